@@ -1,0 +1,113 @@
+"""Makes Bazel repositories of the libraries that Debian packages install.
+
+Nothing is downloaded: a repository is a folder of symbolic links into /usr and
+one of the *.BUILD files next to this one. `./bazelw` installs the packages.
+"""
+
+_LIB = "/usr/lib/x86_64-linux-gnu/"
+
+def _system_library_impl(ctx):
+    for link, target in ctx.attr.links.items():
+        if not ctx.path(target).exists:
+            fail("@{} needs {}. Install it: apt-get install {}".format(
+                ctx.name,
+                target,
+                ctx.attr.package,
+            ))
+        ctx.symlink(target, link)
+    ctx.file("WORKSPACE", "workspace(name = \"{}\")\n".format(ctx.name))
+    ctx.symlink(ctx.attr.build_file, "BUILD.bazel")
+
+_system_library = repository_rule(
+    implementation = _system_library_impl,
+    doc = "A library of the operating system.",
+    attrs = {
+        "build_file": attr.label(mandatory = True, allow_single_file = True),
+        "links": attr.string_dict(
+            mandatory = True,
+            doc = "Path in the repository -> path in the system.",
+        ),
+        "package": attr.string(
+            mandatory = True,
+            doc = "Debian's name, for the error message.",
+        ),
+    },
+    local = True,
+)
+
+def system_deps():
+    """Declares every third-party C++ library of the project."""
+    _system_library(
+        name = "asmjit",
+        build_file = "//third_party:asmjit.BUILD",
+        links = {
+            "include/asmjit": "/usr/include/asmjit",
+            "lib/libasmjit.a": _LIB + "libasmjit.a",
+        },
+        package = "libasmjit-dev",
+    )
+    _system_library(
+        name = "com_google_absl",
+        build_file = "//third_party:absl.BUILD",
+        links = {
+            "include/absl": "/usr/include/absl",
+            "lib/libabsl_base.a": _LIB + "libabsl_base.a",
+        },
+        package = "libabsl-dev",
+    )
+    _system_library(
+        name = "com_google_benchmark",
+        build_file = "//third_party:benchmark.BUILD",
+        links = {
+            "include/benchmark": "/usr/include/benchmark",
+            "lib/libbenchmark_main.a": _LIB + "libbenchmark_main.a",
+        },
+        package = "libbenchmark-dev",
+    )
+    _system_library(
+        name = "com_google_googletest",
+        build_file = "//third_party:googletest.BUILD",
+        links = {
+            "include/gmock": "/usr/include/gmock",
+            "include/gtest": "/usr/include/gtest",
+            "lib/libgmock.a": _LIB + "libgmock.a",
+            "lib/libgmock_main.a": _LIB + "libgmock_main.a",
+            "lib/libgtest.a": _LIB + "libgtest.a",
+        },
+        package = "libgtest-dev libgmock-dev",
+    )
+    _system_library(
+        name = "eigen",
+        build_file = "//third_party:eigen.BUILD",
+        links = {"include/Eigen": "/usr/include/eigen3/Eigen"},
+        package = "libeigen3-dev",
+    )
+    _system_library(
+        name = "nlohmann_json",
+        build_file = "//third_party:nlohmann_json.BUILD",
+        links = {"include/nlohmann": "/usr/include/nlohmann"},
+        package = "nlohmann-json3-dev",
+    )
+    _system_library(
+        name = "xxhash",
+        build_file = "//third_party:xxhash.BUILD",
+        links = {
+            "include/xxhash.h": "/usr/include/xxhash.h",
+            "lib/libxxhash.a": _LIB + "libxxhash.a",
+        },
+        package = "libxxhash-dev",
+    )
+
+def offline_bazel_rules():
+    """Stands in for the rule sets that Debian's Bazel 4.2 would download.
+
+    Newer Bazels bring their own. Debian's build has an empty version.
+    """
+    version = native.bazel_version
+    if version and not version.startswith("4."):
+        return
+    for name in ["remote_coverage_tools", "rules_cc", "rules_java"]:
+        native.local_repository(
+            name = name,
+            path = "third_party/bazel/" + name,
+        )

@@ -1,0 +1,26 @@
+"""The order of the folders: the way of the data, from left to right.
+
+A file includes only from its own folder and from folders to the left of it;
+the folders of one row do not see each other. tools/BUILD makes Bazel's
+visibility of this table, and tests/layer_test.py checks the #include lines.
+"""
+
+LAYERS = [
+    ["ocannl/core/base"],
+    ["ocannl/core/ops"],
+    ["ocannl/core/index"],
+    ["ocannl/core/tensor"],
+    ["ocannl/core/shape"],
+    ["ocannl/core/assign"],
+    ["ocannl/core/notation"],
+    ["ocannl/core/loop"],
+    ["ocannl/core/opt"],
+    ["ocannl/core/schedule"],
+    ["ocannl/core/runtime"],
+    ["ocannl/core"],  # compile and explain: the whole way
+    ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
+    ["ocannl/train"],
+    ["ocannl"],  # the umbrella header and the command-line tool
+    ["experiments"],
+    ["tests"],
+]
