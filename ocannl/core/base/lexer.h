@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lexer: splits a text into names, numbers, quoted strings and symbols, with
+// positions for error messages. Shared by the parsers of all text forms.
+//
+//   Lexer lexer("w1 *. x", {"*.", "*"});   ->   w1   *.   x   end
+#ifndef OCANNL_CORE_BASE_LEXER_H_
+#define OCANNL_CORE_BASE_LEXER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace ocannl {
+
+struct Token {
+  enum Kind { kName, kNumber, kString, kComment, kSymbol, kEnd, kBad };
+  Kind kind;
+  absl::string_view text;  // of a string or comment: without its delimiters
+  size_t offset;           // of the first byte in the text
+};
+
+class Lexer {
+ public:
+  // `symbols`, longest first, are the operators and brackets of the language.
+  // A name is [A-Za-z_][A-Za-z0-9_.]*; a `#` starts a comment to the end of the
+  // line, which is skipped; `/* */` is a comment token. Both views must outlive
+  // the lexer.
+  Lexer(absl::string_view text, std::vector<absl::string_view> symbols);
+
+  const Token& peek() const { return token_; }
+  Token Next();
+
+  // Takes the next token if it is the symbol or name `text`.
+  bool Accept(absl::string_view text);
+  // The same, or an error "expected `text`, found ...".
+  absl::Status Expect(absl::string_view text);
+
+  // InvalidArgument "line 2, column 5: <message>" at the next token, or at
+  // `offset`.
+  absl::Status Error(absl::string_view message) const;
+  absl::Status ErrorAt(size_t offset, absl::string_view message) const;
+  // How an error message names the next token.
+  std::string Found() const;
+
+ private:
+  Token Scan();
+
+  absl::string_view text_;
+  std::vector<absl::string_view> symbols_;
+  size_t at_ = 0;
+  Token token_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_BASE_LEXER_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/ndarray.h"
+
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace ocannl {
+
+int64_t NumElements(absl::Span<const int64_t> dims) {
+  int64_t product = 1;
+  for (int64_t dim : dims) product *= dim;
+  return product;
+}
+
+NdArray::NdArray(DType dtype, Dims dims)
+    : dtype_(dtype),
+      dims_(std::move(dims)),
+      size_(NumElements(dims_)),
+      data_(size_ * SizeOf(dtype)) {}
+
+double NdArray::AsDouble(int64_t i) const {
+  return VisitDType(dtype_, [&](auto zero) {
+    return static_cast<double>(values<decltype(zero)>()[i]);
+  });
+}
+
+NdArray NdArray::Reshaped(Dims dims) const {
+  CHECK_EQ(NumElements(dims), size_);
+  NdArray reshaped = *this;
+  reshaped.dims_ = std::move(dims);
+  return reshaped;
+}
+
+bool SameBits(const NdArray& a, const NdArray& b) {
+  if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_) return false;
+  return VisitDType(a.dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      for (int64_t i = 0; i < a.size_; ++i) {
+        T x = a.values<T>()[i];
+        T y = b.values<T>()[i];
+        bool same = std::memcmp(&x, &y, sizeof(T)) == 0;
+        if (!same && !(std::isnan(x) && std::isnan(y))) return false;
+      }
+      return true;
+    }
+    return a.data_ == b.data_;
+  });
+}
+
+}  // namespace ocannl

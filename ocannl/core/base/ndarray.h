@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NdArray: a dense row-major array on the host, of any dtype and rank.
+//
+//   NdArray a = NdArray::Of<float>({2, 3}, {0, 1, 2, 3, 4, 5});
+//   a.values<float>()[5] = 7;
+#ifndef OCANNL_CORE_BASE_NDARRAY_H_
+#define OCANNL_CORE_BASE_NDARRAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/dtype.h"
+
+namespace ocannl {
+
+using Dims = std::vector<int64_t>;
+
+// The product of `dims`: 1 for a scalar.
+int64_t NumElements(absl::Span<const int64_t> dims);
+
+// The dtype whose C++ type is T.
+template <class T>
+constexpr DType DTypeOf() {
+#define OCANNL_TEST(name, text, type) \
+  if (std::is_same_v<T, type>) return DType::k##name;
+  OCANNL_DTYPES(OCANNL_TEST)
+#undef OCANNL_TEST
+}
+
+class NdArray {
+ public:
+  NdArray() : NdArray(DType::kF32, {0}) {}
+  // All zeros.
+  NdArray(DType dtype, Dims dims);
+
+  template <class T>
+  static NdArray Of(Dims dims, const std::vector<T>& values) {
+    NdArray array(DTypeOf<T>(), std::move(dims));
+    CHECK_EQ(static_cast<int64_t>(values.size()), array.size());
+    for (int64_t i = 0; i < array.size(); ++i) {
+      array.values<T>()[i] = values[i];
+    }
+    return array;
+  }
+
+  DType dtype() const { return dtype_; }
+  const Dims& dims() const { return dims_; }
+  int64_t size() const { return size_; }  // elements
+  size_t bytes() const { return size_ * SizeOf(dtype_); }
+  std::byte* data() { return data_.data(); }
+  const std::byte* data() const { return data_.data(); }
+
+  // The elements; T must be the C++ type of dtype().
+  template <class T>
+  absl::Span<T> values() {
+    CHECK(DTypeOf<T>() == dtype_);
+    return {reinterpret_cast<T*>(data_.data()), static_cast<size_t>(size_)};
+  }
+  template <class T>
+  absl::Span<const T> values() const {
+    return const_cast<NdArray*>(this)->values<T>();
+  }
+
+  // Element `i` in memory order, as a double.
+  double AsDouble(int64_t i) const;
+
+  // The same elements under other dims, of the same number of elements.
+  NdArray Reshaped(Dims dims) const;
+
+  // Equal dtype, dims and bits; NaNs equal NaNs whatever their payload.
+  friend bool SameBits(const NdArray& a, const NdArray& b);
+
+ private:
+  DType dtype_;
+  Dims dims_;
+  int64_t size_;
+  std::vector<std::byte> data_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_BASE_NDARRAY_H_
