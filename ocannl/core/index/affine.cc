@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/index/affine.h"
+
+#include <algorithm>
+
+namespace ocannl {
+
+int64_t Affine::FactorOf(Symbol symbol) const {
+  for (const Term& term : terms_) {
+    if (term.symbol == symbol) return term.factor;
+  }
+  return 0;
+}
+
+Affine& Affine::operator+=(const Affine& other) {
+  offset_ += other.offset_;
+  for (const Term& term : other.terms_) {
+    auto at = std::lower_bound(
+        terms_.begin(), terms_.end(), term.symbol,
+        [](const Term& t, Symbol symbol) { return t.symbol < symbol; });
+    if (at == terms_.end() || at->symbol != term.symbol) {
+      terms_.insert(at, term);
+    } else if ((at->factor += term.factor) == 0) {
+      terms_.erase(at);
+    }
+  }
+  return *this;
+}
+
+Affine operator*(int64_t factor, const Affine& a) {
+  Affine product;
+  if (factor == 0) return product;
+  product = a;
+  product.offset_ *= factor;
+  for (Affine::Term& term : product.terms_) term.factor *= factor;
+  return product;
+}
+
+Affine Affine::Substitute(absl::FunctionRef<Affine(Symbol)> value) const {
+  Affine sum = offset_;
+  for (const Term& term : terms_) sum += term.factor * value(term.symbol);
+  return sum;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Projections: how the points of one loop nest map to the cells of its arrays.
+//
+//   n35 =:+ w1 * x ~logic:"@"    extents = {10, 16, 2}      b, o, i
+//                                lhs     = [b, o]
+//                                operands = [[o, i], [b, i]]
+#ifndef OCANNL_CORE_INDEX_PROJECTIONS_H_
+#define OCANNL_CORE_INDEX_PROJECTIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/index/affine.h"
+
+namespace ocannl {
+
+// One index per axis, in memory order: batch, output, input.
+using Indices = std::vector<Affine>;
+
+struct Projections {
+  // Iterator k runs over [0, extents[k]). The axes of the result come first,
+  // in memory order, so that reductions are innermost.
+  std::vector<int64_t> extents;
+  Indices lhs;
+  std::vector<Indices> operands;
+
+  friend bool operator==(const Projections&, const Projections&) = default;
+};
+
+// Whether the loops over `extents` reach every cell of an array of `dims`
+// through `indices` exactly once. Conservative: false when unsure.
+bool IsBijective(absl::Span<const int64_t> extents, const Indices& indices,
+                 absl::Span<const int64_t> dims);
+
+// Whether the loops over `extents` reach every cell of an array of `dims`
+// through `indices` at least once. Conservative: false when unsure.
+bool IsSurjective(absl::Span<const int64_t> extents, const Indices& indices,
+                  absl::Span<const int64_t> dims);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_INDEX_PROJECTIONS_H_

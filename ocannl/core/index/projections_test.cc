@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/index/projections.h"
+
+#include "gtest/gtest.h"
+
+namespace ocannl {
+namespace {
+
+const Affine i = Iterator(0);
+const Affine j = Iterator(1);
+
+TEST(ProjectionsTest, Surjective) {
+  EXPECT_TRUE(IsSurjective({4, 3}, {i, j}, {4, 3}));
+  EXPECT_TRUE(IsSurjective({4, 3}, {j}, {3}));
+  EXPECT_TRUE(IsSurjective({4}, {i, 0}, {4, 1}));
+  EXPECT_FALSE(IsSurjective({4}, {i, 0}, {4, 2}));
+  EXPECT_FALSE(IsSurjective({4}, {i}, {5}));
+  EXPECT_FALSE(IsSurjective({4}, {i, i}, {4, 4}));
+  EXPECT_FALSE(IsSurjective({4}, {2 * i}, {7}));
+  EXPECT_FALSE(IsSurjective({4}, {Affine(Static(0))}, {4}));
+}
+
+TEST(ProjectionsTest, BijectiveMissesNoLoop) {
+  EXPECT_TRUE(IsBijective({4, 3}, {j, i}, {3, 4}));
+  EXPECT_FALSE(IsBijective({4, 3}, {j}, {3}));
+  EXPECT_TRUE(IsBijective({1, 3}, {j}, {3}));
+}
+
+}  // namespace
+}  // namespace ocannl
