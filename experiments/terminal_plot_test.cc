@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole plots against their expected text.
+
+#include "experiments/terminal_plot.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "experiments/plot.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr TerminalSize kSmall{.columns = 24, .rows = 5};
+
+Curve MakeCurve(const std::vector<double>& values) {
+  return {
+      .title = "Loss", .x_label = "step", .y_label = "λoss", .values = values};
+}
+
+TEST(TerminalLinePlotTest, MarksEveryValue) {
+  std::vector<double> values(47);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i < 23 ? 2 : 0.5;
+  values[46] = -1.25;
+  EXPECT_EQ(TerminalLinePlot(MakeCurve(values), kSmall),
+            R"(Loss:
+┌───────┬────────────────────────┐
+│λ     2│------------            │
+│o      │                        │
+│s      │            ------------│
+│s      │                        │
+│  -1.25│                       -│
+├───────┼────────────────────────┤
+│       │0                     46│
+│       │          step          │
+└───────┴────────────────────────┘
+)");
+}
+
+TEST(TerminalLinePlotTest, JoinsFewValues) {
+  EXPECT_EQ(TerminalLinePlot(MakeCurve({0, 4}), kSmall),
+            R"(Loss:
+┌───┬────────────────────────┐
+│λ 4│                     ---│
+│o  │               ------   │
+│s  │         ------         │
+│s  │   ------               │
+│  0│---                     │
+├───┼────────────────────────┤
+│   │0                      1│
+│   │          step          │
+└───┴────────────────────────┘
+)");
+}
+
+TEST(TerminalLinePlotTest, LeavesGapsAndCountsThem) {
+  const std::string plot =
+      TerminalLinePlot(MakeCurve({1, kNan, 2, kNan, 3}), kSmall);
+  EXPECT_THAT(plot, HasSubstr("│λ 3│                       -│\n"));
+  EXPECT_THAT(plot, HasSubstr("│s  │            -           │\n"));
+  EXPECT_THAT(plot, HasSubstr("│  1│-                       │\n"));
+  EXPECT_TRUE(
+      absl::EndsWith(plot, "\nNot drawn: 2 values that are not finite.\n"));
+}
+
+TEST(TerminalLinePlotTest, DrawsAFrameAroundNothing) {
+  const std::string plot = TerminalLinePlot(MakeCurve({}), kSmall);
+  EXPECT_THAT(plot, Not(HasSubstr("-")));
+  EXPECT_THAT(plot, HasSubstr("│0                      0│\n"));
+}
+
+TEST(TerminalLinePlotTest, CutsLongLabels) {
+  Curve curve = MakeCurve({1, 2});
+  curve.x_label = "0123456789012345678901234567";
+  curve.y_label = "learning";
+  const std::string plot = TerminalLinePlot(curve, kSmall);
+  EXPECT_THAT(plot, HasSubstr("│012345678901234567890123│\n"));
+  EXPECT_THAT(plot, HasSubstr("│n 1│"));
+}
+
+TEST(TerminalLinePlotTest, HasTheSizeOfTheSlidesByDefault) {
+  const std::vector<std::string> lines =
+      absl::StrSplit(TerminalLinePlot(MakeCurve({0, 1}), {}), '\n');
+  ASSERT_EQ(lines.size(), 1 + 1 + 40 + 4 + 1);
+  EXPECT_THAT(lines[41], HasSubstr("│--" + std::string(98, ' ') + "│"));
+}
+
+DecisionMap MakeMap() {
+  DecisionMap map{
+      .title = "Moons",
+      .grid = {.box = {.left = 0, .right = 24, .bottom = 0, .top = 3},
+               .columns = 24,
+               .rows = 3},
+      .positive = std::vector<bool>(24 * 3),
+      .coordinates = {0.5, 2.5, 24, 0, 3, 2, 25, 1, 12, -0.1},
+      .labels = {1, -1, -1, 1, 1}};
+  for (int cell = 0; cell < 24 + 6; ++cell) map.positive[cell] = true;
+  return map;
+}
+
+TEST(TerminalBoundaryPlotTest, DrawsCellsAndPointsOverThem) {
+  EXPECT_EQ(TerminalBoundaryPlot(MakeMap()),
+            R"(Moons:
+┌───┬────────────────────────┐
+│  3│#***********************│
+│y  │***%**..................│
+│  0│.......................%│
+├───┼────────────────────────┤
+│   │0                     24│
+│   │           x            │
+└───┴────────────────────────┘
+Points of class 1: #, of class -1: %. The model says 1: *, -1: .
+)");
+}
+
+TEST(TerminalBoundaryPlotDeathTest, ChecksSizes) {
+  DecisionMap map = MakeMap();
+  map.positive.pop_back();
+  EXPECT_DEATH(TerminalBoundaryPlot(map), "positive");
+  EXPECT_DEATH(TerminalLinePlot(MakeCurve({}), {.columns = 10, .rows = 5}),
+               "10 x 5 leaves no room");
+}
+
+}  // namespace
+}  // namespace ocannl
