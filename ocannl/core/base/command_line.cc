@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/command_line.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ocannl/core/base/near_names.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+absl::Status UnknownFlag(absl::string_view name, absl::Span<const Flag> flags) {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  std::vector<std::string> near = NearNames(name, names);
+  std::string mend =
+      near.empty()
+          ? "see --help"
+          : absl::StrCat("did you mean --", absl::StrJoin(near, ", --"), "?");
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown flag --", name, "; ", mend));
+}
+
+absl::StatusOr<int64_t> ParseInt(absl::string_view name, absl::string_view text,
+                                 int64_t low, int64_t high) {
+  int64_t value;
+  if (absl::SimpleAtoi(text, &value) && value >= low && value <= high) {
+    return value;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", name, "=", text, " is not an integer from ", low, " to ", high));
+}
+
+}  // namespace
+
+absl::StatusOr<CommandLine> CommandLine::Parse(
+    absl::Span<const std::string> args, std::vector<Flag> flags) {
+  CommandLine line;
+  line.flags_ = std::move(flags);
+  bool flags_ended = false;
+  for (const std::string& arg : args) {
+    if (flags_ended || !absl::StartsWith(arg, "--")) {
+      line.positional_.push_back(arg);
+      continue;
+    }
+    if (arg == "--") {
+      flags_ended = true;
+      continue;
+    }
+    std::pair<std::string, std::string> parts =
+        absl::StrSplit(arg.substr(2), absl::MaxSplits('=', 1));
+    bool has_value = absl::StrContains(arg, "=");
+    bool known = absl::c_any_of(line.flags_, [&](const Flag& flag) {
+      return flag.name == parts.first;
+    });
+    if (!known) return UnknownFlag(parts.first, line.flags_);
+    line.given_[parts.first].push_back(has_value ? parts.second : "true");
+  }
+  return line;
+}
+
+const std::string& CommandLine::GetString(absl::string_view name) const {
+  auto given = given_.find(name);
+  if (given != given_.end()) return given->second.back();
+  return absl::c_find_if(flags_,
+                         [&](const Flag& flag) { return flag.name == name; })
+      ->default_value;
+}
+
+std::vector<std::string> CommandLine::GetAll(absl::string_view name) const {
+  auto given = given_.find(name);
+  return given == given_.end() ? std::vector<std::string>() : given->second;
+}
+
+absl::StatusOr<bool> CommandLine::GetBool(absl::string_view name) const {
+  bool value;
+  if (absl::SimpleAtob(GetString(name), &value)) return value;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", name, "=", GetString(name), " is neither true nor false"));
+}
+
+absl::StatusOr<int64_t> CommandLine::GetInt(absl::string_view name, int64_t low,
+                                            int64_t high) const {
+  return ParseInt(name, GetString(name), low, high);
+}
+
+absl::StatusOr<std::vector<int64_t>> CommandLine::GetIntList(
+    absl::string_view name, int64_t low, int64_t high) const {
+  std::vector<int64_t> values;
+  for (absl::string_view part :
+       absl::StrSplit(GetString(name), ',', absl::SkipEmpty())) {
+    OCANNL_ASSIGN_OR_RETURN(int64_t value, ParseInt(name, part, low, high));
+    values.push_back(value);
+  }
+  return values;
+}
+
+std::string CommandLine::Help(absl::Span<const Flag> flags) {
+  std::string text;
+  for (const Flag& flag : flags) {
+    absl::StrAppend(&text, "  --", flag.name);
+    if (!flag.default_value.empty()) {
+      absl::StrAppend(&text, "=", flag.default_value);
+    }
+    absl::StrAppend(&text, "\n      ", flag.help, "\n");
+  }
+  return text;
+}
+
+std::string UserPath(const std::string& path) {
+  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (directory == nullptr || path.empty() || path[0] == '/') return path;
+  return absl::StrCat(directory, "/", path);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CommandLine: the flags and arguments of one command.
+//
+//   OCANNL_ASSIGN_OR_RETURN(
+//       CommandLine line,
+//       CommandLine::Parse(args, {{"epochs", "80", "how often to see all"}}));
+//   OCANNL_ASSIGN_OR_RETURN(int64_t epochs, line.GetInt("epochs", 1, 1000));
+//
+// A flag is --name=value, or --name for --name=true; `--` ends the flags. A
+// flag may be given more than once: GetAll sees all values, the others the
+// last.
+#ifndef OCANNL_CORE_BASE_COMMAND_LINE_H_
+#define OCANNL_CORE_BASE_COMMAND_LINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace ocannl {
+
+struct Flag {
+  std::string name;
+  std::string default_value;  // empty: none
+  std::string help;
+};
+
+class CommandLine {
+ public:
+  // Error: a flag that is not one of `flags`; the message has near names.
+  static absl::StatusOr<CommandLine> Parse(absl::Span<const std::string> args,
+                                           std::vector<Flag> flags);
+
+  // The arguments that are not flags.
+  const std::vector<std::string>& positional() const { return positional_; }
+
+  // Whether the flag was given.
+  bool Has(absl::string_view name) const { return given_.contains(name); }
+
+  // The value, or the default. The getters of other types fail on a value that
+  // is not one, or not in [low, high]; the message names flag and range.
+  const std::string& GetString(absl::string_view name) const;
+  std::vector<std::string> GetAll(absl::string_view name) const;
+  absl::StatusOr<bool> GetBool(absl::string_view name) const;
+  absl::StatusOr<int64_t> GetInt(absl::string_view name, int64_t low,
+                                 int64_t high) const;
+  // Integers separated by commas.
+  absl::StatusOr<std::vector<int64_t>> GetIntList(absl::string_view name,
+                                                  int64_t low,
+                                                  int64_t high) const;
+
+  // A line for each flag: name, default and help.
+  static std::string Help(absl::Span<const Flag> flags);
+
+ private:
+  std::vector<Flag> flags_;
+  absl::flat_hash_map<std::string, std::vector<std::string>> given_;
+  std::vector<std::string> positional_;
+};
+
+// A path as the user means it: `bazel run` starts programs elsewhere and names
+// the user's directory in $BUILD_WORKING_DIRECTORY.
+std::string UserPath(const std::string& path);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_BASE_COMMAND_LINE_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/command_line.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::ElementsAre;
+
+const std::vector<Flag> kFlags = {{"epochs", "80", "rounds"},
+                                  {"hidden", "16,16", "sizes"},
+                                  {"in", "", "inputs"},
+                                  {"real", "false", "allow rounding"}};
+
+CommandLine Line(const std::vector<std::string>& args) {
+  return *CommandLine::Parse(args, kFlags);
+}
+
+TEST(CommandLineTest, FlagsDefaultsAndArguments) {
+  CommandLine line =
+      Line({"a", "--in=x=1", "--in=y", "--real", "--", "--epochs"});
+  EXPECT_THAT(line.positional(), ElementsAre("a", "--epochs"));
+  EXPECT_THAT(line.GetAll("in"), ElementsAre("x=1", "y"));
+  EXPECT_EQ(line.GetString("in"), "y");
+  EXPECT_TRUE(*line.GetBool("real"));
+  EXPECT_FALSE(*Line({}).GetBool("real"));
+  EXPECT_EQ(*line.GetInt("epochs", 1, 100), 80);
+  EXPECT_FALSE(line.Has("epochs"));
+  EXPECT_THAT(*line.GetIntList("hidden", 1, 100), ElementsAre(16, 16));
+  EXPECT_THAT(*Line({"--hidden="}).GetIntList("hidden", 1, 9), ElementsAre());
+}
+
+TEST(CommandLineTest, ErrorsNameFlagAndMend) {
+  EXPECT_EQ(CommandLine::Parse({"--epoch=3"}, kFlags).status().message(),
+            "unknown flag --epoch; did you mean --epochs?");
+  EXPECT_EQ(CommandLine::Parse({"--zzzzzz"}, kFlags).status().message(),
+            "unknown flag --zzzzzz; see --help");
+  EXPECT_EQ(Line({"--epochs=0"}).GetInt("epochs", 1, 9).status().message(),
+            "--epochs=0 is not an integer from 1 to 9");
+  EXPECT_EQ(
+      Line({"--hidden=4,x"}).GetIntList("hidden", 1, 9).status().message(),
+      "--hidden=x is not an integer from 1 to 9");
+  EXPECT_EQ(Line({"--real=7"}).GetBool("real").status().message(),
+            "--real=7 is neither true nor false");
+}
+
+}  // namespace
+}  // namespace ocannl
