@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/ops/expr.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/ops/number.h"
+
+namespace ocannl {
+
+DType TypeOf(const ExprPool& pool, ExprId id) {
+  return std::visit([](const auto& node) { return node.dtype; }, pool[id]);
+}
+
+Constant MakeConstant(DType dtype, double value) {
+  return VisitDType(dtype, [&](auto zero) {
+    auto typed = number::Convert<decltype(zero)>(value);
+    uint64_t bits = 0;
+    std::memcpy(&bits, &typed, sizeof(typed));
+    return FromBits(dtype, bits);
+  });
+}
+
+double ToDouble(const Constant& constant) {
+  return VisitDType(constant.dtype, [&](auto zero) {
+    decltype(zero) typed;
+    std::memcpy(&typed, &constant.bits, sizeof(typed));
+    return static_cast<double>(typed);
+  });
+}
+
+Constant FromBits(DType dtype, uint64_t bits) {
+  if (dtype == DType::kF32 &&
+      std::isnan(std::bit_cast<float>(static_cast<uint32_t>(bits)))) {
+    bits = 0x7fc00000;
+  } else if (dtype == DType::kF64 && std::isnan(std::bit_cast<double>(bits))) {
+    bits = 0x7ff8000000000000;
+  }
+  return {.dtype = dtype, .bits = bits};
+}
+
+Expr MakeLeaf(ExprPool& pool, DType dtype, int32_t leaf) {
+  return Expr(&pool, pool.Add(Leaf{.dtype = dtype, .id = leaf}));
+}
+
+Expr FromConstant(ExprPool& pool, const Constant& constant) {
+  return Expr(&pool, pool.Add(constant));
+}
+
+Expr Literal(ExprPool& pool, DType dtype, double value) {
+  return FromConstant(pool, MakeConstant(dtype, value));
+}
+
+Expr LiteralLike(Expr like, double value) {
+  return Literal(*like.pool(), like.dtype(), value);
+}
+
+Expr ApplyOp(Op op, absl::Span<const Expr> args, DType wanted) {
+  Apply apply{.op = op, .dtype = wanted, .args = {}};
+  absl::InlinedVector<DType, 3> types;
+  for (const Expr& arg : args) {
+    CHECK(arg.pool() == args[0].pool());
+    apply.args.push_back(arg.id());
+    types.push_back(arg.dtype());
+  }
+  absl::StatusOr<DType> type = ResultType(op, types, wanted);
+  CHECK_OK(type.status());
+  apply.dtype = *type;
+  ExprPool* pool = args[0].pool();
+  return Expr(pool, pool->Add(std::move(apply)));
+}
+
+Expr Convert(Expr a, DType dtype) {
+  return a.dtype() == dtype ? a : ApplyOp(Op::kConvert, {a}, dtype);
+}
+
+Expr Bitcast(Expr a, DType dtype) {
+  return a.dtype() == dtype ? a : ApplyOp(Op::kBitcast, {a}, dtype);
+}
+
+ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to) {
+  absl::flat_hash_map<ExprId, ExprId> copies;
+  std::vector<ExprId> stack = {root};
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    ExprNode node = from[id];
+    bool ready = true;
+    if (Apply* apply = std::get_if<Apply>(&node)) {
+      for (ExprId& arg : apply->args) {
+        auto copy = copies.find(arg);
+        if (copy == copies.end()) {
+          stack.push_back(arg);
+          ready = false;
+        } else {
+          arg = copy->second;
+        }
+      }
+    }
+    if (!ready) continue;
+    stack.pop_back();
+    copies[id] = to.Add(std::move(node));
+  }
+  return copies.at(root);
+}
+
+Expr ApplyOperands(Op op, absl::Span<const Operand> args) {
+  // A literal is like the last expression: Select's condition comes first.
+  const Expr* like = nullptr;
+  for (const Operand& arg : args) {
+    if (arg.expr) like = &*arg.expr;
+  }
+  CHECK(like != nullptr) << Info(op).name << " of literals only";
+  absl::InlinedVector<Expr, 3> exprs;
+  for (const Operand& arg : args) {
+    exprs.push_back(arg.expr ? *arg.expr : LiteralLike(*like, arg.value));
+  }
+  return ApplyOp(op, exprs, like->dtype());
+}
+
+}  // namespace ocannl

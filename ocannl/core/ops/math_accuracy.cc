@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/ops/math_accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+namespace {
+
+template <class Wide>
+Wide Sigmoid(Wide x) {
+  const Wide power = std::exp(-std::abs(x));
+  return (x < 0 ? power : 1) / (1 + power);
+}
+
+template <class Wide>
+Wide WideReference(Op op, Wide x, Wide y) {
+  switch (op) {
+    case Op::kExp:
+      return std::exp(x);
+    case Op::kExp2:
+      return std::exp2(x);
+    case Op::kLog:
+      return std::log(x);
+    case Op::kLog2:
+      return std::log2(x);
+    case Op::kSin:
+      return std::sin(x);
+    case Op::kCos:
+      return std::cos(x);
+    case Op::kTanh:
+      return std::tanh(x);
+    case Op::kSigmoid:
+      return Sigmoid(x);
+    case Op::kPow:
+      return std::pow(x, y);
+    default:
+      CHECK(false) << Info(op).name << " is not transcendental";
+      __builtin_unreachable();
+  }
+}
+
+template <class T, class Wide>
+double WideUlpError(T y, Wide exact) {
+  using Limits = std::numeric_limits<T>;
+  const T nearest = static_cast<T>(exact);
+  if (std::isnan(y) && std::isnan(exact)) return 0;
+  if (y == nearest && std::signbit(y) == std::signbit(exact) &&
+      (std::isinf(y) || y == exact)) {
+    return 0;
+  }
+  if (std::isnan(y) || std::isnan(exact) || exact == 0 || std::isinf(exact) ||
+      std::signbit(y) != std::signbit(exact)) {
+    return Limits::infinity();
+  }
+  int exponent;
+  std::frexp(exact, &exponent);
+  exponent = std::clamp(exponent, Limits::min_exponent, Limits::max_exponent);
+  // An infinite y stands for the number after the greatest.
+  const Wide value = std::isinf(y) ? std::ldexp(Wide(1), Limits::max_exponent)
+                                   : std::abs(Wide(y));
+  return static_cast<double>(
+      std::ldexp(std::abs(value - std::abs(exact)), Limits::digits - exponent));
+}
+
+}  // namespace
+
+absl::Span<const AccuracyBound> AccuracyBounds() {
+  static constexpr AccuracyBound kBounds[] = {
+      {.op = Op::kExp, .f32 = 0.90, .f64 = 0.95},
+      {.op = Op::kLog, .f32 = 0.89, .f64 = 1.05},
+      {.op = Op::kExp2, .f32 = 0.96, .f64 = 1.00},
+      {.op = Op::kLog2, .f32 = 0.96, .f64 = 1.15},
+      {.op = Op::kSin, .f32 = 0.502, .f64 = 0.85},
+      {.op = Op::kCos, .f32 = 0.502, .f64 = 0.85},
+      {.op = Op::kTanh, .f32 = 1.22, .f64 = 1.30},
+      {.op = Op::kSigmoid, .f32 = 1.10, .f64 = 1.15},
+      {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},
+  };
+  return kBounds;
+}
+
+double Reference(Op op, float x, float y) {
+  return WideReference<double>(op, x, y);
+}
+
+long double Reference(Op op, double x, double y) {
+  return WideReference<long double>(op, x, y);
+}
+
+double UlpError(float y, double exact) { return WideUlpError(y, exact); }
+
+double UlpError(double y, long double exact) { return WideUlpError(y, exact); }
+
+}  // namespace ocannl

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// exp, exp2, tanh and sigmoid.
+//
+// All reduce x = n ln2 + r with |r| <= ln2 / 2 and use e^r - 1 = r (1 + r q(r))
+// with a polynomial q. Coefficients are minimax for the relative error of e^r;
+// "2^-28" beside them is that error. An intermediate t = n + rounder holds n in
+// its low bits, which saves conversions to integers.
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/math.h"
+#include "ocannl/core/ops/math_parts.h"
+
+namespace ocannl {
+namespace {
+
+struct ExpConstants {
+  double log2e;
+  double ln2_hi;  // few bits, so that n * ln2_hi is exact
+  double ln2_lo;
+  double exp_least;                    // exp of less is 0,
+  double exp_most;                     // of more infinity
+  double exp2_least;                   // and so for exp2.
+  double exp2_most;                    //
+  double tanh_most;                    // tanh of more is 1,
+  double sigmoid_most;                 // sigmoid too
+  absl::Span<const double> exp_tail;   // q
+  absl::Span<const double> exp2_tail;  // (2^r - 1) / r
+  absl::Span<const double> tanh_tail;  // (tanh(x) / x - 1) / x^2 in x^2
+};
+
+// q: degree 4 on +-0.34668: 2^-28.
+constexpr double kExpTail32[] = {0.49999994, 0.166665211, 0.041668389,
+                                 0.00836873055, 0.00138145592};
+// Degree 9: 2^-57.
+constexpr double kExpTail64[] = {0.50000000000000111,    0.16666666666666413,
+                                 0.041666666666529954,   0.0083333333334947648,
+                                 0.0013888888943691671,  0.00019841269506044718,
+                                 2.4801493027890993e-05, 2.7557586732623429e-06,
+                                 2.7630275988532642e-07, 2.499998744391905e-08};
+// Degree 5 on +-0.5: 2^-28.
+constexpr double kExp2Tail32[] = {0.693147182,   0.240226477,  0.0555033237,
+                                  0.00961843785, 0.0013398875, 0.000153533387};
+// Degree 10: 2^-58.
+constexpr double kExp2Tail64[] = {
+    0.69314718055994529,    0.2402265069591013,     0.055504108664820084,
+    0.0096181291075941103,  0.001333355814677461,   0.00015403530457124096,
+    1.525273349309952e-05,  1.3215435276281181e-06, 1.0178199591281019e-07,
+    7.0737842878658908e-09, 4.4347677777325335e-10};
+// Degree 4 in x^2 on [0, 0.625]: 2^-27.
+constexpr double kTanhTail32[] = {-0.333332807, 0.133314401, -0.0537395217,
+                                  0.0206384324, -0.00570422597};
+// Degree 10: 2^-56.
+constexpr double kTanhTail64[] = {
+    -0.33333333333332854,   0.13333333333261888,    -0.05396825393117264,
+    0.021869487573923867,   -0.0088632209743163982, 0.0035919889463788051,
+    -0.0014549577143012919, 0.00058631273839195432, -0.00022855653393587995,
+    7.7135639139915173e-05, -1.606829886046269e-05};
+
+const ExpConstants& ConstantsOf(DType dtype) {
+  static constexpr ExpConstants kF32 = {.log2e = 1.44269502,
+                                        .ln2_hi = 0x1.62e4p-1,
+                                        .ln2_lo = 1.42860677e-06,
+                                        .exp_least = -104,
+                                        .exp_most = 89,
+                                        .exp2_least = -150,
+                                        .exp2_most = 128,
+                                        .tanh_most = 10,
+                                        .sigmoid_most = 18,
+                                        .exp_tail = kExpTail32,
+                                        .exp2_tail = kExp2Tail32,
+                                        .tanh_tail = kTanhTail32};
+  static constexpr ExpConstants kF64 = {.log2e = 0x1.71547652b82fep+0,
+                                        .ln2_hi = 0x1.62e42feep-1,
+                                        .ln2_lo = 0x1.a39ef35793c76p-33,
+                                        .exp_least = -746,
+                                        .exp_most = 710,
+                                        .exp2_least = -1075,
+                                        .exp2_most = 1024,
+                                        .tanh_most = 20,
+                                        .sigmoid_most = 38,
+                                        .exp_tail = kExpTail64,
+                                        .exp2_tail = kExp2Tail64,
+                                        .tanh_tail = kTanhTail64};
+  return dtype == DType::kF32 ? kF32 : kF64;
+}
+
+// `x` within [least, most]; a NaN stays.
+Expr Clamp(Expr x, double least, double most) {
+  return Min(most, Max(least, x));
+}
+
+// x = n ln2 + r; the low bits of `word` are n + offset.
+struct Reduction {
+  Expr word;
+  Expr r;
+};
+
+Reduction Reduce(Expr x, int offset) {
+  const FloatFormat& format = FormatOf(x.dtype());
+  const ExpConstants& constants = ConstantsOf(x.dtype());
+  Expr shifted = Fma(x, constants.log2e, format.rounder + offset);
+  Expr n = shifted - (format.rounder + offset);
+  Expr r = Fma(n, -constants.ln2_lo, Fma(n, -constants.ln2_hi, x));
+  return {.word = Bitcast(shifted, format.word), .r = r};
+}
+
+// (e^r - 1) / r
+Expr Slope(Expr r) {
+  return Fma(Polynomial(r, ConstantsOf(r.dtype()).exp_tail), r, 1);
+}
+
+// 2^n as the product of two floats, neither of them denormal or infinite even
+// if 2^n is; the low bits of `word` are n + 2 bias.
+struct Halves {
+  Expr first;
+  Expr second;
+};
+
+Halves SplitPowerOfTwo(Expr word, DType dtype) {
+  Expr half = word >> 1;
+  return {.first = PowerOfTwo(half, dtype),
+          .second = PowerOfTwo(word - half, dtype)};
+}
+
+// y * 2^n, rounded once.
+Expr Scale(Expr y, Expr word) {
+  Halves power = SplitPowerOfTwo(word, y.dtype());
+  return y * power.first * power.second;
+}
+
+// x = n + r; the low bits of `word` are n + 2 bias.
+Reduction ReduceExp2(Expr x) {
+  const FloatFormat& format = FormatOf(x.dtype());
+  const ExpConstants& constants = ConstantsOf(x.dtype());
+  x = Clamp(x, constants.exp2_least, constants.exp2_most);
+  const double offset = format.rounder + 2 * format.bias;
+  Expr shifted = x + offset;
+  return {.word = Bitcast(shifted, format.word), .r = x - (shifted - offset)};
+}
+
+// 2^(n + r)
+Expr FinishExp2(Expr word, Expr r) {
+  Expr slope = Polynomial(r, ConstantsOf(r.dtype()).exp2_tail);
+  return Scale(Fma(slope, r, 1), word);
+}
+
+}  // namespace
+
+Expr ExpValue(Expr x) {
+  const ExpConstants& constants = ConstantsOf(x.dtype());
+  x = Clamp(x, constants.exp_least, constants.exp_most);
+  Reduction reduction = Reduce(x, 2 * FormatOf(x.dtype()).bias);
+  Expr y = Fma(Slope(reduction.r), reduction.r, 1);
+  return Scale(y, reduction.word);
+}
+
+Expr Exp2OfPair(Pair x) {
+  Reduction reduction = ReduceExp2(x.hi);
+  return FinishExp2(reduction.word, reduction.r + x.lo);
+}
+
+Expr Exp2Value(Expr x) {
+  Reduction reduction = ReduceExp2(x);
+  return FinishExp2(reduction.word, reduction.r);
+}
+
+// 1 - 2 / (e^2x + 1), or an odd polynomial where that would lose digits.
+Expr TanhValue(Expr x) {
+  const ExpConstants& constants = ConstantsOf(x.dtype());
+  Expr a = Min(constants.tanh_most, Abs(x));
+  Reduction reduction = Reduce(a + a, FormatOf(x.dtype()).bias);
+  Expr power = PowerOfTwo(reduction.word, x.dtype());
+  // 2^n e^r + 1 = 2^n (e^r - 1) + (2^n + 1) with few roundings.
+  Expr denominator = Fma(power, Slope(reduction.r) * reduction.r, power + 1);
+  Expr large = 1 - 2 / denominator;
+  Expr square = a * a;
+  Expr small = Fma(square * Polynomial(square, constants.tanh_tail), a, a);
+  Expr y = Select(a < 0.625, small, large);
+  const DType word = FormatOf(x.dtype()).word;
+  Expr sign = Bitcast(LiteralLike(x, -0.0), word);
+  return Bitcast((Bitcast(x, word) & sign) | Bitcast(y, word), x.dtype());
+}
+
+// With x = n ln2 + r: 2^n / (2^n + e^-r), the quotient refined by its residue.
+Expr SigmoidValue(Expr x) {
+  const ExpConstants& constants = ConstantsOf(x.dtype());
+  x = Clamp(x, constants.exp_least, constants.sigmoid_most);
+  Reduction reduction = Reduce(x, 2 * FormatOf(x.dtype()).bias);
+  Halves power = SplitPowerOfTwo(reduction.word, x.dtype());
+  Expr minus_r = -reduction.r;
+  // Exact for powers of two that exceed 1, too, up to the digits of a float.
+  Pair one = FastTwoSum(LiteralLike(x, 1), power.first * power.second);
+  Pair sum = FastTwoSum(one.hi, Slope(minus_r) * minus_r);
+  Expr quotient = 1 / sum.hi;
+  Expr residue = Fma(-quotient, one.lo + sum.lo, Fma(-quotient, sum.hi, 1));
+  return Fma(quotient, residue, quotient) * power.first * power.second;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/ops/math_parts.h"
+
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+
+const FloatFormat& FormatOf(DType dtype) {
+  static constexpr FloatFormat kF32 = {.word = DType::kI32,
+                                       .fraction_bits = 23,
+                                       .bias = 127,
+                                       .rounder = 0x1.8p23,
+                                       .least_normal = 0x1p-126};
+  static constexpr FloatFormat kF64 = {.word = DType::kI64,
+                                       .fraction_bits = 52,
+                                       .bias = 1023,
+                                       .rounder = 0x1.8p52,
+                                       .least_normal = 0x1p-1022};
+  CHECK(IsFloat(dtype)) << Name(dtype);
+  return dtype == DType::kF32 ? kF32 : kF64;
+}
+
+Expr Polynomial(Expr x, absl::Span<const double> c) {
+  Expr sum = LiteralLike(x, c.back());
+  for (size_t i = c.size() - 1; i-- > 0;) sum = Fma(sum, x, c[i]);
+  return sum;
+}
+
+Expr PowerOfTwo(Expr word, DType dtype) {
+  return Bitcast(word << FormatOf(dtype).fraction_bits, dtype);
+}
+
+Pair FastTwoSum(Expr a, Expr b) {
+  Expr sum = a + b;
+  return {.hi = sum, .lo = b - (sum - a)};
+}
+
+Pair TwoProduct(Expr a, Expr b) {
+  Expr product = a * b;
+  return {.hi = product, .lo = Fma(a, b, -product)};
+}
+
+}  // namespace ocannl

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the algorithms of math.h share: the layout of floats as words, and
+// polynomials.
+#ifndef OCANNL_CORE_OPS_MATH_PARTS_H_
+#define OCANNL_CORE_OPS_MATH_PARTS_H_
+
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/ops/expr.h"
+
+namespace ocannl {
+
+// A finite float is (1 + fraction / 2^fraction_bits) * 2^(exponent - bias).
+struct FloatFormat {
+  DType word;           // the signed integer of the same size
+  int fraction_bits;    // the exponent stands above them, then the sign
+  int bias;             // of the exponent
+  double rounder;       // x + rounder is x rounded to an integer, + rounder
+  double least_normal;  // the least positive float that is not denormal
+};
+
+// The format of f32 or f64.
+const FloatFormat& FormatOf(DType dtype);
+
+// c[0] + x * (c[1] + x * (c[2] + ...)), one fma per step.
+Expr Polynomial(Expr x, absl::Span<const double> c);
+
+// 2^(word - bias) for an integer expression `word`, of which only the bits of
+// an exponent count; `dtype` is f32 or f64.
+Expr PowerOfTwo(Expr word, DType dtype);
+
+// A sum that is more precise than one number.
+struct Pair {
+  Expr hi;
+  Expr lo;
+};
+
+// hi + lo = a + b exactly, provided that a is 0 or |a| >= |b|.
+Pair FastTwoSum(Expr a, Expr b);
+
+// hi + lo = a * b exactly.
+Pair TwoProduct(Expr a, Expr b);
+
+// 2^(x.hi + x.lo), where x.lo is small beside x.hi; math_exp.cc.
+Expr Exp2OfPair(Pair x);
+
+// log2(x) for an f64 x >= 0, with an error of about 2^-64 of it; math_log.cc.
+Pair Log2AsPair(Expr x);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_OPS_MATH_PARTS_H_

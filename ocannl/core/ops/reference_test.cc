@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Holds README.md, the reference of the operations, to ops.def. To write it:
+//
+//   bazel run //ocannl/core/ops:reference_test -- --update
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/ops/math_accuracy.h"
+#include "ocannl/core/ops/op.h"
+
+namespace ocannl {
+namespace {
+
+constexpr char kPath[] = "ocannl/core/ops/README.md";
+
+constexpr char kHead[] =
+    R"(# Scalar operations
+
+<!-- Generated from ops.def by
+     bazel run //ocannl/core/ops:reference_test -- --update -->
+
+Every row of [ops.def](ops.def). The operands are `a`, `b`, ..., the result is
+`y`. A gradient column lists, per operand, what is added to the operand's
+gradient when `g` is the gradient of `y`; `none` where no gradient flows.
+
+A derived operation is written with others and expanded in the IR before any
+tier sees it: every tier computes the same bits. To add one is to add a row to
+`ops.def` and to run the command above; `//tests:ops_test` then checks its value
+and its gradient. A primitive needs its meaning in [number.h](number.h) and one
+line in each back end besides.
+)";
+
+constexpr char kPrimitives[] = R"(
+## Primitives
+
+Exact or correctly rounded. Integers wrap around; division truncates, and
+dividing an integer by 0 gives 0. `min` and `max` give the second operand when
+one is NaN or both are zeros. Shifting by the width or more shifts everything
+out.
+
+| name | written | operands | gradients |
+|---|---|---|---|
+)";
+
+constexpr char kDerived[] = R"(
+## Derived operations
+
+The definitions of the form `XValue` stand in the `math_*.cc` files. The last
+column is the greatest error in units of the last place, of f32 and of f64: for
+f32 functions of one operand it is proved by trying all 2^32 numbers
+(`math_exhaustive_test`), otherwise measured on a large sample. Special values
+follow Annex F of the C standard.
+
+| name | written | operands | definition | gradients | error |
+|---|---|---|---|---|---|
+)";
+
+absl::string_view Operands(Typing typing) {
+  switch (typing) {
+    case Typing::kNumber:
+      return "integers or floats";
+    case Typing::kInteger:
+      return "integers";
+    case Typing::kFloat:
+      return "floats";
+    case Typing::kBits:
+      return "integers or bools";
+    case Typing::kWord:
+      return "u32";
+    case Typing::kCompare:
+      return "any, gives bool";
+    case Typing::kSelect:
+      return "bool, any, any";
+    case Typing::kConvert:
+      return "any";
+    case Typing::kBitcast:
+      return "a number, gives one of its size";
+  }
+  __builtin_unreachable();
+}
+
+std::string Written(Op op) {
+  const OpInfo& info = Info(op);
+  if (op == Op::kConvert) return "f32(a), ...";
+  if (op == Op::kBitcast) return "bits_f32(a), ...";
+  if (IsInfix(op)) return absl::StrCat("a ", info.text, " b");
+  std::vector<std::string> operands;
+  for (int i = 0; i < info.arity; ++i) operands.emplace_back(1, 'a' + i);
+  return absl::StrCat(info.text, "(", absl::StrJoin(operands, ", "), ")");
+}
+
+// `code` as a cell of a table.
+std::string Cell(absl::string_view code) {
+  return absl::StrCat("`", absl::StrReplaceAll(code, {{"|", "\\|"}}), "`");
+}
+
+std::string Error(Op op) {
+  for (const AccuracyBound& bound : AccuracyBounds()) {
+    if (bound.op == op) return absl::StrFormat("%g, %g", bound.f32, bound.f64);
+  }
+  return "";
+}
+
+// The text of a row's gradients, in parentheses there, as a cell.
+std::string Gradients(absl::string_view text) {
+  return Cell(text.substr(1, text.size() - 2));
+}
+
+std::string Reference() {
+  std::string primitives = kPrimitives;
+  std::string derived = kDerived;
+#define PRIMITIVE(name, text, arity, typing, traits, grads)                    \
+  absl::StrAppend(&primitives, "| ", #name, " | ", Cell(Written(Op::k##name)), \
+                  " | ", Operands(Typing::typing), " | ", Gradients(#grads),   \
+                  " |\n");
+#define DERIVED(name, text, arity, typing, value, grads)                       \
+  absl::StrAppend(&derived, "| ", #name, " | ", Cell(Written(Op::k##name)),    \
+                  " | ", Operands(Typing::typing), " | ", Cell(#value), " | ", \
+                  Gradients(#grads), " | ", Error(Op::k##name), " |\n");
+#include "ocannl/core/ops/ops.def"
+#undef PRIMITIVE
+#undef DERIVED
+  return absl::StrCat(kHead, primitives, derived);
+}
+
+int Update() {
+  const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  CHECK(workspace != nullptr) << "run this with bazel run";
+  CHECK_OK(WriteFile(absl::StrCat(workspace, "/", kPath), Reference()));
+  return 0;
+}
+
+int Compare() {
+  absl::StatusOr<std::string> readme = ReadFile(kPath);
+  CHECK_OK(readme);
+  if (*readme == Reference()) return 0;
+  std::fprintf(stderr,
+               "%s is not what ops.def says; write it with\n"
+               "  bazel run //ocannl/core/ops:reference_test -- --update\n",
+               kPath);
+  return 1;
+}
+
+}  // namespace
+}  // namespace ocannl
+
+int main(int argc, char** argv) {
+  const bool update = argc == 2 && absl::string_view(argv[1]) == "--update";
+  return update ? ocannl::Update() : ocannl::Compare();
+}

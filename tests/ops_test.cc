@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every row of ops.def: its value on all types that it takes, at random and at
+// special points, and its gradients. A new row needs nothing here.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/ops/block_evaluator.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/math_accuracy.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/ops/random.h"
+#include "ocannl/core/ops/rows.h"
+#include "tests/dual.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int kBlock = BlockEvaluator::kBlock;
+constexpr uint64_t kSeed = 1729;
+
+// The types of a row's operands when they are `dtype`, if it takes them.
+std::optional<std::vector<DType>> OperandTypes(Op op, DType dtype) {
+  if (!Accepts(Info(op).typing, dtype)) return std::nullopt;
+  std::vector<DType> types(Info(op).arity, dtype);
+  if (op == Op::kSelect) types[0] = DType::kBool;
+  return types;
+}
+
+// op(leaf 0, leaf 1, ...) on operands of type `dtype`.
+struct Application {
+  Application(Op op, DType dtype)
+      : types(*OperandTypes(op, dtype)),
+        args(Leaves()),
+        root(ApplyOp(op, args, dtype)) {}
+
+  std::vector<Expr> Leaves() {
+    std::vector<Expr> leaves;
+    for (DType type : types) {
+      leaves.push_back(MakeLeaf(pool, type, static_cast<int>(leaves.size())));
+    }
+    return leaves;
+  }
+
+  ExprPool pool;
+  std::vector<DType> types;
+  std::vector<Expr> args;
+  Expr root;
+};
+
+class OpsTest : public testing::TestWithParam<Op> {
+ protected:
+  const OpInfo& info_ = Info(GetParam());
+  std::mt19937_64 random_{kSeed};
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, OpsTest, testing::ValuesIn(AllOps()),
+                         [](const auto& row) {
+                           return std::string(Info(row.param).name);
+                         });
+
+TEST_P(OpsTest, ExpandsToPrimitives) {
+  bool taken = false;
+  for (DType dtype : {DType::kBool, DType::kU32, DType::kF32, DType::kF64}) {
+    if (!OperandTypes(GetParam(), dtype)) continue;
+    taken = true;
+    Application row(GetParam(), dtype);
+    ExprId expanded = Expand(row.pool, row.root.id());
+    EXPECT_EQ(TypeOf(row.pool, expanded), row.root.dtype());
+    Rewrite(row.pool, expanded, [&](ExprId id) {
+      const Apply* apply = std::get_if<Apply>(&row.pool[id]);
+      EXPECT_TRUE(apply == nullptr || Info(apply->op).primitive);
+      return id;
+    });
+  }
+  EXPECT_TRUE(taken);
+}
+
+// Floats ----------------------------------------------------------------------
+
+template <class T>
+T RandomFloat(std::mt19937_64& random) {
+  using Limits = std::numeric_limits<T>;
+  static constexpr T kSpecial[] = {T(0),
+                                   T(-0.0),
+                                   T(1),
+                                   T(-1),
+                                   T(0.5),
+                                   T(-2.5),
+                                   Limits::min(),
+                                   Limits::max(),
+                                   Limits::denorm_min(),
+                                   -Limits::max(),
+                                   Limits::infinity(),
+                                   -Limits::infinity(),
+                                   Limits::quiet_NaN()};
+  if (random() % 4 == 0) return kSpecial[random() % std::size(kSpecial)];
+  return std::uniform_real_distribution<T>(-20, 20)(random);
+}
+
+// The results of a row, of whatever type, as doubles.
+std::vector<double> RunRow(BlockEvaluator& evaluator, DType dtype) {
+  return VisitDType(dtype, [&](auto zero) {
+    const auto* values = evaluator.Run<decltype(zero)>();
+    return std::vector<double>(values, values + kBlock);
+  });
+}
+
+// Compares a row with the dual evaluator, which knows it by libm.
+template <class T>
+void CheckFloats(Op op, std::mt19937_64& random, double ulps) {
+  Application row(op, std::is_same_v<T, float> ? DType::kF32 : DType::kF64);
+  BlockEvaluator evaluator(row.pool, row.root.id());
+  std::vector<absl::flat_hash_map<int, Dual>> points(kBlock);
+  for (int i = 0; i < kBlock; ++i) {
+    for (int arg = 0; arg < Info(op).arity; ++arg) {
+      if (row.types[arg] == DType::kBool) {
+        evaluator.leaf<bool>(arg)[i] = i % 2 == 0;
+        points[i][arg].value = i % 2 == 0;
+      } else {
+        const T value = RandomFloat<T>(random);
+        evaluator.leaf<T>(arg)[i] = value;
+        points[i][arg].value = value;
+      }
+    }
+  }
+  const std::vector<double> values = RunRow(evaluator, row.root.dtype());
+  for (int i = 0; i < kBlock; ++i) {
+    const double wanted =
+        DualEvaluator(row.pool, points[i]).Eval(row.root.id()).value;
+    const double error =
+        std::is_same_v<T, float>
+            ? UlpError(static_cast<float>(values[i]), wanted)
+            : UlpError(values[i], static_cast<long double>(wanted));
+    EXPECT_LE(error, ulps) << values[i] << " instead of " << wanted << " at "
+                           << points[i][0].value << ", " << points[i][1].value;
+  }
+}
+
+TEST_P(OpsTest, ValuesOfFloats) {
+  if (!OperandTypes(GetParam(), DType::kF64)) GTEST_SKIP();
+  for (int round = 0; round < 8; ++round) {
+    CheckFloats<float>(GetParam(), random_, 2);
+    CheckFloats<double>(GetParam(), random_, 4);
+  }
+}
+
+// Integers --------------------------------------------------------------------
+
+__extension__ using Int128 = __int128;
+
+// A row on integers that stand for numbers of `width` bits: the exact result,
+// to be wrapped.
+Int128 ExactInteger(Op op, int width, Int128 a, Int128 b, Int128 c) {
+  const Int128 modulus = Int128{1} << width;
+  // Operands of shifts count as unsigned.
+  const Int128 amount = b < 0 ? b + modulus : b;
+  const Int128 bits = a < 0 ? a + modulus : a;
+  switch (op) {
+    case Op::kAdd:
+      return a + b;
+    case Op::kSub:
+      return a - b;
+    case Op::kMul:
+      return static_cast<Int128>(static_cast<unsigned __int128>(a) *
+                                 static_cast<unsigned __int128>(b));
+    case Op::kDiv:
+      return b == 0 ? 0 : a / b;
+    case Op::kRem:
+      return b == 0 ? 0 : a % b;
+    case Op::kNeg:
+      return -a;
+    case Op::kAbs:
+      return a < 0 ? -a : a;
+    case Op::kMin:
+      return std::min(a, b);
+    case Op::kMax:
+      return std::max(a, b);
+    case Op::kLess:
+      return a < b;
+    case Op::kLessEqual:
+      return a <= b;
+    case Op::kEqual:
+      return a == b;
+    case Op::kNotEqual:
+      return a != b;
+    case Op::kSelect:
+      return a != 0 ? b : c;
+    case Op::kAnd:
+      return a & b;
+    case Op::kOr:
+      return a | b;
+    case Op::kXor:
+      return a ^ b;
+    case Op::kNot:
+      return -1 - a;
+    case Op::kShl:
+      return amount < width ? bits * (Int128{1} << amount) % modulus : 0;
+    case Op::kShr:
+      return amount < width ? a >> amount : (a < 0 ? -1 : 0);
+    case Op::kRotl:
+      return (bits << amount % width) | (bits >> (width - amount % width));
+    case Op::kConvert:
+    case Op::kBitcast:
+      return a;
+    default:
+      ADD_FAILURE() << "write here what " << Info(op).name << " of integers is";
+      return 0;
+  }
+}
+
+template <class T>
+T RandomInteger(std::mt19937_64& random) {
+  using Limits = std::numeric_limits<T>;
+  static constexpr T kSpecial[] = {T(0),          T(1),          T(-1), T(7),
+                                   Limits::min(), Limits::max(), T(31), T(64)};
+  if (random() % 2 == 0) return kSpecial[random() % std::size(kSpecial)];
+  return static_cast<T>(random() >> random() % 64);
+}
+
+template <class T>
+void CheckIntegers(Op op, DType dtype, std::mt19937_64& random) {
+  Application row(op, dtype);
+  BlockEvaluator evaluator(row.pool, row.root.id());
+  std::vector<std::vector<Int128>> points(kBlock, std::vector<Int128>(3));
+  for (int i = 0; i < kBlock; ++i) {
+    for (int arg = 0; arg < Info(op).arity; ++arg) {
+      if (row.types[arg] == DType::kBool) {
+        points[i][arg] = evaluator.leaf<bool>(arg)[i] = random() % 2 == 0;
+      } else {
+        points[i][arg] = evaluator.leaf<T>(arg)[i] = RandomInteger<T>(random);
+      }
+    }
+  }
+  VisitDType(row.root.dtype(), [&](auto zero) {
+    using R = decltype(zero);
+    const R* values = evaluator.Run<R>();
+    for (int i = 0; i < kBlock; ++i) {
+      const std::vector<Int128>& at = points[i];
+      EXPECT_EQ(values[i], static_cast<R>(ExactInteger(op, 8 * sizeof(T), at[0],
+                                                       at[1], at[2])))
+          << Name(dtype) << " " << T(at[0]) << ", " << T(at[1]);
+    }
+  });
+}
+
+TEST_P(OpsTest, ValuesOfIntegers) {
+  if (!OperandTypes(GetParam(), DType::kI32)) GTEST_SKIP();
+  CheckIntegers<uint8_t>(GetParam(), DType::kU8, random_);
+  CheckIntegers<int32_t>(GetParam(), DType::kI32, random_);
+  CheckIntegers<uint32_t>(GetParam(), DType::kU32, random_);
+  CheckIntegers<int64_t>(GetParam(), DType::kI64, random_);
+  CheckIntegers<uint64_t>(GetParam(), DType::kU64, random_);
+}
+
+TEST_P(OpsTest, ValuesOfWords) {
+  if (info_.typing != Typing::kWord) GTEST_SKIP();
+  const ThreefryVariant variant = GetParam() == Op::kThreefryLight
+                                      ? ThreefryVariant::kLight
+                                      : ThreefryVariant::kCrypto;
+  Application row(GetParam(), DType::kU32);
+  BlockEvaluator evaluator(row.pool, row.root.id());
+  for (int i = 0; i < kBlock; ++i) {
+    for (int arg = 0; arg < 5; ++arg) {
+      evaluator.leaf<uint32_t>(arg)[i] = static_cast<uint32_t>(random_());
+    }
+    evaluator.leaf<uint32_t>(5)[i] = i % 4;
+  }
+  auto word = [&](int arg, int i) { return evaluator.leaf<uint32_t>(arg)[i]; };
+  const uint32_t* values = evaluator.Run<uint32_t>();
+  for (int i = 0; i < kBlock; ++i) {
+    const uint32_t n = word(4, i);
+    EXPECT_EQ(
+        values[i],
+        Threefry(variant, {word(0, i), word(1, i), word(2, i), word(3, i)},
+                 {n, n ^ 0x9E3779B9, n ^ 0x6C078965,
+                  n ^ (n << 16 | n >> 16)})[word(5, i)]);
+  }
+}
+
+// Gradients -------------------------------------------------------------------
+
+TEST_P(OpsTest, GradientsAreTheDerivatives) {
+  if (!OperandTypes(GetParam(), DType::kF64)) GTEST_SKIP();
+  Application row(GetParam(), DType::kF64);
+  Expr g = MakeLeaf(row.pool, row.root.dtype(), info_.arity);
+  auto gradients = Gradients(GetParam(), row.args, row.root, g);
+  ASSERT_EQ(gradients.size(), info_.arity);
+  std::uniform_real_distribution<double> around(-6, 6);
+  for (int arg = 0; arg < info_.arity; ++arg) {
+    int finite = 0;
+    for (int i = 0; i < 1000; ++i) {
+      absl::flat_hash_map<int, Dual> at;
+      for (int leaf = 0; leaf <= info_.arity; ++leaf) {
+        at[leaf].value = around(random_);
+      }
+      if (i % 2 == 0) at[0].value = std::abs(at[0].value);
+      at[arg].slope = 1;
+      DualEvaluator evaluator(row.pool, at);
+      const double wanted = evaluator.Eval(row.root.id()).slope;
+      if (!gradients[arg]) {
+        EXPECT_EQ(wanted, 0) << "operand " << arg << " has a gradient";
+        continue;
+      }
+      if (!std::isfinite(wanted)) continue;
+      ++finite;
+      const double got = evaluator.Eval(gradients[arg]->id()).value;
+      const double g_value = at[info_.arity].value;
+      EXPECT_NEAR(got, g_value * wanted, 1e-9 * std::abs(g_value * wanted))
+          << "operand " << arg << " of " << at[0].value << ", " << at[1].value;
+    }
+    EXPECT_TRUE(!gradients[arg] || finite > 300) << finite;
+  }
+}
+
+TEST_P(OpsTest, NoGradientsOfIntegers) {
+  if (OperandTypes(GetParam(), DType::kF64)) GTEST_SKIP();
+  Application row(GetParam(), DType::kU32);
+  for (const auto& gradient :
+       Gradients(GetParam(), row.args, row.root, row.root)) {
+    EXPECT_EQ(gradient, std::nullopt);
+  }
+}
+
+// The gradient of op(a) or of op(a, b) for a, where g is 1.
+double GradientAt(Op op, double a, double b = 0) {
+  Application row(op, DType::kF64);
+  Expr one = Literal(row.pool, DType::kF64, 1);
+  auto gradient = Gradients(op, row.args, row.root, one)[0];
+  DualEvaluator at(row.pool, {{0, {.value = a}}, {1, {.value = b}}});
+  return at.Eval(gradient->id()).value;
+}
+
+TEST(OpsGradientTest, GatesAreOpenOnlyInside) {
+  EXPECT_EQ(GradientAt(Op::kRelu, 0), 0);
+  EXPECT_EQ(GradientAt(Op::kRelu, 0.5), 1);
+  EXPECT_EQ(GradientAt(Op::kSat01, 0), 0);
+  EXPECT_EQ(GradientAt(Op::kSat01, 0.5), 1);
+  EXPECT_EQ(GradientAt(Op::kSat01, 1), 0);
+  EXPECT_EQ(GradientAt(Op::kAbs, 0), 0);
+}
+
+TEST(OpsGradientTest, TiesGoToTheOperandTaken) {
+  EXPECT_EQ(GradientAt(Op::kMax, 2, 2), 0);
+  EXPECT_EQ(GradientAt(Op::kMin, 2, 2), 0);
+}
+
+TEST(OpsGradientTest, PowerOfZero) {
+  EXPECT_EQ(GradientAt(Op::kPow, 0, 2), 0);
+  EXPECT_EQ(GradientAt(Op::kPow, 0, 1), 1);
+  EXPECT_EQ(GradientAt(Op::kPow, 0, 0), 0);
+}
+
+}  // namespace
+}  // namespace ocannl
