@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/einsum.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::HasSubstr;
+
+EinsumRow ResultRow(absl::string_view text, RowKind kind) {
+  absl::StatusOr<EinsumSpec> spec = ParseEinsum(text, 1);
+  EXPECT_THAT(spec, IsOk());
+  return spec.ok() ? spec->result[static_cast<int>(kind)] : EinsumRow();
+}
+
+TEST(ParseEinsum, TakesLettersForAxes) {
+  EinsumRow row = ResultRow("=> abc", RowKind::kOutput);
+  EXPECT_EQ(row.begin,
+            (std::vector<EinsumAxis>{{.name = "a"}, {.name = "b"}, {"c"}}));
+  EXPECT_FALSE(row.variable.has_value());
+}
+
+TEST(ParseEinsum, TakesDigitRunsForPositions) {
+  EinsumRow row = ResultRow("=> i10j", RowKind::kOutput);
+  ASSERT_EQ(row.size(), 3);
+  EXPECT_TRUE(row.begin[1].is_position());
+  EXPECT_EQ(row.begin[1].position, 10);
+}
+
+TEST(ParseEinsum, SplitsRowsByKind) {
+  EinsumRow batch = ResultRow("=> b|i->o", RowKind::kBatch);
+  EinsumRow input = ResultRow("=> b|i->o", RowKind::kInput);
+  EinsumRow output = ResultRow("=> b|i->o", RowKind::kOutput);
+  EXPECT_EQ(batch.begin[0].name, "b");
+  EXPECT_EQ(input.begin[0].name, "i");
+  EXPECT_EQ(output.begin[0].name, "o");
+}
+
+TEST(ParseEinsum, TellsTheEllipsesOfKindsApart) {
+  EXPECT_EQ(ResultRow("=> ...|", RowKind::kBatch).variable, "...batch");
+  EXPECT_EQ(ResultRow("=> ...->", RowKind::kInput).variable, "...input");
+  EXPECT_EQ(ResultRow("=> a...b", RowKind::kOutput).variable, "...output");
+  EXPECT_EQ(ResultRow("=> a..v..b", RowKind::kOutput).variable, "v");
+  EXPECT_EQ(ResultRow("=> a..v..b", RowKind::kOutput).end[0].name, "b");
+}
+
+TEST(ParseEinsum, ACommaAllowsLongNames) {
+  EinsumRow row = ResultRow("=> row, ..rest.., col1,", RowKind::kOutput);
+  EXPECT_EQ(row.begin[0].name, "row");
+  EXPECT_EQ(row.variable, "rest");
+  EXPECT_EQ(row.end[0].name, "col1");
+  EXPECT_EQ(ResultRow("=> row col", RowKind::kOutput).size(), 6);
+}
+
+TEST(ParseEinsum, PrintsWhatItReadsBack) {
+  for (const char* text :
+       {"b|i->o => o|b->i", "ab|cd->ef => cf|ae->db", "...|i->1 => ...|i",
+        "...b|...i->...o => ...i|...o->...b", "..v..|...ijk => ..v..kji",
+        "row, col => col, row", "row => row,", "1, 2 => _", " => ",
+        "oh, ..ic.. => ...|oh, ..ic..", "a_ => _", "i0j => "}) {
+    absl::StatusOr<EinsumSpec> spec = ParseEinsum(text, 1);
+    ASSERT_THAT(spec, IsOk()) << text;
+    EXPECT_EQ(ToString(*spec), text);
+    EXPECT_THAT(ParseEinsum(ToString(*spec), 1), IsOkAndHolds(*spec)) << text;
+  }
+}
+
+TEST(ParseEinsum, ReadsEmptyRows) {
+  EXPECT_THAT(ParseEinsum("...|... => |->0", 1),
+              IsOkAndHolds(*ParseEinsum("...|...=>0", 1)));
+}
+
+struct Wrong {
+  const char* text;
+  int operands;
+  const char* message;
+};
+
+TEST(ParseEinsum, SaysWhatIsWrong) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"ij", 1,
+            "the spec \"ij\" is wrong: it needs one `=>` between the operands "
+            "and the result"},
+           {"i => j => k", 1,
+            "the spec \"i => j => k\" is wrong: it needs one `=>` between the "
+            "operands and the result"},
+           {"i => i", 2,
+            "the spec \"i => i\" is wrong: it has 1 operand(s) where the "
+            "operation has 2"},
+           {"a|b|c => a", 1,
+            "the spec \"a|b|c => a\" is wrong: it has two `|` in one operand"},
+           {"a->b->c => a", 1,
+            "the spec \"a->b->c => a\" is wrong: it has two `->` in one "
+            "operand"},
+           {"...a... => a", 1,
+            "the spec \"...a... => a\" is wrong: it has two row variables in "
+            "one row"},
+           {"..v => v", 1,
+            "the spec \"..v => v\" is wrong: the row variable `v` lacks its "
+            "closing dots; write `..v..`"},
+           {"..v..v => 0", 1,
+            "the spec \"..v..v => 0\" is wrong: `v` is both an axis and a row "
+            "variable; rename one of them"},
+           {"a, b c => 0", 1,
+            "the spec \"a, b c => 0\" is wrong: `c` is unexpected"},
+           {"a?b => 0", 1, "the spec \"a?b => 0\" is wrong: `?` is unexpected"},
+           {"i99999999999999999999 => i", 1,
+            "the spec \"i99999999999999999999 => i\" is wrong: its position "
+            "99999999999999999999 is too large"},
+       }) {
+    EXPECT_THAT(ParseEinsum(wrong.text, wrong.operands),
+                StatusIs(absl::StatusCode::kInvalidArgument, wrong.message));
+  }
+}
+
+TEST(ParseEinsum, NamesTheAxisThatIsNotSupported) {
+  EXPECT_THAT(
+      ParseEinsum("...|2*oh+kh, w => ...|oh, w", 1),
+      StatusIs(absl::StatusCode::kUnimplemented,
+               "the spec \"...|2*oh+kh, w => ...|oh, w\" is wrong: its axis "
+               "`2*oh+kh` has a stride, an offset or a window; these are not "
+               "supported"));
+  EXPECT_THAT(ParseEinsum("a; b => a^b", 2),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("`a^b` concatenates")));
+  EXPECT_THAT(
+      ParseEinsum("oh<+kh => oh", 1),
+      StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("`oh<+kh`")));
+}
+
+}  // namespace
+}  // namespace ocannl

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/graph.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+
+namespace ocannl {
+namespace {
+
+// "n35", or "n39_relu" where the operation has a word.
+std::string DefaultName(const TensorNode& node, int32_t id) {
+  std::string name = absl::StrCat("n", id);
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  if (compute != nullptr && compute->op && !IsInfix(*compute->op)) {
+    absl::StrAppend(&name, "_", Info(*compute->op).text);
+  }
+  return name;
+}
+
+}  // namespace
+
+TensorId Graph::Add(TensorNode node) {
+  for (TensorId operand : OperandsOf(node.source)) {
+    CHECK(operand.valid() && operand.index < size());
+  }
+  TensorId id{size()};
+  if (node.name.empty()) {
+    node.name = DefaultName(node, id.index);
+  } else {
+    node.named = true;
+  }
+  node.name = UniqueName(std::move(node.name));
+  ids_[node.name] = id;
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+int32_t Graph::AddStatic(std::string name, std::optional<int64_t> range) {
+  statics_.push_back({.name = std::move(name), .range = range});
+  return static_cast<int32_t>(statics_.size()) - 1;
+}
+
+std::optional<TensorId> Graph::Find(absl::string_view name) const {
+  auto at = ids_.find(name);
+  if (at == ids_.end()) return std::nullopt;
+  return at->second;
+}
+
+void Graph::Rename(TensorId id, std::string name) {
+  TensorNode& node = nodes_[id.index];
+  ids_.erase(node.name);
+  node.name = UniqueName(std::move(name));
+  node.named = true;
+  ids_[node.name] = id;
+}
+
+void Graph::SetMaterialized(TensorId id) {
+  nodes_[id.index].materialized = true;
+}
+
+void Graph::SetInit(TensorId parameter, TensorId init) {
+  CHECK(init.valid() && init.index < size());
+  std::get<ParamSource>(nodes_[parameter.index].source).init = init;
+}
+
+std::string Graph::UniqueName(std::string base) const {
+  if (!ids_.contains(base)) return base;
+  for (int k = 2;; ++k) {
+    std::string name = absl::StrCat(base, "_", k);
+    if (!ids_.contains(name)) return name;
+  }
+}
+
+std::string Describe(const TensorNode& node) {
+  absl::string_view file = node.where.file;
+  size_t slash = file.rfind('/');
+  if (slash != absl::string_view::npos) file.remove_prefix(slash + 1);
+  std::string text = absl::StrCat("`", node.text, "`");
+  if (!file.empty())
+    absl::StrAppend(&text, " (", file, ":", node.where.line, ")");
+  return text;
+}
+
+std::vector<TensorId> OperandsOf(const TensorSource& source) {
+  using Ids = std::vector<TensorId>;
+  return std::visit(
+      Overload{[](const NumberSource&) { return Ids(); },
+               [](const DataSource&) { return Ids(); },
+               [](const ParamSource&) { return Ids(); },
+               [](const OffsetsSource&) { return Ids(); },
+               [](const SymbolSource&) { return Ids(); },
+               [](const DimSource&) { return Ids(); },
+               [](const SliceSource& slice) { return Ids{slice.of}; },
+               [](const ComputeSource& compute) { return compute.operands; },
+               [](const ErrorSource&) { return Ids(); }},
+      source);
+}
+
+std::vector<TensorId> TopologicalOrder(const Graph& graph,
+                                       absl::Span<const TensorId> roots,
+                                       bool through_init) {
+  enum State : uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(graph.size(), kNew);
+  std::vector<TensorId> order;
+  std::vector<TensorId> stack(roots.rbegin(), roots.rend());
+  while (!stack.empty()) {
+    TensorId id = stack.back();
+    State& state = states[id.index];
+    if (state != kNew) {
+      stack.pop_back();
+      if (state == kOpen) order.push_back(id);
+      state = kDone;
+      continue;
+    }
+    state = kOpen;
+    const TensorSource& source = graph[id].source;
+    std::vector<TensorId> operands = OperandsOf(source);
+    const auto* param = std::get_if<ParamSource>(&source);
+    if (through_init && param != nullptr && param->init) {
+      operands.push_back(*param->init);
+    }
+    for (auto it = operands.rbegin(); it != operands.rend(); ++it) {
+      if (states[it->index] == kNew) stack.push_back(*it);
+    }
+  }
+  return order;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graph: what the user wrote, as nodes: parameters, data, numbers, and tensors
+// computed from others. A graph is only a graph: shapes are inferred by
+// core/shape, code is made by core/assign.
+//
+// A construction that fails makes an error node and nothing else: only what is
+// built on it fails, with its message, and the graph stays usable.
+// Not thread-safe.
+#ifndef OCANNL_CORE_TENSOR_GRAPH_H_
+#define OCANNL_CORE_TENSOR_GRAPH_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/shape.h"
+
+namespace ocannl {
+
+struct TensorTag;
+using TensorId = Id<TensorTag>;
+
+// A number; broadcasts to any shape.
+struct NumberSource {
+  double value;
+};
+
+// An array from the host. At most one row of the node's spec is open: it takes
+// the elements that the given rows leave.
+struct DataSource {
+  std::shared_ptr<const NdArray> data;
+};
+
+// A leaf that training changes; `init`, if any, computes its first value.
+struct ParamSource {
+  std::optional<TensorId> init;
+};
+
+// Cell i, in memory order, holds i. The shape comes from the use.
+struct OffsetsSource {};
+
+// The value of a static index.
+struct SymbolSource {
+  int32_t static_index;
+};
+
+// The product of the sizes of the given rows of another tensor.
+struct DimSource {
+  TensorId of;
+  std::vector<RowKind> rows;
+};
+
+// One element of the leftmost batch axis, chosen by a static index.
+struct SliceSource {
+  TensorId of;
+  int32_t static_index;
+};
+
+// accum over the reduced axes of op(operands...).
+struct ComputeSource {
+  enum Logic : uint8_t {
+    kPointwise,  // "."  axes pair up from both ends of each row, broadcasting
+    kCompose,  // "@"  input axes of the first pair with output axes of the 2nd
+    kEinsum,   // as `spec` says
+  };
+  std::optional<Op> op;     // none: the only operand itself
+  std::optional<Op> accum;  // kAdd or kMax over reduced axes; none: pointwise
+  Logic logic;
+  std::optional<EinsumSpec> spec;  // of kEinsum
+  std::vector<TensorId> operands;
+};
+
+// A construction that failed.
+struct ErrorSource {
+  absl::Status status;
+};
+
+using TensorSource = std::variant<NumberSource, DataSource, ParamSource,
+                                  OffsetsSource, SymbolSource, DimSource,
+                                  SliceSource, ComputeSource, ErrorSource>;
+
+struct TensorNode {
+  TensorSource source;
+  std::string name;  // unique in the graph: "w1", "n35", "n39_relu"
+  std::string text;  // how an error message writes it: "w1 * x"
+  DType dtype;
+  ShapeSpec spec;
+  bool has_gradient;  // a parameter, or computed from one
+  bool materialized;  // keeps its value after a run
+  SourceLocation where;
+  bool named = false;  // the name is the user's
+};
+
+// An integer argument of routines, with values in [0, range).
+struct StaticSymbol {
+  std::string name;
+  std::optional<int64_t> range;
+};
+
+class Graph {
+ public:
+  // Adds a node. An empty name becomes n<id>[_<op>]; a taken one gets a
+  // number appended. Our fault (CHECK) if the source names unknown nodes.
+  TensorId Add(TensorNode node);
+  int32_t AddStatic(std::string name, std::optional<int64_t> range);
+
+  const TensorNode& operator[](TensorId id) const { return nodes_[id.index]; }
+  int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
+  const std::vector<StaticSymbol>& statics() const { return statics_; }
+  std::optional<TensorId> Find(absl::string_view name) const;
+
+  void Rename(TensorId id, std::string name);
+  void SetMaterialized(TensorId id);  // keep the value after a run
+  // What computes the first value of a parameter; it may mention its sizes,
+  // which is why it comes after it.
+  void SetInit(TensorId parameter, TensorId init);
+
+  // The seed of everything random, 42 at first, and how many random
+  // operations there are: the k-th of them, from 1, has its own key.
+  uint32_t seed() const { return seed_; }
+  void set_seed(uint32_t seed) { seed_ = seed; }
+  uint32_t NextRandom() { return ++randoms_; }
+
+ private:
+  std::string UniqueName(std::string base) const;
+
+  std::deque<TensorNode> nodes_;
+  absl::flat_hash_map<std::string, TensorId> ids_;
+  std::vector<StaticSymbol> statics_;
+  uint32_t seed_ = 42;
+  uint32_t randoms_ = 0;
+};
+
+// "`w1 * x` (mlp.cc:42)"
+std::string Describe(const TensorNode& node);
+
+// The tensors that `source` reads, in order; a parameter reads none.
+std::vector<TensorId> OperandsOf(const TensorSource& source);
+
+// Every node that `roots` depend on and the roots, operands first. With
+// `through_init`, also what initialises the parameters among them.
+std::vector<TensorId> TopologicalOrder(const Graph& graph,
+                                       absl::Span<const TensorId> roots,
+                                       bool through_init);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_GRAPH_H_

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/leaf.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+namespace {
+
+Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
+               std::string text, DType dtype, ShapeSpec spec,
+               SourceLocation where) {
+  bool trains = std::holds_alternative<ParamSource>(source) && IsFloat(dtype);
+  TensorId id = graph.Add({.source = std::move(source),
+                           .name = std::move(name),
+                           .text = std::move(text),
+                           .dtype = dtype,
+                           .spec = std::move(spec),
+                           .has_gradient = trains,
+                           .materialized = false,
+                           .where = where});
+  return {&graph, id};
+}
+
+Tensor AddFault(Graph& graph, absl::string_view text, absl::string_view fault,
+                SourceLocation where) {
+  TensorNode node = {.source = NumberSource{0},
+                     .name = "",
+                     .text = std::string(text),
+                     .dtype = DType::kF32,
+                     .spec = {},
+                     .has_gradient = false,
+                     .materialized = false,
+                     .where = where};
+  return ErrorTensor(graph,
+                     absl::InvalidArgumentError(absl::StrCat(
+                         "error in ", Describe(node), ": ", fault)),
+                     where);
+}
+
+// What is wrong with an array of `size` elements in the rows of `spec`.
+std::optional<std::string> SpecFault(const ShapeSpec& spec, int64_t size) {
+  int64_t given = 1;
+  std::vector<absl::string_view> open;
+  for (RowKind kind : kRowKinds) {
+    if (!spec[kind]) {
+      open.push_back(Name(kind));
+      continue;
+    }
+    for (int64_t d : *spec[kind]) {
+      if (d <= 0) return absl::StrCat("a size of ", d, " is not positive");
+      given *= d;
+    }
+  }
+  if (open.size() > 1) {
+    return absl::StrCat("the ", absl::StrJoin(open, " and "),
+                        " rows are open; give all but one");
+  }
+  bool fits = open.empty() ? given == size : size % given == 0 && size > 0;
+  if (fits) return std::nullopt;
+  return absl::StrCat("the array has ", size,
+                      " elements, which do not fill the given axes of ", given,
+                      "; change the array or the sizes");
+}
+
+std::string InitFault(const TensorNode& param, const TensorNode& init) {
+  if (init.has_gradient) {
+    return "its first value depends on a parameter; compute it from numbers, "
+           "data and random numbers";
+  }
+  return absl::StrCat("it is ", Name(param.dtype), ", but its first value is ",
+                      Name(init.dtype), "; convert that");
+}
+
+}  // namespace
+
+Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
+            SourceLocation where) {
+  if (!spec[RowKind::kBatch] && !spec[RowKind::kInput]) {
+    spec[RowKind::kInput] = Dims();
+  }
+  std::optional<std::string> fault = SpecFault(spec, array.size());
+  if (fault) return AddFault(graph, name, *fault, where);
+  DType dtype = array.dtype();
+  auto data = std::make_shared<const NdArray>(std::move(array));
+  return AddLeaf(graph, DataSource{std::move(data)}, name, name, dtype,
+                 std::move(spec), where);
+}
+
+Tensor Literal(Graph& graph, const Shape& shape,
+               const std::vector<float>& values, SourceLocation where) {
+  ShapeSpec spec;
+  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
+  int64_t size = static_cast<int64_t>(values.size());
+  std::optional<std::string> fault = SpecFault(spec, size);
+  std::string text = absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+  if (fault) return AddFault(graph, text, *fault, where);
+  auto data =
+      std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));
+  return AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
+                 DType::kF32, std::move(spec), where);
+}
+
+Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
+             const Initializer& init, SourceLocation where) {
+  Dims batch = spec[RowKind::kBatch].value_or(Dims());
+  if (!batch.empty()) {
+    return AddFault(graph, name,
+                    "a parameter has no batch axes; give output "
+                    "and input axes only",
+                    where);
+  }
+  for (RowKind kind : kRowKinds) {
+    for (int64_t d : spec[kind].value_or(Dims())) {
+      if (d > 0) continue;
+      return AddFault(graph, name,
+                      absl::StrCat("a size of ", d, " is not positive"), where);
+    }
+  }
+  Tensor param =
+      AddLeaf(graph, ParamSource{}, name, name, dtype, std::move(spec), where);
+  if (!init) return param;
+  Tensor value = init(param);
+  CHECK(value.graph == &graph);
+  bool is_error = std::holds_alternative<ErrorSource>(value.node().source);
+  if (!is_error && (value.node().has_gradient || value.node().dtype != dtype)) {
+    value = AddFault(graph, name, InitFault(param.node(), value.node()), where);
+  }
+  graph.SetInit(param.id, value.id);
+  return param;
+}
+
+Tensor Offsets(Graph& graph, DType dtype, SourceLocation where) {
+  return AddLeaf(graph, OffsetsSource{}, "", "offsets", dtype, {}, where);
+}
+
+Tensor EmbedSymbol(Graph& graph, int32_t static_index, SourceLocation where) {
+  CHECK(static_index >= 0 &&
+        static_cast<size_t>(static_index) < graph.statics().size());
+  return AddLeaf(graph, SymbolSource{static_index}, "",
+                 absl::StrCat("!@", graph.statics()[static_index].name),
+                 DType::kF32, {}, where);
+}
+
+Tensor EmbedDim(Tensor tensor, std::vector<RowKind> rows,
+                SourceLocation where) {
+  std::string text =
+      absl::StrCat("dim(", tensor.node().name, ", ",
+                   absl::StrJoin(rows, "*",
+                                 [](std::string* out, RowKind kind) {
+                                   absl::StrAppend(out, Name(kind));
+                                 }),
+                   ")");
+  return AddLeaf(*tensor.graph,
+                 DimSource{.of = tensor.id, .rows = std::move(rows)}, "",
+                 std::move(text), DType::kF32, {}, where);
+}
+
+}  // namespace ocannl

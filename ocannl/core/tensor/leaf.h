@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leaves: the tensors that are not computed from others.
+//
+//   Tensor w = Param(graph, "w", {}, DType::kF32, DefaultInit);
+//   ShapeSpec pairs;
+//   pairs[RowKind::kOutput] = Dims{2};
+//   Tensor x = Data(graph, "x", std::move(array), pairs);
+#ifndef OCANNL_CORE_TENSOR_LEAF_H_
+#define OCANNL_CORE_TENSOR_LEAF_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+// An array from the host in the rows of `spec`. At most one row is left open:
+// it takes the elements that the others leave; the sizes must divide. Beside an
+// open batch row, an input row that is left out has no axes. An open batch row
+// becomes two axes when a static index of range n slices the tensor: n, and
+// the rest.
+Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
+            SourceLocation where = SourceLocation::Current());
+
+// An array of f32 numbers written down in the program.
+Tensor Literal(Graph& graph, const Shape& shape,
+               const std::vector<float>& values,
+               SourceLocation where = SourceLocation::Current());
+
+// The first value of a parameter, which it is given to ask for its sizes.
+using Initializer = std::function<Tensor(Tensor parameter)>;
+
+// What training changes. Rows that `spec` leaves open are inferred; there are
+// no batch axes. An empty `init` leaves the value to the host.
+Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
+             const Initializer& init,
+             SourceLocation where = SourceLocation::Current());
+
+// Cell i, in memory order, holds i; the shape comes from the use.
+Tensor Offsets(Graph& graph, DType dtype,
+               SourceLocation where = SourceLocation::Current());
+
+// The value of a static index, as f32 unless beside another dtype.
+Tensor EmbedSymbol(Graph& graph, int32_t static_index,
+                   SourceLocation where = SourceLocation::Current());
+
+// The product of the sizes of `rows` of `tensor`, likewise.
+Tensor EmbedDim(Tensor tensor, std::vector<RowKind> rows,
+                SourceLocation where = SourceLocation::Current());
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_LEAF_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shape: the sizes of a tensor's axes in three rows, written
+// batch|input->output.
+//
+//   "2|3->4" is a batch of 2 matrices from 3 inputs to 4 outputs, stored as
+//   dims {2, 4, 3}: batch, then output, then input, row-major.
+#ifndef OCANNL_CORE_TENSOR_SHAPE_H_
+#define OCANNL_CORE_TENSOR_SHAPE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/ndarray.h"
+
+namespace ocannl {
+
+// In memory order.
+enum class RowKind : uint8_t { kBatch, kOutput, kInput };
+inline constexpr std::array<RowKind, 3> kRowKinds = {
+    RowKind::kBatch, RowKind::kOutput, RowKind::kInput};
+absl::string_view Name(RowKind kind);  // "batch"
+
+struct Shape {
+  std::array<Dims, 3> rows;  // indexed by RowKind
+
+  const Dims& operator[](RowKind kind) const {
+    return rows[static_cast<int>(kind)];
+  }
+  Dims& operator[](RowKind kind) { return rows[static_cast<int>(kind)]; }
+  Dims dims() const;  // all axes in memory order
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+// "2|3->4"; empty batch and input rows are left out: "4".
+std::string ToString(const Shape& shape);
+
+// What a user says of a shape: the rows that are given; others are inferred.
+struct ShapeSpec {
+  std::array<std::optional<Dims>, 3> rows;
+
+  const std::optional<Dims>& operator[](RowKind kind) const {
+    return rows[static_cast<int>(kind)];
+  }
+  std::optional<Dims>& operator[](RowKind kind) {
+    return rows[static_cast<int>(kind)];
+  }
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_SHAPE_H_

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/tensor.h"
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/rows.h"
+#include "ocannl/core/tensor/einsum.h"
+
+namespace ocannl {
+namespace {
+
+// Longer operands are written "..." in the text of an expression.
+constexpr size_t kMaxOperandText = 40;
+constexpr double kMaxMultipliedPower = 8;
+
+Graph* GraphOf(absl::Span<const Arg> args) {
+  Graph* graph = nullptr;
+  for (const Arg& arg : args) {
+    const auto* tensor = std::get_if<Tensor>(&arg.value);
+    if (tensor == nullptr) continue;
+    CHECK(graph == nullptr || graph == tensor->graph)
+        << "operands of different graphs";
+    graph = tensor->graph;
+  }
+  CHECK(graph != nullptr) << "an operation on numbers only";
+  return graph;
+}
+
+// Whether the dtype of the tensor follows the tensors beside it.
+bool IsFlexible(const TensorNode& node) {
+  return std::holds_alternative<NumberSource>(node.source) ||
+         std::holds_alternative<SymbolSource>(node.source) ||
+         std::holds_alternative<DimSource>(node.source);
+}
+
+// How tightly an expression holds together: operands of the same level or a
+// lower one are in parentheses, but not the first one of the same level.
+enum Level { kLoose, kComparison, kSum, kProduct, kTight };
+
+Level LevelOf(Op op) {
+  switch (op) {
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kRem:
+    case Op::kNeg:
+      return kProduct;
+    case Op::kAdd:
+    case Op::kSub:
+      return kSum;
+    case Op::kLess:
+    case Op::kLessEqual:
+    case Op::kEqual:
+    case Op::kNotEqual:
+      return kComparison;
+    default:
+      return IsInfix(op) ? kLoose : kTight;
+  }
+}
+
+Level LevelOf(const TensorNode& node) {
+  if (node.named) return kTight;
+  if (std::holds_alternative<SliceSource>(node.source)) return kLoose;
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  if (compute == nullptr) return kTight;
+  if (compute->logic == ComputeSource::kEinsum) return kLoose;
+  return LevelOf(*compute->op);
+}
+
+// `least` is the level that needs no parentheses.
+std::string OperandText(const TensorNode& node, Level least) {
+  std::string text = node.named ? node.name : node.text;
+  if (text.size() > kMaxOperandText) return "...";
+  return LevelOf(node) < least ? absl::StrCat("(", text, ")") : text;
+}
+
+// The operands; `first` and `rest` are the levels that need no parentheses.
+std::vector<std::string> OperandTexts(const Graph& graph,
+                                      absl::Span<const TensorId> ids,
+                                      Level first, Level rest) {
+  std::vector<std::string> texts;
+  for (TensorId id : ids) {
+    texts.push_back(OperandText(graph[id], texts.empty() ? first : rest));
+  }
+  return texts;
+}
+
+std::string InfixText(const Graph& graph, absl::string_view symbol, Level level,
+                      absl::Span<const TensorId> ids) {
+  Level first = level == kLoose ? kTight : level;
+  Level rest = level == kLoose ? kTight : static_cast<Level>(level + 1);
+  return absl::StrJoin(OperandTexts(graph, ids, first, rest),
+                       absl::StrCat(" ", symbol, " "));
+}
+
+std::string PointwiseText(const Graph& graph, Op op, DType dtype,
+                          absl::Span<const TensorId> ids) {
+  if (op == Op::kNeg)
+    return absl::StrCat("-", OperandText(graph[ids[0]], kTight));
+  // `*` is the product of tensors.
+  absl::string_view symbol = op == Op::kMul ? "*." : Info(op).text;
+  if (IsInfix(op)) return InfixText(graph, symbol, LevelOf(op), ids);
+  auto texts = OperandTexts(graph, ids, kLoose, kLoose);
+  if (op == Op::kConvert || op == Op::kBitcast) texts.emplace_back(Name(dtype));
+  return absl::StrCat(symbol, "(", absl::StrJoin(texts, ", "), ")");
+}
+
+std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
+                       absl::string_view spec, absl::Span<const TensorId> ids) {
+  auto texts = OperandTexts(graph, ids, kTight, kTight);
+  bool sums = accum == Op::kAdd;
+  if (ids.size() == 1) {
+    return absl::StrCat(texts[0], sums ? " ++ \"" : " @^^ \"", spec, "\"");
+  }
+  absl::string_view symbol = !sums ? "@^+" : op == Op::kAdd ? "+++" : "+*";
+  return absl::StrCat(texts[0], " ", symbol, " \"", spec, "\" ",
+                      absl::StrJoin(texts.begin() + 1, texts.end(), " "));
+}
+
+// Which operands of `op` get a gradient.
+std::vector<bool> Differentiable(Op op, absl::Span<const DType> dtypes,
+                                 DType result) {
+  ExprPool pool;
+  std::vector<Expr> leaves;
+  for (DType dtype : dtypes) {
+    leaves.push_back(MakeLeaf(pool, dtype, static_cast<int>(leaves.size())));
+  }
+  Expr y = MakeLeaf(pool, result, -1);
+  Expr g = MakeLeaf(pool, result, -2);
+  std::vector<bool> has_gradient;
+  for (const auto& gradient : Gradients(op, leaves, y, g)) {
+    has_gradient.push_back(gradient.has_value());
+  }
+  return has_gradient;
+}
+
+TensorId AddNumber(Graph& graph, double value, DType dtype,
+                   SourceLocation where) {
+  char text[32];  // the shortest that reads back
+  char* end = std::to_chars(text, std::end(text), value).ptr;
+  return graph.Add({.source = NumberSource{value},
+                    .name = "",
+                    .text = std::string(text, end),
+                    .dtype = dtype,
+                    .spec = {},
+                    .has_gradient = false,
+                    .materialized = false,
+                    .where = where});
+}
+
+// Makes one node: operands first, then its checks, then Add. A fault that is
+// found on the way turns the node into an error node.
+class Builder {
+ public:
+  explicit Builder(absl::Span<const Arg> args)
+      : graph_(*GraphOf(args)), where_(args[0].where) {
+    DType literal = LiteralDType(args);
+    for (const Arg& arg : args) {
+      if (const auto* tensor = std::get_if<Tensor>(&arg.value)) {
+        ids_.push_back(tensor->id);
+      } else {
+        double number = std::get<double>(arg.value);
+        ids_.push_back(AddNumber(graph_, number, literal, where_));
+      }
+    }
+  }
+
+  Graph& graph() { return graph_; }
+  const std::vector<TensorId>& ids() const { return ids_; }
+  const TensorNode& operand(int i) const { return graph_[ids_[i]]; }
+
+  // Gives flexible operands from number `first` on the dtype of the others.
+  void AdaptDTypes(size_t first, DType otherwise) {
+    DType dtype = otherwise;
+    for (size_t i = ids_.size(); i-- > first;) {
+      if (!IsFlexible(operand(i))) dtype = operand(i).dtype;
+    }
+    for (size_t i = first; i < ids_.size(); ++i) {
+      if (!IsFlexible(operand(i)) || operand(i).dtype == dtype) continue;
+      TensorNode copy = operand(i);
+      copy.dtype = dtype;
+      if (!copy.named) copy.name.clear();
+      ids_[i] = graph_.Add(std::move(copy));
+    }
+  }
+
+  // The dtype of op(operands...).
+  absl::StatusOr<DType> Type(Op op, std::optional<DType> wanted) const {
+    std::vector<DType> dtypes = DTypes();
+    size_t first = op == Op::kSelect ? 1 : 0;
+    for (size_t i = first + 1; i < dtypes.size(); ++i) {
+      if (dtypes[i] == dtypes[first]) continue;
+      std::string other = OperandText(operand(i), kLoose);
+      return absl::InvalidArgumentError(absl::StrCat(
+          OperandText(operand(first), kLoose), " is ", Name(dtypes[first]),
+          " and ", other, " is ", Name(dtypes[i]), "; convert one of them: ",
+          "Convert(", other, ", ", Name(dtypes[first]), ")"));
+    }
+    if (!wanted && (op == Op::kConvert || op == Op::kBitcast)) {
+      return absl::InvalidArgumentError(
+          "it does not say to which dtype; write Convert(x, dtype)");
+    }
+    return ResultType(op, dtypes, wanted.value_or(DType()));
+  }
+
+  bool HasGradient(std::optional<Op> op, DType dtype) const {
+    if (!IsFloat(dtype)) return false;
+    std::vector<bool> passes(ids_.size(), true);
+    if (op) passes = Differentiable(*op, DTypes(), dtype);
+    for (size_t i = 0; i < ids_.size(); ++i) {
+      if (passes[i] && operand(i).has_gradient) return true;
+    }
+    return false;
+  }
+
+  // The node; the first error node among the operands stands in for it.
+  Tensor Finish(TensorSource source, std::string text,
+                const absl::StatusOr<DType>& dtype, std::optional<Op> op) {
+    for (TensorId id : ids_) {
+      if (std::holds_alternative<ErrorSource>(graph_[id].source)) {
+        return {&graph_, id};
+      }
+    }
+    TensorNode node = {.source = std::move(source),
+                       .name = "",
+                       .text = std::move(text),
+                       .dtype = dtype.value_or(DType::kF32),
+                       .spec = {},
+                       .has_gradient = false,
+                       .materialized = false,
+                       .where = where_};
+    if (dtype.ok()) {
+      node.has_gradient = HasGradient(op, *dtype);
+    } else {
+      node.source = ErrorSource{absl::Status(
+          dtype.status().code(), absl::StrCat("error in ", Describe(node), ": ",
+                                              dtype.status().message()))};
+    }
+    return {&graph_, graph_.Add(std::move(node))};
+  }
+
+ private:
+  static DType LiteralDType(absl::Span<const Arg> args) {
+    for (size_t i = args.size(); i-- > 0;) {
+      const auto* tensor = std::get_if<Tensor>(&args[i].value);
+      if (tensor != nullptr) return tensor->node().dtype;
+    }
+    return DType::kF32;
+  }
+
+  std::vector<DType> DTypes() const {
+    std::vector<DType> dtypes;
+    for (TensorId id : ids_) dtypes.push_back(graph_[id].dtype);
+    return dtypes;
+  }
+
+  Graph& graph_;
+  SourceLocation where_;
+  std::vector<TensorId> ids_;
+};
+
+Tensor PointwiseOf(Op op, absl::Span<const Arg> args,
+                   std::optional<DType> wanted) {
+  Builder builder(args);
+  if (op != Op::kConvert && op != Op::kBitcast) {
+    bool is_word = Info(op).typing == Typing::kWord;
+    builder.AdaptDTypes(op == Op::kSelect ? 1 : 0,
+                        is_word ? DType::kU32 : DType::kF32);
+  }
+  absl::StatusOr<DType> dtype = builder.Type(op, wanted);
+  std::string text = PointwiseText(builder.graph(), op, dtype.value_or(DType()),
+                                   builder.ids());
+  ComputeSource source = {.op = op,
+                          .accum = std::nullopt,
+                          .logic = ComputeSource::kPointwise,
+                          .spec = std::nullopt,
+                          .operands = builder.ids()};
+  return builder.Finish(std::move(source), std::move(text), dtype, op);
+}
+
+// The value of a NumberSource or a literal.
+std::optional<double> NumberOf(const Arg& arg) {
+  if (const auto* literal = std::get_if<double>(&arg.value)) return *literal;
+  const auto& node = std::get<Tensor>(arg.value).node();
+  const auto* number = std::get_if<NumberSource>(&node.source);
+  if (number == nullptr) return std::nullopt;
+  return number->value;
+}
+
+Tensor MultipliedPower(const Arg& a, int exponent) {
+  if (exponent == 1) return std::get<Tensor>(a.value);
+  Tensor half = MultipliedPower(a, exponent / 2);
+  Tensor square = Mul(Arg(half, a.where), Arg(half, a.where));
+  return exponent % 2 == 0 ? square : Mul(Arg(square, a.where), a);
+}
+
+absl::StatusOr<DType> ReducedType(const absl::StatusOr<DType>& dtype,
+                                  const absl::Status& spec) {
+  OCANNL_RETURN_IF_ERROR(spec);
+  OCANNL_RETURN_IF_ERROR(dtype.status());
+  if (Accepts(Typing::kNumber, *dtype)) return dtype;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a reduction takes numbers, not ", Name(*dtype), "; convert them"));
+}
+
+}  // namespace
+
+Tensor Number(Graph& graph, double value, SourceLocation where) {
+  return {&graph, AddNumber(graph, value, DType::kF32, where)};
+}
+
+Tensor Named(Tensor tensor, std::string name) {
+  tensor.graph->Rename(tensor.id, std::move(name));
+  return tensor;
+}
+
+Tensor Pointwise(Op op, absl::Span<const Arg> args) {
+  if (op == Op::kPow && std::holds_alternative<Tensor>(args[0].value)) {
+    double exponent = NumberOf(args[1]).value_or(0);
+    if (exponent >= 1 && exponent <= kMaxMultipliedPower &&
+        exponent == std::floor(exponent)) {
+      return MultipliedPower(args[0], static_cast<int>(exponent));
+    }
+  }
+  return PointwiseOf(op, args, std::nullopt);
+}
+
+Tensor Compose(const Arg& a, const Arg& b) {
+  Builder builder({a, b});
+  builder.AdaptDTypes(0, DType::kF32);
+  std::string text = InfixText(builder.graph(), "*", kProduct, builder.ids());
+  ComputeSource source = {.op = Op::kMul,
+                          .accum = Op::kAdd,
+                          .logic = ComputeSource::kCompose,
+                          .spec = std::nullopt,
+                          .operands = builder.ids()};
+  return builder.Finish(std::move(source), std::move(text),
+                        builder.Type(Op::kMul, std::nullopt), Op::kMul);
+}
+
+Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
+              absl::Span<const Arg> args) {
+  Builder builder(args);
+  builder.AdaptDTypes(0, DType::kF32);
+  absl::StatusOr<EinsumSpec> parsed =
+      ParseEinsum(spec, static_cast<int>(args.size()));
+  absl::StatusOr<DType> dtype = builder.operand(0).dtype;
+  if (op) dtype = builder.Type(*op, std::nullopt);
+  std::string text =
+      ReduceText(builder.graph(), op, accum, spec, builder.ids());
+  ComputeSource source = {.op = op,
+                          .accum = accum,
+                          .logic = ComputeSource::kEinsum,
+                          .spec = std::nullopt,
+                          .operands = builder.ids()};
+  if (parsed.ok()) source.spec = *parsed;
+  return builder.Finish(std::move(source), std::move(text),
+                        ReducedType(dtype, parsed.status()), op);
+}
+
+Tensor Slice(const Arg& a, int32_t static_index) {
+  Builder builder({a});
+  Graph& graph = builder.graph();
+  CHECK(static_index >= 0 &&
+        static_cast<size_t>(static_index) < graph.statics().size());
+  const TensorNode& of = builder.operand(0);
+  return builder.Finish(
+      SliceSource{.of = builder.ids()[0], .static_index = static_index},
+      absl::StrCat(OperandText(of, kTight), " @| ",
+                   graph.statics()[static_index].name),
+      of.dtype, std::nullopt);
+}
+
+Tensor Convert(const Arg& a, DType dtype) {
+  return PointwiseOf(Op::kConvert, {a}, dtype);
+}
+
+Tensor Bitcast(const Arg& a, DType dtype) {
+  return PointwiseOf(Op::kBitcast, {a}, dtype);
+}
+
+Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
+  CHECK(!status.ok());
+  TensorId id = graph.Add({.source = ErrorSource{std::move(status)},
+                           .name = "",
+                           .text = "error",
+                           .dtype = DType::kF32,
+                           .spec = {},
+                           .has_gradient = false,
+                           .materialized = false,
+                           .where = where});
+  return {&graph, id};
+}
+
+}  // namespace ocannl

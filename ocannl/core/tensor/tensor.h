@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor: a node of a graph as a value, with operators: how C++ users write
+// tensor expressions.
+//
+//   Tensor h = Relu(b1 + w1 * x);                      // * multiplies tensors
+//   Tensor loss = Einsum1("...|... => 0", Relu(1 - PointMul(y, h))) / 10;
+//
+// Numbers in an expression take the dtype of the tensors beside them. Nothing
+// here fails: a wrong expression is an error node, and InferShapes reports it
+// with the place where it was made.
+#ifndef OCANNL_CORE_TENSOR_TENSOR_H_
+#define OCANNL_CORE_TENSOR_TENSOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+struct Tensor {
+  Graph* graph;
+  TensorId id;
+
+  const TensorNode& node() const { return (*graph)[id]; }
+};
+
+// An operand: a tensor or a number, and where it was written.
+struct Arg {
+  Arg(Tensor tensor,  // NOLINT
+      SourceLocation at = SourceLocation::Current())
+      : value(tensor), where(at) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> Arg(
+      T number,  // NOLINT
+      SourceLocation at = SourceLocation::Current())
+      : value(static_cast<double>(number)), where(at) {}
+
+  std::variant<Tensor, double> value;
+  SourceLocation where;
+};
+
+// A number, f32 unless the tensors beside it are of another dtype.
+Tensor Number(Graph& graph, double value,
+              SourceLocation where = SourceLocation::Current());
+
+// The tensor, with `name` if nothing else has it, else with a number appended.
+Tensor Named(Tensor tensor, std::string name);
+
+// op of each element, broadcasting; at least one operand is a tensor. Convert
+// and Bitcast, which need a dtype, are below. A power with a small whole
+// exponent becomes multiplications.
+Tensor Pointwise(Op op, absl::Span<const Arg> args);
+
+// Sums products: over the input axes of `a` and the output axes of `b`.
+Tensor Compose(const Arg& a, const Arg& b);
+
+// accum of op(args...) over the axes that the result of `spec` leaves out;
+// without `op`, of the only operand itself.
+Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
+              absl::Span<const Arg> args);
+
+// The element of the leftmost batch axis at the value of a static index.
+Tensor Slice(const Arg& a, int32_t static_index);
+
+// The elements as `dtype`: exact where possible, else rounded to nearest even.
+Tensor Convert(const Arg& a, DType dtype);
+// The same bits read as `dtype`, which has the same size.
+Tensor Bitcast(const Arg& a, DType dtype);
+
+// An error node: for those who build expressions from other text forms.
+Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where);
+
+// One function per op of ops.def, by its arity: Relu(x), Max(a, b), ...
+#define OCANNL_POINTWISE_1(name) \
+  inline Tensor name(const Arg& a) { return Pointwise(Op::k##name, {a}); }
+#define OCANNL_POINTWISE_2(name)                   \
+  inline Tensor name(const Arg& a, const Arg& b) { \
+    return Pointwise(Op::k##name, {a, b});         \
+  }
+#define OCANNL_POINTWISE_3(name)                                 \
+  inline Tensor name(const Arg& a, const Arg& b, const Arg& c) { \
+    return Pointwise(Op::k##name, {a, b, c});                    \
+  }
+#define OCANNL_POINTWISE_6(name)                                             \
+  inline Tensor name(const Arg& a, const Arg& b, const Arg& c, const Arg& d, \
+                     const Arg& e, const Arg& f) {                           \
+    return Pointwise(Op::k##name, {a, b, c, d, e, f});                       \
+  }
+#define PRIMITIVE(name, text, arity, ...) OCANNL_POINTWISE_##arity(name)
+#define DERIVED(name, text, arity, ...) OCANNL_POINTWISE_##arity(name)
+#include "ocannl/core/ops/ops.def"
+#undef PRIMITIVE
+#undef DERIVED
+#undef OCANNL_POINTWISE_1
+#undef OCANNL_POINTWISE_2
+#undef OCANNL_POINTWISE_3
+#undef OCANNL_POINTWISE_6
+
+inline Tensor operator+(const Arg& a, const Arg& b) { return Add(a, b); }
+inline Tensor operator-(const Arg& a, const Arg& b) { return Sub(a, b); }
+inline Tensor operator*(const Arg& a, const Arg& b) { return Compose(a, b); }
+inline Tensor operator/(const Arg& a, const Arg& b) { return Div(a, b); }
+inline Tensor operator-(const Arg& a) { return Neg(a); }
+inline Tensor PointMul(const Arg& a, const Arg& b) { return Mul(a, b); }
+inline Tensor PointDiv(const Arg& a, const Arg& b) { return Div(a, b); }
+
+// Sum of a * b, of a, of a + b; greatest a; greatest a + b: over the axes that
+// the result of the spec leaves out. In notation: +* ++ +++ @^^ @^+
+inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b) {
+  return Reduce(Op::kMul, Op::kAdd, spec, {a, b});
+}
+inline Tensor Einsum1(absl::string_view spec, const Arg& a) {
+  return Reduce(std::nullopt, Op::kAdd, spec, {a});
+}
+inline Tensor OuterSum(absl::string_view spec, const Arg& a, const Arg& b) {
+  return Reduce(Op::kAdd, Op::kAdd, spec, {a, b});
+}
+inline Tensor EinMax1(absl::string_view spec, const Arg& a) {
+  return Reduce(std::nullopt, Op::kMax, spec, {a});
+}
+inline Tensor Tropical(absl::string_view spec, const Arg& a, const Arg& b) {
+  return Reduce(Op::kAdd, Op::kMax, spec, {a, b});
+}
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_TENSOR_H_
