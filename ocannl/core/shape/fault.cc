@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/fault.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace ocannl {
+namespace {
+
+std::string Label(const TensorNode& node) {
+  if (node.named || IsNumber(node)) return node.named ? node.name : node.text;
+  return absl::StrCat("`", node.text, "`");
+}
+
+std::string DimsText(const Dims& dims) {
+  if (dims.empty()) return "empty";
+  return absl::StrJoin(dims, ",", [](std::string* out, int64_t size) {
+    absl::StrAppend(out, size == 0 ? "?" : absl::StrCat(size));
+  });
+}
+
+std::string Axes(size_t count) {
+  return absl::StrCat(count, count == 1 ? " axis" : " axes");
+}
+
+// "`...`" or "`..v..`"
+std::string VariableText(absl::string_view variable) {
+  if (absl::StartsWith(variable, "...")) return "`...`";
+  return absl::StrCat("`..", variable, "..`");
+}
+
+// What the spec calls an axis: ExpandRow numbers those of a row variable.
+std::string AxisText(const SlotRule& rule, int axis, absl::string_view name) {
+  if (!absl::StartsWith(name, "..")) return absl::StrCat("axis `", name, "`");
+  return absl::StrCat("axis ", axis - rule.axes->begin.size(), " of ",
+                      VariableText(*rule.axes->variable));
+}
+
+// The first two known sizes, of axes paired from the right, that differ.
+std::optional<std::pair<int64_t, int64_t>> Difference(const Dims& a,
+                                                      const Dims& b) {
+  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    int64_t x = a[a.size() - i], y = b[b.size() - i];
+    if (x != 0 && y != 0 && x != y) return std::make_pair(x, y);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string FaultWriter::RowText(RowRef row) const {
+  std::optional<Dims> dims = row_(row);
+  return dims ? DimsText(*dims) : "not known";
+}
+
+std::string FaultWriter::RowWithName(RowRef row) const {
+  return absl::StrCat("the ", Name(row.kind), " row of ",
+                      Label(graph_[row.tensor]), " is ", RowText(row));
+}
+
+std::string FaultWriter::ShapeText(TensorId id) const {
+  auto text = [&](RowKind kind, absl::string_view after) {
+    std::optional<Dims> dims = row_({id, kind});
+    if (!dims) return absl::StrCat("?", after);
+    return dims->empty() ? "" : absl::StrCat(DimsText(*dims), after);
+  };
+  return absl::StrCat(text(RowKind::kBatch, "|"), text(RowKind::kInput, "->"),
+                      text(RowKind::kOutput, ""));
+}
+
+absl::Status FaultWriter::Error(TensorId node, const std::string& problem,
+                                absl::Span<const TensorId> tensors,
+                                const std::string& hint) const {
+  std::string message =
+      absl::StrCat("shape error in ", Describe(graph_[node]), ": ", problem);
+  std::vector<TensorId> written;
+  for (TensorId id : tensors) {
+    if (std::count(written.begin(), written.end(), id) != 0) continue;
+    written.push_back(id);
+    absl::StrAppend(&message, "\n  ", Label(graph_[id]), " : ", ShapeText(id));
+  }
+  if (!hint.empty()) absl::StrAppend(&message, "\n  hint: ", hint);
+  return absl::InvalidArgumentError(message);
+}
+
+// With what the covered row does not fit: the covering row, or, where that is
+// the result's, the operand that made it what it is.
+RowRef FaultWriter::Opponent(const CoverRule& rule) const {
+  std::optional<Dims> covered = row_(rule.covered);
+  if (rule.covering.tensor != rule.node) return rule.covering;
+  for (const CoverRule& other : rules_.covers) {
+    if (other.node != rule.node || !(other.covering == rule.covering)) continue;
+    std::optional<Dims> dims = row_(other.covered);
+    if (dims && covered && Difference(*dims, *covered)) {
+      return other.covered;
+    }
+  }
+  return rule.covering;
+}
+
+// Whether `a` stands left of `b` among the operands of `node`.
+bool FaultWriter::IsBefore(RowRef a, RowRef b, TensorId node) const {
+  for (TensorId operand : OperandsOf(graph_[node].source)) {
+    if (operand == a.tensor) return true;
+    if (operand == b.tensor) return false;
+  }
+  return true;
+}
+
+std::string FaultWriter::CoversHint(const CoverRule& rule,
+                                    RowRef opponent) const {
+  std::optional<Dims> covering = row_(rule.covering);
+  std::optional<Dims> covered = row_(rule.covered);
+  if (!covering || !covered) return "";
+  const TensorNode& larger = graph_[rule.covering.tensor];
+  const TensorNode& smaller = graph_[rule.covered.tensor];
+  bool composes = rule.covering.tensor != rule.node;
+  if (composes && covering->empty()) {
+    return "`*` multiplies tensors; `*.` is pointwise, PointMul in C++";
+  }
+  if (composes && NumElements(*covering) == NumElements(*covered) &&
+      NumElements(*covered) != 0) {
+    return absl::StrCat("flatten ", Label(smaller), ", or declare ",
+                        Label(larger), " : ", DimsText(*covered), "->",
+                        RowText({rule.covering.tensor, RowKind::kOutput}));
+  }
+  auto sizes = Difference(*covered, row_(opponent).value_or(Dims()));
+  if (!sizes || (sizes->first != 1 && sizes->second != 1)) return "";
+  RowRef one = sizes->first == 1 ? rule.covered : opponent;
+  return absl::StrCat("the size 1 of ", Label(graph_[one.tensor]),
+                      " is given, so it does not broadcast; leave that axis "
+                      "out");
+}
+
+absl::Status FaultWriter::Covers(const CoverRule& rule) const {
+  if (!row_(rule.covering)) {
+    return Error(rule.node,
+                 absl::StrCat("the ", Name(rule.covering.kind), " row of ",
+                              Label(graph_[rule.covering.tensor]),
+                              " would need more axes than it has, without end"),
+                 {}, "");
+  }
+  RowRef opponent = Opponent(rule);
+  if (opponent.tensor == rule.node) {
+    return Error(
+        rule.node,
+        absl::StrCat(RowWithName(rule.covered), ", but the result is used as ",
+                     RowText(opponent)),
+        {rule.covered.tensor}, CoversHint(rule, opponent));
+  }
+  bool is_first = IsBefore(opponent, rule.covered, rule.node);
+  RowRef first = is_first ? opponent : rule.covered;
+  RowRef second = is_first ? rule.covered : opponent;
+  return Error(rule.node,
+               absl::StrCat(RowWithName(first), ", ", RowWithName(second)),
+               {first.tensor, second.tensor}, CoversHint(rule, opponent));
+}
+
+absl::Status FaultWriter::FirstValue(TensorId param, TensorId init) const {
+  return Error(param, "a parameter and its first value have one shape",
+               {param, init}, "");
+}
+
+absl::Status FaultWriter::Rank(const SlotRule& rule) const {
+  std::string row = absl::StrCat("the ", Name(rule.row.kind), " row of ",
+                                 Label(graph_[rule.row.tensor]));
+  const TensorSource& source = graph_[rule.node].source;
+  std::string problem;
+  if (std::holds_alternative<SliceSource>(source)) {
+    problem = absl::StrCat(row, " has no axis to slice");
+  } else if (const auto* param = std::get_if<ParamSource>(&source)) {
+    return FirstValue(rule.node, *param->init);
+  } else {
+    size_t has = row_(rule.row).value_or(Dims()).size();
+    size_t given = rule.axes->size();
+    problem =
+        !rule.axes->variable ? absl::StrCat("the spec gives ", row, " ",
+                                            Axes(given), ", but it has ", has)
+        : has < given ? absl::StrCat("the spec gives ", row, " at least ",
+                                     Axes(given), ", but it has ", has)
+                      : absl::StrCat(VariableText(*rule.axes->variable),
+                                     " stands for ", Axes(has - given), " in ",
+                                     row, " and for another number elsewhere");
+  }
+  return Error(rule.node, problem, {rule.row.tensor}, "");
+}
+
+absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
+                               const std::string& name) const {
+  const auto* param = std::get_if<ParamSource>(&graph_[rule.node].source);
+  if (param != nullptr) return FirstValue(rule.node, *param->init);
+  // The first axis of that name with a known size, other than this one.
+  auto size_of = [&](const SlotRule& slot, int i) {
+    std::optional<Dims> dims = row_(slot.row);
+    return dims && i < static_cast<int>(dims->size()) ? (*dims)[i] : 0;
+  };
+  std::string problem =
+      absl::StrCat(AxisText(rule, axis, name), " is ", size_of(rule, axis),
+                   " in ", Label(graph_[rule.row.tensor]));
+  std::vector<TensorId> tensors = {rule.row.tensor};
+  for (const SlotRule& other : rules_.slots) {
+    if (other.node != rule.node || tensors.size() > 1) continue;
+    std::optional<Dims> dims = row_(other.row);
+    if (!dims || static_cast<int>(dims->size()) < other.axes->size()) continue;
+    int rank = static_cast<int>(dims->size());
+    if (!other.axes->variable && rank != other.axes->size()) continue;
+    std::vector<EinsumAxis> axes = ExpandRow(*other.axes, rank, other.place);
+    for (int i = 0; i < rank; ++i) {
+      int64_t size = size_of(other, i);
+      if (axes[i].name != name || size == 0 || size == size_of(rule, axis)) {
+        continue;
+      }
+      absl::StrAppend(&problem, " and ", size, " in ",
+                      Label(graph_[other.row.tensor]));
+      tensors.push_back(other.row.tensor);
+      break;
+    }
+  }
+  return Error(rule.node, problem, tensors, "");
+}
+
+absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
+                                   int64_t size) const {
+  const auto* slice = std::get_if<SliceSource>(&graph_[rule.node].source);
+  std::string reads =
+      slice == nullptr
+          ? absl::StrCat("the spec names position ", size - 1)
+          : absl::StrCat("`", graph_.statics()[slice->static_index].name,
+                         "` has ", size, " values");
+  std::optional<Dims> dims = row_(rule.row);
+  return Error(
+      rule.node,
+      absl::StrCat(reads, ", but axis ", axis, " of the ", Name(rule.row.kind),
+                   " row of ", Label(graph_[rule.row.tensor]), " has size ",
+                   dims ? (*dims)[axis] : 0),
+      {rule.row.tensor}, "");
+}
+
+absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
+  for (const CoverRule& rule : rules_.covers) {
+    bool is_product = rule.covering == row && rule.node != row.tensor;
+    if (is_product) return Covers(rule);
+  }
+  return Error(
+      row.tensor,
+      absl::StrCat("the operands make its ", Name(row.kind), " row ",
+                   RowText(row), ", but it is used as ", DimsText(used_as)),
+      {}, "");
+}
+
+absl::Status FaultWriter::Undetermined(RowRef row) const {
+  const TensorNode& node = graph_[row.tensor];
+  absl::string_view letter = row.kind == RowKind::kInput ? "i" : "o";
+  return absl::InvalidArgumentError(absl::StrCat(
+      "You forgot to specify the hidden dimension(s) of ", Describe(node),
+      ": nothing determines its ", Name(row.kind), " row; give it, such as {",
+      node.name, "; ", letter, "=[16]}"));
+}
+
+}  // namespace ocannl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages of shape errors:
+//
+//   shape error in `w1 * x` (mlp.cc:42): the input row of w1 is 784, the output
+//   row of x is 28,28
+//     w1 : 784->128
+//     x : 28,28
+//     hint: flatten x, or declare w1 : 28,28->128
+#ifndef OCANNL_CORE_SHAPE_FAULT_H_
+#define OCANNL_CORE_SHAPE_FAULT_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/shape/rules.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// What is known of a row: nothing, or its sizes, of which 0 is unknown.
+using KnownRow = std::function<std::optional<Dims>(RowRef)>;
+
+// Words the errors of one inference.
+class FaultWriter {
+ public:
+  FaultWriter(const Graph& graph, const Rules& rules, KnownRow row)
+      : graph_(graph), rules_(rules), row_(std::move(row)) {}
+
+  // `rule` cannot hold.
+  absl::Status Covers(const CoverRule& rule) const;
+  // The row has another number of axes than the rule gives it.
+  absl::Status Rank(const SlotRule& rule) const;
+  // Axis `axis` of the row, which the spec calls `name`, has another size than
+  // an axis of the same name before.
+  absl::Status Size(const SlotRule& rule, int axis,
+                    const std::string& name) const;
+  // Axis `axis` of the row is too short for a position or a static index.
+  absl::Status Position(const SlotRule& rule, int axis, int64_t size) const;
+  // The row of a result is larger in its uses than its operands make it.
+  absl::Status Enlarged(RowRef row, const Dims& used_as) const;
+  // Nothing determines the row of a parameter.
+  absl::Status Undetermined(RowRef row) const;
+
+ private:
+  std::string RowText(RowRef row) const;
+  std::string RowWithName(RowRef row) const;
+  std::string ShapeText(TensorId id) const;
+  absl::Status Error(TensorId node, const std::string& problem,
+                     absl::Span<const TensorId> tensors,
+                     const std::string& hint) const;
+  absl::Status FirstValue(TensorId param, TensorId init) const;
+  RowRef Opponent(const CoverRule& rule) const;
+  bool IsBefore(RowRef a, RowRef b, TensorId node) const;
+  std::string CoversHint(const CoverRule& rule, RowRef opponent) const;
+
+  const Graph& graph_;
+  const Rules& rules_;
+  KnownRow row_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_FAULT_H_

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every message of a shape error, word for word.
+#include "ocannl/core/shape/fault.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "ocannl/core/shape/test_tensors.h"
+
+namespace ocannl {
+namespace {
+
+class FaultTest : public ::testing::Test {
+ protected:
+  // An operand of an expression in line 42 of mlp.cc.
+  static Arg In(Tensor tensor) { return Arg(tensor, At(42)); }
+
+  Graph graph_;
+  Tensor a_ = Zeros(graph_, "a", "3");
+  Tensor b_ = Zeros(graph_, "b", "4");
+  Tensor x_ = Zeros(graph_, "x", "28,28");
+};
+
+TEST_F(FaultTest, ComposeOfDifferentRanks) {
+  Tensor w1 = Weights(graph_, "w1", Exactly("784->128"));
+  Tensor b1 = Weights(graph_, "b1", {});
+  EXPECT_EQ(InferText(Add(In(Compose(In(w1), In(x_))), In(b1))),
+            "shape error in `w1 * x` (mlp.cc:42): the input row of w1 is 784, "
+            "the output row of x is 28,28\n"
+            "  w1 : 784->128\n"
+            "  x : 28,28\n"
+            "  hint: flatten x, or declare w1 : 28,28->128");
+}
+
+TEST_F(FaultTest, ComposeOfDifferentSizes) {
+  Tensor w1 = Zeros(graph_, "w1", "784->128");
+  EXPECT_EQ(InferText(Compose(In(w1), In(a_))),
+            "shape error in `w1 * a` (mlp.cc:42): the input row of w1 is 784, "
+            "the output row of a is 3\n"
+            "  w1 : 784->128\n"
+            "  a : 3");
+}
+
+TEST_F(FaultTest, ComposeWhereAPointwiseProductIsMeant) {
+  EXPECT_EQ(InferText(Compose(Arg(2, At(42)), In(a_))),
+            "shape error in `2 * a` (mlp.cc:42): the input row of 2 is empty, "
+            "the output row of a is 3\n"
+            "  2 : 1\n"
+            "  a : 3\n"
+            "  hint: `*` multiplies tensors; `*.` is pointwise, PointMul in "
+            "C++");
+  EXPECT_EQ(InferText(Compose(In(Relu(In(a_))), In(a_))),
+            "shape error in `relu(a) * a` (mlp.cc:42): the input row of "
+            "`relu(a)` is empty, the output row of a is 3\n"
+            "  `relu(a)` : 3\n"
+            "  a : 3\n"
+            "  hint: `*` multiplies tensors; `*.` is pointwise, PointMul in "
+            "C++");
+}
+
+TEST_F(FaultTest, PointwiseOfDifferentSizes) {
+  EXPECT_EQ(InferText(Add(In(Relu(In(a_))), In(b_))),
+            "shape error in `relu(a) + b` (mlp.cc:42): the output row of "
+            "`relu(a)` is 3, the output row of b is 4\n"
+            "  `relu(a)` : 3\n"
+            "  b : 4");
+}
+
+TEST_F(FaultTest, AGivenSizeOfOneDoesNotBroadcast) {
+  Tensor one = Zeros(graph_, "one", "2|1");
+  EXPECT_EQ(InferText(Add(In(a_), In(one))),
+            "shape error in `a + one` (mlp.cc:42): the output row of a is 3, "
+            "the output row of one is 1\n"
+            "  a : 3\n"
+            "  one : 2|1\n"
+            "  hint: the size 1 of one is given, so it does not broadcast; "
+            "leave that axis out");
+}
+
+TEST_F(FaultTest, AResultThatItsUseContradicts) {
+  Tensor doubled = Add(In(a_), In(a_));
+  EXPECT_EQ(InferText(Einsum1("ij => 0", In(doubled))),
+            "shape error in `a + a` (mlp.cc:42): the operands make its output "
+            "row 3, but it is used as 1,3");
+  EXPECT_EQ(InferText(Einsum1(" => 0", In(doubled))),
+            "shape error in `a + a` (mlp.cc:42): the output row of a is 3, but "
+            "the result is used as empty\n"
+            "  a : 3");
+  Tensor total = Einsum1("i => 0", In(a_));
+  EXPECT_EQ(InferText(Einsum("i; i => i", In(total), In(b_))),
+            "shape error in `(a ++ \"i => 0\") +* \"i; i => i\" b` "
+            "(mlp.cc:42): axis `i` is 4 in b and 1 in `a ++ \"i => 0\"`\n"
+            "  b : 4\n"
+            "  `a ++ \"i => 0\"` : 1");
+}
+
+TEST_F(FaultTest, EinsumOfDifferentSizes) {
+  EXPECT_EQ(InferText(Einsum("i; i => 0", In(a_), In(b_))),
+            "shape error in `a +* \"i; i => 0\" b` (mlp.cc:42): axis `i` is 4 "
+            "in b and 3 in a\n"
+            "  b : 4\n"
+            "  a : 3");
+  EXPECT_EQ(InferText(Einsum("...; ...i => i", In(a_), In(x_))),
+            "shape error in `a +* \"...; ...i => i\" x` (mlp.cc:42): axis 0 of "
+            "`...` is 28 in x and 3 in a\n"
+            "  x : 28,28\n"
+            "  a : 3");
+}
+
+TEST_F(FaultTest, EinsumOfDifferentRanks) {
+  EXPECT_EQ(InferText(Einsum1("ij => 0", In(a_))),
+            "shape error in `a ++ \"ij => 0\"` (mlp.cc:42): the spec gives the "
+            "output row of a 2 axes, but it has 1\n"
+            "  a : 3");
+  EXPECT_EQ(InferText(Einsum1("...ij => 0", In(a_))),
+            "shape error in `a ++ \"...ij => 0\"` (mlp.cc:42): the spec gives "
+            "the output row of a at least 2 axes, but it has 1\n"
+            "  a : 3");
+  EXPECT_EQ(InferText(Einsum("..v..; ..v.. => 0", In(a_), In(x_))),
+            "shape error in `a +* \"..v..; ..v.. => 0\" x` (mlp.cc:42): "
+            "`..v..` stands for 2 axes in the output row of x and for another "
+            "number elsewhere\n"
+            "  x : 28,28");
+}
+
+TEST_F(FaultTest, APositionBeyondTheEnd) {
+  EXPECT_EQ(InferText(Einsum1("3 => 0", In(a_))),
+            "shape error in `a ++ \"3 => 0\"` (mlp.cc:42): the spec names "
+            "position 3, but axis 0 of the output row of a has size 3\n"
+            "  a : 3");
+}
+
+TEST_F(FaultTest, SlicesOfTooLittle) {
+  int32_t n = graph_.AddStatic("n", 5);
+  EXPECT_EQ(InferText(Slice(In(a_), n)),
+            "shape error in `a @| n` (mlp.cc:42): the batch row of a has no "
+            "axis to slice\n"
+            "  a : 3");
+  EXPECT_EQ(InferText(Slice(In(Zeros(graph_, "c", "4|3")), n)),
+            "shape error in `c @| n` (mlp.cc:42): `n` has 5 values, but axis 0 "
+            "of the batch row of c has size 4\n"
+            "  c : 4|3");
+  Tensor open =
+      Data(graph_, "open", NdArray(DType::kF32, {12}), WithOutput({3}), At(9));
+  EXPECT_EQ(InferText(Slice(In(open), n)),
+            "shape error in `open` (mlp.cc:9): its batch row of 4 does not "
+            "divide into the 5 values of `n`; change the range, or give the "
+            "batch row");
+}
+
+TEST_F(FaultTest, HiddenDimensions) {
+  Tensor hidden = Relu(Weights(graph_, "w1", {}) * a_);
+  EXPECT_EQ(InferText(Weights(graph_, "w2", {}) * hidden + b_),
+            "You forgot to specify the hidden dimension(s) of `w1` (mlp.cc:2): "
+            "nothing determines its output row; give it, such as "
+            "{w1; o=[16]}");
+  EXPECT_EQ(InferText(Einsum("i; i->o => o", a_, Weights(graph_, "w3", {}))),
+            "You forgot to specify the hidden dimension(s) of `w3` (mlp.cc:2): "
+            "nothing determines its output row; give it, such as "
+            "{w3; o=[16]}");
+}
+
+TEST_F(FaultTest, AFirstValueOfAnotherShape) {
+  const char* message =
+      "shape error in `w` (mlp.cc:3): a parameter and its first value have one "
+      "shape\n"
+      "  w : 2\n"
+      "  a : 3";
+  auto init = [&](Tensor) { return a_; };
+  EXPECT_EQ(
+      InferText(Param(graph_, "w", Exactly("2"), DType::kF32, init, At(3))),
+      message);
+  EXPECT_EQ(
+      InferText(Param(graph_, "v", Exactly("1->3"), DType::kF32, init, At(3))),
+      "shape error in `v` (mlp.cc:3): a parameter and its first value have one "
+      "shape\n"
+      "  v : 1->3\n"
+      "  a : 3");
+}
+
+TEST_F(FaultTest, RowsWithoutEnd) {
+  Tensor w = Weights(graph_, "w", {});
+  // Its outputs are one more than its inputs, which cover them.
+  Tensor square = Compose(In(w), In(w));
+  EXPECT_EQ(
+      InferText(Einsum("..v..->..v..i; ...->... => 0", In(w), In(square))),
+      "shape error in `w * w` (mlp.cc:42): the input row of w would need "
+      "more axes than it has, without end");
+}
+
+TEST_F(FaultTest, TheFirstOperationIsBlamed) {
+  Tensor bad = Add(In(a_), In(b_));
+  Tensor worse = Compose(In(bad), In(x_));
+  EXPECT_EQ(InferText(Add(In(worse), In(a_))),
+            "shape error in `a + b` (mlp.cc:42): the output row of a is 3, the "
+            "output row of b is 4\n"
+            "  a : 3\n"
+            "  b : 4");
+}
+
+TEST_F(FaultTest, AnErrorNodeSpeaksForItself) {
+  Tensor bad = Named(Einsum1("i", In(a_)), "bad");
+  EXPECT_EQ(InferText(Relu(bad) + 1),
+            "error in `a ++ \"i\"` (mlp.cc:42): the spec \"i\" is wrong: it "
+            "needs one `=>` between the operands and the result");
+  EXPECT_EQ(InferText(a_ + 1), "3");
+}
+
+}  // namespace
+}  // namespace ocannl

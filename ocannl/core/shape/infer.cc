@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/infer.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/shape/fault.h"
+#include "ocannl/core/shape/problem.h"
+#include "ocannl/core/shape/rank.h"
+#include "ocannl/core/shape/rules.h"
+#include "ocannl/core/shape/size.h"
+
+namespace ocannl {
+namespace {
+
+// Makes `dims` cover `covered`, whose axes pair up from the right.
+void Broadcast(const Dims& covered, Dims& dims) {
+  if (covered.size() > dims.size()) {
+    dims.insert(dims.begin(), covered.size() - dims.size(), 1);
+  }
+  for (size_t i = 1; i <= covered.size(); ++i) {
+    int64_t& size = dims[dims.size() - i];
+    size = std::max(size, covered[covered.size() - i]);
+  }
+}
+
+// Settles first how many axes each row has, then the size of each axis. A rule
+// that cannot hold is put aside, so that the message can name all sizes.
+class Inference {
+ public:
+  Inference(const Graph& graph, Problem problem)
+      : graph_(graph),
+        problem_(std::move(problem)),
+        wrong_covers_(problem_.rules.covers.size(), false),
+        wrong_slots_(problem_.rules.slots.size(), false) {}
+
+  absl::Status Run() {
+    AddRows();
+    SlotRanks();
+    CoverRanks();
+    AddAxes();
+    SetWrittenPositions();
+    SlotSizes();
+    CoverSizes();
+    if (!fault_) CheckParameters();
+    if (!fault_) CheckResults();
+    if (!fault_) return absl::OkStatus();
+    return fault_(FaultWriter(graph_, rules(),
+                              [this](RowRef row) { return Known(row); }));
+  }
+
+  Dims Sizes(RowRef row) const {
+    Dims sizes;
+    for (int axis : axes_[problem_.RowIndex(row)]) {
+      sizes.push_back(sizes_.Size(axis));
+    }
+    return sizes;
+  }
+
+ private:
+  // An error, worded once everything is known.
+  using Fault = std::function<absl::Status(const FaultWriter&)>;
+  // An axis that is read at a position, or at the values of a static index.
+  struct Position {
+    size_t slot;
+    int axis;
+    int64_t at_least;
+  };
+
+  const Rules& rules() const { return problem_.rules; }
+
+  // The first operation's counts, and ranks before sizes.
+  void Report(int stage, TensorId node, Fault fault) {
+    if (fault_ && std::make_pair(fault_stage_, fault_node_) <=
+                      std::make_pair(stage, node)) {
+      return;
+    }
+    fault_ = std::move(fault);
+    fault_stage_ = stage;
+    fault_node_ = node;
+  }
+
+  void AddRows() {
+    for (const ProblemRow& row : problem_.rows) {
+      int rank_row = ranks_.Add(row.rank_role);
+      if (row.sizes) {
+        ranks_.SetLength(rank_row, static_cast<int>(row.sizes->size()));
+      }
+    }
+  }
+
+  void SlotRanks() {
+    absl::flat_hash_map<std::string, int> variables;  // of one node
+    for (size_t i = 0; i < rules().slots.size(); ++i) {
+      const SlotRule& slot = rules().slots[i];
+      if (slot.place == 0) variables.clear();
+      int row = problem_.RowIndex(slot.row);
+      bool fits;
+      if (slot.axes->variable) {
+        auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
+        if (is_new) at->second = ranks_.Add(Role::kComputed);
+        fits = ranks_.SetDifference(row, at->second, slot.axes->size());
+      } else {
+        fits = ranks_.SetLength(row, slot.axes->size());
+      }
+      if (!fits) MarkWrongSlot(i);
+    }
+  }
+
+  void MarkWrongSlot(size_t i) {
+    const SlotRule& slot = rules().slots[i];
+    wrong_slots_[i] = true;
+    Report(0, slot.node,
+           [&slot](const FaultWriter& write) { return write.Rank(slot); });
+  }
+
+  void MarkWrongCover(int stage, int i) {
+    const CoverRule& cover = rules().covers[i];
+    wrong_covers_[i] = true;
+    Report(stage, cover.node,
+           [&cover](const FaultWriter& write) { return write.Covers(cover); });
+  }
+
+  void CoverRanks() {
+    for (const CoverRule& cover : rules().covers) {
+      ranks_.Cover(problem_.RowIndex(cover.covering),
+                   problem_.RowIndex(cover.covered),
+                   IsNumber(graph_[cover.covered.tensor]));
+    }
+    for (int failed : ranks_.Solve()) MarkWrongCover(0, failed);
+    for (size_t i = 0; i < rules().slots.size(); ++i) {
+      const SlotRule& slot = rules().slots[i];
+      bool is_short =
+          ranks_.Length(problem_.RowIndex(slot.row)) < slot.axes->size();
+      if (is_short && !wrong_slots_[i]) MarkWrongSlot(i);
+    }
+  }
+
+  void AddAxes() {
+    for (size_t row = 0; row < problem_.rows.size(); ++row) {
+      const ProblemRow& given = problem_.rows[row];
+      std::vector<int> axes;
+      for (int i = 0; i < ranks_.Length(static_cast<int>(row)); ++i) {
+        axes.push_back(sizes_.Add(given.size_role));
+        if (!given.sizes) continue;
+        int64_t size = (*given.sizes)[i];
+        sizes_.Set(axes.back(), size, given.filler && size == 1);
+      }
+      axes_.push_back(std::move(axes));
+    }
+  }
+
+  // The axes of the row as the spec of its operation names them.
+  std::vector<EinsumAxis> Names(const SlotRule& slot) const {
+    size_t rank = axes_[problem_.RowIndex(slot.row)].size();
+    return ExpandRow(*slot.axes, static_cast<int>(rank), slot.place);
+  }
+
+  // A result that is written at one position ends there.
+  void SetWrittenPositions() {
+    for (size_t i = 0; i < rules().slots.size(); ++i) {
+      const SlotRule& slot = rules().slots[i];
+      if (wrong_slots_[i] || !(slot.row.tensor == slot.node)) continue;
+      std::vector<EinsumAxis> names = Names(slot);
+      for (size_t k = 0; k < names.size(); ++k) {
+        if (!names[k].is_position()) continue;
+        int64_t size = names[k].position + 1;
+        sizes_.Set(axes_[problem_.RowIndex(slot.row)][k], size, size == 1);
+      }
+    }
+  }
+
+  void SlotSizes() {
+    absl::flat_hash_map<std::string, int> axes;  // of one node
+    for (size_t i = 0; i < rules().slots.size(); ++i) {
+      const SlotRule& slot = rules().slots[i];
+      if (slot.place == 0) axes.clear();
+      if (wrong_slots_[i]) continue;
+      const std::vector<int>& row = axes_[problem_.RowIndex(slot.row)];
+      std::vector<EinsumAxis> names = Names(slot);
+      for (int k = 0; k < static_cast<int>(row.size()); ++k) {
+        if (names[k].is_position()) {
+          positions_.push_back({i, k, names[k].position + 1});
+          continue;
+        }
+        const std::string& name = names[k].name;
+        int same = axes.try_emplace(name, row[k]).first->second;
+        if (sizes_.Equate(same, row[k])) continue;
+        Report(1, slot.node, [&slot, k, name](const FaultWriter& write) {
+          return write.Size(slot, k, name);
+        });
+      }
+      AddSlicePosition(i);
+    }
+  }
+
+  // A slice reads its operand's first batch axis at the whole static range.
+  void AddSlicePosition(size_t i) {
+    const SlotRule& slot = rules().slots[i];
+    const auto* slice = std::get_if<SliceSource>(&graph_[slot.node].source);
+    if (slice == nullptr || slot.place != 0) return;
+    const auto& range = graph_.statics()[slice->static_index].range;
+    if (range) positions_.push_back({i, 0, *range});
+  }
+
+  void CoverSizes() {
+    for (const Position& position : positions_) {
+      const SlotRule& slot = rules().slots[position.slot];
+      sizes_.AtLeast(axes_[problem_.RowIndex(slot.row)][position.axis],
+                     position.at_least);
+    }
+    std::vector<int> rule_of;  // each pair of axes
+    for (size_t i = 0; i < rules().covers.size(); ++i) {
+      if (wrong_covers_[i]) continue;
+      const CoverRule& cover = rules().covers[i];
+      const std::vector<int>& large = axes_[problem_.RowIndex(cover.covering)];
+      const std::vector<int>& small = axes_[problem_.RowIndex(cover.covered)];
+      for (size_t k = 1; k <= std::min(small.size(), large.size()); ++k) {
+        sizes_.Cover(large[large.size() - k], small[small.size() - k]);
+        rule_of.push_back(static_cast<int>(i));
+      }
+    }
+    SizeSystem::Failures failures = sizes_.Solve();
+    for (int pair : failures.covers) MarkWrongCover(1, rule_of[pair]);
+    for (int k : failures.at_least) {
+      const Position position = positions_[k];
+      const SlotRule& slot = rules().slots[position.slot];
+      Report(1, slot.node, [&slot, position](const FaultWriter& write) {
+        return write.Position(slot, position.axis, position.at_least);
+      });
+    }
+  }
+
+  // What is known of a row, for messages.
+  std::optional<Dims> Known(RowRef row) const {
+    int i = problem_.RowIndex(row);
+    auto made = made_.find(i);
+    if (made != made_.end()) return made->second;
+    int rank = ranks_.Length(i);
+    bool is_known = rank > 0 || ranks_.IsDetermined(i);
+    if (!is_known || rank >= RankSystem::kMaxRank) return std::nullopt;
+    return Sizes(row);
+  }
+
+  void CheckParameters() {
+    for (TensorId id : problem_.nodes) {
+      if (!IsParameter(id)) continue;
+      for (RowKind kind : kRowKinds) {
+        RowRef row = {id, kind};
+        Dims sizes = Sizes(row);
+        if (ranks_.IsDetermined(problem_.RowIndex(row)) &&
+            std::count(sizes.begin(), sizes.end(), 0) == 0) {
+          continue;
+        }
+        Report(2, id, [row](const FaultWriter& write) {
+          return write.Undetermined(row);
+        });
+      }
+    }
+  }
+
+  // A result is as large as its operands make it, whatever its uses say; but a
+  // first value fills its parameter.
+  void CheckResults() {
+    absl::flat_hash_set<TensorId> first_values;
+    for (TensorId id : problem_.nodes) {
+      const auto* param = std::get_if<ParamSource>(&graph_[id].source);
+      if (param != nullptr && param->init) first_values.insert(*param->init);
+    }
+    std::vector<Dims> made(problem_.rows.size());
+    for (const CoverRule& cover : rules().covers) {
+      if (!(cover.covering.tensor == cover.node)) continue;
+      Broadcast(Sizes(cover.covered), made[problem_.RowIndex(cover.covering)]);
+    }
+    for (const CoverRule& cover : rules().covers) {
+      if (!(cover.covering.tensor == cover.node)) continue;
+      if (first_values.contains(cover.node) || IsParameter(cover.node))
+        continue;
+      RowRef row = cover.covering;
+      Dims used_as = Sizes(row);
+      const Dims& dims = made[problem_.RowIndex(row)];
+      if (used_as == dims) continue;
+      made_[problem_.RowIndex(row)] = dims;
+      Report(2, cover.node, [row, used_as](const FaultWriter& write) {
+        return write.Enlarged(row, used_as);
+      });
+    }
+  }
+
+  bool IsParameter(TensorId id) const {
+    return std::holds_alternative<ParamSource>(graph_[id].source);
+  }
+
+  const Graph& graph_;
+  Problem problem_;
+  std::vector<bool> wrong_covers_, wrong_slots_;
+  RankSystem ranks_;
+  std::vector<std::vector<int>> axes_;  // in sizes_, of each row
+  SizeSystem sizes_;
+  std::vector<Position> positions_;
+  absl::flat_hash_map<int, Dims> made_;  // of results that uses enlarge
+  Fault fault_;
+  int fault_stage_ = 0;
+  TensorId fault_node_;
+};
+
+}  // namespace
+
+absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
+                         Shapes& shapes) {
+  OCANNL_ASSIGN_OR_RETURN(Problem problem, MakeProblem(graph, roots, shapes));
+  std::vector<TensorId> nodes = problem.nodes;
+  Inference inference(graph, std::move(problem));
+  OCANNL_RETURN_IF_ERROR(inference.Run());
+  for (TensorId id : nodes) {
+    Shape& shape = shapes[id];
+    for (RowKind kind : kRowKinds) shape[kind] = inference.Sizes({id, kind});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shapes: the shape of every tensor, inferred from how tensors are used.
+//
+//   Graph -> Shapes
+//
+// w2 * relu({b1; o=[16]} + w1 * x) with x : 10|2 gives w1 : 2->16.
+#ifndef OCANNL_CORE_SHAPE_INFER_H_
+#define OCANNL_CORE_SHAPE_INFER_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
+
+namespace ocannl {
+
+using Shapes = absl::flat_hash_map<TensorId, Shape>;
+
+// Infers the shape of every tensor that `roots` depend on, initialisers of
+// parameters included, and adds them to `shapes`; shapes that are there
+// already stay as they are and count as given. On an error `shapes` is
+// unchanged. Errors: sizes that do not fit, a parameter whose sizes nothing
+// determines, an error node; the message names the operation, both shapes,
+// the row and where the tensor was made.
+absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
+                         Shapes& shapes);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_INFER_H_

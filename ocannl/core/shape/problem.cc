@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/problem.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+// What must have a shape for `id` to have one.
+std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given) {
+  const TensorSource& source = graph[id].source;
+  std::vector<TensorId> needs;
+  if (!is_given) needs = OperandsOf(source);
+  if (const auto* param = std::get_if<ParamSource>(&source)) {
+    if (param->init) needs.push_back(*param->init);
+  }
+  const auto* dim = std::get_if<DimSource>(&source);
+  if (dim != nullptr && !is_given) needs.push_back(dim->of);
+  return needs;
+}
+
+void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
+                  const Shapes& given, Problem& problem) {
+  std::vector<TensorId> stack(roots.begin(), roots.end());
+  while (!stack.empty()) {
+    TensorId id = stack.back();
+    stack.pop_back();
+    if (!problem.index.try_emplace(id, 0).second) continue;
+    problem.nodes.push_back(id);
+    for (TensorId need : NeedsOf(graph, id, given.contains(id))) {
+      stack.push_back(need);
+    }
+  }
+  std::sort(problem.nodes.begin(), problem.nodes.end());
+  for (size_t i = 0; i < problem.nodes.size(); ++i) {
+    problem.index[problem.nodes[i]] = static_cast<int>(i);
+  }
+}
+
+// Whether the shape of `init` comes from its use only.
+bool TakesShapeOfUse(const Graph& graph, TensorId init) {
+  for (TensorId id : TopologicalOrder(graph, {init}, false)) {
+    if (std::holds_alternative<OffsetsSource>(graph[id].source)) return true;
+  }
+  return false;
+}
+
+Role RoleOf(const Graph& graph, const TensorNode& node) {
+  if (const auto* param = std::get_if<ParamSource>(&node.source)) {
+    bool is_open = !param->init || TakesShapeOfUse(graph, *param->init);
+    return is_open ? Role::kParameter : Role::kLeaf;
+  }
+  bool is_leaf = std::holds_alternative<OffsetsSource>(node.source);
+  return is_leaf ? Role::kLeaf : Role::kComputed;
+}
+
+ProblemRow MakeRow(const TensorNode& node, RowKind kind, Role role,
+                   const Shape* given) {
+  ProblemRow row = {.rank_role = role,
+                    .size_role = role,
+                    .sizes = node.spec[kind],
+                    .filler = false};
+  if (given != nullptr) {
+    // Sizes of 1 that came out of an earlier inference broadcast.
+    row.filler = !row.sizes && !std::holds_alternative<DataSource>(node.source);
+    row.sizes = (*given)[kind];
+  } else if (IsNumber(node)) {
+    row.sizes = kind == RowKind::kOutput ? Dims{1} : Dims();
+    row.filler = true;
+  } else if (std::holds_alternative<ParamSource>(node.source) &&
+             kind == RowKind::kBatch) {
+    row.sizes = Dims();
+  }
+  return row;
+}
+
+// A parameter that is given outputs and is never multiplied with needs no
+// inputs, such as a bias.
+void AllowNoInputs(const Graph& graph, Problem& problem) {
+  absl::flat_hash_set<TensorId> multiplied;
+  for (const CoverRule& cover : problem.rules.covers) {
+    if (cover.covering.tensor != cover.node) {
+      multiplied.insert(cover.covering.tensor);
+    }
+  }
+  for (TensorId id : problem.nodes) {
+    if (!graph[id].spec[RowKind::kOutput] || multiplied.contains(id)) continue;
+    ProblemRow& inputs = problem[{id, RowKind::kInput}];
+    if (inputs.rank_role == Role::kParameter) inputs.rank_role = Role::kLeaf;
+  }
+}
+
+// The static index with a range, if any, that first slices each tensor.
+absl::flat_hash_map<TensorId, StaticSymbol> Slicers(const Graph& graph,
+                                                    const Problem& problem) {
+  absl::flat_hash_map<TensorId, StaticSymbol> slicers;
+  for (TensorId id : problem.nodes) {
+    const auto* slice = std::get_if<SliceSource>(&graph[id].source);
+    if (slice == nullptr) continue;
+    const StaticSymbol& symbol = graph.statics()[slice->static_index];
+    if (symbol.range) slicers.try_emplace(slice->of, symbol);
+  }
+  return slicers;
+}
+
+// Gives the open row of an array the elements that its other rows leave: one
+// axis, or two if the row is a batch that `slicer` slices.
+absl::Status CloseData(const TensorNode& node, const StaticSymbol* slicer,
+                       absl::Span<ProblemRow> rows) {
+  int64_t rest = std::get<DataSource>(node.source).data->size();
+  ProblemRow* open = nullptr;
+  for (ProblemRow& row : rows) {
+    if (row.sizes) {
+      rest /= NumElements(*row.sizes);
+    } else {
+      open = &row;
+    }
+  }
+  if (open == nullptr) return absl::OkStatus();
+  bool is_sliced =
+      slicer != nullptr && open == &rows[static_cast<int>(RowKind::kBatch)];
+  int64_t parts = is_sliced ? *slicer->range : 1;
+  if (rest % parts != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shape error in ", Describe(node), ": its batch row of ", rest,
+        " does not divide into the ", parts, " values of `", slicer->name,
+        "`; change the range, or give the batch row"));
+  }
+  open->sizes = Dims();
+  if (is_sliced) open->sizes->push_back(parts);
+  if (rest != parts) open->sizes->push_back(rest / parts);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Problem> MakeProblem(const Graph& graph,
+                                    absl::Span<const TensorId> roots,
+                                    const Shapes& given) {
+  Problem problem;
+  CollectNodes(graph, roots, given, problem);
+  for (TensorId id : problem.nodes) {
+    const TensorNode& node = graph[id];
+    const auto* error = std::get_if<ErrorSource>(&node.source);
+    if (error != nullptr) return error->status;
+    auto shape = given.find(id);
+    bool is_given = shape != given.end();
+    Role role = RoleOf(graph, node);
+    for (RowKind kind : kRowKinds) {
+      problem.rows.push_back(
+          MakeRow(node, kind, role, is_given ? &shape->second : nullptr));
+    }
+    if (!is_given) AddRules(graph, id, problem.rules);
+  }
+  AllowNoInputs(graph, problem);
+  auto slicers = Slicers(graph, problem);
+  for (TensorId id : problem.nodes) {
+    if (!std::holds_alternative<DataSource>(graph[id].source)) continue;
+    auto slicer = slicers.find(id);
+    auto rows = absl::MakeSpan(problem.rows)
+                    .subspan(problem.RowIndex({id, RowKind::kBatch}), 3);
+    OCANNL_RETURN_IF_ERROR(CloseData(
+        graph[id], slicer == slicers.end() ? nullptr : &slicer->second, rows));
+  }
+  return problem;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Problem: what one inference has to settle: tensors, rules, given sizes.
+//
+//   Graph, roots -> Problem
+#ifndef OCANNL_CORE_SHAPE_PROBLEM_H_
+#define OCANNL_CORE_SHAPE_PROBLEM_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/shape/rank.h"
+#include "ocannl/core/shape/rules.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+struct ProblemRow {
+  Role rank_role;             // of the row
+  Role size_role;             // of its axes
+  std::optional<Dims> sizes;  // where given
+  bool filler;                // given sizes of 1 broadcast
+};
+
+struct Problem {
+  std::vector<TensorId> nodes;   // ascending
+  std::vector<ProblemRow> rows;  // of each node, in the order of RowKind
+  Rules rules;                   // ascending by node
+  absl::flat_hash_map<TensorId, int> index;  // of a tensor in `nodes`
+
+  int RowIndex(RowRef row) const {
+    return 3 * index.at(row.tensor) + static_cast<int>(row.kind);
+  }
+  ProblemRow& operator[](RowRef row) { return rows[RowIndex(row)]; }
+};
+
+// Everything that `roots` need, initialisers included, but nothing that only
+// tensors of a given shape need. Errors: an error node; an array that its
+// static index does not divide.
+absl::StatusOr<Problem> MakeProblem(const Graph& graph,
+                                    absl::Span<const TensorId> roots,
+                                    const Shapes& given);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_PROBLEM_H_

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/project.h"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/shape/rules.h"
+
+namespace ocannl {
+namespace {
+
+// A name or a position for each axis of a tensor, in memory order: axes of one
+// name have one loop.
+using AxisNames = std::vector<EinsumAxis>;
+
+struct Naming {
+  AxisNames result;
+  std::vector<AxisNames> operands;
+};
+
+// Names axes from the right, because that is how they pair up.
+void AppendRow(absl::string_view name, size_t rank, AxisNames& names) {
+  for (size_t i = rank; i > 0; --i) {
+    names.push_back({.name = absl::StrCat(name, i)});
+  }
+}
+
+AxisNames NameRows(const Shape& shape,
+                   const std::array<absl::string_view, 3>& rows) {
+  AxisNames names;
+  for (RowKind kind : kRowKinds) {
+    AppendRow(rows[static_cast<int>(kind)], shape[kind].size(), names);
+  }
+  return names;
+}
+
+AxisNames NameSlot(const Shape& shape, const EinsumSlot& slot, int place) {
+  AxisNames names;
+  for (RowKind kind : kRowKinds) {
+    int rank = static_cast<int>(shape[kind].size());
+    for (EinsumAxis& axis :
+         ExpandRow(slot[static_cast<int>(kind)], rank, place++)) {
+      names.push_back(std::move(axis));
+    }
+  }
+  return names;
+}
+
+Naming NameAxes(const Shapes& shapes, TensorId id, const TensorSource& source) {
+  constexpr std::array<absl::string_view, 3> kRows = {"batch", "output",
+                                                      "input"};
+  Naming naming;
+  std::vector<TensorId> operands = OperandsOf(source);
+  if (const EinsumSpec* spec = SpecOf(source)) {
+    int place = 0;
+    for (size_t i = 0; i < operands.size(); ++i, place += 3) {
+      naming.operands.push_back(
+          NameSlot(shapes.at(operands[i]), spec->operands[i], place));
+    }
+    naming.result = NameSlot(shapes.at(id), spec->result, place);
+    return naming;
+  }
+  naming.result = NameRows(shapes.at(id), kRows);
+  if (std::get<ComputeSource>(source).logic == ComputeSource::kCompose) {
+    naming.operands = {
+        NameRows(shapes.at(operands[0]), {"batch", "output", "reduced"}),
+        NameRows(shapes.at(operands[1]), {"batch", "reduced", "input"})};
+    return naming;
+  }
+  for (TensorId operand : operands) {
+    naming.operands.push_back(NameRows(shapes.at(operand), kRows));
+  }
+  return naming;
+}
+
+class Projector {
+ public:
+  // The index of each axis; a name that is new gets the next loop.
+  Indices IndicesOf(const AxisNames& names, const Dims& dims) {
+    Indices indices;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].is_position()) {
+        indices.emplace_back(names[i].position);
+      } else if (dims[i] == 1) {
+        indices.emplace_back(0);
+      } else {
+        indices.emplace_back(Loop(names[i].name, dims[i]));
+      }
+    }
+    return indices;
+  }
+
+  const std::vector<int64_t>& extents() const { return extents_; }
+
+ private:
+  Symbol Loop(const std::string& name, int64_t size) {
+    int32_t next = static_cast<int32_t>(extents_.size());
+    auto [at, is_new] = loops_.try_emplace(name, next);
+    if (is_new) extents_.push_back(size);
+    return Iterator(at->second);
+  }
+
+  std::vector<int64_t> extents_;
+  absl::flat_hash_map<std::string, int32_t> loops_;
+};
+
+}  // namespace
+
+Projections Project(const Graph& graph, const Shapes& shapes, TensorId id) {
+  const TensorSource& source = graph[id].source;
+  Naming naming = NameAxes(shapes, id, source);
+  // The sliced axis has no loop.
+  const auto* slice = std::get_if<SliceSource>(&source);
+  if (slice != nullptr) naming.operands[0][0] = {.name = "", .position = 0};
+  std::vector<TensorId> operands = OperandsOf(source);
+  Projector projector;
+  Projections projections;
+  projections.lhs = projector.IndicesOf(naming.result, shapes.at(id).dims());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    projections.operands.push_back(
+        projector.IndicesOf(naming.operands[i], shapes.at(operands[i]).dims()));
+  }
+  if (slice != nullptr) {
+    projections.operands[0][0] = Affine(Static(slice->static_index));
+  }
+  projections.extents = projector.extents();
+  return projections;
+}
+
+}  // namespace ocannl

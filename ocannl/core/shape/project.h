@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Project: the loops of one tensor's computation and the index of each operand.
+//
+//   w1 * x, w1 : 2->16, x : 10|2   ->   extents {10, 16, 2},
+//       lhs [i0, i1], operands [i1, i2], [i0, i2]
+#ifndef OCANNL_CORE_SHAPE_PROJECT_H_
+#define OCANNL_CORE_SHAPE_PROJECT_H_
+
+#include "ocannl/core/index/projections.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// The projections of the code that computes `id`, a ComputeSource or a
+// SliceSource whose shape is in `shapes`. The axes of the result come first,
+// in memory order, then the reduced ones by first appearance in the operands.
+// An axis of size 1 has no loop: its index is 0.
+Projections Project(const Graph& graph, const Shapes& shapes, TensorId id);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_PROJECT_H_

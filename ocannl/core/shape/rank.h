@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RankSystem: how many axes each row has, from equations and broadcasting.
+//
+//   rows w, x, y;  len(w) = len(x) + 1;  y covers x   ->   len(x) <= len(y)
+//
+// A computed row has as many axes as the rows that it covers demand. A leaf row
+// has as many as the rows that cover it, so that it is as specific as its uses.
+// Every step raises a bound, lowers one, or settles a row: the cost is near
+// linear, and it ends on every input.
+#ifndef OCANNL_CORE_SHAPE_RANK_H_
+#define OCANNL_CORE_SHAPE_RANK_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace ocannl {
+
+// How what nothing else determines is settled.
+enum class Role : uint8_t {
+  kComputed,   // by what it covers
+  kLeaf,       // by its uses; else as small as possible
+  kParameter,  // by its uses; else it is an error
+};
+
+class RankSystem {
+ public:
+  // Longer rows come from rows that cover each other in a circle.
+  static constexpr int kMaxRank = 100;
+
+  // A new row; they are numbered from 0.
+  int Add(Role role);
+  // len(row) = length; false, and nothing done, if it contradicts others.
+  bool SetLength(int row, int length);
+  // len(a) = len(b) + difference; likewise.
+  bool SetDifference(int a, int b, int difference);
+  // len(covering) >= len(covered). A filler, such as a number, has axes but
+  // does not settle how many the covering row has.
+  void Cover(int covering, int covered, bool filler);
+
+  // Settles every row. Returns the calls of Cover, from 0, that cannot hold.
+  std::vector<int> Solve();
+
+  // After Solve. Negative if equations say so.
+  int Length(int row) const;
+  // False for a parameter's row that nothing determines.
+  bool IsDetermined(int row) const;
+
+ private:
+  // Rows whose lengths differ by constants; lengths are those of the root.
+  struct Class {
+    Role role = Role::kComputed;
+    int low = 0;
+    std::optional<int> high;    // by its uses
+    std::optional<int> length;  // settled
+    bool known = false;         // something demands a length, or it is settled
+    bool queued = false;
+    int size = 1;
+    std::vector<int> covering;  // the covers in which it is the larger
+    std::vector<int> covered;   // in which it is the smaller
+  };
+  struct CoverEdge {
+    int covering, covered;
+    bool filler;
+    bool failed = false;
+  };
+
+  int Find(int row) const;
+  // len(row) - len(root)
+  int OffsetOf(int row) const { return Find(row), offsets_[row]; }
+  Class& ClassOf(int row) { return classes_[Find(row)]; }
+  void Push(int root, std::vector<int>& queue);
+  void Settle(int root, int length);
+  void RaiseLows();
+  void RaiseLow(int edge);
+  void LowerHighs();
+  bool SettleLeavesByUse();
+  bool SettleFreeLeaves();
+
+  // Union-find: len(row) = len(parent) + offset; compressed by Find.
+  mutable std::vector<int> parents_;
+  mutable std::vector<int> offsets_;
+  std::vector<Class> classes_;  // of the roots
+  std::vector<CoverEdge> covers_;
+  std::vector<int> up_, down_, used_;  // classes to visit
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_RANK_H_

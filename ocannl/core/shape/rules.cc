@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/rules.h"
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+
+namespace ocannl {
+namespace {
+
+const EinsumSpec& MustParse(absl::string_view text) {
+  absl::StatusOr<EinsumSpec> spec = ParseEinsum(text, 1);
+  CHECK_OK(spec.status());
+  return *new EinsumSpec(*spec);  // for the whole run of the process
+}
+
+const EinsumSpec& SliceSpec() {
+  static const EinsumSpec& spec = MustParse("_...|...->... => ...|...->...");
+  return spec;
+}
+
+const EinsumSpec& SameShapeSpec() {
+  static const EinsumSpec& spec = MustParse("...|...->... => ...|...->...");
+  return spec;
+}
+
+class Collector {
+ public:
+  Collector(const Graph& graph, TensorId id, Rules& rules)
+      : graph_(graph), id_(id), rules_(rules) {}
+
+  void operator()(const ParamSource& param) {
+    if (!param.init) return;
+    if (IsNumber(graph_[*param.init])) {
+      Covers(*param.init);
+    } else {
+      Slots(SameShapeSpec(), {*param.init});
+    }
+  }
+
+  void operator()(const SliceSource& slice) { Slots(SliceSpec(), {slice.of}); }
+
+  void operator()(const ComputeSource& compute) {
+    switch (compute.logic) {
+      case ComputeSource::kPointwise:
+        for (TensorId operand : compute.operands) Covers(operand);
+        break;
+      case ComputeSource::kCompose:
+        Compose(compute.operands[0], compute.operands[1]);
+        break;
+      case ComputeSource::kEinsum:
+        Slots(*compute.spec, compute.operands);
+        break;
+    }
+  }
+
+ private:
+  void Covers(TensorId operand) {
+    for (RowKind kind : kRowKinds) Cover({id_, kind}, {operand, kind});
+  }
+
+  void Cover(RowRef covering, RowRef covered) {
+    rules_.covers.push_back(
+        {.node = id_, .covering = covering, .covered = covered});
+  }
+
+  void Compose(TensorId a, TensorId b) {
+    Cover({a, RowKind::kInput}, {b, RowKind::kOutput});
+    Cover({id_, RowKind::kBatch}, {a, RowKind::kBatch});
+    Cover({id_, RowKind::kBatch}, {b, RowKind::kBatch});
+    Cover({id_, RowKind::kOutput}, {a, RowKind::kOutput});
+    Cover({id_, RowKind::kInput}, {b, RowKind::kInput});
+  }
+
+  void Slots(const EinsumSpec& spec, const std::vector<TensorId>& operands) {
+    int place = 0;
+    auto add = [&](const EinsumSlot& slot, TensorId tensor) {
+      for (RowKind kind : kRowKinds) {
+        rules_.slots.push_back({.node = id_,
+                                .row = {tensor, kind},
+                                .axes = &slot[static_cast<int>(kind)],
+                                .place = place++});
+      }
+    };
+    for (size_t i = 0; i < operands.size(); ++i) {
+      add(spec.operands[i], operands[i]);
+    }
+    add(spec.result, id_);
+  }
+
+  const Graph& graph_;
+  TensorId id_;
+  Rules& rules_;
+};
+
+}  // namespace
+
+void AddRules(const Graph& graph, TensorId id, Rules& rules) {
+  Collector collect(graph, id, rules);
+  std::visit(Overload{[](const NumberSource&) {}, [](const DataSource&) {},
+                      [](const OffsetsSource&) {}, [](const SymbolSource&) {},
+                      [](const DimSource&) {}, [](const ErrorSource&) {},
+                      [&](const ParamSource& source) { collect(source); },
+                      [&](const SliceSource& source) { collect(source); },
+                      [&](const ComputeSource& source) { collect(source); }},
+             graph[id].source);
+}
+
+const EinsumSpec* SpecOf(const TensorSource& source) {
+  if (std::holds_alternative<SliceSource>(source)) return &SliceSpec();
+  const auto* compute = std::get_if<ComputeSource>(&source);
+  bool has_spec = compute != nullptr && compute->spec.has_value();
+  return has_spec ? &*compute->spec : nullptr;
+}
+
+std::vector<EinsumAxis> ExpandRow(const EinsumRow& row, int rank, int place) {
+  std::vector<EinsumAxis> axes;
+  auto add = [&](EinsumAxis axis) {
+    if (axis.name == "_") absl::StrAppend(&axis.name, place, "_", axes.size());
+    axes.push_back(std::move(axis));
+  };
+  for (const EinsumAxis& axis : row.begin) add(axis);
+  for (int i = 0; row.variable && i < rank - row.size(); ++i) {
+    add({.name = absl::StrCat("..", *row.variable, "..", i)});
+  }
+  for (const EinsumAxis& axis : row.end) add(axis);
+  CHECK_EQ(static_cast<int>(axes.size()), rank);
+  return axes;
+}
+
+bool IsNumber(const TensorNode& node) {
+  return std::holds_alternative<NumberSource>(node.source) ||
+         std::holds_alternative<SymbolSource>(node.source) ||
+         std::holds_alternative<DimSource>(node.source);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/size.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ocannl {
+
+int SizeSystem::Add(Role role) {
+  int axis = static_cast<int>(parents_.size());
+  parents_.push_back(axis);
+  classes_.emplace_back().role = role;
+  return axis;
+}
+
+int SizeSystem::Find(int axis) const {
+  while (parents_[axis] != axis) {
+    parents_[axis] = parents_[parents_[axis]];
+    axis = parents_[axis];
+  }
+  return axis;
+}
+
+void SizeSystem::Set(int axis, int64_t size, bool filler) {
+  classes_[axis].size = size;
+  classes_[axis].filler = filler;
+}
+
+bool SizeSystem::Equate(int a, int b) {
+  a = Find(a);
+  b = Find(b);
+  if (a == b) return true;
+  if (classes_[a].members > classes_[b].members) std::swap(a, b);
+  const Class& from = classes_[a];
+  Class& to = classes_[b];
+  if (from.size != 0 && to.size != 0) {
+    if (from.size != to.size) return false;
+    to.filler = to.filler && from.filler;
+  } else if (from.size != 0) {
+    to.size = from.size;
+    to.filler = from.filler;
+  }
+  parents_[a] = b;
+  to.role = std::max(to.role, from.role);
+  to.members += from.members;
+  return true;
+}
+
+void SizeSystem::AtLeast(int axis, int64_t size) {
+  Class& c = classes_[Find(axis)];
+  c.at_least = std::max(c.at_least, size);
+  bounds_.push_back({.axis = axis, .size = size});
+}
+
+void SizeSystem::Cover(int covering, int covered) {
+  covers_.push_back({.covering = covering, .covered = covered});
+}
+
+void SizeSystem::Settle(int root, int64_t size, bool filler) {
+  Class& c = classes_[root];
+  c.size = size;
+  c.filler = filler;
+  for (int edge : c.covered) --classes_[Find(covers_[edge].covering)].open;
+  queue_.push_back(root);
+}
+
+void SizeSystem::SpreadUp(int root) {
+  const Class& smaller = classes_[root];
+  for (int edge : smaller.covered) {
+    int above = Find(covers_[edge].covering);
+    Class& larger = classes_[above];
+    if (smaller.filler) {
+      larger.covers_filler = true;
+    } else if (larger.size == 0) {
+      Settle(above, smaller.size, false);
+    } else if (larger.size != smaller.size) {
+      covers_[edge].failed = true;
+    }
+  }
+}
+
+void SizeSystem::SpreadDown(int root) {
+  const Class& larger = classes_[root];
+  int64_t size = larger.size != 0 ? larger.size : larger.by_use;
+  for (int edge : larger.covering) {
+    int below = Find(covers_[edge].covered);
+    Class& smaller = classes_[below];
+    if (smaller.size != 0) {
+      bool fits = smaller.size == size || smaller.filler;
+      if (larger.size != 0 && !fits) covers_[edge].failed = true;
+      continue;
+    }
+    int64_t both = smaller.by_use == 0 || smaller.by_use == size ? size : 1;
+    if (both == smaller.by_use) continue;
+    smaller.by_use = both;
+    queue_.push_back(below);
+    if (smaller.role != Role::kComputed) used_.push_back(below);
+  }
+}
+
+void SizeSystem::Spread() {
+  // The queue grows while it is walked: first in, first out.
+  for (size_t i = 0; i < queue_.size(); ++i) {
+    int root = queue_[i];
+    if (classes_[root].size != 0) SpreadUp(root);
+    SpreadDown(root);
+  }
+  queue_.clear();
+}
+
+bool SizeSystem::SettleUsedLeaves() {
+  std::vector<int> used;
+  std::swap(used, used_);
+  for (int root : used) {
+    const Class& c = classes_[root];
+    if (c.size == 0) Settle(root, c.by_use, c.by_use == 1);
+  }
+  return !queue_.empty();
+}
+
+bool SizeSystem::SettleAtLeast() {
+  for (const Bound& bound : bounds_) {
+    int root = Find(bound.axis);
+    const Class& c = classes_[root];
+    if (c.size == 0 && c.at_least > 1) Settle(root, c.at_least, false);
+  }
+  return !queue_.empty();
+}
+
+bool SizeSystem::SettleFreeLeaves() {
+  for (size_t root = 0; root < classes_.size(); ++root) {
+    const Class& c = classes_[root];
+    bool is_root = parents_[root] == static_cast<int>(root);
+    if (is_root && c.size == 0 && c.role == Role::kLeaf) {
+      Settle(static_cast<int>(root), 1, true);
+    }
+  }
+  return !queue_.empty();
+}
+
+// What covers fillers only is a filler: from the operands up.
+bool SizeSystem::SettleCovering() {
+  std::vector<int> ready;
+  for (size_t root = 0; root < classes_.size(); ++root) {
+    if (parents_[root] == static_cast<int>(root)) {
+      ready.push_back(static_cast<int>(root));
+    }
+  }
+  bool any = false;
+  for (size_t i = 0; i < ready.size(); ++i) {
+    const Class& c = classes_[ready[i]];
+    if (c.size != 0 || c.open != 0) continue;
+    if (c.role == Role::kParameter && !c.covers_filler) continue;
+    Settle(ready[i], 1, true);
+    any = true;
+    for (int edge : c.covered) {
+      int above = Find(covers_[edge].covering);
+      classes_[above].covers_filler = true;
+      ready.push_back(above);
+    }
+  }
+  return any;
+}
+
+// What is left, in circles of covers; but not above an open parameter.
+bool SizeSystem::SettleRest() {
+  for (size_t axis = 0; axis < classes_.size(); ++axis) {
+    const Class& c = classes_[Find(static_cast<int>(axis))];
+    if (c.size == 0 && c.role == Role::kParameter) return false;
+  }
+  for (size_t axis = 0; axis < classes_.size(); ++axis) {
+    int root = Find(static_cast<int>(axis));
+    if (classes_[root].size == 0) Settle(root, 1, true);
+  }
+  return !queue_.empty();
+}
+
+// Tells the classes which covers they are in.
+void SizeSystem::Connect() {
+  for (size_t edge = 0; edge < covers_.size(); ++edge) {
+    int above = Find(covers_[edge].covering);
+    int below = Find(covers_[edge].covered);
+    if (above == below) continue;
+    classes_[above].covering.push_back(static_cast<int>(edge));
+    classes_[below].covered.push_back(static_cast<int>(edge));
+    ++classes_[above].open;
+  }
+}
+
+SizeSystem::Failures SizeSystem::Solve() {
+  Connect();
+  for (size_t root = 0; root < classes_.size(); ++root) {
+    const Class& c = classes_[root];
+    bool is_root = parents_[root] == static_cast<int>(root);
+    if (is_root && c.size != 0) {
+      Settle(static_cast<int>(root), c.size, c.filler);
+    }
+  }
+  do {
+    Spread();
+  } while (SettleUsedLeaves() || SettleAtLeast() || SettleFreeLeaves() ||
+           SettleCovering() || SettleRest());
+  Failures failures;
+  for (size_t edge = 0; edge < covers_.size(); ++edge) {
+    if (covers_[edge].failed) failures.covers.push_back(static_cast<int>(edge));
+  }
+  for (size_t k = 0; k < bounds_.size(); ++k) {
+    if (Size(bounds_[k].axis) == 0 ||
+        Size(bounds_[k].axis) >= bounds_[k].size) {
+      continue;
+    }
+    failures.at_least.push_back(static_cast<int>(k));
+  }
+  return failures;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SizeSystem: the size of each axis, from equations and broadcasting.
+//
+//   y covers x   ->   x = y, or x is a filler: a size of 1 that nobody gave
+//
+// Like RankSystem: a computed axis is what the axes that it covers demand, a
+// leaf's axis what the axes that cover it are, or a filler if they differ.
+#ifndef OCANNL_CORE_SHAPE_SIZE_H_
+#define OCANNL_CORE_SHAPE_SIZE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ocannl/core/shape/rank.h"
+
+namespace ocannl {
+
+class SizeSystem {
+ public:
+  // A new axis; they are numbered from 0.
+  int Add(Role role);
+  // The size is given; a filler broadcasts. Before any Equate.
+  void Set(int axis, int64_t size, bool filler);
+  // False, and nothing done, if the sizes are known and differ.
+  bool Equate(int a, int b);
+  // size(axis) >= size; after every Equate.
+  void AtLeast(int axis, int64_t size);
+  void Cover(int covering, int covered);
+
+  // What cannot hold: calls of Cover and of AtLeast, from 0.
+  struct Failures {
+    std::vector<int> covers, at_least;
+  };
+  // Settles every axis.
+  Failures Solve();
+
+  // 0 if unknown: after Solve, a parameter's axis and what depends on it.
+  int64_t Size(int axis) const { return classes_[Find(axis)].size; }
+
+ private:
+  struct Class {
+    Role role = Role::kComputed;
+    int64_t size = 0;
+    bool filler = false;
+    int64_t at_least = 1;
+    int64_t by_use = 0;  // what the covering axes are; 1 if they differ
+    bool covers_filler = false;
+    int open = 0;  // covered axes whose size is unknown
+    int members = 1;
+    std::vector<int> covering;  // the covers in which it is the larger
+    std::vector<int> covered;   // in which it is the smaller
+  };
+  struct CoverEdge {
+    int covering, covered;
+    bool failed = false;
+  };
+  struct Bound {
+    int axis;
+    int64_t size;
+  };
+
+  int Find(int axis) const;
+  void Settle(int root, int64_t size, bool filler);
+  void Connect();
+  void Spread();
+  void SpreadUp(int root);
+  void SpreadDown(int root);
+  bool SettleUsedLeaves();
+  bool SettleAtLeast();
+  bool SettleFreeLeaves();
+  bool SettleCovering();
+  bool SettleRest();
+
+  mutable std::vector<int> parents_;
+  std::vector<Class> classes_;  // of the roots
+  std::vector<CoverEdge> covers_;
+  std::vector<Bound> bounds_;
+  std::vector<int> queue_;  // classes to visit
+  std::vector<int> used_;   // leaves whose by_use is new
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_SIZE_H_
