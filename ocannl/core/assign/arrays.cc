@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/arrays.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+
+Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id) {
+  const TensorNode& node = graph[id];
+  Array array{.name = node.name,
+              .dtype = node.dtype,
+              .dims = shapes.at(id).dims(),
+              .kind = ArrayKind::kComputed,
+              .data = nullptr};
+  if (const auto* data = std::get_if<DataSource>(&node.source)) {
+    array.kind = ArrayKind::kData;
+    array.data = data->data;
+  } else if (node.materialized ||
+             std::holds_alternative<ParamSource>(node.source)) {
+    array.kind = ArrayKind::kMaterialized;
+  }
+  return array;
+}
+
+Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id) {
+  return {.name = absl::StrCat(graph[id].name, ".grad"),
+          .dtype = graph[id].dtype,
+          .dims = shapes.at(id).dims(),
+          .kind = ArrayKind::kComputed,
+          .data = nullptr};
+}
+
+CellLoops::CellLoops(const Dims& dims) {
+  for (int64_t dim : dims) {
+    if (dim == 1) {
+      indices.push_back(0);
+      continue;
+    }
+    indices.push_back(Iterator(static_cast<int32_t>(extents.size())));
+    extents.push_back(dim);
+  }
+}
+
+void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
+                     ExprId rhs, absl::Span<const int32_t> sources) {
+  const Dims& dims = code.arrays[lhs].dims;
+  CellLoops loops(dims);
+  std::vector<Source> reads;
+  for (int32_t source : sources) {
+    const Dims& from = code.arrays[source].dims;
+    bool one_cell = NumElements(from) == 1;
+    CHECK(one_cell || from == dims) << code.arrays[source].name;
+    reads.push_back(ReadArray{
+        source, one_cell ? Indices(from.size(), Affine(0)) : loops.indices});
+  }
+  code.list.push_back(Assign{.lhs = lhs,
+                             .lhs_indices = loops.indices,
+                             .accum = accum,
+                             .reset = false,
+                             .rhs = rhs,
+                             .sources = std::move(reads),
+                             .extents = loops.extents,
+                             .logic = "."});
+}
+
+Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
+          DType dtype) {
+  return source.op ? ApplyOp(*source.op, args, dtype) : args[0];
+}
+
+std::string LogicText(const ComputeSource& source) {
+  switch (source.logic) {
+    case ComputeSource::kPointwise:
+      // Without a word, `*` composes.
+      return source.op == Op::kMul ? "." : "";
+    case ComputeSource::kCompose:
+      return "@";
+    case ComputeSource::kEinsum:
+      return ToString(*source.spec);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace ocannl

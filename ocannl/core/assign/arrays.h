@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arrays of a graph's tensors, and how code names and indexes them.
+#ifndef OCANNL_CORE_ASSIGN_ARRAYS_H_
+#define OCANNL_CORE_ASSIGN_ARRAYS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// The array of a tensor's value and of its gradient, "<name>.grad".
+Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id);
+Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id);
+
+// Loops that reach every cell of an array once: one per axis of more than one
+// cell, and the index of each axis.
+struct CellLoops {
+  explicit CellLoops(const Dims& dims);
+
+  std::vector<int64_t> extents;
+  Indices indices;
+};
+
+// Appends `lhs = rhs` or, with `accum`, `lhs = accum(lhs, rhs)` for every cell;
+// leaf k of `rhs`, in code.exprs, is the same cell of array sources[k], or its
+// only cell. Our fault (CHECK) if a source has other dims.
+void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
+                     ExprId rhs, absl::Span<const int32_t> sources);
+
+// op(args...) of `source`, or its only operand.
+Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
+          DType dtype);
+
+// How .cd names the projections of `source`: "", ".", "@" or its spec.
+std::string LogicText(const ComputeSource& source);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_ASSIGN_ARRAYS_H_

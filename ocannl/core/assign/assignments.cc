@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/assignments.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+
+int32_t Assignments::AddArray(Array array) {
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    Array& known = arrays[k];
+    if (known.name != array.name) continue;
+    CHECK(known.dtype == array.dtype && known.dims == array.dims)
+        << "array " << array.name << " has two meanings";
+    if (known.kind == ArrayKind::kComputed) known = std::move(array);
+    return static_cast<int32_t>(k);
+  }
+  arrays.push_back(std::move(array));
+  return static_cast<int32_t>(arrays.size()) - 1;
+}
+
+double NeutralElement(Op accum) {
+  switch (accum) {
+    case Op::kAdd:
+    case Op::kSub:
+      return 0;
+    case Op::kMul:
+      return 1;
+    case Op::kMax:
+      return -std::numeric_limits<double>::infinity();
+    case Op::kMin:
+      return std::numeric_limits<double>::infinity();
+    default:
+      break;
+  }
+  CHECK(false) << Info(accum).name << " does not accumulate";
+  __builtin_unreachable();
+}
+
+void Append(Assignments& to, const Assignments& from) {
+  // Static indices are only ever added to a graph.
+  if (to.statics.size() < from.statics.size()) to.statics = from.statics;
+  std::vector<int32_t> array_of;
+  for (const Array& array : from.arrays) {
+    array_of.push_back(to.AddArray(array));
+  }
+  for (Assignment assignment : from.list) {
+    if (Assign* assign = std::get_if<Assign>(&assignment)) {
+      assign->lhs = array_of[assign->lhs];
+      assign->rhs = CopyExpr(from.exprs, assign->rhs, to.exprs);
+      for (Source& source : assign->sources) {
+        ReadArray* read = std::get_if<ReadArray>(&source);
+        if (read != nullptr) read->array = array_of[read->array];
+      }
+    }
+    to.list.push_back(std::move(assignment));
+  }
+}
+
+}  // namespace ocannl

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/build.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/gradient.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/shape/project.h"
+
+namespace ocannl {
+namespace {
+
+class Coder {
+ public:
+  Coder(const Graph& graph, const Shapes& shapes)
+      : graph_(graph), shapes_(shapes) {
+    code_.statics = graph.statics();
+  }
+
+  // The code of one tensor from its operands.
+  void Compute(TensorId id) {
+    std::visit(
+        Overload{
+            [&](const NumberSource& s) {
+              Terminal(id, Literal(code_.exprs, graph_[id].dtype, s.value), {});
+            },
+            [&](const DataSource&) { Value(id); },
+            [&](const ParamSource&) { Value(id); },
+            [&](const OffsetsSource&) { Offsets(id); },
+            [&](const SymbolSource& s) {
+              std::string name = graph_.statics()[s.static_index].name;
+              FromIndex(id, Static(s.static_index), absl::StrCat("!@", name));
+            },
+            [&](const DimSource& s) {
+              int64_t product = 1;
+              for (RowKind row : s.rows) {
+                product *= NumElements(shapes_.at(s.of)[row]);
+              }
+              Terminal(id, Literal(code_.exprs, graph_[id].dtype, product), {});
+            },
+            [&](const SliceSource& s) { Slice(id, s); },
+            [&](const ComputeSource& s) { FromOperands(id, s); },
+            [&](const ErrorSource&) {
+              CHECK(false) << "inference let it pass";
+            },
+        },
+        graph_[id].source);
+  }
+
+  // value of `id` =: value of `from`, of the same shape.
+  void Copy(TensorId id, TensorId from) {
+    int32_t source = Value(from);
+    Expr leaf = MakeLeaf(code_.exprs, graph_[from].dtype, 0);
+    AssignPointwise(code_, Value(id), std::nullopt, leaf.id(), {source});
+  }
+
+  int32_t Value(TensorId id) {
+    return code_.AddArray(ValueArray(graph_, shapes_, id));
+  }
+
+  Assignments& code() { return code_; }
+
+ private:
+  void Terminal(TensorId id, Expr rhs, std::vector<Source> sources) {
+    CellLoops loops(shapes_.at(id).dims());
+    code_.list.push_back(Assign{.lhs = Value(id),
+                                .lhs_indices = loops.indices,
+                                .accum = std::nullopt,
+                                .reset = false,
+                                .rhs = rhs.id(),
+                                .sources = std::move(sources),
+                                .extents = loops.extents,
+                                .logic = ""});
+  }
+
+  void FromIndex(TensorId id, Affine index, std::string text) {
+    Expr leaf = MakeLeaf(code_.exprs, DType::kI64, 0);
+    Terminal(id, Convert(leaf, graph_[id].dtype),
+             {ReadIndex{std::move(index), std::move(text)}});
+  }
+
+  void Offsets(TensorId id) {
+    Dims dims = shapes_.at(id).dims();
+    CellLoops loops(dims);
+    Affine offset;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      offset = dims[axis] * offset + loops.indices[axis];
+    }
+    FromIndex(id, offset, "range_over_offsets");
+  }
+
+  void Slice(TensorId id, const SliceSource& source) {
+    Projections p = Project(graph_, shapes_, id);
+    Expr leaf = MakeLeaf(code_.exprs, graph_[id].dtype, 0);
+    std::string name = graph_.statics()[source.static_index].name;
+    code_.list.push_back(
+        Assign{.lhs = Value(id),
+               .lhs_indices = p.lhs,
+               .accum = std::nullopt,
+               .reset = false,
+               .rhs = leaf.id(),
+               .sources = {ReadArray{Value(source.of), p.operands[0]}},
+               .extents = p.extents,
+               .logic = absl::StrCat("@| ", name)});
+  }
+
+  void FromOperands(TensorId id, const ComputeSource& source) {
+    Projections p = Project(graph_, shapes_, id);
+    std::vector<Source> sources;
+    std::vector<Expr> args;
+    for (size_t k = 0; k < source.operands.size(); ++k) {
+      TensorId operand = source.operands[k];
+      args.push_back(MakeLeaf(code_.exprs, graph_[operand].dtype, k));
+      sources.push_back(ReadArray{Value(operand), p.operands[k]});
+    }
+    Expr term = Term(source, args, graph_[id].dtype);
+    Dims dims = shapes_.at(id).dims();
+    // Without a reduction to make, accumulating is setting.
+    bool accumulates = source.accum && !IsBijective(p.extents, p.lhs, dims);
+    code_.list.push_back(
+        Assign{.lhs = Value(id),
+               .lhs_indices = p.lhs,
+               .accum = accumulates ? source.accum : std::nullopt,
+               .reset = accumulates,
+               .rhs = term.id(),
+               .sources = std::move(sources),
+               .extents = p.extents,
+               .logic = LogicText(source)});
+  }
+
+  const Graph& graph_;
+  const Shapes& shapes_;
+  Assignments code_;
+};
+
+bool IsLeaf(const Graph& graph, TensorId id) {
+  return std::holds_alternative<ParamSource>(graph[id].source) ||
+         std::holds_alternative<DataSource>(graph[id].source);
+}
+
+absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
+                      absl::string_view code) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "`", graph[id].name, "` is not a root: the ", code, " code of `",
+      graph[consumer].name, "` computes it already; materialize `",
+      graph[id].name, "` to read its value, or build the expression anew"));
+}
+
+}  // namespace
+
+absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
+                                    TensorId root, Rootness& rootness) {
+  Coder coder(graph, shapes);
+  Rootness after = rootness;
+  for (TensorId id : TopologicalOrder(graph, {root}, false)) {
+    auto consumed = rootness.forward.find(id);
+    if (IsLeaf(graph, id) || consumed == rootness.forward.end()) {
+      coder.Compute(id);
+      if (!IsLeaf(graph, id)) after.forward.emplace(id, root);
+    } else if (id == root || !graph[id].materialized) {
+      return NotARoot(graph, id, consumed->second, "forward");
+    }
+  }
+  rootness = std::move(after);
+  return std::move(coder.code());
+}
+
+absl::StatusOr<Assignments> Backward(const Graph& graph, const Shapes& shapes,
+                                     TensorId root, Rootness& rootness) {
+  if (!graph[root].has_gradient) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", graph[root].name,
+                     "` has no gradient: it depends on no parameter"));
+  }
+  std::vector<TensorId> order;
+  for (TensorId id : TopologicalOrder(graph, {root}, false)) {
+    if (!graph[id].has_gradient) continue;
+    order.push_back(id);
+    if (IsLeaf(graph, id)) continue;
+    auto consumed = rootness.backward.find(id);
+    if (consumed == rootness.backward.end()) continue;
+    return NotARoot(graph, id, consumed->second, "backprop");
+  }
+  for (TensorId id : order) {
+    if (!IsLeaf(graph, id)) rootness.backward.emplace(id, root);
+  }
+  return BackpropCode(graph, shapes, order);
+}
+
+Assignments Initialize(const Graph& graph, const Shapes& shapes,
+                       absl::Span<const TensorId> parameters) {
+  Coder coder(graph, shapes);
+  absl::flat_hash_set<TensorId> computed;
+  for (TensorId parameter : parameters) {
+    auto init = std::get<ParamSource>(graph[parameter].source).init;
+    if (!init) continue;
+    for (TensorId id : TopologicalOrder(graph, {*init}, false)) {
+      if (computed.insert(id).second) coder.Compute(id);
+    }
+    coder.Copy(parameter, *init);
+  }
+  return std::move(coder.code());
+}
+
+std::vector<TensorId> ParametersOf(const Graph& graph, TensorId root) {
+  std::vector<TensorId> parameters;
+  for (TensorId id : TopologicalOrder(graph, {root}, false)) {
+    if (std::holds_alternative<ParamSource>(graph[id].source)) {
+      parameters.push_back(id);
+    }
+  }
+  absl::c_sort(parameters);
+  return parameters;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/gradient.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/ops/rows.h"
+#include "ocannl/core/shape/project.h"
+
+namespace ocannl {
+namespace {
+
+// The same loops with those of `lhs` first, in its order, so that reductions
+// are innermost.
+Projections LhsFirst(Projections p) {
+  std::vector<int32_t> order;
+  std::vector<char> taken(p.extents.size(), false);
+  auto take = [&](int32_t k) {
+    if (!std::exchange(taken[k], char{true})) order.push_back(k);
+  };
+  for (const Affine& index : p.lhs) {
+    for (const Affine::Term& term : index.terms()) {
+      if (term.symbol.kind == Symbol::kIterator) take(term.symbol.number);
+    }
+  }
+  for (size_t k = 0; k < p.extents.size(); ++k) take(static_cast<int32_t>(k));
+  std::vector<int32_t> place(order.size());
+  Projections sorted;
+  for (size_t k = 0; k < order.size(); ++k) {
+    place[order[k]] = static_cast<int32_t>(k);
+    sorted.extents.push_back(p.extents[order[k]]);
+  }
+  auto move = [&](Symbol symbol) -> Affine {
+    if (symbol.kind == Symbol::kStatic) return symbol;
+    return Iterator(place[symbol.number]);
+  };
+  for (const Affine& index : p.lhs)
+    sorted.lhs.push_back(index.Substitute(move));
+  for (const Indices& indices : p.operands) {
+    sorted.operands.emplace_back();
+    for (const Affine& index : indices) {
+      sorted.operands.back().push_back(index.Substitute(move));
+    }
+  }
+  return sorted;
+}
+
+class Backprop {
+ public:
+  Backprop(const Graph& graph, const Shapes& shapes)
+      : graph_(graph), shapes_(shapes) {
+    code_.statics = graph.statics();
+  }
+
+  // gradient of `id` =: value
+  void Fill(TensorId id, double value) {
+    Expr literal = Literal(code_.exprs, graph_[id].dtype, value);
+    AssignPointwise(code_, Gradient(id), std::nullopt, literal.id(), {});
+    std::get<Assign>(code_.list.back()).logic = "";
+  }
+
+  void Propagate(TensorId id) {
+    const TensorSource& source = graph_[id].source;
+    if (const auto* compute = std::get_if<ComputeSource>(&source)) {
+      PropagateCompute(id, *compute);
+    } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
+      Expr g = MakeLeaf(code_.exprs, graph_[id].dtype, kGradient);
+      const StaticSymbol& index = graph_.statics()[slice->static_index];
+      Accumulate(id, {slice->of}, 0, g, absl::StrCat("|@ ", index.name));
+    }
+  }
+
+  Assignments& code() { return code_; }
+
+ private:
+  // The leaves of a gradient's expression before they are numbered: what
+  // reaches the result, the result, and operand k.
+  static constexpr int kGradient = 0;
+  static constexpr int kResult = 1;
+  static constexpr int kOperand = 2;
+
+  int32_t Gradient(TensorId id) {
+    return code_.AddArray(GradientArray(graph_, shapes_, id));
+  }
+
+  void PropagateCompute(TensorId id, const ComputeSource& source) {
+    ExprPool& pool = code_.exprs;
+    DType dtype = graph_[id].dtype;
+    std::vector<Expr> args;
+    for (size_t k = 0; k < source.operands.size(); ++k) {
+      args.push_back(MakeLeaf(pool, graph_[source.operands[k]].dtype,
+                              kOperand + static_cast<int>(k)));
+    }
+    Expr g = MakeLeaf(pool, dtype, kGradient);
+    Expr result = MakeLeaf(pool, dtype, kResult);
+    Expr term = source.accum ? Term(source, args, dtype) : result;
+    if (source.accum == Op::kMax) {
+      // Every cell that attains the maximum receives the whole gradient.
+      g = Select(Equal(result, term), g, 0);
+    }
+    std::vector<std::optional<Expr>> gradients = {g};
+    if (source.op) gradients = Gradients(*source.op, args, term, g);
+    for (size_t k = 0; k < gradients.size(); ++k) {
+      if (!gradients[k] || !graph_[source.operands[k]].has_gradient) continue;
+      Accumulate(id, source.operands, k, *gradients[k], LogicText(source));
+    }
+  }
+
+  // gradient of operands[k] =+ rhs
+  void Accumulate(TensorId id, const std::vector<TensorId>& operands, size_t k,
+                  Expr rhs, std::string logic) {
+    Projections p = Project(graph_, shapes_, id);
+    std::swap(p.lhs, p.operands[k]);
+    p.operands.push_back(p.operands[k]);  // the result's, after the swap
+    p.operands[k] = p.lhs;
+    p = LhsFirst(std::move(p));
+    const Indices& result = p.operands.back();
+    std::vector<Source> sources;
+    std::vector<int> numbers(kOperand + operands.size(), -1);
+    ExprId renumbered = Rewrite(code_.exprs, rhs.id(), [&](ExprId node) {
+      const Leaf* leaf = std::get_if<Leaf>(&code_.exprs[node]);
+      if (leaf == nullptr) return node;
+      int& number = numbers[leaf->id];
+      if (number < 0) {
+        number = static_cast<int>(sources.size());
+        if (leaf->id == kGradient) {
+          sources.push_back(ReadArray{Gradient(id), result});
+        } else if (leaf->id == kResult) {
+          sources.push_back(ReadArray{
+              code_.AddArray(ValueArray(graph_, shapes_, id)), result});
+        } else {
+          size_t at = leaf->id - kOperand;
+          sources.push_back(ReadArray{
+              code_.AddArray(ValueArray(graph_, shapes_, operands[at])),
+              p.operands[at]});
+        }
+      }
+      return MakeLeaf(code_.exprs, leaf->dtype, number).id();
+    });
+    code_.list.push_back(Assign{.lhs = Gradient(operands[k]),
+                                .lhs_indices = p.lhs,
+                                .accum = Op::kAdd,
+                                .reset = false,
+                                .rhs = renumbered,
+                                .sources = std::move(sources),
+                                .extents = p.extents,
+                                .logic = std::move(logic)});
+  }
+
+  const Graph& graph_;
+  const Shapes& shapes_;
+  Assignments code_;
+};
+
+}  // namespace
+
+Assignments BackpropCode(const Graph& graph, const Shapes& shapes,
+                         absl::Span<const TensorId> order) {
+  Backprop backprop(graph, shapes);
+  for (TensorId id : order) {
+    if (id != order.back()) backprop.Fill(id, 0);
+  }
+  backprop.Fill(order.back(), 1);
+  for (size_t k = order.size(); k-- > 0;) backprop.Propagate(order[k]);
+  return std::move(backprop.code());
+}
+
+}  // namespace ocannl

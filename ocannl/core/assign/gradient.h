@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reverse-mode differentiation: what each tensor adds to its operands'
+// gradients, from the gradient column of ops.def.
+//
+//   t = a * b   ->   a.grad =+ t.grad * b;   b.grad =+ a * t.grad;
+#ifndef OCANNL_CORE_ASSIGN_GRADIENT_H_
+#define OCANNL_CORE_ASSIGN_GRADIENT_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// The code that zeroes the gradients of `order`, tensors with a gradient,
+// operands first, sets that of the last one to 1 and propagates it back.
+Assignments BackpropCode(const Graph& graph, const Shapes& shapes,
+                         absl::Span<const TensorId> order);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_ASSIGN_GRADIENT_H_
