@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/array.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/print.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int kMaxDepth = 200;
+
+struct Bracket {
+  absl::string_view open;
+  absl::string_view close;
+  std::optional<RowKind> axis;
+};
+
+constexpr Bracket kBrackets[] = {{"[", "]", RowKind::kOutput},
+                                 {"(", ")", RowKind::kInput},
+                                 {"[|", "|]", RowKind::kBatch},
+                                 {"{", "}", std::nullopt}};
+
+const Bracket* FindOpen(const Token& token) {
+  for (const Bracket& bracket : kBrackets) {
+    if (token.kind == Token::kSymbol && token.text == bracket.open) {
+      return &bracket;
+    }
+  }
+  return nullptr;
+}
+
+bool IsClose(const Token& token) {
+  for (const Bracket& bracket : kBrackets) {
+    if (token.kind == Token::kSymbol && token.text == bracket.close) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool IsSeparator(const Token& token) {
+  return token.kind == Token::kSymbol &&
+         (token.text == "," || token.text == ";");
+}
+
+class ArrayParser {
+ public:
+  explicit ArrayParser(Lexer& lexer) : lexer_(lexer) {}
+
+  absl::StatusOr<ArrayText> Parse() {
+    OCANNL_RETURN_IF_ERROR(Element(0));
+    for (const Axis& axis : axes_) array_.shape[axis.kind].push_back(axis.size);
+    return std::move(array_);
+  }
+
+ private:
+  struct Axis {
+    RowKind kind;
+    int64_t size;  // 0 until its first bracket closes
+  };
+
+  absl::Status Element(int depth) {
+    if (depth > kMaxDepth) {
+      return lexer_.Error("the array is nested too deeply");
+    }
+    if (AtArray(lexer_)) return Brackets(depth);
+    if (lexer_.Accept("(")) {
+      OCANNL_RETURN_IF_ERROR(Element(depth + 1));
+      return lexer_.Expect(")");
+    }
+    return Number();
+  }
+
+  absl::Status Brackets(int depth) {
+    const Token open = lexer_.Next();
+    const Bracket& bracket = *FindOpen(open);
+    const size_t level = level_++;
+    OCANNL_RETURN_IF_ERROR(Open(open, *bracket.axis, level));
+    int64_t size = 0;
+    do {
+      if (size > 0 && IsClose(lexer_.peek())) break;
+      OCANNL_RETURN_IF_ERROR(Element(depth + 1));
+      ++size;
+    } while (lexer_.Accept(",") || lexer_.Accept(";"));
+    if (!lexer_.Accept(bracket.close)) {
+      return lexer_.Error(absl::StrCat("expected `,`, `;` or `", bracket.close,
+                                       "`, found ", lexer_.Found()));
+    }
+    if (axes_[level].size == 0) axes_[level].size = size;
+    if (axes_[level].size != size) {
+      return lexer_.ErrorAt(
+          open.offset, absl::StrCat("this row has ", size,
+                                    " elements, but the one before it has ",
+                                    axes_[level].size, "; make them equal"));
+    }
+    --level_;
+    return absl::OkStatus();
+  }
+
+  // The first brackets of a level make its axis; the others must agree.
+  absl::Status Open(const Token& open, RowKind kind, size_t level) {
+    if (level > 0 && kind < axes_[level - 1].kind) {
+      return lexer_.ErrorAt(open.offset,
+                            "brackets nest as [|batch|] around [output] around "
+                            "(input); change their order");
+    }
+    if (level == axes_.size() && array_.values.empty()) {
+      axes_.push_back({.kind = kind, .size = 0});
+    }
+    if (level < axes_.size() && axes_[level].kind == kind) {
+      return absl::OkStatus();
+    }
+    return lexer_.ErrorAt(
+        open.offset, absl::StrCat("`", open.text,
+                                  "` opens another kind of element than the "
+                                  "one before it; make them alike"));
+  }
+
+  absl::Status Number() {
+    const size_t offset = lexer_.peek().offset;
+    const char* sign = lexer_.Accept("-") ? "-" : "";
+    if (lexer_.peek().kind != Token::kNumber) {
+      return lexer_.Error(
+          absl::StrCat("expected a number or a bracket, as an array holds "
+                       "numbers only, found ",
+                       lexer_.Found()));
+    }
+    std::string text = absl::StrCat(sign, lexer_.Next().text);
+    std::optional<Constant> constant = ParseConstant(text, DType::kF32);
+    if (!constant) {
+      return lexer_.ErrorAt(offset,
+                            absl::StrCat("`", text,
+                                         "` is not a number that f32 can "
+                                         "hold"));
+    }
+    if (level_ < axes_.size()) {
+      return lexer_.ErrorAt(offset, absl::StrCat("`", text,
+                                                 "` stands beside brackets; "
+                                                 "make the elements alike"));
+    }
+    array_.values.push_back(static_cast<float>(ToDouble(*constant)));
+    return absl::OkStatus();
+  }
+
+  Lexer& lexer_;
+  size_t level_ = 0;  // how many axes are open
+  std::vector<Axis> axes_;
+  ArrayText array_;
+};
+
+}  // namespace
+
+absl::StatusOr<ArrayText> ParseArray(Lexer& lexer) {
+  return ArrayParser(lexer).Parse();
+}
+
+bool AtArray(const Lexer& lexer) {
+  const Bracket* bracket = FindOpen(lexer.peek());
+  if (bracket == nullptr || !bracket->axis) return false;
+  if (bracket->axis != RowKind::kInput) return true;
+  Lexer ahead = lexer;
+  ahead.Next();
+  SkipElement(ahead);
+  return IsSeparator(ahead.peek());
+}
+
+void SkipElement(Lexer& lexer) {
+  int depth = 0;
+  while (lexer.peek().kind != Token::kEnd) {
+    bool closes = IsClose(lexer.peek());
+    if (depth == 0 && (closes || IsSeparator(lexer.peek()))) return;
+    if (closes) --depth;
+    if (FindOpen(lexer.peek()) != nullptr) ++depth;
+    lexer.Next();
+  }
+}
+
+}  // namespace ocannl

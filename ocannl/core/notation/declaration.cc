@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/declaration.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/array.h"
+#include "ocannl/core/notation/function.h"
+
+namespace ocannl {
+namespace {
+
+constexpr double kMaxSize = 0x1p40;
+
+// Indexed by RowKind.
+constexpr std::array<absl::string_view, 3> kRowLetters = {"b", "o", "i"};
+
+std::string RowText(RowKind kind, const std::optional<Dims>& dims) {
+  absl::string_view letter = kRowLetters[static_cast<int>(kind)];
+  if (!dims) return absl::StrCat("no ", letter);
+  return absl::StrCat(letter, "=[", absl::StrJoin(*dims, ", "), "]");
+}
+
+// An axis size: 16, or the name of a number.
+absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
+  const size_t offset = lexer.peek().offset;
+  double size = 0;
+  if (lexer.Accept("!..") || lexer.peek().kind == Token::kName) {
+    OCANNL_ASSIGN_OR_RETURN(size, TakeNamedNumber(lexer, names, true));
+  } else if (lexer.peek().kind != Token::kNumber ||
+             !absl::SimpleAtod(lexer.peek().text, &size)) {
+    return ExpectedError(lexer, "an axis size");
+  } else {
+    lexer.Next();
+  }
+  if (size >= 1 && size <= kMaxSize && size == static_cast<int64_t>(size)) {
+    return static_cast<int64_t>(size);
+  }
+  return lexer.ErrorAt(offset, "an axis size is a whole number from 1 to 2^40");
+}
+
+// letter = [sizes]
+absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
+  const Token letter = lexer.peek();
+  std::optional<RowKind> kind;
+  for (RowKind k : kRowKinds) {
+    if (lexer.Accept(kRowLetters[static_cast<int>(k)])) kind = k;
+  }
+  if (!kind) return ExpectedError(lexer, "a row, i=[...] or o=[...]");
+  if (spec[*kind]) {
+    return lexer.ErrorAt(letter.offset, absl::StrCat("the row `", letter.text,
+                                                     "` is given twice"));
+  }
+  OCANNL_RETURN_IF_ERROR(lexer.Expect("="));
+  OCANNL_RETURN_IF_ERROR(lexer.Expect("["));
+  Dims dims;
+  while (!IsNext(lexer, "]")) {
+    OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer, names));
+    dims.push_back(size);
+    if (!lexer.Accept(",") && !lexer.Accept(";")) break;
+  }
+  spec[*kind] = std::move(dims);
+  return TakeClosing(lexer, "`,`", "]");
+}
+
+}  // namespace
+
+absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
+  OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a parameter's name"));
+  Declaration declaration = {.name = name, .dtype = {}, .init = {}, .spec = {}};
+  if (FindFunction(name.text) != nullptr) {
+    return lexer.ErrorAt(name.offset,
+                         absl::StrCat("`", name.text,
+                                      "` is a function; give the parameter "
+                                      "another name"));
+  }
+  if (lexer.Accept(":")) {
+    OCANNL_ASSIGN_OR_RETURN(declaration.dtype, TakeDType(lexer));
+  }
+  if (lexer.Accept("=")) {
+    declaration.init = lexer;
+    SkipElement(lexer);
+  }
+  while (lexer.Accept(";")) {
+    OCANNL_RETURN_IF_ERROR(ParseRow(lexer, names, declaration.spec));
+  }
+  OCANNL_RETURN_IF_ERROR(TakeClosing(lexer, "`;`", "}"));
+  return declaration;
+}
+
+absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
+                         const Declaration& again) {
+  std::string fault;
+  for (RowKind kind : kRowKinds) {
+    const std::optional<Dims>& dims = again.spec[kind];
+    if (!dims || dims == parameter.spec[kind]) continue;
+    fault = absl::StrCat(RowText(kind, dims), " where it had ",
+                         RowText(kind, parameter.spec[kind]));
+  }
+  if (again.init) fault = "a first value";
+  if (again.dtype.value_or(parameter.dtype) != parameter.dtype) {
+    fault = absl::StrCat(Name(*again.dtype), " where it was ",
+                         Name(parameter.dtype));
+  }
+  if (fault.empty()) return absl::OkStatus();
+  absl::string_view name = again.name.text;
+  return lexer.ErrorAt(
+      again.name.offset,
+      absl::StrCat("parameter `", name, "` is declared again, with ", fault,
+                   "; say it the first time and write {", name, "} here"));
+}
+
+}  // namespace ocannl

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of the notation, each of them made of the operations of
+// ops.def, of conversions and of initializer.h.
+//
+//   relu(x)  max(a, b)  f64(x)  bits_u32(x)  uniform1()  kaiming(normal(), 2)
+#ifndef OCANNL_CORE_NOTATION_FUNCTION_H_
+#define OCANNL_CORE_NOTATION_FUNCTION_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+// A function and what it is given.
+struct FunctionCall {
+  Graph* graph;
+  std::vector<Arg> args;
+  std::optional<Tensor> parameter;  // which the call initialises
+  SourceLocation where;
+};
+
+struct Function {
+  std::string name;
+  int min_args;
+  int max_args;
+  std::function<absl::StatusOr<Tensor>(const FunctionCall&)> apply;
+};
+
+// The function of that name, or null.
+const Function* FindFunction(absl::string_view name);
+
+std::vector<std::string> FunctionNames();
+
+// The function of the arguments. Errors, without their place: a wrong number
+// of arguments, or what the function itself finds wrong. An error node may be
+// the result, too.
+absl::StatusOr<Tensor> CallFunction(const Function& function,
+                                    const FunctionCall& call);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_FUNCTION_H_

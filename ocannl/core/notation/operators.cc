@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/operators.h"
+
+#include <algorithm>
+
+namespace ocannl {
+namespace {
+
+using Infix = InfixOperator;
+
+constexpr Infix kInfixes[] = {
+    {"||", 1, Infix::kPointwise, Op::kOr, {}},
+    {"&&", 2, Infix::kPointwise, Op::kAnd, {}},
+    {"|", 3, Infix::kPointwise, Op::kOr, {}},
+    {"^", 4, Infix::kPointwise, Op::kXor, {}},
+    {"&", 5, Infix::kPointwise, Op::kAnd, {}},
+    {"<", 6, Infix::kPointwise, Op::kLess, {}},
+    {"<=", 6, Infix::kPointwise, Op::kLessEqual, {}},
+    {">", 6, Infix::kSwapped, Op::kLess, {}},
+    {">=", 6, Infix::kSwapped, Op::kLessEqual, {}},
+    {"=", 6, Infix::kPointwise, Op::kEqual, {}},
+    {"==", 6, Infix::kPointwise, Op::kEqual, {}},
+    {"<>", 6, Infix::kPointwise, Op::kNotEqual, {}},
+    {"!=", 6, Infix::kPointwise, Op::kNotEqual, {}},
+    {"@|", 7, Infix::kSlice, {}, {}},
+    {"@^^", 7, Infix::kReduceOne, {}, Op::kMax},
+    {"@^+", 7, Infix::kReducePair, Op::kAdd, Op::kMax},
+    {"<<", 8, Infix::kPointwise, Op::kShl, {}},
+    {">>", 8, Infix::kPointwise, Op::kShr, {}},
+    {"+", 9, Infix::kPointwise, Op::kAdd, {}},
+    {"-", 9, Infix::kPointwise, Op::kSub, {}},
+    {"++", 9, Infix::kReduceOne, {}, Op::kAdd},
+    {"+++", 9, Infix::kReducePair, Op::kAdd, Op::kAdd},
+    {"+*", 9, Infix::kReducePair, Op::kMul, Op::kAdd},
+    {"*", 10, Infix::kCompose, {}, {}},
+    {"*.", 10, Infix::kPointwise, Op::kMul, {}},
+    {"/", 10, Infix::kPointwise, Op::kDiv, {}},
+    {"/.", 10, Infix::kPointwise, Op::kDiv, {}},
+    {"%", 10, Infix::kPointwise, Op::kRem, {}},
+    {"**.", 11, Infix::kPointwise, Op::kPow, {}},
+};
+
+}  // namespace
+
+const InfixOperator* FindInfix(absl::string_view symbol) {
+  for (const Infix& infix : kInfixes) {
+    if (infix.symbol == symbol) return &infix;
+  }
+  return nullptr;
+}
+
+std::vector<absl::string_view> NotationSymbols() {
+  std::vector<absl::string_view> symbols = {"(",  ")",  "[",   "]", "[|",
+                                            "|]", "{",  "}",   ",", ";",
+                                            ":",  "!.", "!..", "!@"};
+  for (const Infix& infix : kInfixes) symbols.push_back(infix.symbol);
+  std::stable_sort(symbols.begin(), symbols.end(),
+                   [](absl::string_view a, absl::string_view b) {
+                     return a.size() > b.size();
+                   });
+  return symbols;
+}
+
+}  // namespace ocannl

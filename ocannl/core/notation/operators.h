@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operators of the notation and how strongly they bind: as in OCaml, where
+// the notation comes from; those on bits, which it does not have, as in C.
+#ifndef OCANNL_CORE_NOTATION_OPERATORS_H_
+#define OCANNL_CORE_NOTATION_OPERATORS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/ops/op.h"
+
+namespace ocannl {
+
+// What stands after its left operand. Everything is left-associative but **.
+struct InfixOperator {
+  enum Form : uint8_t {
+    kPointwise,   // a + b
+    kSwapped,     // a > b, which is op(b, a)
+    kCompose,     // a * b
+    kReduceOne,   // a ++ "spec"
+    kReducePair,  // a +* "spec" b
+    kSlice,       // a @| static_index
+  };
+  absl::string_view symbol;
+  int strength;  // from 1
+  Form form;
+  std::optional<Op> op;
+  std::optional<Op> accum;  // of the reductions
+
+  bool right_associative() const { return op == Op::kPow; }
+};
+
+// The operator that is written `symbol`, or null.
+const InfixOperator* FindInfix(absl::string_view symbol);
+
+// All operators, brackets and marks, longest first, as Lexer wants them.
+std::vector<absl::string_view> NotationSymbols();
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_OPERATORS_H_

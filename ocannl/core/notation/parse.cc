@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/parse.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/array.h"
+#include "ocannl/core/notation/declaration.h"
+#include "ocannl/core/notation/function.h"
+#include "ocannl/core/notation/operators.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/print.h"
+#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/initializer.h"
+#include "ocannl/core/tensor/leaf.h"
+
+namespace ocannl {
+namespace {
+
+// Deep enough for any expression worth writing, shallow enough for any stack.
+constexpr int kMaxDepth = 200;
+
+class Parser {
+ public:
+  Parser(Graph& graph, absl::string_view text, const Names& names,
+         SourceLocation where)
+      : graph_(graph),
+        scope_(graph, names),
+        where_(where),
+        lexer_(text, NotationSymbols()) {}
+
+  absl::StatusOr<ParsedTensor> Parse() {
+    OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, 0));
+    if (lexer_.peek().kind != Token::kEnd) {
+      return ExpectedError(lexer_, "an operator or the end of the text");
+    }
+    return ParsedTensor{.tensor = tensor, .parameters = std::move(parameters_)};
+  }
+
+ private:
+  // What the graph made of something, or its fault with the place.
+  absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset) const {
+    const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
+    if (error == nullptr) return tensor;
+    return lexer_.ErrorAt(offset, error->status.message());
+  }
+
+  Arg ArgOf(Tensor tensor) const { return Arg(tensor, where_); }
+
+  // Infix operators of at least `strength` and their operands.
+  absl::StatusOr<Tensor> Expression(int strength, int depth) {
+    OCANNL_ASSIGN_OR_RETURN(Tensor left, Operand(depth));
+    while (lexer_.peek().kind == Token::kSymbol) {
+      const InfixOperator* infix = FindInfix(lexer_.peek().text);
+      if (infix == nullptr || infix->strength < strength) break;
+      OCANNL_ASSIGN_OR_RETURN(left, Infix(*infix, left, depth));
+    }
+    return left;
+  }
+
+  // An operator and what stands to its right.
+  absl::StatusOr<Tensor> Infix(const InfixOperator& infix, Tensor left,
+                               int depth) {
+    const size_t offset = lexer_.Next().offset;
+    std::vector<Arg> args = {ArgOf(left)};
+    if (infix.form == InfixOperator::kSlice) {
+      OCANNL_ASSIGN_OR_RETURN(int32_t index, scope_.TakeStatic(lexer_));
+      return Checked(Slice(args[0], index), offset);
+    }
+    absl::string_view spec;
+    if (infix.accum) {
+      OCANNL_ASSIGN_OR_RETURN(spec, Spec(infix));
+    }
+    if (infix.form != InfixOperator::kReduceOne) {
+      int strength = infix.strength + (infix.right_associative() ? 0 : 1);
+      OCANNL_ASSIGN_OR_RETURN(Tensor right, Expression(strength, depth + 1));
+      args.push_back(ArgOf(right));
+    }
+    switch (infix.form) {
+      case InfixOperator::kSwapped:
+        std::swap(args[0], args[1]);
+        [[fallthrough]];
+      case InfixOperator::kPointwise:
+        return Checked(Pointwise(*infix.op, args), offset);
+      case InfixOperator::kCompose:
+        return Checked(Compose(args[0], args[1]), offset);
+      case InfixOperator::kReduceOne:
+      case InfixOperator::kReducePair:
+        return Checked(Reduce(infix.op, *infix.accum, spec, args), offset);
+      case InfixOperator::kSlice:
+        break;
+    }
+    __builtin_unreachable();
+  }
+
+  absl::StatusOr<absl::string_view> Spec(const InfixOperator& infix) {
+    bool pair = infix.form == InfixOperator::kReducePair;
+    if (lexer_.peek().kind != Token::kString) {
+      return ExpectedError(
+          lexer_,
+          absl::StrCat("the spec of `", infix.symbol, "` in quotes, such as ",
+                       pair ? "\"i; j => ij\"" : "\"...|... => 0\""));
+    }
+    const Token token = lexer_.Next();
+    absl::Status status = ParseEinsum(token.text, pair ? 2 : 1).status();
+    if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
+    return token.text;
+  }
+
+  absl::StatusOr<Tensor> Operand(int depth) {
+    if (depth > kMaxDepth) {
+      return lexer_.Error(
+          "the expression is nested too deeply; make a part of it a tensor of "
+          "its own");
+    }
+    const size_t offset = lexer_.peek().offset;
+    if (!lexer_.Accept("-")) return Primary(depth);
+    if (lexer_.peek().kind == Token::kNumber) return NumberLiteral("-", offset);
+    OCANNL_ASSIGN_OR_RETURN(Tensor operand, Operand(depth + 1));
+    return Checked(Neg(ArgOf(operand)), offset);
+  }
+
+  // Whether Primary can start at the next token.
+  bool AtPrimary() const {
+    const Token& token = lexer_.peek();
+    if (token.kind == Token::kNumber || token.kind == Token::kName) return true;
+    if (token.kind != Token::kSymbol) return false;
+    for (absl::string_view start : {"(", "[", "[|", "{", "!.", "!..", "!@"}) {
+      if (token.text == start) return true;
+    }
+    return false;
+  }
+
+  absl::StatusOr<Tensor> Primary(int depth) {
+    const Token token = lexer_.peek();
+    if (token.kind == Token::kNumber)
+      return NumberLiteral("", lexer_.peek().offset);
+    if (token.kind == Token::kName) return NamedOperand(depth);
+    if (!AtPrimary()) return ExpectedError(lexer_, "an operand");
+    if (AtArray(lexer_)) {
+      OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_));
+      return Literal(graph_, array.shape, array.values, where_);
+    }
+    lexer_.Next();
+    if (token.text == "(") {
+      OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, depth + 1));
+      OCANNL_RETURN_IF_ERROR(TakeClosing(lexer_, "an operator", ")"));
+      return tensor;
+    }
+    if (token.text == "{") return Parameter(depth);
+    if (token.text == "!@") {
+      OCANNL_ASSIGN_OR_RETURN(int32_t index, scope_.TakeStatic(lexer_));
+      return EmbedSymbol(graph_, index, where_);
+    }
+    bool whole = token.text == "!..";
+    OCANNL_ASSIGN_OR_RETURN(double value,
+                            TakeNamedNumber(lexer_, scope_.names(), whole));
+    return AddNumber(value, absl::StrCat(value), DType::kF32);
+  }
+
+  Tensor AddNumber(double value, std::string text, DType dtype) {
+    TensorId id = graph_.Add({.source = NumberSource{value},
+                              .name = "",
+                              .text = std::move(text),
+                              .dtype = dtype,
+                              .spec = {},
+                              .has_gradient = false,
+                              .materialized = false,
+                              .where = where_});
+    return {&graph_, id};
+  }
+
+  // A number: 0.5, 2:i64. Without a dtype it adapts to the tensors beside it.
+  absl::StatusOr<Tensor> NumberLiteral(absl::string_view sign, size_t offset) {
+    std::string text = absl::StrCat(sign, lexer_.Next().text);
+    std::optional<DType> dtype;
+    if (lexer_.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer_));
+    }
+    DType held = dtype.value_or(DType::kF32);
+    std::optional<Constant> constant = ParseConstant(text, held);
+    if (!constant) {
+      return lexer_.ErrorAt(
+          offset,
+          absl::StrCat("`", text, "` is not a number that ", Name(held),
+                       " can hold; write another dtype, as in 2:i64, or "
+                       "another number"));
+    }
+    if (IsInteger(held) &&
+        MakeConstant(held, ToDouble(*constant)) != *constant) {
+      return lexer_.ErrorAt(offset,
+                            absl::StrCat("`", text,
+                                         "` is beyond 2^53, where integers "
+                                         "are not exact; pass it as data"));
+    }
+    // The digits as an f64, for the case that the number adapts to one.
+    if (!dtype) constant = ParseConstant(text, DType::kF64);
+    Tensor number = AddNumber(ToDouble(*constant), std::move(text), held);
+    return dtype ? Convert(ArgOf(number), held) : number;
+  }
+
+  // A tensor's name, or a function and its arguments.
+  absl::StatusOr<Tensor> NamedOperand(int depth) {
+    if (auto tensor = scope_.FindGiven(lexer_.peek().text)) {
+      lexer_.Next();
+      return *tensor;
+    }
+    if (lexer_.peek().text == "inf" || lexer_.peek().text == "nan") {
+      return NumberLiteral("", lexer_.peek().offset);
+    }
+    const Token name = lexer_.Next();
+    if (const Function* function = FindFunction(name.text)) {
+      return Call(*function, name.offset, depth);
+    }
+    if (auto tensor = scope_.FindInGraph(name.text)) return *tensor;
+    return scope_.Unknown(lexer_, name, AtPrimary());
+  }
+
+  absl::StatusOr<Tensor> Call(const Function& function, size_t offset,
+                              int depth) {
+    FunctionCall call = {.graph = &graph_,
+                         .args = {},
+                         .parameter = initialised_,
+                         .where = where_};
+    if (lexer_.Accept("(")) {
+      while (!lexer_.Accept(")")) {
+        if (!call.args.empty() && !lexer_.Accept(",")) {
+          return ExpectedError(lexer_, "an operator, `,` or `)`");
+        }
+        OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
+        call.args.push_back(ArgOf(arg));
+      }
+    } else if (AtPrimary()) {
+      OCANNL_ASSIGN_OR_RETURN(Tensor arg, Operand(depth + 1));
+      call.args.push_back(ArgOf(arg));
+    }
+    absl::StatusOr<Tensor> result = CallFunction(function, call);
+    if (!result.ok()) return lexer_.ErrorAt(offset, result.status().message());
+    return Checked(*result, offset);
+  }
+
+  absl::StatusOr<Tensor> Parameter(int depth) {
+    OCANNL_ASSIGN_OR_RETURN(Declaration declaration,
+                            ParseDeclaration(lexer_, scope_.names()));
+    auto declared = scope_.FindDeclared(declaration.name.text);
+    if (!declared) return Declare(declaration, depth);
+    OCANNL_RETURN_IF_ERROR(CheckAgrees(lexer_, declared->node(), declaration));
+    return *declared;
+  }
+
+  absl::StatusOr<Tensor> Declare(const Declaration& declaration, int depth) {
+    absl::Status fault;
+    Initializer init = DefaultInit;
+    if (declaration.init) {
+      init = [&](Tensor parameter) {
+        absl::StatusOr<Tensor> value =
+            FirstValue(parameter, *declaration.init, depth);
+        fault = value.status();
+        return value.ok() ? *value : ErrorTensor(graph_, fault, where_);
+      };
+    }
+    std::string name(declaration.name.text);
+    Tensor parameter =
+        Param(graph_, name, declaration.spec,
+              declaration.dtype.value_or(DType::kF32), init, where_);
+    OCANNL_RETURN_IF_ERROR(fault);
+    const size_t offset = declaration.name.offset;
+    OCANNL_RETURN_IF_ERROR(Checked(parameter, offset).status());
+    const auto& source = std::get<ParamSource>(parameter.node().source);
+    OCANNL_RETURN_IF_ERROR(
+        Checked(Tensor{&graph_, *source.init}, offset).status());
+    scope_.Declare(std::move(name), parameter);
+    parameters_.push_back(parameter);
+    return parameter;
+  }
+
+  // Reads the first value of `parameter` where it stands, further left.
+  absl::StatusOr<Tensor> FirstValue(Tensor parameter, const Lexer& at,
+                                    int depth) {
+    Lexer after = std::exchange(lexer_, at);
+    std::optional<Tensor> outer = std::exchange(initialised_, parameter);
+    absl::StatusOr<Tensor> value = Expression(1, depth + 1);
+    bool ends = IsNext(lexer_, ";") || IsNext(lexer_, "}");
+    if (value.ok() && !ends) {
+      value = ExpectedError(lexer_, "an operator, `;` or `}`");
+    }
+    lexer_ = std::move(after);
+    initialised_ = outer;
+    return value;
+  }
+
+  Graph& graph_;
+  Scope scope_;
+  SourceLocation where_;
+  Lexer lexer_;
+  std::vector<Tensor> parameters_;
+  std::optional<Tensor> initialised_;  // whose first value is being read
+};
+
+}  // namespace
+
+absl::StatusOr<ParsedTensor> ParseTensor(Graph& graph, absl::string_view text,
+                                         const Names& names,
+                                         SourceLocation where) {
+  for (const auto& entry : names.tensors) {
+    CHECK(entry.second.graph == &graph)
+        << entry.first << " is of another graph";
+  }
+  // Names and random keys that a wrong text takes would be lost: try a copy.
+  Graph copy = graph;
+  OCANNL_RETURN_IF_ERROR(Parser(copy, text, names, where).Parse().status());
+  return Parser(graph, text, names, where).Parse();
+}
+
+}  // namespace ocannl

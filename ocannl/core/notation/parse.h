@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The notation: tensor expressions as text, like the source documents' %op.
+//
+//   text -> nodes of a Graph
+//
+//   {w2} * relu({b1; o=[16]} + {w1} * x)           parameters; * is of tensors
+//   (relu(1 - y *. h) ++ "...|... => 0") /. !..n   einsum; a C++-side number
+//   (moons @| batch_n) + [(1, 2); (3, 4)]          a slice; an array 2->2
+//
+// Operators, weakest first; all but **. associate to the left:
+//   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+   << >>
+//   + - ++ +++ +*   * *. / /. %   **.   unary -   f(x), f x
+#ifndef OCANNL_CORE_NOTATION_PARSE_H_
+#define OCANNL_CORE_NOTATION_PARSE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+struct ParsedTensor {
+  Tensor tensor;
+  std::vector<Tensor> parameters;  // that the text declares, in its order
+};
+
+// Adds the expression that `text` spells to `graph`; its nodes say `where`.
+//
+// A name is a parameter declared further left, or in `names`, or a function,
+// or what the user of the graph named so. {w: f32 = init; i=[2]; o=[3, 4]}
+// declares a parameter; everything but its name may be left out, and {w} again
+// is the same one. If the graph has a `w` already, the new one is w_2.
+//
+// Errors, with line and column: what is not the notation, unknown names, wrong
+// specs and dtypes, numbers out of range. The graph is then as before. Shapes
+// are not checked here: see InferShapes.
+absl::StatusOr<ParsedTensor> ParseTensor(
+    Graph& graph, absl::string_view text, const Names& names,
+    SourceLocation where = SourceLocation::Current());
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_PARSE_H_

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/scope.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/function.h"
+#include "ocannl/core/base/near_names.h"
+
+namespace ocannl {
+namespace {
+
+constexpr double kMaxWhole = 0x1p53;  // beyond it doubles skip integers
+
+// "; near names: w1, w2", or nothing.
+std::string Near(absl::string_view name, const std::vector<std::string>& all) {
+  std::vector<std::string> near = NearNames(name, all);
+  if (near.empty()) return "";
+  return absl::StrCat("; near names: ", absl::StrJoin(near, ", "));
+}
+
+template <class Map>
+void AppendKeys(const Map& map, std::vector<std::string>& keys) {
+  for (const auto& entry : map) keys.push_back(entry.first);
+}
+
+}  // namespace
+
+absl::Status ExpectedError(const Lexer& lexer, absl::string_view what) {
+  return lexer.Error(
+      absl::StrCat("expected ", what, ", found ", lexer.Found()));
+}
+
+bool IsNext(const Lexer& lexer, absl::string_view symbol) {
+  return lexer.peek().kind == Token::kSymbol && lexer.peek().text == symbol;
+}
+
+absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
+                         absl::string_view bracket) {
+  if (lexer.Accept(bracket)) return absl::OkStatus();
+  return ExpectedError(lexer, absl::StrCat(before, " or `", bracket, "`"));
+}
+
+absl::StatusOr<Token> TakeName(Lexer& lexer, absl::string_view what) {
+  if (lexer.peek().kind != Token::kName) return ExpectedError(lexer, what);
+  return lexer.Next();
+}
+
+absl::StatusOr<DType> TakeDType(Lexer& lexer) {
+  std::optional<DType> dtype;
+  if (lexer.peek().kind == Token::kName) dtype = FindDType(lexer.peek().text);
+  if (!dtype) {
+    return ExpectedError(
+        lexer,
+        "a dtype, which is f32, f64, i32, i64, u8, u32, u64 or "
+        "bool");
+  }
+  lexer.Next();
+  return *dtype;
+}
+
+absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
+                                       bool whole) {
+  OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "the name of a number"));
+  auto found = names.numbers.find(name.text);
+  if (found == names.numbers.end()) {
+    std::vector<std::string> all;
+    AppendKeys(names.numbers, all);
+    return lexer.ErrorAt(name.offset, absl::StrCat("no number `", name.text,
+                                                   "`", Near(name.text, all),
+                                                   "; put it into the names"));
+  }
+  double value = found->second;
+  bool is_whole = std::abs(value) <= kMaxWhole && std::trunc(value) == value;
+  if (!whole || is_whole) return value;
+  return lexer.ErrorAt(name.offset,
+                       absl::StrCat("`", name.text, "` is ", value,
+                                    ", where a whole number must stand"));
+}
+
+void Scope::Declare(std::string name, Tensor tensor) {
+  declared_.emplace(std::move(name), tensor);
+}
+
+std::optional<Tensor> Scope::FindDeclared(absl::string_view name) const {
+  auto found = declared_.find(name);
+  if (found == declared_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<Tensor> Scope::FindGiven(absl::string_view name) const {
+  if (std::optional<Tensor> declared = FindDeclared(name)) return declared;
+  auto found = names_.tensors.find(name);
+  if (found == names_.tensors.end()) return std::nullopt;
+  // The graph may be a copy of the tensor's own.
+  return Tensor{&graph_, found->second.id};
+}
+
+std::optional<Tensor> Scope::FindInGraph(absl::string_view name) const {
+  std::optional<TensorId> id = graph_.Find(name);
+  if (!id || !graph_[*id].named) return std::nullopt;
+  return Tensor{&graph_, *id};
+}
+
+absl::StatusOr<int32_t> Scope::TakeStatic(Lexer& lexer) const {
+  OCANNL_ASSIGN_OR_RETURN(Token name,
+                          TakeName(lexer, "the name of a static index"));
+  if (std::optional<int32_t> index = FindStatic(name.text)) return *index;
+  std::vector<std::string> all;
+  AppendKeys(names_.statics, all);
+  for (const StaticSymbol& symbol : graph_.statics()) {
+    all.push_back(symbol.name);
+  }
+  return lexer.ErrorAt(
+      name.offset, absl::StrCat("no static index `", name.text, "`",
+                                Near(name.text, all), "; add it to the graph"));
+}
+
+absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
+                            bool is_call) const {
+  auto error = [&](absl::string_view message) {
+    return lexer.ErrorAt(name.offset, message);
+  };
+  if (FindStatic(name.text)) {
+    return error(absl::StrCat("`", name.text, "` is a static index; write !@",
+                              name.text));
+  }
+  if (names_.numbers.contains(name.text)) {
+    return error(
+        absl::StrCat("`", name.text, "` is a number; write !.", name.text));
+  }
+  std::vector<std::string> all = FunctionNames();
+  if (is_call) {
+    return error(absl::StrCat("no function `", name.text, "`",
+                              Near(name.text, all),
+                              "; the operations are in ocannl/core/ops/"
+                              "ops.def"));
+  }
+  AppendKeys(declared_, all);
+  AppendKeys(names_.tensors, all);
+  for (TensorId id{0}; id.index < graph_.size(); ++id.index) {
+    if (graph_[id].named) all.push_back(graph_[id].name);
+  }
+  return error(absl::StrCat("no tensor `", name.text, "`", Near(name.text, all),
+                            "; put it into the names, or declare a parameter: "
+                            "{",
+                            name.text, "}"));
+}
+
+std::optional<int32_t> Scope::FindStatic(absl::string_view name) const {
+  auto found = names_.statics.find(name);
+  if (found != names_.statics.end()) return found->second;
+  for (size_t i = 0; i < graph_.statics().size(); ++i) {
+    if (graph_.statics()[i].name == name) return static_cast<int32_t>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the names in a text mean, and how a text that uses them wrongly is told.
+#ifndef OCANNL_CORE_NOTATION_SCOPE_H_
+#define OCANNL_CORE_NOTATION_SCOPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+// Names for a text to use. The graph's own names need not be here.
+struct Names {
+  absl::flat_hash_map<std::string, Tensor> tensors;   // x
+  absl::flat_hash_map<std::string, int32_t> statics;  // @| i, !@i
+  absl::flat_hash_map<std::string, double> numbers;   // !.lr, !..n, o=[n]
+};
+
+// "expected `what`, found ..." at the next token.
+absl::Status ExpectedError(const Lexer& lexer, absl::string_view what);
+
+// Whether the next token is that symbol.
+bool IsNext(const Lexer& lexer, absl::string_view symbol);
+
+// Takes `bracket`, or fails: it expected `before` or `bracket`.
+absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
+                         absl::string_view bracket);
+
+absl::StatusOr<Token> TakeName(Lexer& lexer, absl::string_view what);
+absl::StatusOr<DType> TakeDType(Lexer& lexer);
+
+// Takes the name of a number and gives its value, which is a whole number if
+// it must be `whole`.
+absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
+                                       bool whole);
+
+class Scope {
+ public:
+  // Both must outlive the scope.
+  Scope(Graph& graph, const Names& names) : graph_(graph), names_(names) {}
+
+  const Names& names() const { return names_; }
+
+  // From here on `name` is `tensor`.
+  void Declare(std::string name, Tensor tensor);
+  std::optional<Tensor> FindDeclared(absl::string_view name) const;
+
+  // What the text declares, or else what the names have; what else the user of
+  // the graph named so.
+  std::optional<Tensor> FindGiven(absl::string_view name) const;
+  std::optional<Tensor> FindInGraph(absl::string_view name) const;
+
+  // Takes the name of a static index and gives its number.
+  absl::StatusOr<int32_t> TakeStatic(Lexer& lexer) const;
+
+  // The error for the name of no tensor, which stands at `name`; as the name
+  // of a function if `is_call`.
+  absl::Status Unknown(const Lexer& lexer, const Token& name,
+                       bool is_call) const;
+
+ private:
+  std::optional<int32_t> FindStatic(absl::string_view name) const;
+
+  Graph& graph_;
+  const Names& names_;
+  absl::flat_hash_map<std::string, Tensor> declared_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_SCOPE_H_
