@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LoopProgram: loops over affine array accesses; the form that is optimised,
+// scheduled, interpreted and compiled. Printed and parsed as .ll text:
+//
+//   dot (i1 : [0..79]):
+//     in x : f32[80, 4]; in y : f32[4]; out z : f32[1];
+//     zero_out z;
+//     for i2 = 0 to 3 { z[0] := fma(x[i1, i2], y[i2], z[0]); }
+//
+// Meaning: statements run in order; every kind of loop runs its iterations in
+// index order, so a scheduled program means what its sequential form means.
+// A kind is a promise to back ends: `vec` iterations may run as lanes, `par`
+// iterations are independent, `unroll` wants its body repeated.
+// Every array index must be provably inside its axis (verify.h).
+#ifndef OCANNL_CORE_LOOP_LOOP_H_
+#define OCANNL_CORE_LOOP_LOOP_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/pool.h"
+#include "ocannl/core/index/affine.h"
+#include "ocannl/core/index/projections.h"
+#include "ocannl/core/ops/expr.h"
+
+namespace ocannl {
+
+// What a run of the program does with a buffer.
+enum class Role : uint8_t {
+  kIn,     // reads what was there before
+  kOut,    // writes every cell before anything reads it
+  kInOut,  // reads what was there before, and writes
+  kTemp,   // scratch: contents are lost between runs
+};
+
+struct Buffer {
+  std::string name;
+  DType dtype;
+  Dims dims;
+  Role role;
+
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+// An integer argument of the routine, with values in [0, range).
+struct StaticIndex {
+  std::string name;
+  int64_t range;  // kUnranged: any value from 0; not allowed in an array index
+
+  friend bool operator==(const StaticIndex&, const StaticIndex&) = default;
+};
+inline constexpr int64_t kUnranged = -1;
+
+// A variable of one iteration of the block that declares it.
+struct Local {
+  std::string name;
+  DType dtype;
+
+  friend bool operator==(const Local&, const Local&) = default;
+};
+
+// One cell of a buffer.
+struct Access {
+  int32_t buffer;  // in LoopProgram::buffers
+  Indices indices;
+
+  friend bool operator==(const Access&, const Access&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Access& access) {
+    return H::combine(std::move(h), access.buffer, access.indices);
+  }
+};
+
+// The value of a local.
+struct GetLocal {
+  int32_t local;  // in LoopProgram::locals
+
+  friend bool operator==(const GetLocal&, const GetLocal&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const GetLocal& get) {
+    return H::combine(std::move(h), get.local);
+  }
+};
+
+// What a Leaf of an expression reads; an Affine is the index itself, as i64.
+using LeafValue = std::variant<Access, GetLocal, Affine>;
+struct LeafTag;
+using LeafId = Id<LeafTag>;
+
+enum class LoopKind : uint8_t { kFor, kVec, kPar, kUnroll };
+
+struct Stmt;
+struct Block {
+  std::vector<Stmt> stmts;
+  friend bool operator==(const Block&, const Block&);
+};
+
+struct For {
+  LoopKind kind;
+  int32_t iterator;  // unique in the program
+  int64_t extent;    // runs over [0, extent)
+  Block body;
+  friend bool operator==(const For&, const For&) = default;
+};
+
+// buffer[indices] := value
+struct Set {
+  Access target;
+  ExprId value;
+  friend bool operator==(const Set&, const Set&) = default;
+};
+
+// Declares the local, which lives to the end of the block: let v1 := value
+struct DeclareLocal {
+  int32_t local;
+  ExprId value;
+  friend bool operator==(const DeclareLocal&, const DeclareLocal&) = default;
+};
+
+// v1 := value
+struct SetLocal {
+  int32_t local;
+  ExprId value;
+  friend bool operator==(const SetLocal&, const SetLocal&) = default;
+};
+
+// Every cell of the buffer becomes 0.
+struct ZeroOut {
+  int32_t buffer;
+  friend bool operator==(const ZeroOut&, const ZeroOut&) = default;
+};
+
+struct Comment {
+  std::string text;
+  friend bool operator==(const Comment&, const Comment&) = default;
+};
+
+struct Stmt : std::variant<For, Set, DeclareLocal, SetLocal, ZeroOut, Comment> {
+  using variant::variant;
+};
+inline bool operator==(const Block& a, const Block& b) {
+  return a.stmts == b.stmts;
+}
+
+struct LoopProgram {
+  std::string name;
+  std::vector<StaticIndex> statics;
+  std::vector<Buffer> buffers;
+  std::vector<Local> locals;
+  ExprPool exprs;  // a Leaf's id is a LeafId
+  InternPool<LeafId, LeafValue> leaves;
+  Block body;
+
+  // The expression that reads `value`.
+  Expr Read(LeafValue value);
+  const LeafValue& At(const Leaf& leaf) const {
+    return leaves[LeafId{leaf.id}];
+  }
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_LOOP_H_

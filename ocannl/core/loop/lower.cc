@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/lower.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/ops/rows.h"
+
+namespace ocannl {
+namespace {
+
+bool ReadsOperand(const Assign& assign, int32_t array) {
+  for (const Source& source : assign.sources) {
+    const ReadArray* read = std::get_if<ReadArray>(&source);
+    if (read != nullptr && read->array == array) return true;
+  }
+  return false;
+}
+
+bool Reads(const Assign& assign, int32_t array) {
+  bool accumulates = assign.accum && !assign.reset;
+  return (assign.lhs == array && accumulates) || ReadsOperand(assign, array);
+}
+
+class Lowering {
+ public:
+  explicit Lowering(const Assignments& code) : code_(code) {
+    for (const Assignment& assignment : code.list) {
+      if (const Assign* assign = std::get_if<Assign>(&assignment)) {
+        list_.push_back(*assign);
+      }
+    }
+    DropZeroes();
+  }
+
+  absl::StatusOr<LoopProgram> Run() {
+    program_.name = code_.name;
+    DeclareStatics();
+    for (size_t k = 0; k < code_.arrays.size(); ++k) {
+      absl::Status status = Declare(static_cast<int32_t>(k));
+      if (!status.ok()) return status;
+    }
+    size_t next = 0;
+    for (const Assignment& assignment : code_.list) {
+      std::visit(
+          Overload{
+              [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
+              [&](const Assign&) { LowerAssign(list_[next++]); },
+          },
+          assignment);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  bool ReachesAll(const Assign& assign) const {
+    return IsSurjective(assign.extents, assign.lhs_indices,
+                        code_.arrays[assign.lhs].dims);
+  }
+
+  bool ReachesEachOnce(const Assign& assign) const {
+    return IsBijective(assign.extents, assign.lhs_indices,
+                       code_.arrays[assign.lhs].dims);
+  }
+
+  bool IsZero(const Assign& assign) const {
+    const auto* constant = std::get_if<Constant>(&code_.exprs[assign.rhs]);
+    return !assign.accum && constant != nullptr && constant->bits == 0 &&
+           ReachesAll(assign);
+  }
+
+  // An assignment that only zeroes what the next one to touch the array adds
+  // to, once a cell, becomes nothing and the addition an assignment.
+  void DropZeroes() {
+    dropped_.resize(list_.size(), false);
+    for (size_t k = 0; k < list_.size(); ++k) {
+      if (!IsZero(list_[k])) continue;
+      int32_t array = list_[k].lhs;
+      for (size_t next = k + 1; next < list_.size(); ++next) {
+        Assign& user = list_[next];
+        if (user.lhs != array && !Reads(user, array)) continue;
+        if (user.lhs == array && user.accum == Op::kAdd && !user.reset &&
+            ReachesEachOnce(user) && !ReadsOperand(user, array)) {
+          user.accum.reset();
+          dropped_[k] = true;
+        }
+        break;
+      }
+    }
+  }
+
+  // The static indices that the code uses.
+  void DeclareStatics() {
+    static_of_.resize(code_.statics.size(), -1);
+    auto use = [&](const Affine& index) {
+      for (const Affine::Term& term : index.terms()) {
+        if (term.symbol.kind == Symbol::kStatic) {
+          static_of_[term.symbol.number] = 0;
+        }
+      }
+    };
+    for (const Assign& assign : list_) {
+      for (const Affine& index : assign.lhs_indices) use(index);
+      for (const Source& source : assign.sources) {
+        std::visit(Overload{
+                       [&](const ReadArray& read) {
+                         for (const Affine& index : read.indices) use(index);
+                       },
+                       [&](const ReadIndex& read) { use(read.index); },
+                   },
+                   source);
+      }
+    }
+    for (size_t k = 0; k < code_.statics.size(); ++k) {
+      if (static_of_[k] < 0) continue;
+      const StaticSymbol& index = code_.statics[k];
+      static_of_[k] = static_cast<int32_t>(program_.statics.size());
+      program_.statics.push_back(
+          {.name = index.name, .range = index.range.value_or(kUnranged)});
+      // An iterator must not have the name of a static index.
+      int32_t number;
+      if (absl::StartsWith(index.name, "i") &&
+          absl::SimpleAtoi(index.name.substr(1), &number)) {
+        next_iterator_ = std::max(next_iterator_, number + 1);
+      }
+    }
+  }
+
+  absl::Status Declare(int32_t array) {
+    const Array& a = code_.arrays[array];
+    bool read_first = false;
+    bool written = false;
+    for (size_t k = 0; k < list_.size(); ++k) {
+      if (dropped_[k]) continue;
+      if (!written && Reads(list_[k], array)) read_first = true;
+      if (list_[k].lhs == array) written = true;
+    }
+    CHECK(a.kind != ArrayKind::kData || !written) << a.name;
+    if (!read_first && !written) return absl::OkStatus();
+    if (a.kind == ArrayKind::kComputed && read_first) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "`", a.name, "` is read in `", code_.name, "`, which does not ",
+          "compute it first; add its code, or materialize it where it is "
+          "computed"));
+    }
+    Role role = a.kind == ArrayKind::kComputed ? Role::kTemp
+                : !written                     ? Role::kIn
+                : read_first                   ? Role::kInOut
+                                               : Role::kOut;
+    buffer_of_[array] = static_cast<int32_t>(program_.buffers.size());
+    program_.buffers.push_back(
+        {.name = a.name, .dtype = a.dtype, .dims = a.dims, .role = role});
+    return absl::OkStatus();
+  }
+
+  void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
+
+  void LowerAssign(const Assign& assign) {
+    if (dropped_[&assign - list_.data()]) return;
+    int32_t buffer = buffer_of_.at(assign.lhs);
+    if (IsZero(assign) && !assign.extents.empty()) {
+      return Emit(ZeroOut{buffer});
+    }
+    if (assign.reset) {
+      Reset(assign);
+    } else if (!assign.accum && !ReachesAll(assign)) {
+      Emit(ZeroOut{buffer});
+    }
+    std::vector<int32_t> iterators;
+    for (size_t k = 0; k < assign.extents.size(); ++k) {
+      iterators.push_back(next_iterator_++);
+    }
+    auto rename = [&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) {
+        return Static(static_of_[symbol.number]);
+      }
+      return Iterator(iterators[symbol.number]);
+    };
+    auto renamed = [&](const Indices& indices) {
+      Indices result;
+      for (const Affine& index : indices) {
+        result.push_back(index.Substitute(rename));
+      }
+      return result;
+    };
+    ExprId rhs = CopyExpr(code_.exprs, assign.rhs, program_.exprs);
+    rhs = Rewrite(program_.exprs, rhs, [&](ExprId id) {
+      const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[id]);
+      if (leaf == nullptr) return id;
+      return std::visit(
+                 Overload{
+                     [&](const ReadArray& read) {
+                       return program_.Read(Access{buffer_of_.at(read.array),
+                                                   renamed(read.indices)});
+                     },
+                     [&](const ReadIndex& read) {
+                       return program_.Read(read.index.Substitute(rename));
+                     },
+                 },
+                 assign.sources[leaf->id])
+          .id();
+    });
+    Access target{buffer, renamed(assign.lhs_indices)};
+    if (assign.accum) rhs = Accumulated(target, *assign.accum, rhs);
+    EmitNest(iterators, assign.extents, Set{std::move(target), rhs});
+  }
+
+  // Every cell becomes the neutral element.
+  void Reset(const Assign& assign) {
+    const Array& array = code_.arrays[assign.lhs];
+    int32_t buffer = buffer_of_.at(assign.lhs);
+    double neutral = NeutralElement(*assign.accum);
+    if (neutral == 0) return Emit(ZeroOut{buffer});
+    std::vector<int32_t> iterators;
+    Access target{buffer, {}};
+    for (size_t axis = 0; axis < array.dims.size(); ++axis) {
+      iterators.push_back(next_iterator_++);
+      target.indices.push_back(Iterator(iterators.back()));
+    }
+    Expr value = Literal(program_.exprs, array.dtype, neutral);
+    EmitNest(iterators, array.dims, Set{std::move(target), value.id()});
+  }
+
+  ExprId Accumulated(const Access& target, Op accum, ExprId rhs) {
+    Expr cell = program_.Read(target);
+    Expr term(&program_.exprs, rhs);
+    const Apply* apply = std::get_if<Apply>(&program_.exprs[rhs]);
+    bool product =
+        apply != nullptr && apply->op == Op::kMul && IsFloat(apply->dtype);
+    if (!product || (accum != Op::kAdd && accum != Op::kSub)) {
+      return ApplyOp(accum, {cell, term}, cell.dtype()).id();
+    }
+    Expr a(&program_.exprs, apply->args[0]);
+    Expr b(&program_.exprs, apply->args[1]);
+    return Fma(accum == Op::kSub ? -a : a, b, cell).id();
+  }
+
+  void EmitNest(const std::vector<int32_t>& iterators,
+                const std::vector<int64_t>& extents, Set set) {
+    Stmt stmt = std::move(set);
+    for (size_t k = iterators.size(); k-- > 0;) {
+      For loop{.kind = LoopKind::kFor,
+               .iterator = iterators[k],
+               .extent = extents[k],
+               .body = {}};
+      loop.body.stmts.push_back(std::move(stmt));
+      stmt = std::move(loop);
+    }
+    Emit(std::move(stmt));
+  }
+
+  const Assignments& code_;
+  std::vector<Assign> list_;        // the assignments of code_.list
+  std::vector<bool> dropped_;       // of list_
+  std::vector<int32_t> static_of_;  // in program_, -1: unused
+  absl::flat_hash_map<int32_t, int32_t> buffer_of_;
+  LoopProgram program_;
+  int32_t next_iterator_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
+  return Lowering(assignments).Run();
+}
+
+}  // namespace ocannl

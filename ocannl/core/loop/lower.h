@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lower: Assignments -> LoopProgram. Fixes every rounding of the program:
+//
+//   y =+ a * b       y[i] := fma(a[i, k], b[k], y[i])     one rounding a step
+//   y =- a * b       y[i] := fma(neg(a[i, k]), b[k], y[i])
+//   y =: 0; y =+ e   y[i] := e[i]     where y =+ reaches each cell once
+//   y =:+ e          zero_out y; then the accumulation
+//   y =: e           zero_out y first where e does not reach every cell
+//
+// An array becomes a buffer: kData is `in`; kMaterialized is `in`, `out` or
+// `inout` by what the code does with it; kComputed is `temp`.
+#ifndef OCANNL_CORE_LOOP_LOWER_H_
+#define OCANNL_CORE_LOOP_LOWER_H_
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+// Error: the code reads a kComputed array that it does not compute first.
+absl::StatusOr<LoopProgram> Lower(const Assignments& assignments);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_LOWER_H_

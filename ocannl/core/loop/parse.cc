@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/parse.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/words.h"
+#include "ocannl/core/ops/print.h"
+
+namespace ocannl {
+namespace {
+
+// Deep enough for any program worth writing, shallow enough for any stack.
+constexpr int kMaxDepth = 200;
+
+// Sizes, bounds and factors: a sum of products of two fits 128 bits.
+constexpr int64_t kMaxInteger = int64_t{1} << 40;
+
+// C's binary operators by binding strength, weakest first.
+int Strength(absl::string_view symbol) {
+  static const auto* strengths =
+      new absl::flat_hash_map<absl::string_view, int>{
+          {"|", 1}, {"^", 2},  {"&", 3},  {"==", 4}, {"!=", 4},
+          {"<", 5}, {"<=", 5}, {"<<", 6}, {">>", 6}, {"+", 7},
+          {"-", 7}, {"*", 8},  {"/", 8},  {"%", 8}};
+  auto found = strengths->find(symbol);
+  return found == strengths->end() ? 0 : found->second;
+}
+
+class Parser {
+ public:
+  explicit Parser(absl::string_view text)
+      : lexer_(text, {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^",
+                      "&",  "<",  "+",  "-",  "*",  "/",  "%",  "(", ")",
+                      "[",  "]",  "{",  "}",  ":",  ";",  ",",  "="}) {}
+
+  absl::StatusOr<LoopProgram> Program() {
+    OCANNL_RETURN_IF_ERROR(Header());
+    while (Declares()) OCANNL_RETURN_IF_ERROR(Declaration());
+    while (lexer_.peek().kind != Token::kEnd) {
+      OCANNL_ASSIGN_OR_RETURN(Stmt stmt, Statement(0));
+      program_.body.stmts.push_back(std::move(stmt));
+    }
+    return std::move(program_);
+  }
+
+ private:
+  absl::StatusOr<std::string> TakeName(absl::string_view what) {
+    if (lexer_.peek().kind != Token::kName) {
+      return lexer_.Error(
+          absl::StrCat("expected ", what, ", found ", lexer_.Found()));
+    }
+    return std::string(lexer_.Next().text);
+  }
+
+  absl::StatusOr<int64_t> TakeInteger(absl::string_view what) {
+    int64_t value;
+    if (lexer_.peek().kind != Token::kNumber ||
+        !absl::SimpleAtoi(lexer_.peek().text, &value) || value > kMaxInteger) {
+      return lexer_.Error(absl::StrCat("expected ", what,
+                                       ", an integer up to 2^40, found ",
+                                       lexer_.Found()));
+    }
+    lexer_.Next();
+    return value;
+  }
+
+  absl::Status Header() {
+    OCANNL_ASSIGN_OR_RETURN(program_.name, TakeName("the program's name"));
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
+    while (!lexer_.Accept(")")) {
+      if (!program_.statics.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
+      StaticIndex index{.name = "", .range = kUnranged};
+      OCANNL_ASSIGN_OR_RETURN(index.name, TakeName("a static index"));
+      if (lexer_.Accept(":")) {
+        OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
+        OCANNL_ASSIGN_OR_RETURN(int64_t least, TakeInteger("the least value"));
+        if (least != 0) {
+          return lexer_.Error("a static index starts at 0: write [0..n]");
+        }
+        OCANNL_RETURN_IF_ERROR(lexer_.Expect(".."));
+        OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
+        index.range = last + 1;
+        OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
+      }
+      int32_t number = static_cast<int32_t>(program_.statics.size());
+      symbols_[index.name] = Static(number);
+      program_.statics.push_back(std::move(index));
+    }
+    return lexer_.Expect(":");
+  }
+
+  std::optional<Role> Declares() const {
+    for (Role role : kRoles) {
+      if (lexer_.peek().text == WordOf(role)) return role;
+    }
+    return std::nullopt;
+  }
+
+  absl::StatusOr<DType> TakeDType() {
+    size_t offset = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a dtype"));
+    if (std::optional<DType> dtype = FindDType(name)) return *dtype;
+    return lexer_.ErrorAt(offset, absl::StrCat("`", name,
+                                               "` is not a dtype; write f32, "
+                                               "f64, i32, i64, u8, u32, u64 or "
+                                               "bool"));
+  }
+
+  absl::Status Declaration() {
+    Buffer buffer{
+        .name = "", .dtype = DType::kF32, .dims = {}, .role = *Declares()};
+    lexer_.Next();
+    size_t offset = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(buffer.name, TakeName("a buffer's name"));
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
+    OCANNL_ASSIGN_OR_RETURN(buffer.dtype, TakeDType());
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
+    while (!lexer_.Accept("]")) {
+      if (!buffer.dims.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
+      OCANNL_ASSIGN_OR_RETURN(int64_t dim, TakeInteger("an axis size"));
+      buffer.dims.push_back(dim);
+    }
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
+    int32_t number = static_cast<int32_t>(program_.buffers.size());
+    if (!buffers_.emplace(buffer.name, number).second) {
+      return lexer_.ErrorAt(
+          offset, absl::StrCat("buffer `", buffer.name, "` is declared twice"));
+    }
+    program_.buffers.push_back(std::move(buffer));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Stmt> Statement(int depth) {
+    if (depth > kMaxDepth) return lexer_.Error("loops are nested too deeply");
+    if (lexer_.peek().kind == Token::kComment) {
+      absl::string_view text = lexer_.Next().text;
+      return Stmt(Comment{std::string(absl::StripAsciiWhitespace(text))});
+    }
+    for (LoopKind kind : kLoopKinds) {
+      if (lexer_.Accept(WordOf(kind))) return Loop(kind, depth);
+    }
+    absl::StatusOr<Stmt> stmt = Simple();
+    OCANNL_RETURN_IF_ERROR(stmt.status());
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
+    return stmt;
+  }
+
+  absl::StatusOr<Stmt> Loop(LoopKind kind, int depth) {
+    size_t offset = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("an iterator"));
+    For loop{.kind = kind, .iterator = 0, .extent = 0, .body = {}};
+    if (!absl::StartsWith(name, "i") ||
+        !absl::SimpleAtoi(absl::string_view(name).substr(1), &loop.iterator) ||
+        name != absl::StrCat("i", loop.iterator) ||
+        loop.iterator > 1'000'000'000) {
+      return lexer_.ErrorAt(offset, absl::StrCat("`", name,
+                                                 "` is not an iterator; write "
+                                                 "i0, i1, ..."));
+    }
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
+    OCANNL_ASSIGN_OR_RETURN(int64_t first, TakeInteger("the first value"));
+    if (first != 0) return lexer_.Error("a loop starts at 0");
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
+    OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
+    loop.extent = last + 1;
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("{"));
+    if (!symbols_.emplace(name, Iterator(loop.iterator)).second) {
+      return lexer_.ErrorAt(offset,
+                            absl::StrCat("`", name,
+                                         "` is the name of "
+                                         "another loop or index; choose "
+                                         "another number"));
+    }
+    while (!lexer_.Accept("}")) {
+      OCANNL_ASSIGN_OR_RETURN(Stmt stmt, Statement(depth + 1));
+      loop.body.stmts.push_back(std::move(stmt));
+    }
+    return Stmt(std::move(loop));
+  }
+
+  absl::StatusOr<Stmt> Simple() {
+    if (lexer_.Accept("zero_out")) {
+      size_t offset = lexer_.peek().offset;
+      OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a buffer"));
+      OCANNL_ASSIGN_OR_RETURN(int32_t buffer, FindBuffer(name, offset));
+      return Stmt(ZeroOut{buffer});
+    }
+    if (lexer_.Accept("let")) return Declare();
+    size_t offset = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a statement"));
+    if (lexer_.peek().text == "[") {
+      OCANNL_ASSIGN_OR_RETURN(Access target, TakeAccess(name, offset));
+      DType dtype = program_.buffers[target.buffer].dtype;
+      OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
+      return Stmt(Set{std::move(target), value});
+    }
+    auto local = locals_.find(name);
+    if (local == locals_.end()) {
+      return lexer_.ErrorAt(
+          offset, absl::StrCat("`", name,
+                               "` is not a statement, a buffer's "
+                               "cell or a local; write name[indices] := value "
+                               "or let ",
+                               name, " : f32 := value"));
+    }
+    DType dtype = program_.locals[local->second].dtype;
+    OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
+    return Stmt(SetLocal{local->second, value});
+  }
+
+  absl::StatusOr<Stmt> Declare() {
+    size_t offset = lexer_.peek().offset;
+    Local local{.name = "", .dtype = DType::kF32};
+    OCANNL_ASSIGN_OR_RETURN(local.name, TakeName("a local"));
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
+    OCANNL_ASSIGN_OR_RETURN(local.dtype, TakeDType());
+    OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(local.dtype, local.name));
+    int32_t number = static_cast<int32_t>(program_.locals.size());
+    if (!locals_.emplace(local.name, number).second) {
+      return lexer_.ErrorAt(
+          offset, absl::StrCat("local `", local.name, "` is declared twice"));
+    }
+    program_.locals.push_back(std::move(local));
+    return Stmt(DeclareLocal{number, value});
+  }
+
+  // `:= value`, of the type of `name`.
+  absl::StatusOr<ExprId> Assigned(DType dtype, absl::string_view name) {
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect(":="));
+    size_t offset = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, 0));
+    if (value.dtype() == dtype) return value.id();
+    return lexer_.ErrorAt(
+        offset,
+        absl::StrCat("`", name, "` is ", Name(dtype), ", but the value is ",
+                     Name(value.dtype()), "; write ", Name(dtype), "(value)"));
+  }
+
+  absl::StatusOr<int32_t> FindBuffer(absl::string_view name, size_t offset) {
+    auto found = buffers_.find(name);
+    if (found != buffers_.end()) return found->second;
+    return lexer_.ErrorAt(offset, absl::StrCat("no buffer `", name,
+                                               "`; declare it before the "
+                                               "first statement: in ",
+                                               name, " : f32[...];"));
+  }
+
+  absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset) {
+    Access access{.buffer = 0, .indices = {}};
+    OCANNL_ASSIGN_OR_RETURN(access.buffer, FindBuffer(name, offset));
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
+    while (!lexer_.Accept("]")) {
+      if (!access.indices.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
+      OCANNL_ASSIGN_OR_RETURN(Affine index, Index());
+      access.indices.push_back(std::move(index));
+    }
+    size_t rank = program_.buffers[access.buffer].dims.size();
+    if (rank == access.indices.size()) return access;
+    return lexer_.ErrorAt(
+        offset, absl::StrCat("`", name, "` has ", rank, " axes, but ",
+                             access.indices.size(), " indices are given"));
+  }
+
+  // A sum of integers, symbols and integer * symbol.
+  absl::StatusOr<Affine> Index() {
+    Affine sum;
+    int64_t sign = lexer_.Accept("-") ? -1 : 1;
+    while (true) {
+      Affine term = 1;
+      if (lexer_.peek().kind == Token::kNumber) {
+        OCANNL_ASSIGN_OR_RETURN(int64_t factor, TakeInteger("an index"));
+        term = factor;
+        if (lexer_.Accept("*")) {
+          OCANNL_ASSIGN_OR_RETURN(Symbol symbol, TakeSymbol());
+          term = factor * Affine(symbol);
+        }
+      } else {
+        OCANNL_ASSIGN_OR_RETURN(Symbol symbol, TakeSymbol());
+        term = symbol;
+      }
+      sum += sign * term;
+      if (lexer_.Accept("+")) {
+        sign = 1;
+      } else if (lexer_.Accept("-")) {
+        sign = -1;
+      } else {
+        return sum;
+      }
+    }
+  }
+
+  absl::StatusOr<Symbol> TakeSymbol() {
+    size_t offset = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("an index"));
+    auto found = symbols_.find(name);
+    if (found != symbols_.end()) return found->second;
+    return lexer_.ErrorAt(offset,
+                          absl::StrCat("`", name,
+                                       "` is neither an iterator nor a static "
+                                       "index of this program"));
+  }
+
+  // Infix operators of at least `strength`, all left-associative.
+  absl::StatusOr<Expr> Value(int strength, int depth) {
+    if (depth > kMaxDepth)
+      return lexer_.Error("the value is nested too deeply");
+    OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
+    while (true) {
+      size_t offset = lexer_.peek().offset;
+      absl::string_view symbol = lexer_.peek().text;
+      int bound = lexer_.peek().kind == Token::kSymbol ? Strength(symbol) : 0;
+      if (bound < strength || bound == 0) return left;
+      lexer_.Next();
+      OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound + 1, depth + 1));
+      OCANNL_ASSIGN_OR_RETURN(
+          left, Checked(*FindOp(symbol), {left, right}, DType::kF32, offset));
+    }
+  }
+
+  absl::StatusOr<Expr> Checked(Op op, const std::vector<Expr>& args,
+                               DType wanted, size_t offset) {
+    std::vector<DType> types;
+    for (const Expr& arg : args) types.push_back(arg.dtype());
+    absl::StatusOr<DType> type = ResultType(op, types, wanted);
+    if (!type.ok()) return lexer_.ErrorAt(offset, type.status().message());
+    return ApplyOp(op, args, wanted);
+  }
+
+  absl::StatusOr<Expr> Primary(int depth) {
+    const Token token = lexer_.peek();
+    if (lexer_.Accept("(")) {
+      OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, depth + 1));
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect(")"));
+      return value;
+    }
+    if (lexer_.Accept("[")) {
+      OCANNL_ASSIGN_OR_RETURN(Affine index, Index());
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
+      return program_.Read(std::move(index));
+    }
+    if (lexer_.Accept("-")) return Negative(token.offset, depth);
+    if (token.kind == Token::kNumber) return Number("", token.offset);
+    if (token.kind != Token::kName) {
+      return lexer_.Error(
+          absl::StrCat("expected a value, found ", lexer_.Found()));
+    }
+    if (token.text == "inf" || token.text == "nan")
+      return Number("", token.offset);
+    lexer_.Next();
+    if (token.text == "true" || token.text == "false") {
+      return Literal(program_.exprs, DType::kBool, token.text == "true");
+    }
+    if (lexer_.peek().text == "(") return Call(token, depth);
+    if (lexer_.peek().text == "[") {
+      OCANNL_ASSIGN_OR_RETURN(Access access,
+                              TakeAccess(token.text, token.offset));
+      return program_.Read(std::move(access));
+    }
+    auto local = locals_.find(token.text);
+    if (local != locals_.end()) return program_.Read(GetLocal{local->second});
+    return lexer_.ErrorAt(
+        token.offset, absl::StrCat("no local `", token.text,
+                                   "`; a buffer's "
+                                   "cell is written name[indices], an index "
+                                   "[",
+                                   token.text, "]"));
+  }
+
+  absl::StatusOr<Expr> Negative(size_t offset, int depth) {
+    absl::string_view next = lexer_.peek().text;
+    if (lexer_.peek().kind == Token::kNumber || next == "inf") {
+      return Number("-", offset);
+    }
+    OCANNL_ASSIGN_OR_RETURN(Expr value, Primary(depth + 1));
+    return Checked(Op::kNeg, {value}, value.dtype(), offset);
+  }
+
+  // A number with its dtype: 0.5, 3:i64.
+  absl::StatusOr<Expr> Number(absl::string_view sign, size_t offset) {
+    std::string text = absl::StrCat(sign, lexer_.Next().text);
+    DType dtype = DType::kF32;
+    if (lexer_.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType());
+    }
+    if (std::optional<Constant> constant = ParseConstant(text, dtype)) {
+      return FromConstant(program_.exprs, *constant);
+    }
+    return lexer_.ErrorAt(offset, absl::StrCat("`", text,
+                                               "` is not a number "
+                                               "that ",
+                                               Name(dtype), " can hold"));
+  }
+
+  absl::StatusOr<Expr> Call(const Token& name, int depth) {
+    std::vector<Expr> args;
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
+    while (!lexer_.Accept(")")) {
+      if (!args.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
+      OCANNL_ASSIGN_OR_RETURN(Expr arg, Value(1, depth + 1));
+      args.push_back(arg);
+    }
+    absl::string_view type = name.text;
+    bool bits = absl::ConsumePrefix(&type, "bits_");
+    if (std::optional<DType> dtype = FindDType(type)) {
+      return Checked(bits ? Op::kBitcast : Op::kConvert, args, *dtype,
+                     name.offset);
+    }
+    if (std::optional<Op> op = FindOp(name.text)) {
+      return Checked(*op, args, DType::kF32, name.offset);
+    }
+    return lexer_.ErrorAt(name.offset,
+                          absl::StrCat("no operation `", name.text,
+                                       "`; see ocannl/core/ops/README.md"));
+  }
+
+  Lexer lexer_;
+  LoopProgram program_;
+  absl::flat_hash_map<std::string, Symbol> symbols_;
+  absl::flat_hash_map<std::string, int32_t> buffers_;
+  absl::flat_hash_map<std::string, int32_t> locals_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoopProgram> Parse(absl::string_view text) {
+  return Parser(text).Program();
+}
+
+}  // namespace ocannl

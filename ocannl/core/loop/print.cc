@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/print.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/words.h"
+#include "ocannl/core/ops/print.h"
+
+namespace ocannl {
+namespace {
+
+std::string SymbolName(const LoopProgram& program, Symbol symbol) {
+  if (symbol.kind == Symbol::kStatic)
+    return program.statics[symbol.number].name;
+  return absl::StrCat("i", symbol.number);
+}
+
+void PrintBlock(const LoopProgram& program, const Block& block, int depth,
+                std::string* out) {
+  for (const Stmt& stmt : block.stmts) {
+    absl::StrAppend(out, PrintStmt(program, stmt, depth));
+  }
+}
+
+std::string PrintHeader(const LoopProgram& program) {
+  std::string text = absl::StrCat(
+      program.name, " (",
+      absl::StrJoin(program.statics, ", ",
+                    [](std::string* out, const StaticIndex& index) {
+                      absl::StrAppend(out, index.name);
+                      if (index.range == kUnranged) return;
+                      absl::StrAppend(out, " : [0..", index.range - 1, "]");
+                    }),
+      "):\n");
+  for (const Buffer& buffer : program.buffers) {
+    absl::StrAppend(&text, "  ", WordOf(buffer.role), " ", buffer.name, " : ",
+                    Name(buffer.dtype), "[", absl::StrJoin(buffer.dims, ", "),
+                    "];\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string PrintIndex(const LoopProgram& program, const Affine& index) {
+  std::string text;
+  auto append = [&](int64_t factor, const std::string& symbol) {
+    bool negative = factor < 0;
+    if (!text.empty()) {
+      text += negative ? " - " : " + ";
+    } else if (negative) {
+      text += "-";
+    }
+    // The least int64 has no positive counterpart.
+    uint64_t size = negative ? -static_cast<uint64_t>(factor) : factor;
+    if (symbol.empty()) {
+      absl::StrAppend(&text, size);
+    } else if (size == 1) {
+      text += symbol;
+    } else {
+      absl::StrAppend(&text, size, "*", symbol);
+    }
+  };
+  for (const Affine::Term& term : index.terms()) {
+    append(term.factor, SymbolName(program, term.symbol));
+  }
+  if (index.offset() != 0 || text.empty()) append(index.offset(), "");
+  return text;
+}
+
+std::string PrintAccess(const LoopProgram& program, const Access& access) {
+  return absl::StrCat(program.buffers[access.buffer].name, "[",
+                      absl::StrJoin(access.indices, ", ",
+                                    [&](std::string* out, const Affine& index) {
+                                      absl::StrAppend(
+                                          out, PrintIndex(program, index));
+                                    }),
+                      "]");
+}
+
+std::string PrintValue(const LoopProgram& program, ExprId value) {
+  return PrintExpr(program.exprs, value, [&](const Leaf& leaf) {
+    return std::visit(
+        Overload{
+            [&](const Access& access) { return PrintAccess(program, access); },
+            [&](const GetLocal& get) { return program.locals[get.local].name; },
+            [&](const Affine& index) {
+              return absl::StrCat("[", PrintIndex(program, index), "]");
+            },
+        },
+        program.At(leaf));
+  });
+}
+
+std::string PrintStmt(const LoopProgram& program, const Stmt& stmt, int depth) {
+  std::string text(2 * depth, ' ');
+  std::visit(
+      Overload{
+          [&](const For& loop) {
+            absl::StrAppend(&text, WordOf(loop.kind), " i", loop.iterator,
+                            " = 0 to ", loop.extent - 1, " {\n");
+            PrintBlock(program, loop.body, depth + 1, &text);
+            absl::StrAppend(&text, std::string(2 * depth, ' '), "}\n");
+          },
+          [&](const Set& set) {
+            absl::StrAppend(&text, PrintAccess(program, set.target),
+                            " := ", PrintValue(program, set.value), ";\n");
+          },
+          [&](const DeclareLocal& declare) {
+            const Local& local = program.locals[declare.local];
+            absl::StrAppend(&text, "let ", local.name, " : ", Name(local.dtype),
+                            " := ", PrintValue(program, declare.value), ";\n");
+          },
+          [&](const SetLocal& set) {
+            absl::StrAppend(&text, program.locals[set.local].name,
+                            " := ", PrintValue(program, set.value), ";\n");
+          },
+          [&](const ZeroOut& zero) {
+            absl::StrAppend(&text, "zero_out ",
+                            program.buffers[zero.buffer].name, ";\n");
+          },
+          [&](const Comment& comment) {
+            absl::StrAppend(&text, "/* ", comment.text, " */\n");
+          },
+      },
+      static_cast<const Stmt::variant&>(stmt));
+  return text;
+}
+
+std::string Print(const LoopProgram& program) {
+  std::string text = PrintHeader(program);
+  PrintBlock(program, program.body, 1, &text);
+  return text;
+}
+
+bool operator==(const LoopProgram& a, const LoopProgram& b) {
+  return Print(a) == Print(b);
+}
+
+}  // namespace ocannl

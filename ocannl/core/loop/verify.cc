@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/verify.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/op.h"
+
+namespace ocannl {
+namespace {
+
+// More bytes than any machine has, few enough that no size overflows.
+constexpr int64_t kMaxBytes = int64_t{1} << 46;
+
+template <class... Parts>
+absl::Status Broken(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+bool IsName(absl::string_view name) {
+  return !name.empty() && (absl::ascii_isalpha(name[0]) || name[0] == '_') &&
+         name.back() != '.' && absl::c_all_of(name, [](char c) {
+           return absl::ascii_isalnum(c) || c == '_' || c == '.';
+         });
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const LoopProgram& program) : program_(program) {}
+
+  absl::Status Run() {
+    OCANNL_RETURN_IF_ERROR(Declarations());
+    OCANNL_RETURN_IF_ERROR(Visit(program_.body));
+    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+      if (program_.buffers[k].role != Role::kOut || written_.contains(k)) {
+        continue;
+      }
+      return Broken("out buffer `", program_.buffers[k].name,
+                    "` is not written everywhere; start with zero_out ",
+                    program_.buffers[k].name, ", or declare it inout");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Declarations() {
+    if (!IsName(program_.name)) {
+      return Broken("`", program_.name, "` is not a name for a program");
+    }
+    absl::flat_hash_set<absl::string_view> names;
+    auto declare = [&](absl::string_view kind, absl::string_view name) {
+      if (!IsName(name)) return Broken(kind, " `", name, "` is not a name");
+      if (names.insert(name).second) return absl::OkStatus();
+      return Broken(kind, " `", name, "` has the name of something else");
+    };
+    for (const StaticIndex& index : program_.statics) {
+      OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
+      if (index.range < 1 && index.range != kUnranged) {
+        return Broken("static index `", index.name, "` has no value");
+      }
+    }
+    for (const Buffer& buffer : program_.buffers) {
+      OCANNL_RETURN_IF_ERROR(declare("buffer", buffer.name));
+      __int128 bytes = SizeOf(buffer.dtype);
+      for (int64_t dim : buffer.dims) {
+        if (dim < 1)
+          return Broken("buffer `", buffer.name, "` has an axis of size ", dim);
+        bytes *= dim;
+        if (bytes > kMaxBytes) {
+          return Broken("buffer `", buffer.name, "` has over 2^46 bytes");
+        }
+      }
+    }
+    for (const Local& local : program_.locals) {
+      OCANNL_RETURN_IF_ERROR(declare("local", local.name));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Visit(const Block& block) {
+    std::vector<int32_t> declared;
+    const size_t set_outside = set_here_.size();
+    for (const Stmt& stmt : block.stmts) {
+      absl::Status status = std::visit(
+          Overload{
+              [&](const For& loop) { return VisitLoop(loop); },
+              [&](const Set& s) { return VisitSet(s); },
+              [&](const DeclareLocal& let) {
+                OCANNL_RETURN_IF_ERROR(
+                    Value(let.value, program_.locals[let.local].dtype));
+                if (!known_locals_.insert(let.local).second) {
+                  return Broken("the local is declared twice");
+                }
+                live_locals_.insert(let.local);
+                declared.push_back(let.local);
+                return absl::OkStatus();
+              },
+              [&](const SetLocal& s) {
+                if (!live_locals_.contains(s.local)) {
+                  return Broken("the local is not declared here");
+                }
+                return Value(s.value, program_.locals[s.local].dtype);
+              },
+              [&](const ZeroOut& zero) {
+                OCANNL_RETURN_IF_ERROR(Writable(zero.buffer));
+                if (loops_.empty()) written_.insert(zero.buffer);
+                return absl::OkStatus();
+              },
+              [&](const Comment&) { return absl::OkStatus(); },
+          },
+          static_cast<const Stmt::variant&>(stmt));
+      if (!status.ok()) return InStatement(status, stmt);
+    }
+    for (int32_t local : declared) live_locals_.erase(local);
+    set_here_.resize(set_outside);
+    return absl::OkStatus();
+  }
+
+  // Names the statement, once, the innermost one.
+  absl::Status InStatement(const absl::Status& status, const Stmt& stmt) {
+    if (std::exchange(named_, true)) return status;
+    std::string text = PrintStmt(program_, stmt, 0);
+    text = text.substr(0, text.find('\n'));
+    return Broken(status.message(), "\n  in: ", text);
+  }
+
+  absl::Status VisitLoop(const For& loop) {
+    if (loop.extent < 1) return Broken("the loop has no iteration");
+    for (const StaticIndex& index : program_.statics) {
+      if (index.name != absl::StrCat("i", loop.iterator)) continue;
+      return Broken("iterator i", loop.iterator, " has a static index's name");
+    }
+    if (!extents_.emplace(loop.iterator, loop.extent).second) {
+      return Broken("iterator i", loop.iterator,
+                    " belongs to another loop too");
+    }
+    loops_.push_back(loop.iterator);
+    OCANNL_RETURN_IF_ERROR(Visit(loop.body));
+    loops_.pop_back();
+    if (loops_.empty()) {
+      written_.insert(written_by_nest_.begin(), written_by_nest_.end());
+      written_by_nest_.clear();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status VisitSet(const Set& s) {
+    OCANNL_RETURN_IF_ERROR(
+        Value(s.value, program_.buffers[s.target.buffer].dtype));
+    OCANNL_RETURN_IF_ERROR(Writable(s.target.buffer));
+    OCANNL_RETURN_IF_ERROR(InBounds(s.target));
+    if (Reaches(s.target)) {
+      (loops_.empty() ? written_ : written_by_nest_).insert(s.target.buffer);
+    }
+    set_here_.push_back(s.target);
+    return absl::OkStatus();
+  }
+
+  absl::Status Writable(int32_t buffer) {
+    if (program_.buffers[buffer].role != Role::kIn) return absl::OkStatus();
+    return Broken(
+        "`", program_.buffers[buffer].name,
+        "` is an in buffer, which may not be written; declare it inout");
+  }
+
+  // Whether the enclosing loops reach every cell of the buffer.
+  bool Reaches(const Access& access) const {
+    std::vector<int64_t> extents;
+    for (int32_t loop : loops_) extents.push_back(extents_.at(loop));
+    Indices indices;
+    for (const Affine& index : access.indices) {
+      indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
+        if (symbol.kind == Symbol::kStatic) return symbol;
+        auto at = absl::c_find(loops_, symbol.number) - loops_.begin();
+        return Iterator(static_cast<int32_t>(at));
+      }));
+    }
+    return IsSurjective(extents, indices, program_.buffers[access.buffer].dims);
+  }
+
+  absl::Status InBounds(const Access& access) const {
+    const Buffer& buffer = program_.buffers[access.buffer];
+    for (size_t axis = 0; axis < buffer.dims.size(); ++axis) {
+      __int128 least = access.indices[axis].offset();
+      __int128 greatest = least;
+      OCANNL_RETURN_IF_ERROR(InScope(access.indices[axis]));
+      for (const Affine::Term& term : access.indices[axis].terms()) {
+        int64_t range = Range(term.symbol);
+        if (range == kUnranged) {
+          return Broken("static index `",
+                        program_.statics[term.symbol.number].name,
+                        "` has no range, so it may not index `", buffer.name,
+                        "`; declare its range");
+        }
+        __int128 span = static_cast<__int128>(term.factor) * (range - 1);
+        (span < 0 ? least : greatest) += span;
+      }
+      if (least >= 0 && greatest < buffer.dims[axis]) continue;
+      return Broken("index ", axis, " of `", PrintAccess(program_, access),
+                    "` runs from ", static_cast<int64_t>(least), " to ",
+                    static_cast<int64_t>(greatest), ", but the axis has size ",
+                    buffer.dims[axis]);
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t Range(Symbol symbol) const {
+    return symbol.kind == Symbol::kStatic
+               ? program_.statics[symbol.number].range
+               : extents_.at(symbol.number);
+  }
+
+  absl::Status InScope(const Affine& index) const {
+    for (const Affine::Term& term : index.terms()) {
+      if (term.symbol.kind == Symbol::kStatic) continue;
+      if (absl::c_linear_search(loops_, term.symbol.number)) continue;
+      return Broken("iterator i", term.symbol.number,
+                    " is used outside its loop");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Value(ExprId value, DType wanted) {
+    absl::Status status;
+    WalkLeaves(program_, value, [&](const LeafValue& leaf) {
+      if (status.ok()) status = VisitLeaf(leaf);
+    });
+    OCANNL_RETURN_IF_ERROR(status);
+    DType given = TypeOf(program_.exprs, value);
+    if (given == wanted) return absl::OkStatus();
+    return Broken("a value of type ", Name(given), " is stored as ",
+                  Name(wanted));
+  }
+
+  absl::Status VisitLeaf(const LeafValue& leaf) {
+    return std::visit(Overload{
+                          [&](const Access& access) {
+                            OCANNL_RETURN_IF_ERROR(InBounds(access));
+                            return Written(access);
+                          },
+                          [&](const GetLocal& get) {
+                            if (live_locals_.contains(get.local))
+                              return absl::OkStatus();
+                            return Broken("local `",
+                                          program_.locals[get.local].name,
+                                          "` is used where it is not declared");
+                          },
+                          [&](const Affine& index) { return InScope(index); },
+                      },
+                      leaf);
+  }
+
+  absl::Status Written(const Access& access) const {
+    const Buffer& buffer = program_.buffers[access.buffer];
+    if (buffer.role == Role::kIn || buffer.role == Role::kInOut ||
+        written_.contains(access.buffer) ||
+        absl::c_linear_search(set_here_, access)) {
+      return absl::OkStatus();
+    }
+    return Broken("`", PrintAccess(program_, access),
+                  "` is read before it is written; start with zero_out ",
+                  buffer.name, ", or declare it inout");
+  }
+
+  const LoopProgram& program_;
+  absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
+  std::vector<int32_t> loops_;                     // that enclose the statement
+  absl::flat_hash_set<int32_t> known_locals_;
+  absl::flat_hash_set<int32_t> live_locals_;
+  absl::flat_hash_set<int32_t> written_;          // buffers, everywhere
+  absl::flat_hash_set<int32_t> written_by_nest_;  // once the nest has ended
+  std::vector<Access> set_here_;  // cells that this iteration has written
+  bool named_ = false;
+};
+
+}  // namespace
+
+absl::Status Verify(const LoopProgram& program) {
+  return Verifier(program).Run();
+}
+
+}  // namespace ocannl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verify: what every LoopProgram must satisfy before anything runs it.
+//
+//  1. Names are well-formed and unique; sizes and extents are at least 1.
+//  2. Each iterator belongs to one loop and is used only inside it; each local
+//     is declared once, before its uses, in the same block or an outer one.
+//  3. Every index stays inside its axis for all values of its symbols.
+//  4. Types fit: operands, values and what they are stored to.
+//  5. Nothing writes an `in` buffer, and no cell of an `out` or `temp` buffer
+//     is read before it is written; every cell of an `out` buffer is written.
+#ifndef OCANNL_CORE_LOOP_VERIFY_H_
+#define OCANNL_CORE_LOOP_VERIFY_H_
+
+#include "absl/status/status.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+// InvalidArgument names the first statement that breaks a rule, and how. Rule 5
+// is checked conservatively: a buffer counts as written by a zero_out or by one
+// nest of loops that reaches every cell, and a cell by an earlier assignment to
+// the same indices in the same block or an outer one.
+absl::Status Verify(const LoopProgram& program);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_VERIFY_H_

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/verify.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/loop/parse.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::Status VerifyText(const std::string& body) {
+  absl::StatusOr<LoopProgram> program = Parse(
+      "p (s : [0..3], free):\n in x : f32[4]; inout w : f32[4];\n" + body);
+  return program.ok() ? Verify(*program) : program.status();
+}
+
+std::string Message(const std::string& body) {
+  return std::string(VerifyText(body).message());
+}
+
+TEST(VerifyTest, IndicesStayInside) {
+  EXPECT_THAT(VerifyText("for i0 = 0 to 3 { w[-i0 + 3] := x[s]; }"), IsOk());
+  EXPECT_EQ(Message("for i0 = 0 to 3 {\n w[i0] := x[i0 + s];\n}"),
+            "index 0 of `x[s + i0]` runs from 0 to 6, but the axis has size 4\n"
+            "  in: w[i0] := x[s + i0];");
+  EXPECT_THAT(Message("for i0 = 0 to 3 { w[i0 - 1] := 0; }"),
+              HasSubstr("runs from -1 to 2"));
+  EXPECT_THAT(Message("w[0] := x[free];"), HasSubstr("`free` has no range"));
+}
+
+TEST(VerifyTest, IteratorsAndLocalsHaveScopes) {
+  EXPECT_THAT(Message("for i0 = 0 to 3 { w[i0] := 0; } w[i0] := 1;"),
+              HasSubstr("iterator i0 is used outside its loop"));
+  EXPECT_THAT(Message("for i0 = 0 to 3 { let v : f32 := 0; } w[0] := v;"),
+              HasSubstr("local `v` is used where it is not declared"));
+  EXPECT_THAT(VerifyText("for i0 = 0 to 3 { let v : f32 := 0;"
+                         " for i1 = 0 to 3 { v := v + x[i1]; } w[i0] := v; }"),
+              IsOk());
+}
+
+TEST(VerifyTest, WritesComeBeforeReads) {
+  EXPECT_THAT(Message("x[0] := 1;"), HasSubstr("in buffer"));
+  EXPECT_THAT(Message("temp t : f32[4]; w[0] := t[0];"),
+              HasSubstr("`t[0]` is read before it is written"));
+  EXPECT_THAT(VerifyText("temp t : f32[4]; zero_out t; w[0] := t[0];"), IsOk());
+  EXPECT_THAT(VerifyText("temp t : f32[4]; for i0 = 0 to 3 { t[i0] := 1; }"
+                         " w[0] := t[2];"),
+              IsOk());
+  EXPECT_THAT(VerifyText("temp t : f32[4]; for i0 = 0 to 3 { t[i0] := 1;"
+                         " w[i0] := t[i0]; }"),
+              IsOk());
+  EXPECT_THAT(Message("temp t : f32[4]; for i0 = 0 to 3 { t[i0] := 1;"
+                      " w[i0] := t[-i0 + 3]; }"),
+              HasSubstr("read before it is written"));
+  EXPECT_THAT(Message("temp t : f32[4]; for i0 = 0 to 2 { t[i0] := 1; }"
+                      " w[0] := t[0];"),
+              HasSubstr("read before it is written"));
+  EXPECT_THAT(Message("out y : f32[4]; y[2] := 1;"),
+              HasSubstr("out buffer `y` is not written everywhere"));
+}
+
+TEST(VerifyTest, NamesAreUnique) {
+  EXPECT_THAT(Message("let x : f32 := 0;"),
+              HasSubstr("name of something else"));
+  EXPECT_THAT(Message("temp t : f32[0];"), HasSubstr("axis of size 0"));
+  EXPECT_THAT(Message("temp t : f32[1099511627776, 1099511627776];"),
+              HasSubstr("over 2^46 bytes"));
+}
+
+}  // namespace
+}  // namespace ocannl

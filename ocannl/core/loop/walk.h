@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks over statements and the expressions in them.
+#ifndef OCANNL_CORE_LOOP_WALK_H_
+#define OCANNL_CORE_LOOP_WALK_H_
+
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+// An iterator number greater than every one in `program`.
+int32_t NextIterator(const LoopProgram& program);
+
+// Every loop, outer before inner.
+void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);
+
+// Every statement, a loop before its body.
+void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit);
+
+// The same, for changing statements in place.
+void RewriteStmts(Block& block, absl::FunctionRef<void(Stmt&)> rewrite);
+
+// The value of a Set, DeclareLocal or SetLocal; else null.
+const ExprId* ValueOf(const Stmt& stmt);
+ExprId* ValueOf(Stmt& stmt);
+
+// Every leaf of `value`, each distinct one once.
+void WalkLeaves(const LoopProgram& program, ExprId value,
+                absl::FunctionRef<void(const LeafValue&)> visit);
+
+// Replaces every statement's value by `rewrite(value)`.
+void RewriteValues(Block& block, absl::FunctionRef<ExprId(ExprId)> rewrite);
+
+// `value` with each leaf replaced by `leaf(value of the leaf)`.
+ExprId RewriteLeaves(LoopProgram& program, ExprId value,
+                     absl::FunctionRef<ExprId(const LeafValue&)> leaf);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_WALK_H_

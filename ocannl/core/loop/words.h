@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The keywords of .ll, shared by the printer and the parser.
+#ifndef OCANNL_CORE_LOOP_WORDS_H_
+#define OCANNL_CORE_LOOP_WORDS_H_
+
+#include <array>
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+inline constexpr std::array<LoopKind, 4> kLoopKinds = {
+    LoopKind::kFor, LoopKind::kVec, LoopKind::kPar, LoopKind::kUnroll};
+inline constexpr std::array<Role, 4> kRoles = {Role::kIn, Role::kOut,
+                                               Role::kInOut, Role::kTemp};
+
+inline absl::string_view WordOf(LoopKind kind) {
+  constexpr std::array<absl::string_view, 4> kWords = {"for", "vec", "par",
+                                                       "unroll"};
+  return kWords[static_cast<int>(kind)];
+}
+
+inline absl::string_view WordOf(Role role) {
+  constexpr std::array<absl::string_view, 4> kWords = {"in", "out", "inout",
+                                                       "temp"};
+  return kWords[static_cast<int>(role)];
+}
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_WORDS_H_
