@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/opt/pipeline.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/opt/prune.h"
+#include "ocannl/core/opt/rules.h"
+#include "ocannl/core/opt/share.h"
+#include "ocannl/core/opt/simplify.h"
+#include "ocannl/core/opt/virtualize.h"
+
+namespace ocannl {
+namespace {
+
+LoopProgram SimplifyExact(LoopProgram program) {
+  return Simplify(std::move(program), RuleClass::kExact);
+}
+
+LoopProgram SimplifyReal(LoopProgram program) {
+  return Simplify(std::move(program), RuleClass::kReal);
+}
+
+constexpr Pass kPasses[] = {
+    {"virtualize", Virtualize, true},
+    {"simplify", SimplifyExact, true},
+    // What the first round made a constant costs nothing to repeat.
+    {"virtualize", Virtualize, true},
+    // Until here each nest has one store, and some are of no use now.
+    {"prune", Prune, true},
+    {"simplify", SimplifyExact, true},
+    {"simplify_real", SimplifyReal, false},
+    // From here on statements have locals, which Virtualize does not move.
+    {"share", Share, true},
+};
+
+absl::Status CheckName(absl::string_view name) {
+  if (absl::c_any_of(kPasses, [&](const Pass& p) { return p.name == name; })) {
+    return absl::OkStatus();
+  }
+  absl::btree_set<absl::string_view> names;
+  for (const Pass& pass : kPasses) names.insert(pass.name);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no pass `", name, "`; the passes are ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace
+
+absl::Span<const Pass> Passes() { return kPasses; }
+
+absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
+                                     const PassOptions& options) {
+  for (const std::string& name : options.skip) {
+    OCANNL_RETURN_IF_ERROR(CheckName(name));
+  }
+  if (!options.stop_after.empty()) {
+    OCANNL_RETURN_IF_ERROR(CheckName(options.stop_after));
+  }
+  OCANNL_RETURN_IF_ERROR(Verify(program));
+  int ran = 0;
+  for (const Pass& pass : kPasses) {
+    if (options.limit >= 0 && ran >= options.limit) break;
+    bool skipped = absl::c_linear_search(options.skip, pass.name) ||
+                   (!pass.exact && !options.real);
+    if (!skipped) {
+      program = pass.run(std::move(program));
+      ++ran;
+      absl::Status status = Verify(program);
+      CHECK(status.ok()) << "after " << pass.name << ": " << status.message();
+      if (options.observer) options.observer(pass, program);
+    }
+    if (pass.name == options.stop_after) break;
+  }
+  return program;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Optimize: LoopProgram -> LoopProgram with fewer loops, buffers and operations
+// and the same bits. The order of the passes stands here and nowhere else.
+#ifndef OCANNL_CORE_OPT_PIPELINE_H_
+#define OCANNL_CORE_OPT_PIPELINE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+// A pass turns a valid program into a valid program that stores the same bits.
+struct Pass {
+  absl::string_view name;  // also of its file and its goldens
+  LoopProgram (*run)(LoopProgram);
+  bool exact;  // false: the same real numbers only; runs on request
+};
+
+// Every pass, in the order in which they run; some run more than once.
+absl::Span<const Pass> Passes();
+
+struct PassOptions {
+  bool real = false;              // also the passes that are not exact
+  std::vector<std::string> skip;  // names of passes to leave out
+  std::string stop_after;  // stop the first time it has run; empty: never
+  int limit = -1;          // how many passes may run; -1: all (bisecting)
+  // Called with each pass that ran and the program after it.
+  std::function<void(const Pass&, const LoopProgram&)> observer;
+};
+
+// Runs the passes and verifies the program before and after each. Errors: the
+// program is not valid, or an option names no pass. A pass that breaks a valid
+// program is our fault (CHECK).
+absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
+                                     const PassOptions& options);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_OPT_PIPELINE_H_

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/opt/prune.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/rows.h"
+
+namespace ocannl {
+namespace {
+
+// What something other than its own accumulation reads.
+struct Used {
+  std::vector<bool> buffers;
+  std::vector<bool> locals;
+};
+
+Used FindUsed(const LoopProgram& program) {
+  Used used{.buffers = std::vector<bool>(program.buffers.size()),
+            .locals = std::vector<bool>(program.locals.size())};
+  for (size_t k = 0; k < program.buffers.size(); ++k) {
+    used.buffers[k] = program.buffers[k].role != Role::kTemp;
+  }
+  WalkStmts(program.body, [&](const Stmt& stmt) {
+    const ExprId* value = ValueOf(stmt);
+    if (value == nullptr) return;
+    const Set* set = std::get_if<Set>(&stmt);
+    const SetLocal* set_local = std::get_if<SetLocal>(&stmt);
+    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+      if (const Access* access = std::get_if<Access>(&leaf)) {
+        bool own = set != nullptr && set->target.buffer == access->buffer;
+        if (!own) used.buffers[access->buffer] = true;
+      } else if (const GetLocal* get = std::get_if<GetLocal>(&leaf)) {
+        bool own = set_local != nullptr && set_local->local == get->local;
+        if (!own) used.locals[get->local] = true;
+      }
+    });
+  });
+  return used;
+}
+
+// Drops what `used` does not need; returns whether anything went.
+bool Drop(Block& block, const Used& used) {
+  bool dropped = false;
+  std::vector<Stmt> kept;
+  for (Stmt& stmt : block.stmts) {
+    bool keep = std::visit(
+        Overload{
+            [&](For& loop) {
+              dropped |= Drop(loop.body, used);
+              return !loop.body.stmts.empty();
+            },
+            [&](Set& set) { return used.buffers[set.target.buffer] == true; },
+            [&](ZeroOut& zero) { return used.buffers[zero.buffer] == true; },
+            [&](DeclareLocal& let) { return used.locals[let.local] == true; },
+            [&](SetLocal& set) { return used.locals[set.local] == true; },
+            [](Comment&) { return true; },
+        },
+        static_cast<Stmt::variant&>(stmt));
+    dropped |= !keep;
+    if (keep) kept.push_back(std::move(stmt));
+  }
+  block.stmts = std::move(kept);
+  return dropped;
+}
+
+// Numbers what is still mentioned anew.
+LoopProgram Compact(const LoopProgram& program) {
+  Used used = FindUsed(program);
+  LoopProgram compact{.name = program.name,
+                      .statics = program.statics,
+                      .buffers = {},
+                      .locals = {},
+                      .exprs = {},
+                      .leaves = {},
+                      .body = program.body};
+  std::vector<int32_t> buffer_of(program.buffers.size());
+  std::vector<int32_t> local_of(program.locals.size());
+  for (size_t k = 0; k < program.buffers.size(); ++k) {
+    if (!used.buffers[k]) continue;
+    buffer_of[k] = static_cast<int32_t>(compact.buffers.size());
+    compact.buffers.push_back(program.buffers[k]);
+  }
+  for (size_t k = 0; k < program.locals.size(); ++k) {
+    if (!used.locals[k]) continue;
+    local_of[k] = static_cast<int32_t>(compact.locals.size());
+    compact.locals.push_back(program.locals[k]);
+  }
+  auto renumber_value = [&](ExprId id) {
+    ExprId copy = CopyExpr(program.exprs, id, compact.exprs);
+    return Rewrite(compact.exprs, copy, [&](ExprId node) {
+      const Leaf* leaf = std::get_if<Leaf>(&compact.exprs[node]);
+      if (leaf == nullptr) return node;
+      LeafValue value = program.At(*leaf);
+      if (Access* access = std::get_if<Access>(&value)) {
+        access->buffer = buffer_of[access->buffer];
+      } else if (GetLocal* get = std::get_if<GetLocal>(&value)) {
+        get->local = local_of[get->local];
+      }
+      return compact.Read(std::move(value)).id();
+    });
+  };
+  RewriteStmts(compact.body, [&](Stmt& stmt) {
+    if (ExprId* value = ValueOf(stmt)) *value = renumber_value(*value);
+    if (Set* set = std::get_if<Set>(&stmt)) {
+      set->target.buffer = buffer_of[set->target.buffer];
+    } else if (ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+      zero->buffer = buffer_of[zero->buffer];
+    } else if (DeclareLocal* let = std::get_if<DeclareLocal>(&stmt)) {
+      let->local = local_of[let->local];
+    } else if (SetLocal* set_local = std::get_if<SetLocal>(&stmt)) {
+      set_local->local = local_of[set_local->local];
+    }
+  });
+  return compact;
+}
+
+}  // namespace
+
+LoopProgram Prune(LoopProgram program) {
+  // Dropping one store may leave nothing that reads another.
+  while (Drop(program.body, FindUsed(program))) {
+  }
+  return Compact(program);
+}
+
+}  // namespace ocannl

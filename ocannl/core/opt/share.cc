@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/opt/share.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/rows.h"
+
+namespace ocannl {
+namespace {
+
+class Sharer {
+ public:
+  explicit Sharer(LoopProgram& program) : program_(program) {
+    for (const Local& local : program.locals) names_.insert(local.name);
+    for (const Buffer& buffer : program.buffers) names_.insert(buffer.name);
+    for (const StaticIndex& index : program.statics) names_.insert(index.name);
+  }
+
+  void Visit(Block& block) {
+    std::vector<Stmt> stmts;
+    for (Stmt& stmt : block.stmts) {
+      if (For* loop = std::get_if<For>(&stmt)) Visit(loop->body);
+      if (ExprId* value = ValueOf(stmt)) *value = Bind(*value, stmts);
+      stmts.push_back(std::move(stmt));
+    }
+    block.stmts = std::move(stmts);
+  }
+
+ private:
+  // How many operations of `root` use each operation.
+  absl::flat_hash_map<ExprId, int> CountUses(ExprId root) const {
+    absl::flat_hash_map<ExprId, int> uses = {{root, 1}};
+    std::vector<ExprId> stack = {root};
+    while (!stack.empty()) {
+      const Apply* apply = std::get_if<Apply>(&program_.exprs[stack.back()]);
+      stack.pop_back();
+      if (apply == nullptr) continue;
+      for (ExprId arg : apply->args) {
+        if (uses[arg]++ == 0) stack.push_back(arg);
+      }
+    }
+    return uses;
+  }
+
+  // `root` with each operation of several uses replaced by a local, whose
+  // declaration is appended to `stmts`.
+  ExprId Bind(ExprId root, std::vector<Stmt>& stmts) {
+    absl::flat_hash_map<ExprId, int> uses = CountUses(root);
+    absl::flat_hash_map<ExprId, ExprId> bound;
+    return BindNode(root, uses, bound, stmts);
+  }
+
+  // Operands left to right, so that declarations come in the order of text.
+  ExprId BindNode(ExprId id, const absl::flat_hash_map<ExprId, int>& uses,
+                  absl::flat_hash_map<ExprId, ExprId>& bound,
+                  std::vector<Stmt>& stmts) {
+    auto known = bound.find(id);
+    if (known != bound.end()) return known->second;
+    const Apply* apply = std::get_if<Apply>(&program_.exprs[id]);
+    if (apply == nullptr) return id;
+    Apply copy = *apply;
+    for (ExprId& arg : copy.args) arg = BindNode(arg, uses, bound, stmts);
+    DType dtype = copy.dtype;
+    ExprId result = program_.exprs.Add(std::move(copy));
+    if (uses.at(id) > 1) {
+      int32_t local = static_cast<int32_t>(program_.locals.size());
+      program_.locals.push_back({.name = FreshName(), .dtype = dtype});
+      stmts.push_back(DeclareLocal{local, result});
+      result = program_.Read(GetLocal{local}).id();
+    }
+    bound[id] = result;
+    return result;
+  }
+
+  std::string FreshName() {
+    std::string name;
+    do {
+      name = absl::StrCat("v", next_++);
+    } while (!names_.insert(name).second);
+    return name;
+  }
+
+  LoopProgram& program_;
+  absl::flat_hash_set<std::string> names_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+LoopProgram Share(LoopProgram program) {
+  Sharer(program).Visit(program.body);
+  return program;
+}
+
+}  // namespace ocannl

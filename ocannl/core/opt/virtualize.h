@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Virtualize: replaces reads of a temp by the expression that computes it,
+// where recomputing costs no more than storing and loading.
+//
+//   for i0 { t[i0] := b[i0] + n[i0]; }       for i1 {
+//   for i1 { y[i1] := relu(t[i1]); }    ->     y[i1] := relu(b[i1] + n[i1]);
+//                                            }
+//
+// A temp qualifies when one nest of loops sets each of its cells once, without
+// accumulating, and when nothing it is computed from changes between there and
+// any use. It is inlined everywhere or nowhere; Prune then drops the store.
+#ifndef OCANNL_CORE_OPT_VIRTUALIZE_H_
+#define OCANNL_CORE_OPT_VIRTUALIZE_H_
+
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+// Same bits: every inlined expression is the one that was stored.
+LoopProgram Virtualize(LoopProgram program);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_OPT_VIRTUALIZE_H_
