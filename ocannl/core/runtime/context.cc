@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/context.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/byte_size.h"
+#include "ocannl/core/runtime/plan_buffers.h"
+#include "ocannl/core/runtime/routine.h"
+
+namespace ocannl {
+namespace {
+
+bool Reads(Role role) { return role == Role::kIn || role == Role::kInOut; }
+bool Writes(Role role) { return role == Role::kOut || role == Role::kInOut; }
+
+}  // namespace
+
+Context::Context(Stream* stream)
+    : state_(std::make_shared<State>(State{.stream = stream, .arrays = {}})) {}
+
+absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
+    absl::string_view name, DType dtype, const Dims& dims,
+    absl::string_view user) const {
+  auto found = state_->arrays.find(name);
+  if (found != state_->arrays.end()) {
+    const DeviceArray& array = *found->second;
+    if (array.dtype == dtype && array.dims == dims) return found->second;
+    return absl::InvalidArgumentError(absl::StrCat(
+        user, " needs `", name, "` as ", DescribeArray(dtype, dims),
+        ", but the context has `", name, "` as ",
+        DescribeArray(array.dtype, array.dims),
+        "; give one of them another name, or start from a new context"));
+  }
+  OCANNL_ASSIGN_OR_RETURN(int64_t bytes, ByteSize(dtype, dims));
+  OCANNL_ASSIGN_OR_RETURN(AlignedMemory memory,
+                          stream().device().Allocate(bytes));
+  return std::make_shared<DeviceArray>(DeviceArray{.name = std::string(name),
+                                                   .dtype = dtype,
+                                                   .dims = dims,
+                                                   .memory = std::move(memory),
+                                                   .written = false});
+}
+
+absl::StatusOr<Routine> Context::Link(
+    LoopProgram program, std::shared_ptr<const Executable> executable) const {
+  OCANNL_ASSIGN_OR_RETURN(BufferPlan plan, PlanBuffers(program));
+  OCANNL_ASSIGN_OR_RETURN(AlignedMemory arena,
+                          stream().device().Allocate(plan.arena_bytes));
+  auto record = std::make_shared<LinkedRoutine>();
+  record->name = program.name;
+  std::vector<std::shared_ptr<DeviceArray>> arrays;
+  std::vector<std::byte*> buffers;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    if (buffer.role == Role::kTemp) {
+      arrays.push_back(nullptr);
+      buffers.push_back(arena.data() + std::max<int64_t>(0, plan.offsets[i]));
+      continue;
+    }
+    OCANNL_ASSIGN_OR_RETURN(
+        std::shared_ptr<DeviceArray> array,
+        FindOrMake(buffer.name, buffer.dtype, buffer.dims,
+                   absl::StrCat("routine `", program.name, "`")));
+    if (Reads(buffer.role)) record->reads.push_back(array.get());
+    if (Writes(buffer.role)) record->writes.push_back(array.get());
+    buffers.push_back(array->memory.data());
+    arrays.push_back(std::move(array));
+  }
+  for (const std::shared_ptr<DeviceArray>& array : arrays) {
+    if (array != nullptr) state_->arrays.emplace(array->name, array);
+  }
+
+  Context after = *this;
+  after.lineage_ = std::make_shared<LineageNode>(
+      LineageNode{.routine = record, .before = lineage_});
+  Routine routine(std::move(program), std::move(after));
+  routine.executable_ = std::move(executable);
+  routine.conflicts_ = Conflicts(lineage_, *record);
+  routine.record_ = std::move(record);
+  routine.arena_ = std::move(arena);
+  routine.arrays_ = std::move(arrays);
+  routine.buffers_ = std::move(buffers);
+  return routine;
+}
+
+absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                          stream().device().backend().Compile(program));
+  return Link(std::move(program), std::move(executable));
+}
+
+absl::Status Context::WriteBytes(absl::string_view name, DType dtype,
+                                 const Dims& dims,
+                                 const std::byte* bytes) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          FindOrMake(name, dtype, dims, "the write"));
+  stream().Copy(bytes, array->memory.size(), array->memory.data());
+  array->written = true;
+  state_->arrays.emplace(array->name, array);
+  return absl::OkStatus();
+}
+
+absl::Status Context::Write(absl::string_view name,
+                            const NdArray& values) const {
+  return WriteBytes(name, values.dtype(), values.dims(), values.data());
+}
+
+absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
+    absl::string_view name) const {
+  auto found = state_->arrays.find(name);
+  if (found == state_->arrays.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("the context has no array `", name,
+                     "`; it has: ", absl::StrJoin(ArrayNames(), ", ")));
+  }
+  if (!found->second->written) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the array `", name, "` was never written; run the routine that ",
+        "computes it, or call Write(\"", name, "\", values)"));
+  }
+  return found->second;
+}
+
+absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          FindWritten(name));
+  NdArray values(array->dtype, array->dims);
+  stream().Copy(array->memory.data(), values.bytes(), values.data());
+  return values;
+}
+
+absl::Status Context::Copy(absl::string_view name, const Context& from) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          from.FindWritten(name));
+  return WriteBytes(name, array->dtype, array->dims, array->memory.data());
+}
+
+std::vector<std::string> Context::ArrayNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, array] : state_->arrays) names.push_back(name);
+  return names;
+}
+
+}  // namespace ocannl

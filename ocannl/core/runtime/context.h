@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Context: the arrays of a stream, by name, and the routines linked so far.
+//
+//   Context context(&stream);
+//   OCANNL_RETURN_IF_ERROR(context.Write("x", points));
+//   OCANNL_ASSIGN_OR_RETURN(Routine step, context.Link(program, executable));
+//   OCANNL_RETURN_IF_ERROR(step.Run());
+//   OCANNL_ASSIGN_OR_RETURN(NdArray loss, context.Read("loss"));
+#ifndef OCANNL_CORE_RUNTIME_CONTEXT_H_
+#define OCANNL_CORE_RUNTIME_CONTEXT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/lineage.h"
+#include "ocannl/core/runtime/stream.h"
+
+namespace ocannl {
+
+class Routine;
+
+// Cheap to copy. Copies, and the contexts of routines linked to it, share the
+// arrays; they differ in their lineage. Not thread-safe.
+class Context {
+ public:
+  // Without arrays. The stream must outlive every context made from this one.
+  explicit Context(Stream* stream);
+
+  Stream& stream() const { return *state_->stream; }
+
+  // Binds `executable`, compiled from `program`, to arrays by name; those that
+  // do not exist are allocated. The routine depends on the routines of this
+  // context's lineage that conflict with it; routines linked to the same
+  // context are independent of each other. Error, with nothing changed: an
+  // array of that name but of another dtype or dims, or no memory.
+  absl::StatusOr<Routine> Link(
+      LoopProgram program, std::shared_ptr<const Executable> executable) const;
+
+  // Compiles `program` with the device's backend, and links it.
+  absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
+
+  // Makes `values` the contents of the array `name`, which need not exist.
+  // Errors: as of Link.
+  absl::Status Write(absl::string_view name, const NdArray& values) const;
+
+  // Errors: no such array, or one that was never written.
+  absl::StatusOr<NdArray> Read(absl::string_view name) const;
+
+  // Write(name, *from.Read(name)) without the detour.
+  absl::Status Copy(absl::string_view name, const Context& from) const;
+
+  // The names of all arrays, sorted.
+  std::vector<std::string> ArrayNames() const;
+
+ private:
+  using Arrays = absl::btree_map<std::string, std::shared_ptr<DeviceArray>>;
+  struct State {
+    Stream* stream;
+    Arrays arrays;
+  };
+
+  // The array `name`, or a new one that is not in the context yet.
+  absl::StatusOr<std::shared_ptr<DeviceArray>> FindOrMake(
+      absl::string_view name, DType dtype, const Dims& dims,
+      absl::string_view user) const;
+  absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
+      absl::string_view name) const;
+  absl::Status WriteBytes(absl::string_view name, DType dtype, const Dims& dims,
+                          const std::byte* bytes) const;
+
+  std::shared_ptr<State> state_;
+  Lineage lineage_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_CONTEXT_H_

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/context.h"
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/runtime/routine.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using absl::StatusCode;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A tier that adds 1 to the first float of the last buffer for each run.
+class CountingBackend : public Backend {
+ public:
+  class CountingExecutable : public Executable {
+   public:
+    void Run(absl::Span<std::byte* const> buffers,
+             absl::Span<const int64_t> statics) const override {
+      auto* cell = reinterpret_cast<float*>(buffers.back());
+      *cell += statics.empty() ? 1 : static_cast<float>(statics[0]);
+    }
+  };
+
+  absl::string_view name() const override { return "counting"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const LoopProgram& program) const override {
+    if (program.name == "refused") return absl::UnimplementedError("refused");
+    return std::make_unique<CountingExecutable>();
+  }
+};
+
+class ContextTest : public testing::Test {
+ protected:
+  Routine Link(const Context& context, absl::string_view text) {
+    absl::StatusOr<Routine> routine = TryLink(context, text);
+    CHECK_OK(routine);
+    return *std::move(routine);
+  }
+
+  absl::StatusOr<Routine> TryLink(const Context& context,
+                                  absl::string_view text) {
+    absl::StatusOr<LoopProgram> program = Parse(text);
+    CHECK_OK(program);
+    return context.CompileAndLink(*std::move(program));
+  }
+
+  CountingBackend backend_;
+  Device device_{"host", &backend_};
+  Stream stream_{&device_};
+  Context context_{&stream_};
+};
+
+constexpr absl::string_view kInit = "init (): out w : f32[2]; w[0] := 0.0;";
+constexpr absl::string_view kGrad =
+    "grad (): in w : f32[2]; out g : f32[2]; g[0] := w[0];";
+constexpr absl::string_view kUpdate =
+    "update (): in g : f32[2]; inout w : f32[2]; w[0] := g[0];";
+
+TEST_F(ContextTest, WritesAndReadsArrays) {
+  NdArray x = NdArray::Of<int32_t>({2}, {3, 4});
+  ASSERT_THAT(context_.Write("x", x), IsOk());
+  x.values<int32_t>()[0] = 9;
+  ASSERT_THAT(context_.Read("x"), IsOk());
+  EXPECT_THAT(context_.Read("x")->values<int32_t>(), ElementsAre(3, 4));
+  EXPECT_THAT(context_.Read("y"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("it has: x")));
+  EXPECT_THAT(
+      context_.Write("x", NdArray(DType::kF32, {2})),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("`x` as f32[2], but the context has `x` as i32[2]")));
+}
+
+TEST_F(ContextTest, CopiesFromAnotherContext) {
+  Context other(&stream_);
+  ASSERT_THAT(other.Write("x", NdArray::Of<double>({}, {2.5})), IsOk());
+  ASSERT_THAT(context_.Copy("x", other), IsOk());
+  ASSERT_THAT(context_.Copy("x", context_), IsOk());
+  ASSERT_THAT(other.Write("x", NdArray::Of<double>({}, {7})), IsOk());
+  EXPECT_THAT(context_.Read("x")->values<double>(), ElementsAre(2.5));
+  EXPECT_THAT(context_.Copy("z", other), StatusIs(StatusCode::kNotFound));
+}
+
+TEST_F(ContextTest, RoutinesShareArraysByName) {
+  Routine init = Link(context_, kInit);
+  Routine again = Link(context_, kInit);
+  EXPECT_THAT(context_.Read("w"), StatusIs(StatusCode::kFailedPrecondition,
+                                           HasSubstr("`w` was never written")));
+  ASSERT_THAT(init.Run(), IsOk());
+  ASSERT_THAT(again.Run(), IsOk());
+  EXPECT_THAT(context_.Read("w")->values<float>(), ElementsAre(2, 0));
+  EXPECT_EQ(init.runs(), 1);
+  EXPECT_GT(init.seconds(), 0);
+}
+
+TEST_F(ContextTest, AnArrayKeepsItsTypeAndDims) {
+  Routine init = Link(context_, kInit);
+  EXPECT_THAT(TryLink(context_, "other (): out a : f32[1]; out w : f32[3];"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("routine `other` needs `w` as f32[3], but the "
+                                 "context has `w` as f32[2]")));
+  EXPECT_THAT(context_.ArrayNames(), ElementsAre("w"));
+}
+
+TEST_F(ContextTest, InputsMustHaveBeenWritten) {
+  Routine grad = Link(context_, kGrad);
+  EXPECT_THAT(grad.Run(),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("routine `grad` reads `w`, which was never "
+                                 "written; call Write(\"w\", values)")));
+  ASSERT_THAT(context_.Write("w", NdArray(DType::kF32, {2})), IsOk());
+  EXPECT_THAT(grad.Run(), IsOk());
+}
+
+TEST_F(ContextTest, ALineageRunsInOrderAtFirst) {
+  Routine init = Link(context_, kInit);
+  Routine grad = Link(init.context(), kGrad);
+  Routine update = Link(grad.context(), kUpdate);
+  EXPECT_THAT(grad.Run(),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("routine `grad` reads `w`, which `init`, "
+                                 "linked before it, writes, but `init` has "
+                                 "never run; run `init` first")));
+  EXPECT_THAT(update.Run(), StatusIs(StatusCode::kFailedPrecondition,
+                                     HasSubstr("reads `g`, which `grad`")));
+  ASSERT_THAT(init.Run(), IsOk());
+  ASSERT_THAT(grad.Run(), IsOk());
+  ASSERT_THAT(update.Run(), IsOk());
+  EXPECT_THAT(update.Run(), IsOk());  // once is enough
+  EXPECT_THAT(init.Run(), IsOk());
+}
+
+TEST_F(ContextTest, WritesWaitForEarlierReadsAndWrites) {
+  ASSERT_THAT(context_.Write("w", NdArray(DType::kF32, {2})), IsOk());
+  Routine grad = Link(context_, kGrad);
+  Routine after_read = Link(grad.context(), kInit);
+  EXPECT_THAT(after_read.Run(),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("writes `w`, which `grad`, linked before it, "
+                                 "reads")));
+  Routine init = Link(context_, kInit);
+  Routine after_write = Link(init.context(), kInit);
+  EXPECT_THAT(after_write.Run(),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("writes `w`, which `init`, linked before it, "
+                                 "writes")));
+}
+
+TEST_F(ContextTest, ReadersDoNotWaitForReaders) {
+  ASSERT_THAT(context_.Write("w", NdArray(DType::kF32, {2})), IsOk());
+  Routine grad = Link(context_, kGrad);
+  Routine norm = Link(grad.context(),
+                      "norm (): in w : f32[2]; out n : f32[1];"
+                      "n[0] := w[0];");
+  EXPECT_THAT(norm.Run(), IsOk());
+}
+
+TEST_F(ContextTest, SiblingsAreIndependent) {
+  ASSERT_THAT(context_.Write("w", NdArray(DType::kF32, {2})), IsOk());
+  Routine init = Link(context_, kInit);
+  Routine grad = Link(context_, kGrad);
+  EXPECT_THAT(grad.Run(), IsOk());
+}
+
+TEST_F(ContextTest, StaticIndicesAreSetWithinTheirRange) {
+  Routine add = Link(context_, "add (n : [0..9], m): out y : f32[1];");
+  EXPECT_THAT(add.Run(), StatusIs(StatusCode::kFailedPrecondition,
+                                  HasSubstr("`n` of routine `add` was never "
+                                            "set; call Set(\"n\", value)")));
+  EXPECT_THAT(add.Set("n", 10),
+              StatusIs(StatusCode::kOutOfRange,
+                       HasSubstr("cannot be 10; set a value from 0 to 9")));
+  EXPECT_THAT(add.Set("n", -1), StatusIs(StatusCode::kOutOfRange));
+  EXPECT_THAT(add.Set("m", -1), StatusIs(StatusCode::kOutOfRange));
+  EXPECT_THAT(add.Set("k", 0),
+              StatusIs(StatusCode::kNotFound, HasSubstr("it has: n, m")));
+  EXPECT_THAT(add.Set("m", std::numeric_limits<int64_t>::max()), IsOk());
+  absl::StatusOr<StaticRef> n = add.Static("n");
+  ASSERT_THAT(n, IsOk());
+  EXPECT_THAT(n->Set(9), IsOk());
+  EXPECT_EQ(add.statics()[0].value(), 9);
+  ASSERT_THAT(add.Run(), IsOk());
+  EXPECT_THAT(context_.Read("y")->values<float>(), ElementsAre(9));
+}
+
+TEST_F(ContextTest, BackendsMayRefuse) {
+  EXPECT_THAT(TryLink(context_, "refused (): out y : f32[1];"),
+              StatusIs(StatusCode::kUnimplemented));
+}
+
+TEST_F(ContextTest, ImpossibleSizesAreErrors) {
+  EXPECT_THAT(TryLink(context_,
+                      "big (): out a : f32[1];"
+                      "out y : f32[1099511627776, 65536];"),
+              StatusIs(StatusCode::kResourceExhausted));
+  EXPECT_THAT(context_.ArrayNames(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace ocannl

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device: a place that has memory and runs what its backend compiles. This one
+// is the host; its backend is a tier, such as the interpreter.
+//
+//   Device device("host", &backend);
+//   Stream stream(&device);
+//   Context context(&stream);
+#ifndef OCANNL_CORE_RUNTIME_DEVICE_H_
+#define OCANNL_CORE_RUNTIME_DEVICE_H_
+
+#include <string>
+#include <utility>
+
+#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/backend.h"
+
+namespace ocannl {
+
+class Device {
+ public:
+  // The backend must outlive the device.
+  Device(std::string name, const Backend* backend)
+      : name_(std::move(name)), backend_(backend) {}
+  Device(const Device&) = delete;
+
+  const std::string& name() const { return name_; }
+  const Backend& backend() const { return *backend_; }
+
+  // Zeroed memory of the device. Error: there is not so much.
+  absl::StatusOr<AlignedMemory> Allocate(size_t bytes) const {
+    return AlignedMemory::Allocate(bytes);
+  }
+
+ private:
+  std::string name_;
+  const Backend* backend_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_DEVICE_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lineage: which routines were linked before, one after the other, and what a
+// new one must therefore wait for.
+//
+//   init writes w; step, linked after it, reads w:
+//   Conflicts(lineage, step)   ->   {{init, "w", read after write}}
+#ifndef OCANNL_CORE_RUNTIME_LINEAGE_H_
+#define OCANNL_CORE_RUNTIME_LINEAGE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/aligned_memory.h"
+
+namespace ocannl {
+
+// An array of a context.
+struct DeviceArray {
+  std::string name;
+  DType dtype;
+  Dims dims;
+  AlignedMemory memory;
+  bool written = false;  // by the host or by a run
+};
+
+// What the lineage knows of a linked routine.
+struct LinkedRoutine {
+  std::string name;
+  std::vector<const DeviceArray*> reads;
+  std::vector<const DeviceArray*> writes;
+  int64_t runs = 0;
+  double seconds = 0;  // of all runs
+};
+
+// The last routine and those linked before it; null: none.
+struct LineageNode;
+using Lineage = std::shared_ptr<const LineageNode>;
+struct LineageNode {
+  std::shared_ptr<const LinkedRoutine> routine;
+  Lineage before;
+};
+
+enum class Hazard { kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
+
+struct Conflict {
+  std::shared_ptr<const LinkedRoutine> earlier;
+  std::string array;  // the first over which they conflict
+  Hazard hazard;
+};
+
+// The routines of `lineage` that must have run before `later` may, the latest
+// first.
+std::vector<Conflict> Conflicts(const Lineage& lineage,
+                                const LinkedRoutine& later);
+
+// Why `later` may not run before conflict.earlier, and the mend.
+std::string Describe(const Conflict& conflict, const LinkedRoutine& later);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_LINEAGE_H_

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/npy.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/byte_size.h"
+#include "ocannl/core/runtime/npy_header.h"
+
+namespace ocannl {
+namespace {
+
+constexpr absl::string_view kMagic("\x93NUMPY", 6);
+constexpr size_t kMostHeaderBytes = 65535;
+
+absl::Status Error(absl::string_view name, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat("`", name, "`: ", message));
+}
+
+absl::Status Truncated(absl::string_view name, absl::string_view where) {
+  return Error(name, absl::StrCat("the file ends inside of its ", where,
+                                  "; copy or save it again"));
+}
+
+// `bytes` less the `size` bytes at its front, which are returned as a
+// little-endian number.
+uint32_t TakeNumber(size_t size, absl::string_view* bytes) {
+  uint32_t number = 0;
+  for (size_t i = size; i-- > 0;) {
+    number = number << 8 | static_cast<uint8_t>((*bytes)[i]);
+  }
+  bytes->remove_prefix(size);
+  return number;
+}
+
+// Splits a file into the text of its header and the bytes of its numbers.
+absl::StatusOr<std::pair<absl::string_view, absl::string_view>> Split(
+    absl::string_view bytes, absl::string_view name) {
+  if (!absl::ConsumePrefix(&bytes, kMagic)) {
+    return Error(name, "this is no .npy file; save it with numpy.save");
+  }
+  if (bytes.size() < 2) return Truncated(name, "header");
+  uint32_t major = TakeNumber(1, &bytes);
+  uint32_t minor = TakeNumber(1, &bytes);
+  if ((major != 1 && major != 2) || minor != 0) {
+    return Error(name, absl::StrCat("version ", major, ".", minor,
+                                    " of the format is not supported; save "
+                                    "it with version 1.0 or 2.0"));
+  }
+  size_t size = major == 1 ? 2 : 4;
+  if (bytes.size() < size) return Truncated(name, "header");
+  size_t header = TakeNumber(size, &bytes);
+  if (header > kMostHeaderBytes) {
+    return Error(name,
+                 absl::StrCat("a header of ", header, " bytes is longer than ",
+                              kMostHeaderBytes, "; save it with numpy.save"));
+  }
+  if (header > bytes.size()) return Truncated(name, "header");
+  return std::make_pair(bytes.substr(0, header), bytes.substr(header));
+}
+
+// Copies numbers of `size` bytes whose first axis varies fastest.
+void CopyFortranOrder(const char* from, size_t size, NdArray* to) {
+  const Dims& dims = to->dims();
+  Dims index(dims.size(), 0);
+  for (int64_t i = 0; i < to->size(); ++i) {
+    int64_t source = 0;
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      source = source * dims[axis] + index[axis];
+    }
+    std::memcpy(to->data() + i * size, from + source * size, size);
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      if (++index[axis] < dims[axis]) break;
+      index[axis] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
+                                 absl::string_view name) {
+  OCANNL_ASSIGN_OR_RETURN(auto parts, Split(bytes, name));
+  absl::StatusOr<NpyHeader> header = ParseNpyHeader(parts.first);
+  if (!header.ok()) return Error(name, header.status().message());
+  absl::StatusOr<int64_t> size = ByteSize(header->dtype, header->dims);
+  if (!size.ok()) return Error(name, size.status().message());
+  if (static_cast<uint64_t>(*size) != parts.second.size()) {
+    return Error(name,
+                 absl::StrCat("its header promises ",
+                              DescribeArray(header->dtype, header->dims), ", ",
+                              *size, " bytes, but ", parts.second.size(),
+                              " bytes follow it; copy or save it again"));
+  }
+  NdArray array(header->dtype, header->dims);
+  if (header->fortran_order) {
+    CopyFortranOrder(parts.second.data(), SizeOf(header->dtype), &array);
+  } else if (*size > 0) {
+    std::memcpy(array.data(), parts.second.data(), *size);
+  }
+  if (header->dtype == DType::kBool) {
+    for (int64_t i = 0; i < array.size(); ++i) {
+      array.data()[i] = std::byte{array.data()[i] != std::byte{0}};
+    }
+  }
+  return array;
+}
+
+absl::StatusOr<std::string> FormatNpy(const NdArray& array) {
+  if (array.dims().size() > kMostNpyAxes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an array of ", DescribeArray(array.dtype(), array.dims()),
+        " has more than ", kMostNpyAxes, " axes; reshape it before saving"));
+  }
+  std::string header = Format(NpyHeader{
+      .dtype = array.dtype(), .dims = array.dims(), .fortran_order = false});
+  // The numbers start at a multiple of 64, behind a newline.
+  size_t front = kMagic.size() + 2 + 2;
+  header.append(63 - (front + header.size()) % 64, ' ');
+  header.push_back('\n');
+  absl::string_view numbers(reinterpret_cast<const char*>(array.data()),
+                            array.bytes());
+  std::string length = {static_cast<char>(header.size() & 0xff),
+                        static_cast<char>(header.size() >> 8)};
+  return absl::StrCat(kMagic, absl::string_view("\x01\0", 2), length, header,
+                      numbers);
+}
+
+absl::StatusOr<NdArray> ReadNpy(const std::string& path) {
+  std::error_code error;
+  // Pipes and devices have no size to hold them to.
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        "`", path, "`: ", error ? error.message() : "not an ordinary file",
+        "; give the path of a .npy file"));
+  }
+  auto size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "`", path, "`: cannot be opened for reading; check its permissions"));
+  }
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (static_cast<uint64_t>(file.gcount()) != size) {
+    return absl::DataLossError(
+        absl::StrCat("`", path, "`: reading stopped after ", file.gcount(),
+                     " of ", size, " bytes; check the disk"));
+  }
+  return ParseNpy(bytes, path);
+}
+
+absl::Status WriteNpy(const std::string& path, const NdArray& array) {
+  OCANNL_ASSIGN_OR_RETURN(std::string bytes, FormatNpy(array));
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "`", path, "`: cannot be written (", std::strerror(errno),
+      "); check the folder, its permissions and the space on the disk"));
+}
+
+}  // namespace ocannl

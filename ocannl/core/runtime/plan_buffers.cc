@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/plan_buffers.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/byte_size.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int64_t kAlignment = AlignedMemory::kAlignment;
+
+struct Temp {
+  int32_t buffer;
+  int64_t bytes;   // a multiple of kAlignment
+  int first = -1;  // statements of the body; -1: none
+  int last = -1;
+
+  bool LiveWith(const Temp& other) const {
+    return first <= other.last && other.first <= last;
+  }
+};
+
+// Calls `visit` with the number of each buffer that `stmt` mentions.
+void WalkBuffers(const LoopProgram& program, const Stmt& stmt,
+                 absl::FunctionRef<void(int32_t)> visit) {
+  if (const Set* set = std::get_if<Set>(&stmt)) visit(set->target.buffer);
+  if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) visit(zero->buffer);
+  if (const For* loop = std::get_if<For>(&stmt)) {
+    for (const Stmt& inner : loop->body.stmts) {
+      WalkBuffers(program, inner, visit);
+    }
+  }
+  const ExprId* value = ValueOf(stmt);
+  if (value == nullptr) return;
+  WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+    if (const Access* access = std::get_if<Access>(&leaf)) {
+      visit(access->buffer);
+    }
+  });
+}
+
+// The temps in use, by number.
+absl::StatusOr<std::vector<Temp>> FindTemps(const LoopProgram& program) {
+  std::vector<Temp> all;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    OCANNL_ASSIGN_OR_RETURN(int64_t bytes, ByteSize(buffer.dtype, buffer.dims));
+    bytes = std::max<int64_t>(bytes + kAlignment - 1, kAlignment) / kAlignment *
+            kAlignment;
+    all.push_back({.buffer = static_cast<int32_t>(i), .bytes = bytes});
+  }
+  int number = 0;
+  for (const Stmt& stmt : program.body.stmts) {
+    WalkBuffers(program, stmt, [&](int32_t buffer) {
+      Temp& temp = all[buffer];
+      if (temp.first < 0) temp.first = number;
+      temp.last = number;
+    });
+    ++number;
+  }
+  std::vector<Temp> temps;
+  for (const Temp& temp : all) {
+    if (program.buffers[temp.buffer].role != Role::kTemp) continue;
+    if (temp.first >= 0) temps.push_back(temp);
+  }
+  return temps;
+}
+
+// The lowest offset at which `temp` overlaps none of the `placed` temps that
+// are live with it; those ascend by offset.
+int64_t LowestFree(const Temp& temp, const std::vector<int64_t>& offsets,
+                   const std::vector<Temp>& placed) {
+  int64_t offset = 0;
+  for (const Temp& other : placed) {
+    if (!other.LiveWith(temp)) continue;
+    if (offset + temp.bytes <= offsets[other.buffer]) break;
+    offset = std::max(offset, offsets[other.buffer] + other.bytes);
+  }
+  return offset;
+}
+
+}  // namespace
+
+absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program) {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Temp> temps, FindTemps(program));
+  std::stable_sort(
+      temps.begin(), temps.end(),
+      [](const Temp& a, const Temp& b) { return a.bytes > b.bytes; });
+  BufferPlan plan;
+  plan.offsets.assign(program.buffers.size(), -1);
+  std::vector<Temp> placed;  // ascending by offset
+  for (const Temp& temp : temps) {
+    int64_t offset = LowestFree(temp, plan.offsets, placed);
+    if (offset > (int64_t{1} << 62) - temp.bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the temps of `", program.name,
+                       "` have more than 2^62 bytes; use smaller dims"));
+    }
+    plan.offsets[temp.buffer] = offset;
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + temp.bytes);
+    auto at = std::find_if(placed.begin(), placed.end(), [&](const Temp& t) {
+      return plan.offsets[t.buffer] > offset;
+    });
+    placed.insert(at, temp);
+  }
+  return plan;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PlanBuffers: places for the temps of a program in one arena. Temps that are
+// never live at once may share bytes.
+//
+//   temp a: statements 0 to 1   temp b: 1 to 2   temp c: 2 to 3
+//   -> a and c at 0, b behind them
+#ifndef OCANNL_CORE_RUNTIME_PLAN_BUFFERS_H_
+#define OCANNL_CORE_RUNTIME_PLAN_BUFFERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+struct BufferPlan {
+  // By number of the buffer, in bytes from the start of the arena, at a cache
+  // line; -1 for buffers that are no temps or never used.
+  std::vector<int64_t> offsets;
+  int64_t arena_bytes = 0;
+};
+
+// Largest first, each at the lowest place that is free while it is live: from
+// the first to the last statement of the program's body that mentions it.
+// Error: sizes that cannot be represented.
+absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_PLAN_BUFFERS_H_

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Routine: an executable bound to the arrays of a context.
+//
+//   OCANNL_RETURN_IF_ERROR(step.Set("batch", 3));
+//   OCANNL_RETURN_IF_ERROR(step.Run());
+#ifndef OCANNL_CORE_RUNTIME_ROUTINE_H_
+#define OCANNL_CORE_RUNTIME_ROUTINE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/runtime/context.h"
+
+namespace ocannl {
+
+// The value of one static index of one routine. Copies stand for the same
+// index; they may outlive the routine.
+class StaticRef {
+ public:
+  const std::string& name() const { return cell_->index.name; }
+  std::optional<int64_t> value() const { return cell_->value; }
+  // The number of its values, if it has a range.
+  std::optional<int64_t> range() const {
+    if (cell_->index.range == kUnranged) return std::nullopt;
+    return cell_->index.range;
+  }
+
+  // Error: outside of the index's range.
+  absl::Status Set(int64_t value);
+
+ private:
+  friend class Routine;
+  struct Cell {
+    StaticIndex index;
+    std::string routine;
+    std::optional<int64_t> value;
+  };
+  explicit StaticRef(std::shared_ptr<Cell> cell) : cell_(std::move(cell)) {}
+
+  std::shared_ptr<Cell> cell_;
+};
+
+// Moves, but does not copy. Not thread-safe, like its context.
+class Routine {
+ public:
+  const std::string& name() const { return program_.name; }
+  const LoopProgram& program() const { return program_; }
+
+  // What to link the next routine to, if it builds on this one.
+  const Context& context() const { return context_; }
+
+  // One cell per static index of the program, in order.
+  const std::vector<StaticRef>& statics() const { return statics_; }
+
+  // Error: no static index of that name.
+  absl::StatusOr<StaticRef> Static(absl::string_view name) const;
+
+  // Static(name)->Set(value).
+  absl::Status Set(absl::string_view name, int64_t value);
+
+  // Runs once. Errors, before anything is changed: a static index that was
+  // never set, a routine linked before it that conflicts with it and has never
+  // run, an input that was never written.
+  absl::Status Run();
+
+  int64_t runs() const { return record_->runs; }
+  double seconds() const { return record_->seconds; }  // of all runs
+  // Bytes of the arena that holds the temps.
+  size_t temp_bytes() const { return arena_.size(); }
+
+ private:
+  friend class Context;
+  Routine(LoopProgram program, Context context);
+
+  // What only the first run needs to check: nothing becomes unwritten.
+  absl::Status CheckReady() const;
+
+  LoopProgram program_;
+  Context context_;
+  std::shared_ptr<const Executable> executable_;
+  std::shared_ptr<LinkedRoutine> record_;
+  std::vector<Conflict> conflicts_;
+  std::vector<StaticRef> statics_;
+  AlignedMemory arena_;
+  std::vector<std::shared_ptr<DeviceArray>> arrays_;  // null for temps
+  std::vector<std::byte*> buffers_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_ROUTINE_H_
