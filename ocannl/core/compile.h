@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole way from code to something that runs:
+//
+//   Assignments -> LoopProgram -> Executable -> Routine
+//
+//   OCANNL_ASSIGN_OR_RETURN(Routine step, ToRoutine(context, code, {}));
+//   OCANNL_RETURN_IF_ERROR(step.Run());
+#ifndef OCANNL_CORE_COMPILE_H_
+#define OCANNL_CORE_COMPILE_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+
+namespace ocannl {
+
+// Lowers and optimises. Errors: those of Lower and Optimize.
+absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
+                                           const PassOptions& options);
+
+// Compiles for the context's device and links to the context, after writing
+// the host data that `code` reads. Errors: also those of Context.
+absl::StatusOr<Routine> ToRoutine(const Context& context,
+                                  const Assignments& code,
+                                  const PassOptions& options);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_COMPILE_H_

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/explain.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/print.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/lower.h"
+#include "ocannl/core/loop/print.h"
+
+namespace ocannl {
+
+StageText ExplainShapes(const Graph& graph, const Shapes& shapes,
+                        absl::string_view routine) {
+  StageText stage{.stage = "shapes",
+                  .file_name = absl::StrCat(routine, ".shapes"),
+                  .text = ""};
+  for (int32_t k = 0; k < graph.size(); ++k) {
+    TensorId id{k};
+    auto shape = shapes.find(id);
+    if (shape == shapes.end()) continue;
+    const TensorNode& node = graph[id];
+    absl::StrAppend(&stage.text, node.name, " : ", Name(node.dtype), " ",
+                    ToString(shape->second));
+    if (node.text != node.name) {
+      absl::StrAppend(&stage.text, "    # ", node.text);
+    }
+    stage.text += "\n";
+  }
+  return stage;
+}
+
+absl::StatusOr<std::vector<StageText>> ExplainCode(const Assignments& code,
+                                                   const PassOptions& options) {
+  std::vector<StageText> stages = {
+      {.stage = "cd", .file_name = code.name + ".cd", .text = PrintCd(code)}};
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
+  stages.push_back({.stage = "unoptimized",
+                    .file_name = code.name + "-unoptimized.ll",
+                    .text = Print(program)});
+  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> rest,
+                          ExplainProgram(program, options));
+  std::move(rest.begin(), rest.end(), std::back_inserter(stages));
+  return stages;
+}
+
+absl::StatusOr<std::vector<StageText>> ExplainProgram(
+    const LoopProgram& program, const PassOptions& options) {
+  std::vector<StageText> stages;
+  std::string before = Print(program);
+  PassOptions observed = options;
+  observed.observer = [&](const Pass& pass, const LoopProgram& after) {
+    if (options.observer) options.observer(pass, after);
+    std::string text = Print(after);
+    if (text == before) return;
+    before = text;
+    stages.push_back(
+        {.stage = std::string(pass.name),
+         .file_name = absl::StrCat(program.name, "-", pass.name, ".ll"),
+         .text = std::move(text)});
+  };
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram optimized, Optimize(program, observed));
+  stages.push_back({.stage = "ll",
+                    .file_name = program.name + ".ll",
+                    .text = Print(optimized)});
+  return stages;
+}
+
+absl::Status WriteStages(absl::Span<const StageText> stages,
+                         const std::string& directory) {
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  for (const StageText& stage : stages) {
+    std::string path = absl::StrCat(directory, "/", stage.file_name);
+    OCANNL_RETURN_IF_ERROR(WriteFile(path, stage.text));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl

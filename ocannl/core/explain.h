@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every stage of a routine as text: what the tool's `explain` prints and what
+// is asked for in bug reports.
+#ifndef OCANNL_CORE_EXPLAIN_H_
+#define OCANNL_CORE_EXPLAIN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+struct StageText {
+  std::string stage;      // "shapes", "cd", "unoptimized", or a pass's name;
+                          // the last one is "ll"
+  std::string file_name;  // "<routine>.cd", "<routine>-unoptimized.ll"
+  std::string text;
+};
+
+// The shape of every tensor of `shapes`, a line each, in the order of ids.
+StageText ExplainShapes(const Graph& graph, const Shapes& shapes,
+                        absl::string_view routine);
+
+// The stages of `code`: cd, unoptimized and those of ExplainProgram. Errors:
+// those of Lower and Optimize.
+absl::StatusOr<std::vector<StageText>> ExplainCode(const Assignments& code,
+                                                   const PassOptions& options);
+
+// The program after each pass that changed it; "ll" is the last.
+absl::StatusOr<std::vector<StageText>> ExplainProgram(
+    const LoopProgram& program, const PassOptions& options);
+
+// Writes each stage to its file in `directory`, which is made if need be.
+// Error: a file that can't be written, by name.
+absl::Status WriteStages(absl::Span<const StageText> stages,
+                         const std::string& directory);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_EXPLAIN_H_
