@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/interp/decode.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/ops/rows.h"
+#include "ocannl/interp/handlers.h"
+
+namespace ocannl::interp {
+namespace {
+
+class Decoder {
+ public:
+  explicit Decoder(LoopProgram program) : program_(std::move(program)) {}
+
+  Code Run() && {
+    for (size_t i = 0; i < program_.locals.size(); ++i) {
+      locals_.push_back(NewSlot(0));
+    }
+    DecodeBlock(program_.body);
+    Emit(StopHandler, 0);
+    return std::move(code_);
+  }
+
+ private:
+  Instruction& Emit(Handler handler, int32_t target) {
+    code_.instructions.push_back({.handler = handler, .target = target});
+    return code_.instructions.back();
+  }
+
+  void EmitComputation(Op op, DType result, DType operand, int32_t target,
+                       absl::Span<const int32_t> args) {
+    Instruction& made = Emit(FindHandler(op, result, operand), target);
+    absl::c_copy(args, made.args);
+    made.count = 1;
+  }
+
+  // The register that holds base + value.
+  int32_t RegisterOf(int32_t base, const Affine& value) {
+    auto [it, inserted] = registers_.try_emplace(
+        {base, value}, static_cast<int32_t>(code_.registers.size()));
+    if (!inserted) return it->second;
+    code_.registers.push_back({.base = base, .value = value});
+    for (const Affine::Term& term : value.terms()) {
+      if (term.symbol.kind == Symbol::kStatic) continue;
+      steps_[term.symbol.number].push_back(
+          {.number = it->second, .stride = static_cast<uint64_t>(term.factor)});
+    }
+    return it->second;
+  }
+
+  int32_t NewSlot(uint64_t bits) {
+    code_.slots.push_back(bits);
+    int64_t number = static_cast<int64_t>(code_.slots.size()) - 1;
+    return RegisterOf(kSlots, number * static_cast<int64_t>(sizeof(bits)));
+  }
+
+  // A slot for a value inside of a statement.
+  int32_t NextTemporary() {
+    if (num_temporaries_ == temporaries_.size()) {
+      temporaries_.push_back(NewSlot(0));
+    }
+    return temporaries_[num_temporaries_++];
+  }
+
+  int32_t CellOf(const Access& access) {
+    const Buffer& buffer = program_.buffers[access.buffer];
+    int64_t stride = static_cast<int64_t>(SizeOf(buffer.dtype));
+    Affine offset;
+    for (size_t axis = access.indices.size(); axis-- > 0;) {
+      offset += stride * access.indices[axis];
+      stride *= buffer.dims[axis];
+    }
+    return RegisterOf(access.buffer, offset);
+  }
+
+  int32_t OperandOf(const LeafValue& leaf) {
+    return std::visit(
+        Overload{
+            [&](const Access& access) { return CellOf(access); },
+            [&](const GetLocal& get) { return locals_[get.local]; },
+            [&](const Affine& index) {
+              int64_t number = RegisterOf(kZero, index);
+              return RegisterOf(kRegisters, number * int64_t{sizeof(uint64_t)});
+            },
+        },
+        leaf);
+  }
+
+  // The operand that holds `id` once its operands are in `operands`.
+  int32_t DecodeNode(ExprId id, int32_t target,
+                     const absl::flat_hash_map<ExprId, int32_t>& operands) {
+    return std::visit(
+        Overload{
+            [&](const Constant& constant) {
+              auto [it, inserted] = constants_.try_emplace(id, 0);
+              if (inserted) it->second = NewSlot(constant.bits);
+              return it->second;
+            },
+            [&](const Leaf& leaf) { return OperandOf(program_.At(leaf)); },
+            [&](const Apply& apply) {
+              absl::InlinedVector<int32_t, 3> args;
+              for (ExprId arg : apply.args) args.push_back(operands.at(arg));
+              DType operand = TypeOf(program_.exprs, apply.args.back());
+              EmitComputation(apply.op, apply.dtype, operand, target, args);
+              return target;
+            },
+        },
+        program_.exprs[id]);
+  }
+
+  // target := value. Only the last instruction writes to the target, which the
+  // value may read.
+  void DecodeAssignment(int32_t target, ExprId value) {
+    num_temporaries_ = 0;
+    ExprId root = Expand(program_.exprs, value);
+    absl::flat_hash_map<ExprId, int32_t> operands;
+    Rewrite(program_.exprs, root, [&](ExprId id) {
+      bool computed = std::holds_alternative<Apply>(program_.exprs[id]);
+      int32_t result = id == root ? target : computed ? NextTemporary() : 0;
+      operands[id] = DecodeNode(id, result, operands);
+      return id;
+    });
+    if (operands[root] == target) return;
+    DType dtype = TypeOf(program_.exprs, root);
+    EmitComputation(Op::kConvert, dtype, dtype, target, {operands[root]});
+  }
+
+  // What the address in `number` gains from one iteration to the next.
+  uint64_t StrideOf(int32_t number, int32_t iterator) const {
+    return code_.registers[number].value.FactorOf(Iterator(iterator));
+  }
+
+  // Whether the code from `first` is one computation that can be repeated
+  // without any register being stepped. An index as a value cannot.
+  bool IsOneComputation(size_t first) const {
+    if (code_.instructions.size() != first + 1) return false;
+    const Instruction& only = code_.instructions[first];
+    return only.count == 1 && absl::c_none_of(only.args, [&](int32_t arg) {
+             return code_.registers[arg].base == kRegisters;
+           });
+  }
+
+  void DecodeFor(const For& loop) {
+    if (loop.extent == 0) return;
+    size_t first = code_.instructions.size();
+    DecodeBlock(loop.body);
+    if (IsOneComputation(first)) {
+      Instruction& only = code_.instructions[first];
+      only.count = loop.extent;
+      only.target_stride = StrideOf(only.target, loop.iterator);
+      for (int k = 0; k < 3; ++k) {
+        only.strides[k] = StrideOf(only.args[k], loop.iterator);
+      }
+      return;
+    }
+    int32_t counter = RegisterOf(kZero, Iterator(loop.iterator));
+    auto body = static_cast<int64_t>(code_.instructions.size() - first);
+    Emit(EndLoopHandler, static_cast<int32_t>(code_.loops.size()));
+    code_.loops.push_back({.counter = counter,
+                           .last = static_cast<uint64_t>(loop.extent) - 1,
+                           .jump = -body,
+                           .steps = steps_[loop.iterator]});
+  }
+
+  void DecodeZeroOut(int32_t buffer) {
+    const Buffer& zeroed = program_.buffers[buffer];
+    int64_t bytes =
+        NumElements(zeroed.dims) * static_cast<int64_t>(SizeOf(zeroed.dtype));
+    int32_t target = RegisterOf(buffer, 0);
+    Emit(ZeroOutHandler, target).args[0] = RegisterOf(kZero, bytes);
+  }
+
+  void DecodeBlock(const Block& block) {
+    for (const Stmt& stmt : block.stmts) {
+      std::visit(Overload{
+                     [&](const For& loop) { DecodeFor(loop); },
+                     [&](const Set& set) {
+                       DecodeAssignment(CellOf(set.target), set.value);
+                     },
+                     [&](const DeclareLocal& declare) {
+                       DecodeAssignment(locals_[declare.local], declare.value);
+                     },
+                     [&](const SetLocal& set) {
+                       DecodeAssignment(locals_[set.local], set.value);
+                     },
+                     [&](const ZeroOut& zero) { DecodeZeroOut(zero.buffer); },
+                     [&](const Comment&) {},
+                 },
+                 static_cast<const Stmt::variant&>(stmt));
+    }
+  }
+
+  LoopProgram program_;
+  Code code_;
+  absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> registers_;
+  absl::flat_hash_map<int32_t, std::vector<Step>> steps_;  // by iterator
+  absl::flat_hash_map<ExprId, int32_t> constants_;
+  std::vector<int32_t> locals_;  // register of each local's slot
+  std::vector<int32_t> temporaries_;
+  size_t num_temporaries_ = 0;  // in use by the statement
+};
+
+}  // namespace
+
+Code Decode(LoopProgram program) { return Decoder(std::move(program)).Run(); }
+
+}  // namespace ocannl::interp

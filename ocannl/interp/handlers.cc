@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/interp/handlers.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/ops/eval.h"
+#include "ocannl/core/ops/number.h"
+
+namespace ocannl::interp {
+namespace {
+
+std::byte* At(uint64_t address) {
+  return reinterpret_cast<std::byte*>(address);
+}
+
+template <class T>
+T Load(uint64_t address) {
+  T value;
+  std::memcpy(&value, At(address), sizeof(T));
+  return value;
+}
+
+// Any byte but 0 is true, whoever wrote it.
+template <>
+bool Load<bool>(uint64_t address) {
+  return Load<uint8_t>(address) != 0;
+}
+
+template <class T>
+void Store(uint64_t address, T value) {
+  std::memcpy(At(address), &value, sizeof(T));
+}
+
+// *target = F()(*arg0, *arg1, ...) with arguments of types Args.
+template <class F, class... Args, size_t... I>
+const Instruction* Execute(const Instruction* at, uint64_t* registers,
+                           std::index_sequence<I...>) {
+  uint64_t target = registers[at->target];
+  std::array<uint64_t, sizeof...(Args)> args = {registers[at->args[I]]...};
+  for (uint64_t left = at->count; left > 0; --left) {
+    Store(target, F()(Load<Args>(args[I])...));
+    target += at->target_stride;
+    ((args[I] += at->strides[I]), ...);
+  }
+  return at + 1;
+}
+
+template <class... Args, class F>
+Handler MakeHandler(F) {
+  return [](const Instruction* at, uint64_t* registers, const Loop*) {
+    return Execute<F, Args...>(at, registers,
+                               std::index_sequence_for<Args...>());
+  };
+}
+
+template <class From, class To>
+Handler ConversionHandler(Op op) {
+  if (op == Op::kConvert) {
+    return MakeHandler<From>([](From a) { return number::Convert<To>(a); });
+  }
+  if constexpr (sizeof(From) == sizeof(To)) {
+    return MakeHandler<From>([](From a) { return number::Bitcast<To>(a); });
+  }
+  return nullptr;
+}
+
+#define OCANNL_HANDLER_1(name) \
+  MakeHandler<T>([](T a) { return number::name(a); })
+#define OCANNL_HANDLER_2(name) \
+  MakeHandler<T, T>([](T a, T b) { return number::name(a, b); })
+#define OCANNL_HANDLER_3(name) \
+  MakeHandler<T, T, T>([](T a, T b, T c) { return number::name(a, b, c); })
+
+// Every primitive but the two that change the type.
+template <class T>
+Handler HandlerOf(Op op) {
+  if (op == Op::kSelect) {
+    return MakeHandler<bool, T, T>(
+        [](bool c, T a, T b) { return number::Select(c, a, b); });
+  }
+  switch (op) {
+#define DERIVED(...)
+#define PRIMITIVE(name, text, arity, typing, ...)       \
+  case Op::k##name:                                     \
+    if constexpr (Typing::typing != Typing::kSelect &&  \
+                  Typing::typing != Typing::kConvert && \
+                  Typing::typing != Typing::kBitcast && \
+                  Fits<T>(Typing::typing)) {            \
+      return OCANNL_HANDLER_##arity(name);              \
+    }                                                   \
+    break;
+#include "ocannl/core/ops/ops.def"
+#undef PRIMITIVE
+#undef DERIVED
+    default:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Handler FindHandler(Op op, DType result, DType operand) {
+  Handler handler = VisitDType(operand, [&](auto zero) {
+    using T = decltype(zero);
+    if (op != Op::kConvert && op != Op::kBitcast) return HandlerOf<T>(op);
+    return VisitDType(result, [&](auto wanted) {
+      return ConversionHandler<T, decltype(wanted)>(op);
+    });
+  });
+  CHECK(handler != nullptr) << Info(op).name << " of " << Name(operand);
+  return handler;
+}
+
+const Instruction* ZeroOutHandler(const Instruction* at, uint64_t* registers,
+                                  const Loop*) {
+  std::memset(At(registers[at->target]), 0, registers[at->args[0]]);
+  return at + 1;
+}
+
+const Instruction* EndLoopHandler(const Instruction* at, uint64_t* registers,
+                                  const Loop* loops) {
+  const Loop& loop = loops[at->target];
+  if (registers[loop.counter] < loop.last) {
+    for (const Step& step : loop.steps) registers[step.number] += step.stride;
+    return at + loop.jump;
+  }
+  for (const Step& step : loop.steps) {
+    registers[step.number] -= step.stride * loop.last;
+  }
+  return at + 1;
+}
+
+const Instruction* StopHandler(const Instruction*, uint64_t*, const Loop*) {
+  return nullptr;
+}
+
+}  // namespace ocannl::interp
