@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/model.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl::train {
+namespace {
+
+void Say(Assignments& code, std::string comment) {
+  code.list.push_back(BlockComment{std::move(comment)});
+}
+
+}  // namespace
+
+absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
+  CHECK(t.graph == &model.graph);
+  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
+  model.graph.SetMaterialized(t.id);
+  OCANNL_ASSIGN_OR_RETURN(
+      Assignments forward,
+      ocannl::Forward(model.graph, model.shapes, t.id, model.rootness));
+  Assignments code;
+  code.name = absl::StrCat(t.node().name, "_fwd");
+  Say(code, absl::StrCat(t.node().name, " fwd"));
+  Append(code, forward);
+  return code;
+}
+
+absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
+  Rootness before = model.rootness;
+  OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
+  absl::StatusOr<Assignments> backward =
+      Backward(model.graph, model.shapes, loss.id, model.rootness);
+  if (!backward.ok()) {
+    model.rootness = std::move(before);
+    return backward.status();
+  }
+  const std::string& name = loss.node().name;
+  Assignments code;
+  code.name = absl::StrCat(name, "_gradient");
+  Say(code, absl::StrCat(name, " forward and gradient update"));
+  Append(code, forward);
+  Say(code, absl::StrCat(name, " zero grads and backprop"));
+  Append(code, *backward);
+  return code;
+}
+
+absl::StatusOr<Assignments> InitParams(Model& model, Tensor t) {
+  CHECK(t.graph == &model.graph);
+  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
+  Assignments code;
+  code.name = absl::StrCat(t.node().name, "_init_params");
+  Say(code, absl::StrCat(t.node().name, " init params"));
+  Append(code, Initialize(model.graph, model.shapes,
+                          ParametersOf(model.graph, t.id)));
+  return code;
+}
+
+std::vector<Tensor> Parameters(Model& model, Tensor t) {
+  std::vector<Tensor> parameters;
+  for (TensorId id : ParametersOf(model.graph, t.id)) {
+    parameters.push_back({&model.graph, id});
+  }
+  return parameters;
+}
+
+Assignments Sequence(std::string name, absl::Span<const Assignments> parts) {
+  Assignments code;
+  code.name = std::move(name);
+  for (const Assignments& part : parts) Append(code, part);
+  return code;
+}
+
+}  // namespace ocannl::train

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Model: a graph with what is known of it so far, and the code of its tensors.
+//
+//   Model model;
+//   Tensor loss = ...;                                      // in model.graph
+//   OCANNL_ASSIGN_OR_RETURN(Assignments grad, train::GradUpdate(model, loss));
+//
+// Each function infers the shapes that it needs. On an error the model stays as
+// it was, and usable.
+#ifndef OCANNL_TRAIN_MODEL_H_
+#define OCANNL_TRAIN_MODEL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/build.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::train {
+
+struct Model {
+  Graph graph;
+  Shapes shapes;
+  Rootness rootness;
+};
+
+// The code that computes `t`, whose value is kept after a run. Errors: shapes
+// that do not fit; `t` is part of code that was asked for before (build.h).
+absl::StatusOr<Assignments> Forward(Model& model, Tensor t);
+
+// The code that computes `loss`, zeroes all gradients, sets that of the loss
+// to 1 and propagates it back. The value of the loss is kept after a run.
+// Errors: those of Forward; the loss depends on no parameter.
+absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss);
+
+// The code that gives the parameters of `t` their first values.
+absl::StatusOr<Assignments> InitParams(Model& model, Tensor t);
+
+// The parameters that `t` depends on, in the order of their creation.
+std::vector<Tensor> Parameters(Model& model, Tensor t);
+
+// One routine's code, in order, under `name`.
+Assignments Sequence(std::string name, absl::Span<const Assignments> parts);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_MODEL_H_
