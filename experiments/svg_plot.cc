@@ -6,15 +6,12 @@
 #include "experiments/svg_plot.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -240,19 +237,6 @@ std::string SvgBoundaryPlot(const DecisionMap& map) {
       OpenPicture(map.title, Legend()), AreaRectangle(kVermilionTint, "none"),
       PositiveCells(map), Circles(map, 1, kBlue), Circles(map, -1, kVermilion),
       AreaRectangle("none", "#8a94a0"), DrawAxes(axes), "</svg>\n");
-}
-
-absl::Status WriteFile(const std::string& path, absl::string_view contents) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  }
-  const size_t written = std::fwrite(contents.data(), 1, contents.size(), file);
-  int error = written == contents.size() ? 0 : errno;
-  // A full disk may be noticed only when the last bytes leave the buffer.
-  if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", path));
 }
 
 }  // namespace ocannl

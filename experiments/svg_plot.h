@@ -2,15 +2,13 @@
 //
 // Figures as self-contained SVG pictures.
 //
-//   OCANNL_RETURN_IF_ERROR(WriteFile("loss.svg", SvgLinePlot(loss)));
+//   std::string picture = SvgLinePlot(loss);
 
 #ifndef EXPERIMENTS_SVG_PLOT_H_
 #define EXPERIMENTS_SVG_PLOT_H_
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "experiments/plot.h"
 
 namespace ocannl {
@@ -25,9 +23,6 @@ std::string SvgLinePlot(const Curve& curve);
 // the points as circles in the colour of their own class. Points outside of the
 // grid are left out.
 std::string SvgBoundaryPlot(const DecisionMap& map);
-
-// Replaces the file. Errors name the path and the system's reason.
-absl::Status WriteFile(const std::string& path, absl::string_view contents);
 
 }  // namespace ocannl
 

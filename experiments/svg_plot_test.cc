@@ -5,13 +5,10 @@
 #include "experiments/svg_plot.h"
 
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -163,28 +160,6 @@ TEST(SvgBoundaryPlotDeathTest, ChecksSizes) {
   DecisionMap map = MakeMap();
   map.labels.pop_back();
   EXPECT_DEATH(SvgBoundaryPlot(map), "labels");
-}
-
-TEST(WriteFileTest, ReplacesTheFile) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/plot.svg");
-  ASSERT_TRUE(WriteFile(path, "a longer text").ok());
-  ASSERT_TRUE(WriteFile(path, std::string("a\0b", 3)).ok());
-  std::ostringstream contents;
-  contents << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_EQ(contents.str(), std::string("a\0b", 3));
-}
-
-TEST(WriteFileTest, NamesPathAndReason) {
-  const absl::Status status = WriteFile("/nowhere/plot.svg", "");
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("cannot open /nowhere/plot.svg: No such file"));
-}
-
-TEST(WriteFileTest, NoticesAFullDisk) {
-  const absl::Status status = WriteFile("/dev/full", "text");
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("cannot write /dev/full: No space left"));
 }
 
 }  // namespace

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trains the half-moons network and shows what it learnt.
+//
+//   bazel run //experiments:moons -- --tier=interp --seed=1 --plot_dir=plots
+//
+// Prints a line per epoch, the curves and the decision boundary; the last line
+// of stdout is `RESULT {json}`.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiments/moons_data.h"
+#include "experiments/moons_model.h"
+#include "experiments/plot.h"
+#include "experiments/progress_bar.h"
+#include "experiments/svg_plot.h"
+#include "experiments/terminal_plot.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/command_line.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/explain.h"
+#include "ocannl/core/runtime/npy.h"
+#include "ocannl/tiers.h"
+#include "ocannl/train/params_hash.h"
+#include "ocannl/train/sequential_loop.h"
+
+namespace ocannl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const std::vector<Flag>& Flags() {
+  static const auto* flags = new std::vector<Flag>{
+      {"tier", "auto", "what runs the step: interp, x86, cuda or auto"},
+      {"epochs", "80", "how often the training sees every point"},
+      {"batch_size", "10", "points of one step"},
+      {"hidden", "16,16", "sizes of the hidden layers"},
+      {"len", "400", "points of each moon"},
+      {"seed", "1", "of the points and of the parameters' first values"},
+      {"data", "",
+       "a file of your own points: .csv with lines x,y,label or .npy of shape "
+       "[n, 3]; labels are 1 and -1"},
+      {"plot_dir", "", "where to write the figures as SVG"},
+      {"explain", "false",
+       "write every stage of the step to the directory moons_stages"},
+      {"help", "false", "this text"}};
+  return *flags;
+}
+
+absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
+                                         uint32_t seed) {
+  std::string path = line.GetString("data");
+  if (path.empty()) {
+    OCANNL_ASSIGN_OR_RETURN(int64_t len, line.GetInt("len", 1, 10'000'000));
+    return HalfMoons(static_cast<int>(len), seed);
+  }
+  path = UserPath(path);
+  if (!absl::EndsWith(path, ".npy")) return LoadPoints(path);
+  OCANNL_ASSIGN_OR_RETURN(NdArray array, ReadNpy(path));
+  if (array.dims().size() != 2 || array.dims()[1] != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data: ", path,
+                     " must have shape [n, 3]: x, y and a label of 1 or "
+                     "-1 in each row"));
+  }
+  std::vector<float> rows;
+  for (int64_t k = 0; k < array.size(); ++k) {
+    rows.push_back(static_cast<float>(array.AsDouble(k)));
+  }
+  return PointsFromRows(rows, path);
+}
+
+struct History {
+  std::vector<double> rates;
+  std::vector<double> losses;
+  double final_epoch_loss = 0;
+  double seconds = 0;
+};
+
+absl::StatusOr<History> Train(Routine& step, const MoonsOptions& options) {
+  History history;
+  int64_t step_number = 0;
+  auto start = Clock::now();
+  for (int64_t epoch = 1; epoch <= options.epochs; ++epoch) {
+    double epoch_loss = 0;
+    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(step.statics(), [&] {
+      absl::Status status = step.Set("step", step_number++);
+      if (status.ok()) status = step.Run();
+      if (!status.ok()) return status;
+      OCANNL_ASSIGN_OR_RETURN(NdArray loss, step.context().Read("scalar_loss"));
+      OCANNL_ASSIGN_OR_RETURN(NdArray rate,
+                              step.context().Read("learning_rate"));
+      history.losses.push_back(loss.AsDouble(0));
+      history.rates.push_back(rate.AsDouble(0));
+      epoch_loss += loss.AsDouble(0);
+      return absl::OkStatus();
+    }));
+    ShowProgress("");
+    std::cout << absl::StrFormat(
+        "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n", epoch,
+        step_number - 1, history.rates.back(), history.losses.back(),
+        epoch_loss);
+    ShowProgress(ProgressBar("epoch", epoch, options.epochs, 40));
+    history.final_epoch_loss = epoch_loss;
+  }
+  ShowProgress("");
+  history.seconds = SecondsSince(start);
+  return history;
+}
+
+// The score of each point: the sign is the class.
+absl::StatusOr<NdArray> Scores(MoonsModel& moons, const MoonsOptions& options,
+                               const Context& context,
+                               const std::vector<float>& coordinates,
+                               const std::string& name) {
+  OCANNL_ASSIGN_OR_RETURN(Assignments code,
+                          ScorePoints(moons, options, coordinates, name));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(context, code, {}));
+  OCANNL_RETURN_IF_ERROR(routine.Run());
+  return context.Read(name);
+}
+
+double Accuracy(const NdArray& scores, const std::vector<float>& labels) {
+  int64_t right = 0;
+  for (int64_t k = 0; k < scores.size(); ++k) {
+    right += (scores.AsDouble(k) > 0) == (labels[k] > 0);
+  }
+  return static_cast<double>(right) / static_cast<double>(labels.size());
+}
+
+absl::StatusOr<DecisionMap> Boundary(MoonsModel& moons,
+                                     const MoonsOptions& options,
+                                     const Context& context,
+                                     const LabelledPoints& points, int columns,
+                                     int rows) {
+  DecisionMap map{.title = "Half-moons and decision boundary",
+                  .grid = {.box = BoundingBox(points.coordinates),
+                           .columns = columns,
+                           .rows = rows},
+                  .positive = {},
+                  .coordinates = points.coordinates,
+                  .labels = points.labels};
+  OCANNL_ASSIGN_OR_RETURN(NdArray scores,
+                          Scores(moons, options, context, CellCenters(map.grid),
+                                 absl::StrCat("cells_", columns)));
+  for (int64_t k = 0; k < scores.size(); ++k) {
+    map.positive.push_back(scores.AsDouble(k) > 0);
+  }
+  return map;
+}
+
+absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
+                         const Context& context, const LabelledPoints& points,
+                         const History& history, const std::string& plot_dir) {
+  std::vector<double> logs;
+  for (double loss : history.losses) {
+    logs.push_back(std::max(std::log(loss), -10.0));
+  }
+  const std::pair<std::string, Curve> curves[] = {
+      {"learning_rate",
+       {"Learning rate", "step", "learning rate", history.rates}},
+      {"loss", {"Loss", "step", "loss", history.losses}},
+      {"log_loss",
+       {"Log-loss, for better visibility", "step", "log loss", logs}}};
+  for (const auto& [name, curve] : curves) {
+    std::cout << TerminalLinePlot(curve, {});
+  }
+  OCANNL_ASSIGN_OR_RETURN(DecisionMap coarse,
+                          Boundary(moons, options, context, points, 100, 40));
+  std::cout << TerminalBoundaryPlot(coarse);
+  if (plot_dir.empty()) return absl::OkStatus();
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(plot_dir));
+  for (const auto& [name, curve] : curves) {
+    OCANNL_RETURN_IF_ERROR(WriteFile(absl::StrCat(plot_dir, "/", name, ".svg"),
+                                     SvgLinePlot(curve)));
+  }
+  OCANNL_ASSIGN_OR_RETURN(DecisionMap fine,
+                          Boundary(moons, options, context, points, 312, 160));
+  return WriteFile(plot_dir + "/boundary.svg", SvgBoundaryPlot(fine));
+}
+
+absl::Status Explain(const MoonsModel& moons, const std::string& directory) {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages,
+                          ExplainCode(moons.step, {}));
+  stages.push_back(
+      ExplainShapes(moons.model.graph, moons.model.shapes, moons.step.name));
+  OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
+  std::cout << "The stages of the step are in " << directory << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Run(const CommandLine& line) {
+  auto start = Clock::now();
+  MoonsOptions options;
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                          FindTier(line.GetString("tier")));
+  OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(options.batch_size,
+                          line.GetInt("batch_size", 1, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(options.hidden, line.GetIntList("hidden", 1, 65536));
+  OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain"));
+  OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
+  OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, GetPoints(line, options.seed));
+  OCANNL_ASSIGN_OR_RETURN(int64_t dropped,
+                          DropPartialBatch(options.batch_size, points));
+  if (dropped > 0) {
+    std::cout << "Left out " << dropped << " points that fill no batch.\n";
+  }
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
+                          MakeMoons(points, options));
+  if (explain) {
+    OCANNL_RETURN_IF_ERROR(Explain(*moons, UserPath("moons_stages")));
+  }
+  Device device("host", backend);
+  Stream stream(&device);
+  Context context(&stream);
+  OCANNL_ASSIGN_OR_RETURN(Routine init, ToRoutine(context, moons->init, {}));
+  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(Routine step,
+                          ToRoutine(init.context(), moons->step, {}));
+  OCANNL_ASSIGN_OR_RETURN(History history, Train(step, options));
+  OCANNL_ASSIGN_OR_RETURN(
+      NdArray scores,
+      Scores(*moons, options, step.context(), points.coordinates, "scores"));
+  std::string plot_dir = line.GetString("plot_dir");
+  OCANNL_RETURN_IF_ERROR(ShowFigures(*moons, options, step.context(), points,
+                                     history, UserPath(plot_dir)));
+  OCANNL_ASSIGN_OR_RETURN(std::string hash,
+                          train::ParamsHash(step.context(), moons->parameters));
+  nlohmann::ordered_json result = {
+      {"experiment", "moons"},
+      {"tier", std::string(backend->name())},
+      {"seed", options.seed},
+      {"epochs", options.epochs},
+      {"steps", moons->steps},
+      {"first_loss", history.losses.front()},
+      {"final_epoch_loss", history.final_epoch_loss},
+      {"accuracy", Accuracy(scores, points.labels)},
+      {"seconds_total", SecondsSince(start)},
+      {"seconds_train", history.seconds},
+      {"us_per_step", 1e6 * step.seconds() / step.runs()},
+      {"params_hash", hash}};
+  std::cout << "RESULT " << result.dump() << std::endl;
+  return absl::OkStatus();
+}
+
+int Main(const std::vector<std::string>& args) {
+  absl::StatusOr<CommandLine> line = CommandLine::Parse(args, Flags());
+  if (line.ok() && line->Has("help")) {
+    std::cout << "Trains the half-moons network.\n\n"
+              << CommandLine::Help(Flags());
+    return 0;
+  }
+  absl::Status status = line.status();
+  if (status.ok() && !line->positional().empty()) {
+    status = absl::InvalidArgumentError(absl::StrCat(
+        "`", line->positional()[0], "` is not a flag; see --help"));
+  }
+  if (status.ok()) status = Run(*line);
+  if (status.ok()) return 0;
+  std::cerr << "moons: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace
+}  // namespace ocannl
+
+int main(int argc, char** argv) {
+  return ocannl::Main({argv + 1, argv + argc});
+}
