@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of the tool, one function and one file each.
+#ifndef OCANNL_COMMANDS_H_
+#define OCANNL_COMMANDS_H_
+
+#include <iosfwd>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/command_line.h"
+
+namespace ocannl {
+
+struct Command {
+  absl::string_view name;
+  absl::string_view usage;  // "run FILE.ll"
+  absl::string_view help;
+  const std::vector<Flag>& (*flags)();
+  absl::Status (*run)(const CommandLine& line, std::ostream& out);
+};
+
+const std::vector<Flag>& RunFlags();
+const std::vector<Flag>& EvalFlags();
+const std::vector<Flag>& ExplainFlags();
+
+absl::Status RunCommand(const CommandLine& line, std::ostream& out);
+absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
+absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_COMMANDS_H_

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// eval 'EXPR': evaluates an expression of the notation.
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/commands.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/runtime/npy.h"
+#include "ocannl/expression.h"
+#include "ocannl/input.h"
+#include "ocannl/pass_flags.h"
+#include "ocannl/tiers.h"
+
+namespace ocannl {
+namespace {
+
+absl::Status Show(const CommandLine& line, const Expression& expression,
+                  const Context& context, TensorId id, absl::string_view suffix,
+                  std::ostream& out) {
+  const TensorNode& node = expression.model.graph[id];
+  std::string name = absl::StrCat(node.name, suffix);
+  OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
+  out << name << " : " << Name(node.dtype) << " "
+      << ToString(expression.model.shapes.at(id)) << "\n"
+      << PrintValues(values);
+  if (!line.Has("out")) return absl::OkStatus();
+  std::string directory = UserPath(line.GetString("out"));
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  return WriteNpy(absl::StrCat(directory, "/", name, ".npy"), values);
+}
+
+}  // namespace
+
+const std::vector<Flag>& EvalFlags() {
+  static const auto* flags = [] {
+    auto* all = new std::vector<Flag>(ExpressionFlags());
+    all->push_back({"set", "", "INDEX=N: the value of a static index"});
+    all->push_back({"tier", "auto", "what runs it: interp, x86, cuda or auto"});
+    all->push_back({"out", "", "a directory for the results, as NAME.npy"});
+    all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    return all;
+  }();
+  return *flags;
+}
+
+absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
+  if (line.positional().size() != 1) {
+    return absl::InvalidArgumentError(
+        "eval takes one expression, in quotes; see eval --help");
+  }
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                          FindTier(line.GetString("tier")));
+  OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
+                          BuildExpression(line, line.positional()[0]));
+  Device device("host", backend);
+  Stream stream(&device);
+  Context context(&stream);
+  for (const auto& [name, values] : expression->values) {
+    OCANNL_RETURN_IF_ERROR(context.Write(name, values));
+  }
+  OCANNL_ASSIGN_OR_RETURN(Routine init,
+                          ToRoutine(context, expression->init, options));
+  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(Routine routine,
+                          ToRoutine(init.context(), expression->code, options));
+  OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
+  OCANNL_RETURN_IF_ERROR(routine.Run());
+  OCANNL_RETURN_IF_ERROR(
+      Show(line, *expression, routine.context(), expression->result, "", out));
+  for (TensorId id : expression->gradients_of) {
+    OCANNL_RETURN_IF_ERROR(
+        Show(line, *expression, routine.context(), id, ".grad", out));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/expression.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/input.h"
+
+namespace ocannl {
+namespace {
+
+constexpr SourceLocation kPlace = {.file = "command line", .line = 1};
+
+absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
+  for (const std::string& text : line.GetAll("range")) {
+    std::string name;
+    std::string value;
+    OCANNL_RETURN_IF_ERROR(SplitAssignment("range", text, name, value));
+    int64_t range;
+    if (!absl::SimpleAtoi(value, &range) || range < 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--range=", text, ": `", value, "` is not a number of values"));
+    }
+    names.statics.emplace(name, graph.AddStatic(name, range));
+  }
+  return absl::OkStatus();
+}
+
+// The values of `input` in the shape it asks for; without one, a file's axes
+// are output axes.
+absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const Input& input) {
+  bool file = absl::EndsWith(input.source, ".npy");
+  if (!file && !input.shape) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--in=", input.name, "=", input.source,
+                     " has no shape; add one, such as :2|3->4"));
+  }
+  Dims dims = input.shape ? input.shape->dims() : Dims{};
+  OCANNL_ASSIGN_OR_RETURN(NdArray values, LoadInput(input, DType::kF32, dims));
+  Shape shape;
+  shape[RowKind::kOutput] = values.dims();
+  if (input.shape) shape = *input.shape;
+  if (NumElements(shape.dims()) != values.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--in=", input.name, ": ", input.source, " has ",
+                     values.size(), " cells, but the shape ", ToString(shape),
+                     " has ", NumElements(shape.dims())));
+  }
+  return std::make_pair(values.Reshaped(shape.dims()), shape);
+}
+
+absl::Status AddInputs(const CommandLine& line, Expression& expression,
+                       Names& names) {
+  Graph& graph = expression.model.graph;
+  std::vector<std::string> wanted = line.GetAll("grad");
+  for (const std::string& text : line.GetAll("in")) {
+    OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
+    OCANNL_ASSIGN_OR_RETURN(auto shaped, ShapedInput(input));
+    ShapeSpec rows;
+    for (RowKind kind : kRowKinds) rows[kind] = shaped.second[kind];
+    bool differentiated = absl::c_linear_search(wanted, input.name);
+    if (!differentiated) {
+      names.tensors.emplace(
+          input.name, Data(graph, input.name, std::move(shaped.first), rows));
+      continue;
+    }
+    if (!shaped.second[RowKind::kBatch].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--grad=", input.name, ": an input with batch axes has ",
+                       "no gradient; give them as output axes"));
+    }
+    names.tensors.emplace(input.name, Param(graph, input.name, rows,
+                                            shaped.first.dtype(), nullptr));
+    expression.values.emplace_back(input.name, std::move(shaped.first));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeCode(const CommandLine& line, Expression& expression) {
+  train::Model& model = expression.model;
+  Tensor result{&model.graph, expression.result};
+  OCANNL_ASSIGN_OR_RETURN(expression.init, train::InitParams(model, result));
+  if (!line.Has("grad")) {
+    OCANNL_ASSIGN_OR_RETURN(expression.code, train::Forward(model, result));
+    return absl::OkStatus();
+  }
+  OCANNL_ASSIGN_OR_RETURN(expression.code, train::GradUpdate(model, result));
+  for (const std::string& name : line.GetAll("grad")) {
+    std::optional<TensorId> id = model.graph.Find(name);
+    std::string gradient = absl::StrCat(name, ".grad");
+    auto array = absl::c_find_if(expression.code.arrays, [&](const Array& a) {
+      return a.name == gradient;
+    });
+    if (!id || array == expression.code.arrays.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--grad=", name, ": the expression has no gradient ",
+                       "with respect to `", name, "`"));
+    }
+    array->kind = ArrayKind::kMaterialized;
+    expression.gradients_of.push_back(*id);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const std::vector<Flag>& ExpressionFlags() {
+  static const auto* flags = new std::vector<Flag>{
+      {"in", "",
+       "NAME=FILE.npy, NAME=range or NAME=1,2,3, each with :SHAPE such as "
+       ":2|3->4 (batch|input->output)"},
+      {"let", "", "NAME=EXPR: a name for an expression; in order"},
+      {"range", "", "INDEX=N: a static index with values below N"},
+      {"grad", "", "NAME: also the gradient of the sum of all cells; repeats"}};
+  return *flags;
+}
+
+absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
+    const CommandLine& line, const std::string& text) {
+  auto expression = std::make_unique<Expression>();
+  Graph& graph = expression->model.graph;
+  Names names;
+  OCANNL_RETURN_IF_ERROR(AddStatics(line, graph, names));
+  OCANNL_RETURN_IF_ERROR(AddInputs(line, *expression, names));
+  for (const std::string& let : line.GetAll("let")) {
+    std::string name;
+    std::string value;
+    OCANNL_RETURN_IF_ERROR(SplitAssignment("let", let, name, value));
+    OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
+                            ParseTensor(graph, value, names, kPlace));
+    for (Tensor p : parsed.parameters) names.tensors.emplace(p.node().name, p);
+    names.tensors.emplace(name, Named(parsed.tensor, name));
+  }
+  OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
+                          ParseTensor(graph, text, names, kPlace));
+  Tensor result = parsed.tensor;
+  bool leaf = !std::holds_alternative<ComputeSource>(result.node().source);
+  if (!leaf && !result.node().named) result = Named(result, "result");
+  expression->result = result.id;
+  OCANNL_RETURN_IF_ERROR(MakeCode(line, *expression));
+  return expression;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// run FILE.ll: runs a loop program from disk and prints what it writes.
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/commands.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/npy.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/input.h"
+#include "ocannl/pass_flags.h"
+#include "ocannl/tiers.h"
+
+namespace ocannl {
+namespace {
+
+std::string Describe(const Buffer& buffer) {
+  return absl::StrCat(buffer.name, " : ", Name(buffer.dtype), "[",
+                      absl::StrJoin(buffer.dims, ", "), "]");
+}
+
+absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
+                         const Context& context) {
+  absl::flat_hash_set<std::string> given;
+  for (const std::string& text : line.GetAll("in")) {
+    OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
+    auto buffer = absl::c_find_if(program.buffers, [&](const Buffer& b) {
+      return b.name == input.name && b.role != Role::kTemp;
+    });
+    if (buffer == program.buffers.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--in=", text, ": `", program.name, "` has no buffer `",
+                       input.name, "` that can be given"));
+    }
+    OCANNL_ASSIGN_OR_RETURN(NdArray values,
+                            LoadInput(input, buffer->dtype, buffer->dims));
+    OCANNL_RETURN_IF_ERROR(context.Write(input.name, values));
+    given.insert(input.name);
+  }
+  std::string missing;
+  for (const Buffer& buffer : program.buffers) {
+    bool needed = buffer.role == Role::kIn || buffer.role == Role::kInOut;
+    if (!needed || given.contains(buffer.name)) continue;
+    absl::StrAppend(&missing, "\n  --in=", buffer.name, "=FILE.npy    for ",
+                    Describe(buffer));
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", program.name, "` needs more inputs:", missing));
+}
+
+}  // namespace
+
+const std::vector<Flag>& RunFlags() {
+  static const auto* flags = [] {
+    auto* all = new std::vector<Flag>{
+        {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
+        {"set", "", "INDEX=N: the value of a static index; once per index"},
+        {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
+        {"repeat", "1", "how many times to run"},
+        {"out", "", "a directory for what it writes, as NAME.npy"}};
+    all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    return all;
+  }();
+  return *flags;
+}
+
+absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
+  if (line.positional().size() != 1) {
+    return absl::InvalidArgumentError("run takes one file; see run --help");
+  }
+  std::string path = UserPath(line.positional()[0]);
+  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                          FindTier(line.GetString("tier")));
+  OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(int64_t repeat,
+                          line.GetInt("repeat", 1, 1'000'000'000));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Parse(text));
+  OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  Device device("host", backend);
+  Stream stream(&device);
+  Context context(&stream);
+  OCANNL_RETURN_IF_ERROR(WriteInputs(line, program, context));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
+  OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
+  for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
+  std::string directory = line.GetString("out");
+  if (!directory.empty()) {
+    directory = UserPath(directory);
+    OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  }
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(buffer.name));
+    out << Describe(buffer) << "\n" << PrintValues(values);
+    if (directory.empty()) continue;
+    OCANNL_RETURN_IF_ERROR(
+        WriteNpy(absl::StrCat(directory, "/", buffer.name, ".npy"), values));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/tool.h"
+
+#include <iterator>
+#include <ostream>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/commands.h"
+#include "ocannl/core/base/command_line.h"
+#include "ocannl/core/base/near_names.h"
+
+namespace ocannl {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"run", "run FILE.ll", "runs a loop program and prints what it writes",
+     RunFlags, RunCommand},
+    {"eval", "eval 'EXPR'", "evaluates an expression of the notation",
+     EvalFlags, EvalCommand},
+    {"explain", "explain 'EXPR'|FILE.ll",
+     "prints every stage from expression to code", ExplainFlags,
+     ExplainCommand},
+};
+
+std::string Usage() {
+  std::string text = "usage: bazel run //ocannl -- COMMAND ...\n\n";
+  for (const Command& command : kCommands) {
+    absl::StrAppend(&text, "  ", command.usage, "\n      ", command.help, "\n");
+  }
+  return text + "\nCOMMAND --help tells the flags of a command.\n";
+}
+
+int UnknownCommand(const std::string& name, std::ostream& err) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  std::vector<std::string> near = NearNames(name, names);
+  err << "error: no command `" << name << "`; "
+      << (near.empty() ? absl::StrCat("there are ", absl::StrJoin(names, ", "))
+                       : absl::StrCat("did you mean ", near[0], "?"))
+      << "\n";
+  return 2;
+}
+
+}  // namespace
+
+int RunTool(absl::Span<const std::string> args, std::ostream& out,
+            std::ostream& err) {
+  if (args.empty()) {
+    err << Usage();
+    return 2;
+  }
+  if (args[0] == "--help" || args[0] == "help") {
+    out << Usage();
+    return 0;
+  }
+  auto command = absl::c_find_if(
+      kCommands, [&](const Command& c) { return c.name == args[0]; });
+  if (command == std::end(kCommands)) return UnknownCommand(args[0], err);
+  std::vector<Flag> flags = command->flags();
+  flags.push_back({"help", "", "this text"});
+  absl::StatusOr<CommandLine> line = CommandLine::Parse(args.subspan(1), flags);
+  if (!line.ok()) {
+    err << "error: " << line.status().message() << "\n";
+    return 2;
+  }
+  if (line->Has("help")) {
+    out << "usage: bazel run //ocannl -- " << command->usage << "\n"
+        << command->help << "\n\n"
+        << CommandLine::Help(flags);
+    return 0;
+  }
+  absl::Status status = command->run(*line, out);
+  if (status.ok()) return 0;
+  err << "error: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "ocannl/tool.h"
+
+int main(int argc, char** argv) {
+  return ocannl::RunTool(std::vector<std::string>(argv + 1, argv + argc),
+                         std::cout, std::cerr);
+}
