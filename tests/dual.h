@@ -8,6 +8,8 @@
 #ifndef TESTS_DUAL_H_
 #define TESTS_DUAL_H_
 
+#include <utility>
+
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/ops/expr.h"
 

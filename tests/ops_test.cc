@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every row of ops.def: its value on all types that it takes, at random and at
-// special points, and its gradients. A new row needs nothing here.
+// special points, and its gradients. A new derived row of floats needs nothing
+// here; a primitive needs its derivative in dual.cc or its result on integers.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/container/flat_hash_map.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/ops/block_evaluator.h"
 #include "ocannl/core/ops/expr.h"
