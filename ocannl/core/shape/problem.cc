@@ -26,7 +26,7 @@ std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given) {
 }
 
 void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
-                  const Shapes& given, Problem& problem) {
+                  const GivenShapes& given, Problem& problem) {
   std::vector<TensorId> stack(roots.begin(), roots.end());
   while (!stack.empty()) {
     TensorId id = stack.back();
@@ -58,6 +58,22 @@ Role RoleOf(const Graph& graph, const TensorNode& node) {
   }
   bool is_leaf = std::holds_alternative<OffsetsSource>(node.source);
   return is_leaf ? Role::kLeaf : Role::kComputed;
+}
+
+// What open first values are made of: their offsets do not settle the sizes of
+// a parameter, as free leaves would.
+absl::flat_hash_set<TensorId> InFirstValues(const Graph& graph,
+                                            const Problem& problem) {
+  absl::flat_hash_set<TensorId> inside;
+  for (TensorId id : problem.nodes) {
+    const auto* param = std::get_if<ParamSource>(&graph[id].source);
+    if (param == nullptr || !param->init) continue;
+    if (!TakesShapeOfUse(graph, *param->init)) continue;
+    for (TensorId part : TopologicalOrder(graph, {*param->init}, false)) {
+      inside.insert(part);
+    }
+  }
+  return inside;
 }
 
 ProblemRow MakeRow(const TensorNode& node, RowKind kind, Role role,
@@ -142,9 +158,10 @@ absl::Status CloseData(const TensorNode& node, const StaticSymbol* slicer,
 
 absl::StatusOr<Problem> MakeProblem(const Graph& graph,
                                     absl::Span<const TensorId> roots,
-                                    const Shapes& given) {
+                                    const GivenShapes& given) {
   Problem problem;
   CollectNodes(graph, roots, given, problem);
+  absl::flat_hash_set<TensorId> in_first_values = InFirstValues(graph, problem);
   for (TensorId id : problem.nodes) {
     const TensorNode& node = graph[id];
     const auto* error = std::get_if<ErrorSource>(&node.source);
@@ -152,6 +169,9 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
     auto shape = given.find(id);
     bool is_given = shape != given.end();
     Role role = RoleOf(graph, node);
+    if (role == Role::kLeaf && in_first_values.contains(id)) {
+      role = Role::kParameter;
+    }
     for (RowKind kind : kRowKinds) {
       problem.rows.push_back(
           MakeRow(node, kind, role, is_given ? &shape->second : nullptr));

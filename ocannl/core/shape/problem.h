@@ -13,10 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/shape/infer.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
 
@@ -39,12 +39,15 @@ struct Problem {
   ProblemRow& operator[](RowRef row) { return rows[RowIndex(row)]; }
 };
 
+// Shapes of earlier inferences.
+using GivenShapes = absl::flat_hash_map<TensorId, Shape>;
+
 // Everything that `roots` need, initialisers included, but nothing that only
 // tensors of a given shape need. Errors: an error node; an array that its
 // static index does not divide.
 absl::StatusOr<Problem> MakeProblem(const Graph& graph,
                                     absl::Span<const TensorId> roots,
-                                    const Shapes& given);
+                                    const GivenShapes& given);
 
 }  // namespace ocannl
 

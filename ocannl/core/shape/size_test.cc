@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/shape/size.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace ocannl {
+namespace {
+
+TEST(SizeSystem, AComputedAxisIsWhatItCovers) {
+  SizeSystem sizes;
+  int one = sizes.Add(Role::kComputed), five = sizes.Add(Role::kComputed);
+  int sum = sizes.Add(Role::kComputed);
+  sizes.Set(one, 1, true);
+  sizes.Set(five, 5, false);
+  sizes.Cover(sum, one);
+  sizes.Cover(sum, five);
+  EXPECT_TRUE(sizes.Solve().covers.empty());
+  EXPECT_EQ(sizes.Size(sum), 5);
+}
+
+TEST(SizeSystem, OnlyAFillerIsCoveredByAnotherSize) {
+  SizeSystem sizes;
+  int one = sizes.Add(Role::kComputed), five = sizes.Add(Role::kComputed);
+  int filler = sizes.Add(Role::kComputed);
+  sizes.Set(one, 1, false);
+  sizes.Set(five, 5, false);
+  sizes.Set(filler, 1, true);
+  sizes.Cover(five, filler);
+  sizes.Cover(five, one);
+  EXPECT_EQ(sizes.Solve().covers, std::vector<int>{1});
+}
+
+TEST(SizeSystem, ALeafIsWhatItsUsesAreOrAFiller) {
+  SizeSystem sizes;
+  int three = sizes.Add(Role::kComputed), four = sizes.Add(Role::kComputed);
+  int alike = sizes.Add(Role::kParameter), mixed = sizes.Add(Role::kParameter);
+  int never = sizes.Add(Role::kParameter), leaf = sizes.Add(Role::kLeaf);
+  sizes.Set(three, 3, false);
+  sizes.Set(four, 4, false);
+  sizes.Cover(three, alike);
+  sizes.Cover(three, mixed);
+  sizes.Cover(four, mixed);
+  EXPECT_TRUE(sizes.Solve().covers.empty());
+  EXPECT_EQ(sizes.Size(alike), 3);
+  EXPECT_EQ(sizes.Size(mixed), 1);
+  EXPECT_EQ(sizes.Size(never), 0);
+  EXPECT_EQ(sizes.Size(leaf), 1);
+}
+
+TEST(SizeSystem, AUseReachesALeafThroughResults) {
+  SizeSystem sizes;
+  int leaf = sizes.Add(Role::kParameter), use = sizes.Add(Role::kComputed);
+  sizes.Set(use, 7, false);
+  int above = use;
+  for (int i = 0; i < 3; ++i) {
+    int result = sizes.Add(Role::kComputed);
+    sizes.Cover(above, result);
+    above = result;
+  }
+  sizes.Cover(above, leaf);
+  EXPECT_TRUE(sizes.Solve().covers.empty());
+  EXPECT_EQ(sizes.Size(leaf), 7);
+  EXPECT_EQ(sizes.Size(above), 7);
+}
+
+TEST(SizeSystem, AnOpenParameterIsNotSettledByWhatItIsUsedFor) {
+  SizeSystem sizes;
+  int parameter = sizes.Add(Role::kParameter);
+  int result = sizes.Add(Role::kComputed);
+  sizes.Cover(result, parameter);
+  sizes.Solve();
+  EXPECT_EQ(sizes.Size(parameter), 0);
+}
+
+TEST(SizeSystem, EquationsContradict) {
+  SizeSystem sizes;
+  int a = sizes.Add(Role::kComputed), b = sizes.Add(Role::kComputed);
+  int c = sizes.Add(Role::kComputed);
+  sizes.Set(a, 3, false);
+  sizes.Set(b, 4, false);
+  EXPECT_TRUE(sizes.Equate(a, c));
+  EXPECT_FALSE(sizes.Equate(b, c));
+  sizes.Solve();
+  EXPECT_EQ(sizes.Size(c), 3);
+}
+
+TEST(SizeSystem, BoundsSettleOrFail) {
+  SizeSystem sizes;
+  int open = sizes.Add(Role::kParameter), two = sizes.Add(Role::kComputed);
+  sizes.Set(two, 2, false);
+  sizes.AtLeast(open, 3);
+  sizes.AtLeast(two, 3);
+  EXPECT_EQ(sizes.Solve().at_least, std::vector<int>{1});
+  EXPECT_EQ(sizes.Size(open), 3);
+}
+
+TEST(SizeSystem, EndsOnCircles) {
+  SizeSystem sizes;
+  int a = sizes.Add(Role::kComputed), b = sizes.Add(Role::kComputed);
+  sizes.Cover(a, b);
+  sizes.Cover(b, a);
+  EXPECT_TRUE(sizes.Solve().covers.empty());
+  EXPECT_EQ(sizes.Size(a), 1);
+}
+
+}  // namespace
+}  // namespace ocannl

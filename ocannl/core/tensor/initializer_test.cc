@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/initializer.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/rows.h"
+#include "ocannl/core/tensor/leaf.h"
+
+namespace ocannl {
+namespace {
+
+// The value of a cell of `tensor`, whose sizes, where it asks, are 100 inputs
+// and 40 outputs.
+double ValueAt(Tensor tensor, int64_t cell) {
+  ExprPool pool;
+  absl::flat_hash_map<TensorId, Expr> values;
+  for (TensorId id : TopologicalOrder(*tensor.graph, {tensor.id}, false)) {
+    const TensorNode& node = (*tensor.graph)[id];
+    auto literal = [&](double value) {
+      values.emplace(id, Literal(pool, node.dtype, value));
+    };
+    if (const auto* number = std::get_if<NumberSource>(&node.source)) {
+      literal(number->value);
+    } else if (std::holds_alternative<OffsetsSource>(node.source)) {
+      literal(static_cast<double>(cell));
+    } else if (const auto* dim = std::get_if<DimSource>(&node.source)) {
+      literal(dim->rows[0] == RowKind::kInput ? 100 : 40);
+    } else {
+      const auto& compute = std::get<ComputeSource>(node.source);
+      std::vector<Expr> args;
+      for (TensorId operand : compute.operands) {
+        args.push_back(values.at(operand));
+      }
+      Expr value = ApplyOp(*compute.op, args, node.dtype);
+      values.emplace(id, FromConstant(pool, Fold(pool, value.id())));
+    }
+  }
+  return ToDouble(Fold(pool, values.at(tensor.id).id()));
+}
+
+TEST(Initializer, DrawsThePublishedNumbers) {
+  Graph graph;
+  Uniform1(graph);
+  Tensor second = Uniform1(graph);
+  std::vector<double> published = {0.449996, 0.395914, 0.694856, 0.640835,
+                                   0.186637};
+  for (int cell = 0; cell < 5; ++cell) {
+    EXPECT_NEAR(ValueAt(second, cell), published[cell], 5e-7) << cell;
+  }
+}
+
+TEST(Initializer, TheSeedChangesTheNumbers) {
+  Graph graph, other;
+  other.set_seed(43);
+  EXPECT_NE(ValueAt(Uniform1(graph), 0), ValueAt(Uniform1(other), 0));
+}
+
+TEST(Initializer, EveryRandomTensorDiffers) {
+  Graph graph;
+  Tensor first = Uniform1(graph), second = Uniform1(graph);
+  EXPECT_NE(ValueAt(first, 0), ValueAt(second, 0));
+}
+
+TEST(Initializer, AWholeBlockServesFourCells) {
+  Graph graph, other;
+  Tensor by_four = Uniform(graph);
+  Tensor by_one = Uniform1(other);
+  // Cell 4k reads the first word of block k, which Uniform1 has in cell k.
+  for (int block = 0; block < 3; ++block) {
+    EXPECT_EQ(ValueAt(by_four, 4 * block), ValueAt(by_one, block));
+    EXPECT_NE(ValueAt(by_four, 4 * block), ValueAt(by_four, 4 * block + 1));
+  }
+}
+
+TEST(Initializer, UniformIsUniform) {
+  Graph graph;
+  for (Tensor uniform : {Uniform1(graph), Uniform(graph)}) {
+    double sum = 0;
+    for (int cell = 0; cell < 1000; ++cell) {
+      double value = ValueAt(uniform, cell);
+      ASSERT_GE(value, 0);
+      ASSERT_LT(value, 1);
+      sum += value;
+    }
+    EXPECT_NEAR(sum / 1000, 0.5, 0.03);
+  }
+}
+
+TEST(Initializer, NormalIsNormal) {
+  Graph graph;
+  Tensor normal = Normal(graph);
+  double sum = 0, squares = 0;
+  for (int cell = 0; cell < 500; ++cell) {
+    double value = ValueAt(normal, cell);
+    ASSERT_TRUE(std::isfinite(value));
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / 500, 0, 0.15);
+  EXPECT_NEAR(squares / 500, 1, 0.2);
+}
+
+TEST(Initializer, ScalesByTheSizesOfTheParameter) {
+  Graph graph;
+  Tensor w = Param(graph, "w", {}, DType::kF32, nullptr);
+  // The published bounds: 0.2449 for 100 inputs, 0.2070 for 140 in all.
+  EXPECT_NEAR(ValueAt(Kaiming(Number(graph, 1), w, 6), 0), 0.2449, 5e-5);
+  EXPECT_NEAR(ValueAt(Xavier(Number(graph, 1), w, 6), 0), 0.2070, 5e-5);
+}
+
+TEST(Initializer, TheDefaultIsSmallAndOfTheRightDType) {
+  Graph graph;
+  for (DType dtype : {DType::kF32, DType::kF64}) {
+    Tensor w = Param(graph, "w", {}, dtype, DefaultInit);
+    Tensor init = {&graph, *std::get<ParamSource>(w.node().source).init};
+    EXPECT_EQ(init.node().dtype, dtype);
+    EXPECT_FALSE(init.node().has_gradient);
+    for (int cell = 0; cell < 100; ++cell) {
+      EXPECT_LE(std::abs(ValueAt(init, cell)), 0.25);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocannl
