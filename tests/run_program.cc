@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/run_program.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/number.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/interp/interp_backend.h"
+
+namespace ocannl {
+
+Arrays FillInputs(const LoopProgram& program) {
+  Arrays inputs;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    NdArray array(buffer.dtype, buffer.dims);
+    VisitDType(buffer.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t k = 0; k < array.size(); ++k) {
+        double value = static_cast<double>((k * 7 + 3) % 11 - 5) * 0.3;
+        array.values<T>()[k] = number::Convert<T>(value);
+      }
+    });
+    inputs.emplace(buffer.name, std::move(array));
+  }
+  return inputs;
+}
+
+absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
+                                     const Arrays& inputs) {
+  interp::InterpBackend backend;
+  Device device("host", &backend);
+  Stream stream(&device);
+  Context context(&stream);
+  for (const auto& [name, array] : inputs) {
+    OCANNL_RETURN_IF_ERROR(context.Write(name, array));
+  }
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
+  for (const StaticIndex& index : program.statics) {
+    int64_t value = index.range == kUnranged ? 3 : index.range / 2;
+    OCANNL_RETURN_IF_ERROR(routine.Set(index.name, value));
+  }
+  OCANNL_RETURN_IF_ERROR(routine.Run());
+  RunResult result;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+    OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(buffer.name));
+    result.emplace(buffer.name, std::move(array));
+  }
+  return result;
+}
+
+std::string Difference(const RunResult& a, const RunResult& b) {
+  for (const auto& [name, array] : a) {
+    auto other = b.find(name);
+    if (other == b.end()) return absl::StrCat(name, " is missing");
+    if (SameBits(array, other->second)) continue;
+    for (int64_t k = 0; k < array.size(); ++k) {
+      double x = array.AsDouble(k);
+      double y = other->second.AsDouble(k);
+      if (x != y) return absl::StrCat(name, ", cell ", k, ": ", x, " and ", y);
+    }
+    return absl::StrCat(name, " differs in the sign of a zero or a NaN");
+  }
+  return "";
+}
+
+}  // namespace ocannl
