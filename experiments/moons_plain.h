@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One training step of the half-moons network (2-16-16-1, batches of 10, hinge
-// loss, SGD with weight decay) twice: as plain C++ loops and as .ll text. Both
-// run the same loop nests on the same arrays, one nest per tensor operation.
+// loss, SGD with weight decay) as plain C++ loops, one nest per tensor
+// operation.
 //
 //   MoonsArrays arrays = ...;
 //   PlainMoonsStep(/*batch=*/3, /*step=*/83, arrays);   // arrays.loss[0]
@@ -31,10 +31,6 @@ struct MoonsArrays {
 
 // Trains on batch `batch` at the learning rate of step `step`, counted from 0.
 void PlainMoonsStep(int batch, int step, MoonsArrays& arrays);
-
-// The same step as a loop program with the static indices `batch` and `step`;
-// its buffers before the first temp are the members of MoonsArrays in order.
-extern const char kMoonsStepText[];
 
 }  // namespace ocannl
 
