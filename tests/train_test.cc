@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training code on numbers that can be worked out by hand.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/assign/print.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/interp/interp_backend.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/sequential_loop.h"
+#include "ocannl/train/sgd.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TrainTest : public testing::Test {
+ protected:
+  Tensor Parse(const std::string& text) {
+    auto parsed = ParseTensor(model_.graph, text, names_);
+    CHECK_OK(parsed);
+    for (Tensor p : parsed->parameters) {
+      names_.tensors.emplace(p.node().name, p);
+    }
+    return parsed->tensor;
+  }
+
+  Routine Link(const Context& context, const Assignments& code) {
+    auto routine = ToRoutine(context, code, {});
+    CHECK_OK(routine);
+    return *std::move(routine);
+  }
+
+  double Value(const Context& context, const std::string& name) {
+    auto array = context.Read(name);
+    CHECK_OK(array);
+    return array->AsDouble(0);
+  }
+
+  // w after `steps` updates by the gradient 2 w of w * w, from w = 1.
+  double Descend(const train::SgdOptions& options, int steps) {
+    Tensor loss = Parse("{w = 1; o=[1]} *. w");
+    Tensor rate = Number(model_.graph, 0.125);
+    auto init = train::InitParams(model_, loss);
+    auto grad = train::GradUpdate(model_, loss);
+    auto sgd = train::SgdUpdate(model_, loss, rate, options);
+    CHECK_OK(sgd);
+    Routine start = Link(context_, train::Sequence("init", {*init, sgd->init}));
+    CHECK_OK(start.Run());
+    Routine step =
+        Link(start.context(), train::Sequence("step", {*grad, sgd->update}));
+    for (int k = 0; k < steps; ++k) CHECK_OK(step.Run());
+    return Value(context_, "w");
+  }
+
+  train::Model model_;
+  Names names_;
+  interp::InterpBackend backend_;
+  Device device_{"host", &backend_};
+  Stream stream_{&device_};
+  Context context_{&stream_};
+};
+
+TEST_F(TrainTest, PlainDescent) {
+  // w - 0.125 * 2 w = 0.75 w
+  EXPECT_EQ(Descend({}, 2), 0.5625);
+}
+
+TEST_F(TrainTest, WeightDecay) {
+  // w - 0.125 * (2 w + 2 w) = 0.5 w
+  EXPECT_EQ(Descend({.weight_decay = 2}, 2), 0.25);
+}
+
+TEST_F(TrainTest, MomentumKeepsItsState) {
+  // m = 2, w = 0.75; m = 1 + 1.5 = 2.5, w = 0.75 - 0.3125
+  EXPECT_EQ(Descend({.momentum = 0.5}, 2), 0.4375);
+}
+
+TEST_F(TrainTest, Nesterov) {
+  // delta = 2 + 0.5 * 2 = 3, w = 0.625
+  // m = 1 + 1.25 = 2.25, delta = 1.25 + 1.125 = 2.375, w = 0.625 - 0.296875
+  EXPECT_EQ(Descend({.momentum = 0.5, .nesterov = true}, 2), 0.328125);
+}
+
+TEST_F(TrainTest, OptionsOutOfRangeAreErrors) {
+  Tensor loss = Parse("{w = 1; o=[1]} *. w");
+  Tensor rate = Number(model_.graph, 0.1);
+  auto message = [&](const train::SgdOptions& options) {
+    auto sgd = train::SgdUpdate(model_, loss, rate, options);
+    model_.rootness = {};
+    return std::string(sgd.status().message());
+  };
+  EXPECT_EQ(message({.momentum = 1}), "momentum is 1; it must be in [0, 1)");
+  EXPECT_THAT(message({.weight_decay = -1}), HasSubstr("weight_decay is -1"));
+  EXPECT_EQ(message({.nesterov = true}),
+            "nesterov needs momentum; set momentum above 0");
+  EXPECT_EQ(message({}), "");
+}
+
+TEST_F(TrainTest, CodeIsConsumedOnce) {
+  Tensor inner = Parse("{w = 1; o=[1]} *. w");
+  names_.tensors.emplace("inner", Named(inner, "inner"));
+  Tensor loss = Named(Parse("inner + 1"), "loss");
+  ASSERT_THAT(train::GradUpdate(model_, loss), IsOk());
+  EXPECT_EQ(train::Forward(model_, inner).status().message(),
+            "`inner` is not a root: the forward code of `loss` computes it "
+            "already; materialize `inner` to read its value, or build the "
+            "expression anew");
+  EXPECT_FALSE(train::GradUpdate(model_, loss).ok());
+  EXPECT_FALSE(train::GradUpdate(model_, Number(model_.graph, 1)).ok());
+}
+
+TEST_F(TrainTest, BackwardWithoutForwardNamesWhatIsMissing) {
+  Tensor inner = Named(Parse("{w = 1; o=[1]} *. w"), "inner");
+  names_.tensors.emplace("inner", inner);
+  Tensor loss = Named(Parse("inner *. inner"), "loss");
+  CHECK_OK(InferShapes(model_.graph, {loss.id}, model_.shapes));
+  auto code = Backward(model_.graph, model_.shapes, loss.id, model_.rootness);
+  ASSERT_THAT(code, IsOk());
+  code->name = "backward";
+  auto routine = ToRoutine(context_, *code, {});
+  EXPECT_THAT(std::string(routine.status().message()),
+              HasSubstr("`inner` is read in `backward`, which does not compute "
+                        "it first"));
+}
+
+TEST_F(TrainTest, SequentialLoopVisitsAllCombinations) {
+  int32_t i = model_.graph.AddStatic("i", 2);
+  int32_t j = model_.graph.AddStatic("j", 3);
+  model_.graph.AddStatic("unused", 5);
+  names_.statics = {{"i", i}, {"j", j}};
+  Tensor t = Named(Parse("!@i *. 10 + !@j"), "t");
+  auto code = train::Forward(model_, t);
+  ASSERT_THAT(code, IsOk());
+  Routine routine = Link(context_, *code);
+  ASSERT_EQ(routine.statics().size(), 2u);
+  CHECK_OK(routine.Set("i", 1));
+  std::vector<double> seen;
+  CHECK_OK(train::SequentialLoop(routine.statics(), [&] {
+    absl::Status status = routine.Run();
+    seen.push_back(Value(context_, "t"));
+    return status;
+  }));
+  EXPECT_THAT(seen, testing::ElementsAre(0, 1, 2, 10, 11, 12));
+  EXPECT_EQ(routine.Static("i")->value(), 1);
+  int calls = 0;
+  EXPECT_FALSE(train::SequentialLoop(routine.statics(), [&] {
+                 ++calls;
+                 return absl::InternalError("stop");
+               }).ok());
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace ocannl
