@@ -5,11 +5,15 @@
 
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
+#include "ocannl/core/tensor/initializer.h"
 
 namespace ocannl {
 namespace {
+
+using ::testing::StartsWith;
 
 class FaultTest : public ::testing::Test {
  protected:
@@ -159,6 +163,19 @@ TEST_F(FaultTest, HiddenDimensions) {
             "You forgot to specify the hidden dimension(s) of `w3` (mlp.cc:2): "
             "nothing determines its output row; give it, such as "
             "{w3; o=[16]}");
+}
+
+TEST_F(FaultTest, AFirstValueDoesNotSettleHiddenDimensions) {
+  auto kaiming = [](Tensor w) { return Kaiming(Uniform1(*w.graph), w, 6); };
+  for (const Initializer& init :
+       {Initializer(DefaultInit), Initializer(kaiming)}) {
+    Tensor w1 = Param(graph_, "w1", {}, DType::kF32, init);
+    Tensor w2 = Param(graph_, "w2", {}, DType::kF32, init);
+    EXPECT_THAT(InferText(w2 * Relu(w1 * a_) + b_),
+                StartsWith("You forgot to specify the hidden dimension(s)"));
+    EXPECT_THAT(InferText(Einsum("i; i->o => o", a_, w1)),
+                StartsWith("You forgot to specify the hidden dimension(s)"));
+  }
 }
 
 TEST_F(FaultTest, AFirstValueOfAnotherShape) {

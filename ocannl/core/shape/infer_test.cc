@@ -226,8 +226,8 @@ TEST(InferShapes, TakesALongChainInUnderASecond) {
   Tensor x = Zeros(graph, "x", "8|16");
   Tensor h = x;
   for (int i = 0; i < 2000; ++i) {
-    Tensor w = Weights(graph, absl::StrCat("w", i), {});
-    Tensor b = Weights(graph, absl::StrCat("b", i), {});
+    Tensor w = Param(graph, absl::StrCat("w", i), {}, DType::kF32, DefaultInit);
+    Tensor b = Param(graph, absl::StrCat("b", i), {}, DType::kF32, DefaultInit);
     h = Relu(w * h + b) + x;
   }
   Shapes shapes;

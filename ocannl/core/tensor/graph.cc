@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
@@ -102,20 +103,16 @@ std::vector<TensorId> OperandsOf(const TensorSource& source) {
 std::vector<TensorId> TopologicalOrder(const Graph& graph,
                                        absl::Span<const TensorId> roots,
                                        bool through_init) {
-  enum State : uint8_t { kNew, kOpen, kDone };
-  std::vector<State> states(graph.size(), kNew);
+  absl::flat_hash_set<TensorId> open, done;
   std::vector<TensorId> order;
   std::vector<TensorId> stack(roots.rbegin(), roots.rend());
   while (!stack.empty()) {
     TensorId id = stack.back();
-    State& state = states[id.index];
-    if (state != kNew) {
+    if (!open.insert(id).second) {
       stack.pop_back();
-      if (state == kOpen) order.push_back(id);
-      state = kDone;
+      if (done.insert(id).second) order.push_back(id);
       continue;
     }
-    state = kOpen;
     const TensorSource& source = graph[id].source;
     std::vector<TensorId> operands = OperandsOf(source);
     const auto* param = std::get_if<ParamSource>(&source);
@@ -123,7 +120,7 @@ std::vector<TensorId> TopologicalOrder(const Graph& graph,
       operands.push_back(*param->init);
     }
     for (auto it = operands.rbegin(); it != operands.rend(); ++it) {
-      if (states[it->index] == kNew) stack.push_back(*it);
+      if (!open.contains(*it)) stack.push_back(*it);
     }
   }
   return order;
