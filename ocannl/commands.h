@@ -25,6 +25,7 @@ const std::vector<Flag>& RunFlags();
 const std::vector<Flag>& EvalFlags();
 const std::vector<Flag>& ExplainFlags();
 
+// `line` has one argument.
 absl::Status RunCommand(const CommandLine& line, std::ostream& out);
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);

@@ -40,7 +40,8 @@ const std::vector<Flag>& EvalFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"set", "", "INDEX=N: the value of a static index"});
-    all->push_back({"tier", "auto", "what runs it: interp, x86, cuda or auto"});
+    all->push_back(
+        {"tier", "auto", "what runs it: interp, x86, cuda, auto or all"});
     all->push_back({"out", "", "a directory for the results, as NAME.npy"});
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     return all;
@@ -49,10 +50,6 @@ const std::vector<Flag>& EvalFlags() {
 }
 
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
-  if (line.positional().size() != 1) {
-    return absl::InvalidArgumentError(
-        "eval takes one expression, in quotes; see eval --help");
-  }
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
                           FindTier(line.GetString("tier")));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));

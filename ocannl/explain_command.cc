@@ -12,11 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/commands.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/expression.h"
+#include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
 
 namespace ocannl {
@@ -26,8 +25,12 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
                                               const PassOptions& options) {
   const std::string& what = line.positional()[0];
   if (absl::EndsWith(what, ".ll")) {
-    OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(UserPath(what)));
-    OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Parse(text));
+    for (const Flag& flag : ExpressionFlags()) {
+      if (!line.Has(flag.name)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", flag.name, " is for expressions, but ", what, " is a program"));
+    }
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram program, ReadProgram(what));
     return ExplainProgram(program, options);
   }
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
@@ -55,11 +58,6 @@ const std::vector<Flag>& ExplainFlags() {
 }
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
-  if (line.positional().size() != 1) {
-    return absl::InvalidArgumentError(
-        "explain takes one expression, in quotes, or one file; see explain "
-        "--help");
-  }
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages, Stages(line, options));
   if (line.Has("out")) {
@@ -76,8 +74,11 @@ absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   auto found = absl::c_find_if(
       stages, [&](const StageText& stage) { return stage.stage == wanted; });
   if (found == stages.end()) {
+    bool pass = absl::c_any_of(Passes(),
+                               [&](const Pass& p) { return p.name == wanted; });
     return absl::InvalidArgumentError(absl::StrCat(
-        "--stage=", wanted, ": the stages here are ",
+        "--stage=", wanted, pass ? " changed nothing" : " is no stage of this",
+        "; the stages here are ",
         absl::StrJoin(stages, ", ",
                       [](std::string* text, const StageText& stage) {
                         absl::StrAppend(text, stage.stage);

@@ -17,6 +17,16 @@ namespace {
 
 constexpr SourceLocation kPlace = {.file = "command line", .line = 1};
 
+absl::Status CheckNew(absl::string_view flag, const std::string& name,
+                      const Names& names) {
+  if (!names.tensors.contains(name) && !names.statics.contains(name)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", name, "=...: the name `", name,
+                   "` is given twice; choose another one"));
+}
+
 absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
   for (const std::string& text : line.GetAll("range")) {
     std::string name;
@@ -25,8 +35,10 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
     int64_t range;
     if (!absl::SimpleAtoi(value, &range) || range < 1) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--range=", text, ": `", value, "` is not a number of values"));
+          "--range=", text, ": `", value, "` is not a number of values; write ",
+          "--range=", name, "=N, with N at least 1"));
     }
+    OCANNL_RETURN_IF_ERROR(CheckNew("range", name, names));
     names.statics.emplace(name, graph.AddStatic(name, range));
   }
   return absl::OkStatus();
@@ -41,18 +53,11 @@ absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const Input& input) {
         absl::StrCat("--in=", input.name, "=", input.source,
                      " has no shape; add one, such as :2|3->4"));
   }
-  Dims dims = input.shape ? input.shape->dims() : Dims{};
-  OCANNL_ASSIGN_OR_RETURN(NdArray values, LoadInput(input, DType::kF32, dims));
+  OCANNL_ASSIGN_OR_RETURN(NdArray values, LoadInput(input, DType::kF32, {}));
   Shape shape;
   shape[RowKind::kOutput] = values.dims();
   if (input.shape) shape = *input.shape;
-  if (NumElements(shape.dims()) != values.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--in=", input.name, ": ", input.source, " has ",
-                     values.size(), " cells, but the shape ", ToString(shape),
-                     " has ", NumElements(shape.dims())));
-  }
-  return std::make_pair(values.Reshaped(shape.dims()), shape);
+  return std::make_pair(std::move(values), shape);
 }
 
 absl::Status AddInputs(const CommandLine& line, Expression& expression,
@@ -61,6 +66,7 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
   std::vector<std::string> wanted = line.GetAll("grad");
   for (const std::string& text : line.GetAll("in")) {
     OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
+    OCANNL_RETURN_IF_ERROR(CheckNew("in", input.name, names));
     OCANNL_ASSIGN_OR_RETURN(auto shaped, ShapedInput(input));
     ShapeSpec rows;
     for (RowKind kind : kRowKinds) rows[kind] = shaped.second[kind];
@@ -90,20 +96,26 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
     OCANNL_ASSIGN_OR_RETURN(expression.code, train::Forward(model, result));
     return absl::OkStatus();
   }
+  for (const std::string& name : line.GetAll("grad")) {
+    if (model.graph.Find(name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--grad=", name, ": there is no tensor `", name,
+                     "`; name an input, a parameter or a --let"));
+  }
   OCANNL_ASSIGN_OR_RETURN(expression.code, train::GradUpdate(model, result));
   for (const std::string& name : line.GetAll("grad")) {
-    std::optional<TensorId> id = model.graph.Find(name);
     std::string gradient = absl::StrCat(name, ".grad");
     auto array = absl::c_find_if(expression.code.arrays, [&](const Array& a) {
       return a.name == gradient;
     });
-    if (!id || array == expression.code.arrays.end()) {
+    if (array == expression.code.arrays.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--grad=", name, ": the expression has no gradient ",
-                       "with respect to `", name, "`"));
+                       "with respect to `", name, "`; leave the flag out, or ",
+                       "use `", name, "` in the expression"));
     }
     array->kind = ArrayKind::kMaterialized;
-    expression.gradients_of.push_back(*id);
+    expression.gradients_of.push_back(*model.graph.Find(name));
   }
   return absl::OkStatus();
 }
@@ -132,6 +144,7 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
     std::string name;
     std::string value;
     OCANNL_RETURN_IF_ERROR(SplitAssignment("let", let, name, value));
+    OCANNL_RETURN_IF_ERROR(CheckNew("let", name, names));
     OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
                             ParseTensor(graph, value, names, kPlace));
     for (Tensor p : parsed.parameters) names.tensors.emplace(p.node().name, p);

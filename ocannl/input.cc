@@ -6,14 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/command_line.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/print.h"
 #include "ocannl/core/runtime/npy.h"
@@ -24,25 +28,69 @@ namespace {
 constexpr int64_t kMaxCells = int64_t{1} << 30;
 constexpr int64_t kMaxPrinted = 1000;
 
-void Store(NdArray& array, int64_t at, double value) {
-  Constant constant = MakeConstant(array.dtype(), value);
+template <class... Parts>
+absl::Status Wrong(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+void Store(NdArray& array, int64_t at, const Constant& constant) {
   size_t size = SizeOf(array.dtype());
   std::memcpy(array.data() + at * size, &constant.bits, size);
 }
 
-absl::StatusOr<std::vector<double>> ParseNumbers(const Input& input) {
-  std::vector<double> numbers;
-  for (absl::string_view part :
-       absl::StrSplit(input.source, absl::ByAnyChar(", "), absl::SkipEmpty())) {
-    double number;
-    if (!absl::SimpleAtod(part, &number)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--in=", input.name, ": `", part, "` is not a number; write ",
-          "FILE.npy, range or numbers with commas"));
+std::optional<Constant> ParseCell(absl::string_view text, DType dtype) {
+  if (dtype != DType::kBool) return ParseConstant(text, dtype);
+  bool value;
+  if (!absl::SimpleAtob(text, &value)) return std::nullopt;
+  return MakeConstant(dtype, value);
+}
+
+absl::Status StoreNumbers(const Input& input, NdArray& array) {
+  std::vector<absl::string_view> parts =
+      absl::StrSplit(input.source, absl::ByAnyChar(", "), absl::SkipEmpty());
+  for (size_t k = 0; k < parts.size(); ++k) {
+    std::optional<Constant> constant = ParseCell(parts[k], array.dtype());
+    if (!constant) {
+      return Wrong("--in=", input.name, ": `", parts[k], "` is not a number ",
+                   "that ", Name(array.dtype()), " can hold; write FILE.npy, ",
+                   "range or numbers with commas");
     }
-    numbers.push_back(number);
+    if (static_cast<int64_t>(k) < array.size()) Store(array, k, *constant);
   }
-  return numbers;
+  if (static_cast<int64_t>(parts.size()) == array.size()) {
+    return absl::OkStatus();
+  }
+  return Wrong("--in=", input.name, " gives ", parts.size(),
+               " numbers, but its shape has ", array.size(), " cells");
+}
+
+// `start` is what follows `range`: empty, or +1.
+absl::Status StoreRange(const Input& input, absl::string_view start,
+                        NdArray& array) {
+  double first = 0;
+  if (!start.empty() && !absl::SimpleAtod(start, &first)) {
+    return Wrong("--in=", input.name, ": `", input.source,
+                 "` is not a range; write range or range+1");
+  }
+  for (int64_t k = 0; k < array.size(); ++k) {
+    Constant constant = MakeConstant(array.dtype(), first + k);
+    if (!IsFloat(array.dtype()) && ToDouble(constant) != first + k) {
+      return Wrong("--in=", input.name, ": ", Name(array.dtype()),
+                   " cannot hold ", first + k, " of this range; give numbers");
+    }
+    Store(array, k, constant);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NdArray> LoadFile(const Input& input) {
+  OCANNL_ASSIGN_OR_RETURN(NdArray values, ReadNpy(UserPath(input.source)));
+  if (!input.shape) return values;
+  Dims dims = input.shape->dims();
+  if (NumElements(dims) == values.size()) return values.Reshaped(dims);
+  return Wrong("--in=", input.name, ": ", input.source, " has ", values.size(),
+               " cells, but the shape ", ToString(*input.shape), " has ",
+               NumElements(dims));
 }
 
 // The text of one cell: a constant's without its dtype.
@@ -54,95 +102,93 @@ std::string PrintCell(const NdArray& array, int64_t at) {
   return text.substr(0, text.find(':'));
 }
 
+// Sizes with commas between; nothing is an empty row.
+bool ParseRow(absl::string_view text, Dims& row) {
+  if (text.empty()) return true;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    int64_t size;
+    if (!absl::SimpleAtoi(part, &size) || size < 1 || size > kMaxCells) {
+      return false;
+    }
+    row.push_back(size);
+  }
+  return true;
+}
+
+// "2|3->4"; a row that is left out is empty.
+std::optional<Shape> ParseShape(absl::string_view text) {
+  Shape shape;
+  bool ok = true;
+  size_t bar = text.find('|');
+  if (bar != absl::string_view::npos) {
+    ok = ParseRow(text.substr(0, bar), shape[RowKind::kBatch]);
+    text.remove_prefix(bar + 1);
+  }
+  size_t arrow = text.find("->");
+  if (arrow != absl::string_view::npos) {
+    ok = ok && ParseRow(text.substr(0, arrow), shape[RowKind::kInput]);
+    text.remove_prefix(arrow + 2);
+  }
+  if (ok && ParseRow(text, shape[RowKind::kOutput])) return shape;
+  return std::nullopt;
+}
+
 }  // namespace
+
+absl::StatusOr<LoopProgram> ReadProgram(const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(UserPath(path)));
+  absl::StatusOr<LoopProgram> program = Parse(text);
+  absl::Status status = program.ok() ? Verify(*program) : program.status();
+  if (status.ok()) return program;
+  return Wrong(path, ": ", status.message());
+}
 
 absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,
                              std::string& name, std::string& value) {
-  size_t at = text.find('=');
-  if (at == absl::string_view::npos || at == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", text,
-                                                   " names nothing; write --",
-                                                   flag, "=NAME=VALUE"));
-  }
+  size_t at = std::min(text.find('='), text.size());
   name = std::string(text.substr(0, at));
-  value = std::string(text.substr(at + 1));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Shape> ParseShape(absl::string_view text) {
-  Shape shape;
-  absl::string_view rest = text;
-  auto row = [&](RowKind kind, absl::string_view dims) {
-    for (absl::string_view part : absl::StrSplit(dims, ',')) {
-      int64_t size;
-      if (!absl::SimpleAtoi(part, &size) || size < 1 || size > kMaxCells) {
-        return false;
-      }
-      shape[kind].push_back(size);
-    }
-    return true;
-  };
-  bool ok = true;
-  size_t bar = rest.find('|');
-  if (bar != absl::string_view::npos) {
-    if (bar > 0) ok = row(RowKind::kBatch, rest.substr(0, bar));
-    rest.remove_prefix(bar + 1);
-  }
-  size_t arrow = rest.find("->");
-  if (arrow != absl::string_view::npos) {
-    if (arrow > 0) ok = ok && row(RowKind::kInput, rest.substr(0, arrow));
-    rest.remove_prefix(arrow + 2);
-  }
-  if (!rest.empty()) ok = ok && row(RowKind::kOutput, rest);
-  if (ok) return shape;
-  return absl::InvalidArgumentError(
-      absl::StrCat("`", text, "` is not a shape; write the sizes as ",
-                   "batch|input->output, such as 2|3->4"));
+  value = std::string(absl::ClippedSubstr(text, at + 1));
+  bool is_name = !name.empty() && !absl::ascii_isdigit(name[0]) &&
+                 absl::c_all_of(name, [](char c) {
+                   return absl::ascii_isalnum(c) || c == '_' || c == '.';
+                 });
+  if (is_name && at < text.size()) return absl::OkStatus();
+  return Wrong("--", flag, "=", text, ": write --", flag,
+               "=NAME=VALUE, where NAME has letters, digits and _");
 }
 
 absl::StatusOr<Input> ParseInput(absl::string_view text) {
   Input input;
   OCANNL_RETURN_IF_ERROR(SplitAssignment("in", text, input.name, input.source));
+  // A path may have a colon of its own.
   size_t colon = input.source.rfind(':');
-  if (colon != std::string::npos) {
-    OCANNL_ASSIGN_OR_RETURN(input.shape,
-                            ParseShape(input.source.substr(colon + 1)));
-    input.source.resize(colon);
+  if (colon == std::string::npos || absl::EndsWith(input.source, ".npy")) {
+    return input;
   }
-  return input;
+  std::string shape = input.source.substr(colon + 1);
+  input.source.resize(colon);
+  input.shape = ParseShape(shape);
+  if (input.shape) return input;
+  return Wrong("--in=", text, ": `", shape, "` is not a shape; write sizes ",
+               "from 1 to 2^30 as batch|input->output, such as 2|3->4");
 }
 
 absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
                                   const Dims& dims) {
-  if (absl::EndsWith(input.source, ".npy")) {
-    return ReadNpy(UserPath(input.source));
-  }
+  if (absl::EndsWith(input.source, ".npy")) return LoadFile(input);
+  const Dims wanted = input.shape ? input.shape->dims() : dims;
   __int128 cells = 1;
-  for (int64_t dim : dims)
+  for (int64_t dim : wanted) {
     cells = std::min<__int128>(cells * dim, kMaxCells + 1);
+  }
   if (cells > kMaxCells) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--in=", input.name, " has over 2^30 cells"));
+    return Wrong("--in=", input.name, " has over 2^30 cells");
   }
-  NdArray array(dtype, dims);
+  NdArray array(dtype, wanted);
   absl::string_view rest = input.source;
-  if (absl::ConsumePrefix(&rest, "range")) {
-    double first = 0;
-    if (!rest.empty() && !absl::SimpleAtod(rest, &first)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--in=", input.name, ": `range", rest,
-                       "` is not a range; write range or range+1"));
-    }
-    for (int64_t k = 0; k < array.size(); ++k) Store(array, k, first + k);
-    return array;
-  }
-  OCANNL_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(input));
-  if (static_cast<int64_t>(numbers.size()) != array.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--in=", input.name, " gives ", numbers.size(),
-                     " numbers, but its shape has ", array.size(), " cells"));
-  }
-  for (int64_t k = 0; k < array.size(); ++k) Store(array, k, numbers[k]);
+  OCANNL_RETURN_IF_ERROR(absl::ConsumePrefix(&rest, "range")
+                             ? StoreRange(input, rest, array)
+                             : StoreNumbers(input, array));
   return array;
 }
 
@@ -153,10 +199,17 @@ absl::Status SetStatics(const CommandLine& line, Routine& routine) {
     OCANNL_RETURN_IF_ERROR(SplitAssignment("set", text, name, value));
     int64_t number;
     if (!absl::SimpleAtoi(value, &number)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set=", text, ": `", value, "` is not an integer"));
+      return Wrong("--set=", text, ": `", value, "` is not an integer");
     }
     OCANNL_RETURN_IF_ERROR(routine.Set(name, number));
+  }
+  for (const StaticRef& index : routine.statics()) {
+    if (index.value()) continue;
+    std::string last =
+        index.range() ? absl::StrCat(" to ", *index.range() - 1) : "";
+    return Wrong("static index `", index.name(),
+                 "` has no value; add --set=", index.name(),
+                 "=N, with N from 0", last);
   }
   return absl::OkStatus();
 }

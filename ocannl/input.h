@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs of the tool's commands: --in=NAME=SOURCE[:SHAPE].
+// Inputs of the tool's commands: programs, and --in=NAME=SOURCE[:SHAPE].
 //
 //   x=data.npy        an array from a file
 //   x=data.npy:2|3->4 its axes as batch|input->output
@@ -18,6 +18,7 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/shape.h"
 
@@ -29,23 +30,25 @@ struct Input {
   std::optional<Shape> shape;
 };
 
+// The valid program in the file `path`. Errors name the file.
+absl::StatusOr<LoopProgram> ReadProgram(const std::string& path);
+
 // Error: text of another form.
 absl::StatusOr<Input> ParseInput(absl::string_view text);
 
-// "2|3->4" as a shape; a row that is left out is empty. Error: other text.
-absl::StatusOr<Shape> ParseShape(absl::string_view text);
-
-// The values. Files bring their own dims and dtype; a range and numbers take
-// `dims` and `dtype`. Errors: an unreadable file, text that is no number,
-// numbers that do not fill `dims`.
+// The values, in the input's shape if it has one. Without one, files bring
+// their own dims and a range and numbers take `dims`. Files bring their own
+// dtype. Errors: an unreadable file, numbers that `dtype` cannot hold or that
+// do not fill the shape.
 absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
                                   const Dims& dims);
 
-// Splits NAME=VALUE. Error: no `=`; the message names `flag`.
+// Splits NAME=VALUE. Error: no `=` or no name; the message names `flag`.
 absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,
                              std::string& name, std::string& value);
 
-// Sets the static indices of `routine` as the --set flags of `line` say.
+// Sets the static indices of `routine` as the --set flags of `line` say. Error:
+// one that is left without a value.
 absl::Status SetStatics(const CommandLine& line, Routine& routine);
 
 // All values in memory order, a line per run of the last axis; long arrays are

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -13,7 +14,6 @@
 #include "ocannl/commands.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/npy.h"
@@ -25,9 +25,24 @@
 namespace ocannl {
 namespace {
 
+bool IsInput(const Buffer& buffer) {
+  return buffer.role == Role::kIn || buffer.role == Role::kInOut;
+}
+
+std::string TypeText(DType dtype, const Dims& dims) {
+  return absl::StrCat(Name(dtype), "[", absl::StrJoin(dims, ", "), "]");
+}
+
 std::string Describe(const Buffer& buffer) {
-  return absl::StrCat(buffer.name, " : ", Name(buffer.dtype), "[",
-                      absl::StrJoin(buffer.dims, ", "), "]");
+  return absl::StrCat(buffer.name, " : ", TypeText(buffer.dtype, buffer.dims));
+}
+
+std::string InputNames(const LoopProgram& program) {
+  std::vector<std::string> names;
+  for (const Buffer& buffer : program.buffers) {
+    if (IsInput(buffer)) names.push_back(buffer.name);
+  }
+  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
 }
 
 absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
@@ -36,22 +51,29 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
   for (const std::string& text : line.GetAll("in")) {
     OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
     auto buffer = absl::c_find_if(program.buffers, [&](const Buffer& b) {
-      return b.name == input.name && b.role != Role::kTemp;
+      return b.name == input.name && IsInput(b);
     });
     if (buffer == program.buffers.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--in=", text, ": `", program.name, "` has no buffer `",
-                       input.name, "` that can be given"));
+          absl::StrCat("--in=", text, ": `", program.name, "` does not read `",
+                       input.name, "`; it reads ", InputNames(program)));
+    }
+    if (!given.insert(input.name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--in=", text, ": `", input.name, "` is given twice"));
     }
     OCANNL_ASSIGN_OR_RETURN(NdArray values,
                             LoadInput(input, buffer->dtype, buffer->dims));
+    if (values.dtype() != buffer->dtype || values.dims() != buffer->dims) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--in=", text, " is ", TypeText(values.dtype(), values.dims()),
+          ", but `", program.name, "` reads ", Describe(*buffer)));
+    }
     OCANNL_RETURN_IF_ERROR(context.Write(input.name, values));
-    given.insert(input.name);
   }
   std::string missing;
   for (const Buffer& buffer : program.buffers) {
-    bool needed = buffer.role == Role::kIn || buffer.role == Role::kInOut;
-    if (!needed || given.contains(buffer.name)) continue;
+    if (!IsInput(buffer) || given.contains(buffer.name)) continue;
     absl::StrAppend(&missing, "\n  --in=", buffer.name, "=FILE.npy    for ",
                     Describe(buffer));
   }
@@ -67,7 +89,7 @@ const std::vector<Flag>& RunFlags() {
     auto* all = new std::vector<Flag>{
         {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
         {"set", "", "INDEX=N: the value of a static index; once per index"},
-        {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
+        {"tier", "auto", "what runs it: interp, x86, cuda, auto or all"},
         {"repeat", "1", "how many times to run"},
         {"out", "", "a directory for what it writes, as NAME.npy"}};
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
@@ -77,17 +99,13 @@ const std::vector<Flag>& RunFlags() {
 }
 
 absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
-  if (line.positional().size() != 1) {
-    return absl::InvalidArgumentError("run takes one file; see run --help");
-  }
-  std::string path = UserPath(line.positional()[0]);
-  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
                           FindTier(line.GetString("tier")));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(int64_t repeat,
                           line.GetInt("repeat", 1, 1'000'000'000));
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Parse(text));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
+                          ReadProgram(line.positional()[0]));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
   Device device("host", backend);
   Stream stream(&device);

@@ -59,7 +59,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
       kCommands, [&](const Command& c) { return c.name == args[0]; });
   if (command == std::end(kCommands)) return UnknownCommand(args[0], err);
   std::vector<Flag> flags = command->flags();
-  flags.push_back({"help", "", "this text"});
+  flags.push_back({"help", "false", "this text"});
   absl::StatusOr<CommandLine> line = CommandLine::Parse(args.subspan(1), flags);
   if (!line.ok()) {
     err << "error: " << line.status().message() << "\n";
@@ -70,6 +70,12 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
         << command->help << "\n\n"
         << CommandLine::Help(flags);
     return 0;
+  }
+  if (line->positional().size() != 1) {
+    err << "error: " << command->usage << " takes one argument, but "
+        << line->positional().size() << " are given; see " << command->name
+        << " --help\n";
+    return 2;
   }
   absl::Status status = command->run(*line, out);
   if (status.ok()) return 0;

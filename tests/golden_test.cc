@@ -3,14 +3,17 @@
 // Goldens: what the tool prints, as files under tests/golden.
 //
 //   # RUN: explain %s --passes=simplify --stage=ll
-//   p ():                            input: the file that %s stands for
+//   p ():                            input: the file that %s stands for; %t is
+//                                    an empty directory
 //     ...
 //   ---
 //   p ():                            what the runs print, exactly
 //     ...
 //
-// A golden whose name starts with fail_ expects an error, any other none.
-//   bazel test //tests:golden_test --test_filter='*simplify/mul_one*'
+// A golden whose name starts with fail_ expects an error, any other none. Every
+// program that a golden compiles is also printed and parsed again, and run
+// after each number of passes.
+//   bazel test //tests:golden_test --test_filter='*simplify/mul_one'
 //   bazel run //tests:golden -- --update      writes the parts below the line
 #include <algorithm>
 #include <cstdlib>
@@ -55,7 +58,7 @@ Golden ReadGolden(const fs::path& root, const fs::path& path) {
   absl::StatusOr<std::string> text = ReadFile(path.string());
   if (!text.ok()) return golden;
   size_t line = absl::StartsWith(*text, "---\n") ? 0 : text->find("\n---\n");
-  if (line == std::string::npos) line = text->size();
+  if (line == std::string::npos) line = absl::StripSuffix(*text, "\n").size();
   golden.above = text->substr(0, line);
   if (line + 5 <= text->size()) golden.expected = text->substr(line + 5);
   for (absl::string_view row : absl::StrSplit(golden.above, '\n')) {
@@ -91,25 +94,47 @@ std::vector<std::string> Words(const std::string& text) {
 
 // What the runs print, errors included, and whether one failed.
 std::pair<std::string, bool> Output(const Golden& golden) {
-  fs::path file =
-      fs::path(testing::TempDir()) /
-      absl::StrCat(absl::StrReplaceAll(golden.name, {{"/", "_"}}), ".ll");
-  EXPECT_TRUE(WriteFile(file.string(), golden.input).ok());
+  const std::string base = (fs::path(testing::TempDir()) /
+                            absl::StrReplaceAll(golden.name, {{"/", "_"}}))
+                               .string();
+  const std::string file = absl::StrCat(base, ".ll");
+  const std::string directory = absl::StrCat(base, ".dir");
+  EXPECT_TRUE(WriteFile(file, golden.input).ok());
+  fs::remove_all(directory);
+  fs::create_directory(directory);
   std::ostringstream out;
   bool failed = false;
   for (const std::string& run : golden.runs) {
     std::vector<std::string> args =
-        Words(absl::StrReplaceAll(run, {{"%s", file.string()}}));
+        Words(absl::StrReplaceAll(run, {{"%s", file}, {"%t", directory}}));
     failed = RunTool(args, out, out) != 0 || failed;
   }
-  return {absl::StrReplaceAll(out.str(), {{file.string(), "%s"}}), failed};
+  return {absl::StrReplaceAll(out.str(), {{file, "%s"}, {directory, "%t"}}),
+          failed};
 }
 
-// The program in a golden is what its text says, and stores the same bits
-// after any number of passes.
-void CheckProgram(const Golden& golden) {
-  absl::StatusOr<LoopProgram> program = Parse(golden.input);
-  if (!program.ok() || golden.fails()) return;
+// The text of the program of `run`, which evaluates or explains an expression.
+std::string ProgramOf(const std::string& run) {
+  std::vector<std::string> args = {"explain", "--stage=unoptimized"};
+  for (const std::string& word : Words(run)) {
+    bool flag = absl::StartsWith(word, "--");
+    bool of_expression = false;
+    for (absl::string_view name : {"--in=", "--let=", "--range=", "--grad="}) {
+      of_expression = of_expression || absl::StartsWith(word, name);
+    }
+    bool command = word == "eval" || word == "explain";
+    if (!command && (!flag || of_expression)) args.push_back(word);
+  }
+  std::ostringstream out;
+  EXPECT_EQ(RunTool(args, out, out), 0) << out.str();
+  return out.str();
+}
+
+// The program is what its text says, and stores the same bits after any number
+// of passes.
+void CheckProgram(const std::string& text) {
+  absl::StatusOr<LoopProgram> program = Parse(text);
+  ASSERT_TRUE(program.ok()) << program.status();
   absl::StatusOr<LoopProgram> again = Parse(Print(*program));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(Print(*again), Print(*program));
@@ -138,11 +163,17 @@ class GoldenTest : public testing::Test {
     ASSERT_FALSE(golden_.runs.empty()) << "no `# RUN:` line";
     auto [output, failed] = Output(golden_);
     EXPECT_EQ(output, golden_.expected)
-        << "If the new text is right, run: bazel run //tests:golden -- "
-           "--update";
+        << "Again: bazel test //tests:golden_test --test_filter='*"
+        << golden_.name << "'\n"
+        << "If the new text is right: bazel run //tests:golden -- --update";
     EXPECT_EQ(failed, golden_.fails())
         << "the name of a golden starts with fail_ if and only if it fails";
-    CheckProgram(golden_);
+    if (golden_.fails()) return;
+    if (!golden_.input.empty()) return CheckProgram(golden_.input);
+    for (const std::string& run : golden_.runs) {
+      bool help = absl::StrContains(run, "--help");
+      if (!help) CheckProgram(ProgramOf(run));
+    }
   }
 
  private:
@@ -191,11 +222,8 @@ int Main(int argc, char** argv) {
     return Update(fs::path(workspace) / "tests/golden");
   }
   for (Golden& golden : AllGoldens("tests/golden")) {
-    std::vector<std::string> parts =
-        absl::StrSplit(golden.name, absl::MaxSplits('/', 1));
-    std::string rest = parts.size() > 1 ? parts[1] : "";
     testing::RegisterTest(
-        parts[0].c_str(), rest.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+        "Golden", golden.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
         [golden]() -> testing::Test* { return new GoldenTest(golden); });
   }
   return RUN_ALL_TESTS();

@@ -28,6 +28,10 @@ absl::Status UnknownFlag(absl::string_view name, absl::Span<const Flag> flags) {
       absl::StrCat("unknown flag --", name, "; ", mend));
 }
 
+bool IsSwitch(const Flag& flag) {
+  return flag.default_value == "true" || flag.default_value == "false";
+}
+
 absl::StatusOr<int64_t> ParseInt(absl::string_view name, absl::string_view text,
                                  int64_t low, int64_t high) {
   int64_t value;
@@ -45,7 +49,8 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
   CommandLine line;
   line.flags_ = std::move(flags);
   bool flags_ended = false;
-  for (const std::string& arg : args) {
+  for (size_t k = 0; k < args.size(); ++k) {
+    const std::string& arg = args[k];
     if (flags_ended || !absl::StartsWith(arg, "--")) {
       line.positional_.push_back(arg);
       continue;
@@ -56,12 +61,22 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
     }
     std::pair<std::string, std::string> parts =
         absl::StrSplit(arg.substr(2), absl::MaxSplits('=', 1));
-    bool has_value = absl::StrContains(arg, "=");
-    bool known = absl::c_any_of(line.flags_, [&](const Flag& flag) {
-      return flag.name == parts.first;
-    });
-    if (!known) return UnknownFlag(parts.first, line.flags_);
-    line.given_[parts.first].push_back(has_value ? parts.second : "true");
+    auto flag = absl::c_find_if(
+        line.flags_, [&](const Flag& f) { return f.name == parts.first; });
+    if (flag == line.flags_.end()) {
+      return UnknownFlag(parts.first, line.flags_);
+    }
+    if (!absl::StrContains(arg, "=")) {
+      if (IsSwitch(*flag)) {
+        parts.second = "true";
+      } else if (k + 1 < args.size() && !absl::StartsWith(args[k + 1], "--")) {
+        parts.second = args[++k];
+      } else {
+        return absl::InvalidArgumentError(
+            absl::StrCat(arg, " needs a value; write ", arg, "=VALUE"));
+      }
+    }
+    line.given_[parts.first].push_back(parts.second);
   }
   return line;
 }
@@ -106,7 +121,7 @@ std::string CommandLine::Help(absl::Span<const Flag> flags) {
   std::string text;
   for (const Flag& flag : flags) {
     absl::StrAppend(&text, "  --", flag.name);
-    if (!flag.default_value.empty()) {
+    if (!flag.default_value.empty() && flag.default_value != "false") {
       absl::StrAppend(&text, "=", flag.default_value);
     }
     absl::StrAppend(&text, "\n      ", flag.help, "\n");

@@ -7,9 +7,9 @@
 //       CommandLine::Parse(args, {{"epochs", "80", "how often to see all"}}));
 //   OCANNL_ASSIGN_OR_RETURN(int64_t epochs, line.GetInt("epochs", 1, 1000));
 //
-// A flag is --name=value, or --name for --name=true; `--` ends the flags. A
-// flag may be given more than once: GetAll sees all values, the others the
-// last.
+// A flag is --name=value or --name value. One whose default is true or false is
+// a switch: --name alone means --name=true. `--` ends the flags. A flag may be
+// given more than once: GetAll sees all values, the others the last.
 #ifndef OCANNL_CORE_BASE_COMMAND_LINE_H_
 #define OCANNL_CORE_BASE_COMMAND_LINE_H_
 
@@ -32,7 +32,8 @@ struct Flag {
 
 class CommandLine {
  public:
-  // Error: a flag that is not one of `flags`; the message has near names.
+  // Errors: a flag that is not one of `flags`, with near names; a flag without
+  // its value.
   static absl::StatusOr<CommandLine> Parse(absl::Span<const std::string> args,
                                            std::vector<Flag> flags);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/command_line.h"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,35 @@ TEST(CommandLineTest, FlagsDefaultsAndArguments) {
   EXPECT_THAT(*Line({"--hidden="}).GetIntList("hidden", 1, 9), ElementsAre());
 }
 
+TEST(CommandLineTest, ValuesInTheNextWord) {
+  CommandLine line = Line({"--in", "x=1", "--real", "a", "--epochs", "-3"});
+  EXPECT_THAT(line.positional(), ElementsAre("a"));
+  EXPECT_EQ(line.GetString("in"), "x=1");
+  EXPECT_TRUE(*line.GetBool("real"));
+  EXPECT_EQ(*line.GetInt("epochs", -9, 9), -3);
+}
+
+TEST(CommandLineTest, HelpShowsDefaults) {
+  EXPECT_EQ(CommandLine::Help({kFlags[0], kFlags[3]}),
+            "  --epochs=80\n      rounds\n"
+            "  --real\n      allow rounding\n");
+}
+
+TEST(CommandLineTest, PathsAreTheUsers) {
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  EXPECT_EQ(UserPath("a/b"), "a/b");
+  setenv("BUILD_WORKING_DIRECTORY", "/home/u", 1);
+  EXPECT_EQ(UserPath("a/b"), "/home/u/a/b");
+  EXPECT_EQ(UserPath("/a/b"), "/a/b");
+  unsetenv("BUILD_WORKING_DIRECTORY");
+}
+
 TEST(CommandLineTest, ErrorsNameFlagAndMend) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"--in"}, {"--in", "--real"}}) {
+    EXPECT_EQ(CommandLine::Parse(args, kFlags).status().message(),
+              "--in needs a value; write --in=VALUE");
+  }
   EXPECT_EQ(CommandLine::Parse({"--epoch=3"}, kFlags).status().message(),
             "unknown flag --epoch; did you mean --epochs?");
   EXPECT_EQ(CommandLine::Parse({"--zzzzzz"}, kFlags).status().message(),

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tool prints is in tests/golden; here is where it goes, with which
+// exit code, and what needs files of its own.
+#include "ocannl/tool.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/file.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+using Args = std::vector<std::string>;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome Tool(const Args& args) {
+  std::ostringstream out;
+  std::ostringstream err;
+  int code = RunTool(args, out, err);
+  return {code, out.str(), err.str()};
+}
+
+std::string TempFile(const std::string& name, const std::string& contents) {
+  std::string path = absl::StrCat(testing::TempDir(), "/", name);
+  EXPECT_TRUE(WriteFile(path, contents).ok());
+  return path;
+}
+
+TEST(ToolTest, ResultsGoToOut) {
+  for (const Args& args : {Args{"--help"}, Args{"help"}, Args{"run", "--help"},
+                           Args{"eval", "--help"}, Args{"explain", "--help"},
+                           Args{"eval", "1 + 2"}, Args{"explain", "1 + 2"}}) {
+    Outcome outcome = Tool(args);
+    EXPECT_EQ(outcome.code, 0) << args[0];
+    EXPECT_THAT(outcome.out, Not(IsEmpty())) << args[0];
+    EXPECT_THAT(outcome.err, IsEmpty()) << args[0];
+  }
+}
+
+TEST(ToolTest, HelpNamesEveryCommandAndItsFlags) {
+  for (const char* command : {"run", "eval", "explain"}) {
+    EXPECT_THAT(Tool({"--help"}).out, HasSubstr(command));
+    std::string help = Tool({command, "--help"}).out;
+    for (const char* flag : {"--in\n", "--out\n", "--skip\n", "--help\n"}) {
+      EXPECT_THAT(help, HasSubstr(flag)) << command;
+    }
+  }
+}
+
+TEST(ToolTest, WrongUseIsCodeTwo) {
+  for (const Args& args :
+       {Args{}, Args{"evil"}, Args{"eval"}, Args{"eval", "1", "+", "2"},
+        Args{"run", "--no_such_flag", "p.ll"}, Args{"eval", "1", "--in"}}) {
+    Outcome outcome = Tool(args);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, Not(IsEmpty()));
+  }
+}
+
+TEST(ToolTest, FaultsAreCodeOne) {
+  for (const Args& args :
+       {Args{"eval", "1 +"}, Args{"eval", "1", "--tier=cuda"},
+        Args{"run", "/nowhere/p.ll"}, Args{"eval", "1", "--limit=x"},
+        Args{"explain", "1", "--stage=asm"},
+        Args{"eval", "x", "--in=x=1:1", "--out=/proc/nowhere/x"}}) {
+    Outcome outcome = Tool(args);
+    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    EXPECT_THAT(outcome.err, StartsWith("error: "));
+  }
+}
+
+TEST(ToolTest, FlagsInTwoWords) {
+  Args args = {"eval", "x + y", "--in", "x=range:2", "--in", "y=1,2:2"};
+  EXPECT_EQ(Tool(args).out, "result : f32 2\n  1 3\n");
+}
+
+TEST(ToolTest, BrokenNpyFilesAreErrorsThatNameThem) {
+  for (const std::string& contents :
+       {std::string(), std::string("text"), std::string("\x93NUMPY\x01\0", 8),
+        std::string("\x93NUMPY\x01\0\xff\xff{", 11)}) {
+    std::string path = TempFile("broken.npy", contents);
+    Outcome outcome = Tool({"eval", "x", absl::StrCat("--in=x=", path)});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(path));
+  }
+}
+
+TEST(ToolTest, ColonsInFileNames) {
+  std::string path = TempFile("a:b.npy", "text");
+  EXPECT_THAT(Tool({"eval", "x", absl::StrCat("--in=x=", path)}).err,
+              HasSubstr(absl::StrCat("`", path, "`")));
+}
+
+TEST(ToolTest, ExplainWritesAFilePerStage) {
+  std::string directory = absl::StrCat(testing::TempDir(), "/stages");
+  Outcome outcome = Tool({"explain", "x + 1", "--in=x=range:3", "--stage=ll",
+                          absl::StrCat("--out=", directory)});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* name : {"result_fwd.shapes", "result_fwd.cd",
+                           "result_fwd-unoptimized.ll", "result_fwd.ll"}) {
+    EXPECT_TRUE(ReadFile(absl::StrCat(directory, "/", name)).ok()) << name;
+  }
+  std::string file = absl::StrCat(directory, "/result_fwd.ll");
+  EXPECT_EQ(*ReadFile(file), outcome.out);
+  Outcome run = Tool({"run", file, "--in=x=5,6,7"});
+  EXPECT_EQ(run.out, "result : f32[3]\n  6 7 8\n") << run.err;
+}
+
+TEST(ToolTest, LongArraysAreCut) {
+  Outcome outcome = Tool({"eval", "x", "--in=x=range:1001"});
+  EXPECT_THAT(outcome.out,
+              HasSubstr("999\n  ... 1 more; write them to a file"));
+}
+
+}  // namespace
+}  // namespace ocannl
