@@ -28,6 +28,18 @@ inline absl::string_view WordOf(Role role) {
   return kWords[static_cast<int>(role)];
 }
 
+// Whether `name` means something else where a name may stand.
+inline bool IsReserved(absl::string_view name) {
+  for (LoopKind kind : kLoopKinds) {
+    if (name == WordOf(kind)) return true;
+  }
+  for (Role role : kRoles) {
+    if (name == WordOf(role)) return true;
+  }
+  return name == "let" || name == "zero_out" || name == "true" ||
+         name == "false" || name == "inf" || name == "nan";
+}
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_LOOP_WORDS_H_
