@@ -34,11 +34,16 @@ namespace ocannl {
 
 // What a run of the program does with a buffer.
 enum class Role : uint8_t {
-  kIn,     // reads what was there before
-  kOut,    // writes every cell before anything reads it
-  kInOut,  // reads what was there before, and writes
-  kTemp,   // scratch: contents are lost between runs
+  kIn,       // reads what was there before
+  kOut,      // writes every cell before anything reads it
+  kInOut,    // reads what was there before, and writes
+  kTemp,     // scratch: contents are lost between runs
+  kPrivate,  // scratch of one statement of the body: each iteration of a `par`
+             // loop has its own, which may be a register
 };
+inline bool IsScratch(Role role) {
+  return role == Role::kTemp || role == Role::kPrivate;
+}
 
 struct Buffer {
   std::string name;

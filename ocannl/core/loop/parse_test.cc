@@ -21,6 +21,7 @@ constexpr char kProgram[] = R"(all.of_it (batch : [0..3], step):
   inout w : f64[8];
   out y : f32[8];
   temp t : bool[1, 1];
+  private r : f32[];
   /* a comment */
   zero_out y;
   for i0 = 0 to 7 {
@@ -37,6 +38,7 @@ constexpr char kProgram[] = R"(all.of_it (batch : [0..3], step):
       t[i5, i7] := not(true & (bits_u32(y[0]) == 4294967295:u32));
     }
   }
+  r[] := 0;
   y[3] := f32([step] << 2:i64) - -y[2];
 )";
 

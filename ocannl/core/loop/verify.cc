@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/verify.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,7 @@ class Verifier {
 
   absl::Status Run() {
     OCANNL_RETURN_IF_ERROR(Declarations());
+    nest_of_.resize(program_.buffers.size(), nullptr);
     OCANNL_RETURN_IF_ERROR(Visit(program_.body));
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
       if (program_.buffers[k].role != Role::kOut || written_.contains(k)) {
@@ -96,6 +98,7 @@ class Verifier {
     std::vector<int32_t> declared;
     const size_t set_outside = set_here_.size();
     for (const Stmt& stmt : block.stmts) {
+      if (loops_.empty()) nest_ = &stmt;
       absl::Status status = std::visit(
           Overload{
               [&](const For& loop) { return VisitLoop(loop); },
@@ -128,6 +131,7 @@ class Verifier {
     }
     for (int32_t local : declared) live_locals_.erase(local);
     set_here_.resize(set_outside);
+    private_from_ = std::min(private_from_, set_outside);
     return absl::OkStatus();
   }
 
@@ -150,7 +154,9 @@ class Verifier {
                     " belongs to another loop too");
     }
     loops_.push_back(loop.iterator);
+    if (loop.kind == LoopKind::kPar) private_from_ = set_here_.size();
     OCANNL_RETURN_IF_ERROR(Visit(loop.body));
+    if (loop.kind == LoopKind::kPar) private_from_ = set_here_.size();
     loops_.pop_back();
     if (loops_.empty()) {
       written_.insert(written_by_nest_.begin(), written_by_nest_.end());
@@ -172,10 +178,22 @@ class Verifier {
   }
 
   absl::Status Writable(int32_t buffer) {
+    OCANNL_RETURN_IF_ERROR(OfThisNest(buffer));
     if (program_.buffers[buffer].role != Role::kIn) return absl::OkStatus();
     return Broken(
         "`", program_.buffers[buffer].name,
         "` is an in buffer, which may not be written; declare it inout");
+  }
+
+  absl::Status OfThisNest(int32_t buffer) {
+    if (program_.buffers[buffer].role != Role::kPrivate) {
+      return absl::OkStatus();
+    }
+    if (nest_of_[buffer] == nullptr) nest_of_[buffer] = nest_;
+    if (nest_of_[buffer] == nest_) return absl::OkStatus();
+    return Broken("`", program_.buffers[buffer].name,
+                  "` is private, but more than one statement of the body uses "
+                  "it; declare it temp");
   }
 
   // Whether the enclosing loops reach every cell of the buffer.
@@ -251,6 +269,7 @@ class Verifier {
     return std::visit(Overload{
                           [&](const Access& access) {
                             OCANNL_RETURN_IF_ERROR(InBounds(access));
+                            OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
                             return Written(access);
                           },
                           [&](const GetLocal& get) {
@@ -267,9 +286,11 @@ class Verifier {
 
   absl::Status Written(const Access& access) const {
     const Buffer& buffer = program_.buffers[access.buffer];
+    auto from = buffer.role == Role::kPrivate ? private_from_ : 0;
     if (buffer.role == Role::kIn || buffer.role == Role::kInOut ||
         written_.contains(access.buffer) ||
-        absl::c_linear_search(set_here_, access)) {
+        std::find(set_here_.begin() + from, set_here_.end(), access) !=
+            set_here_.end()) {
       return absl::OkStatus();
     }
     return Broken("`", PrintAccess(program_, access),
@@ -285,6 +306,9 @@ class Verifier {
   absl::flat_hash_set<int32_t> written_;          // buffers, everywhere
   absl::flat_hash_set<int32_t> written_by_nest_;  // once the nest has ended
   std::vector<Access> set_here_;  // cells that this iteration has written
+  size_t private_from_ = 0;     // in set_here_: what this `par` iteration wrote
+  const Stmt* nest_ = nullptr;  // the statement of the body
+  std::vector<const Stmt*> nest_of_;  // that uses the private buffer
   bool named_ = false;
 };
 

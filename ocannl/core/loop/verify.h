@@ -7,8 +7,11 @@
 //     is declared once, before its uses, in the same block or an outer one.
 //  3. Every index stays inside its axis for all values of its symbols.
 //  4. Types fit: operands, values and what they are stored to.
-//  5. Nothing writes an `in` buffer, and no cell of an `out` or `temp` buffer
-//     is read before it is written; every cell of an `out` buffer is written.
+//  5. Nothing writes an `in` buffer, and no cell of an `out`, `temp` or
+//     `private` buffer is read before it is written; every cell of an `out`
+//     buffer is written.
+//  6. One statement of the program's body alone uses a `private` buffer, and
+//     each iteration of a `par` loop writes itself what it reads of it.
 #ifndef OCANNL_CORE_LOOP_VERIFY_H_
 #define OCANNL_CORE_LOOP_VERIFY_H_
 

@@ -64,6 +64,32 @@ TEST(VerifyTest, WritesComeBeforeReads) {
               HasSubstr("out buffer `y` is not written everywhere"));
 }
 
+TEST(VerifyTest, PrivateBuffersBelongToOneStatement) {
+  const std::string t = "private t : f32[4]; ";
+  EXPECT_THAT(VerifyText(t + "for i0 = 0 to 3 { t[i0] := 1; w[i0] := t[i0]; }"),
+              IsOk());
+  EXPECT_THAT(Message(t + "t[0] := 1; w[0] := t[0];"),
+              HasSubstr("`t` is private, but more than one statement"));
+  EXPECT_THAT(Message(t + "for i0 = 0 to 3 { t[i0] := 1; } zero_out t;"),
+              HasSubstr("declare it temp\n  in: zero_out t;"));
+}
+
+TEST(VerifyTest, PrivateBuffersBelongToOneParIteration) {
+  const std::string before =
+      " t : f32[1]; for i0 = 0 to 3 { t[0] := 1;"
+      " par i1 = 0 to 3 { w[i1] := t[0]; } }";
+  EXPECT_THAT(VerifyText("temp" + before), IsOk());
+  EXPECT_THAT(Message("private" + before),
+              HasSubstr("`t[0]` is read before it is written"));
+  EXPECT_THAT(Message("private t : f32[1]; for i0 = 0 to 3 { t[0] := 1;"
+                      " par i1 = 0 to 3 { w[i1] := 0; } w[0] := t[0]; }"),
+              HasSubstr("`t[0]` is read before it is written"));
+  EXPECT_THAT(VerifyText("private t : f32[1]; for i0 = 0 to 3 {"
+                         " par i1 = 0 to 3 { t[0] := 1; w[i1] := t[0]; }"
+                         " t[0] := 2; w[0] := t[0]; }"),
+              IsOk());
+}
+
 TEST(VerifyTest, NamesAreUnique) {
   EXPECT_THAT(Message("let x : f32 := 0;"),
               HasSubstr("name of something else"));

@@ -22,7 +22,7 @@ Used FindUsed(const LoopProgram& program) {
   Used used{.buffers = std::vector<bool>(program.buffers.size()),
             .locals = std::vector<bool>(program.locals.size())};
   for (size_t k = 0; k < program.buffers.size(); ++k) {
-    used.buffers[k] = program.buffers[k].role != Role::kTemp;
+    used.buffers[k] = !IsScratch(program.buffers[k].role);
   }
   WalkStmts(program.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);

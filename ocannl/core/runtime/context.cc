@@ -56,7 +56,7 @@ absl::StatusOr<Routine> Context::Link(
   std::vector<std::byte*> buffers;
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
-    if (buffer.role == Role::kTemp) {
+    if (IsScratch(buffer.role)) {
       arrays.push_back(nullptr);
       buffers.push_back(arena.data() + std::max<int64_t>(0, plan.offsets[i]));
       continue;

@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<Temp>> FindTemps(const LoopProgram& program) {
   }
   std::vector<Temp> temps;
   for (const Temp& temp : all) {
-    if (program.buffers[temp.buffer].role != Role::kTemp) continue;
+    if (!IsScratch(program.buffers[temp.buffer].role)) continue;
     if (temp.first >= 0) temps.push_back(temp);
   }
   return temps;

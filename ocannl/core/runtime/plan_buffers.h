@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlanBuffers: places for the temps of a program in one arena. Temps that are
-// never live at once may share bytes.
+// PlanBuffers: places for the temps of a program, private ones too, in one
+// arena. Temps that are never live at once may share bytes.
 //
 //   temp a: statements 0 to 1   temp b: 1 to 2   temp c: 2 to 3
 //   -> a and c at 0, b behind them

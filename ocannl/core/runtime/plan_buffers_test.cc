@@ -30,12 +30,11 @@ TEST(PlanBuffersTest, TempsThatAreNeverLiveAtOnceShareBytes) {
   BufferPlan plan = MustPlan(R"(
       chain ():
         in x : f32[16]; out y : f32[16];
-        temp a : f32[16]; temp b : f32[17]; temp c : f32[16];
+        temp a : f32[16]; temp b : f32[17]; private c : f32[16];
         temp unused : f32[99];
         for i0 = 0 to 15 { a[i0] := x[i0]; }
         for i1 = 0 to 15 { b[i1] := a[i1]; }
-        for i2 = 0 to 15 { c[i2] := b[i2]; }
-        for i3 = 0 to 15 { y[i3] := c[i3]; })");
+        for i2 = 0 to 15 { c[i2] := b[i2]; y[i2] := c[i2]; })");
   // b, the largest, comes first and takes two cache lines.
   EXPECT_THAT(plan.offsets, ElementsAre(-1, -1, 128, 0, 128, -1));
   EXPECT_EQ(plan.arena_bytes, 192);
