@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/verify.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
+#include "ocannl/core/loop/written_boxes.h"
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl {
@@ -38,14 +38,15 @@ bool IsName(absl::string_view name) {
 
 class Verifier {
  public:
-  explicit Verifier(const LoopProgram& program) : program_(program) {}
+  explicit Verifier(const LoopProgram& program)
+      : program_(program), written_(program) {}
 
   absl::Status Run() {
     OCANNL_RETURN_IF_ERROR(Declarations());
     nest_of_.resize(program_.buffers.size(), nullptr);
     OCANNL_RETURN_IF_ERROR(Visit(program_.body));
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
-      if (program_.buffers[k].role != Role::kOut || written_.contains(k)) {
+      if (program_.buffers[k].role != Role::kOut || written_.CoversAll(k)) {
         continue;
       }
       return Broken("out buffer `", program_.buffers[k].name,
@@ -96,7 +97,6 @@ class Verifier {
 
   absl::Status Visit(const Block& block) {
     std::vector<int32_t> declared;
-    const size_t set_outside = set_here_.size();
     for (const Stmt& stmt : block.stmts) {
       if (loops_.empty()) nest_ = &stmt;
       absl::Status status = std::visit(
@@ -121,7 +121,7 @@ class Verifier {
               },
               [&](const ZeroOut& zero) {
                 OCANNL_RETURN_IF_ERROR(Writable(zero.buffer));
-                if (loops_.empty()) written_.insert(zero.buffer);
+                written_.WriteAll(zero.buffer);
                 return absl::OkStatus();
               },
               [&](const Comment&) { return absl::OkStatus(); },
@@ -130,8 +130,6 @@ class Verifier {
       if (!status.ok()) return InStatement(status, stmt);
     }
     for (int32_t local : declared) live_locals_.erase(local);
-    set_here_.resize(set_outside);
-    private_from_ = std::min(private_from_, set_outside);
     return absl::OkStatus();
   }
 
@@ -154,14 +152,10 @@ class Verifier {
                     " belongs to another loop too");
     }
     loops_.push_back(loop.iterator);
-    if (loop.kind == LoopKind::kPar) private_from_ = set_here_.size();
+    written_.Enter(loop);
     OCANNL_RETURN_IF_ERROR(Visit(loop.body));
-    if (loop.kind == LoopKind::kPar) private_from_ = set_here_.size();
+    written_.Leave();
     loops_.pop_back();
-    if (loops_.empty()) {
-      written_.insert(written_by_nest_.begin(), written_by_nest_.end());
-      written_by_nest_.clear();
-    }
     return absl::OkStatus();
   }
 
@@ -170,10 +164,7 @@ class Verifier {
         Value(s.value, program_.buffers[s.target.buffer].dtype));
     OCANNL_RETURN_IF_ERROR(Writable(s.target.buffer));
     OCANNL_RETURN_IF_ERROR(InBounds(s.target));
-    if (Reaches(s.target)) {
-      (loops_.empty() ? written_ : written_by_nest_).insert(s.target.buffer);
-    }
-    set_here_.push_back(s.target);
+    written_.Write(s.target);
     return absl::OkStatus();
   }
 
@@ -194,21 +185,6 @@ class Verifier {
     return Broken("`", program_.buffers[buffer].name,
                   "` is private, but more than one statement of the body uses "
                   "it; declare it temp");
-  }
-
-  // Whether the enclosing loops reach every cell of the buffer.
-  bool Reaches(const Access& access) const {
-    std::vector<int64_t> extents;
-    for (int32_t loop : loops_) extents.push_back(extents_.at(loop));
-    Indices indices;
-    for (const Affine& index : access.indices) {
-      indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
-        if (symbol.kind == Symbol::kStatic) return symbol;
-        auto at = absl::c_find(loops_, symbol.number) - loops_.begin();
-        return Iterator(static_cast<int32_t>(at));
-      }));
-    }
-    return IsSurjective(extents, indices, program_.buffers[access.buffer].dims);
   }
 
   absl::Status InBounds(const Access& access) const {
@@ -286,16 +262,17 @@ class Verifier {
 
   absl::Status Written(const Access& access) const {
     const Buffer& buffer = program_.buffers[access.buffer];
-    auto from = buffer.role == Role::kPrivate ? private_from_ : 0;
     if (buffer.role == Role::kIn || buffer.role == Role::kInOut ||
-        written_.contains(access.buffer) ||
-        std::find(set_here_.begin() + from, set_here_.end(), access) !=
-            set_here_.end()) {
+        written_.Covers(access)) {
       return absl::OkStatus();
     }
+    std::string mend =
+        buffer.role == Role::kPrivate
+            ? "write it first, in the same iteration of a par loop"
+            : absl::StrCat("start with zero_out ", buffer.name,
+                           ", or declare it inout");
     return Broken("`", PrintAccess(program_, access),
-                  "` is read before it is written; start with zero_out ",
-                  buffer.name, ", or declare it inout");
+                  "` is read before it is written; ", mend);
   }
 
   const LoopProgram& program_;
@@ -303,11 +280,8 @@ class Verifier {
   std::vector<int32_t> loops_;                     // that enclose the statement
   absl::flat_hash_set<int32_t> known_locals_;
   absl::flat_hash_set<int32_t> live_locals_;
-  absl::flat_hash_set<int32_t> written_;          // buffers, everywhere
-  absl::flat_hash_set<int32_t> written_by_nest_;  // once the nest has ended
-  std::vector<Access> set_here_;  // cells that this iteration has written
-  size_t private_from_ = 0;     // in set_here_: what this `par` iteration wrote
-  const Stmt* nest_ = nullptr;  // the statement of the body
+  WrittenBoxes written_;
+  const Stmt* nest_ = nullptr;        // the statement of the body
   std::vector<const Stmt*> nest_of_;  // that uses the private buffer
   bool named_ = false;
 };

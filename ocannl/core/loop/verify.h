@@ -21,9 +21,7 @@
 namespace ocannl {
 
 // InvalidArgument names the first statement that breaks a rule, and how. Rule 5
-// is checked conservatively: a buffer counts as written by a zero_out or by one
-// nest of loops that reaches every cell, and a cell by an earlier assignment to
-// the same indices in the same block or an outer one.
+// is checked conservatively, by written_boxes.h.
 absl::Status Verify(const LoopProgram& program);
 
 }  // namespace ocannl

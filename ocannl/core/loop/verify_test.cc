@@ -58,7 +58,7 @@ TEST(VerifyTest, WritesComeBeforeReads) {
                       " w[i0] := t[-i0 + 3]; }"),
               HasSubstr("read before it is written"));
   EXPECT_THAT(Message("temp t : f32[4]; for i0 = 0 to 2 { t[i0] := 1; }"
-                      " w[0] := t[0];"),
+                      " w[0] := t[3];"),
               HasSubstr("read before it is written"));
   EXPECT_THAT(Message("out y : f32[4]; y[2] := 1;"),
               HasSubstr("out buffer `y` is not written everywhere"));

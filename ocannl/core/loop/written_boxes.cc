@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/written_boxes.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl {
+namespace {
+
+// Whether an iteration of the loop loses what private buffers hold.
+bool HasPar(const For& loop) {
+  bool has = loop.kind == LoopKind::kPar;
+  WalkLoops(loop.body,
+            [&](const For& inner) { has |= inner.kind == LoopKind::kPar; });
+  return has;
+}
+
+}  // namespace
+
+void WrittenBoxes::Enter(const For& loop) {
+  if (HasPar(loop)) ForgetPrivate();
+  extents_[loop.iterator] = loop.extent;
+  scopes_.push_back({.loop = &loop, .boxes = {}});
+}
+
+void WrittenBoxes::Leave() {
+  if (HasPar(*scopes_.back().loop)) ForgetPrivate();
+  Scope ended = std::move(scopes_.back());
+  scopes_.pop_back();
+  for (auto& [buffer, boxes] : ended.boxes) {
+    for (Box& box : boxes) {
+      // One loop may close the gaps that another has left.
+      while (WidenOnce(box)) {
+      }
+      Add(buffer, std::move(box));
+    }
+  }
+}
+
+void WrittenBoxes::Write(const Access& cell) {
+  Box box;
+  for (const Affine& index : cell.indices) box.push_back({index, 1});
+  Add(cell.buffer, std::move(box));
+}
+
+void WrittenBoxes::WriteAll(int32_t buffer) { Add(buffer, Everything(buffer)); }
+
+bool WrittenBoxes::Covers(const Access& cell) const {
+  Box box;
+  for (const Affine& index : cell.indices) box.push_back({index, 1});
+  return CoversBox(cell.buffer, box);
+}
+
+bool WrittenBoxes::CoversAll(int32_t buffer) const {
+  return CoversBox(buffer, Everything(buffer));
+}
+
+WrittenBoxes::Box WrittenBoxes::Everything(int32_t buffer) const {
+  Box box;
+  for (int64_t dim : program_.buffers[buffer].dims) box.push_back({0, dim});
+  return box;
+}
+
+bool WrittenBoxes::CoversBox(int32_t buffer, const Box& box) const {
+  return absl::c_any_of(scopes_, [&](const Scope& scope) {
+    auto found = scope.boxes.find(buffer);
+    return found != scope.boxes.end() &&
+           absl::c_any_of(found->second, [&](const Box& written) {
+             return Contains(written, box);
+           });
+  });
+}
+
+bool WrittenBoxes::IsLive(Symbol symbol) const {
+  return symbol.kind == Symbol::kStatic ||
+         absl::c_any_of(scopes_, [&](const Scope& scope) {
+           return scope.loop != nullptr &&
+                  scope.loop->iterator == symbol.number;
+         });
+}
+
+int64_t WrittenBoxes::Range(Symbol symbol) const {
+  return symbol.kind == Symbol::kStatic ? program_.statics[symbol.number].range
+                                        : extents_.at(symbol.number);
+}
+
+// Whether `index` is in [least, greatest] for all values of its symbols.
+bool WrittenBoxes::StaysIn(const Affine& index, int64_t least,
+                           int64_t greatest) const {
+  int64_t from = index.offset();
+  int64_t to = from;
+  for (const Affine::Term& term : index.terms()) {
+    int64_t span = term.factor * (Range(term.symbol) - 1);
+    (span < 0 ? from : to) += span;
+  }
+  return least <= from && to <= greatest;
+}
+
+bool WrittenBoxes::Contains(const Box& outer, const Box& inner) const {
+  for (size_t axis = 0; axis < outer.size(); ++axis) {
+    Affine start = inner[axis].first + -1 * outer[axis].first;
+    if (!StaysIn(start, 0, outer[axis].length - inner[axis].length)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Takes the iterator of an ended loop out of the box, if its iterations leave
+// no gap: if they move one axis, by no more than the length there.
+bool WrittenBoxes::WidenOnce(Box& box) const {
+  for (Interval& interval : box) {
+    for (const Affine::Term& term : interval.first.terms()) {
+      const auto [symbol, factor] = term;
+      int64_t last = Range(symbol) - 1;
+      int64_t axes =
+          absl::c_count_if(box, [symbol = symbol](const Interval& i) {
+            return i.first.FactorOf(symbol) != 0;
+          });
+      bool gapless = axes == 1 && std::abs(factor) <= interval.length;
+      if (IsLive(symbol) || (last > 0 && !gapless)) continue;
+      // From here on `term` is gone.
+      interval.length += std::abs(factor) * last;
+      interval.first +=
+          -factor * Affine(symbol) + std::min<int64_t>(0, factor * last);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Makes `box` the union of both, if that is a box: they differ on one axis
+// only, and there they touch.
+bool WrittenBoxes::Join(const Box& other, Box& box) {
+  Interval* joined = nullptr;
+  int64_t start = 0;  // of the union, from the start of *joined
+  int64_t end = 0;
+  for (size_t axis = 0; axis < box.size(); ++axis) {
+    const int64_t length = other[axis].length;
+    Affine shift = other[axis].first + -1 * box[axis].first;
+    if (!shift.is_constant()) return false;
+    if (shift.offset() == 0 && length == box[axis].length) continue;
+    bool touches =
+        shift.offset() <= box[axis].length && shift.offset() + length >= 0;
+    if (joined != nullptr || !touches) return false;
+    joined = &box[axis];
+    start = std::min<int64_t>(0, shift.offset());
+    end = std::max(joined->length, shift.offset() + length);
+  }
+  if (joined == nullptr) return true;
+  *joined = {.first = joined->first + start, .length = end - start};
+  return true;
+}
+
+void WrittenBoxes::Add(int32_t buffer, Box box) {
+  std::vector<Box>& boxes = scopes_.back().boxes[buffer];
+  for (size_t k = 0; k < boxes.size();) {
+    if (Contains(boxes[k], box)) return;
+    if (Contains(box, boxes[k]) || Join(boxes[k], box)) {
+      std::swap(boxes[k], boxes.back());
+      boxes.pop_back();
+      k = 0;  // the greater box may now touch one that was passed
+    } else {
+      ++k;
+    }
+  }
+  boxes.push_back(std::move(box));
+}
+
+void WrittenBoxes::ForgetPrivate() {
+  for (Scope& scope : scopes_) {
+    absl::erase_if(scope.boxes, [&](const auto& boxes) {
+      return program_.buffers[boxes.first].role == Role::kPrivate;
+    });
+  }
+}
+
+}  // namespace ocannl

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// WrittenBoxes: which cells of the buffers a walk over a program has written.
+//
+//   for i0 = 0 to 3 {
+//     vec i1 = 0 to 7 { t[8*i0 + i1] := 1; }     then [8*i0, 8*i0 + 8)
+//   }                                            then [0, 32)
+//   vec i2 = 0 to 4 { t[i2 + 32] := 1; }         then [0, 37)
+//
+// Conservative: what it says is written is written; some programs that write a
+// cell in a way that leaves no box are not believed.
+#ifndef OCANNL_CORE_LOOP_WRITTEN_BOXES_H_
+#define OCANNL_CORE_LOOP_WRITTEN_BOXES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+class WrittenBoxes {
+ public:
+  // Nothing is written yet. The loops that are entered outlive this object, as
+  // does the program; indices are in bounds.
+  explicit WrittenBoxes(const LoopProgram& program)
+      : program_(program), scopes_(1) {}
+
+  void Enter(const For& loop);
+  void Leave();  // the loop that was entered last
+
+  void Write(const Access& cell);
+  void WriteAll(int32_t buffer);
+
+  // Whether the cell is written at this point of the walk, in every iteration
+  // of the loops around. What a `private` buffer holds does not pass into, out
+  // of or between the iterations of a `par` loop.
+  bool Covers(const Access& cell) const;
+  bool CoversAll(int32_t buffer) const;
+
+ private:
+  // The cells from `first`, `length` of them.
+  struct Interval {
+    Affine first;
+    int64_t length;
+  };
+  // One interval an axis. An iterator of a loop that has ended stands for any
+  // of its values: the cells are those of the boxes of all of them.
+  using Box = std::vector<Interval>;
+  // What one iteration of `loop` has written; the outermost has no loop.
+  struct Scope {
+    const For* loop = nullptr;
+    absl::flat_hash_map<int32_t, std::vector<Box>> boxes;
+  };
+
+  bool IsLive(Symbol symbol) const;
+  int64_t Range(Symbol symbol) const;
+  bool StaysIn(const Affine& index, int64_t least, int64_t greatest) const;
+  bool Contains(const Box& outer, const Box& inner) const;
+  bool CoversBox(int32_t buffer, const Box& box) const;
+  bool WidenOnce(Box& box) const;
+  static bool Join(const Box& other, Box& box);
+  void Add(int32_t buffer, Box box);
+  void ForgetPrivate();
+  Box Everything(int32_t buffer) const;
+
+  const LoopProgram& program_;
+  absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
+  std::vector<Scope> scopes_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_WRITTEN_BOXES_H_

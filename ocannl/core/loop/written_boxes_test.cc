@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/written_boxes.h"
+
+#include <string>
+#include <variant>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/parse.h"
+
+namespace ocannl {
+namespace {
+
+void Walk(const Block& block, WrittenBoxes& written) {
+  for (const Stmt& stmt : block.stmts) {
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      written.Enter(*loop);
+      Walk(loop->body, written);
+      written.Leave();
+    } else if (const Set* set = std::get_if<Set>(&stmt)) {
+      written.Write(set->target);
+    } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+      written.WriteAll(zero->buffer);
+    }
+  }
+}
+
+// After `body`, a digit for each cell of `t`, 1 if it is written; s is a static
+// index.
+std::string Written(const std::string& buffer, const std::string& body) {
+  absl::StatusOr<LoopProgram> program =
+      Parse(absl::StrCat("p (s : [0..3]):\n ", buffer, ";\n", body));
+  CHECK_OK(program);
+  WrittenBoxes written(*program);
+  Walk(program->body, written);
+  const Dims& dims = program->buffers[0].dims;
+  std::string cells;
+  for (int64_t cell = 0; cell < NumElements(dims); ++cell) {
+    Access access{0, Indices(dims.size())};
+    int64_t rest = cell;
+    for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
+      access.indices[axis] = rest % dims[axis];
+    }
+    cells += written.Covers(access) ? '1' : '0';
+  }
+  EXPECT_EQ(written.CoversAll(0), !absl::StrContains(cells, '0'));
+  return cells;
+}
+
+TEST(WrittenBoxesTest, IterationsWithoutGapsAreABox) {
+  const std::string t = "temp t : f32[6]";
+  EXPECT_EQ(Written(t, "for i0 = 0 to 3 { t[i0 + 1] := 1; }"), "011110");
+  EXPECT_EQ(Written(t, "for i0 = 0 to 3 { t[-i0 + 3] := 1; }"), "111100");
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 1 { for i1 = 0 to 2 {"
+                    " t[3*i0 + i1] := 1; } }"),
+            "111111");
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 1 { for i1 = 0 to 2 {"
+                    " t[2*i1 + i0] := 1; } }"),
+            "111111");
+  EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[2*i0] := 1; t[2*i0 + 1] := 1; }"),
+            "111111");
+  EXPECT_EQ(Written(t, "for i0 = 0 to 0 { t[5*i0 + 2] := 1; }"), "001000");
+  EXPECT_EQ(Written(t, "for i0 = 0 to 3 { zero_out t; }"), "111111");
+}
+
+TEST(WrittenBoxesTest, GapsAreNotBelieved) {
+  const std::string t = "temp t : f32[6]";
+  EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[2*i0] := 1; }"), "000000");
+  EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[s + i0] := 1; }"), "000000");
+  EXPECT_EQ(Written("temp t : f32[2, 2]",
+                    "for i0 = 0 to 1 { t[i0, i0] := 1;"
+                    " }"),
+            "0000");
+}
+
+TEST(WrittenBoxesTest, BoxesThatTouchAreOne) {
+  const std::string t = "temp t : f32[6]";
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 3 { t[i0 + 2] := 1; }"
+                    " for i1 = 0 to 2 { t[i1] := 1; }"),
+            "111111");
+  EXPECT_EQ(Written(t, "t[0] := 1; t[2] := 1; t[1] := 1; t[5] := 1;"),
+            "111001");
+  // Tiles of 2 x 2 and what they leave of 3 x 3.
+  EXPECT_EQ(Written("temp t : f32[3, 3]",
+                    "for i0 = 0 to 1 {"
+                    " for i1 = 0 to 1 { t[i0, i1] := 1; } t[i0, 2] := 1; }"
+                    "for i2 = 0 to 1 { t[2, i2] := 1; } t[2, 2] := 1;"),
+            "111111111");
+  EXPECT_EQ(Written("temp t : f32[2, 2]",
+                    "t[0, 0] := 1; t[1, 1] := 1;"
+                    " t[0, 1] := 1;"),
+            "1101");
+}
+
+TEST(WrittenBoxesTest, ParIterationsKeepPrivateBuffersToThemselves) {
+  const std::string body = "par i0 = 0 to 1 { t[i0] := 1; }";
+  EXPECT_EQ(Written("temp t : f32[2]", body), "11");
+  EXPECT_EQ(Written("private t : f32[2]", body), "00");
+  EXPECT_EQ(Written("private t : f32[2]", "zero_out t; " + body), "00");
+  EXPECT_EQ(Written("private t : f32[2]", body + "t[1] := 1;"), "01");
+}
+
+}  // namespace
+}  // namespace ocannl
