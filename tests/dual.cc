@@ -42,6 +42,8 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
       return Chain(x, std::exp2(v), std::exp2(v) * ln2);
     case Op::kLog:
       return Chain(x, std::log(v), 1 / v);
+    case Op::kLog1p:
+      return Chain(x, std::log1p(v), 1 / (1 + v));
     case Op::kLog2:
       return Chain(x, std::log2(v), 1 / (v * ln2));
     case Op::kSin:

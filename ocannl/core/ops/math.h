@@ -11,6 +11,7 @@
 //   exp      0.894    0x1.4cec68p+2     0.25 %         18   0.911    23
 //   exp2     0.952   -0x1.fbe9f6p-2     0.29 %         17   0.944    22
 //   log      0.881    0x1.4852d8p+0     0.31 %         30   1.004    41
+//   log1p    0.881    0x1.214b60p-2     0.43 %         36   0.986    47
 //   log2     0.950    0x1.689b86p-1     0.27 %         31   1.060    42
 //   tanh     1.213    0x1.40b402p-1     0.17 %         29   1.235    40
 //   sigmoid  1.095   -0x1.04a2dap+4     0.16 %         32   1.078    37
@@ -29,6 +30,7 @@ namespace ocannl {
 Expr ExpValue(Expr x);
 Expr Exp2Value(Expr x);
 Expr LogValue(Expr x);
+Expr Log1pValue(Expr x);
 Expr Log2Value(Expr x);
 Expr SinValue(Expr x);
 Expr CosValue(Expr x);

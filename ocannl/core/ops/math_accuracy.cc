@@ -25,6 +25,8 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return std::exp2(x);
     case Op::kLog:
       return std::log(x);
+    case Op::kLog1p:
+      return std::log1p(x);
     case Op::kLog2:
       return std::log2(x);
     case Op::kSin:
@@ -72,6 +74,7 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
   static constexpr AccuracyBound kBounds[] = {
       {.op = Op::kExp, .f32 = 0.90, .f64 = 0.95},
       {.op = Op::kLog, .f32 = 0.89, .f64 = 1.05},
+      {.op = Op::kLog1p, .f32 = 0.89, .f64 = 1.05},
       {.op = Op::kExp2, .f32 = 0.96, .f64 = 1.00},
       {.op = Op::kLog2, .f32 = 0.96, .f64 = 1.15},
       {.op = Op::kSin, .f32 = 0.502, .f64 = 0.85},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// log and log2.
+// log, log1p and log2.
 //
 // x = 2^e (1 + r) with 1 + r in [sqrt(1/2), sqrt(2)), and log(1 + r) = r + r^2
 // q(r) with a polynomial q, minimax for the relative error of log(1 + r);
@@ -82,17 +82,40 @@ Expr WithSpecialValues(Expr x, Expr y) {
   return Select(0 < x, Select(x < kInfinity, y, x), not_positive);
 }
 
+// ln2 in two parts: exponent * hi is exact.
+struct Ln2 {
+  double hi;
+  double lo;
+};
+
+Ln2 Ln2For(Expr x) {
+  if (x.dtype() == DType::kF32) return {0x1.62e4p-1, 1.42860677e-06};
+  return {0x1.62e42feep-1, 0x1.a39ef35793c76p-33};
+}
+
+// log(2^e (1 + r)) + c - e ln2.lo for a small c.
+Expr LogOfParts(Parts parts, Expr c) {
+  auto [e, r] = parts;
+  const bool is_f32 = r.dtype() == DType::kF32;
+  Expr q = is_f32 ? Polynomial(r, kLogTail32) : Polynomial(r, kLogTail64);
+  return Fma(e, Ln2For(r).hi, r + Fma(r * r, q, c));
+}
+
 }  // namespace
 
 Expr LogValue(Expr x) {
-  const bool is_f32 = x.dtype() == DType::kF32;
-  // ln2 in two parts: exponent * hi is exact.
-  const double ln2_hi = is_f32 ? 0x1.62e4p-1 : 0x1.62e42feep-1;
-  const double ln2_lo = is_f32 ? 1.42860677e-06 : 0x1.a39ef35793c76p-33;
-  auto [e, r] = Split(x);
-  Expr q = is_f32 ? Polynomial(r, kLogTail32) : Polynomial(r, kLogTail64);
-  Expr tail = Fma(r * r, q, e * ln2_lo);
-  return WithSpecialValues(x, Fma(e, ln2_hi, r + tail));
+  Parts parts = Split(x);
+  Expr y = LogOfParts(parts, parts.exponent * Ln2For(x).lo);
+  return WithSpecialValues(x, y);
+}
+
+// log(sum) + lost / sum, where sum is 1 + x but for what rounding lost.
+Expr Log1pValue(Expr x) {
+  Expr sum = 1 + x;
+  Expr lost = x - (sum - 1);
+  Parts parts = Split(sum);
+  Expr y = LogOfParts(parts, Fma(parts.exponent, Ln2For(x).lo, lost / sum));
+  return Select(Equal(x, 0), x, WithSpecialValues(sum, y));
 }
 
 Expr Log2Value(Expr x) {
