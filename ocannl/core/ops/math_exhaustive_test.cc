@@ -4,13 +4,14 @@
 // per function on two cores:
 //
 //   bazel test --copt=-march=native --test_output=streamed
-//       //ocannl/core/ops:math_exhaustive_test
+//       //ocannl/core/ops:math_exhaustive_test --test_filter='*Exp'
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -65,22 +66,26 @@ Accuracy<float> MeasureAll(Op op) {
   return all;
 }
 
-TEST(MathExhaustiveTest, EveryF32KeepsTheBound) {
-  absl::PrintF("%-8s %8s %16s %14s %8s\n", "function", "max ulp", "worst input",
-               "not nearest", "seconds");
-  for (const AccuracyBound& bound : AccuracyBounds()) {
-    if (Info(bound.op).arity != 1) continue;
-    const auto start = std::chrono::steady_clock::now();
-    const Accuracy<float> all = MeasureAll(bound.op);
-    const std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    absl::PrintF("%-8s %8.4f %16a %13.4f%% %8.1f\n", Info(bound.op).text,
-                 all.max_ulp, all.worst_x, 100.0 * all.not_nearest / all.count,
-                 seconds.count());
-    std::fflush(stdout);
-    EXPECT_LE(all.max_ulp, bound.f32) << Info(bound.op).name;
-  }
+class MathExhaustiveTest : public testing::TestWithParam<AccuracyBound> {};
+
+TEST_P(MathExhaustiveTest, EveryF32KeepsTheBound) {
+  const OpInfo& info = Info(GetParam().op);
+  if (info.arity != 1) GTEST_SKIP();
+  const auto start = std::chrono::steady_clock::now();
+  const Accuracy<float> all = MeasureAll(GetParam().op);
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  absl::PrintF("%s: max %.4f ulp at %a, %.4f%% not nearest, %.1f seconds\n",
+               info.text, all.max_ulp, all.worst_x,
+               100.0 * all.not_nearest / all.count, seconds.count());
+  EXPECT_LE(all.max_ulp, GetParam().f32);
 }
+
+INSTANTIATE_TEST_SUITE_P(Rows, MathExhaustiveTest,
+                         testing::ValuesIn(AccuracyBounds()),
+                         [](const auto& row) {
+                           return std::string(Info(row.param.op).name);
+                         });
 
 }  // namespace
 }  // namespace ocannl
