@@ -17,13 +17,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/ops/block_evaluator.h"
 #include "ocannl/core/ops/expr.h"
-#include "ocannl/core/ops/math_accuracy.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/ops/rows.h"
+#include "tests/block_evaluator.h"
 #include "tests/dual.h"
+#include "tests/math_accuracy.h"
 
 namespace ocannl {
 namespace {

@@ -19,7 +19,7 @@
 //   cos      0.502    0x1.93b262p+126   0.02 %         60   0.809   158
 //   pow      0.500   (4e7 pairs)        0.00 %         93   1.048   116
 //
-// Tests hold the functions to bounds a little above (math_accuracy.h).
+// Tests hold the functions to bounds a little above (tests/math_accuracy.h).
 #ifndef OCANNL_CORE_OPS_MATH_H_
 #define OCANNL_CORE_OPS_MATH_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proves the f32 bounds of math_accuracy.h on all 2^32 numbers; about a minute
-// per function on two cores:
+// Proves the f32 bounds of tests/math_accuracy.h on all 2^32 numbers; about a
+// minute per function on two cores:
 //
 //   bazel test --copt=-march=native --test_output=streamed
 //       //ocannl/core/ops:math_exhaustive_test --test_filter='*Exp'
@@ -17,10 +17,10 @@
 
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/ops/block_evaluator.h"
 #include "ocannl/core/ops/expr.h"
-#include "ocannl/core/ops/math_accuracy.h"
 #include "ocannl/core/ops/op.h"
+#include "tests/block_evaluator.h"
+#include "tests/math_accuracy.h"
 
 namespace ocannl {
 namespace {

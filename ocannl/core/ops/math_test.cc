@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ocannl/core/ops/block_evaluator.h"
 #include "ocannl/core/ops/expr.h"
-#include "ocannl/core/ops/math_accuracy.h"
 #include "ocannl/core/ops/op.h"
+#include "tests/block_evaluator.h"
+#include "tests/math_accuracy.h"
 
 namespace ocannl {
 namespace {

@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
-#include "ocannl/core/ops/math_accuracy.h"
 #include "ocannl/core/ops/op.h"
+#include "tests/math_accuracy.h"
 
 namespace ocannl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/ops/block_evaluator.h"
+#include "tests/block_evaluator.h"
 
 #include <cstring>
 #include <type_traits>
