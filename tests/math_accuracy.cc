@@ -37,6 +37,8 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return std::tanh(x);
     case Op::kSigmoid:
       return Sigmoid(x);
+    case Op::kSoftplus:
+      return std::max(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)));
     case Op::kPow:
       return std::pow(x, y);
     default:
@@ -81,6 +83,7 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kCos, .f32 = 0.502, .f64 = 0.85},
       {.op = Op::kTanh, .f32 = 1.22, .f64 = 1.30},
       {.op = Op::kSigmoid, .f32 = 1.10, .f64 = 1.15},
+      {.op = Op::kSoftplus, .f32 = 1.68, .f64 = 1.75},
       {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},
   };
   return kBounds;
