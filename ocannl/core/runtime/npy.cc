@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/runtime/npy.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/byte_size.h"
 #include "ocannl/core/runtime/npy_header.h"
@@ -136,38 +135,19 @@ absl::StatusOr<std::string> FormatNpy(const NdArray& array) {
 
 absl::StatusOr<NdArray> ReadNpy(const std::string& path) {
   std::error_code error;
-  // Pipes and devices have no size to hold them to.
+  // Pipes and devices may never end.
   if (!std::filesystem::is_regular_file(path, error)) {
     return absl::NotFoundError(absl::StrCat(
         "`", path, "`: ", error ? error.message() : "not an ordinary file",
         "; give the path of a .npy file"));
   }
-  auto size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "`", path, "`: cannot be opened for reading; check its permissions"));
-  }
-  std::string bytes(size, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (static_cast<uint64_t>(file.gcount()) != size) {
-    return absl::DataLossError(
-        absl::StrCat("`", path, "`: reading stopped after ", file.gcount(),
-                     " of ", size, " bytes; check the disk"));
-  }
+  OCANNL_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
   return ParseNpy(bytes, path);
 }
 
 absl::Status WriteNpy(const std::string& path, const NdArray& array) {
   OCANNL_ASSIGN_OR_RETURN(std::string bytes, FormatNpy(array));
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      "`", path, "`: cannot be written (", std::strerror(errno),
-      "); check the folder, its permissions and the space on the disk"));
+  return WriteFile(path, bytes);
 }
 
 }  // namespace ocannl

@@ -5,7 +5,8 @@
 //   OCANNL_ASSIGN_OR_RETURN(NdArray w, ReadNpy("w.npy"));
 //   OCANNL_RETURN_IF_ERROR(WriteNpy("w2.npy", w));
 //
-// No file can crash the reader, or make it take more memory than its size.
+// No file can crash the reader, or make it take memory out of proportion to
+// its size.
 #ifndef OCANNL_CORE_RUNTIME_NPY_H_
 #define OCANNL_CORE_RUNTIME_NPY_H_
 

@@ -154,8 +154,9 @@ TEST(NpyTest, FilesMustBeThere) {
   EXPECT_THAT(ReadNpy("/dev/zero"), StatusIs(StatusCode::kNotFound));
   NdArray one = NdArray::Of<float>({}, {1});
   EXPECT_THAT(WriteNpy(absl::StrCat(folder, "/none/x.npy"), one),
-              StatusIs(StatusCode::kUnavailable, HasSubstr("none/x.npy")));
-  EXPECT_THAT(WriteNpy("/dev/full", one), StatusIs(StatusCode::kUnavailable));
+              StatusIs(StatusCode::kNotFound, HasSubstr("none/x.npy")));
+  EXPECT_THAT(WriteNpy("/dev/full", one),
+              StatusIs(StatusCode::kResourceExhausted));
   EXPECT_THAT(FormatNpy(NdArray(DType::kF32, Dims(33, 1))),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("32 axes")));
 }
