@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/team.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// About what sleeping and waking up costs.
+constexpr auto kSpinTime = std::chrono::microseconds(20);
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Returns when `value` is not `old` any more.
+void AwaitChange(const std::atomic<uint32_t>& value, uint32_t old) {
+  const Clock::time_point start = Clock::now();
+  do {
+    for (int k = 0; k < 64; ++k) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      Pause();
+    }
+  } while (Clock::now() - start < kSpinTime);
+  value.wait(old, std::memory_order_acquire);
+}
+
+void Advance(std::atomic<uint32_t>& value) {
+  value.fetch_add(1, std::memory_order_release);
+  value.notify_all();
+}
+
+}  // namespace
+
+int Team::MaxSize() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 1;
+  return std::max(1, CPU_COUNT(&allowed));
+}
+
+Team::Team(int size) {
+  CHECK(size >= 1) << size;
+  for (int member = 1; member < size; ++member) {
+    workers_.emplace_back([this, member] { Serve(member); });
+  }
+}
+
+Team::~Team() {
+  stops_.store(true, std::memory_order_relaxed);
+  Advance(round_);
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Team::Serve(int member) {
+  uint32_t seen = 0;
+  while (true) {
+    AwaitChange(round_, seen);
+    ++seen;
+    if (stops_.load(std::memory_order_relaxed)) return;
+    (*work_)(member);
+    Wait();
+  }
+}
+
+bool Team::TryRun(absl::FunctionRef<void(int member)> work) {
+  std::unique_lock<std::mutex> lock(running_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  work_.emplace(work);
+  Advance(round_);
+  work(0);
+  Wait();
+  return true;
+}
+
+void Team::Wait() {
+  const uint32_t phase = phase_.load(std::memory_order_relaxed);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 ==
+      static_cast<uint32_t>(size())) {
+    arrived_.store(0, std::memory_order_relaxed);
+    Advance(phase_);
+  } else {
+    AwaitChange(phase_, phase);
+  }
+}
+
+}  // namespace ocannl

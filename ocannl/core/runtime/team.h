@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Team: threads that do one piece of work together.
+//
+//   Team team(4);
+//   team.Run([&](int member) {
+//     ClaimAll(first_half, ...);
+//     team.Wait();                 // until every member is here
+//     ClaimAll(second_half, ...);
+//   });
+//
+// Members spin for a while before they sleep, so that work of microseconds is
+// worth sharing.
+#ifndef OCANNL_CORE_RUNTIME_TEAM_H_
+#define OCANNL_CORE_RUNTIME_TEAM_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+
+namespace ocannl {
+
+class Team {
+ public:
+  // `size` members, of whom the caller of Run is one; at least 1.
+  explicit Team(int size);
+  ~Team();
+  Team(const Team&) = delete;
+
+  // The number of processors that this process may use.
+  static int MaxSize();
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls work(member) with every member from 0 to size() - 1 at once and
+  // returns when all have. The caller is member 0. False, with nothing called,
+  // where the team is at work already.
+  bool TryRun(absl::FunctionRef<void(int member)> work);
+
+  // Inside of `work`: returns when every member has called it.
+  void Wait();
+
+ private:
+  using Work = absl::FunctionRef<void(int member)>;
+
+  void Serve(int member);
+
+  std::vector<std::thread> workers_;
+  std::mutex running_;
+  std::optional<Work> work_;
+  std::atomic<bool> stops_ = false;
+  std::atomic<uint32_t> round_ = 0;    // of work
+  std::atomic<uint32_t> arrived_ = 0;  // members that called Wait
+  std::atomic<uint32_t> phase_ = 0;    // how often all of them had
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_TEAM_H_
