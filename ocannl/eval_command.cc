@@ -41,7 +41,7 @@ const std::vector<Flag>& EvalFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"set", "", "INDEX=N: the value of a static index"});
     all->push_back(
-        {"tier", "auto", "what runs it: interp, x86, cuda, auto or all"});
+        {"tier", "auto", "what runs it: interp, x86, cuda or auto"});
     all->push_back({"out", "", "a directory for the results, as NAME.npy"});
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     return all;

@@ -89,7 +89,7 @@ const std::vector<Flag>& RunFlags() {
     auto* all = new std::vector<Flag>{
         {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
         {"set", "", "INDEX=N: the value of a static index; once per index"},
-        {"tier", "auto", "what runs it: interp, x86, cuda, auto or all"},
+        {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
         {"repeat", "1", "how many times to run"},
         {"out", "", "a directory for what it writes, as NAME.npy"}};
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());

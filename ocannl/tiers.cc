@@ -1,26 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/tiers.h"
 
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/runtime/team.h"
 #include "ocannl/interp/interp_backend.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/x86_backend.h"
 
 namespace ocannl {
+namespace {
 
-absl::StatusOr<const Backend*> FindTier(absl::string_view name) {
+using jit::Isa;
+
+const Backend* Interpreter() {
   static const auto* interp = new interp::InterpBackend();
-  if (name == "interp" || name == "auto") return interp;
-  if (name == "all") {
-    return absl::UnimplementedError(
-        "tier all compares the tiers bit by bit, but this binary has only the "
-        "interpreter; use --tier=interp");
+  return interp;
+}
+
+// One backend for each instruction set and number of threads.
+const Backend* X86(Isa isa, int threads) {
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<std::pair<Isa, int>, std::unique_ptr<jit::X86Backend>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[{isa, threads}];
+  if (backend == nullptr) {
+    backend = std::make_unique<jit::X86Backend>(isa, threads);
   }
-  if (name == "x86" || name == "cuda") {
-    return absl::UnimplementedError(absl::StrCat(
-        "tier ", name, " is not part of this binary, which has only the ",
-        "interpreter; use --tier=interp"));
+  return backend.get();
+}
+
+std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
+
+}  // namespace
+
+absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads) {
+  if (threads == 0) threads = Team::MaxSize();
+  const std::optional<Isa> host = jit::HostIsa();
+  if (name == "interp" || (name == "auto" && !host)) return Interpreter();
+  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    bool best = (name == "x86" || name == "auto") && host == isa;
+    if (!best && name != NameOf(isa)) continue;
+    if (jit::IsSupported(isa)) return X86(isa, threads);
+    return absl::UnimplementedError(
+        absl::StrCat("tier ", name, " needs a processor with ", jit::Name(isa),
+                     "; use --tier=auto for the best that this machine has"));
+  }
+  if (name == "x86") {
+    return absl::UnimplementedError(
+        "tier x86 needs a processor with AVX2 and FMA; use --tier=interp");
+  }
+  if (name == "cuda") {
+    return absl::UnimplementedError(
+        "tier cuda is not part of this binary; use --tier=auto for the best "
+        "that there is");
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "no tier ", name, "; the tiers are interp, x86, cuda, auto and all"));
+      "no tier ", name,
+      "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda and auto"));
+}
+
+std::vector<std::string> AvailableTiers() {
+  std::vector<std::string> names = {"interp"};
+  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    if (jit::IsSupported(isa)) names.push_back(NameOf(isa));
+  }
+  return names;
 }
 
 }  // namespace ocannl

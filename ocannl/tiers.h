@@ -4,16 +4,30 @@
 #ifndef OCANNL_TIERS_H_
 #define OCANNL_TIERS_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/runtime/backend.h"
 
 namespace ocannl {
 
-// The backend of tier `name`: "interp", or "auto" for the best there is. It
-// lives as long as the program. Error: a tier that is unknown or not in this
-// binary; the message says which and why.
-absl::StatusOr<const Backend*> FindTier(absl::string_view name);
+// The backend of tier `name`, which lives as long as the program:
+//
+//   interp                  the interpreter
+//   x86                     machine code for the best instruction set there is
+//   x86-avx2, x86-avx512    for that one
+//   auto                    the best tier there is
+//
+// `threads` is how many threads run one program; 0: one a processor. Error: a
+// tier that is unknown, or that this machine cannot run; the message says why.
+absl::StatusOr<const Backend*> FindTier(absl::string_view name,
+                                        int threads = 0);
+
+// The tiers that this machine can run, the interpreter first: "interp",
+// "x86-avx2", ...
+std::vector<std::string> AvailableTiers();
 
 }  // namespace ocannl
 

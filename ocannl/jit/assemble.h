@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Assemble: LoopProgram -> machine code in memory.
+#ifndef OCANNL_JIT_ASSEMBLE_H_
+#define OCANNL_JIT_ASSEMBLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/code_memory.h"
+#include "ocannl/jit/emit/emitter.h"
+#include "ocannl/jit/vcode/isa.h"
+
+namespace ocannl::jit {
+
+// Statements of the program's body that one function runs.
+struct Section {
+  NestFunction function;
+  int64_t iterations;  // of a parallel loop; 0: none, the bounds do not matter
+};
+
+struct MachineCode {
+  CodeMemory memory;
+  std::vector<Section> sections;  // in order
+  std::string listing;            // if asked for
+};
+
+// The code of a program that Verify accepts, as it stands: scheduling comes
+// before. Error: no memory.
+absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa,
+                                     bool with_listing);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_ASSEMBLE_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CodeMemory: memory that holds machine code. It is written first and made
+// executable then; at no time both.
+#ifndef OCANNL_JIT_CODE_MEMORY_H_
+#define OCANNL_JIT_CODE_MEMORY_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "asmjit/asmjit.h"
+
+namespace ocannl::jit {
+
+class CodeMemory {
+ public:
+  // The code of `code`, placed and executable. Error: no memory.
+  static absl::StatusOr<CodeMemory> Place(asmjit::CodeHolder& code);
+
+  CodeMemory(CodeMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  CodeMemory& operator=(CodeMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~CodeMemory();
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  CodeMemory(std::byte* data, size_t size) : data_(data), size_(size) {}
+
+  std::byte* data_;
+  size_t size_;
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_CODE_MEMORY_H_

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/jit/emit/emitter.h"
+#include "ocannl/jit/emit/slow_ops.h"
+
+namespace ocannl::jit {
+namespace {
+
+namespace x86 = asmjit::x86;
+namespace Ids = x86::Inst;
+
+// The instruction for floats; the first is for f32, the second for f64.
+std::optional<std::pair<uint32_t, uint32_t>> FloatBinary(Op op) {
+  switch (op) {
+    case Op::kAdd:
+      return {{Ids::kIdVaddps, Ids::kIdVaddpd}};
+    case Op::kSub:
+      return {{Ids::kIdVsubps, Ids::kIdVsubpd}};
+    case Op::kMul:
+      return {{Ids::kIdVmulps, Ids::kIdVmulpd}};
+    case Op::kDiv:
+      return {{Ids::kIdVdivps, Ids::kIdVdivpd}};
+    // a < b ? a : b and a > b ? a : b, as number.h says.
+    case Op::kMin:
+      return {{Ids::kIdVminps, Ids::kIdVminpd}};
+    case Op::kMax:
+      return {{Ids::kIdVmaxps, Ids::kIdVmaxpd}};
+    default:
+      return std::nullopt;
+  }
+}
+
+// The rounding of vroundps, without exceptions.
+std::optional<int> RoundingOf(Op op) {
+  switch (op) {
+    case Op::kRound:
+      return 8;
+    case Op::kFloor:
+      return 9;
+    case Op::kCeil:
+      return 10;
+    case Op::kTrunc:
+      return 11;
+    default:
+      return std::nullopt;
+  }
+}
+
+struct IntegerRow {
+  Op op;
+  DType dtype;
+  uint32_t id;  // 0: only with AVX-512
+  uint32_t id512;
+};
+
+// Lanes of u8 are those of u32; what leaves the range is cut off.
+constexpr IntegerRow kIntegerRows[] = {
+    {Op::kAdd, DType::kI32, Ids::kIdVpaddd, Ids::kIdVpaddd},
+    {Op::kAdd, DType::kI64, Ids::kIdVpaddq, Ids::kIdVpaddq},
+    {Op::kSub, DType::kI32, Ids::kIdVpsubd, Ids::kIdVpsubd},
+    {Op::kSub, DType::kI64, Ids::kIdVpsubq, Ids::kIdVpsubq},
+    {Op::kMul, DType::kI32, Ids::kIdVpmulld, Ids::kIdVpmulld},
+    {Op::kMul, DType::kI64, 0, Ids::kIdVpmullq},
+    {Op::kAnd, DType::kI32, Ids::kIdVpand, Ids::kIdVpandd},
+    {Op::kAnd, DType::kI64, Ids::kIdVpand, Ids::kIdVpandq},
+    {Op::kOr, DType::kI32, Ids::kIdVpor, Ids::kIdVpord},
+    {Op::kOr, DType::kI64, Ids::kIdVpor, Ids::kIdVporq},
+    {Op::kXor, DType::kI32, Ids::kIdVpxor, Ids::kIdVpxord},
+    {Op::kXor, DType::kI64, Ids::kIdVpxor, Ids::kIdVpxorq},
+    {Op::kMin, DType::kI32, Ids::kIdVpminsd, Ids::kIdVpminsd},
+    {Op::kMin, DType::kU32, Ids::kIdVpminud, Ids::kIdVpminud},
+    {Op::kMin, DType::kI64, 0, Ids::kIdVpminsq},
+    {Op::kMin, DType::kU64, 0, Ids::kIdVpminuq},
+    {Op::kMax, DType::kI32, Ids::kIdVpmaxsd, Ids::kIdVpmaxsd},
+    {Op::kMax, DType::kU32, Ids::kIdVpmaxud, Ids::kIdVpmaxud},
+    {Op::kMax, DType::kI64, 0, Ids::kIdVpmaxsq},
+    {Op::kMax, DType::kU64, 0, Ids::kIdVpmaxuq},
+    {Op::kShl, DType::kI32, Ids::kIdVpsllvd, Ids::kIdVpsllvd},
+    {Op::kShl, DType::kI64, Ids::kIdVpsllvq, Ids::kIdVpsllvq},
+    {Op::kShr, DType::kI32, Ids::kIdVpsravd, Ids::kIdVpsravd},
+    {Op::kShr, DType::kU32, Ids::kIdVpsrlvd, Ids::kIdVpsrlvd},
+    {Op::kShr, DType::kI64, 0, Ids::kIdVpsravq},
+    {Op::kShr, DType::kU64, Ids::kIdVpsrlvq, Ids::kIdVpsrlvq},
+    {Op::kRotl, DType::kI32, 0, Ids::kIdVprolvd},
+    {Op::kRotl, DType::kI64, 0, Ids::kIdVprolvq},
+};
+
+// Whether signed and unsigned numbers have the same instruction.
+bool IgnoresSign(Op op) {
+  return op != Op::kMin && op != Op::kMax && op != Op::kShr;
+}
+
+uint32_t IntegerBinary(Op op, DType dtype, bool has_512) {
+  if (dtype == DType::kU8 && op == Op::kRotl) return 0;
+  if (dtype == DType::kU8) dtype = DType::kU32;
+  if (IgnoresSign(op)) {
+    dtype = SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32;
+  }
+  for (const IntegerRow& row : kIntegerRows) {
+    if (row.op == op && row.dtype == dtype) {
+      return has_512 ? row.id512 : row.id;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Emitter::EmitApply(const Inst& inst) {
+  bool done = false;
+  if (inst.op == Op::kConvert) {
+    done = EmitConvert(inst);
+  } else if (inst.op == Op::kBitcast) {
+    EmitCopy(inst);
+    done = true;
+  } else if (inst.op == Op::kSelect) {
+    done = EmitSelect(inst);
+  } else if (inst.operand == DType::kBool) {
+    done = EmitMaskOp(inst);
+  } else if (inst.dtype == DType::kBool) {
+    done = EmitCompare(inst);
+  } else if (IsFloat(inst.dtype)) {
+    done = EmitFloatOp(inst);
+  } else {
+    done = EmitIntegerOp(inst);
+  }
+  if (!done) EmitSlow(inst);
+  Finish(inst);
+}
+
+bool Emitter::EmitFloatOp(const Inst& inst) {
+  if (inst.op == Op::kFma) return EmitFma(inst);
+  const bool f64 = inst.dtype == DType::kF64;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const int size = f64 ? 8 : 4;
+  const uint64_t sign = f64 ? uint64_t{1} << 63 : uint64_t{1} << 31;
+  Vec dst = Out(inst);
+  Vec a = In(inst, 0);
+  if (auto ids = FloatBinary(inst.op)) {
+    Emit(f64 ? ids->second : ids->first, dst, a, InAny(inst, 1, bytes));
+    return true;
+  }
+  if (std::optional<int> rounding = RoundingOf(inst.op)) {
+    uint32_t id = Has512() ? (f64 ? Ids::kIdVrndscalepd : Ids::kIdVrndscaleps)
+                           : (f64 ? Ids::kIdVroundpd : Ids::kIdVroundps);
+    Emit(id, dst, a, asmjit::imm(*rounding));
+    return true;
+  }
+  switch (inst.op) {
+    case Op::kSqrt:
+      Emit(f64 ? Ids::kIdVsqrtpd : Ids::kIdVsqrtps, dst, a);
+      return true;
+    case Op::kNeg:
+      Emit(f64 ? Ids::kIdVxorpd : Ids::kIdVxorps, dst, a,
+           PoolSplat(sign, size, bytes));
+      return true;
+    case Op::kAbs:
+      Emit(f64 ? Ids::kIdVandpd : Ids::kIdVandps, dst, a,
+           PoolSplat(sign - 1, size, bytes));
+      return true;
+    default:
+      return false;
+  }
+}
+
+// One of the second and the third operand may be memory.
+bool Emitter::EmitFma(const Inst& inst) {
+  const bool f64 = inst.dtype == DType::kF64;
+  const uint32_t ab_c = f64 ? Ids::kIdVfmadd231pd : Ids::kIdVfmadd231ps;
+  const uint32_t ba_c = f64 ? Ids::kIdVfmadd213pd : Ids::kIdVfmadd213ps;
+  const uint32_t ac_b = f64 ? Ids::kIdVfmadd132pd : Ids::kIdVfmadd132ps;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  Vec dst = Out(inst);
+  Vec a = In(inst, 0);
+  Operand b = InAny(inst, 1, bytes);
+  Operand c = InAny(inst, 2, bytes);
+  if (c == dst) {
+    Emit(ab_c, dst, a, b);
+  } else if (c.isMem()) {
+    if (b == dst) {
+      Emit(ba_c, dst, a, c);
+    } else {
+      if (dst != a) assembler_.vmovaps(dst, a);
+      Emit(ba_c, dst, b, c);
+    }
+  } else if (dst == a) {
+    b.isMem() ? Emit(ac_b, dst, c, b) : Emit(ba_c, dst, b, c);
+  } else if (b == dst) {
+    Emit(ba_c, dst, a, c);
+  } else {
+    Emit(Ids::kIdVmovaps, dst, c);
+    Emit(ab_c, dst, a, b);
+  }
+  return true;
+}
+
+bool Emitter::EmitIntegerOp(const Inst& inst) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool u8 = inst.dtype == DType::kU8;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const int size = wide ? 8 : 4;
+  const uint32_t xor_id =
+      Has512() ? (wide ? Ids::kIdVpxorq : Ids::kIdVpxord) : Ids::kIdVpxor;
+  if (inst.op == Op::kAbs && !IsSigned(inst.dtype)) {
+    EmitCopy(inst);
+    return true;
+  }
+  Vec dst = Out(inst);
+  if (uint32_t id = IntegerBinary(inst.op, inst.dtype, Has512())) {
+    Emit(id, dst, In(inst, 0), InAny(inst, 1, bytes));
+  } else if (inst.op == Op::kNeg) {
+    Vec zero = Scratch(0, bytes);
+    Emit(xor_id, zero, zero, zero);
+    Emit(wide ? Ids::kIdVpsubq : Ids::kIdVpsubd, dst, zero, In(inst, 0));
+  } else if (inst.op == Op::kAbs && (!wide || Has512())) {
+    Emit(wide ? Ids::kIdVpabsq : Ids::kIdVpabsd, dst, In(inst, 0));
+  } else if (inst.op == Op::kNot) {
+    Emit(xor_id, dst, In(inst, 0), PoolSplat(~uint64_t{0}, size, bytes));
+  } else {
+    return false;
+  }
+  if (u8) {
+    Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, dst, dst,
+         PoolSplat(0xff, 4, bytes));
+  }
+  return true;
+}
+
+bool Emitter::EmitCompare(const Inst& inst) {
+  const int bytes = BytesOf(inst.operand, inst.lanes);
+  const bool wide = SizeOf(inst.operand) == 8;
+  const int relation = inst.op == Op::kEqual       ? 0
+                       : inst.op == Op::kLess      ? 1
+                       : inst.op == Op::kLessEqual ? 2
+                                                   : 4;
+  if (IsFloat(inst.operand)) {
+    // The same relations, quiet on NaN.
+    const int quiet = relation == 1 || relation == 2 ? relation + 16 : relation;
+    const uint32_t id = wide ? Ids::kIdVcmppd : Ids::kIdVcmpps;
+    if (Has512()) {
+      Emit(id, OutMask(inst), In(inst, 0, bytes), InAny(inst, 1, bytes),
+           asmjit::imm(quiet));
+    } else if (!wide) {
+      Emit(id, Out(inst), In(inst, 0, bytes), InAny(inst, 1, bytes),
+           asmjit::imm(quiet));
+    } else {
+      Vec mask = Scratch(0, bytes);
+      Emit(id, mask, In(inst, 0, bytes), InAny(inst, 1, bytes),
+           asmjit::imm(quiet));
+      NarrowMask(Out(inst), mask, inst.lanes);
+    }
+    return true;
+  }
+  if (!Has512()) return false;
+  const bool is_signed = IsSigned(inst.operand);
+  const uint32_t id = wide ? (is_signed ? Ids::kIdVpcmpq : Ids::kIdVpcmpuq)
+                           : (is_signed ? Ids::kIdVpcmpd : Ids::kIdVpcmpud);
+  Emit(id, OutMask(inst), In(inst, 0, bytes), In(inst, 1, bytes),
+       asmjit::imm(relation));
+  return true;
+}
+
+bool Emitter::EmitMaskOp(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  if (inst.op == Op::kLess || inst.op == Op::kLessEqual) return false;
+  if (!Has512()) {
+    const uint32_t id = inst.op == Op::kAnd  ? Ids::kIdVpand
+                        : inst.op == Op::kOr ? Ids::kIdVpor
+                                             : Ids::kIdVpxor;
+    const int bytes = BytesOf(inst.dtype, inst.lanes);
+    const bool inverts = inst.op == Op::kEqual || inst.op == Op::kNot;
+    Mem ones = PoolSplat(~uint64_t{0}, 4, bytes);
+    Vec dst = Out(inst);
+    if (inst.op == Op::kNot) {
+      a.emit(Ids::kIdVpxor, dst, In(inst, 0), ones);
+    } else {
+      Emit(id, dst, In(inst, 0), In(inst, 1));
+      if (inverts) a.emit(Ids::kIdVpxor, dst, dst, ones);
+    }
+    return true;
+  }
+  KReg dst = OutMask(inst);
+  if (inst.op == Op::kNot) {
+    a.knotw(dst, InMask(inst, 0));
+    return true;
+  }
+  const uint32_t id = inst.op == Op::kAnd     ? Ids::kIdKandw
+                      : inst.op == Op::kOr    ? Ids::kIdKorw
+                      : inst.op == Op::kEqual ? Ids::kIdKxnorw
+                                              : Ids::kIdKxorw;
+  Emit(id, dst, InMask(inst, 0), InMask(inst, 1));
+  return true;
+}
+
+bool Emitter::EmitSelect(const Inst& inst) {
+  const bool zero = inst.args[2].kind == Value::kConst;  // the only constant
+  const bool wide = SizeOf(inst.dtype) == 8;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  if (inst.dtype == DType::kBool && Has512()) {
+    KReg chosen = ScratchMask(0);
+    KReg other = ScratchMask(1);
+    assembler_.kandw(chosen, InMask(inst, 0), InMask(inst, 1));
+    assembler_.kandnw(other, InMask(inst, 0), InMask(inst, 2));
+    assembler_.korw(OutMask(inst), chosen, other);
+    return true;
+  }
+  Vec dst = Out(inst);
+  if (Has512()) {
+    KReg mask = InMask(inst, 0);
+    if (zero) {
+      Vec chosen = In(inst, 1);
+      assembler_.k(mask).z().emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst,
+                                  chosen);
+    } else {
+      Operand chosen = InAny(inst, 1, bytes);
+      Vec other = In(inst, 2);
+      assembler_.k(mask).emit(wide ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
+                              other, chosen);
+    }
+    return true;
+  }
+  Vec mask = In(inst, 0, BytesOf(DType::kBool, inst.lanes));
+  if (wide) {
+    Vec widened = Scratch(0, bytes);
+    Emit(Ids::kIdVpmovsxdq, widened, mask.xmm());
+    mask = widened;
+  }
+  if (zero) {
+    Emit(wide ? Ids::kIdVandpd : Ids::kIdVandps, dst, mask,
+         InAny(inst, 1, bytes));
+  } else {
+    Emit(wide ? Ids::kIdVblendvpd : Ids::kIdVblendvps, dst, In(inst, 2),
+         InAny(inst, 1, bytes), mask);
+  }
+  return true;
+}
+
+// The operands go through memory.
+bool Emitter::EmitSlow(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const int arity = Info(inst.op).arity;
+  auto place = [&](int k) {
+    return x86::ptr(x86::rsp, operands_ + k * kSlowOperandBytes);
+  };
+  for (int k = 0; k < arity; ++k) {
+    DType dtype =
+        inst.op == Op::kSelect && k == 0 ? DType::kBool : inst.operand;
+    const int bytes = BytesOf(dtype, inst.lanes);
+    if (IsMask(dtype, isa_)) {
+      Vec lanes = Scratch(0, bytes);
+      a.vpmovm2d(lanes, InMask(inst, k));
+      a.vmovups(place(k), lanes);
+    } else {
+      a.vmovups(place(k), In(inst, k, bytes));
+    }
+  }
+  SlowOp op = FindSlowOp(inst.op, inst.dtype, inst.operand);
+  a.mov(x86::rax, reinterpret_cast<uint64_t>(op));
+  a.lea(x86::rdx, place(0));
+  a.mov(x86::ecx, inst.lanes);
+  a.call(stub_label_);
+  uses_stub_ = true;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  if (IsMask(inst.dtype, isa_)) {
+    Vec lanes = Scratch(0, bytes);
+    a.vmovups(lanes, place(3));
+    a.vptestmd(OutMask(inst), lanes, lanes);
+  } else {
+    a.vmovups(Out(inst), place(3));
+    if (inst.dtype == DType::kBool) {
+      // 1 becomes a mask.
+      Vec zero = Scratch(0, bytes);
+      a.vpxor(zero, zero, zero);
+      a.vpsubd(Out(inst), zero, Out(inst));
+    }
+  }
+  return true;
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/jit/emit/emitter.h"
+
+namespace ocannl::jit {
+namespace {
+
+namespace x86 = asmjit::x86;
+namespace Ids = x86::Inst;
+
+// More bytes are zeroed in a loop.
+constexpr int64_t kMaxUnrolledZero = 2048;
+
+bool IsByte(DType dtype) { return SizeOf(dtype) == 1; }
+
+bool IsSideBySide(const Inst& inst) {
+  return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
+}
+
+}  // namespace
+
+void Emitter::EmitLoad(const Inst& inst) {
+  if (inst.dtype == DType::kBool) {
+    LoadMask(inst);
+    return Finish(inst);
+  }
+  Vec dst = Out(inst);
+  const bool wide = SizeOf(inst.dtype) == 8;
+  if (IsByte(inst.dtype)) {
+    LoadBytes(inst, dst);
+  } else if (inst.lanes == 1 || inst.memory.stride == 0) {
+    LoadOne(inst, dst, At(inst.memory));
+  } else if (!IsSideBySide(inst)) {
+    Gather(inst, dst);
+  } else if (inst.valid < inst.lanes) {
+    LoadTail(inst, dst, At(inst.memory));
+  } else {
+    Emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, At(inst.memory));
+  }
+  Finish(inst);
+}
+
+// One number, into every lane.
+void Emitter::LoadOne(const Inst& inst, const Vec& dst, const Mem& from) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  if (inst.lanes == 1) {
+    Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, dst.xmm(), from);
+  } else {
+    Emit(wide ? Ids::kIdVpbroadcastq : Ids::kIdVpbroadcastd, dst, from);
+  }
+}
+
+void Emitter::LoadTail(const Inst& inst, const Vec& dst, const Mem& from) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  if (Has512()) {
+    SetMask(ScratchMask(0), 0, inst.valid);
+    assembler_.k(ScratchMask(0))
+        .z()
+        .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, from);
+    return;
+  }
+  Vec mask = Scratch(1, BytesOf(inst.dtype, inst.lanes));
+  Emit(Ids::kIdVmovups, mask, PoolMask(inst.valid, inst.lanes, wide ? 8 : 4));
+  Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, dst, mask, from);
+}
+
+void Emitter::Gather(const Inst& inst, const Vec& dst) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  Vec index = Scratch(0, std::max(16, inst.lanes * 4));
+  Mem from = At(inst.memory);
+  Emit(Ids::kIdVmovups, index, PoolRange(0, inst.memory.stride, inst.lanes, 4));
+  from.setIndex(index);
+  assembler_.vxorps(dst, dst, dst);
+  if (Has512()) {
+    SetMask(ScratchMask(0), 0, inst.valid);
+    assembler_.k(ScratchMask(0))
+        .emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from);
+    return;
+  }
+  Vec mask = Scratch(1, bytes);
+  Emit(Ids::kIdVmovups, mask, PoolMask(inst.valid, inst.lanes, wide ? 8 : 4));
+  Emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from, mask);
+}
+
+// Numbers of one byte fill lanes of 32 bits.
+void Emitter::LoadBytes(const Inst& inst, const Vec& dst) {
+  x86::Assembler& a = assembler_;
+  Vec bytes = Scratch(0, 16);
+  Mem from = At(inst.memory);
+  if (inst.lanes == 1 || inst.memory.stride == 0) {
+    from.setSize(1);
+    a.movzx(x86::eax, from);
+    a.vmovd(dst.xmm(), x86::eax);
+    if (inst.lanes > 1) a.vpbroadcastd(dst, dst.xmm());
+  } else if (IsSideBySide(inst) && inst.valid == inst.lanes) {
+    Emit(Ids::kIdVpmovzxbd, dst, from);
+  } else if (IsSideBySide(inst) && Has512()) {
+    SetMask(ScratchMask(0), 0, inst.valid);
+    a.k(ScratchMask(0)).z().vmovdqu8(bytes.xmm(), from);
+    Emit(Ids::kIdVpmovzxbd, dst, bytes);
+  } else {
+    a.vpxor(bytes.xmm(), bytes.xmm(), bytes.xmm());
+    for (int k = 0; k < inst.valid; ++k) {
+      from = At(inst.memory, int64_t{k} * inst.memory.stride);
+      a.vpinsrb(bytes.xmm(), bytes.xmm(), from, k);
+    }
+    Emit(Ids::kIdVpmovzxbd, dst, bytes);
+  }
+}
+
+// Any byte but 0 is true.
+void Emitter::LoadMask(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  if (inst.lanes == 1 || inst.memory.stride == 0) {
+    Mem from = At(inst.memory);
+    from.setSize(1);
+    a.cmp(from, 0);
+    a.setne(x86::al);
+    a.movzx(x86::eax, x86::al);
+    a.neg(x86::eax);
+    if (Has512()) return a.kmovw(OutMask(inst), x86::eax), void();
+    a.vmovd(Out(inst).xmm(), x86::eax);
+    if (inst.lanes > 1) a.vpbroadcastd(Out(inst), Out(inst).xmm());
+    return;
+  }
+  Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
+  LoadBytes(inst, lanes);
+  if (Has512()) {
+    a.vptestmd(OutMask(inst), lanes, lanes);
+    return;
+  }
+  Vec zero = Scratch(0, bytes);
+  a.vpxor(zero, zero, zero);
+  a.vpcmpeqd(lanes, lanes, zero);
+  Emit(Ids::kIdVpxor, Out(inst), lanes, PoolSplat(~uint64_t{0}, 4, bytes));
+}
+
+void Emitter::EmitStore(const Inst& inst) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  if (inst.lanes > 1 && !IsSideBySide(inst)) return Scatter(inst);
+  if (IsByte(inst.dtype)) {
+    StoreBytes(inst, PackBytes(inst));
+  } else if (inst.lanes == 1) {
+    StoreOne(inst, At(inst.memory));
+  } else if (inst.valid < inst.lanes) {
+    StoreTail(inst, At(inst.memory));
+  } else {
+    Emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, At(inst.memory),
+         In(inst, 0));
+  }
+}
+
+void Emitter::StoreOne(const Inst& inst, const Mem& to) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, to, In(inst, 0, 16));
+}
+
+void Emitter::StoreTail(const Inst& inst, const Mem& to) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  if (Has512()) {
+    Vec value = In(inst, 0);
+    SetMask(ScratchMask(0), 0, inst.valid);
+    assembler_.k(ScratchMask(0))
+        .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, to, value);
+    return;
+  }
+  Vec mask = Scratch(1, BytesOf(inst.dtype, inst.lanes));
+  Emit(Ids::kIdVmovups, mask, PoolMask(inst.valid, inst.lanes, wide ? 8 : 4));
+  Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, to, mask, In(inst, 0));
+}
+
+// The lanes as bytes, in the first scratch register. A true bool is 1.
+Emitter::Vec Emitter::PackBytes(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  Vec packed = Scratch(0, 16);
+  if (IsMask(inst.dtype, isa_)) {
+    a.vpmovm2b(packed.xmm(), InMask(inst, 0));
+    a.vpabsb(packed.xmm(), packed.xmm());
+    return packed;
+  }
+  Vec lanes = In(inst, 0);
+  if (inst.dtype == DType::kBool) {
+    Vec ones = Scratch(0, bytes);
+    Emit(Ids::kIdVpsrld, ones, lanes, asmjit::imm(31));
+    lanes = ones;
+  }
+  if (Has512()) {
+    Emit(Ids::kIdVpmovdb, packed, lanes);
+    return packed;
+  }
+  if (bytes == 32) {
+    Vec high = Scratch(1, 16);
+    Emit(Ids::kIdVextracti128, high, lanes, asmjit::imm(1));
+    a.vpackusdw(packed.xmm(), lanes.xmm(), high.xmm());
+  } else {
+    a.vpackusdw(packed.xmm(), lanes.xmm(), lanes.xmm());
+  }
+  a.vpackuswb(packed.xmm(), packed.xmm(), packed.xmm());
+  return packed;
+}
+
+void Emitter::StoreBytes(const Inst& inst, const Vec& bytes) {
+  x86::Assembler& a = assembler_;
+  Mem to = At(inst.memory);
+  if (inst.valid == 16) {
+    a.vmovdqu(to, bytes.xmm());
+  } else if (inst.valid == 8) {
+    a.vmovq(to, bytes.xmm());
+  } else if (inst.valid == 4) {
+    a.vmovd(to, bytes.xmm());
+  } else {
+    for (int k = 0; k < inst.valid; ++k) {
+      a.vpextrb(At(inst.memory, k), bytes.xmm(), k);
+    }
+  }
+}
+
+// To cells that are not side by side.
+void Emitter::Scatter(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const int size = static_cast<int>(SizeOf(inst.dtype));
+  CHECK(inst.memory.stride != 0);
+  if (size == 1) {
+    Vec packed = PackBytes(inst);
+    for (int k = 0; k < inst.valid; ++k) {
+      Mem to = At(inst.memory, int64_t{k} * inst.memory.stride);
+      a.vpextrb(to, packed.xmm(), k);
+    }
+    return;
+  }
+  if (Has512()) {
+    Vec index = Scratch(0, std::max(16, inst.lanes * 4));
+    Emit(Ids::kIdVmovups, index,
+         PoolRange(0, inst.memory.stride, inst.lanes, 4));
+    Mem to = At(inst.memory);
+    to.setIndex(index);
+    Vec value = In(inst, 0);
+    SetMask(ScratchMask(0), 0, inst.valid);
+    assembler_.k(ScratchMask(0))
+        .emit(size == 8 ? Ids::kIdVscatterdpd : Ids::kIdVscatterdps, to, value);
+    return;
+  }
+  a.vmovups(x86::ptr(x86::rsp, operands_), In(inst, 0, bytes));
+  for (int k = 0; k < inst.valid; ++k) {
+    Gp lane = size == 8 ? Gp(x86::rax) : Gp(x86::eax);
+    a.mov(lane, x86::ptr(x86::rsp, operands_ + k * size));
+    a.mov(At(inst.memory, int64_t{k} * inst.memory.stride), lane);
+  }
+}
+
+void Emitter::EmitZero(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const int width = VectorBytes(isa_);
+  Vec zero = Scratch(0, width);
+  a.vxorps(zero.xmm(), zero.xmm(), zero.xmm());
+  int64_t left = inst.offset;
+  a.lea(x86::rdx, At(inst.memory));
+  if (left > kMaxUnrolledZero) {
+    const int64_t step = 4 * width;
+    asmjit::Label head = a.newLabel();
+    a.mov(x86::rax, left / step);
+    a.bind(head);
+    for (int k = 0; k < 4; ++k) {
+      a.vmovups(x86::ptr(x86::rdx, k * width), zero);
+    }
+    a.add(x86::rdx, step);
+    a.dec(x86::rax);
+    a.jnz(head);
+    left %= step;
+  }
+  int32_t at = 0;
+  for (int bytes = width; bytes >= 16; bytes /= 2) {
+    for (; left >= bytes; left -= bytes, at += bytes) {
+      a.vmovups(x86::ptr(x86::rdx, at), VecOf(zero.id(), bytes));
+    }
+  }
+  for (int bytes = 8; bytes >= 1; bytes /= 2) {
+    for (; left >= bytes; left -= bytes, at += bytes) {
+      a.mov(x86::ptr(x86::rdx, at, bytes), 0);
+    }
+  }
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/jit/emit/emitter.h"
+
+namespace ocannl::jit {
+
+namespace x86 = asmjit::x86;
+
+int Emitter::BytesOf(DType dtype, int lanes) {
+  return std::max(16, lanes * (SizeOf(dtype) == 8 ? 8 : 4));
+}
+
+Emitter::Vec Emitter::VecOf(int reg, int bytes) {
+  switch (bytes) {
+    case 16:
+      return x86::xmm(reg);
+    case 32:
+      return x86::ymm(reg);
+    default:
+      CHECK(bytes == 64) << bytes;
+      return x86::zmm(reg);
+  }
+}
+
+Emitter::Vec Emitter::Scratch(int k, int bytes) const {
+  return VecOf(FirstScratch(/*masks=*/false, isa_) + k, bytes);
+}
+
+Emitter::KReg Emitter::ScratchMask(int k) const {
+  return x86::k(FirstScratch(/*masks=*/true, isa_) + k);
+}
+
+Emitter::Vec Emitter::In(const Inst& inst, int k, int bytes) {
+  const Value& value = inst.args[k];
+  CHECK(value.kind == Value::kReg);
+  const Place& place = allocation_->places[value.index];
+  if (place.reg >= 0) return VecOf(place.reg, bytes);
+  Vec loaded = VecOf(FirstSpillScratch(/*masks=*/false, isa_) + k, bytes);
+  if (place.constant >= 0) {
+    DType dtype = nest_->registers[value.index].dtype;
+    LoadConstant(loaded, dtype, nest_->constants[place.constant].bits);
+  } else {
+    assembler_.vmovups(loaded, SpillSlot(place.slot));
+  }
+  return loaded;
+}
+
+Emitter::Vec Emitter::In(const Inst& inst, int k) {
+  return In(inst, k, BytesOf(inst.dtype, inst.lanes));
+}
+
+Emitter::KReg Emitter::InMask(const Inst& inst, int k) {
+  const Value& value = inst.args[k];
+  CHECK(value.kind == Value::kReg);
+  const Place& place = allocation_->places[value.index];
+  if (place.reg >= 0) return x86::k(place.reg);
+  KReg loaded = x86::k(FirstSpillScratch(/*masks=*/true, isa_) + k);
+  if (place.constant >= 0) {
+    LoadConstant(loaded, nest_->constants[place.constant].bits);
+  } else {
+    assembler_.kmovw(loaded, SpillSlot(place.slot));
+  }
+  return loaded;
+}
+
+asmjit::Operand Emitter::InAny(const Inst& inst, int k, int bytes) {
+  const Value& value = inst.args[k];
+  if (value.kind == Value::kReg) return In(inst, k, bytes);
+  const int size = SizeOf(inst.operand) == 8 ? 8 : 4;
+  if (value.kind == Value::kConst) {
+    return PoolSplat(nest_->constants[value.index].bits, size, bytes);
+  }
+  Mem memory = At(inst.memory);
+  if (inst.memory.stride == 0) {
+    memory.setBroadcast(static_cast<x86::Mem::Broadcast>(
+        asmjit::Support::ctz(static_cast<uint32_t>(bytes / size))));
+  }
+  return memory;
+}
+
+Emitter::Vec Emitter::Out(const Inst& inst, int bytes) {
+  const Place& place = allocation_->places[inst.dst];
+  int reg =
+      place.reg >= 0 ? place.reg : FirstSpillScratch(/*masks=*/false, isa_);
+  return VecOf(reg, bytes);
+}
+
+Emitter::Vec Emitter::Out(const Inst& inst) {
+  return Out(inst, BytesOf(inst.dtype, inst.lanes));
+}
+
+Emitter::KReg Emitter::OutMask(const Inst& inst) {
+  const Place& place = allocation_->places[inst.dst];
+  return x86::k(place.reg >= 0 ? place.reg
+                               : FirstSpillScratch(/*masks=*/true, isa_));
+}
+
+void Emitter::Finish(const Inst& inst) {
+  const Place& place = allocation_->places[inst.dst];
+  if (place.reg >= 0) return;
+  if (IsMask(inst.dtype, isa_)) {
+    assembler_.kmovw(SpillSlot(place.slot), OutMask(inst));
+  } else {
+    assembler_.vmovups(SpillSlot(place.slot), Out(inst));
+  }
+}
+
+Emitter::Mem Emitter::At(const Memory& memory, int64_t more) {
+  const Home& home = pointer_homes_[memory.pointer];
+  Gp base = home.reg;
+  if (home.slot >= 0) {
+    assembler_.mov(x86::rcx, Slot(home.slot, 8));
+    base = x86::rcx;
+  }
+  return x86::ptr(base, static_cast<int32_t>(memory.disp + more));
+}
+
+Emitter::Mem Emitter::Slot(int32_t slot, int32_t bytes) const {
+  return x86::ptr(x86::rsp, slot, bytes);
+}
+
+Emitter::Mem Emitter::SpillSlot(int32_t slot) const {
+  return x86::ptr(x86::rsp, spills_ + slot);
+}
+
+Emitter::Mem Emitter::Pool(const std::string& bytes) {
+  auto [it, inserted] =
+      pool_places_.try_emplace(bytes, static_cast<int32_t>(pool_.size()));
+  if (inserted) {
+    // Each at a multiple of its size, so that none lies across cache lines.
+    size_t unit = bytes.size();
+    pool_.resize((pool_.size() + unit - 1) / unit * unit);
+    it->second = static_cast<int32_t>(pool_.size());
+    pool_ += bytes;
+  }
+  return x86::ptr(pool_label_, it->second);
+}
+
+Emitter::Mem Emitter::PoolSplat(uint64_t bits, int size, int bytes) {
+  std::string one(reinterpret_cast<const char*>(&bits), size);
+  if (Has512()) {
+    Mem memory = Pool(one);
+    memory.setBroadcast(static_cast<x86::Mem::Broadcast>(
+        asmjit::Support::ctz(static_cast<uint32_t>(bytes / size))));
+    return memory;
+  }
+  std::string all;
+  while (all.size() < 32) all += one;
+  return Pool(all);
+}
+
+Emitter::Mem Emitter::PoolRange(int64_t start, int64_t step, int count,
+                                int size) {
+  std::string bytes;
+  for (int k = 0; k < count; ++k) {
+    int64_t number = start + k * step;
+    bytes.append(reinterpret_cast<const char*>(&number), size);
+  }
+  return Pool(bytes);
+}
+
+void Emitter::SetMask(const KReg& mask, int from, int valid) {
+  assembler_.mov(x86::eax, ((1 << valid) - 1) << from);
+  assembler_.kmovd(mask, x86::eax);
+}
+
+Emitter::Mem Emitter::PoolMask(int valid, int lanes, int size) {
+  std::string bytes(valid * size, '\xff');
+  bytes.resize(lanes * size);
+  return Pool(bytes);
+}
+
+}  // namespace ocannl::jit

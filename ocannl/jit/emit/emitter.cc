@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/emit/emitter.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/jit/emit/slow_ops.h"
+
+namespace ocannl::jit {
+namespace {
+
+namespace x86 = asmjit::x86;
+
+// The frame up to the homes.
+constexpr int32_t kCallerSlot = 0;
+constexpr int32_t kStaticsSlot = 8;
+constexpr int32_t kLoSlot = 16;
+constexpr int32_t kHiSlot = 24;
+constexpr int32_t kFirstHome = 32;
+
+constexpr int32_t kNumHomeRegisters = 11;
+const std::array<x86::Gp, kNumHomeRegisters>& HomeRegisters() {
+  static const std::array<x86::Gp, kNumHomeRegisters> registers = {
+      x86::rbx, x86::rsi, x86::r8,  x86::r9,  x86::r10, x86::r11,
+      x86::r12, x86::r13, x86::r14, x86::r15, x86::rbp};
+  return registers;
+}
+
+const std::array<x86::Gp, 6>& CalleeSaved() {
+  static const std::array<x86::Gp, 6> saved = {x86::rbx, x86::rbp, x86::r12,
+                                               x86::r13, x86::r14, x86::r15};
+  return saved;
+}
+
+int32_t RoundUp(int32_t bytes, int32_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+bool FitsImmediate(int64_t value) {
+  return value >= std::numeric_limits<int32_t>::min() &&
+         value <= std::numeric_limits<int32_t>::max();
+}
+
+}  // namespace
+
+Emitter::Emitter(x86::Assembler& assembler, Isa isa)
+    : assembler_(assembler),
+      isa_(isa),
+      pool_label_(assembler.newLabel()),
+      stub_label_(assembler.newLabel()) {}
+
+void Emitter::PlanFrame(const std::vector<const Nest*>& nests) {
+  allocations_.clear();
+  size_t homes = 0;
+  int32_t spill_bytes = 0;
+  for (const Nest* nest : nests) {
+    allocations_.push_back(Allocate(*nest, isa_));
+    homes = std::max(homes, nest->pointers.size() + nest->loops.size());
+    spill_bytes = std::max(spill_bytes, allocations_.back().spill_bytes);
+  }
+  homes_ = kFirstHome;
+  operands_ = RoundUp(homes_ + 8 * static_cast<int32_t>(homes), 64);
+  spills_ = operands_ + 4 * kSlowOperandBytes;
+  frame_bytes_ = spills_ + RoundUp(spill_bytes, 64);
+}
+
+void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
+  PlanFrame(nests);
+  x86::Assembler& a = assembler_;
+  for (const Gp& reg : CalleeSaved()) a.push(reg);
+  a.mov(x86::rax, x86::rsp);
+  a.sub(x86::rsp, frame_bytes_);
+  a.and_(x86::rsp, -64);
+  a.mov(x86::qword_ptr(x86::rsp, kCallerSlot), x86::rax);
+  a.mov(x86::qword_ptr(x86::rsp, kStaticsSlot), x86::rsi);
+  a.mov(x86::qword_ptr(x86::rsp, kLoSlot), x86::rdx);
+  a.mov(x86::qword_ptr(x86::rsp, kHiSlot), x86::rcx);
+  for (size_t k = 0; k < nests.size(); ++k) {
+    nest_ = nests[k];
+    allocation_ = &allocations_[k];
+    EmitNest();
+  }
+  a.mov(x86::rsp, x86::qword_ptr(x86::rsp, kCallerSlot));
+  const auto& saved = CalleeSaved();
+  for (size_t k = saved.size(); k-- > 0;) a.pop(saved[k]);
+  a.vzeroupper();
+  a.ret();
+}
+
+void Emitter::EmitNest() {
+  PlanHomes();
+  heads_.assign(nest_->loops.size(), asmjit::Label());
+  StartPointers();
+  for (const Inst& inst : nest_->insts) EmitInst(inst);
+}
+
+// The registers go to what is used most.
+void Emitter::PlanHomes() {
+  const size_t num_pointers = nest_->pointers.size();
+  std::vector<double> weights;
+  for (const Pointer& pointer : nest_->pointers) {
+    weights.push_back(pointer.weight);
+  }
+  for (const Loop& loop : nest_->loops) weights.push_back(loop.weight);
+  std::vector<size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+  pointer_homes_.assign(num_pointers, {});
+  counter_homes_.assign(nest_->loops.size(), {});
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    const size_t k = order[rank];
+    Home& home =
+        k < num_pointers ? pointer_homes_[k] : counter_homes_[k - num_pointers];
+    if (rank < kNumHomeRegisters) {
+      home.reg = HomeRegisters()[rank];
+    } else {
+      home.slot = homes_ + 8 * static_cast<int32_t>(rank - kNumHomeRegisters);
+    }
+  }
+}
+
+void Emitter::StartPointers() {
+  for (size_t k = 0; k < nest_->pointers.size(); ++k) {
+    const Home& home = pointer_homes_[k];
+    if (home.slot < 0) {
+      StartPointer(nest_->pointers[k], home.reg);
+    } else {
+      StartPointer(nest_->pointers[k], x86::rdx);
+      assembler_.mov(Slot(home.slot, 8), x86::rdx);
+    }
+  }
+}
+
+void Emitter::StartPointer(const Pointer& pointer, const Gp& reg) {
+  x86::Assembler& a = assembler_;
+  if (pointer.base == Pointer::kNumber) {
+    a.xor_(reg.r32(), reg.r32());
+  } else {
+    a.mov(reg, x86::qword_ptr(x86::rdi, 8 * pointer.base));
+  }
+  if (pointer.value.offset() != 0) {
+    a.mov(x86::rax, pointer.value.offset());
+    a.add(reg, x86::rax);
+  }
+  for (const Affine::Term& term : pointer.value.terms()) {
+    if (term.symbol.kind == Symbol::kStatic) {
+      AddScaled(reg, kStaticsSlot, term.symbol.number, term.factor);
+    } else if (!nest_->loops.empty() && nest_->loops[0].is_parallel &&
+               nest_->loops[0].iterator == term.symbol.number) {
+      AddScaled(reg, kLoSlot, -1, term.factor);
+    }
+  }
+}
+
+// reg += factor * the number in `slot`, or that in an array that it points to.
+void Emitter::AddScaled(const Gp& reg, int32_t slot, int32_t element,
+                        int64_t factor) {
+  x86::Assembler& a = assembler_;
+  a.mov(x86::rax, Slot(slot, 8));
+  if (element >= 0) a.mov(x86::rax, x86::qword_ptr(x86::rax, 8 * element));
+  if (FitsImmediate(factor)) {
+    a.imul(x86::rax, x86::rax, factor);
+  } else {
+    a.mov(x86::rcx, factor);
+    a.imul(x86::rax, x86::rcx);
+  }
+  a.add(reg, x86::rax);
+}
+
+void Emitter::AddTo(const Home& home, int64_t bytes) {
+  if (bytes == 0) return;
+  x86::Assembler& a = assembler_;
+  Operand target = home.slot < 0 ? Operand(home.reg) : Slot(home.slot, 8);
+  if (FitsImmediate(bytes)) {
+    a.emit(x86::Inst::kIdAdd, target, asmjit::imm(bytes));
+  } else {
+    a.mov(x86::rax, bytes);
+    a.emit(x86::Inst::kIdAdd, target, x86::rax);
+  }
+}
+
+void Emitter::EmitLoop(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const Loop& loop = nest_->loops[inst.offset];
+  const Home& counter = counter_homes_[inst.offset];
+  Gp value = counter.slot < 0 ? counter.reg : x86::rax;
+  if (loop.is_parallel) {
+    a.mov(value, x86::qword_ptr(x86::rsp, kHiSlot));
+    a.sub(value, x86::qword_ptr(x86::rsp, kLoSlot));
+  } else {
+    a.mov(value, loop.extent);
+  }
+  if (counter.slot >= 0) a.mov(Slot(counter.slot, 8), x86::rax);
+  heads_[inst.offset] = a.newLabel();
+  a.align(asmjit::AlignMode::kCode, 32);
+  a.bind(heads_[inst.offset]);
+}
+
+void Emitter::EmitEndLoop(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const Loop& loop = nest_->loops[inst.offset];
+  const Home& counter = counter_homes_[inst.offset];
+  for (const LoopStep& step : loop.steps) {
+    AddTo(pointer_homes_[step.pointer], step.stride);
+  }
+  if (counter.slot < 0) {
+    a.dec(counter.reg);
+  } else {
+    a.dec(Slot(counter.slot, 8));
+  }
+  a.jnz(heads_[inst.offset]);
+  if (loop.is_parallel) return;
+  for (const LoopStep& step : loop.steps) {
+    AddTo(pointer_homes_[step.pointer], -step.stride * loop.extent);
+  }
+}
+
+void Emitter::EmitInst(const Inst& inst) {
+  switch (inst.code) {
+    case Code::kApply:
+      return EmitApply(inst);
+    case Code::kCopy:
+      return EmitCopy(inst);
+    case Code::kSplat:
+      return EmitSplat(inst);
+    case Code::kLoad:
+      return EmitLoad(inst);
+    case Code::kStore:
+      return EmitStore(inst);
+    case Code::kIndex:
+      return EmitIndex(inst);
+    case Code::kExtract:
+      return EmitExtract(inst);
+    case Code::kInsert:
+      return EmitInsert(inst);
+    case Code::kShuffle:
+      return EmitShuffle(inst);
+    case Code::kZero:
+      return EmitZero(inst);
+    case Code::kLoop:
+      return EmitLoop(inst);
+    case Code::kEndLoop:
+      return EmitEndLoop(inst);
+    case Code::kNote:
+      if (inst.offset >= 0 && assembler_.logger() != nullptr) {
+        assembler_.commentf("; %s", nest_->notes[inst.offset].c_str());
+      }
+      return;
+  }
+}
+
+// Calls the function in rax with rsi lanes at rdx; keeps every other register.
+void Emitter::EmitStub() {
+  x86::Assembler& a = assembler_;
+  const int vectors = NumRegisters(/*masks=*/false, isa_);
+  const int bytes = VectorBytes(isa_);
+  const int32_t masks_at = vectors * bytes;
+  const std::array<Gp, 6> saved = {x86::rdi, x86::rsi, x86::r8,
+                                   x86::r9,  x86::r10, x86::r11};
+  a.bind(stub_label_);
+  for (const Gp& reg : saved) a.push(reg);
+  a.push(x86::rbp);
+  a.mov(x86::rbp, x86::rsp);
+  a.sub(x86::rsp, masks_at + 64);
+  a.and_(x86::rsp, -64);
+  for (int k = 0; k < vectors; ++k) {
+    a.vmovups(x86::ptr(x86::rsp, k * bytes), VecOf(k, bytes));
+  }
+  for (int k = 1; Has512() && k < 8; ++k) {
+    a.kmovw(x86::ptr(x86::rsp, masks_at + 8 * k), x86::k(k));
+  }
+  a.mov(x86::rdi, x86::rdx);
+  a.mov(x86::esi, x86::ecx);
+  a.vzeroupper();
+  a.call(x86::rax);
+  for (int k = 0; k < vectors; ++k) {
+    a.vmovups(VecOf(k, bytes), x86::ptr(x86::rsp, k * bytes));
+  }
+  for (int k = 1; Has512() && k < 8; ++k) {
+    a.kmovw(x86::k(k), x86::ptr(x86::rsp, masks_at + 8 * k));
+  }
+  a.mov(x86::rsp, x86::rbp);
+  a.pop(x86::rbp);
+  for (size_t k = saved.size(); k-- > 0;) a.pop(saved[k]);
+  a.ret();
+}
+
+void Emitter::EmitPool() {
+  if (uses_stub_) EmitStub();
+  assembler_.align(asmjit::AlignMode::kData, 64);
+  assembler_.bind(pool_label_);
+  assembler_.embed(pool_.data(), pool_.size());
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Emitter: VCode with places for its values -> machine code.
+//
+// A function is called as f(buffers, statics, lo, hi) and runs nests one after
+// the other; lo and hi bound a parallel loop. While it runs, rdi holds
+// `buffers`; rax, rcx and rdx are free inside of every instruction; the other
+// registers hold pointers and counters, and so does the stack frame:
+//
+//   rsp ->  | caller's rsp | statics | lo | hi | homes | operands | spills |
+#ifndef OCANNL_JIT_EMIT_EMITTER_H_
+#define OCANNL_JIT_EMIT_EMITTER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "asmjit/asmjit.h"
+#include "ocannl/jit/vcode/allocate.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+using NestFunction = void (*)(std::byte* const* buffers, const int64_t* statics,
+                              int64_t lo, int64_t hi);
+
+class Emitter {
+ public:
+  Emitter(asmjit::x86::Assembler& assembler, Isa isa);
+
+  // A function that runs the nests in order.
+  void EmitFunction(const std::vector<const Nest*>& nests);
+
+  // What the functions share. Called once, after them.
+  void EmitPool();
+
+ private:
+  using Vec = asmjit::x86::Vec;
+  using KReg = asmjit::x86::KReg;
+  using Gp = asmjit::x86::Gp;
+  using Mem = asmjit::x86::Mem;
+  using Operand = asmjit::Operand;
+  using InstId = asmjit::InstId;
+
+  // Where a pointer or a counter is: in a register, or in the frame.
+  struct Home {
+    Gp reg;
+    int32_t slot = -1;
+  };
+
+  // emitter.cc: functions, pointers and loops.
+  void PlanFrame(const std::vector<const Nest*>& nests);
+  void PlanHomes();
+  void EmitNest();
+  void StartPointers();
+  void StartPointer(const Pointer& pointer, const Gp& reg);
+  void AddScaled(const Gp& reg, int32_t slot, int32_t element, int64_t factor);
+  void AddTo(const Home& home, int64_t bytes);
+  void EmitLoop(const Inst& inst);
+  void EmitEndLoop(const Inst& inst);
+  void EmitInst(const Inst& inst);
+  void EmitStub();
+
+  // emit_memory.cc: between memory and registers.
+  void EmitLoad(const Inst& inst);
+  void LoadOne(const Inst& inst, const Vec& dst, const Mem& from);
+  void LoadMask(const Inst& inst);
+  void LoadBytes(const Inst& inst, const Vec& dst);
+  void LoadTail(const Inst& inst, const Vec& dst, const Mem& from);
+  void Gather(const Inst& inst, const Vec& dst);
+  void EmitStore(const Inst& inst);
+  void StoreOne(const Inst& inst, const Mem& to);
+  void StoreBytes(const Inst& inst, const Vec& bytes);
+  void StoreTail(const Inst& inst, const Mem& to);
+  void Scatter(const Inst& inst);
+  Vec PackBytes(const Inst& inst);
+  void EmitZero(const Inst& inst);
+
+  // emit_move.cc: between registers.
+  void EmitCopy(const Inst& inst);
+  void LoadConstant(const Vec& dst, DType dtype, uint64_t bits);
+  void LoadConstant(const KReg& dst, uint64_t bits);
+  void EmitSplat(const Inst& inst);
+  void EmitIndex(const Inst& inst);
+  void EmitExtract(const Inst& inst);
+  void EmitInsert(const Inst& inst);
+  void Rotate(const Inst& inst, const Vec& dst, const Vec& from, int lanes);
+  void InsertMask(const Inst& inst);
+  void EmitShuffle(const Inst& inst);
+
+  // emit_apply.cc: one primitive. False where there is no short code.
+  void EmitApply(const Inst& inst);
+  bool EmitMaskOp(const Inst& inst);
+  bool EmitFloatOp(const Inst& inst);
+  bool EmitFma(const Inst& inst);
+  bool EmitIntegerOp(const Inst& inst);
+  bool EmitCompare(const Inst& inst);
+  bool EmitSelect(const Inst& inst);
+  bool EmitSlow(const Inst& inst);
+
+  // emit_convert.cc
+  bool EmitConvert(const Inst& inst);
+  bool ConvertFromBool(const Inst& inst);
+  bool ConvertToBool(const Inst& inst);
+  bool ConvertInteger(const Inst& inst);
+  bool ConvertToFloat(const Inst& inst);
+  bool ConvertToInteger(const Inst& inst);
+  void NarrowMask(const Vec& dst, const Vec& wide, int lanes);
+
+  // emit_operand.cc: where values are.
+  bool Has512() const { return isa_ == Isa::kAvx512; }
+  static int BytesOf(DType dtype, int lanes);
+  static Vec VecOf(int reg, int bytes);
+  Vec Scratch(int k, int bytes) const;
+  KReg ScratchMask(int k) const;
+
+  // The register of operand k, `bytes` wide; loads it where it was spilled.
+  Vec In(const Inst& inst, int k, int bytes);
+  Vec In(const Inst& inst, int k);
+  KReg InMask(const Inst& inst, int k);
+  // The same, or memory.
+  Operand InAny(const Inst& inst, int k, int bytes);
+  // The register for the result, and the store of it where it was spilled.
+  Vec Out(const Inst& inst, int bytes);
+  Vec Out(const Inst& inst);
+  KReg OutMask(const Inst& inst);
+  void Finish(const Inst& inst);
+
+  Mem At(const Memory& memory, int64_t more = 0);
+  Mem Slot(int32_t slot, int32_t bytes) const;
+  Mem SpillSlot(int32_t slot) const;
+  // `bytes` of constant data.
+  Mem Pool(const std::string& bytes);
+  // The constant in each lane of a vector operand.
+  Mem PoolSplat(uint64_t bits, int size, int bytes);
+  // `count` numbers of `size` bytes: start, start + step, ...
+  Mem PoolRange(int64_t start, int64_t step, int count, int size);
+  // Lanes [from, from + valid) set; of `size` bytes.
+  void SetMask(const KReg& mask, int from, int valid);
+  Mem PoolMask(int valid, int lanes, int size);
+
+  template <class... Operands>
+  void Emit(InstId id, const Operands&... operands) {
+    assembler_.emit(id, operands...);
+  }
+
+  asmjit::x86::Assembler& assembler_;
+  const Isa isa_;
+  asmjit::Label pool_label_;
+  asmjit::Label stub_label_;
+  std::string pool_;
+  absl::flat_hash_map<std::string, int32_t> pool_places_;
+  bool uses_stub_ = false;
+
+  // Of the function.
+  std::vector<Allocation> allocations_;
+  int32_t homes_ = 0;  // bytes from rsp
+  int32_t operands_ = 0;
+  int32_t spills_ = 0;
+  int32_t frame_bytes_ = 0;
+
+  // Of the nest.
+  const Nest* nest_ = nullptr;
+  const Allocation* allocation_ = nullptr;
+  std::vector<Home> pointer_homes_;
+  std::vector<Home> counter_homes_;
+  std::vector<asmjit::Label> heads_;
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_EMIT_EMITTER_H_

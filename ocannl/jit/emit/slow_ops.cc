@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/emit/slow_ops.h"
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/ops/eval.h"
+#include "ocannl/core/ops/number.h"
+
+namespace ocannl::jit {
+namespace {
+
+// What a lane of a register holds of a T.
+template <class T>
+using LaneOf =
+    std::conditional_t<sizeof(T) == 8, T,
+                       std::conditional_t<sizeof(T) == 4, T, uint32_t>>;
+
+template <class T>
+T Load(const std::byte* area, int operand, int lane) {
+  LaneOf<T> value;
+  std::memcpy(&value, area + operand * kSlowOperandBytes + lane * sizeof(value),
+              sizeof(value));
+  if constexpr (std::same_as<T, bool>) return value != 0;
+  return static_cast<T>(value);
+}
+
+template <class T>
+void Store(std::byte* area, int lane, T value) {
+  auto wide = static_cast<LaneOf<T>>(value);
+  std::memcpy(area + 3 * kSlowOperandBytes + lane * sizeof(wide), &wide,
+              sizeof(wide));
+}
+
+template <class F, class... Args, int... I>
+void Execute(std::byte* area, int lanes, std::integer_sequence<int, I...>) {
+  for (int lane = 0; lane < lanes; ++lane) {
+    Store(area, lane, F()(Load<Args>(area, I, lane)...));
+  }
+}
+
+template <class... Args, class F>
+SlowOp MakeSlowOp(F) {
+  return [](std::byte* area, int lanes) {
+    Execute<F, Args...>(area, lanes,
+                        std::make_integer_sequence<int, sizeof...(Args)>());
+  };
+}
+
+template <class From, class To>
+SlowOp Conversion(Op op) {
+  if (op == Op::kConvert) {
+    return MakeSlowOp<From>([](From a) { return number::Convert<To>(a); });
+  }
+  if constexpr (sizeof(From) == sizeof(To)) {
+    return MakeSlowOp<From>([](From a) { return number::Bitcast<To>(a); });
+  }
+  return nullptr;
+}
+
+#define OCANNL_SLOW_1(name) MakeSlowOp<T>([](T a) { return number::name(a); })
+#define OCANNL_SLOW_2(name) \
+  MakeSlowOp<T, T>([](T a, T b) { return number::name(a, b); })
+#define OCANNL_SLOW_3(name) \
+  MakeSlowOp<T, T, T>([](T a, T b, T c) { return number::name(a, b, c); })
+
+// Every primitive but the two that change the type.
+template <class T>
+SlowOp SlowOpOf(Op op) {
+  if (op == Op::kSelect) {
+    return MakeSlowOp<bool, T, T>(
+        [](bool c, T a, T b) { return number::Select(c, a, b); });
+  }
+  switch (op) {
+#define DERIVED(...)
+#define PRIMITIVE(name, text, arity, typing, ...)       \
+  case Op::k##name:                                     \
+    if constexpr (Typing::typing != Typing::kSelect &&  \
+                  Typing::typing != Typing::kConvert && \
+                  Typing::typing != Typing::kBitcast && \
+                  Fits<T>(Typing::typing)) {            \
+      return OCANNL_SLOW_##arity(name);                 \
+    }                                                   \
+    break;
+#include "ocannl/core/ops/ops.def"
+#undef PRIMITIVE
+#undef DERIVED
+    default:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+SlowOp FindSlowOp(Op op, DType result, DType operand) {
+  SlowOp found = VisitDType(operand, [&](auto zero) {
+    using T = decltype(zero);
+    if (op != Op::kConvert && op != Op::kBitcast) return SlowOpOf<T>(op);
+    return VisitDType(result, [&](auto wanted) {
+      return Conversion<T, decltype(wanted)>(op);
+    });
+  });
+  CHECK(found != nullptr) << Info(op).name << " of " << Name(operand);
+  return found;
+}
+
+}  // namespace ocannl::jit

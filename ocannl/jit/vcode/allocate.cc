@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/allocate.h"
+
+#include <algorithm>
+
+#include "ocannl/core/base/check.h"
+
+namespace ocannl::jit {
+namespace {
+
+struct Life {
+  int first = -1;
+  int last = -1;
+  double uses = 0;  // weighted by how often they run
+  int bytes = 0;    // of the widest use
+};
+
+class LifeFinder {
+ public:
+  explicit LifeFinder(const Nest& nest) : nest_(nest) {
+    lives_.resize(nest.registers.size());
+    ends_.resize(nest.loops.size());
+    for (size_t at = 0; at < nest.insts.size(); ++at) {
+      const Inst& inst = nest.insts[at];
+      if (inst.code == Code::kEndLoop) ends_[inst.offset] = at;
+    }
+  }
+
+  std::vector<Life> Run() && {
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      const Inst& inst = nest_.insts[k];
+      const int at = static_cast<int>(k);
+      if (inst.code == Code::kLoop) {
+        open_.push_back({at, static_cast<int>(ends_[inst.offset]),
+                         nest_.loops[inst.offset].weight});
+      }
+      if (inst.code == Code::kEndLoop) open_.pop_back();
+      for (const Value& arg : inst.args) {
+        if (arg.kind == Value::kReg) Touch(arg.index, at, inst);
+      }
+      if (inst.dst >= 0) Touch(inst.dst, at, inst);
+    }
+    return std::move(lives_);
+  }
+
+ private:
+  struct Open {
+    int begin;
+    int end;
+    double weight;
+  };
+
+  void Touch(int32_t reg, int at, const Inst& inst) {
+    Life& life = lives_[reg];
+    if (life.first < 0) {
+      life.first = at;
+      // A variable may come round a loop that begins before it.
+      if (nest_.registers[reg].is_variable && !open_.empty()) {
+        life.first = open_.front().begin;
+      }
+    }
+    life.last = std::max(life.last, at);
+    for (const Open& open : open_) {
+      if (open.begin <= life.first) continue;
+      life.last = std::max(life.last, open.end);
+      break;
+    }
+    if (nest_.registers[reg].is_variable && !open_.empty()) {
+      life.last = std::max(life.last, open_.front().end);
+    }
+    life.uses += open_.empty() ? 1 : open_.back().weight;
+    auto size = SizeOf(nest_.registers[reg].dtype) == 8 ? 8 : 4;
+    life.bytes = std::max<int>(life.bytes, inst.lanes * size);
+  }
+
+  const Nest& nest_;
+  std::vector<Life> lives_;
+  std::vector<size_t> ends_;
+  std::vector<Open> open_;
+};
+
+class Allocator {
+ public:
+  Allocator(const Nest& nest, const std::vector<Life>& lives, Isa isa,
+            bool spills)
+      : nest_(nest), lives_(lives), isa_(isa) {
+    for (bool masks : {false, true}) {
+      std::vector<int32_t>& owners = owners_[masks];
+      owners.assign(NumRegisters(masks, isa), -1);
+      if (owners.empty()) continue;
+      if (masks) owners[0] = kReserved;
+      const int scratch = FirstScratch(masks, isa);
+      const int first = spills ? FirstSpillScratch(masks, isa) : scratch;
+      std::fill(owners.begin() + first, owners.begin() + scratch + kNumScratch,
+                kReserved);
+    }
+    result_.places.resize(nest.registers.size());
+  }
+
+  // Whether no value went to the stack.
+  bool Run() {
+    std::vector<int32_t> order;
+    for (size_t reg = 0; reg < lives_.size(); ++reg) {
+      if (lives_[reg].first >= 0) order.push_back(static_cast<int32_t>(reg));
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return lives_[a].first < lives_[b].first;
+    });
+    for (int32_t reg : order) Assign(reg);
+    return !spilled_;
+  }
+
+  Allocation Take() && { return std::move(result_); }
+
+ private:
+  static constexpr int32_t kReserved = -2;
+
+  void Assign(int32_t reg) {
+    const Life& life = lives_[reg];
+    std::vector<int32_t>& owners =
+        owners_[IsMask(nest_.registers[reg].dtype, isa_)];
+    if (int hint = FreedOperand(reg, owners); hint >= 0) {
+      owners[hint] = reg;
+      result_.places[reg] = {.reg = static_cast<int8_t>(hint)};
+      return;
+    }
+    int best = -1;
+    double least = Worth(reg);
+    for (size_t k = 0; k < owners.size(); ++k) {
+      int32_t owner = owners[k];
+      if (owner == kReserved) continue;
+      // An operand's register may be the result's.
+      bool free = owner < 0 || lives_[owner].last <= life.first;
+      double worth = free ? -1 : Worth(owner);
+      if (worth >= least) continue;
+      best = static_cast<int>(k);
+      least = worth;
+      if (free) break;
+    }
+    if (best < 0) return Spill(reg);
+    if (least >= 0) Spill(owners[best]);
+    owners[best] = reg;
+    result_.places[reg] = {.reg = static_cast<int8_t>(best)};
+  }
+
+  // The register of an operand that the defining instruction uses last, or -1.
+  // It saves a copy in a fused multiply-add.
+  int FreedOperand(int32_t reg, const std::vector<int32_t>& owners) const {
+    const Inst& inst = nest_.insts[lives_[reg].first];
+    if (inst.dst != reg || inst.code != Code::kApply) return -1;
+    for (int k : {2, 0, 1}) {
+      const Value& arg = inst.args[k];
+      if (arg.kind != Value::kReg) continue;
+      const int place = result_.places[arg.index].reg;
+      if (place < 0 || static_cast<size_t>(place) >= owners.size()) continue;
+      if (owners[place] == arg.index &&
+          lives_[arg.index].last <= lives_[reg].first) {
+        return place;
+      }
+    }
+    return -1;
+  }
+
+  double Worth(int32_t reg) const {
+    return lives_[reg].uses / (lives_[reg].last - lives_[reg].first + 1);
+  }
+
+  void Spill(int32_t reg) {
+    spilled_ = true;
+    const Inst& inst = nest_.insts[lives_[reg].first];
+    const bool is_constant = inst.code == Code::kCopy && inst.dst == reg &&
+                             inst.args[0].kind == Value::kConst;
+    if (is_constant && !nest_.registers[reg].is_variable) {
+      result_.places[reg] = {.constant = inst.args[0].index};
+      return;
+    }
+    const int bytes = lives_[reg].bytes <= 16   ? 16
+                      : lives_[reg].bytes <= 32 ? 32
+                                                : 64;
+    const int32_t slot = (result_.spill_bytes + bytes - 1) / bytes * bytes;
+    result_.places[reg] = {.slot = slot};
+    result_.spill_bytes = slot + bytes;
+  }
+
+  const Nest& nest_;
+  const std::vector<Life>& lives_;
+  const Isa isa_;
+  std::vector<int32_t> owners_[2];  // vectors, masks
+  bool spilled_ = false;
+  Allocation result_;
+};
+
+}  // namespace
+
+bool IsMask(DType dtype, Isa isa) {
+  return dtype == DType::kBool && isa == Isa::kAvx512;
+}
+
+int NumRegisters(bool masks, Isa isa) {
+  if (masks) return isa == Isa::kAvx512 ? 8 : 0;
+  return isa == Isa::kAvx512 ? 32 : 16;
+}
+
+int FirstScratch(bool masks, Isa isa) {
+  // Vectors of AVX-512 too: some instructions have only the first 16.
+  return (masks ? NumRegisters(masks, isa) : 16) - kNumScratch;
+}
+
+int FirstSpillScratch(bool masks, Isa isa) {
+  return FirstScratch(masks, isa) - kNumSpillScratch;
+}
+
+Allocation Allocate(const Nest& nest, Isa isa) {
+  std::vector<Life> lives = LifeFinder(nest).Run();
+  Allocator without(nest, lives, isa, /*spills=*/false);
+  if (without.Run()) return std::move(without).Take();
+  Allocator with(nest, lives, isa, /*spills=*/true);
+  with.Run();
+  return std::move(with).Take();
+}
+
+}  // namespace ocannl::jit

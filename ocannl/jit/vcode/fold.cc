@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/fold.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ocannl::jit {
+namespace {
+
+bool IsPureCode(Code code) {
+  switch (code) {
+    case Code::kApply:
+    case Code::kCopy:
+    case Code::kSplat:
+    case Code::kLoad:
+    case Code::kIndex:
+    case Code::kExtract:
+    case Code::kShuffle:
+      return true;
+    case Code::kStore:
+    case Code::kInsert:
+    case Code::kZero:
+    case Code::kLoop:
+    case Code::kEndLoop:
+    case Code::kNote:
+      return false;
+  }
+  return false;
+}
+
+// Whether memory may change, or another loop's code begin, at `inst`.
+bool IsBarrier(const Inst& inst) {
+  return inst.code == Code::kStore || inst.code == Code::kZero ||
+         inst.code == Code::kLoop || inst.code == Code::kEndLoop;
+}
+
+std::vector<int> CountUses(const Nest& nest) {
+  std::vector<int> uses(nest.registers.size(), 0);
+  for (const Inst& inst : nest.insts) {
+    for (const Value& arg : inst.args) {
+      if (arg.kind == Value::kReg) ++uses[arg.index];
+    }
+  }
+  return uses;
+}
+
+void DropUnused(Nest& nest, std::vector<int>& uses) {
+  for (size_t k = nest.insts.size(); k-- > 0;) {
+    Inst& inst = nest.insts[k];
+    if (!IsPureCode(inst.code) || nest.registers[inst.dst].is_variable ||
+        uses[inst.dst] > 0) {
+      continue;
+    }
+    for (const Value& arg : inst.args) {
+      if (arg.kind == Value::kReg) --uses[arg.index];
+    }
+    inst = Nothing();
+  }
+}
+
+bool CanFoldLoad(const Inst& load, Isa isa) {
+  if (load.code != Code::kLoad || SizeOf(load.dtype) < 4) return false;
+  if (load.memory.stride == 0 || load.lanes == 1) return isa == Isa::kAvx512;
+  return load.valid == load.lanes &&
+         load.memory.stride == static_cast<int>(SizeOf(load.dtype));
+}
+
+// Moves the load of `value` into operand k of `user`.
+bool FoldInto(const Inst& load, Inst& user) {
+  if (user.code != Code::kApply || user.lanes != load.lanes) return false;
+  const Value loaded{Value::kReg, load.dst};
+  for (int tries = 0; tries < 2; ++tries) {
+    for (int k = 0; k < 3; ++k) {
+      if (user.args[k] != loaded || !CanBeMemory(user, k)) continue;
+      user.args[k] = {Value::kMemory, -1};
+      user.memory = load.memory;
+      if (load.lanes == 1) user.memory.stride = 0;
+      return true;
+    }
+    // The other way round, where that makes no difference.
+    bool swaps = user.op == Op::kFma || (Info(user.op).traits & kCommutative);
+    if (!swaps || user.args[0] != loaded || user.args[1].kind != Value::kReg) {
+      return false;
+    }
+    std::swap(user.args[0], user.args[1]);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool CanBeMemory(const Inst& inst, int k) {
+  if (SizeOf(inst.operand) < 4 || k == 0) return false;
+  switch (inst.op) {
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kXor:
+      return true;
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kMin:
+    case Op::kMax:
+    case Op::kLess:
+    case Op::kLessEqual:
+    case Op::kEqual:
+    case Op::kNotEqual:
+      return IsFloat(inst.operand);
+    case Op::kFma:
+      return inst.args[3 - k].kind == Value::kReg;
+    case Op::kSelect:
+      return k == 1 && inst.args[2].kind == Value::kReg;
+    default:
+      return false;
+  }
+}
+
+void OrderOperands(Inst& inst) {
+  bool swaps = inst.op == Op::kFma || (Info(inst.op).traits & kCommutative);
+  if (swaps && inst.args[0].kind != Value::kReg &&
+      inst.args[1].kind == Value::kReg) {
+    std::swap(inst.args[0], inst.args[1]);
+  }
+}
+
+void FoldLoads(Nest& nest, Isa isa) {
+  std::vector<int> uses = CountUses(nest);
+  DropUnused(nest, uses);
+  for (size_t k = 0; k < nest.insts.size(); ++k) {
+    Inst& load = nest.insts[k];
+    if (!CanFoldLoad(load, isa) || uses[load.dst] != 1) continue;
+    if (nest.registers[load.dst].is_variable) continue;
+    const Value loaded{Value::kReg, load.dst};
+    for (size_t next = k + 1; next < nest.insts.size(); ++next) {
+      Inst& user = nest.insts[next];
+      if (IsBarrier(user)) break;
+      if (std::find(user.args.begin(), user.args.end(), loaded) ==
+          user.args.end()) {
+        continue;
+      }
+      if (FoldInto(load, user)) load = Nothing();
+      break;
+    }
+  }
+}
+
+}  // namespace ocannl::jit

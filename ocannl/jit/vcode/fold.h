@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fold: operands that machine instructions read from memory by themselves.
+//
+//   r0 = load x+0;  r1 = add r2, r0        ->   r1 = add r2, x+0
+#ifndef OCANNL_JIT_VCODE_FOLD_H_
+#define OCANNL_JIT_VCODE_FOLD_H_
+
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+// Whether operand k of `inst`, a kApply, may be a constant or memory.
+bool CanBeMemory(const Inst& inst, int k);
+
+// Puts an operand that can be memory where it can be, in ops that do not care
+// for order.
+void OrderOperands(Inst& inst);
+
+// Folds loads whose value is used once, and drops code whose result is unused.
+void FoldLoads(Nest& nest, Isa isa);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_FOLD_H_

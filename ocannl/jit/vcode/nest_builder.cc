@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/nest_builder.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "ocannl/core/base/check.h"
+
+namespace ocannl::jit {
+namespace {
+
+// A displacement that fits an instruction wherever it is added to others.
+constexpr int64_t kMaxDisp = int64_t{1} << 29;
+
+}  // namespace
+
+int32_t NestBuilder::NewRegister(DType dtype, int lanes, bool is_variable) {
+  nest_.registers.push_back({.dtype = dtype,
+                             .lanes = static_cast<uint8_t>(lanes),
+                             .is_variable = is_variable});
+  return static_cast<int32_t>(nest_.registers.size()) - 1;
+}
+
+Value NestBuilder::ConstantValue(const Constant& constant) {
+  auto [it, inserted] = constants_.try_emplace(
+      constant, static_cast<int32_t>(nest_.constants.size()));
+  if (inserted) nest_.constants.push_back(constant);
+  return {Value::kConst, it->second};
+}
+
+bool NestBuilder::IsVariable(Value value) const {
+  return value.kind == Value::kReg && nest_.registers[value.index].is_variable;
+}
+
+int32_t NestBuilder::PointerOf(int32_t base, const Affine& place) {
+  auto [it, inserted] = pointers_.try_emplace(
+      {base, place}, static_cast<int32_t>(nest_.pointers.size()));
+  if (inserted) {
+    nest_.pointers.push_back({.base = base, .value = place, .weight = 0});
+  }
+  nest_.pointers[it->second].weight += weight_;
+  for (OpenLoop& open : open_) {
+    if (place.FactorOf(Iterator(open.iterator)) != 0) {
+      open.pointers.insert(it->second);
+    }
+  }
+  return it->second;
+}
+
+Memory NestBuilder::MemoryAt(int32_t base, Affine place, const Lanes& lanes) {
+  Symbol lane = Iterator(lanes.iterator);
+  int64_t stride = place.FactorOf(lane);
+  place += -stride * Affine(lane);
+  int64_t disp = place.offset() % kMaxDisp;
+  place += -disp;
+  CHECK(std::abs(stride) < kMaxDisp);
+  return {.pointer = PointerOf(base, place),
+          .disp = static_cast<int32_t>(disp),
+          .stride = static_cast<int32_t>(stride)};
+}
+
+Inst NestBuilder::NewInst(Code code, DType dtype, const Lanes& lanes) {
+  Inst inst{.code = code, .dtype = dtype, .operand = dtype};
+  inst.lanes = static_cast<uint8_t>(lanes.count);
+  inst.valid = static_cast<uint8_t>(lanes.valid);
+  return inst;
+}
+
+int NestBuilder::Append(const Inst& inst) {
+  nest_.insts.push_back(inst);
+  return static_cast<int>(nest_.insts.size()) - 1;
+}
+
+Value NestBuilder::Define(Inst inst) {
+  inst.dst = NewRegister(inst.dtype, inst.lanes, /*is_variable=*/false);
+  Append(inst);
+  return {Value::kReg, inst.dst};
+}
+
+void NestBuilder::Note(const Stmt* stmt,
+                       absl::FunctionRef<std::string()> line) {
+  auto [it, inserted] =
+      notes_.try_emplace(stmt, static_cast<int64_t>(nest_.notes.size()));
+  if (inserted) nest_.notes.push_back(line());
+  nest_.insts.push_back({.code = Code::kNote, .offset = it->second});
+}
+
+void NestBuilder::BeginLoop(const For& loop, bool is_parallel) {
+  weight_ *= static_cast<double>(loop.extent);
+  auto number = static_cast<int64_t>(nest_.loops.size());
+  nest_.loops.push_back({.iterator = loop.iterator,
+                         .extent = loop.extent,
+                         .is_parallel = is_parallel,
+                         .weight = weight_,
+                         .steps = {}});
+  open_.push_back({.number = number, .iterator = loop.iterator});
+  nest_.insts.push_back({.code = Code::kLoop, .offset = number});
+}
+
+void NestBuilder::EndLoop(const For& loop) {
+  weight_ /= static_cast<double>(loop.extent);
+  const OpenLoop& open = open_.back();
+  std::vector<int32_t> pointers(open.pointers.begin(), open.pointers.end());
+  std::sort(pointers.begin(), pointers.end());
+  for (int32_t pointer : pointers) {
+    int64_t stride =
+        nest_.pointers[pointer].value.FactorOf(Iterator(loop.iterator));
+    nest_.loops[open.number].steps.push_back(
+        {.pointer = pointer, .stride = stride});
+  }
+  nest_.insts.push_back({.code = Code::kEndLoop, .offset = open.number});
+  open_.pop_back();
+}
+
+}  // namespace ocannl::jit

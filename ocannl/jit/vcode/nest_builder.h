@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NestBuilder: makes a Nest: its registers, constants, pointers and loops.
+#ifndef OCANNL_JIT_VCODE_NEST_BUILDER_H_
+#define OCANNL_JIT_VCODE_NEST_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+class NestBuilder {
+ public:
+  int32_t NewRegister(DType dtype, int lanes, bool is_variable);
+
+  Value ConstantValue(const Constant& constant);
+  const Constant& ConstantOf(Value value) const {
+    return nest_.constants[value.index];
+  }
+  bool IsVariable(Value value) const;
+
+  // `place` counts in bytes from the buffer `base`, in ones for
+  // Pointer::kNumber; what it holds of the lanes' iterator is the stride.
+  Memory MemoryAt(int32_t base, Affine place, const Lanes& lanes);
+
+  // An instruction for `lanes`, not yet part of the nest.
+  static Inst NewInst(Code code, DType dtype, const Lanes& lanes);
+
+  // Appends; returns its number.
+  int Append(const Inst& inst);
+  // Appends with a new register for the result.
+  Value Define(Inst inst);
+  void Drop(int inst) { nest_.insts[inst] = Nothing(); }
+
+  // The statement that the next instructions come from, and its text.
+  void Note(const Stmt* stmt, absl::FunctionRef<std::string()> line);
+
+  bool is_empty() const { return nest_.insts.empty(); }
+  bool is_in_loop() const { return !open_.empty(); }
+  void BeginLoop(const For& loop, bool is_parallel);
+  void EndLoop(const For& loop);
+
+  Nest Take() && { return std::move(nest_); }
+
+ private:
+  struct OpenLoop {
+    int64_t number;
+    int32_t iterator;
+    absl::flat_hash_set<int32_t> pointers = {};  // that step with it
+  };
+
+  int32_t PointerOf(int32_t base, const Affine& place);
+
+  Nest nest_;
+  absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> pointers_;
+  absl::flat_hash_map<Constant, int32_t> constants_;
+  absl::flat_hash_map<const Stmt*, int64_t> notes_;
+  std::vector<OpenLoop> open_;
+  double weight_ = 1;  // how often the code at hand runs
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_NEST_BUILDER_H_

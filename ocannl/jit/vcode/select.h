@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Select: LoopProgram -> VCode, one nest at a time.
+#ifndef OCANNL_JIT_VCODE_SELECT_H_
+#define OCANNL_JIT_VCODE_SELECT_H_
+
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+// The instructions of `block`: statements of the body of a program that Verify
+// accepts, with every statement that a local of theirs lives in. Derived ops of
+// the program's expressions are expanded; equal loads and computations of
+// straight-line code are done once.
+Nest Select(LoopProgram& program, const Block& block, Isa isa);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_SELECT_H_

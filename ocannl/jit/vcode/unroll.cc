@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/unroll.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/dependence.h"
+
+namespace ocannl::jit {
+namespace {
+
+// Beyond this, code grows without running faster.
+constexpr int64_t kMaxStatements = 8192;
+
+using Extents = absl::flat_hash_map<int32_t, int64_t>;
+
+// Whether some number of the expression takes 64 bits a lane. Quotients of
+// integers are computed as doubles.
+bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
+                    ExprId value) {
+  const ExprNode& node = program.exprs[value];
+  return std::visit(
+      Overload{
+          [&](const Constant& c) { return SizeOf(c.dtype) == 8; },
+          [&](const Leaf& leaf) {
+            const auto* index = std::get_if<Affine>(&program.At(leaf));
+            if (index == nullptr) return SizeOf(leaf.dtype) == 8;
+            return !FitsI32(program, extents, *index);
+          },
+          [&](const Apply& apply) {
+            if (SizeOf(apply.dtype) == 8) return true;
+            bool quotient = apply.op == Op::kDiv || apply.op == Op::kRem;
+            if (quotient && IsInteger(apply.dtype)) return true;
+            return std::any_of(
+                apply.args.begin(), apply.args.end(),
+                [&](ExprId a) { return NeedsWideLanes(program, extents, a); });
+          },
+      },
+      node);
+}
+
+Extents ExtentsOf(const LoopProgram& program) {
+  Extents extents;
+  WalkLoops(program.body,
+            [&](const For& loop) { extents[loop.iterator] = loop.extent; });
+  return extents;
+}
+
+int LanesOf(const LoopProgram& program, Isa isa, const For& loop) {
+  int most = VectorBytes(isa) / 4;
+  const Extents extents = ExtentsOf(program);
+  WalkStmts(loop.body, [&](const Stmt& stmt) {
+    const ExprId* value = ValueOf(stmt);
+    if (value == nullptr) return;
+    if (SizeOf(TypeOf(program.exprs, *value)) == 8 ||
+        NeedsWideLanes(program, extents, *value)) {
+      most = VectorBytes(isa) / 8;
+    }
+  });
+  auto extent = static_cast<uint64_t>(std::min<int64_t>(loop.extent, most));
+  return std::max(4, static_cast<int>(std::bit_ceil(extent)));
+}
+
+int64_t CountStatements(const Block& block) {
+  int64_t count = 0;
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr) {
+      ++count;
+      continue;
+    }
+    int64_t times = loop->kind == LoopKind::kUnroll ? loop->extent
+                    : loop->kind == LoopKind::kVec  ? (loop->extent + 7) / 8
+                                                    : 1;
+    count += times * CountStatements(loop->body);
+    count = std::min(count, kMaxStatements + 1);
+  }
+  return count;
+}
+
+}  // namespace
+
+void Unroller::Walk(const Block& block, const UnrollHooks& hooks) {
+  unrolls_ = CountStatements(block) <= kMaxStatements;
+  Visit(block, hooks);
+}
+
+void Unroller::Visit(const Block& block, const UnrollHooks& hooks) {
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    loop != nullptr ? VisitLoop(*loop, hooks) : hooks.statement(stmt);
+  }
+}
+
+void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
+  bool repeats =
+      loop.extent == 1 || (loop.kind == LoopKind::kUnroll && unrolls_);
+  if (repeats) {
+    for (int64_t i = 0; i < loop.extent; ++i) {
+      fixed_[loop.iterator] = i;
+      Visit(loop.body, hooks);
+    }
+    return;
+  }
+  if (loop.kind == LoopKind::kVec && CanRunAsLanes(program_, loop)) {
+    return VisitLanes(loop, hooks);
+  }
+  hooks.begin(loop);
+  Visit(loop.body, hooks);
+  hooks.end(loop);
+}
+
+void Unroller::VisitLanes(const For& loop, const UnrollHooks& hooks) {
+  lanes_.iterator = loop.iterator;
+  lanes_.count = LanesOf(program_, isa_, loop);
+  for (lanes_.first = 0; lanes_.first < loop.extent;
+       lanes_.first += lanes_.count) {
+    lanes_.valid = static_cast<int>(
+        std::min<int64_t>(lanes_.count, loop.extent - lanes_.first));
+    Visit(loop.body, hooks);
+  }
+  lanes_ = {};
+}
+
+Affine Unroller::Resolve(const Affine& index) const {
+  return index.Substitute([&](Symbol symbol) -> Affine {
+    if (symbol.kind == Symbol::kStatic) return symbol;
+    if (symbol.number == lanes_.iterator) {
+      return Affine(symbol) + Affine(lanes_.first);
+    }
+    auto it = fixed_.find(symbol.number);
+    return it == fixed_.end() ? Affine(symbol) : Affine(it->second);
+  });
+}
+
+Affine ByteOffset(const LoopProgram& program, const Access& access) {
+  const Buffer& buffer = program.buffers[access.buffer];
+  auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
+  Affine offset;
+  for (size_t axis = access.indices.size(); axis-- > 0;) {
+    offset += stride * access.indices[axis];
+    stride *= buffer.dims[axis];
+  }
+  return offset;
+}
+
+bool FitsI32(const LoopProgram& program, const Extents& extents,
+             const Affine& index) {
+  __int128 least = index.offset();
+  __int128 greatest = least;
+  for (const Affine::Term& term : index.terms()) {
+    const int32_t number = term.symbol.number;
+    int64_t range = term.symbol.kind == Symbol::kStatic
+                        ? program.statics[number].range
+                        : extents.at(number);
+    if (range == kUnranged) return false;
+    __int128 span = static_cast<__int128>(term.factor) * (range - 1);
+    (span < 0 ? least : greatest) += span;
+  }
+  return least >= std::numeric_limits<int32_t>::min() &&
+         greatest <= std::numeric_limits<int32_t>::max();
+}
+
+}  // namespace ocannl::jit

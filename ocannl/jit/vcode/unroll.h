@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unroller: walks a nest as machine code runs it: unrolled loops repeat, `vec`
+// loops run register by register, other loops are entered once.
+//
+//   unroll i1 = 0 to 1 { vec i2 = 0 to 19 { S } }      16 lanes a register
+//     ->  S at i1 = 0, i2 = 0..15;  S at i1 = 0, i2 = 16..19;  S at i1 = 1, ...
+#ifndef OCANNL_JIT_VCODE_UNROLL_H_
+#define OCANNL_JIT_VCODE_UNROLL_H_
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/isa.h"
+
+namespace ocannl::jit {
+
+// The iterations of a `vec` loop that one register holds.
+struct Lanes {
+  int32_t iterator = -1;  // of the loop; -1: outside of every `vec` loop
+  int64_t first = 0;
+  int count = 1;  // 1, 4, 8 or 16
+  int valid = 1;  // those that exist
+};
+
+struct UnrollHooks {
+  std::function<void(const Stmt&)> statement;  // anything but a loop
+  std::function<void(const For&)> begin;
+  std::function<void(const For&)> end;
+};
+
+class Unroller {
+ public:
+  Unroller(const LoopProgram& program, Isa isa)
+      : program_(program), isa_(isa) {}
+
+  // Walks statements of the program's body.
+  void Walk(const Block& block, const UnrollHooks& hooks);
+
+  const Lanes& lanes() const { return lanes_; }
+
+  // `index` where the walk is now: only iterators of loops that were entered,
+  // static indices and the iterator of the lanes are left; the latter counts
+  // from the first lane.
+  Affine Resolve(const Affine& index) const;
+
+ private:
+  void Visit(const Block& block, const UnrollHooks& hooks);
+  void VisitLoop(const For& loop, const UnrollHooks& hooks);
+  void VisitLanes(const For& loop, const UnrollHooks& hooks);
+
+  const LoopProgram& program_;
+  const Isa isa_;
+  bool unrolls_ = true;
+  Lanes lanes_;
+  absl::flat_hash_map<int32_t, int64_t> fixed_;  // iterators of unrolled loops
+};
+
+// How many bytes lie between the first cell and that of `access`.
+Affine ByteOffset(const LoopProgram& program, const Access& access);
+
+// Whether `index` is between the least and the greatest i32. `extents` is by
+// iterator.
+bool FitsI32(const LoopProgram& program,
+             const absl::flat_hash_map<int32_t, int64_t>& extents,
+             const Affine& index);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_UNROLL_H_

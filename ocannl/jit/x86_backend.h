@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The x86 tier: LoopProgram -> Executable of machine code, with the
+// interpreter's bits.
+//
+//   jit::X86Backend backend(*HostIsa(), /*threads=*/2);
+//   auto executable = backend.Compile(program);
+#ifndef OCANNL_JIT_X86_BACKEND_H_
+#define OCANNL_JIT_X86_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/team.h"
+#include "ocannl/jit/vcode/isa.h"
+
+namespace ocannl::jit {
+
+// Thread-safe. Executables share its threads; one that finds them at work runs
+// on the caller's alone. No number of threads changes a bit.
+class X86Backend : public Backend {
+ public:
+  // This machine must have `isa`: see IsSupported.
+  X86Backend(Isa isa, int threads);
+
+  absl::string_view name() const override { return "x86"; }
+
+  // `program` must be one that Verify accepts. It is scheduled first. Error: no
+  // memory.
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const LoopProgram& program) const override;
+
+  // The machine code of `program`, with its .ll lines as comments.
+  absl::StatusOr<std::string> Listing(const LoopProgram& program) const;
+
+ private:
+  LoopProgram Scheduled(const LoopProgram& program) const;
+
+  Isa isa_;
+  std::shared_ptr<Team> team_;  // null: one thread
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_X86_BACKEND_H_
