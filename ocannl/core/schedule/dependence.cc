@@ -1,167 +1,334 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/dependence.h"
 
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/loop/written_boxes.h"
+#include "ocannl/core/schedule/equation.h"
 
 namespace ocannl {
 namespace {
 
-struct Use {
-  Access access;
+// One place of the text that reads or writes memory.
+struct Reference {
+  int32_t buffer;
+  const Access* access;  // null: all of the buffer
   bool writes;
+  int stmt;  // the number of its statement
 };
 
-// What the body of a loop touches.
-class Body {
- public:
-  Body(const LoopProgram& program, const For& loop)
-      : program_(program), loop_(loop) {
-    WalkLoops(program.body,
-              [&](const For& each) { extents_[each.iterator] = each.extent; });
-    WalkLoops(loop.body,
-              [&](const For& inner) { inner_.insert(inner.iterator); });
-    WalkStmts(loop.body, [&](const Stmt& stmt) { Add(stmt); });
-  }
+// What a block does to memory and to locals.
+struct Effects {
+  std::vector<Reference> references;
+  bool sets_outer_local = false;
+  bool straight_line = true;
+};
 
-  bool has_loops() const { return !inner_.empty(); }
-  bool zeroes() const { return zeroes_; }
-  // Whether a local that is declared outside is set.
-  bool sets_outer_local() const {
-    return absl::c_any_of(
-        set_, [&](int32_t local) { return !declared_.contains(local); });
-  }
-
-  // Whether two iterations may touch one cell that one of them writes. With
-  // `but_private`, cells of private buffers do not count.
-  bool MayConflict(bool but_private) const {
-    for (const Use& a : uses_) {
-      if (!a.writes) continue;
-      if (but_private &&
-          program_.buffers[a.access.buffer].role == Role::kPrivate) {
-        continue;
-      }
-      for (const Use& b : uses_) {
-        if (a.access.buffer == b.access.buffer && MayMeet(a.access, b.access)) {
-          return true;
-        }
-      }
+Effects EffectsOf(const LoopProgram& program, const Block& block) {
+  Effects effects;
+  absl::flat_hash_set<int32_t> declared;
+  int number = 0;
+  WalkStmts(block, [&](const Stmt& stmt) {
+    ++number;
+    if (const ExprId* value = ValueOf(stmt)) {
+      WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+        const Access* access = std::get_if<Access>(&leaf);
+        if (access == nullptr) return;
+        effects.references.push_back({access->buffer, access, false, number});
+      });
     }
-    return false;
+    std::visit(Overload{
+                   [&](const For&) { effects.straight_line = false; },
+                   [&](const Set& set) {
+                     effects.references.push_back(
+                         {set.target.buffer, &set.target, true, number});
+                   },
+                   [&](const DeclareLocal& let) { declared.insert(let.local); },
+                   [&](const SetLocal& set) {
+                     effects.sets_outer_local |= !declared.contains(set.local);
+                   },
+                   [&](const ZeroOut& zero) {
+                     effects.references.push_back(
+                         {zero.buffer, nullptr, true, number});
+                     effects.straight_line = false;
+                   },
+                   [](const Comment&) {},
+               },
+               static_cast<const Stmt::variant&>(stmt));
+  });
+  return effects;
+}
+
+// How the values of an iterator compare in two runs of statements.
+enum class Order {
+  kSame,
+  kBefore,  // the first run has a smaller value
+  kAfter,
+  kAny,
+};
+using OrderOf = absl::FunctionRef<Order(int32_t)>;
+
+class Tester {
+ public:
+  // The tests are about statements of `loops`: others may be far away.
+  Tester(const LoopProgram& program, std::initializer_list<const For*> loops)
+      : program_(program) {
+    for (const For* loop : loops) {
+      AddExtent(*loop);
+      WalkLoops(loop->body, [&](const For& inner) { AddExtent(inner); });
+    }
+  }
+
+  // Whether the first run may touch a cell that the second one touches, one of
+  // them writing.
+  bool MayConflict(const Reference& a, const Reference& b, OrderOf order) {
+    if (a.buffer != b.buffer || (!a.writes && !b.writes)) return false;
+    if (a.access == nullptr || b.access == nullptr) return true;
+    // Knowing the order of two values, but not that both are in range; and
+    // the other way round.
+    auto unordered = [&](int32_t iterator) {
+      return order(iterator) == Order::kSame ? Order::kSame : Order::kAny;
+    };
+    return MayBeSame(*a.access, *b.access, order) &&
+           MayBeSame(*a.access, *b.access, unordered);
   }
 
  private:
-  void Add(const Stmt& stmt) {
-    if (const auto* let = std::get_if<DeclareLocal>(&stmt)) {
-      declared_.insert(let->local);
+  bool MayBeSame(const Access& a, const Access& b, OrderOf order) {
+    for (size_t axis = 0; axis < a.indices.size(); ++axis) {
+      if (!MayBeEqual(a.indices[axis], b.indices[axis], order)) return false;
     }
-    if (const auto* set = std::get_if<SetLocal>(&stmt)) set_.insert(set->local);
-    if (std::holds_alternative<ZeroOut>(stmt)) zeroes_ = true;
-    if (const auto* set = std::get_if<Set>(&stmt)) {
-      uses_.push_back({set->target, /*writes=*/true});
+    return true;
+  }
+
+  bool MayBeEqual(const Affine& a, const Affine& b, OrderOf order) {
+    std::vector<BoundedTerm> terms;
+    for (const Affine::Term& term : a.terms()) {
+      AddTerms(term.symbol, term.factor, b.FactorOf(term.symbol), order, terms);
     }
+    for (const Affine::Term& term : b.terms()) {
+      if (a.FactorOf(term.symbol) != 0) continue;
+      AddTerms(term.symbol, 0, term.factor, order, terms);
+    }
+    return MayBeZero(std::move(terms), a.offset() - b.offset());
+  }
+
+  // The terms of factor_a * (its value in the first run) - factor_b * (its
+  // value in the second).
+  void AddTerms(Symbol symbol, int64_t factor_a, int64_t factor_b,
+                OrderOf order, std::vector<BoundedTerm>& terms) {
+    const Order how =
+        symbol.kind == Symbol::kStatic ? Order::kSame : order(symbol.number);
+    if (how == Order::kSame && factor_a == factor_b) return;
+    const int64_t last = RangeOf(symbol) - 1;
+    if (how == Order::kSame && last > 0) {
+      terms.push_back({factor_a - factor_b, 0, last});
+    } else if (how == Order::kAny && last > 0) {
+      terms.push_back({factor_a, 0, last});
+      terms.push_back({-factor_b, 0, last});
+    } else if (how == Order::kBefore || how == Order::kAfter) {
+      // The smaller value and the distance to the greater one.
+      const bool before = how == Order::kBefore;
+      terms.push_back({before ? -factor_b : factor_a, 1, last});
+      if (last > 1) terms.push_back({factor_a - factor_b, 0, last - 1});
+    }
+  }
+
+  int64_t RangeOf(Symbol symbol) {
+    if (symbol.kind == Symbol::kStatic) {
+      return program_.statics[symbol.number].range;
+    }
+    auto known = extents_.find(symbol.number);
+    if (known != extents_.end()) return known->second;
+    WalkLoops(program_.body, [&](const For& loop) { AddExtent(loop); });
+    return extents_.at(symbol.number);
+  }
+
+  void AddExtent(const For& loop) { extents_[loop.iterator] = loop.extent; }
+
+  const LoopProgram& program_;
+  absl::flat_hash_map<int32_t, int64_t> extents_;  // of loops, by iterator
+};
+
+absl::flat_hash_set<int32_t> IteratorsIn(const Block& block) {
+  absl::flat_hash_set<int32_t> iterators;
+  WalkLoops(block, [&](const For& loop) { iterators.insert(loop.iterator); });
+  return iterators;
+}
+
+// The private buffers whose contents do not pass from one iteration to another
+// or out of the loop.
+class RenewedBuffers {
+ public:
+  RenewedBuffers(const LoopProgram& program, const For& loop)
+      : program_(program), written_(program), renewed_(program.buffers.size()) {
+    for (size_t k = 0; k < renewed_.size(); ++k) {
+      renewed_[k] = program.buffers[k].role == Role::kPrivate;
+    }
+    VisitOutside(program.body, loop);
+  }
+
+  bool Contains(int32_t buffer) const { return renewed_[buffer]; }
+
+ private:
+  // Everything but `inside`, whose body Visit walks.
+  void VisitOutside(const Block& block, const For& inside) {
+    for (const Stmt& stmt : block.stmts) {
+      VisitReads(
+          stmt, [&](const Access& access) { renewed_[access.buffer] = false; });
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop == nullptr) continue;
+      written_.Enter(*loop);
+      loop == &inside ? Visit(loop->body) : VisitOutside(loop->body, inside);
+      written_.Leave();
+    }
+  }
+
+  void Visit(const Block& block) {
+    for (const Stmt& stmt : block.stmts) {
+      VisitReads(stmt, [&](const Access& access) {
+        if (!written_.Covers(access)) renewed_[access.buffer] = false;
+      });
+      if (const For* loop = std::get_if<For>(&stmt)) {
+        written_.Enter(*loop);
+        Visit(loop->body);
+        written_.Leave();
+      } else if (const Set* set = std::get_if<Set>(&stmt)) {
+        written_.Write(set->target);
+      } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+        written_.WriteAll(zero->buffer);
+      }
+    }
+  }
+
+  void VisitReads(const Stmt& stmt,
+                  absl::FunctionRef<void(const Access&)> visit) {
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
     WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
-      if (const auto* access = std::get_if<Access>(&leaf)) {
-        uses_.push_back({*access, /*writes=*/false});
-      }
+      const Access* access = std::get_if<Access>(&leaf);
+      if (access != nullptr && renewed_[access->buffer]) visit(*access);
     });
   }
 
-  // Whether two iterations may reach one cell through `a` and `b`. Cells are
-  // the same where each axis is, and then the offsets are, too.
-  bool MayMeet(const Access& a, const Access& b) const {
-    Affine offset_a, offset_b;
-    int64_t stride = 1;
-    const Dims& dims = program_.buffers[a.buffer].dims;
-    for (size_t axis = dims.size(); axis-- > 0;) {
-      if (!MayBeEqual(a.indices[axis], b.indices[axis])) return false;
-      offset_a += stride * a.indices[axis];
-      offset_b += stride * b.indices[axis];
-      stride *= dims[axis];
-    }
-    return MayBeEqual(offset_a, offset_b);
-  }
-
-  // Whether a in one iteration may equal b in another.
-  bool MayBeEqual(const Affine& a, const Affine& b) const {
-    const Symbol own = Iterator(loop_.iterator);
-    // a - b without the loop's iterator: what surrounds the loop is the same in
-    // both, inner iterators are not.
-    Range rest{a.offset() - b.offset(), a.offset() - b.offset()};
-    Affine outer;
-    auto add = [&](const Affine& index, int64_t sign) {
-      for (const Affine::Term& term : index.terms()) {
-        if (term.symbol == own) continue;
-        if (IsInner(term.symbol)) {
-          rest.Grow(sign * term.factor, ExtentOf(term.symbol));
-        } else {
-          outer += sign * term.factor * Affine(term.symbol);
-        }
-      }
-    };
-    add(a, 1);
-    add(b, -1);
-    for (const Affine::Term& term : outer.terms()) {
-      rest.Grow(term.factor, ExtentOf(term.symbol));
-    }
-    const int64_t factor_a = a.FactorOf(own);
-    const int64_t factor_b = b.FactorOf(own);
-    const __int128 step = factor_a < 0 ? -factor_a : factor_a;
-    if (factor_a == factor_b && rest.least > -step && rest.greatest < step) {
-      return false;  // Another iteration is at least a step away.
-    }
-    rest.Grow(factor_a, loop_.extent);
-    rest.Grow(-factor_b, loop_.extent);
-    return rest.least <= 0 && rest.greatest >= 0;
-  }
-
-  struct Range {
-    __int128 least;
-    __int128 greatest;
-    void Grow(int64_t factor, int64_t extent) {
-      __int128 span = static_cast<__int128>(factor) * (extent - 1);
-      (span < 0 ? least : greatest) += span;
-    }
-  };
-
-  bool IsInner(Symbol symbol) const {
-    return symbol.kind == Symbol::kIterator && inner_.contains(symbol.number);
-  }
-
-  int64_t ExtentOf(Symbol symbol) const {
-    return symbol.kind == Symbol::kStatic
-               ? program_.statics[symbol.number].range
-               : extents_.at(symbol.number);
-  }
-
   const LoopProgram& program_;
-  const For& loop_;
-  absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop
-  absl::flat_hash_set<int32_t> inner_;             // loops of the body
-  absl::flat_hash_set<int32_t> declared_;          // locals
-  absl::flat_hash_set<int32_t> set_;
-  std::vector<Use> uses_;
-  bool zeroes_ = false;
+  WrittenBoxes written_;
+  std::vector<bool> renewed_;
 };
 
 }  // namespace
 
 bool IsParallel(const LoopProgram& program, const For& loop) {
-  Body body(program, loop);
-  return !body.zeroes() && !body.sets_outer_local() &&
-         !body.MayConflict(/*but_private=*/true);
+  const Effects effects = EffectsOf(program, loop.body);
+  if (effects.sets_outer_local) return false;
+  if (loop.extent == 1) return true;
+  const absl::flat_hash_set<int32_t> inner = IteratorsIn(loop.body);
+  auto order = [&](int32_t iterator) {
+    return iterator == loop.iterator  ? Order::kBefore
+           : inner.contains(iterator) ? Order::kAny
+                                      : Order::kSame;
+  };
+  Tester tester(program, {&loop});
+  std::optional<RenewedBuffers> renewed;
+  for (const Reference& a : effects.references) {
+    for (const Reference& b : effects.references) {
+      if (!tester.MayConflict(a, b, order)) continue;
+      if (program.buffers[a.buffer].role != Role::kPrivate) return false;
+      if (!renewed) renewed.emplace(program, loop);
+      if (!renewed->Contains(a.buffer)) return false;
+    }
+  }
+  return true;
 }
 
 bool CanRunAsLanes(const LoopProgram& program, const For& loop) {
-  Body body(program, loop);
-  return !body.has_loops() && !body.zeroes() && !body.sets_outer_local() &&
-         !body.MayConflict(/*but_private=*/false);
+  const Effects effects = EffectsOf(program, loop.body);
+  if (effects.sets_outer_local || !effects.straight_line) return false;
+  if (loop.extent == 1) return true;
+  auto order = [&](int32_t iterator) {
+    return iterator == loop.iterator ? Order::kBefore : Order::kSame;
+  };
+  Tester tester(program, {&loop});
+  for (const Reference& a : effects.references) {
+    for (const Reference& b : effects.references) {
+      // As lanes, a of an earlier iteration still comes before b.
+      const bool kept = a.stmt < b.stmt || (a.stmt == b.stmt && !a.writes);
+      if (!kept && tester.MayConflict(a, b, order)) return false;
+    }
+  }
+  return true;
+}
+
+bool CanInterchange(const LoopProgram& program, const For& outer) {
+  const std::vector<Stmt>& body = outer.body.stmts;
+  const For* inner = body.size() == 1 ? std::get_if<For>(&body[0]) : nullptr;
+  if (inner == nullptr) return false;
+  const Effects effects = EffectsOf(program, inner->body);
+  if (effects.sets_outer_local) return false;
+  if (outer.extent == 1 || inner->extent == 1) return true;
+  const absl::flat_hash_set<int32_t> innermost = IteratorsIn(inner->body);
+  auto order = [&](int32_t iterator) {
+    return iterator == outer.iterator     ? Order::kBefore
+           : iterator == inner->iterator  ? Order::kAfter
+           : innermost.contains(iterator) ? Order::kAny
+                                          : Order::kSame;
+  };
+  Tester tester(program, {&outer});
+  for (const Reference& a : effects.references) {
+    for (const Reference& b : effects.references) {
+      if (tester.MayConflict(a, b, order)) return false;
+    }
+  }
+  return true;
+}
+
+bool CanFuse(const LoopProgram& program, const For& first, const For& second) {
+  if (first.extent != second.extent) return false;
+  const Effects a_effects = EffectsOf(program, first.body);
+  const Effects b_effects = EffectsOf(program, second.body);
+  if (a_effects.sets_outer_local || b_effects.sets_outer_local) return false;
+  // Gives both loops one iterator, that of the first.
+  auto renamed = [&](const Access& access) {
+    Access result = access;
+    for (Affine& index : result.indices) {
+      index = index.Substitute([&](Symbol symbol) -> Affine {
+        bool is_second = symbol == Iterator(second.iterator);
+        return is_second ? Iterator(first.iterator) : symbol;
+      });
+    }
+    return result;
+  };
+  absl::flat_hash_set<int32_t> inner = IteratorsIn(first.body);
+  inner.merge(IteratorsIn(second.body));
+  Tester tester(program, {&first, &second});
+  for (Reference b : b_effects.references) {
+    Access access;
+    if (b.access != nullptr) {
+      access = renamed(*b.access);
+      b.access = &access;
+    }
+    for (Order own : {Order::kBefore, Order::kAfter}) {
+      auto order = [&](int32_t iterator) {
+        return iterator == first.iterator ? own
+               : inner.contains(iterator) ? Order::kAny
+                                          : Order::kSame;
+      };
+      for (const Reference& a : a_effects.references) {
+        if (tester.MayConflict(a, b, order)) return false;
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace ocannl

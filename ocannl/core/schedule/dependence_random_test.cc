@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random programs: what the tests of dependence.h allow, a list of all cells
+// that each iteration touches allows too.
+#include <cstdio>
+#include <map>
+#include <random>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/dependence.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int64_t kStaticRange = 3;
+
+// A loop over loops over assignments: the outer ones are i0 and i1.
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : random_(seed) {}
+
+  LoopProgram Program() {
+    program_.name = "random";
+    program_.statics = {{"s", kStaticRange}};
+    program_.buffers = {{"x", DType::kF32, {12}, Role::kInOut},
+                        {"y", DType::kF32, {4, 5}, Role::kInOut}};
+    symbols_ = {{Static(0), kStaticRange}};
+    program_.body.stmts.push_back(MakeLoop(0));
+    return std::move(program_);
+  }
+
+ private:
+  int64_t Below(int64_t bound) { return random_() % bound; }
+
+  Affine Index(int64_t dim) {
+    for (int trial = 0; trial < 8; ++trial) {
+      Affine index = Below(dim);
+      int64_t least = index.offset();
+      int64_t most = least;
+      for (const auto& [symbol, range] : symbols_) {
+        int64_t factor = Below(2) == 0 ? Below(7) - 2 : 0;
+        index += factor * Affine(symbol);
+        (factor < 0 ? least : most) += factor * (range - 1);
+      }
+      if (least >= 0 && most < dim) return index;
+    }
+    return Below(dim);
+  }
+
+  Access Cell() {
+    Access access{.buffer = static_cast<int32_t>(Below(2)), .indices = {}};
+    for (int64_t dim : program_.buffers[access.buffer].dims) {
+      access.indices.push_back(Index(dim));
+    }
+    return access;
+  }
+
+  Stmt MakeSet() {
+    Expr value = program_.Read(Cell());
+    if (Below(2) == 0) value = value + program_.Read(Cell());
+    return Set{Cell(), value.id()};
+  }
+
+  Stmt MakeLoop(int depth) {
+    For loop{LoopKind::kFor, num_iterators_++, 1 + Below(4), {}};
+    symbols_.push_back({Iterator(loop.iterator), loop.extent});
+    const bool perfect = depth < 2 && Below(2) == 0;
+    for (int64_t left = perfect ? 1 : 1 + Below(3); left > 0; --left) {
+      bool loops = perfect || (depth < 2 && Below(3) == 0);
+      loop.body.stmts.push_back(loops ? MakeLoop(depth + 1) : MakeSet());
+    }
+    symbols_.pop_back();
+    return loop;
+  }
+
+  std::mt19937 random_;
+  LoopProgram program_;
+  std::vector<std::pair<Symbol, int64_t>> symbols_;
+  int32_t num_iterators_ = 0;
+};
+
+// One access of one run of a statement.
+struct Event {
+  std::tuple<int32_t, int64_t, int64_t> cell;  // buffer and indices
+  bool writes;
+  int stmt;                       // its number in the program
+  std::map<int32_t, int64_t> at;  // iterators
+};
+
+class Tracer {
+ public:
+  Tracer(const LoopProgram& program, int64_t s) : program_(program), s_(s) {
+    int number = 0;
+    WalkStmts(program.body,
+              [&](const Stmt& stmt) { number_[&stmt] = ++number; });
+    Run(program.body);
+  }
+
+  const std::vector<Event>& events() const { return events_; }
+
+ private:
+  int64_t Eval(const Affine& index) const {
+    int64_t sum = index.offset();
+    for (const Affine::Term& term : index.terms()) {
+      bool is_static = term.symbol.kind == Symbol::kStatic;
+      sum += term.factor * (is_static ? s_ : at_.at(term.symbol.number));
+    }
+    return sum;
+  }
+
+  void Touch(const Access& access, bool writes, int stmt) {
+    const Indices& indices = access.indices;
+    int64_t last = indices.size() > 1 ? Eval(indices[1]) : 0;
+    events_.push_back(
+        {{access.buffer, Eval(indices[0]), last}, writes, stmt, at_});
+  }
+
+  void Run(const Block& block) {
+    for (const Stmt& stmt : block.stmts) {
+      if (const For* loop = std::get_if<For>(&stmt)) {
+        for (int64_t i = 0; i < loop->extent; ++i) {
+          at_[loop->iterator] = i;
+          Run(loop->body);
+        }
+        at_.erase(loop->iterator);
+        continue;
+      }
+      const Set& set = std::get<Set>(stmt);
+      WalkLeaves(program_, set.value, [&](const LeafValue& leaf) {
+        Touch(std::get<Access>(leaf), /*writes=*/false, number_.at(&stmt));
+      });
+      Touch(set.target, /*writes=*/true, number_.at(&stmt));
+    }
+  }
+
+  const LoopProgram& program_;
+  const int64_t s_;
+  std::map<const Stmt*, int> number_;
+  std::map<int32_t, int64_t> at_;
+  std::vector<Event> events_;  // in the order of the program
+};
+
+bool Conflict(const Event& a, const Event& b) {
+  return a.cell == b.cell && (a.writes || b.writes);
+}
+
+bool IsStraightLine(const For& loop) {
+  bool straight = true;
+  WalkLoops(loop.body, [&](const For&) { straight = false; });
+  return straight;
+}
+
+// What is true of a loop, by the events of one run.
+struct Truth {
+  bool parallel = true;
+  bool lanes = true;
+  bool interchange = true;
+};
+
+// The iterators of `event` before `loop` in the program, which encloses it.
+std::map<int32_t, int64_t> Around(const Event& event, const For& loop) {
+  return {event.at.begin(), event.at.find(loop.iterator)};
+}
+
+Truth TruthOf(const std::vector<Event>& events, const For& loop) {
+  const For* inner = std::get_if<For>(&loop.body.stmts[0]);
+  Truth truth;
+  truth.lanes = IsStraightLine(loop);
+  truth.interchange = loop.body.stmts.size() == 1 && inner != nullptr;
+  for (size_t j = 0; j < events.size(); ++j) {
+    for (size_t i = 0; i < j; ++i) {
+      const Event& a = events[i];
+      const Event& b = events[j];
+      const bool inside =
+          a.at.contains(loop.iterator) && b.at.contains(loop.iterator);
+      if (!inside || !Conflict(a, b)) continue;
+      if (Around(a, loop) != Around(b, loop)) continue;
+      if (a.at.at(loop.iterator) == b.at.at(loop.iterator)) continue;
+      truth.parallel = false;
+      if (a.stmt > b.stmt || (a.stmt == b.stmt && a.writes)) {
+        truth.lanes = false;
+      }
+      if (truth.interchange &&
+          a.at.at(inner->iterator) > b.at.at(inner->iterator)) {
+        truth.interchange = false;
+      }
+    }
+  }
+  return truth;
+}
+
+struct Score {
+  int possible = 0;
+  int allowed = 0;
+  void Count(bool truth, bool claim) {
+    possible += truth ? 1 : 0;
+    allowed += claim ? 1 : 0;
+  }
+};
+
+TEST(DependenceRandomTest, AllowsNothingThatTouchedCellsForbid) {
+  constexpr uint32_t kPrograms = 2000;
+  Score parallel, lanes, interchange;
+  for (uint32_t seed = 0; seed < kPrograms; ++seed) {
+    const LoopProgram program = Generator(seed).Program();
+    std::vector<std::vector<Event>> runs;
+    for (int64_t s = 0; s < kStaticRange; ++s) {
+      runs.push_back(Tracer(program, s).events());
+    }
+    WalkLoops(program.body, [&](const For& loop) {
+      Truth truth;
+      for (const std::vector<Event>& events : runs) {
+        Truth one = TruthOf(events, loop);
+        truth.parallel &= one.parallel;
+        truth.lanes &= one.lanes;
+        truth.interchange &= one.interchange;
+      }
+      const std::string where = absl::StrCat(
+          "seed ", seed, ", loop i", loop.iterator, "\n", Print(program));
+      const bool is_parallel = IsParallel(program, loop);
+      EXPECT_TRUE(truth.parallel || !is_parallel) << where;
+      const bool as_lanes = CanRunAsLanes(program, loop);
+      EXPECT_TRUE(truth.lanes || !as_lanes) << where;
+      const bool can_interchange = CanInterchange(program, loop);
+      EXPECT_TRUE(truth.interchange || !can_interchange) << where;
+      if (loop.extent == 1) return;
+      parallel.Count(truth.parallel, is_parallel);
+      lanes.Count(truth.lanes, as_lanes);
+      interchange.Count(truth.interchange, can_interchange);
+    });
+  }
+  std::printf(
+      "%u programs (seeds from 0); allowed of possible: parallel %d/%d,"
+      " lanes %d/%d, interchange %d/%d\n",
+      kPrograms, parallel.allowed, parallel.possible, lanes.allowed,
+      lanes.possible, interchange.allowed, interchange.possible);
+  EXPECT_GT(parallel.allowed, parallel.possible / 2);
+  EXPECT_GT(lanes.allowed, lanes.possible / 2);
+  EXPECT_GT(interchange.allowed, interchange.possible / 2);
+}
+
+}  // namespace
+}  // namespace ocannl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a linear equation over bounded integers can hold.
+//
+//   16*d + x - y = 0   with d in [1, 9], x and y in [0, 15]    cannot
+//   2*x - 4*y + 1 = 0                                          cannot
+#ifndef OCANNL_CORE_SCHEDULE_EQUATION_H_
+#define OCANNL_CORE_SCHEDULE_EQUATION_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace ocannl {
+
+// factor * x for any x in [least, greatest], which is another x in each term.
+struct BoundedTerm {
+  int64_t factor;
+  int64_t least;
+  int64_t greatest;
+};
+
+// Whether `constant` plus the terms may be 0. False is proved; true may be
+// wrong. No sum of the products overflows.
+bool MayBeZero(std::vector<BoundedTerm> terms, int64_t constant);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_EQUATION_H_
