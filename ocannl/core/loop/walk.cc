@@ -78,6 +78,16 @@ void RewriteValues(Block& block, absl::FunctionRef<ExprId(ExprId)> rewrite) {
   });
 }
 
+LeafValue SubstituteIndices(LeafValue leaf,
+                            absl::FunctionRef<Affine(Symbol)> value) {
+  if (Access* access = std::get_if<Access>(&leaf)) {
+    for (Affine& index : access->indices) index = index.Substitute(value);
+  } else if (Affine* index = std::get_if<Affine>(&leaf)) {
+    *index = index->Substitute(value);
+  }
+  return leaf;
+}
+
 ExprId RewriteLeaves(LoopProgram& program, ExprId value,
                      absl::FunctionRef<ExprId(const LeafValue&)> leaf) {
   return Rewrite(program.exprs, value, [&](ExprId id) {

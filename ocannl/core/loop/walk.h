@@ -32,6 +32,10 @@ void WalkLeaves(const LoopProgram& program, ExprId value,
 // Replaces every statement's value by `rewrite(value)`.
 void RewriteValues(Block& block, absl::FunctionRef<ExprId(ExprId)> rewrite);
 
+// `leaf` with each symbol of its indices replaced by `value(symbol)`.
+LeafValue SubstituteIndices(LeafValue leaf,
+                            absl::FunctionRef<Affine(Symbol)> value);
+
 // `value` with each leaf replaced by `leaf(value of the leaf)`.
 ExprId RewriteLeaves(LoopProgram& program, ExprId value,
                      absl::FunctionRef<ExprId(const LeafValue&)> leaf);

@@ -57,12 +57,10 @@ struct Effects {
              return access.buffer == buffer;
            });
   }
-  // How many different cells of the buffer one point of the loops reads.
-  int64_t Sites(int32_t buffer) const {
-    return absl::c_count_if(
+  bool Reads(int32_t buffer) const {
+    return absl::c_any_of(
         reads, [&](const Access& access) { return access.buffer == buffer; });
   }
-  bool Reads(int32_t buffer) const { return Sites(buffer) > 0; }
 };
 
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
@@ -86,6 +84,24 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   visit(stmt);
   if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
   return effects;
+}
+
+// How often a run of the statement reads the buffer, where each statement reads
+// different cells of it once.
+int64_t CountReads(const LoopProgram& program, const Stmt& stmt,
+                   int32_t buffer) {
+  int64_t reads = 0;
+  if (const For* loop = std::get_if<For>(&stmt)) {
+    for (const Stmt& inner : loop->body.stmts) {
+      reads += loop->extent * CountReads(program, inner, buffer);
+    }
+  } else if (const ExprId* value = ValueOf(stmt)) {
+    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+      const Access* access = std::get_if<Access>(&leaf);
+      reads += access != nullptr && access->buffer == buffer ? 1 : 0;
+    });
+  }
+  return reads;
 }
 
 class Virtualizer {
@@ -115,17 +131,16 @@ class Virtualizer {
     int64_t evaluations = 0;
     for (size_t k = definition + 1; k < stmts().size(); ++k) {
       if (!effects_[k].Reads(target.buffer)) continue;
-      std::optional<Nest> use = AsNest(stmts()[k]);
-      if (!use || !Unchanged(definition, k, *nest, *use)) return;
+      if (!Unchanged(definition, k, *nest)) return;
       uses.push_back(k);
-      evaluations += use->points() * effects_[k].Sites(target.buffer);
+      evaluations += CountReads(program_, stmts()[k], target.buffer);
     }
     // Against one store per cell and one load per use.
     int64_t stored = kStoreCost * nest->points() + kLoadCost * evaluations +
                      cost * nest->points();
     if (uses.empty() || cost * evaluations > stored) return;
     for (size_t k : uses) {
-      Inline(*nest, *AsNest(stmts()[k])->set);
+      Inline(*nest, stmts()[k]);
       effects_[k] = EffectsOf(program_, stmts()[k]);
     }
   }
@@ -153,17 +168,18 @@ class Virtualizer {
     return IsBijective(nest.extents, indices, buffer.dims);
   }
 
-  // Whether what the definition reads is the same where `use` would read it.
-  bool Unchanged(size_t definition, size_t at, const Nest& nest,
-                 const Nest& use) {
+  // Whether what the definition reads is the same where statement `at` would
+  // read it.
+  bool Unchanged(size_t definition, size_t at, const Nest& nest) {
     for (const Access& read : effects_[definition].reads) {
       for (size_t k = definition + 1; k < at; ++k) {
         if (effects_[k].Writes(read.buffer)) return false;
       }
       if (!effects_[at].Writes(read.buffer)) continue;
       // In place: each iteration reads just the cell that it alone writes.
-      const Access& written = use.set->target;
-      if (!ReachesEachOnce(use)) return false;
+      std::optional<Nest> use = AsNest(stmts()[at]);
+      if (!use || !ReachesEachOnce(*use)) return false;
+      const Access& written = use->set->target;
       for (const Access& site : effects_[at].reads) {
         if (site.buffer != nest.set->target.buffer) continue;
         Access moved = read;
@@ -200,29 +216,24 @@ class Virtualizer {
     };
   }
 
-  void Inline(const Nest& nest, Set& use) {
+  void Inline(const Nest& nest, Stmt& use) {
     const Access target = nest.set->target;
-    use.value = RewriteLeaves(program_, use.value, [&](const LeafValue& leaf) {
+    auto inlined = [&](const LeafValue& leaf) {
       const Access* site = std::get_if<Access>(&leaf);
       if (site == nullptr || site->buffer != target.buffer) {
         return program_.Read(leaf).id();
       }
       auto bind = Bind(target, *site);
-      return RewriteLeaves(program_, nest.set->value,
-                           [&](const LeafValue& inner) {
-                             return program_.Read(Moved(inner, bind)).id();
-                           });
-    });
-  }
-
-  static LeafValue Moved(LeafValue leaf,
-                         const std::function<Affine(Symbol)>& bind) {
-    if (Access* access = std::get_if<Access>(&leaf)) {
-      for (Affine& index : access->indices) index = index.Substitute(bind);
-    } else if (Affine* index = std::get_if<Affine>(&leaf)) {
-      *index = index->Substitute(bind);
-    }
-    return leaf;
+      return RewriteLeaves(
+          program_, nest.set->value, [&](const LeafValue& inner) {
+            return program_.Read(SubstituteIndices(inner, bind)).id();
+          });
+    };
+    auto rewrite = [&](ExprId value) {
+      return RewriteLeaves(program_, value, inlined);
+    };
+    if (ExprId* value = ValueOf(use)) *value = rewrite(*value);
+    if (For* loop = std::get_if<For>(&use)) RewriteValues(loop->body, rewrite);
   }
 
   LoopProgram program_;

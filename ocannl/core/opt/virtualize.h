@@ -9,7 +9,8 @@
 //
 // A temp qualifies when one nest of loops sets each of its cells once, without
 // accumulating, and when nothing it is computed from changes between there and
-// any use. It is inlined everywhere or nowhere; Prune then drops the store.
+// any use. It is inlined everywhere or nowhere; Prune then drops the store. The
+// uses may be in statements of any form.
 #ifndef OCANNL_CORE_OPT_VIRTUALIZE_H_
 #define OCANNL_CORE_OPT_VIRTUALIZE_H_
 
