@@ -2,6 +2,7 @@
 #include "ocannl/core/loop/lower.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -78,7 +80,8 @@ class Lowering {
   }
 
   // An assignment that only zeroes what the next one to touch the array adds
-  // to, once a cell, becomes nothing and the addition an assignment.
+  // to becomes nothing, if the addition can start the cells itself: it comes
+  // once a cell, and becomes an assignment, or it ends a sum in lanes.
   void DropZeroes() {
     dropped_.resize(list_.size(), false);
     for (size_t k = 0; k < list_.size(); ++k) {
@@ -87,14 +90,42 @@ class Lowering {
       for (size_t next = k + 1; next < list_.size(); ++next) {
         Assign& user = list_[next];
         if (user.lhs != array && !Reads(user, array)) continue;
-        if (user.lhs == array && user.accum == Op::kAdd && !user.reset &&
-            ReachesEachOnce(user) && !ReadsOperand(user, array)) {
+        if (user.lhs != array || user.accum != Op::kAdd || user.reset ||
+            ReadsOperand(user, array)) {
+          break;
+        }
+        if (ReachesEachOnce(user)) {
           user.accum.reset();
+          dropped_[k] = true;
+        } else if (LanesOf(user)) {
+          user.reset = true;
           dropped_[k] = true;
         }
         break;
       }
     }
+  }
+
+  // The lanes of an accumulation, if it is to be split.
+  std::optional<Lanes> LanesOf(const Assign& assign) const {
+    const Array& lhs = code_.arrays[assign.lhs];
+    bool splits = assign.accum == Op::kAdd || assign.accum == Op::kMul ||
+                  assign.accum == Op::kMin || assign.accum == Op::kMax;
+    if (!splits || !IsFloat(lhs.dtype) || ReadsOperand(assign, assign.lhs)) {
+      return std::nullopt;
+    }
+    auto strides = [&](int32_t array, const Indices& indices) {
+      return StridesOf(indices, code_.arrays[array].dims,
+                       assign.extents.size());
+    };
+    std::vector<Strides> loads;
+    for (const Source& source : assign.sources) {
+      if (const ReadArray* read = std::get_if<ReadArray>(&source)) {
+        loads.push_back(strides(read->array, read->indices));
+      }
+    }
+    return FindLanes(assign.extents, strides(assign.lhs, assign.lhs_indices),
+                     loads);
   }
 
   // The static indices that the code uses.
@@ -169,7 +200,9 @@ class Lowering {
     if (IsZero(assign) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer});
     }
-    if (assign.reset) {
+    const std::optional<Lanes> lanes = LanesOf(assign);
+    const bool first = lanes && assign.reset && ReachesAll(assign);
+    if (assign.reset && !first) {
       Reset(assign);
     } else if (!assign.accum && !ReachesAll(assign)) {
       Emit(ZeroOut{buffer});
@@ -178,6 +211,18 @@ class Lowering {
     for (size_t k = 0; k < assign.extents.size(); ++k) {
       iterators.push_back(next_iterator_++);
     }
+    Set set = AssignAt(assign, iterators);
+    if (!lanes) return EmitNest(iterators, assign.extents, std::move(set));
+    Reduction reduction{.iterators = std::move(iterators),
+                        .extents = assign.extents,
+                        .set = std::move(set),
+                        .accum = *assign.accum,
+                        .first = first};
+    Emit(SplitReduce(program_, reduction, *lanes, next_iterator_));
+  }
+
+  // The assignment at one point of its loops.
+  Set AssignAt(const Assign& assign, const std::vector<int32_t>& iterators) {
     auto rename = [&](Symbol symbol) -> Affine {
       if (symbol.kind == Symbol::kStatic) {
         return Static(static_of_[symbol.number]);
@@ -208,9 +253,9 @@ class Lowering {
                  assign.sources[leaf->id])
           .id();
     });
-    Access target{buffer, renamed(assign.lhs_indices)};
+    Access target{buffer_of_.at(assign.lhs), renamed(assign.lhs_indices)};
     if (assign.accum) rhs = Accumulated(target, *assign.accum, rhs);
-    EmitNest(iterators, assign.extents, Set{std::move(target), rhs});
+    return {std::move(target), rhs};
   }
 
   // Every cell becomes the neutral element.

@@ -8,6 +8,10 @@
 //   y =:+ e          zero_out y; then the accumulation
 //   y =: e           zero_out y first where e does not reach every cell
 //
+// A reduction of 32 elements or more that lie side by side, in a nest where no
+// loop over the result could be vectorised instead, is summed in 64 lanes, then
+// by a tree (split_reduce.h). Every other one keeps the order of its loops.
+//
 // An array becomes a buffer: kData is `in`; kMaterialized is `in`, `out` or
 // `inout` by what the code does with it; kComputed is `temp`.
 #ifndef OCANNL_CORE_LOOP_LOWER_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SplitReduce: a reduction along contiguous memory, in lanes that a vector
+// register can hold. y[i0] =+ x[i0, k] with k in 0..99 becomes
+//
+//   for i0 = 0 to 7 {
+//     vec i1 = 0 to 63 { y.lanes[i1] := 0; }
+//     vec i2 = 0 to 63 { y.lanes[i2] := y.lanes[i2] + x[i0, i2]; }
+//     vec i3 = 0 to 35 { y.lanes[i3] := y.lanes[i3] + x[i0, i3 + 64]; }
+//     vec i4 = 0 to 31 { y.lanes[i4] := y.lanes[i4] + y.lanes[i4 + 32]; }
+//     ... 16, 8, 4, 2, then 1
+//     y[i0] := y[i0] + y.lanes[0];
+//   }
+//
+// Changes roundings, so it belongs to Lower, and shapes and strides alone
+// decide. The error is that of sums of 1/64 of the length.
+#ifndef OCANNL_CORE_LOOP_SPLIT_REDUCE_H_
+#define OCANNL_CORE_LOOP_SPLIT_REDUCE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/ops/op.h"
+
+namespace ocannl {
+
+inline constexpr int64_t kMinSplitExtent = 32;
+inline constexpr int64_t kMaxLanes = 64;
+
+// By how many cells each loop moves an access.
+using Strides = std::vector<int64_t>;
+Strides StridesOf(const Indices& indices, absl::Span<const int64_t> dims,
+                  size_t num_loops);
+
+// How the reduced loops become lanes: the lanes are `rows` iterations of the
+// loop `chunked`, if any, times all iterations of the loops `inner`. Loops are
+// numbered from the outermost.
+struct Lanes {
+  std::optional<size_t> chunked;
+  int64_t rows = 1;
+  std::vector<size_t> inner;
+};
+
+// The lanes of a nest of loops over `extents`, or none where the target is
+// better accumulated in order. There are lanes if
+//  - the innermost loops that do not move the target make one run: every load
+//    that one of them moves, all of them move, contiguously; there is one;
+//  - the run has kMinSplitExtent iterations or more;
+//  - no loop that moves the target moves such a load by one cell, and the nest
+//    is no contraction: of the loads that share a reduced loop no two are moved
+//    each by a loop of the target that does not move the other.
+std::optional<Lanes> FindLanes(absl::Span<const int64_t> extents,
+                               const Strides& target,
+                               const std::vector<Strides>& loads);
+
+// Loops around one statement, target := accum(target, term).
+struct Reduction {
+  std::vector<int32_t> iterators;
+  std::vector<int64_t> extents;
+  Set set;
+  Op accum;
+  bool first;  // the target is known to hold the neutral element
+};
+
+// The nest in lanes, which are a new private buffer. Takes new iterators from
+// `next_iterator`.
+Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,
+                 const Lanes& lanes, int32_t& next_iterator);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_SPLIT_REDUCE_H_
