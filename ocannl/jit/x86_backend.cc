@@ -1,38 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/x86_backend.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
 
 namespace ocannl::jit {
 namespace {
 
-// Where each private buffer is in a thread's scratch memory.
-struct PrivatePlan {
-  std::vector<std::pair<int32_t, size_t>> offsets;  // by buffer
+// Where buffers are in a thread's scratch memory: those that each thread has
+// of its own, then the temps that scheduling added, which all threads share.
+struct ScratchPlan {
+  using Offsets = std::vector<std::pair<int32_t, size_t>>;  // by buffer
+  Offsets privates;
+  Offsets shared;
+  size_t num_buffers = 0;
   size_t bytes = 0;
 };
 
-PrivatePlan PlanPrivates(const LoopProgram& program) {
-  PrivatePlan plan;
+// `num_given` buffers come from the caller.
+ScratchPlan PlanScratch(const LoopProgram& program, size_t num_given) {
+  ScratchPlan plan;
+  plan.num_buffers = program.buffers.size();
   for (size_t k = 0; k < program.buffers.size(); ++k) {
     const Buffer& buffer = program.buffers[k];
-    if (buffer.role != Role::kPrivate) continue;
-    plan.offsets.emplace_back(static_cast<int32_t>(k), plan.bytes);
+    const bool is_private = buffer.role == Role::kPrivate;
+    if (!is_private && k < num_given) continue;
+    (is_private ? plan.privates : plan.shared)
+        .emplace_back(static_cast<int32_t>(k), plan.bytes);
     const size_t bytes = NumElements(buffer.dims) * SizeOf(buffer.dtype);
     plan.bytes += (bytes + 63) / 64 * 64;
   }
   return plan;
 }
 
-// This thread's memory for private buffers; what was there is lost.
+// This thread's scratch memory; what was there is lost.
 std::byte* Scratch(size_t bytes) {
   thread_local AlignedMemory memory;
   if (memory.size() < bytes) {
@@ -45,9 +56,8 @@ std::byte* Scratch(size_t bytes) {
 
 class X86Executable : public Executable {
  public:
-  X86Executable(MachineCode code, PrivatePlan privates,
-                std::shared_ptr<Team> team)
-      : code_(std::move(code)), privates_(std::move(privates)) {
+  X86Executable(MachineCode code, ScratchPlan plan, std::shared_ptr<Team> team)
+      : code_(std::move(code)), plan_(std::move(plan)) {
     if (absl::c_any_of(code_.sections, [](const Section& section) {
           return section.iterations > 0;
         })) {
@@ -57,38 +67,59 @@ class X86Executable : public Executable {
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
-    if (team_ != nullptr && RunTogether(buffers, statics)) return;
+    Pointers all(buffers.begin(), buffers.end());
+    all.resize(plan_.num_buffers);
+    std::byte* scratch = Scratch(plan_.bytes);
+    Place(plan_.shared, scratch, all);
+    Place(plan_.privates, scratch, all);
+    if (team_ != nullptr && RunTogether(all, statics)) return;
     for (const Section& section : code_.sections) {
-      section.function(buffers.data(), statics.data(), 0, section.iterations);
+      section.function(all.data(), statics.data(), 0, section.iterations);
     }
   }
 
  private:
-  bool RunTogether(absl::Span<std::byte* const> buffers,
+  using Pointers = absl::InlinedVector<std::byte*, 64>;
+
+  static void Place(const ScratchPlan::Offsets& offsets, std::byte* scratch,
+                    Pointers& pointers) {
+    for (auto [buffer, offset] : offsets) pointers[buffer] = scratch + offset;
+  }
+
+  bool RunTogether(const Pointers& callers,
                    absl::Span<const int64_t> statics) const {
     std::vector<std::atomic<int64_t>> claimed(code_.sections.size());
     return team_->TryRun([&](int member) {
-      std::vector<std::byte*> own(buffers.begin(), buffers.end());
-      std::byte* scratch = Scratch(privates_.bytes);
-      for (auto [buffer, offset] : privates_.offsets) {
-        own[buffer] = scratch + offset;
-      }
+      Pointers own = callers;
+      if (member > 0) Place(plan_.privates, Scratch(plan_.bytes), own);
       for (size_t k = 0; k < code_.sections.size(); ++k) {
         if (k > 0) team_->Wait();
         const Section& section = code_.sections[k];
-        if (section.iterations == 0) {
-          if (member == 0) section.function(own.data(), statics.data(), 0, 0);
-          continue;
-        }
-        for (int64_t next; (next = claimed[k]++) < section.iterations;) {
-          section.function(own.data(), statics.data(), next, next + 1);
+        if (section.iterations > 0) {
+          RunClaimed(section, own, statics, claimed[k]);
+        } else if (member == 0) {
+          section.function(own.data(), statics.data(), 0, 0);
         }
       }
     });
   }
 
+  // Runs iterations that no other member has, a few at once.
+  void RunClaimed(const Section& section, const Pointers& buffers,
+                  absl::Span<const int64_t> statics,
+                  std::atomic<int64_t>& claimed) const {
+    const int64_t end = section.iterations;
+    const int64_t grain = std::max<int64_t>(1, end / (8 * team_->size()));
+    while (true) {
+      const int64_t lo = claimed.fetch_add(grain, std::memory_order_relaxed);
+      if (lo >= end) return;
+      section.function(buffers.data(), statics.data(), lo,
+                       std::min(lo + grain, end));
+    }
+  }
+
   MachineCode code_;
-  PrivatePlan privates_;
+  ScratchPlan plan_;
   std::shared_ptr<Team> team_;
 };
 
@@ -100,16 +131,16 @@ X86Backend::X86Backend(Isa isa, int threads) : isa_(isa) {
 }
 
 LoopProgram X86Backend::Scheduled(const LoopProgram& program) const {
-  return program;
+  return Schedule(program, isa_ == Isa::kAvx512 ? kAvx512Target : kAvx2Target);
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
     const LoopProgram& program) const {
   LoopProgram scheduled = Scheduled(program);
-  PrivatePlan privates = PlanPrivates(scheduled);
+  ScratchPlan plan = PlanScratch(scheduled, program.buffers.size());
   OCANNL_ASSIGN_OR_RETURN(MachineCode code, Assemble(std::move(scheduled), isa_,
                                                      /*with_listing=*/false));
-  return std::make_unique<X86Executable>(std::move(code), std::move(privates),
+  return std::make_unique<X86Executable>(std::move(code), std::move(plan),
                                          team_);
 }
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/map.h"
+
+#include <algorithm>
+
+#include "ocannl/core/opt/cost.h"
+#include "ocannl/core/schedule/plan.h"
+
+namespace ocannl {
+namespace {
+
+// Vectors of one strip: enough to overlap what each of them waits for.
+constexpr int64_t kVectors = 4;
+// A nest of fewer strips needs no loops.
+constexpr int64_t kMaxUnrolledStrips = 16;
+
+class MapWriter {
+ public:
+  MapWriter(NestWriter& writer, const PerfectNest& nest,
+            const std::vector<Set>& epilogues, const Target& target)
+      : writer_(writer), nest_(nest) {
+    LoopProgram& program = writer.program();
+    lane_loop_ = FindLaneLoop(program, nest);
+    auto size = static_cast<int64_t>(
+        SizeOf(program.buffers[nest.set.target.buffer].dtype));
+    const int64_t lanes = target.vector_bytes / std::max<int64_t>(size, 4);
+    strip_ = kVectors * lanes;
+    sets_ = {nest.set};
+    sets_.insert(sets_.end(), epilogues.begin(), epilogues.end());
+    int64_t cells = 1;
+    for (const NestLoop& loop : nest.outputs) cells *= loop.extent;
+    double cost = 0;
+    for (const Set& set : sets_) cost += 2 + Cost(program, set.value);
+    const auto vectors = static_cast<double>(cells) / lanes;
+    is_parallel_ = vectors * cost > kMinParallelCycles;
+    is_unrolled_ = cells <= kMaxUnrolledStrips * strip_;
+  }
+
+  void Write(Block& block) { WriteOuter(block, 0, {}); }
+
+ private:
+  LoopKind KindOf(bool is_outermost) const {
+    if (is_unrolled_) return LoopKind::kUnroll;
+    return is_outermost && is_parallel_ ? LoopKind::kPar : LoopKind::kFor;
+  }
+
+  void WriteOuter(Block& block, size_t depth, const Places& places) {
+    if (depth == nest_.outputs.size()) {
+      return WriteStrips(block, nest_.outputs.size() == 1, places);
+    }
+    if (static_cast<int>(depth) == lane_loop_) {
+      return WriteOuter(block, depth + 1, places);
+    }
+    const NestLoop& loop = nest_.outputs[depth];
+    const bool outermost = depth == (lane_loop_ == 0 ? 1u : 0u);
+    writer_.Loop(block, KindOf(outermost), loop.extent,
+                 [&](Block& body, const Affine& at) {
+                   Places inner = places;
+                   inner[loop.iterator] = at;
+                   WriteOuter(body, depth + 1, inner);
+                 });
+  }
+
+  void WriteStrips(Block& block, bool is_outermost, const Places& places) {
+    const NestLoop& loop = nest_.outputs[lane_loop_];
+    writer_.Strips(block, KindOf(is_outermost), loop.extent, strip_,
+                   [&](Block& strip, const Affine& first, int64_t count) {
+                     writer_.Loop(strip, LoopKind::kVec, count,
+                                  [&](Block& lanes, const Affine& at) {
+                                    Places inner = places;
+                                    inner[loop.iterator] = first + at;
+                                    for (const Set& set : sets_) {
+                                      NestWriter::Assign(
+                                          lanes,
+                                          writer_.Moved(set.target, inner),
+                                          writer_.Moved(set.value, inner, {}));
+                                    }
+                                  });
+                   });
+  }
+
+  NestWriter& writer_;
+  const PerfectNest& nest_;
+  std::vector<Set> sets_;
+  int lane_loop_;
+  int64_t strip_;  // cells
+  bool is_parallel_;
+  bool is_unrolled_;
+};
+
+}  // namespace
+
+void WriteMap(NestWriter& writer, const PerfectNest& nest,
+              const std::vector<Set>& epilogues, const Target& target,
+              Block& block) {
+  MapWriter(writer, nest, epilogues, target).Write(block);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/nest.h"
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/dependence.h"
+
+namespace ocannl {
+namespace {
+
+// The only statement of the block but comments, or null.
+const Stmt* OnlyStmt(const Block& block) {
+  const Stmt* only = nullptr;
+  for (const Stmt& stmt : block.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    if (only != nullptr) return nullptr;
+    only = &stmt;
+  }
+  return only;
+}
+
+bool ReadsOnlyItsCell(const LoopProgram& program, const Set& set) {
+  return absl::c_all_of(ReadsOf(program, set.value), [&](const Access& read) {
+    return read.buffer != set.target.buffer || read == set.target;
+  });
+}
+
+bool UsesLocals(const LoopProgram& program, ExprId value) {
+  bool uses = false;
+  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+    uses = uses || std::holds_alternative<GetLocal>(leaf);
+  });
+  return uses;
+}
+
+void AddOnce(std::vector<int32_t>& buffers, int32_t buffer) {
+  if (!absl::c_linear_search(buffers, buffer)) buffers.push_back(buffer);
+}
+
+bool Share(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  return absl::c_any_of(
+      a, [&](int32_t each) { return absl::c_linear_search(b, each); });
+}
+
+}  // namespace
+
+std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
+                                         const Stmt& stmt) {
+  std::vector<const For*> loops;
+  const Stmt* at = &stmt;
+  while (at != nullptr && std::holds_alternative<For>(*at)) {
+    const For& loop = std::get<For>(*at);
+    if (loop.kind != LoopKind::kFor) return std::nullopt;
+    loops.push_back(&loop);
+    at = OnlyStmt(loop.body);
+  }
+  const Set* set = at == nullptr ? nullptr : std::get_if<Set>(at);
+  if (set == nullptr || loops.empty() || !ReadsOnlyItsCell(program, *set) ||
+      UsesLocals(program, set->value)) {
+    return std::nullopt;
+  }
+  PerfectNest nest{.outputs = {}, .reduced = {}, .set = *set};
+  for (const For* loop : loops) {
+    bool moves = absl::c_any_of(set->target.indices, [&](const Affine& index) {
+      return index.FactorOf(Iterator(loop->iterator)) != 0;
+    });
+    if (moves && !IsParallel(program, *loop)) return std::nullopt;
+    (moves ? nest.outputs : nest.reduced)
+        .push_back({.iterator = loop->iterator, .extent = loop->extent});
+  }
+  return nest;
+}
+
+int64_t StrideOf(const LoopProgram& program, const Access& access,
+                 int32_t iterator) {
+  const Dims& dims = program.buffers[access.buffer].dims;
+  int64_t cells = 1;
+  int64_t sum = 0;
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    sum += cells * access.indices[axis].FactorOf(Iterator(iterator));
+    cells *= dims[axis];
+  }
+  return sum;
+}
+
+std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value) {
+  std::vector<Access> reads;
+  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+    if (const auto* access = std::get_if<Access>(&leaf)) {
+      reads.push_back(*access);
+    }
+  });
+  return reads;
+}
+
+Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
+  Effects effects;
+  Block block{{stmt}};
+  WalkStmts(block, [&](const Stmt& each) {
+    if (const auto* set = std::get_if<Set>(&each)) {
+      AddOnce(effects.writes, set->target.buffer);
+    }
+    if (const auto* zero = std::get_if<ZeroOut>(&each)) {
+      AddOnce(effects.writes, zero->buffer);
+    }
+    if (const ExprId* value = ValueOf(each)) {
+      for (const Access& read : ReadsOf(program, *value)) {
+        AddOnce(effects.reads, read.buffer);
+      }
+    }
+  });
+  return effects;
+}
+
+bool Conflict(const Effects& a, const Effects& b) {
+  return Share(a.writes, b.writes) || Share(a.writes, b.reads) ||
+         Share(a.reads, b.writes);
+}
+
+}  // namespace ocannl

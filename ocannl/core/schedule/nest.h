@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PerfectNest: loops around one assignment, the unit that is scheduled.
+//
+//   for i1 = 0 to 9 { for i2 = 0 to 15 { for i3 = 0 to 7 {
+//     y[i1, i2] := fma(w[i2, i3], x[i1, i3], y[i1, i2]); } } }
+//
+//   output loops i1, i2; reduced loop i3
+#ifndef OCANNL_CORE_SCHEDULE_NEST_H_
+#define OCANNL_CORE_SCHEDULE_NEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+struct NestLoop {
+  int32_t iterator;
+  int64_t extent;
+};
+
+struct PerfectNest {
+  std::vector<NestLoop> outputs;  // move the target; outer first
+  std::vector<NestLoop> reduced;  // do not
+  Set set;
+
+  bool accumulates() const { return !reduced.empty(); }
+};
+
+// `stmt` as a nest whose output loops may run in any order and at once, and
+// whose value reads the target's buffer at the target's cell only; nullopt
+// where it is none. `stmt` is a statement of the program's body.
+std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
+                                         const Stmt& stmt);
+
+// By how many cells `access` moves from one iteration to the next.
+int64_t StrideOf(const LoopProgram& program, const Access& access,
+                 int32_t iterator);
+
+// The cells that `value` reads, each once.
+std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value);
+
+// What a statement does with buffers.
+struct Effects {
+  std::vector<int32_t> reads;
+  std::vector<int32_t> writes;
+};
+Effects EffectsOf(const LoopProgram& program, const Stmt& stmt);
+
+// Whether the statements may not change places.
+bool Conflict(const Effects& a, const Effects& b);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_NEST_H_

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace ocannl {
+namespace {
+
+// Latency of a fused multiply-add, in cycles; two start in each.
+constexpr double kLatency = 4;
+// What a tile costs besides its steps: loads and stores of accumulators, the
+// first trip through the loop.
+constexpr double kTileOverhead = 12;
+// Instructions of an unrolled loop body.
+constexpr int64_t kUnrolledSteps = 192;
+// An operand of more bytes is copied so that its rows are side by side.
+constexpr int64_t kMaxUnpackedBytes = 16 * 1024;
+
+constexpr int32_t kNoIterator = -1;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Columns in tiles of `width`, and one for the rest.
+std::vector<Segment> Columns(int64_t extent, int64_t width) {
+  std::vector<Segment> segments;
+  if (extent >= width) segments.push_back({0, extent / width, width});
+  if (extent % width != 0) {
+    segments.push_back({extent / width * width, 1, extent % width});
+  }
+  return segments;
+}
+
+// Cycles of one step of a tile.
+double StepCycles(int64_t rows, int64_t vectors) {
+  double products = static_cast<double>(rows * vectors) / 2;
+  double loads = static_cast<double>(rows + vectors) / 2;
+  return std::max({products, loads, kLatency});
+}
+
+double Cycles(const std::vector<Segment>& rows,
+              const std::vector<Segment>& columns, int64_t lanes,
+              double steps) {
+  double cycles = 0;
+  for (const Segment& row : rows) {
+    for (const Segment& column : columns) {
+      const int64_t vectors = CeilDiv(column.size, lanes);
+      cycles += static_cast<double>(row.count * column.count) *
+                (steps * StepCycles(row.size, vectors) + kTileOverhead +
+                 static_cast<double>(row.size * vectors));
+    }
+  }
+  return cycles;
+}
+
+double Product(const std::vector<NestLoop>& loops) {
+  double product = 1;
+  for (const NestLoop& loop : loops)
+    product *= static_cast<double>(loop.extent);
+  return product;
+}
+
+class Planner {
+ public:
+  Planner(const LoopProgram& program, const PerfectNest& nest,
+          const Target& target)
+      : program_(program), nest_(nest), target_(target) {}
+
+  ContractPlan Run() {
+    const int lane_loop = FindLaneLoop(program_, nest_);
+    const size_t size = SizeOf(program_.buffers[nest_.set.target.buffer].dtype);
+    plan_.n = lane_loop < 0 ? NestLoop{.iterator = kNoIterator, .extent = 1}
+                            : nest_.outputs[lane_loop];
+    lanes_ = target_.vector_bytes / static_cast<int64_t>(size);
+    for (const Access& read : ReadsOf(program_, nest_.set.value)) {
+      if (read.buffer == nest_.set.target.buffer) continue;
+      if (Stride(read, plan_.n) != 0) moved_.push_back(read);
+    }
+    ChooseRowLoop(lane_loop);
+    ChooseTile();
+    ChoosePacking();
+    return std::move(plan_);
+  }
+
+ private:
+  int64_t Stride(const Access& access, const NestLoop& loop) const {
+    return StrideOf(program_, access, loop.iterator);
+  }
+
+  // Rows share what n moves: the innermost output loop that does not move it.
+  void ChooseRowLoop(int lane_loop) {
+    int row_loop = -1;
+    for (size_t k = 0; k < nest_.outputs.size(); ++k) {
+      if (static_cast<int>(k) == lane_loop) continue;
+      bool shares = absl::c_none_of(moved_, [&](const Access& read) {
+        return Stride(read, nest_.outputs[k]) != 0;
+      });
+      if (shares && !moved_.empty()) row_loop = static_cast<int>(k);
+    }
+    for (size_t k = 0; k < nest_.outputs.size(); ++k) {
+      if (static_cast<int>(k) == lane_loop) continue;
+      if (static_cast<int>(k) == row_loop) {
+        plan_.m = nest_.outputs[k];
+      } else {
+        plan_.outer.push_back(nest_.outputs[k]);
+      }
+    }
+  }
+
+  void ChooseTile() {
+    const int64_t accumulators = target_.vector_registers * 3 / 4;
+    const int64_t m = plan_.m ? plan_.m->extent : 1;
+    const double steps = Product(nest_.reduced);
+    double least = INFINITY;
+    for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+      for (int64_t most = 1; most * vectors <= accumulators; ++most) {
+        std::vector<Segment> rows = Equalize(m, most);
+        std::vector<Segment> columns =
+            Columns(plan_.n.extent, vectors * lanes_);
+        double cycles = Cycles(rows, columns, lanes_, steps);
+        if (cycles >= least) continue;
+        least = cycles;
+        plan_.rows = std::move(rows);
+        plan_.columns = std::move(columns);
+      }
+    }
+    const Segment& tile = plan_.rows[0];
+    const int64_t products = tile.size * CeilDiv(plan_.columns[0].size, lanes_);
+    plan_.unroll = std::clamp<int64_t>(kUnrolledSteps / products, 1,
+                                       nest_.reduced.back().extent);
+    if (plan_.unroll > 8 && plan_.unroll < nest_.reduced.back().extent) {
+      plan_.unroll = 8;
+    }
+    plan_.is_parallel = least * Product(plan_.outer) > kMinParallelCycles;
+  }
+
+  void ChoosePacking() {
+    if (moved_.size() != 1) return;
+    const Access& operand = moved_[0];
+    if (std::get_if<Leaf>(&program_.exprs[nest_.set.value]) != nullptr) return;
+    int64_t row_tiles = 0;
+    for (const Segment& rows : plan_.rows) row_tiles += rows.count;
+    const double bytes =
+        Product(nest_.reduced) * static_cast<double>(plan_.n.extent) *
+        static_cast<double>(SizeOf(program_.buffers[operand.buffer].dtype));
+    const bool contiguous = Stride(operand, plan_.n) == 1;
+    const bool moves = absl::c_any_of(nest_.reduced, [&](const NestLoop& k) {
+      return Stride(operand, k) != 0;
+    });
+    if (!moves) return;
+    if (contiguous && (row_tiles < 4 || bytes <= kMaxUnpackedBytes)) return;
+    plan_.packed = operand;
+    plan_.is_transposed = !contiguous;
+  }
+
+  const LoopProgram& program_;
+  const PerfectNest& nest_;
+  const Target& target_;
+  int64_t lanes_ = 0;
+  std::vector<Access> moved_;  // operands that n moves
+  ContractPlan plan_;
+};
+
+}  // namespace
+
+ContractPlan PlanContract(const LoopProgram& program, const PerfectNest& nest,
+                          const Target& target) {
+  return Planner(program, nest, target).Run();
+}
+
+std::string Describe(const LoopProgram& program, const PerfectNest& nest,
+                     const ContractPlan& plan) {
+  auto tiles = [](const std::vector<Segment>& segments) {
+    std::string text;
+    for (const Segment& segment : segments) {
+      absl::StrAppend(&text, text.empty() ? "" : " + ", segment.count, "*",
+                      segment.size);
+    }
+    return text;
+  };
+  std::string text = absl::StrCat("contract ");
+  for (const NestLoop& loop : plan.outer) {
+    absl::StrAppend(&text, loop.extent, " of ");
+  }
+  absl::StrAppend(&text, plan.m ? plan.m->extent : 1, " x ", plan.n.extent);
+  for (const NestLoop& loop : nest.reduced) {
+    absl::StrAppend(&text, " x ", loop.extent);
+  }
+  absl::StrAppend(&text, ": rows ", tiles(plan.rows), ", columns ",
+                  tiles(plan.columns), ", unroll ", plan.unroll);
+  if (plan.packed) {
+    absl::StrAppend(&text, ", pack ",
+                    program.buffers[plan.packed->buffer].name);
+  }
+  return text;
+}
+
+int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest) {
+  for (size_t k = nest.outputs.size(); k-- > 0;) {
+    if (nest.outputs[k].extent > 1 &&
+        StrideOf(program, nest.set.target, nest.outputs[k].iterator) == 1) {
+      return static_cast<int>(k);
+    }
+  }
+  return -1;
+}
+
+std::vector<Segment> Equalize(int64_t extent, int64_t most) {
+  const int64_t count = CeilDiv(extent, most);
+  const int64_t size = CeilDiv(extent, count);
+  const int64_t smaller = size * count - extent;
+  std::vector<Segment> segments;
+  if (count > smaller) segments.push_back({0, count - smaller, size});
+  if (smaller > 0) {
+    segments.push_back({(count - smaller) * size, smaller, size - 1});
+  }
+  return segments;
+}
+
+}  // namespace ocannl

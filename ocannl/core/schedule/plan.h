@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plan: how a nest will run, chosen by a closed-form model of the processor.
+//
+//   y[b, o] += w[o, i] * x[b, i], 64 x 48 x 256
+//     ->  contract: 4 x 12 rows and 1 x 48 columns a tile, w packed
+#ifndef OCANNL_CORE_SCHEDULE_PLAN_H_
+#define OCANNL_CORE_SCHEDULE_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/schedule/target.h"
+
+namespace ocannl {
+
+// Tiles of equal size side by side.
+struct Segment {
+  int64_t first;  // index where they begin
+  int64_t count;
+  int64_t size;
+};
+
+// A contraction's loops: `n` runs over lanes, `m` over the rows of a tile; the
+// tile's accumulators stay in registers while the reduced loops run.
+struct ContractPlan {
+  std::vector<NestLoop> outer;  // other output loops, in order
+  std::optional<NestLoop> m;
+  NestLoop n;
+  std::vector<Segment> rows;     // of m; one of size 1 where there is no m
+  std::vector<Segment> columns;  // of n
+  int64_t unroll = 1;            // iterations of the innermost reduced loop
+  std::optional<Access> packed;  // the operand that n moves, where it is packed
+  bool is_transposed = false;    // n does not move it cell by cell
+  bool is_parallel = false;
+};
+
+// Chooses a plan for a nest that accumulates numbers of at least 32 bits. Where
+// no output loop moves the target cell by cell, there is one lane.
+ContractPlan PlanContract(const LoopProgram& program, const PerfectNest& nest,
+                          const Target& target);
+
+// The plan in words, for the scheduled program: "contract 10x16x16: ...".
+std::string Describe(const LoopProgram& program, const PerfectNest& nest,
+                     const ContractPlan& plan);
+
+// The place of the output loop that moves the target cell by cell, or -1.
+int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest);
+
+// Sizes of `extent` in tiles of at most `most` that differ by at most one.
+std::vector<Segment> Equalize(int64_t extent, int64_t most);
+
+// Work that is worth sharing with other threads, in cycles of one.
+inline constexpr double kMinParallelCycles = 16'000;
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_PLAN_H_

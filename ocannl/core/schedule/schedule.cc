@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/schedule.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/schedule/plan.h"
+#include "ocannl/core/schedule/writer.h"
+
+namespace ocannl {
+namespace {
+
+// How far ahead a nest looks for those that use its result.
+constexpr size_t kMaxDistance = 64;
+
+std::vector<NestLoop> LongLoops(const std::vector<NestLoop>& loops) {
+  std::vector<NestLoop> longer;
+  absl::c_copy_if(loops, std::back_inserter(longer),
+                  [](const NestLoop& loop) { return loop.extent > 1; });
+  return longer;
+}
+
+class Scheduler {
+ public:
+  Scheduler(LoopProgram program, const Target& target)
+      : program_(std::move(program)),
+        target_(target),
+        writer_(&program_),
+        stmts_(program_.body.stmts) {}
+
+  LoopProgram Run() && {
+    for (size_t k = 0; k < stmts_.size(); ++k) {
+      const Stmt stmt = stmts_[k];
+      std::optional<PerfectNest> nest = Plannable(stmt);
+      if (!nest) {
+        result_.stmts.push_back(stmt);
+        continue;
+      }
+      TileUse use;
+      if (SinkToUser(k, *nest)) {
+        --k;
+        continue;
+      }
+      use.epilogues = TakeUsers(k, *nest);
+      Write(k, *nest, std::move(use));
+    }
+    program_.body = std::move(result_);
+    return std::move(program_);
+  }
+
+ private:
+  std::optional<PerfectNest> Plannable(const Stmt& stmt) const {
+    std::optional<PerfectNest> nest = AsPerfectNest(program_, stmt);
+    if (!nest) return std::nullopt;
+    const Buffer& buffer = program_.buffers[nest->set.target.buffer];
+    bool plannable = nest->accumulates() ? SizeOf(buffer.dtype) >= 4
+                                         : FindLaneLoop(program_, *nest) >= 0;
+    return plannable ? nest : std::nullopt;
+  }
+
+  // ---- Users of a result ---------------------------------------------------
+
+  // `user` over the loops of `nest`, if its loops are the same.
+  std::optional<Set> Matched(const PerfectNest& nest, const Stmt& user) {
+    std::optional<PerfectNest> other = AsPerfectNest(program_, user);
+    if (!other || other->accumulates()) return std::nullopt;
+    std::vector<NestLoop> to = LongLoops(nest.outputs);
+    std::vector<NestLoop> from = LongLoops(other->outputs);
+    if (to.size() != from.size()) return std::nullopt;
+    Places places;
+    for (const NestLoop& loop : other->outputs) places[loop.iterator] = 0;
+    for (size_t k = 0; k < to.size(); ++k) {
+      if (to[k].extent != from[k].extent) return std::nullopt;
+      places[from[k].iterator] = Iterator(to[k].iterator);
+    }
+    // Loops of one iteration stand at 0 on both sides.
+    Places ones;
+    for (const NestLoop& loop : nest.outputs) {
+      if (loop.extent == 1) ones[loop.iterator] = 0;
+    }
+    Set set = other->set;
+    set.target = writer_.Moved(writer_.Moved(set.target, places), ones);
+    set.value = writer_.Moved(set.value, places, {});
+    return set;
+  }
+
+  // Whether `user` may follow `sets` cell by cell: they share only cells of the
+  // same place.
+  bool IsPointwiseAfter(const std::vector<Set>& sets, const Set& user) const {
+    auto clash = [&](const Access& written, const Access& other) {
+      return written.buffer == other.buffer && !(written == other);
+    };
+    std::vector<Access> reads = ReadsOf(program_, user.value);
+    for (const Set& set : sets) {
+      std::vector<Access> earlier = ReadsOf(program_, set.value);
+      earlier.push_back(set.target);
+      for (const Access& read : reads) {
+        if (clash(set.target, read)) return false;
+      }
+      for (const Access& access : earlier) {
+        if (clash(user.target, access)) return false;
+      }
+    }
+    return true;
+  }
+
+  static PerfectNest WithoutOnes(PerfectNest nest, const NestWriter& writer) {
+    Places ones;
+    for (const NestLoop& loop : nest.outputs) {
+      if (loop.extent == 1) ones[loop.iterator] = 0;
+    }
+    nest.set.target = writer.Moved(nest.set.target, ones);
+    return nest;
+  }
+
+  bool IsRead(const std::vector<Set>& sets, const Set& user) const {
+    return absl::c_any_of(ReadsOf(program_, user.value), [&](const Access& r) {
+      return absl::c_any_of(
+          sets, [&](const Set& set) { return set.target.buffer == r.buffer; });
+    });
+  }
+
+  // The statements that use the result of stmts_[k] cell by cell and can be
+  // brought to it; they leave stmts_.
+  std::vector<Set> TakeUsers(size_t k, const PerfectNest& nest) {
+    std::vector<Set> sets = {WithoutOnes(nest, writer_).set};
+    std::vector<Effects> between;
+    for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance;) {
+      if (std::holds_alternative<Comment>(stmts_[j])) {
+        ++j;
+        continue;
+      }
+      Effects effects = EffectsOf(program_, stmts_[j]);
+      std::optional<Set> user = Matched(nest, stmts_[j]);
+      bool joins = user && IsRead(sets, *user) &&
+                   IsPointwiseAfter(sets, *user) &&
+                   absl::c_none_of(between, [&](const Effects& passed) {
+                     return Conflict(passed, effects);
+                   });
+      if (joins) {
+        sets.push_back(*std::move(user));
+        stmts_.erase(stmts_.begin() + static_cast<int64_t>(j));
+      } else {
+        between.push_back(std::move(effects));
+        ++j;
+      }
+    }
+    sets.erase(sets.begin());
+    return sets;
+  }
+
+  // Where the first user cannot come to stmts_[k], brings stmts_[k] to it.
+  bool SinkToUser(size_t k, const PerfectNest& nest) {
+    if (!nest.accumulates()) return false;
+    const Effects own = EffectsOf(program_, stmts_[k]);
+    const std::vector<Set> sets = {WithoutOnes(nest, writer_).set};
+    bool user_is_blocked = false;
+    for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance; ++j) {
+      if (std::holds_alternative<Comment>(stmts_[j])) continue;
+      std::optional<Set> user = Matched(nest, stmts_[j]);
+      if (user && IsRead(sets, *user) && IsPointwiseAfter(sets, *user)) {
+        if (!user_is_blocked) return false;
+        std::rotate(stmts_.begin() + static_cast<int64_t>(k),
+                    stmts_.begin() + static_cast<int64_t>(k) + 1,
+                    stmts_.begin() + static_cast<int64_t>(j));
+        return true;
+      }
+      if (Conflict(own, EffectsOf(program_, stmts_[j]))) return false;
+      user_is_blocked = user_is_blocked || BlocksUser(k, j, nest);
+    }
+    return false;
+  }
+
+  // Whether some user of the result behind stmts_[j] cannot pass it.
+  bool BlocksUser(size_t k, size_t j, const PerfectNest& nest) {
+    const Effects effects = EffectsOf(program_, stmts_[j]);
+    for (size_t u = j + 1; u < stmts_.size() && u <= k + kMaxDistance; ++u) {
+      if (std::holds_alternative<Comment>(stmts_[u])) continue;
+      const Effects user = EffectsOf(program_, stmts_[u]);
+      if (absl::c_linear_search(user.reads, nest.set.target.buffer)) {
+        return Conflict(effects, user);
+      }
+    }
+    return false;
+  }
+
+  // ---- Writing -------------------------------------------------------------
+
+  bool CoversTarget(const PerfectNest& nest) const {
+    int64_t cells = 1;
+    for (const NestLoop& loop : nest.outputs) cells *= loop.extent;
+    return cells == NumElements(program_.buffers[nest.set.target.buffer].dims);
+  }
+
+  // Takes away the zero_out that only this nest would see.
+  bool TakeZeroOut(int32_t buffer) {
+    for (size_t k = result_.stmts.size(); k-- > 0;) {
+      const Stmt& stmt = result_.stmts[k];
+      const ZeroOut* zero = std::get_if<ZeroOut>(&stmt);
+      if (zero != nullptr && zero->buffer == buffer) {
+        result_.stmts.erase(result_.stmts.begin() + static_cast<int64_t>(k));
+        return true;
+      }
+      Effects effects = EffectsOf(program_, stmt);
+      if (absl::c_linear_search(effects.reads, buffer) ||
+          absl::c_linear_search(effects.writes, buffer)) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  // Whether a statement behind stmts_[k] reads the temp.
+  bool IsReadLater(size_t k, int32_t buffer) const {
+    for (size_t j = k + 1; j < stmts_.size(); ++j) {
+      Effects effects = EffectsOf(program_, stmts_[j]);
+      if (absl::c_linear_search(effects.reads, buffer)) return true;
+    }
+    return false;
+  }
+
+  void Write(size_t k, const PerfectNest& nest, TileUse use) {
+    if (!nest.accumulates()) {
+      return WriteMap(writer_, nest, use.epilogues, target_, result_);
+    }
+    const int32_t buffer = nest.set.target.buffer;
+    use.starts_at_zero = CoversTarget(nest) && TakeZeroOut(buffer);
+    use.drops_result = use.starts_at_zero && CoversTarget(nest) &&
+                       program_.buffers[buffer].role == Role::kTemp &&
+                       !IsReadLater(k, buffer);
+    ContractPlan plan = PlanContract(program_, nest, target_);
+    result_.stmts.push_back(Comment{Describe(program_, nest, plan)});
+    WriteContract(writer_, nest, plan, use, result_);
+  }
+
+  LoopProgram program_;
+  const Target& target_;
+  NestWriter writer_;
+  // program_.body stays as it was until the end.
+  std::vector<Stmt> stmts_;  // those behind the current one may still move
+  Block result_;
+};
+
+}  // namespace
+
+LoopProgram Schedule(LoopProgram program, const Target& target) {
+  LoopProgram scheduled = Scheduler(std::move(program), target).Run();
+  absl::Status status = Verify(scheduled);
+  CHECK(status.ok()) << "after scheduling: " << status.message();
+  return scheduled;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedule: LoopProgram -> LoopProgram with tiles, lanes, copies and parallel
+// loops, for one processor; the same bits.
+//
+//   Schedule(program, kAvx512Target)
+//
+// Nests of loops around one assignment are planned (plan.h) and written anew
+// (contract.h, map.h) with the pointwise nests that use their result; anything
+// else stays. The result prints, parses and runs on the interpreter.
+#ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
+#define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
+
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/target.h"
+
+namespace ocannl {
+
+// `program` must be one that Verify accepts, and so is the result.
+LoopProgram Schedule(LoopProgram program, const Target& target);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_SCHEDULE_H_

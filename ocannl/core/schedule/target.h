@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Target: what schedules depend on of a processor. Results do not.
+#ifndef OCANNL_CORE_SCHEDULE_TARGET_H_
+#define OCANNL_CORE_SCHEDULE_TARGET_H_
+
+#include <cstdint>
+
+namespace ocannl {
+
+struct Target {
+  int vector_bytes;      // of a register
+  int vector_registers;  // for accumulators, operands and scratch
+  int64_t l1_bytes = 48 * 1024;
+  int64_t l2_bytes = 2 * 1024 * 1024;
+};
+
+inline constexpr Target kAvx512Target{.vector_bytes = 64,
+                                      .vector_registers = 32};
+inline constexpr Target kAvx2Target{.vector_bytes = 32, .vector_registers = 16};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_TARGET_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl {
+
+NestWriter::NestWriter(LoopProgram* program)
+    : program_(program), next_iterator_(NextIterator(*program)) {}
+
+void NestWriter::Loop(Block& block, LoopKind kind, int64_t extent,
+                      absl::FunctionRef<void(Block& body, Affine at)> write) {
+  if (extent == 1) return write(block, 0);
+  For loop{
+      .kind = kind, .iterator = next_iterator_++, .extent = extent, .body = {}};
+  write(loop.body, Iterator(loop.iterator));
+  block.stmts.push_back(std::move(loop));
+}
+
+void NestWriter::Strips(
+    Block& block, LoopKind kind, int64_t extent, int64_t size,
+    absl::FunctionRef<void(Block& body, Affine at, int64_t count)> write) {
+  size = std::min(size, extent);
+  Loop(block, kind, extent / size,
+       [&](Block& body, Affine at) { write(body, size * at, size); });
+  if (extent % size != 0) write(block, extent / size * size, extent % size);
+}
+
+For NestWriter::Wrapper() {
+  return {.kind = LoopKind::kFor,
+          .iterator = next_iterator_++,
+          .extent = 1,
+          .body = {}};
+}
+
+int32_t NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,
+                              Role role) {
+  auto taken = [&](const std::string& candidate) {
+    auto is = [&](const auto& named) { return named.name == candidate; };
+    return absl::c_any_of(program_->buffers, is) ||
+           absl::c_any_of(program_->locals, is) ||
+           absl::c_any_of(program_->statics, is);
+  };
+  std::string unique = name;
+  for (int k = 2; taken(unique); ++k) unique = absl::StrCat(name, "_", k);
+  program_->buffers.push_back({.name = std::move(unique),
+                               .dtype = dtype,
+                               .dims = std::move(dims),
+                               .role = role});
+  return static_cast<int32_t>(program_->buffers.size()) - 1;
+}
+
+namespace {
+
+Affine MovedIndex(const Affine& index, const Places& places) {
+  return index.Substitute([&](Symbol symbol) -> Affine {
+    if (symbol.kind == Symbol::kStatic) return symbol;
+    auto it = places.find(symbol.number);
+    return it == places.end() ? Affine(symbol) : it->second;
+  });
+}
+
+}  // namespace
+
+Access NestWriter::Moved(const Access& access, const Places& places) const {
+  Access moved{.buffer = access.buffer, .indices = {}};
+  for (const Affine& index : access.indices) {
+    moved.indices.push_back(MovedIndex(index, places));
+  }
+  return moved;
+}
+
+ExprId NestWriter::Moved(
+    ExprId value, const Places& places,
+    const std::vector<std::pair<Access, Access>>& replaced) {
+  return RewriteLeaves(*program_, value, [&](const LeafValue& leaf) {
+    if (const auto* index = std::get_if<Affine>(&leaf)) {
+      return program_->Read(MovedIndex(*index, places)).id();
+    }
+    const auto* access = std::get_if<Access>(&leaf);
+    if (access == nullptr) return program_->Read(leaf).id();
+    for (const auto& [from, to] : replaced) {
+      if (*access == from) return program_->Read(to).id();
+    }
+    return program_->Read(Moved(*access, places)).id();
+  });
+}
+
+void NestWriter::Assign(Block& block, Access target, ExprId value) {
+  block.stmts.push_back(Set{.target = std::move(target), .value = value});
+}
+
+}  // namespace ocannl

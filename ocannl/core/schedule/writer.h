@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NestWriter: writes the statements of a scheduled nest, in which the loops of
+// the original nest are sums of new ones.
+#ifndef OCANNL_CORE_SCHEDULE_WRITER_H_
+#define OCANNL_CORE_SCHEDULE_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+// What iterators of the original nest are in the new one.
+using Places = absl::flat_hash_map<int32_t, Affine>;
+
+class NestWriter {
+ public:
+  // Adds buffers and expressions to the program.
+  explicit NestWriter(LoopProgram* program);
+
+  LoopProgram& program() { return *program_; }
+
+  // Appends a loop of `extent` iterations whose body `write` appends; gets the
+  // iterator. One iteration needs no loop.
+  void Loop(Block& block, LoopKind kind, int64_t extent,
+            absl::FunctionRef<void(Block& body, Affine at)> write);
+
+  // The same for `first + i` where i goes in steps of `size`; the last one may
+  // be shorter. `write` gets what to add to, how many come at once and the
+  // start.
+  void Strips(
+      Block& block, LoopKind kind, int64_t extent, int64_t size,
+      absl::FunctionRef<void(Block& body, Affine at, int64_t count)> write);
+
+  // A loop of one iteration, for statements that belong together.
+  For Wrapper();
+
+  // A new buffer that no other has the name of: "acc", "acc_2", ...
+  int32_t NewBuffer(const std::string& name, DType dtype, Dims dims, Role role);
+
+  // Cells of the original nest, in the new one.
+  Access Moved(const Access& access, const Places& places) const;
+
+  // The value in the new nest; reads of `replaced` (cells of the original
+  // nest) become reads of what stands beside them.
+  ExprId Moved(ExprId value, const Places& places,
+               const std::vector<std::pair<Access, Access>>& replaced);
+
+  // target := value
+  static void Assign(Block& block, Access target, ExprId value);
+
+ private:
+  LoopProgram* program_;
+  int32_t next_iterator_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_WRITER_H_
