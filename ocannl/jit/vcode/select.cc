@@ -26,12 +26,7 @@ namespace {
 class Selector {
  public:
   Selector(LoopProgram& program, Isa isa)
-      : program_(program),
-        isa_(isa),
-        unroller_(program, isa),
-        steps_(&program) {
-    WalkLoops(program.body,
-              [&](const For& loop) { extents_[loop.iterator] = loop.extent; });
+      : program_(program), unroller_(program, isa), steps_(&program) {
     WalkStmts(program.body, [&](const Stmt& stmt) {
       const SetLocal* set = std::get_if<SetLocal>(&stmt);
       if (set != nullptr) variables_.insert(set->local);
@@ -39,7 +34,7 @@ class Selector {
   }
 
   Nest Run(const Block& block) && {
-    tiles_ = FindTiles(program_, block, isa_);
+    tiles_ = FindTiles(program_, block, unroller_);
     unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
                            .begin = [&](const For& loop) { Begin(loop); },
                            .end = [&](const For& loop) { End(loop); }});
@@ -174,9 +169,10 @@ class Selector {
                             return Typed{ReadLocal(get), leaf.dtype};
                           },
                           [&](const Affine& index) {
-                            DType dtype = FitsI32(program_, extents_, index)
-                                              ? DType::kI32
-                                              : DType::kI64;
+                            DType dtype =
+                                FitsI32(program_, unroller_.extents(), index)
+                                    ? DType::kI32
+                                    : DType::kI64;
                             return Typed{ReadIndex(index, dtype), dtype};
                           },
                       },
@@ -373,14 +369,12 @@ class Selector {
   }
 
   LoopProgram& program_;
-  const Isa isa_;
   Unroller unroller_;
   NestBuilder builder_;
   Steps steps_;
   Values values_;
   absl::flat_hash_map<int32_t, Tile> tiles_;
-  absl::flat_hash_map<int32_t, int64_t> extents_;  // by iterator
-  absl::flat_hash_set<int32_t> variables_;         // locals that are set
+  absl::flat_hash_set<int32_t> variables_;  // locals that are set
   absl::flat_hash_map<int32_t, LocalValue> locals_;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 class TileFinder {
  public:
-  TileFinder(const LoopProgram& program, Isa isa)
-      : program_(program), unroller_(program, isa) {}
+  TileFinder(const LoopProgram& program, Unroller& unroller)
+      : program_(program), unroller_(unroller) {}
 
   absl::flat_hash_map<int32_t, Tile> Run(const Block& block) {
     auto nothing = [](const For&) {};
@@ -84,7 +84,7 @@ class TileFinder {
   }
 
   const LoopProgram& program_;
-  Unroller unroller_;
+  Unroller& unroller_;
   absl::flat_hash_map<int32_t, Tile> tiles_;
   absl::flat_hash_set<int32_t> in_memory_;
   absl::flat_hash_map<ExprId, std::vector<Access>> reads_;
@@ -101,8 +101,9 @@ Tile::Part& Tile::PartOf(const Chunk& chunk) {
 }
 
 absl::flat_hash_map<int32_t, Tile> FindTiles(const LoopProgram& program,
-                                             const Block& block, Isa isa) {
-  return TileFinder(program, isa).Run(block);
+                                             const Block& block,
+                                             Unroller& unroller) {
+  return TileFinder(program, unroller).Run(block);
 }
 
 std::optional<Chunk> ChunkOf(const LoopProgram& program,

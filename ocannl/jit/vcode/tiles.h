@@ -40,7 +40,8 @@ struct Tile {
 
 // By buffer. `block` holds statements of the program's body.
 absl::flat_hash_map<int32_t, Tile> FindTiles(const LoopProgram& program,
-                                             const Block& block, Isa isa);
+                                             const Block& block,
+                                             Unroller& unroller);
 
 // What `access` touches where the walk is, if that is one chunk on each run.
 std::optional<Chunk> ChunkOf(const LoopProgram& program,

@@ -42,28 +42,6 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
       node);
 }
 
-Extents ExtentsOf(const LoopProgram& program) {
-  Extents extents;
-  WalkLoops(program.body,
-            [&](const For& loop) { extents[loop.iterator] = loop.extent; });
-  return extents;
-}
-
-int LanesOf(const LoopProgram& program, Isa isa, const For& loop) {
-  int most = VectorBytes(isa) / 4;
-  const Extents extents = ExtentsOf(program);
-  WalkStmts(loop.body, [&](const Stmt& stmt) {
-    const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    if (SizeOf(TypeOf(program.exprs, *value)) == 8 ||
-        NeedsWideLanes(program, extents, *value)) {
-      most = VectorBytes(isa) / 8;
-    }
-  });
-  auto extent = static_cast<uint64_t>(std::min<int64_t>(loop.extent, most));
-  return std::max(4, static_cast<int>(std::bit_ceil(extent)));
-}
-
 int64_t CountStatements(const Block& block) {
   int64_t count = 0;
   for (const Stmt& stmt : block.stmts) {
@@ -82,6 +60,27 @@ int64_t CountStatements(const Block& block) {
 }
 
 }  // namespace
+
+Unroller::Unroller(const LoopProgram& program, Isa isa)
+    : program_(program), isa_(isa) {
+  WalkLoops(program.body,
+            [&](const For& loop) { extents_[loop.iterator] = loop.extent; });
+}
+
+int Unroller::LanesOf(const For& loop) {
+  auto [known, inserted] = lanes_of_.try_emplace(loop.iterator, 0);
+  if (!inserted || !CanRunAsLanes(program_, loop)) return known->second;
+  int most = VectorBytes(isa_) / 4;
+  WalkStmts(loop.body, [&](const Stmt& stmt) {
+    const ExprId* value = ValueOf(stmt);
+    if (value != nullptr && NeedsWideLanes(program_, extents_, *value)) {
+      most = VectorBytes(isa_) / 8;
+    }
+  });
+  auto extent = static_cast<uint64_t>(std::min<int64_t>(loop.extent, most));
+  known->second = std::max(4, static_cast<int>(std::bit_ceil(extent)));
+  return known->second;
+}
 
 void Unroller::Walk(const Block& block, const UnrollHooks& hooks) {
   unrolls_ = CountStatements(block) <= kMaxStatements;
@@ -105,17 +104,18 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
     }
     return;
   }
-  if (loop.kind == LoopKind::kVec && CanRunAsLanes(program_, loop)) {
-    return VisitLanes(loop, hooks);
+  if (loop.kind == LoopKind::kVec) {
+    if (int lanes = LanesOf(loop)) return VisitLanes(loop, lanes, hooks);
   }
   hooks.begin(loop);
   Visit(loop.body, hooks);
   hooks.end(loop);
 }
 
-void Unroller::VisitLanes(const For& loop, const UnrollHooks& hooks) {
+void Unroller::VisitLanes(const For& loop, int lanes,
+                          const UnrollHooks& hooks) {
   lanes_.iterator = loop.iterator;
-  lanes_.count = LanesOf(program_, isa_, loop);
+  lanes_.count = lanes;
   for (lanes_.first = 0; lanes_.first < loop.extent;
        lanes_.first += lanes_.count) {
     lanes_.valid = static_cast<int>(

@@ -34,13 +34,15 @@ struct UnrollHooks {
 
 class Unroller {
  public:
-  Unroller(const LoopProgram& program, Isa isa)
-      : program_(program), isa_(isa) {}
+  Unroller(const LoopProgram& program, Isa isa);
 
   // Walks statements of the program's body.
   void Walk(const Block& block, const UnrollHooks& hooks);
 
   const Lanes& lanes() const { return lanes_; }
+  const absl::flat_hash_map<int32_t, int64_t>& extents() const {
+    return extents_;
+  }
 
   // `index` where the walk is now: only iterators of loops that were entered,
   // static indices and the iterator of the lanes are left; the latter counts
@@ -50,10 +52,15 @@ class Unroller {
  private:
   void Visit(const Block& block, const UnrollHooks& hooks);
   void VisitLoop(const For& loop, const UnrollHooks& hooks);
-  void VisitLanes(const For& loop, const UnrollHooks& hooks);
+  void VisitLanes(const For& loop, int lanes, const UnrollHooks& hooks);
+
+  // The lanes of a register in a `vec` loop; 0: it must run as it stands.
+  int LanesOf(const For& loop);
 
   const LoopProgram& program_;
   const Isa isa_;
+  absl::flat_hash_map<int32_t, int64_t> extents_;  // by iterator
+  absl::flat_hash_map<int32_t, int> lanes_of_;     // those known, by iterator
   bool unrolls_ = true;
   Lanes lanes_;
   absl::flat_hash_map<int32_t, int64_t> fixed_;  // iterators of unrolled loops
