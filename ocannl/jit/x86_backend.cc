@@ -11,34 +11,33 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/plan_buffers.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
 
 namespace ocannl::jit {
 namespace {
 
-// Where buffers are in a thread's scratch memory: those that each thread has
-// of its own, then the temps that scheduling added, which all threads share.
+// Where temps and private buffers are in a thread's scratch memory. Threads
+// that work together share the temps of one of them.
 struct ScratchPlan {
-  using Offsets = std::vector<std::pair<int32_t, size_t>>;  // by buffer
+  using Offsets = std::vector<std::pair<int32_t, int64_t>>;  // by buffer
+  Offsets temps;
   Offsets privates;
-  Offsets shared;
   size_t num_buffers = 0;
   size_t bytes = 0;
 };
 
-// `num_given` buffers come from the caller.
-ScratchPlan PlanScratch(const LoopProgram& program, size_t num_given) {
+absl::StatusOr<ScratchPlan> PlanScratch(const LoopProgram& program) {
+  OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(program));
   ScratchPlan plan;
   plan.num_buffers = program.buffers.size();
+  plan.bytes = arena.arena_bytes;
   for (size_t k = 0; k < program.buffers.size(); ++k) {
-    const Buffer& buffer = program.buffers[k];
-    const bool is_private = buffer.role == Role::kPrivate;
-    if (!is_private && k < num_given) continue;
-    (is_private ? plan.privates : plan.shared)
-        .emplace_back(static_cast<int32_t>(k), plan.bytes);
-    const size_t bytes = NumElements(buffer.dims) * SizeOf(buffer.dtype);
-    plan.bytes += (bytes + 63) / 64 * 64;
+    if (arena.offsets[k] < 0) continue;
+    const bool is_private = program.buffers[k].role == Role::kPrivate;
+    (is_private ? plan.privates : plan.temps)
+        .emplace_back(static_cast<int32_t>(k), arena.offsets[k]);
   }
   return plan;
 }
@@ -65,12 +64,14 @@ class X86Executable : public Executable {
     }
   }
 
+  bool HasScratch() const override { return true; }
+
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
     Pointers all(buffers.begin(), buffers.end());
     all.resize(plan_.num_buffers);
     std::byte* scratch = Scratch(plan_.bytes);
-    Place(plan_.shared, scratch, all);
+    Place(plan_.temps, scratch, all);
     Place(plan_.privates, scratch, all);
     if (team_ != nullptr && RunTogether(all, statics)) return;
     for (const Section& section : code_.sections) {
@@ -137,7 +138,7 @@ LoopProgram X86Backend::Scheduled(const LoopProgram& program) const {
 absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
     const LoopProgram& program) const {
   LoopProgram scheduled = Scheduled(program);
-  ScratchPlan plan = PlanScratch(scheduled, program.buffers.size());
+  OCANNL_ASSIGN_OR_RETURN(ScratchPlan plan, PlanScratch(scheduled));
   OCANNL_ASSIGN_OR_RETURN(MachineCode code, Assemble(std::move(scheduled), isa_,
                                                      /*with_listing=*/false));
   return std::make_unique<X86Executable>(std::move(code), std::move(plan),

@@ -22,6 +22,10 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
+  // Whether it has memory of its own for temps and private buffers: what
+  // buffers[k] is for those does not matter then.
+  virtual bool HasScratch() const { return false; }
+
   // Runs once. buffers[k] holds the cells of program.buffers[k], row-major;
   // statics[k] is the value of program.statics[k], inside its range.
   virtual void Run(absl::Span<std::byte* const> buffers,

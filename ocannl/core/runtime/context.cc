@@ -48,6 +48,7 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
 absl::StatusOr<Routine> Context::Link(
     LoopProgram program, std::shared_ptr<const Executable> executable) const {
   OCANNL_ASSIGN_OR_RETURN(BufferPlan plan, PlanBuffers(program));
+  if (executable->HasScratch()) plan.arena_bytes = 0;
   OCANNL_ASSIGN_OR_RETURN(AlignedMemory arena,
                           stream().device().Allocate(plan.arena_bytes));
   auto record = std::make_shared<LinkedRoutine>();
@@ -58,7 +59,8 @@ absl::StatusOr<Routine> Context::Link(
     const Buffer& buffer = program.buffers[i];
     if (IsScratch(buffer.role)) {
       arrays.push_back(nullptr);
-      buffers.push_back(arena.data() + std::max<int64_t>(0, plan.offsets[i]));
+      const bool has_place = arena.data() != nullptr && plan.offsets[i] >= 0;
+      buffers.push_back(has_place ? arena.data() + plan.offsets[i] : nullptr);
       continue;
     }
     OCANNL_ASSIGN_OR_RETURN(
