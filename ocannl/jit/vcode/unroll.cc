@@ -2,11 +2,16 @@
 #include "ocannl/jit/vcode/unroll.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
+#include <variant>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/rows.h"
 #include "ocannl/core/schedule/dependence.h"
 
 namespace ocannl::jit {
@@ -17,29 +22,66 @@ constexpr int64_t kMaxStatements = 8192;
 
 using Extents = absl::flat_hash_map<int32_t, int64_t>;
 
-// Whether some number of the expression takes 64 bits a lane. Quotients of
-// integers are computed as doubles.
+bool IsWide(Op op, DType dtype) {
+  // Quotients of integers are computed as doubles.
+  bool quotient = op == Op::kDiv || op == Op::kRem;
+  return SizeOf(dtype) == 8 || (quotient && IsInteger(dtype));
+}
+
+// Whether the row of a derived operation on 32 bits computes with 64.
+bool RowIsWide(Op op) {
+  static const auto* wide = [] {
+    auto* result = new std::array<bool, kNumOps>();
+    for (Op row : AllOps()) {
+      const OpInfo& info = Info(row);
+      if (info.primitive) continue;
+      ExprPool pool;
+      DType dtype = Accepts(info.typing, DType::kF32) ? DType::kF32  //
+                                                      : DType::kU32;
+      std::vector<Expr> args;
+      for (int k = 0; k < info.arity; ++k) {
+        args.push_back(MakeLeaf(pool, dtype, k));
+      }
+      Rewrite(pool, Expand(pool, ApplyOp(row, args, dtype).id()),
+              [&](ExprId id) {
+                const Apply* apply = std::get_if<Apply>(&pool[id]);
+                (*result)[static_cast<size_t>(row)] |=
+                    apply != nullptr && IsWide(apply->op, apply->dtype);
+                return id;
+              });
+    }
+    return result;
+  }();
+  return (*wide)[static_cast<size_t>(op)];
+}
+
+// Whether some number of the expression takes 64 bits a lane.
 bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
-                    ExprId value) {
-  const ExprNode& node = program.exprs[value];
-  return std::visit(
-      Overload{
-          [&](const Constant& c) { return SizeOf(c.dtype) == 8; },
-          [&](const Leaf& leaf) {
-            const auto* index = std::get_if<Affine>(&program.At(leaf));
-            if (index == nullptr) return SizeOf(leaf.dtype) == 8;
-            return !FitsI32(program, extents, *index);
-          },
-          [&](const Apply& apply) {
-            if (SizeOf(apply.dtype) == 8) return true;
-            bool quotient = apply.op == Op::kDiv || apply.op == Op::kRem;
-            if (quotient && IsInteger(apply.dtype)) return true;
-            return std::any_of(
-                apply.args.begin(), apply.args.end(),
-                [&](ExprId a) { return NeedsWideLanes(program, extents, a); });
-          },
-      },
-      node);
+                    ExprId root) {
+  absl::flat_hash_set<ExprId> seen = {root};
+  std::vector<ExprId> stack = {root};
+  while (!stack.empty()) {
+    const ExprNode& node = program.exprs[stack.back()];
+    stack.pop_back();
+    bool wide = std::visit(
+        Overload{
+            [&](const Constant& c) { return SizeOf(c.dtype) == 8; },
+            [&](const Leaf& leaf) {
+              const auto* index = std::get_if<Affine>(&program.At(leaf));
+              if (index == nullptr) return SizeOf(leaf.dtype) == 8;
+              return !FitsI32(program, extents, *index);
+            },
+            [&](const Apply& apply) {
+              for (ExprId arg : apply.args) {
+                if (seen.insert(arg).second) stack.push_back(arg);
+              }
+              return IsWide(apply.op, apply.dtype) || RowIsWide(apply.op);
+            },
+        },
+        node);
+    if (wide) return true;
+  }
+  return false;
 }
 
 int64_t CountStatements(const Block& block) {
