@@ -19,6 +19,7 @@ LAYERS = [
     ["ocannl/core/runtime"],
     ["ocannl/core"],  # compile and explain: the whole way
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
+    ["ocannl/fuzz"],  # every tier against the interpreter
     ["ocannl/train"],
     ["ocannl"],  # the umbrella header and the command-line tool
     ["experiments"],

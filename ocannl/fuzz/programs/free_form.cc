@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/programs/free_form.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/written_boxes.h"
+#include "ocannl/fuzz/programs/random_value.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+constexpr int64_t kMaxCells = 5000;       // of a buffer
+constexpr int64_t kMaxIterations = 4000;  // of a statement
+constexpr int64_t kMaxWork = 30'000;      // statements in all iterations
+constexpr int kNoNest = -1;
+
+class FreeFormGenerator {
+ public:
+  FreeFormGenerator(Random& random, const Policies& policies)
+      : random_(random),
+        policies_(policies),
+        boxes_(program_),
+        values_(&program_, &random, policies,
+                [this](DType dtype) { return Readable(dtype); }) {}
+
+  LoopProgram Program() {
+    program_.name = "free_form";
+    if (policies_.Has(Policy::kStaticIndices)) {
+      program_.statics = {{"s0", 1 + random_.Below(4)}, {"s1", kUnranged}};
+      symbols_.push_back({Static(0), program_.statics[0].range});
+    }
+    for (int64_t left = 2 + random_.Below(5); left > 0; --left) AddBuffer();
+    for (int64_t left = 1 + random_.Below(5); left > 0; --left) {
+      ++nest_;
+      program_.body.stmts.push_back(MakeStmt());
+    }
+    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+      Buffer& buffer = program_.buffers[k];
+      if (buffer.role == Role::kOut && !boxes_.CoversAll(k)) {
+        buffer.role = Role::kInOut;
+      }
+    }
+    return std::move(program_);
+  }
+
+ private:
+  struct Range {
+    Symbol symbol;
+    int64_t extent;
+  };
+
+  void AddBuffer() {
+    Dims dims;
+    int64_t cells = 1;
+    for (int64_t rank = random_.Pick(kRanks); rank > 0; --rank) {
+      int64_t dim = DrawExtent(random_, policies_);
+      bool big = policies_.Has(Policy::kBigStrides) && random_.OneIn(3);
+      if (big) dim += random_.Below(1000);
+      if (policies_.Has(Policy::kLongReductions) && random_.OneIn(3)) {
+        dim += 100 + random_.Below(200);
+      }
+      if (cells * dim > kMaxCells) dim = 1 + random_.Below(3);
+      cells *= dim;
+      dims.push_back(dim);
+    }
+    Role role = random_.Pick(kRoles);
+    if (policies_.Has(Policy::kInPlace) && random_.OneIn(2)) {
+      role = Role::kInOut;
+    }
+    if (policies_.Has(Policy::kPrivateBuffers) && random_.OneIn(3)) {
+      role = Role::kPrivate;
+    }
+    size_t number = program_.buffers.size();
+    if (number == 0) role = Role::kInOut;  // Something must be written.
+    program_.buffers.push_back(
+        {absl::StrCat("b", number), values_.PickDType(), dims, role});
+    nest_of_.push_back(kNoNest);
+  }
+
+  // An index in bounds of an axis: mostly one symbol, with a step and an
+  // offset; the innermost loop comes up most often.
+  Affine Index(int64_t dim) {
+    for (int trial = 0; trial < 5; ++trial) {
+      Affine index;
+      int64_t least = 0;
+      int64_t span = 0;
+      for (int64_t terms = random_.OneIn(4) ? 2 : 1; terms > 0; --terms) {
+        if (symbols_.empty()) break;
+        const Range& range =
+            random_.OneIn(3) ? symbols_.back() : random_.Pick(symbols_);
+        int64_t factor = random_.Pick(kFactors);
+        if (!policies_.Has(Policy::kBigStrides)) factor = factor < 0 ? -1 : 1;
+        index += factor * Affine(range.symbol);
+        span += std::abs(factor) * (range.extent - 1);
+        least += std::min<int64_t>(factor, 0) * (range.extent - 1);
+      }
+      if (span >= dim) continue;
+      int64_t slack = random_.OneIn(2) ? 0 : random_.Below(dim - span);
+      return index + Affine(slack - least);
+    }
+    return random_.Below(dim);
+  }
+
+  Access Cell(int32_t buffer) {
+    Access access{.buffer = buffer, .indices = {}};
+    for (int64_t dim : program_.buffers[buffer].dims) {
+      access.indices.push_back(Index(dim));
+    }
+    return access;
+  }
+
+  bool IsOfThisNest(int32_t buffer) const {
+    return program_.buffers[buffer].role != Role::kPrivate ||
+           nest_of_[buffer] == kNoNest || nest_of_[buffer] == nest_;
+  }
+
+  std::optional<LeafValue> Readable(DType dtype) {
+    std::vector<LeafValue> fitting;
+    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+      const Buffer& buffer = program_.buffers[k];
+      if (buffer.dtype != dtype || !IsOfThisNest(k)) continue;
+      Access cell = Cell(k);
+      bool reads = buffer.role == Role::kIn || buffer.role == Role::kInOut;
+      if (reads || boxes_.Covers(cell)) fitting.push_back(std::move(cell));
+    }
+    for (int32_t local : scope_) {
+      if (program_.locals[local].dtype == dtype) {
+        fitting.push_back(GetLocal{local});
+      }
+    }
+    if (dtype == DType::kI64 && random_.OneIn(2)) {
+      Affine index = program_.statics.empty() ? Affine(1) : Affine(Static(1));
+      for (const Range& range : symbols_) {
+        index += (random_.Below(5) - 2) * Affine(range.symbol);
+      }
+      fitting.push_back(index);
+    }
+    if (fitting.empty()) return std::nullopt;
+    return random_.Pick(fitting);
+  }
+
+  ExprId Value(DType dtype) {
+    Expr value = values_.Value(dtype, 1 + random_.Below(4));
+    bool clamp = IsFloat(dtype) && !policies_.Has(Policy::kWildValues) &&
+                 random_.OneIn(3);
+    return clamp ? Max(Min(value, 1000), -1000).id() : value.id();
+  }
+
+  // A buffer that may be written here.
+  int32_t PickTarget() {
+    std::vector<int32_t> targets;
+    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+      if (program_.buffers[k].role != Role::kIn && IsOfThisNest(k)) {
+        targets.push_back(static_cast<int32_t>(k));
+      }
+    }
+    int32_t target = random_.Pick(targets);
+    nest_of_[target] = nest_;
+    return target;
+  }
+
+  Stmt SetCell(Access target) {
+    DType dtype = program_.buffers[target.buffer].dtype;
+    ExprId value = Value(dtype);
+    bool accumulates = IsInteger(dtype) || IsFloat(dtype);
+    if (accumulates && Reads(target) && random_.OneIn(2)) {
+      Expr old = program_.Read(target);
+      Expr more(&program_.exprs, value);
+      value = (random_.OneIn(3) ? Max(old, more) : old + more).id();
+    }
+    boxes_.Write(target);
+    return Set{std::move(target), value};
+  }
+
+  bool Reads(const Access& cell) const {
+    Role role = program_.buffers[cell.buffer].role;
+    return role == Role::kInOut || boxes_.Covers(cell);
+  }
+
+  Stmt Declare() {
+    DType dtype = values_.PickDType();
+    ExprId value = Value(dtype);
+    auto local = static_cast<int32_t>(program_.locals.size());
+    program_.locals.push_back({absl::StrCat("v", local), dtype});
+    scope_.push_back(local);
+    return DeclareLocal{local, value};
+  }
+
+  Stmt Simple() {
+    int64_t kind = random_.Below(policies_.Has(Policy::kDeepNests) ? 8 : 12);
+    if (kind <= 1) return Declare();
+    if (kind <= 3 && !scope_.empty()) {
+      int32_t local = random_.Pick(scope_);
+      return SetLocal{local, Value(program_.locals[local].dtype)};
+    }
+    int32_t target = PickTarget();
+    if (policies_.Has(Policy::kZeroOuts) && random_.OneIn(3)) {
+      boxes_.WriteAll(target);
+      work_ += iterations_ * NumElements(program_.buffers[target].dims);
+      return ZeroOut{target};
+    }
+    return SetCell(Cell(target));
+  }
+
+  // A loop of `extent` iterations around what `make` makes.
+  template <class Make>
+  Stmt Loop(int64_t extent, Make make) {
+    bool outermost = loops_entered_ == 0;
+    For loop{DrawKind(random_, policies_, extent, outermost),
+             num_iterators_++,
+             extent,
+             {}};
+    entered_.push_back(loop);
+    boxes_.Enter(entered_.back());
+    symbols_.push_back({Iterator(loop.iterator), extent});
+    ++loops_entered_;
+    iterations_ *= extent;
+    loop.body = make();
+    iterations_ /= extent;
+    --loops_entered_;
+    symbols_.pop_back();
+    boxes_.Leave();
+    return loop;
+  }
+
+  // Loops that write every cell of a buffer.
+  Stmt Fill(int32_t buffer) {
+    Access target{.buffer = buffer, .indices = {}};
+    target.indices.resize(program_.buffers[buffer].dims.size());
+    std::vector<int> axes;
+    for (size_t k = 0; k < target.indices.size(); ++k) axes.push_back(k);
+    if (policies_.Has(Policy::kPermuted)) random_.Shuffle(axes);
+    return FillAxes(target, axes);
+  }
+
+  Stmt FillAxes(Access& target, absl::Span<const int> axes) {
+    if (axes.empty()) return SetCell(target);
+    int64_t dim = program_.buffers[target.buffer].dims[axes[0]];
+    return Loop(dim, [&] {
+      target.indices[axes[0]] = symbols_.back().symbol;
+      Block block;
+      work_ += iterations_;
+      block.stmts.push_back(FillAxes(target, axes.subspan(1)));
+      return block;
+    });
+  }
+
+  Block MakeBlock() {
+    Block block;
+    size_t outer = scope_.size();
+    int64_t most = policies_.Has(Policy::kDeepNests) ? 5 : 3;
+    for (int64_t left = 1 + random_.Below(most); left > 0; --left) {
+      work_ += iterations_;
+      block.stmts.push_back(MakeStmt());
+    }
+    scope_.resize(outer);
+    return block;
+  }
+
+  Stmt MakeStmt() {
+    int64_t most = policies_.Has(Policy::kDeepNests) ? 5 : 3;
+    if (loops_entered_ >= most || work_ > kMaxWork) return Simple();
+    if (random_.OneIn(4)) {
+      int32_t target = PickTarget();
+      int64_t cells = NumElements(program_.buffers[target].dims);
+      if (cells * iterations_ <= kMaxIterations) return Fill(target);
+    }
+    // Outside of loops a statement runs once: mostly a waste.
+    if (!random_.OneIn(loops_entered_ == 0 ? 8 : 2)) {
+      int64_t extent = PickExtent();
+      if (iterations_ * extent <= kMaxIterations) {
+        return Loop(extent, [&] { return MakeBlock(); });
+      }
+    }
+    return Simple();
+  }
+
+  // Often the size of an axis, which the loop can then index.
+  int64_t PickExtent() {
+    const Dims& dims = random_.Pick(program_.buffers).dims;
+    if (dims.empty() || random_.OneIn(4)) {
+      return DrawExtent(random_, policies_);
+    }
+    return random_.Pick(dims);
+  }
+
+  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 4};
+  static constexpr int64_t kFactors[] = {1, 1, 1, 1, -1, 2, -2, 3, 5, 16};
+  static constexpr Role kRoles[] = {Role::kIn, Role::kIn, Role::kInOut,
+                                    Role::kOut, Role::kTemp};
+
+  Random& random_;
+  const Policies& policies_;
+  LoopProgram program_;
+  WrittenBoxes boxes_;
+  RandomValues values_;
+  std::vector<Range> symbols_;  // that an index may use here
+  std::vector<int32_t> scope_;  // locals
+  std::vector<int> nest_of_;    // that uses the buffer; kNoNest: none yet
+  std::deque<For> entered_;     // every loop, without its body
+  int nest_ = 0;
+  int32_t num_iterators_ = 0;
+  int loops_entered_ = 0;
+  int64_t iterations_ = 1;  // of the loops around
+  int64_t work_ = 0;
+};
+
+}  // namespace
+
+LoopProgram FreeForm(Random& random, const Policies& policies) {
+  return FreeFormGenerator(random, policies).Program();
+}
+
+}  // namespace ocannl::fuzz

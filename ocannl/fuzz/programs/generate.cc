@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/programs/generate.h"
+
+#include <utility>
+
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/fuzz/programs/free_form.h"
+#include "ocannl/fuzz/programs/random.h"
+#include "ocannl/fuzz/programs/split.h"
+#include "ocannl/fuzz/programs/structured.h"
+
+namespace ocannl::fuzz {
+
+Policies PoliciesOf(uint64_t seed) {
+  Random random(~seed);
+  return DrawPolicies(random);
+}
+
+LoopProgram Generate(uint64_t seed, const Policies& policies) {
+  Random random(seed);
+  LoopProgram program = policies.Has(Policy::kStructured)
+                            ? Structured(random, policies)
+                            : FreeForm(random, policies);
+  if (policies.Has(Policy::kSplitLoops)) {
+    program = SplitLoops(std::move(program), random, policies);
+  }
+  CHECK_OK(Verify(program)) << "seed " << seed << "\n" << Print(program);
+  return program;
+}
+
+}  // namespace ocannl::fuzz

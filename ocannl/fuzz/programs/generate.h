@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Generate: a random program that Verify accepts.
+//
+//   Policies policies = PoliciesOf(7);
+//   LoopProgram program = Generate(7, policies);   // the same on every machine
+#ifndef OCANNL_FUZZ_PROGRAMS_GENERATE_H_
+#define OCANNL_FUZZ_PROGRAMS_GENERATE_H_
+
+#include <cstdint>
+
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/fuzz/programs/policy.h"
+
+namespace ocannl::fuzz {
+
+// What the program of `seed` is to have much of.
+Policies PoliciesOf(uint64_t seed);
+
+LoopProgram Generate(uint64_t seed, const Policies& policies);
+
+}  // namespace ocannl::fuzz
+
+#endif  // OCANNL_FUZZ_PROGRAMS_GENERATE_H_

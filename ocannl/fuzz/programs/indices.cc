@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/programs/indices.h"
+
+#include <variant>
+
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl::fuzz {
+
+void RewriteIndices(LoopProgram& program, Block& block,
+                    absl::FunctionRef<Access(Access)> cell,
+                    absl::FunctionRef<Affine(const Affine&)> index) {
+  RewriteStmts(block, [&](Stmt& stmt) {
+    if (Set* set = std::get_if<Set>(&stmt)) set->target = cell(set->target);
+    ExprId* value = ValueOf(stmt);
+    if (value == nullptr) return;
+    *value = RewriteLeaves(program, *value, [&](const LeafValue& leaf) {
+      LeafValue rewritten = std::visit(
+          Overload{
+              [&](const Access& access) -> LeafValue { return cell(access); },
+              [&](const GetLocal& get) -> LeafValue { return get; },
+              [&](const Affine& affine) -> LeafValue { return index(affine); },
+          },
+          leaf);
+      return program.Read(std::move(rewritten)).id();
+    });
+  });
+}
+
+void RewriteCells(LoopProgram& program, Block& block,
+                  absl::FunctionRef<Access(Access)> cell) {
+  RewriteIndices(program, block, cell,
+                 [](const Affine& index) { return index; });
+}
+
+void Substitute(LoopProgram& program, Block& block,
+                absl::FunctionRef<Affine(Symbol)> value) {
+  auto index = [&](const Affine& affine) { return affine.Substitute(value); };
+  auto cell = [&](Access access) {
+    for (Affine& affine : access.indices) affine = index(affine);
+    return access;
+  };
+  RewriteIndices(program, block, cell, index);
+}
+
+}  // namespace ocannl::fuzz

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/programs/stages.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+constexpr int64_t kMaxIterations = 50'000;  // of a nest
+
+Indices Of(const Axes& axes) { return Indices(axes.begin(), axes.end()); }
+
+Axes Joined(Axes a, const Axes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Extents ExtentsOf(const Axes& axes) {
+  Extents extents;
+  for (const Axis& axis : axes) extents.push_back(axis.extent);
+  return extents;
+}
+
+// Every cell of y becomes `value`.
+void Start(ProgramText& text, const Array& y, absl::string_view value) {
+  if (value == "0" && text.random().OneIn(2)) {
+    text.Add(absl::StrCat("zero_out ", y.name, ";\n"));
+    return;
+  }
+  Axes axes = text.NewAxes(y.extents);
+  text.AddNest(text.Ordered(axes),
+               text.Assign(y, Of(axes), text.Literal(value)));
+}
+
+struct Accumulation {
+  absl::string_view start;
+  absl::string_view value;  // $0: what there is, $1 and $2: operands
+};
+constexpr Accumulation kAccumulations[] = {
+    {"0", "$0 + $1 * $2"},     {"0", "$0 + $1"},
+    {"1", "$0 * min($1, $2)"}, {"0", "max($0, $1 + $2)"},
+    {"9", "min($0, $1 - $2)"},
+};
+constexpr Accumulation kFused = {"0", "fma($1, $2, $0)"};
+
+// y over the axes `kept` accumulates a and b over `reduced`.
+void Accumulate(ProgramText& text, const Array& y, const Axes& kept,
+                const Axes& reduced, const std::string& a,
+                const std::string& b) {
+  Random& random = text.random();
+  const Accumulation drawn = IsFloat(text.dtype()) && random.OneIn(2)
+                                 ? kFused
+                                 : random.Pick(kAccumulations);
+  std::string cell = text.Cell(y, Of(kept));
+  std::string step =
+      text.Assign(y, Of(kept), absl::Substitute(drawn.value, cell, a, b));
+  if (random.OneIn(3)) {
+    // Start, accumulate and finish each cell in its own iteration.
+    std::string finish = text.Value(1, [&] { return cell; });
+    text.AddNest(text.Ordered(kept),
+                 text.Assign(y, Of(kept), text.Literal(drawn.start)) +
+                     text.Nest(text.Ordered(reduced), step) +
+                     text.Assign(y, Of(kept), finish));
+    return;
+  }
+  Start(text, y, drawn.start);
+  text.AddNest(text.Ordered(Joined(kept, reduced)), step);
+}
+
+}  // namespace
+
+Array Map(ProgramText& text, const Array& x, Role role) {
+  Random& random = text.random();
+  Axes axes = text.NewAxes(x.extents);
+  Axes some;
+  for (const Axis& axis : axes) {
+    if (random.OneIn(2)) some.push_back(axis);
+  }
+  Array bias = text.Declare(Role::kIn, ExtentsOf(some));
+  Array y = text.Declare(role, x.extents);
+  std::vector<std::string> leaves = {text.Read(x, Of(axes)),
+                                     text.Read(bias, Of(some))};
+  auto leaf = [&] { return random.Pick(leaves); };
+  std::string body;
+  int64_t locals = text.Has(Policy::kDeepNests) ? random.Below(4) : 0;
+  for (; locals > 0; --locals) {
+    std::string declaration;
+    leaves.push_back(text.NewLocal(text.Value(2, leaf), declaration));
+    body += declaration;
+  }
+  body += text.Assign(y, Of(axes), text.Value(3, leaf));
+  text.AddNest(text.Ordered(axes), body);
+  return y;
+}
+
+Array Product(ProgramText& text, const Array& x, Role role) {
+  Random& random = text.random();
+  Axes kept;     // batch and M
+  Axes reduced;  // K
+  Axes shared;   // batch and K
+  Indices x_indices;
+  int64_t iterations = NumElements(x.extents);
+  for (int64_t extent : x.extents) {
+    if (extent > 4 && random.OneIn(6)) {
+      Axis window = text.NewAxis(2 + random.Below(3));
+      Axis place = text.NewAxis(extent - window.extent + 1);
+      kept.push_back(place);
+      reduced.push_back(window);
+      shared.push_back(window);
+      x_indices.push_back(
+          Index({{1, place.iterator}, {1, window.iterator}}, 0));
+      iterations *= window.extent;
+      continue;
+    }
+    Axis axis = text.NewAxis(extent);
+    x_indices.push_back(axis);
+    bool is_reduced = random.OneIn(2);
+    (is_reduced ? reduced : kept).push_back(axis);
+    if (is_reduced || random.OneIn(4)) shared.push_back(axis);
+  }
+  Axes added;  // N
+  for (int64_t left = random.Below(3); left > 0; --left) {
+    int64_t extent = text.DrawExtent();
+    if (iterations * extent > kMaxIterations) break;
+    iterations *= extent;
+    added.push_back(text.NewAxis(extent));
+  }
+  kept = Joined(kept, added);
+  shared = Joined(shared, added);
+  Array w = text.Declare(Role::kIn, ExtentsOf(shared));
+  const bool mapped = random.OneIn(2);
+  Array y = text.Declare(mapped ? Role::kTemp : role, ExtentsOf(kept));
+  Accumulate(text, y, kept, reduced, text.Read(x, x_indices),
+             text.Read(w, Of(shared)));
+  return mapped ? Map(text, y, role) : y;
+}
+
+Array Reduction(ProgramText& text, const Array& x, Role role) {
+  Random& random = text.random();
+  Axes axes = text.NewAxes(x.extents);
+  Axes kept;
+  Axes reduced;
+  for (const Axis& axis : axes) {
+    (random.OneIn(2) ? kept : reduced).push_back(axis);
+  }
+  Array y = text.Declare(role, ExtentsOf(kept));
+  std::string cell = text.Read(x, Of(axes));
+  std::string value = text.Value(random.Below(3), [&] { return cell; });
+  Accumulate(text, y, kept, reduced, absl::StrCat("(", value, ")"), cell);
+  return y;
+}
+
+void Update(ProgramText& text, const Array& g) {
+  Array w = text.Declare(Role::kInOut, g.extents);
+  Axes axes = text.NewAxes(g.extents);
+  std::string rate = text.Literal(IsFloat(text.dtype()) ? "0.01" : "3");
+  text.AddNest(
+      text.Ordered(axes),
+      text.Assign(w, Of(axes),
+                  absl::Substitute("$0 - $1 * $2", text.Cell(w, Of(axes)), rate,
+                                   text.Read(g, Of(axes)))));
+}
+
+namespace {
+
+// The axes of x but the last, and the last.
+std::pair<Axes, Axis> RowsOf(ProgramText& text, const Array& x) {
+  Axes rows = text.NewAxes(x.extents);
+  Axis column = rows.back();
+  rows.pop_back();
+  return {rows, column};
+}
+
+}  // namespace
+
+// In one nest, with locals for the maximum and the sum of a row.
+Array Softmax(ProgramText& text, const Array& x, Role role) {
+  auto [rows, column] = RowsOf(text, x);
+  Array y = text.Declare(role, x.extents);
+  std::string declare_max;
+  std::string declare_sum;
+  std::string max = text.NewLocal(text.Literal("-inf"), declare_max);
+  std::string sum = text.NewLocal(text.Literal("0"), declare_sum);
+  auto over_row = [&](const Array& array, Axis axis) {
+    Axes all = Joined(rows, {std::move(axis)});
+    return text.Read(array, Of(all));
+  };
+  Axis second = text.NewAxis(column.extent);
+  Axis third = text.NewAxis(column.extent);
+  std::string body = absl::StrCat(
+      declare_max,
+      text.Nest({column}, absl::Substitute("$0 := max($0, $1);\n", max,
+                                           over_row(x, column))),
+      declare_sum,
+      text.Nest(
+          {second},
+          absl::Substitute("$0 := exp($1 - $2); $3 := $3 + $0;\n",
+                           over_row(y, second), over_row(x, second), max, sum)),
+      text.Nest({third},
+                absl::Substitute("$0 := $0 / $1;\n", over_row(y, third), sum)));
+  text.AddNest(text.Ordered(rows), body);
+  return y;
+}
+
+// In three nests, with temporaries for the mean and the variance.
+Array Normalized(ProgramText& text, const Array& x, Role role) {
+  auto [rows, column] = RowsOf(text, x);
+  const Axes all = Joined(rows, {column});
+  Array mean = text.Declare(Role::kTemp, ExtentsOf(rows));
+  Array variance = text.Declare(Role::kTemp, ExtentsOf(rows));
+  Array y = text.Declare(role, x.extents);
+  std::string share =
+      text.Literal(absl::StrCat(1.0 / static_cast<double>(column.extent)));
+  auto cell = [&](const Array& array, const Axes& axes) {
+    return text.Read(array, Of(axes));
+  };
+  auto add_nest = [&](const Array& array, const Axes& written,
+                      absl::string_view value) {
+    // Every nest has loops of its own.
+    Axes axes = text.NewAxes(x.extents);
+    Axes target(axes.begin(), axes.begin() + written.size());
+    Axes row(axes.begin(), axes.end() - 1);
+    text.AddNest(
+        text.Ordered(axes),
+        text.Assign(array, Of(target),
+                    absl::Substitute(value, cell(array, target), cell(x, axes),
+                                     cell(mean, row), cell(variance, row),
+                                     share, text.Literal("1e-5"))));
+  };
+  Start(text, mean, "0");
+  add_nest(mean, rows, "fma($1, $4, $0)");
+  Start(text, variance, "0");
+  add_nest(variance, rows, "fma(square($1 - $2), $4, $0)");
+  add_nest(y, all, "($1 - $2) / sqrt($3 + $5)");
+  return y;
+}
+
+}  // namespace ocannl::fuzz
