@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/trial.h"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/ops/print.h"
+#include "ocannl/fuzz/guarded_buffer.h"
+#include "ocannl/interp/interp_backend.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+bool StartsFilled(const Buffer& buffer) {
+  return buffer.role == Role::kIn || buffer.role == Role::kInOut;
+}
+
+bool IsCompared(const Buffer& buffer) {
+  return StartsFilled(buffer) || buffer.role == Role::kOut;
+}
+
+NdArray Garbage(const Buffer& buffer, int byte) {
+  NdArray array(buffer.dtype, buffer.dims);
+  std::memset(array.data(), byte, array.bytes());
+  return array;
+}
+
+// The garbage of the interpreter and of the two runs.
+constexpr int kGarbage[] = {0x5c, 0xff, 0x3b};
+
+Constant CellOf(const NdArray& array, int64_t cell) {
+  uint64_t bits = 0;
+  size_t size = SizeOf(array.dtype());
+  std::memcpy(&bits, array.data() + cell * size, size);
+  return FromBits(array.dtype(), bits);
+}
+
+std::string Describe(const Constant& value) {
+  return absl::StrFormat("%s (bits %#x)", PrintConstant(value), value.bits);
+}
+
+std::string IndexOf(int64_t cell, const Dims& dims) {
+  std::vector<int64_t> index(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    index[axis] = cell % dims[axis];
+    cell /= dims[axis];
+  }
+  return absl::StrCat("[", absl::StrJoin(index, ", "), "]");
+}
+
+}  // namespace
+
+std::string FirstDifference(const Buffer& buffer, const NdArray& expected,
+                            const NdArray& actual) {
+  if (SameBits(expected, actual)) return "";
+  int64_t differ = 0;
+  std::string first;
+  for (int64_t cell = 0; cell < expected.size(); ++cell) {
+    Constant want = CellOf(expected, cell);
+    Constant have = CellOf(actual, cell);
+    if (want == have || ++differ > 1) continue;
+    first = absl::StrCat(buffer.name, IndexOf(cell, buffer.dims), " is ",
+                         Describe(have), ", not ", Describe(want));
+  }
+  return absl::StrCat(first, "; ", differ, " of ", expected.size(),
+                      " cells differ");
+}
+
+std::string WritableExecutableMapping() {
+  absl::StatusOr<std::string> maps = ReadFile("/proc/self/maps");
+  CHECK_OK(maps);
+  for (absl::string_view line : absl::StrSplit(*maps, '\n')) {
+    std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+    if (words.size() > 1 && absl::StrContains(words[1], 'w') &&
+        absl::StrContains(words[1], 'x')) {
+      return std::string(line);
+    }
+  }
+  return "";
+}
+
+Trial::Trial(const LoopProgram& program, FillKind kind, uint64_t seed)
+    : program_(program), statics_(FillStatics(program, seed)) {
+  std::vector<std::byte*> buffers;
+  for (const Buffer& buffer : program.buffers) {
+    before_.push_back(FillBuffer(buffer, kind, seed));
+    expected_.push_back(StartsFilled(buffer) ? before_.back()
+                                             : Garbage(buffer, kGarbage[0]));
+  }
+  for (NdArray& array : expected_) buffers.push_back(array.data());
+  auto executable = interp::InterpBackend().Compile(program);
+  CHECK_OK(executable);
+  (*executable)->Run(buffers, statics_);
+}
+
+std::string Trial::Try(const Backend& backend) const {
+  auto executable = backend.Compile(program_);
+  if (!executable.ok()) {
+    return absl::StrCat("refused: ", executable.status().message());
+  }
+  std::string mapping = WritableExecutableMapping();
+  if (!mapping.empty()) {
+    return absl::StrCat("writable and executable: ", mapping);
+  }
+  for (bool at_start : {false, true}) {
+    std::string fault = TryOnce(**executable, at_start);
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
+std::string Trial::TryOnce(const Executable& executable, bool at_start) const {
+  using Place = GuardedBuffer::Place;
+  std::vector<GuardedBuffer> guarded;
+  std::vector<std::byte*> buffers;
+  for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    const Buffer& buffer = program_.buffers[k];
+    guarded.emplace_back(
+        StartsFilled(buffer) ? before_[k]
+                             : Garbage(buffer, kGarbage[at_start ? 1 : 2]),
+        at_start ? Place::kStart : Place::kEnd, buffer.role != Role::kIn);
+    buffers.push_back(guarded.back().data());
+  }
+  executable.Run(buffers, statics_);
+  for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    const Buffer& buffer = program_.buffers[k];
+    size_t broken = guarded[k].BrokenCanaryBytes();
+    if (broken > 0) {
+      return absl::StrCat(broken, " bytes ", at_start ? "after " : "before ",
+                          buffer.name, " were written");
+    }
+    if (!IsCompared(buffer)) continue;
+    NdArray actual(buffer.dtype, buffer.dims);
+    std::memcpy(actual.data(), guarded[k].data(), actual.bytes());
+    std::string difference = FirstDifference(buffer, expected_[k], actual);
+    if (!difference.empty()) return difference;
+  }
+  return "";
+}
+
+bool Trial::MostlyFinite() const {
+  int64_t cells = 0;
+  int64_t finite = 0;
+  for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    Role role = program_.buffers[k].role;
+    if (role != Role::kOut && role != Role::kInOut) continue;
+    for (int64_t cell = 0; cell < expected_[k].size(); ++cell) {
+      finite += std::isfinite(expected_[k].AsDouble(cell)) ? 1 : 0;
+    }
+    cells += expected_[k].size();
+  }
+  return 10 * finite > 9 * cells;
+}
+
+}  // namespace ocannl::fuzz

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One program on one input, on the interpreter and on another backend.
+//
+//   Trial trial(program, /*seed=*/7);
+//   std::string difference = trial.Try(x86);   // empty: the same bits
+#ifndef OCANNL_FUZZ_TRIAL_H_
+#define OCANNL_FUZZ_TRIAL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/fuzz/fill.h"
+
+namespace ocannl::fuzz {
+
+class Trial {
+ public:
+  // Fills the buffers and runs the interpreter. Verify accepts `program`, which
+  // must outlive this.
+  Trial(const LoopProgram& program, FillKind kind, uint64_t seed);
+
+  // Runs the backend twice with buffers between guard pages and compares what
+  // both runs leave in the `in`, `out` and `inout` buffers; the others start as
+  // different garbage in each run and end as anything. Tells of the first
+  // difference, of a broken canary, of memory that is writable and executable,
+  // and of programs that the backend refuses. A fault ends the process.
+  std::string Try(const Backend& backend) const;
+
+  // What the interpreter leaves in each buffer.
+  const std::vector<NdArray>& expected() const { return expected_; }
+
+  // Whether over nine in ten cells of what is written are finite.
+  bool MostlyFinite() const;
+
+ private:
+  std::string TryOnce(const Executable& executable, bool at_start) const;
+
+  const LoopProgram& program_;
+  std::vector<NdArray> before_;
+  std::vector<NdArray> expected_;
+  std::vector<int64_t> statics_;
+};
+
+// Where two arrays of a buffer differ first, with both values; empty where they
+// do not. NaNs are equal.
+std::string FirstDifference(const Buffer& buffer, const NdArray& expected,
+                            const NdArray& actual);
+
+// The first line of /proc/self/maps that is writable and executable; empty
+// where there is none.
+std::string WritableExecutableMapping();
+
+}  // namespace ocannl::fuzz
+
+#endif  // OCANNL_FUZZ_TRIAL_H_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/trial.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/fuzz/rewriting_backend.h"
+#include "ocannl/interp/interp_backend.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+LoopProgram MustParse(absl::string_view text) {
+  absl::StatusOr<LoopProgram> program = Parse(text);
+  CHECK_OK(program);
+  return *std::move(program);
+}
+
+// What a backend that runs `other` differs in from `program`.
+std::string Try(absl::string_view program, absl::string_view other) {
+  LoopProgram parsed = MustParse(program);
+  interp::InterpBackend interp;
+  RewritingBackend backend(
+      "other", [&](LoopProgram) { return MustParse(other); }, &interp);
+  return Trial(parsed, FillKind::kSmallIntegers, 1).Try(backend);
+}
+
+TEST(TrialTest, ComparesWhatARunLeaves) {
+  constexpr absl::string_view kProgram =
+      "p (): temp t : f32[]; out y : f32[2, 2]; inout z : f32[]; t[] := 1; "
+      "y[0, 0] := 1; y[0, 1] := 2; y[1, 0] := t[]; y[1, 1] := 4;";
+  // Temporaries may end as anything, and need not be there.
+  EXPECT_EQ(Try(kProgram,
+                "p (): out y : f32[2, 2]; inout z : f32[]; y[0, 0] := 1; "
+                "y[0, 1] := 2; y[1, 0] := 1; y[1, 1] := 4;"),
+            "");
+  EXPECT_EQ(Try(kProgram,
+                "p (): out y : f32[2, 2]; inout z : f32[]; y[0, 0] := 1; "
+                "y[0, 1] := 2; y[1, 0] := -1; y[1, 1] := 5;"),
+            "y[1, 0] is -1 (bits 0xbf800000), not 1 (bits 0x3f800000); 2 of 4 "
+            "cells differ");
+  EXPECT_NE(Try(kProgram,
+                "p (): out y : f32[2, 2]; inout z : f32[]; y[0, 0] := 1; "
+                "y[0, 1] := 2; y[1, 0] := 1; y[1, 1] := 4; z[] := 77;"),
+            "");
+}
+
+TEST(TrialTest, WhatIsNotWrittenDiffers) {
+  EXPECT_NE(Try("p (): out y : f32[2]; y[0] := 1; y[1] := 2;",
+                "p (): inout y : f32[2]; y[0] := 1;"),
+            "");
+}
+
+TEST(FirstDifferenceTest, BitsCountButNotThoseOfNans) {
+  Buffer buffer = {"y", DType::kF32, {1}, Role::kOut};
+  auto differ = [&](float a, float b) {
+    return !FirstDifference(buffer, NdArray::Of<float>({1}, {a}),
+                            NdArray::Of<float>({1}, {b}))
+                .empty();
+  };
+  EXPECT_TRUE(differ(0.f, -0.f));
+  EXPECT_TRUE(differ(1.f, NAN));
+  EXPECT_FALSE(differ(NAN, -NAN));
+}
+
+TEST(WritableExecutableMappingTest, ThereIsNone) {
+  EXPECT_EQ(WritableExecutableMapping(), "");
+}
+
+}  // namespace
+}  // namespace ocannl::fuzz
