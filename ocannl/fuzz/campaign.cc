@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/campaign.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/fuzz/child.h"
+#include "ocannl/fuzz/programs/generate.h"
+#include "ocannl/fuzz/shrink.h"
+#include "ocannl/fuzz/trial.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+// The programs that one child tries, and how long one of them may take.
+constexpr int64_t kProgramsOfAChild = 200;
+constexpr int kSecondsOfAChild = 300;
+constexpr int kSecondsOfATrial = 30;
+
+// What a child has done, in memory that outlives it.
+struct Progress {
+  int64_t programs;
+  int64_t mostly_finite;
+  size_t tier;  // that is at work
+};
+
+class SharedProgress {
+ public:
+  SharedProgress() {
+    void* memory = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    progress_ = new (memory) Progress();
+  }
+  SharedProgress(const SharedProgress&) = delete;
+  ~SharedProgress() { munmap(progress_, sizeof(Progress)); }
+
+  Progress* operator->() { return progress_; }
+
+ private:
+  Progress* progress_;
+};
+
+class Campaign {
+ public:
+  explicit Campaign(const CampaignOptions& options) : options_(options) {
+    result_.seed = options.seed;
+    result_.tiers = options.tiers;
+  }
+
+  CampaignResult Run() {
+    while (result_.programs < options_.programs && !IsOver() &&
+           static_cast<int64_t>(result_.failures.size()) <
+               options_.max_failures) {
+      RunBatch();
+    }
+    for (int64_t k = 0; k < result_.programs && !options_.program; ++k) {
+      Policies policies = PoliciesOf(options_.seed + k);
+      for (int policy = 0; policy < kNumPolicies; ++policy) {
+        bool has = policies.Has(static_cast<Policy>(policy));
+        result_.policies[policy] += has ? 1 : 0;
+      }
+    }
+    result_.seconds = Elapsed();
+    return std::move(result_);
+  }
+
+ private:
+  double Elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start_)
+        .count();
+  }
+  bool IsOver() const { return Elapsed() > options_.seconds; }
+
+  LoopProgram ProgramOf(uint64_t seed) const {
+    return options_.program ? *options_.program
+                            : Generate(seed, PoliciesOf(seed));
+  }
+
+  // Trials in one child until one fails or there are enough.
+  void RunBatch() {
+    const uint64_t first = options_.seed + result_.programs;
+    const int64_t left = options_.programs - result_.programs;
+    SharedProgress progress;
+    ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
+      while (progress->programs < std::min(left, kProgramsOfAChild) &&
+             !IsOver()) {
+        uint64_t seed = first + progress->programs;
+        LoopProgram program = ProgramOf(seed);
+        Trial trial(program, KindOf(seed), seed);
+        for (size_t k = 0; k < options_.tiers.size(); ++k) {
+          progress->tier = k;
+          if (!options_.tiers[k].available) continue;
+          std::string difference = trial.Try(*options_.tiers[k].backend());
+          if (!difference.empty()) return difference;
+        }
+        progress->mostly_finite += trial.MostlyFinite() ? 1 : 0;
+        ++progress->programs;
+      }
+      return "";
+    });
+    result_.programs += progress->programs;
+    result_.mostly_finite += progress->mostly_finite;
+    if (!child.died && child.text.empty()) return;
+    ++result_.programs;  // The one that failed.
+    AddFailure(first + progress->programs, options_.tiers[progress->tier],
+               child.text);
+  }
+
+  void AddFailure(uint64_t seed, const ComparedTier& tier,
+                  std::string difference) {
+    auto what_fails = [&](const LoopProgram& program) {
+      return RunInChild(kSecondsOfATrial,
+                        [&]() -> std::string {
+                          return Trial(program, KindOf(seed), seed)
+                              .Try(*tier.backend());
+                        })
+          .text;
+    };
+    LoopProgram program = ProgramOf(seed);
+    if (options_.shrink) {
+      program = Shrink(std::move(program), [&](const LoopProgram& p) {
+        return !what_fails(p).empty();
+      });
+      std::string now = what_fails(program);
+      // What fails only after other programs keeps its own words.
+      if (!now.empty()) difference = std::move(now);
+    }
+    result_.failures.push_back(
+        {seed, tier.name, std::move(difference), std::move(program)});
+  }
+
+  const CampaignOptions& options_;
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+  CampaignResult result_;
+};
+
+double Percent(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / whole;
+}
+
+}  // namespace
+
+CampaignResult RunCampaign(const CampaignOptions& options) {
+  return Campaign(options).Run();
+}
+
+std::string Report(const CampaignResult& result) {
+  const auto programs = static_cast<double>(result.programs);
+  std::string text = absl::StrFormat(
+      "seed %d, %d programs in %.1f s, %.0f an hour\n", result.seed,
+      result.programs, result.seconds, programs * 3600 / result.seconds);
+  for (const ComparedTier& tier : result.tiers) {
+    int64_t failures = 0;
+    for (const Failure& failure : result.failures) {
+      failures += failure.tier == tier.name ? 1 : 0;
+    }
+    absl::StrAppend(&text, "  ", tier.name, ": ",
+                    tier.available ? absl::StrCat(failures, " failures")
+                                   : "not run, this machine lacks it",
+                    "\n");
+  }
+  if (result.failures.empty()) {
+    absl::StrAppendFormat(
+        &text, "with 95 %% confidence fewer than %.2g of programs fail\n",
+        3 / programs);
+  }
+  absl::StrAppendFormat(&text,
+                        "%.0f %% of programs have over 90 %% finite outputs\n",
+                        Percent(result.mostly_finite, result.programs));
+  for (int k = 0; k < kNumPolicies; ++k) {
+    if (result.policies[k] == 0) continue;
+    absl::StrAppendFormat(&text, "%s%s %.0f %%", k == 0 ? "" : ", ",
+                          Name(static_cast<Policy>(k)),
+                          Percent(result.policies[k], result.programs));
+  }
+  return absl::StrCat(absl::StripSuffix(text, "\n"), "\n");
+}
+
+std::string ReproText(const Failure& failure, absl::string_view path) {
+  std::string remark = absl::StrCat(
+      failure.tier, ", inputs of seed ", failure.seed, ": ", failure.difference,
+      "\nbazel run //ocannl -- fuzz ", path, " --seed=", failure.seed,
+      " --programs=1 --tiers=", failure.tier);
+  return absl::StrCat("# ", absl::StrReplaceAll(remark, {{"\n", "\n# "}}), "\n",
+                      Print(failure.program));
+}
+
+}  // namespace ocannl::fuzz

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A seeded, bounded campaign over every tier of this machine. A longer one:
+// bazel run //ocannl -- fuzz --programs=100000
+#include "ocannl/fuzz/campaign.h"
+
+#include <iostream>
+
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+TEST(CampaignTest, EveryTierHasTheBitsOfTheInterpreter) {
+  CampaignOptions options;
+  options.seed = 1;
+  options.programs = 20'000;
+  options.seconds = 15;
+  options.max_failures = 1;
+  absl::StatusOr<std::vector<ComparedTier>> tiers = FindComparedTiers({"all"});
+  CHECK_OK(tiers);
+  options.tiers = *tiers;
+  CampaignResult result = RunCampaign(options);
+  std::cout << Report(result);
+  for (const Failure& failure : result.failures) {
+    ADD_FAILURE() << ReproText(failure, "FILE.ll");
+  }
+  EXPECT_GT(result.programs, 100);
+  EXPECT_GT(result.mostly_finite, result.programs * 6 / 10);
+}
+
+}  // namespace
+}  // namespace ocannl::fuzz

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/compared_tiers.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/opt/pipeline.h"
+#include "ocannl/fuzz/rewriting_backend.h"
+#include "ocannl/fuzz/tree_backend.h"
+#include "ocannl/interp/interp_backend.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/x86_backend.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+using jit::Isa;
+
+const Backend* Interp() {
+  static const auto* backend = new interp::InterpBackend();
+  return backend;
+}
+
+const Backend* Tree() {
+  static const auto* backend = new TreeBackend();
+  return backend;
+}
+
+const Backend* Optimized() {
+  auto optimize = [](LoopProgram program) {
+    auto optimized = Optimize(std::move(program), PassOptions());
+    CHECK_OK(optimized);
+    return *std::move(optimized);
+  };
+  static const auto* backend =
+      new RewritingBackend("optimize", optimize, Interp());
+  return backend;
+}
+
+template <Isa isa, int threads>
+const Backend* X86() {
+  static const auto* backend = new jit::X86Backend(isa, threads);
+  return backend;
+}
+
+}  // namespace
+
+absl::Span<const ComparedTier> ComparedTiers() {
+  const bool avx2 = jit::IsSupported(Isa::kAvx2);
+  const bool avx512 = jit::IsSupported(Isa::kAvx512);
+  static const auto* tiers = new std::vector<ComparedTier>{
+      {"interp", true, Interp},  // itself, between guard pages
+      {"tree", true, Tree},
+      {"optimize", true, Optimized},
+      {"x86-avx2", avx2, X86<Isa::kAvx2, 1>},
+      {"x86-avx512", avx512, X86<Isa::kAvx512, 1>},
+      {"x86-threads", avx2, X86<Isa::kAvx2, 3>},
+  };
+  return *tiers;
+}
+
+absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
+    absl::Span<const std::string> names) {
+  std::vector<ComparedTier> found;
+  for (const std::string& name : names) {
+    size_t before = found.size();
+    absl::c_copy_if(ComparedTiers(), std::back_inserter(found),
+                    [&](const ComparedTier& tier) {
+                      return name == "all" || tier.name == name;
+                    });
+    if (found.size() > before) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no tier ", name, " to compare; there are ",
+        absl::StrJoin(ComparedTiers(), ", ",
+                      [](std::string* out, const ComparedTier& tier) {
+                        absl::StrAppend(out, tier.name);
+                      }),
+        " and all"));
+  }
+  return found;
+}
+
+}  // namespace ocannl::fuzz

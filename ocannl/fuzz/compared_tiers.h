@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tiers that must give the interpreter's bits. A new one is a row of the
+// table in compared_tiers.cc; the fuzzer and the tests of tests/agree take it
+// from there.
+#ifndef OCANNL_FUZZ_COMPARED_TIERS_H_
+#define OCANNL_FUZZ_COMPARED_TIERS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/runtime/backend.h"
+
+namespace ocannl::fuzz {
+
+struct ComparedTier {
+  std::string name;
+  bool available;  // on this machine
+  // Lives as long as the process. May have threads, so a process that forks
+  // leaves the call to its children.
+  std::function<const Backend*()> backend;
+};
+
+absl::Span<const ComparedTier> ComparedTiers();
+
+// The tiers with these names; every one for "all". Error: no such tier.
+absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
+    absl::Span<const std::string> names);
+
+}  // namespace ocannl::fuzz
+
+#endif  // OCANNL_FUZZ_COMPARED_TIERS_H_
