@@ -4,6 +4,7 @@
 #ifndef OCANNL_COMMANDS_H_
 #define OCANNL_COMMANDS_H_
 
+#include <cstddef>
 #include <iosfwd>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Command {
   absl::string_view name;
   absl::string_view usage;  // "run FILE.ll"
   absl::string_view help;
+  size_t least_arguments;  // one at most
   const std::vector<Flag>& (*flags)();
   absl::Status (*run)(const CommandLine& line, std::ostream& out);
 };
@@ -24,11 +26,13 @@ struct Command {
 const std::vector<Flag>& RunFlags();
 const std::vector<Flag>& EvalFlags();
 const std::vector<Flag>& ExplainFlags();
+const std::vector<Flag>& FuzzFlags();
 
-// `line` has one argument.
+// `line` has as many arguments as the table of tool.cc says.
 absl::Status RunCommand(const CommandLine& line, std::ostream& out);
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);
+absl::Status FuzzCommand(const CommandLine& line, std::ostream& out);
 
 }  // namespace ocannl
 

@@ -15,13 +15,16 @@ namespace ocannl {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"run", "run FILE.ll", "runs a loop program and prints what it writes",
+    {"run", "run FILE.ll", "runs a loop program and prints what it writes", 1,
      RunFlags, RunCommand},
-    {"eval", "eval 'EXPR'", "evaluates an expression of the notation",
+    {"eval", "eval 'EXPR'", "evaluates an expression of the notation", 1,
      EvalFlags, EvalCommand},
     {"explain", "explain 'EXPR'|FILE.ll",
-     "prints every stage from expression to code", ExplainFlags,
+     "prints every stage from expression to code", 1, ExplainFlags,
      ExplainCommand},
+    {"fuzz", "fuzz [FILE.ll]",
+     "compares the tiers on random programs, or one program on random inputs",
+     0, FuzzFlags, FuzzCommand},
 };
 
 std::string Usage() {
@@ -71,9 +74,11 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
         << CommandLine::Help(flags);
     return 0;
   }
-  if (line->positional().size() != 1) {
-    err << "error: " << command->usage << " takes one argument, but "
-        << line->positional().size() << " are given; see " << command->name
+  const size_t given = line->positional().size();
+  if (given > 1 || given < command->least_arguments) {
+    err << "error: " << command->usage << " takes "
+        << (command->least_arguments == 0 ? "at most " : "")
+        << "one argument, but " << given << " are given; see " << command->name
         << " --help\n";
     return 2;
   }

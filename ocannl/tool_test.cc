@@ -77,8 +77,8 @@ TEST(ToolTest, WrongUseIsCodeTwo) {
 TEST(ToolTest, FaultsAreCodeOne) {
   for (const Args& args :
        {Args{"eval", "1 +"}, Args{"eval", "1", "--tier=cuda"},
-        Args{"run", "/nowhere/p.ll"}, Args{"eval", "1", "--limit=x"},
-        Args{"explain", "1", "--stage=asm"},
+        Args{"run", "/nowhere/p.ll"}, Args{"fuzz", "/nowhere/p.ll"},
+        Args{"eval", "1", "--limit=x"}, Args{"explain", "1", "--stage=asm"},
         Args{"eval", "x", "--in=x=1:1", "--out=/proc/nowhere/x"}}) {
     Outcome outcome = Tool(args);
     EXPECT_EQ(outcome.code, 1) << outcome.err;
@@ -121,6 +121,24 @@ TEST(ToolTest, ExplainWritesAFilePerStage) {
   EXPECT_EQ(*ReadFile(file), outcome.out);
   Outcome run = Tool({"run", file, "--in=x=5,6,7"});
   EXPECT_EQ(run.out, "result : f32[3]\n  6 7 8\n") << run.err;
+}
+
+TEST(ToolTest, FuzzTellsOfEachTier) {
+  Outcome outcome = Tool({"fuzz", "--programs=20", "--tiers=interp,tree"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("seed 1, 20 programs in "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  interp: 0 failures\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  tree: 0 failures\n"));
+  EXPECT_THAT(outcome.out, HasSubstr(", odd_extents "));
+}
+
+TEST(ToolTest, FuzzTriesOneProgramOnManyInputs) {
+  std::string file =
+      TempFile("negated.ll", "p ():\n  inout x : f32[];\n  x[] := -(x[]);");
+  Outcome outcome = Tool({"fuzz", file, "--programs=7"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("seed 1, 7 programs in "));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("odd_extents")));
 }
 
 TEST(ToolTest, LongArraysAreCut) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fuzz [FILE.ll]: compares tiers with the interpreter, and writes what fails
+// to files.
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ocannl/commands.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/fuzz/campaign.h"
+#include "ocannl/fuzz/compared_tiers.h"
+#include "ocannl/input.h"
+
+namespace ocannl {
+
+const std::vector<Flag>& FuzzFlags() {
+  static const auto* flags = new std::vector<Flag>{
+      {"programs", "1000", "how many programs, or inputs of FILE.ll, to try"},
+      {"seed", "1", "of the first; the next ones count up"},
+      {"seconds", "1000000", "to stop after, if that comes first"},
+      {"tiers", "all", "what to compare with the interpreter, commas between"},
+      {"out", ".", "a directory for programs that fail, as fuzz-SEED.ll"}};
+  return *flags;
+}
+
+absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
+  constexpr int64_t kMost = 1'000'000'000'000;
+  fuzz::CampaignOptions options;
+  OCANNL_ASSIGN_OR_RETURN(options.programs, line.GetInt("programs", 1, kMost));
+  OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, kMost));
+  OCANNL_ASSIGN_OR_RETURN(options.seconds, line.GetInt("seconds", 1, kMost));
+  std::vector<std::string> names =
+      absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());
+  OCANNL_ASSIGN_OR_RETURN(options.tiers, fuzz::FindComparedTiers(names));
+  if (!line.positional().empty()) {
+    OCANNL_ASSIGN_OR_RETURN(options.program, ReadProgram(line.positional()[0]));
+  }
+  fuzz::CampaignResult result = fuzz::RunCampaign(options);
+  out << Report(result);
+  if (result.failures.empty()) return absl::OkStatus();
+  std::string directory = UserPath(line.GetString("out"));
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  std::string files;
+  for (const fuzz::Failure& failure : result.failures) {
+    std::string path = absl::StrCat(directory, "/fuzz-", failure.seed, ".ll");
+    std::string text = ReproText(failure, path);
+    OCANNL_RETURN_IF_ERROR(WriteFile(path, text));
+    absl::StrAppend(&files, "\n", text);
+  }
+  return absl::InternalError(absl::StrCat(result.failures.size(), " of ",
+                                          result.programs,
+                                          " programs fail:", files));
+}
+
+}  // namespace ocannl
