@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/rewriting_backend.h"
 #include "ocannl/fuzz/tree_backend.h"
 #include "ocannl/interp/interp_backend.h"
@@ -41,6 +43,16 @@ const Backend* Optimized() {
   return backend;
 }
 
+template <const Target& target>
+const Backend* Scheduled() {
+  auto schedule = [](LoopProgram program) {
+    return Schedule(std::move(program), target);
+  };
+  static const auto* backend =
+      new RewritingBackend("schedule", schedule, Interp());
+  return backend;
+}
+
 template <Isa isa, int threads>
 const Backend* X86() {
   static const auto* backend = new jit::X86Backend(isa, threads);
@@ -56,6 +68,8 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"interp", true, Interp},  // itself, between guard pages
       {"tree", true, Tree},
       {"optimize", true, Optimized},
+      {"schedule-avx2", true, Scheduled<kAvx2Target>},
+      {"schedule-avx512", true, Scheduled<kAvx512Target>},
       {"x86-avx2", avx2, X86<Isa::kAvx2, 1>},
       {"x86-avx512", avx512, X86<Isa::kAvx512, 1>},
       {"x86-threads", avx2, X86<Isa::kAvx2, 3>},
