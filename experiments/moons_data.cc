@@ -25,6 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
@@ -110,13 +111,14 @@ static absl::Status AppendPoint(absl::Span<const float> row,
                                 absl::string_view place,
                                 LabelledPoints& points) {
   if (!std::isfinite(row[0]) || !std::isfinite(row[1])) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(place, ": point (", row[0], ", ", row[1],
-                     "); write coordinates that are finite floats"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        place, ": point (", NumberText(row[0]), ", ", NumberText(row[1]),
+        "); write coordinates that are finite floats"));
   }
   if (row[2] != 1 && row[2] != -1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        place, ": label ", row[2], "; write 1 or -1 for the class"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(place, ": label ", NumberText(row[2]),
+                     "; write 1 or -1 for the class"));
   }
   points.coordinates.insert(points.coordinates.end(), {row[0], row[1]});
   points.labels.push_back(row[2]);

@@ -171,6 +171,7 @@ TEST_F(LoadPointsTest, NamesFileLineAndValueOfBadRows) {
   EXPECT_THAT(Error("1,2,1\nx,y,label\n"), HasSubstr(":2: \"x,y,label\""));
   EXPECT_THAT(Error("\x93NUMPY"), HasSubstr(":1: \"\\x93NUMPY\""));
   EXPECT_EQ(Error("# c\n1,2,0\n"), ":2: label 0; write 1 or -1 for the class");
+  EXPECT_THAT(Error("1,2,0.9999999\n"), HasSubstr(":1: label 0.9999999;"));
   EXPECT_THAT(Error("1,2,nan\n"), HasSubstr(":1: label nan;"));
   EXPECT_EQ(Error("1,nan,1\n"),
             ":1: point (1, nan); write coordinates that are finite floats");

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -15,12 +16,13 @@ namespace {
 
 absl::Status CheckOptions(const SgdOptions& options) {
   if (!(options.momentum >= 0 && options.momentum < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "momentum is ", options.momentum, "; it must be in [0, 1)"));
+    return absl::InvalidArgumentError(absl::StrCat("momentum is ",
+                                                   NumberText(options.momentum),
+                                                   "; it must be in [0, 1)"));
   }
   if (!(options.weight_decay >= 0 && std::isfinite(options.weight_decay))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("weight_decay is ", options.weight_decay,
+        absl::StrCat("weight_decay is ", NumberText(options.weight_decay),
                      "; it must be finite and not negative"));
   }
   if (options.nesterov && options.momentum == 0) {

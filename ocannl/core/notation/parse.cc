@@ -164,7 +164,7 @@ class Parser {
     bool whole = token.text == "!..";
     OCANNL_ASSIGN_OR_RETURN(double value,
                             TakeNamedNumber(lexer_, scope_.names(), whole));
-    return AddNumber(value, absl::StrCat(value), DType::kF32);
+    return ocannl::Number(graph_, value, where_);
   }
 
   Tensor AddNumber(double value, std::string text, DType dtype) {

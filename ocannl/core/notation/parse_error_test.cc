@@ -29,7 +29,7 @@ class ParseErrorTest : public ::testing::Test {
     }
     names_.tensors.emplace("n", AddData("n", NdArray(DType::kI64, {2})));
     names_.statics.emplace("step", graph_.AddStatic("step_n", {}));
-    names_.numbers = {{"lr", 0.1}, {"rate", 2.5}, {"huge", 1e30}};
+    names_.numbers = {{"lr", 0.1}, {"rate", 2.50000001}, {"huge", 1e30}};
   }
 
   Tensor AddData(const char* name, NdArray array) {
@@ -107,10 +107,11 @@ TEST_F(ParseErrorTest, Names) {
   EXPECT_EQ(Error("!.0.5"),
             "line 1, column 3: expected the name of a number, found `0.5`");
   EXPECT_EQ(Error("!..rate"),
-            "line 1, column 4: `rate` is 2.5, where a whole number must stand");
-  EXPECT_EQ(
-      Error("!..huge"),
-      "line 1, column 4: `huge` is 1e+30, where a whole number must stand");
+            "line 1, column 4: `rate` is 2.50000001, where a whole number must "
+            "stand; give it one");
+  EXPECT_EQ(Error("!..huge"),
+            "line 1, column 4: `huge` is 1e+30, where a whole number must "
+            "stand; give it one");
   EXPECT_EQ(Error("p + {p}"),
             "line 1, column 1: no tensor `p`; put it into the names, or "
             "declare a parameter: {p}");
@@ -254,7 +255,8 @@ TEST_F(ParseErrorTest, Parameters) {
   EXPECT_EQ(Error("{w; o=[hid]}"),
             "line 1, column 8: no number `hid`; put it into the names");
   EXPECT_EQ(Error("{w; o=[rate]}"),
-            "line 1, column 8: `rate` is 2.5, where a whole number must stand");
+            "line 1, column 8: `rate` is 2.50000001, where a whole number must "
+            "stand; give it one");
   EXPECT_EQ(Error("{w; o=[2]; o=[2]}"),
             "line 1, column 12: the row `o` is given twice");
   EXPECT_THAT(Error("{w; b=[2]}"),

@@ -10,6 +10,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/base/near_names.h"
+#include "ocannl/core/base/number_text.h"
 
 namespace ocannl {
 namespace {
@@ -77,9 +78,10 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
   double value = found->second;
   bool is_whole = std::abs(value) <= kMaxWhole && std::trunc(value) == value;
   if (!whole || is_whole) return value;
-  return lexer.ErrorAt(name.offset,
-                       absl::StrCat("`", name.text, "` is ", value,
-                                    ", where a whole number must stand"));
+  return lexer.ErrorAt(
+      name.offset,
+      absl::StrCat("`", name.text, "` is ", NumberText(value),
+                   ", where a whole number must stand; give it one"));
 }
 
 void Scope::Declare(std::string name, Tensor tensor) {

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/overload.h"
 
 namespace ocannl {
@@ -74,18 +74,15 @@ std::string PrintExpr(const ExprPool& pool, ExprId root,
 }
 
 std::string PrintConstant(const Constant& constant) {
-  if (constant.dtype == DType::kBool) return constant.bits ? "true" : "false";
-  char buffer[64];
-  char* end = VisitDType(constant.dtype, [&](auto zero) -> char* {
-    using T = decltype(zero);
-    if constexpr (!std::is_same_v<T, bool>) {
-      std::memcpy(&zero, &constant.bits, sizeof(T));
-      return std::to_chars(buffer, std::end(buffer), zero).ptr;
+  std::string text = VisitDType(constant.dtype, [&](auto number) {
+    if constexpr (std::is_same_v<decltype(number), bool>) {
+      return std::string(constant.bits ? "true" : "false");
+    } else {
+      std::memcpy(&number, &constant.bits, sizeof(number));
+      return NumberText(number);
     }
-    return buffer;
   });
-  std::string text(buffer, end);
-  if (constant.dtype != DType::kF32) {
+  if (constant.dtype != DType::kF32 && constant.dtype != DType::kBool) {
     absl::StrAppend(&text, ":", Name(constant.dtype));
   }
   return text;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/number_text.h"
 
 namespace ocannl {
 namespace {
@@ -99,7 +100,9 @@ Tensor Literal(Graph& graph, const Shape& shape,
   for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
   int64_t size = static_cast<int64_t>(values.size());
   std::optional<std::string> fault = SpecFault(spec, size);
-  std::string text = absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+  auto number = [](std::string* out, float v) { *out += NumberText(v); };
+  std::string text =
+      absl::StrCat("[", absl::StrJoin(values, ", ", number), "]");
   if (fault) return AddFault(graph, text, *fault, where);
   auto data =
       std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));

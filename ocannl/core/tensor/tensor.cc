@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/tensor.h"
 
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/rows.h"
@@ -144,11 +144,9 @@ std::vector<bool> Differentiable(Op op, absl::Span<const DType> dtypes,
 
 TensorId AddNumber(Graph& graph, double value, DType dtype,
                    SourceLocation where) {
-  char text[32];  // the shortest that reads back
-  char* end = std::to_chars(text, std::end(text), value).ptr;
   return graph.Add({.source = NumberSource{value},
                     .name = "",
-                    .text = std::string(text, end),
+                    .text = NumberText(value),
                     .dtype = dtype,
                     .spec = {},
                     .has_gradient = false,

@@ -77,6 +77,8 @@ TEST_F(TensorTest, WritesExpressionsWithTheFewestParentheses) {
   EXPECT_EQ(text(w_ * x_ + y_), "w * x + y");
   EXPECT_EQ(text(PointMul(x_ + y_, x_ - (y_ - 1))), "(x + y) *. (x - (y - 1))");
   EXPECT_EQ(text(x_ - 0.1), "x - 0.1");
+  EXPECT_EQ(text(x_ - 16777217), "x - 16777217");
+  EXPECT_EQ(text(Literal(graph_, {}, {1.2345678f})), "[1.2345678]");
   EXPECT_EQ(text(-(x_ + y_)), "-(x + y)");
   EXPECT_EQ(text(Select(Less(x_, y_), x_, 0)), "select(x < y, x, 0)");
   EXPECT_EQ(text(Einsum("i; j => ij", x_, Relu(y_) + 1)),
