@@ -176,9 +176,9 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
 absl::StatusOr<Assignments> Backward(const Graph& graph, const Shapes& shapes,
                                      TensorId root, Rootness& rootness) {
   if (!graph[root].has_gradient) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("`", graph[root].name,
-                     "` has no gradient: it depends on no parameter"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", graph[root].name, "` has no gradient: no parameter reaches it ",
+        "through operations that have gradients; use one in it, such as {w}"));
   }
   std::vector<TensorId> order;
   for (TensorId id : TopologicalOrder(graph, {root}, false)) {

@@ -115,9 +115,10 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
     absl::string_view name) const {
   auto found = state_->arrays.find(name);
   if (found == state_->arrays.end()) {
+    std::string all = absl::StrJoin(ArrayNames(), ", ");
     return absl::NotFoundError(
-        absl::StrCat("the context has no array `", name,
-                     "`; it has: ", absl::StrJoin(ArrayNames(), ", ")));
+        absl::StrCat("the context has no array `", name, "`; it has",
+                     all.empty() ? " none" : ": " + all));
   }
   if (!found->second->written) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -43,12 +43,13 @@ absl::StatusOr<StaticRef> Routine::Static(absl::string_view name) const {
   for (const StaticRef& ref : statics_) {
     if (ref.name() == name) return ref;
   }
-  return absl::NotFoundError(absl::StrCat(
-      "routine `", program_.name, "` has no static index `", name,
-      "`; it has: ",
+  std::string all =
       absl::StrJoin(statics_, ", ", [](std::string* out, const StaticRef& ref) {
         absl::StrAppend(out, ref.name());
-      })));
+      });
+  return absl::NotFoundError(
+      absl::StrCat("routine `", program_.name, "` has no static index `", name,
+                   "`; it has", all.empty() ? " none" : ": " + all));
 }
 
 absl::Status Routine::Set(absl::string_view name, int64_t value) {
