@@ -208,7 +208,8 @@ TEST_F(ParseErrorTest, Numbers) {
 TEST_F(ParseErrorTest, DTypes) {
   EXPECT_THAT(Error("x *. 2 + n"),
               StartsWith("line 1, column 8: error in `x *. 2 + n` (net.cc:7): "
-                         "x *. 2 is f32 and n is i64"));
+                         "x *. 2 is f32 and n is i64; convert one of them: "
+                         "f32(n), in C++ "));
   EXPECT_THAT(Error("relu n"),
               StartsWith("line 1, column 1: error in `relu(n)` (net.cc:7): "
                          "`relu` takes floats of one type"));
@@ -216,8 +217,10 @@ TEST_F(ParseErrorTest, DTypes) {
       Error("select(x, x, x)"),
       StartsWith("line 1, column 1: error in `select(x, x, x)` (net.cc:7): "
                  "`select` takes a bool and two operands of one type"));
-  EXPECT_THAT(Error("bits_u64(x)"),
-              HasSubstr("`bitcast` takes numbers of one type"));
+  EXPECT_EQ(Error("bits_u64(x)"),
+            "line 1, column 1: error in `bits_u64(x)` (net.cc:7): `bits_u64` "
+            "takes a number and gives one of the same size, but it was given "
+            "(f32); convert the operands");
   EXPECT_THAT(
       Error("(x < y) ++ \"...|... => 0\""),
       StartsWith("line 1, column 9: error in `(x < y) ++ \"...|... => 0\"` "

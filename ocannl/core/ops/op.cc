@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -33,7 +34,6 @@ absl::string_view Wanted(Typing typing) {
   switch (typing) {
     case Typing::kNumber:
     case Typing::kCompare:
-    case Typing::kBitcast:
       return "numbers of one type";
     case Typing::kInteger:
       return "integers of one type";
@@ -46,18 +46,36 @@ absl::string_view Wanted(Typing typing) {
     case Typing::kSelect:
       return "a bool and two operands of one type";
     case Typing::kConvert:
-      return "one operand";
+      return "anything";
+    case Typing::kBitcast:
+      return "a number and gives one of the same size";
   }
   __builtin_unreachable();
 }
 
-absl::Status TypeError(Op op, absl::Span<const DType> args) {
+// "exp(a)"
+std::string Example(Op op, DType wanted) {
+  std::vector<std::string> operands;
+  for (int i = 0; i < Info(op).arity; ++i) operands.emplace_back(1, 'a' + i);
+  return absl::StrCat(CallName(op, wanted), "(", absl::StrJoin(operands, ", "),
+                      ")");
+}
+
+absl::Status ArityError(Op op, size_t given, DType wanted) {
+  const int arity = Info(op).arity;
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", CallName(op, wanted), "` takes ", arity,
+                   arity == 1 ? " operand" : " operands", ", but it was given ",
+                   given, "; write ", Example(op, wanted)));
+}
+
+absl::Status TypeError(Op op, absl::Span<const DType> args, DType wanted) {
   std::string given = absl::StrJoin(
       args, ", ",
       [](std::string* out, DType dtype) { absl::StrAppend(out, Name(dtype)); });
-  return absl::InvalidArgumentError(
-      absl::StrCat("`", Info(op).text, "` takes ", Wanted(Info(op).typing),
-                   ", but it was given (", given, "); convert the operands"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "`", CallName(op, wanted), "` takes ", Wanted(Info(op).typing),
+      ", but it was given (", given, "); convert the operands"));
 }
 
 }  // namespace
@@ -72,6 +90,12 @@ std::optional<Op> FindOp(absl::string_view text) {
     if (Info(op).text == text) return op;
   }
   return std::nullopt;
+}
+
+std::string CallName(Op op, DType wanted) {
+  if (op == Op::kConvert) return std::string(Name(wanted));
+  if (op == Op::kBitcast) return absl::StrCat("bits_", Name(wanted));
+  return std::string(Info(op).text);
 }
 
 bool IsInfix(Op op) { return !absl::ascii_isalpha(Info(op).text[0]); }
@@ -101,9 +125,7 @@ absl::StatusOr<DType> ResultType(Op op, absl::Span<const DType> args,
                                  DType wanted) {
   const OpInfo& info = Info(op);
   if (static_cast<int>(args.size()) != info.arity) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("`", info.text, "` takes ", info.arity,
-                     " operands, but it was given ", args.size()));
+    return ArityError(op, args.size(), wanted);
   }
   bool is_select = info.typing == Typing::kSelect;
   absl::Span<const DType> same = is_select ? args.subspan(1) : args;
@@ -114,7 +136,7 @@ absl::StatusOr<DType> ResultType(Op op, absl::Span<const DType> args,
   if (info.typing == Typing::kBitcast) {
     ok = ok && wanted != DType::kBool && SizeOf(wanted) == SizeOf(same[0]);
   }
-  if (!ok) return TypeError(op, args);
+  if (!ok) return TypeError(op, args, wanted);
   switch (info.typing) {
     case Typing::kCompare:
       return DType::kBool;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -62,6 +63,10 @@ absl::Span<const Op> AllOps();
 // The op whose text is `text`, if any. Convert and Bitcast, whose text is the
 // dtype they give, are not found.
 std::optional<Op> FindOp(absl::string_view text);
+
+// What stands before the operands of `op` in text: "max", "f32", "bits_u32".
+// For Convert and Bitcast, `wanted` is the type of the result.
+std::string CallName(Op op, DType wanted);
 
 // Whether `op` stands between its operands in text: a + b.
 bool IsInfix(Op op);

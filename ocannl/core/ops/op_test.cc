@@ -116,7 +116,12 @@ TEST(OpTest, ErrorsSayWhatIsWanted) {
             "`+` takes numbers of one type, but it was given (f32, i32); "
             "convert the operands");
   EXPECT_EQ(ErrorOf(Op::kExp, {DType::kF32, DType::kF32}, DType::kF32),
-            "`exp` takes 1 operands, but it was given 2");
+            "`exp` takes 1 operand, but it was given 2; write exp(a)");
+  EXPECT_EQ(ErrorOf(Op::kConvert, {}, DType::kF64),
+            "`f64` takes 1 operand, but it was given 0; write f64(a)");
+  EXPECT_EQ(ErrorOf(Op::kBitcast, {DType::kF32}, DType::kU64),
+            "`bits_u64` takes a number and gives one of the same size, but it "
+            "was given (f32); convert the operands");
 }
 
 }  // namespace

@@ -44,14 +44,7 @@ class Printer {
       if (!root) text_ += ")";
       return;
     }
-    if (apply.op == Op::kConvert) {
-      absl::StrAppend(&text_, Name(apply.dtype));
-    } else if (apply.op == Op::kBitcast) {
-      absl::StrAppend(&text_, "bits_", Name(apply.dtype));
-    } else {
-      absl::StrAppend(&text_, Info(apply.op).text);
-    }
-    text_ += "(";
+    absl::StrAppend(&text_, CallName(apply.op, apply.dtype), "(");
     for (size_t i = 0; i < apply.args.size(); ++i) {
       if (i > 0) text_ += ", ";
       Print(apply.args[i], true);

@@ -2,10 +2,10 @@
 #include "ocannl/core/tensor/tensor.h"
 
 #include <cmath>
-#include <iterator>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
@@ -101,7 +101,9 @@ std::string InfixText(const Graph& graph, absl::string_view symbol, Level level,
                        absl::StrCat(" ", symbol, " "));
 }
 
-std::string PointwiseText(const Graph& graph, Op op, DType dtype,
+// `wanted` is the dtype that a conversion gives, if it says so.
+std::string PointwiseText(const Graph& graph, Op op,
+                          std::optional<DType> wanted,
                           absl::Span<const TensorId> ids) {
   if (op == Op::kNeg)
     return absl::StrCat("-", OperandText(graph[ids[0]], kTight));
@@ -109,8 +111,17 @@ std::string PointwiseText(const Graph& graph, Op op, DType dtype,
   absl::string_view symbol = op == Op::kMul ? "*." : Info(op).text;
   if (IsInfix(op)) return InfixText(graph, symbol, LevelOf(op), ids);
   auto texts = OperandTexts(graph, ids, kLoose, kLoose);
-  if (op == Op::kConvert || op == Op::kBitcast) texts.emplace_back(Name(dtype));
-  return absl::StrCat(symbol, "(", absl::StrJoin(texts, ", "), ")");
+  return absl::StrCat(wanted ? CallName(op, *wanted) : symbol, "(",
+                      absl::StrJoin(texts, ", "), ")");
+}
+
+// How to make it a `dtype`: "f32(i), in C++ Convert(i, DType::kF32)".
+std::string ConversionText(const TensorNode& node, DType dtype) {
+  std::string operand = OperandText(node, kLoose);
+  std::string enumerator(Name(dtype));
+  enumerator[0] = absl::ascii_toupper(enumerator[0]);
+  return absl::StrCat(Name(dtype), "(", operand, "), in C++ Convert(", operand,
+                      ", DType::k", enumerator, ")");
 }
 
 std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
@@ -196,11 +207,11 @@ class Builder {
     size_t first = op == Op::kSelect ? 1 : 0;
     for (size_t i = first + 1; i < dtypes.size(); ++i) {
       if (dtypes[i] == dtypes[first]) continue;
-      std::string other = OperandText(operand(i), kLoose);
       return absl::InvalidArgumentError(absl::StrCat(
           OperandText(operand(first), kLoose), " is ", Name(dtypes[first]),
-          " and ", other, " is ", Name(dtypes[i]), "; convert one of them: ",
-          "Convert(", other, ", ", Name(dtypes[first]), ")"));
+          " and ", OperandText(operand(i), kLoose), " is ", Name(dtypes[i]),
+          "; convert one of them: ",
+          ConversionText(operand(i), dtypes[first])));
     }
     if (!wanted && (op == Op::kConvert || op == Op::kBitcast)) {
       return absl::InvalidArgumentError(
@@ -274,8 +285,7 @@ Tensor PointwiseOf(Op op, absl::Span<const Arg> args,
                         is_word ? DType::kU32 : DType::kF32);
   }
   absl::StatusOr<DType> dtype = builder.Type(op, wanted);
-  std::string text = PointwiseText(builder.graph(), op, dtype.value_or(DType()),
-                                   builder.ids());
+  std::string text = PointwiseText(builder.graph(), op, wanted, builder.ids());
   ComputeSource source = {.op = op,
                           .accum = std::nullopt,
                           .logic = ComputeSource::kPointwise,
@@ -300,13 +310,16 @@ Tensor MultipliedPower(const Arg& a, int exponent) {
   return exponent % 2 == 0 ? square : Mul(Arg(square, a.where), a);
 }
 
+// The dtype of a reduction of terms of type `dtype`; `operand` is the first.
 absl::StatusOr<DType> ReducedType(const absl::StatusOr<DType>& dtype,
+                                  const TensorNode& operand,
                                   const absl::Status& spec) {
   OCANNL_RETURN_IF_ERROR(spec);
   OCANNL_RETURN_IF_ERROR(dtype.status());
   if (Accepts(Typing::kNumber, *dtype)) return dtype;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a reduction takes numbers, not ", Name(*dtype), "; convert them"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("a reduction takes numbers, not ", Name(*dtype),
+                   "; convert them: ", ConversionText(operand, DType::kF32)));
 }
 
 }  // namespace
@@ -361,7 +374,8 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
                           .operands = builder.ids()};
   if (parsed.ok()) source.spec = *parsed;
   return builder.Finish(std::move(source), std::move(text),
-                        ReducedType(dtype, parsed.status()), op);
+                        ReducedType(dtype, builder.operand(0), parsed.status()),
+                        op);
 }
 
 Tensor Slice(const Arg& a, int32_t static_index) {

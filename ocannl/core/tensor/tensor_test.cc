@@ -83,7 +83,7 @@ TEST_F(TensorTest, WritesExpressionsWithTheFewestParentheses) {
   EXPECT_EQ(text(Select(Less(x_, y_), x_, 0)), "select(x < y, x, 0)");
   EXPECT_EQ(text(Einsum("i; j => ij", x_, Relu(y_) + 1)),
             "x +* \"i; j => ij\" (relu(y) + 1)");
-  EXPECT_EQ(text(Convert(x_, DType::kF64)), "convert(x, f64)");
+  EXPECT_EQ(text(Convert(x_, DType::kF64)), "f64(x)");
   EXPECT_EQ(text(Slice(x_, graph_.AddStatic("n", 3))), "x @| n");
 }
 
@@ -127,7 +127,7 @@ TEST_F(TensorTest, MixedDTypesAreAnErrorNode) {
   Tensor bad = Add(Arg(x_, {"a/b.cc", 7}), i);
   EXPECT_EQ(ErrorOf(bad),
             "error in `x + i` (b.cc:7): x is f32 and i is i32; convert one of "
-            "them: Convert(i, f32)");
+            "them: f32(i), in C++ Convert(i, DType::kF32)");
   EXPECT_EQ((Relu(bad) + 1).id, bad.id);
   EXPECT_EQ(ErrorOf(x_ + Convert(i, DType::kF32)), "");
 }
@@ -141,9 +141,9 @@ TEST_F(TensorTest, WhatAnOpDoesNotTakeIsAnErrorNode) {
             "it was given (i32); convert the operands");
   EXPECT_EQ(ErrorOf(Einsum1("i => 0", Arg(b, at))),
             "error in `b ++ \"i => 0\"` (b.cc:7): a reduction takes numbers, "
-            "not bool; convert them");
+            "not bool; convert them: f32(b), in C++ Convert(b, DType::kF32)");
   EXPECT_EQ(ErrorOf(Convert(Arg(x_, at))),
-            "error in `convert(x, bool)` (b.cc:7): it does not say to which "
+            "error in `convert(x)` (b.cc:7): it does not say to which "
             "dtype; write Convert(x, dtype)");
 }
 
