@@ -251,7 +251,15 @@ class Parser {
   absl::StatusOr<Tensor> Parameter(int depth) {
     OCANNL_ASSIGN_OR_RETURN(Declaration declaration,
                             ParseDeclaration(lexer_, scope_.names()));
-    auto declared = scope_.FindDeclared(declaration.name.text);
+    const Token name = declaration.name;
+    auto declared = scope_.FindDeclared(name.text);
+    if (!declared && scope_.names().tensors.contains(name.text)) {
+      return lexer_.ErrorAt(
+          name.offset, absl::StrCat("the names have a tensor `", name.text,
+                                    "` already; write ", name.text,
+                                    " for it, or give the parameter another "
+                                    "name"));
+    }
     if (!declared) return Declare(declaration, depth);
     OCANNL_RETURN_IF_ERROR(CheckAgrees(lexer_, declared->node(), declaration));
     return *declared;

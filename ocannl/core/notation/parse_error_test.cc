@@ -285,6 +285,12 @@ TEST_F(ParseErrorTest, ParametersDeclaredAgain) {
             "it was f32; say it the first time and write {w} here");
 }
 
+TEST_F(ParseErrorTest, ParametersWithTheNameOfAGivenTensor) {
+  EXPECT_EQ(Error("y + {x; o=[2]}"),
+            "line 1, column 6: the names have a tensor `x` already; write x "
+            "for it, or give the parameter another name");
+}
+
 TEST_F(ParseErrorTest, FirstValues) {
   EXPECT_EQ(Error("{w = }"),
             "line 1, column 6: expected an operand, found `}`");

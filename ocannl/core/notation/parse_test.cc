@@ -305,7 +305,8 @@ TEST_F(ParseTest, Parameters) {
             "Add(Add({p5 output=2}, {p5 output=2}), {p6})");
   EXPECT_THAT(ParameterNames(), ElementsAre("p5", "p6"));
   EXPECT_EQ(Read("p5"), "{p5 output=2}");
-  EXPECT_EQ(Read("{w} * x + w"), "Add(Compose({w_2}, x), {w_2})");
+  EXPECT_EQ(Read("{graph_only} * x + graph_only"),
+            "Add(Compose({graph_only_2}, x), {graph_only_2})");
   EXPECT_EQ(Read("{p7: f64} *. 0.1"), "Mul({p7}, 0.1)");
   EXPECT_EQ(parameters_[0].node().dtype, DType::kF64);
 }
