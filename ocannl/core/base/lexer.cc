@@ -108,7 +108,7 @@ bool Lexer::Accept(absl::string_view text) {
 
 absl::Status Lexer::Expect(absl::string_view text) {
   if (Accept(text)) return absl::OkStatus();
-  return Error(absl::StrCat("expected `", text, "`, found ", Found()));
+  return ExpectedError(absl::StrCat("`", text, "`"));
 }
 
 absl::Status Lexer::Error(absl::string_view message) const {
@@ -123,6 +123,10 @@ absl::Status Lexer::ErrorAt(size_t offset, absl::string_view message) const {
       newline == absl::string_view::npos ? offset + 1 : offset - newline;
   return absl::InvalidArgumentError(
       absl::StrCat("line ", line, ", column ", column, ": ", message));
+}
+
+absl::Status Lexer::ExpectedError(absl::string_view what) const {
+  return Error(absl::StrCat("expected ", what, ", found ", Found()));
 }
 
 std::string Lexer::Found() const {

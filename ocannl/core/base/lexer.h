@@ -42,6 +42,8 @@ class Lexer {
   // `offset`.
   absl::Status Error(absl::string_view message) const;
   absl::Status ErrorAt(size_t offset, absl::string_view message) const;
+  // "expected <what>, found ..." at the next token.
+  absl::Status ExpectedError(absl::string_view what) const;
   // How an error message names the next token.
   std::string Found() const;
 

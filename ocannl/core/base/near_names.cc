@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace ocannl {
 namespace {
 
@@ -42,6 +45,13 @@ std::vector<std::string> NearNames(absl::string_view name,
     if (names.size() < kMaxNames) names.push_back(entry.second);
   }
   return names;
+}
+
+std::string NearNamesHint(absl::string_view name,
+                          const std::vector<std::string>& candidates) {
+  std::vector<std::string> near = NearNames(name, candidates);
+  if (near.empty()) return "";
+  return absl::StrCat("; near names: ", absl::StrJoin(near, ", "));
 }
 
 }  // namespace ocannl

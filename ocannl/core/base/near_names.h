@@ -16,6 +16,10 @@ namespace ocannl {
 std::vector<std::string> NearNames(absl::string_view name,
                                    const std::vector<std::string>& candidates);
 
+// The same as a part of a message: "; near names: w1, w2", or nothing.
+std::string NearNamesHint(absl::string_view name,
+                          const std::vector<std::string>& candidates);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_BASE_NEAR_NAMES_H_

@@ -23,5 +23,10 @@ TEST(NearNamesTest, ShortNamesAreNearToLittle) {
   EXPECT_THAT(NearNames("", {"", "a"}), ElementsAre(""));
 }
 
+TEST(NearNamesTest, HintIsPartOfAMessage) {
+  EXPECT_EQ(NearNamesHint("w4", {"w3", "b4", "x1"}), "; near names: b4, w3");
+  EXPECT_EQ(NearNamesHint("x", {"y"}), "");
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -11,8 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/print.h"
@@ -55,10 +57,14 @@ class Parser {
   }
 
  private:
+  template <class... Parts>
+  absl::Status ErrorAt(size_t offset, const Parts&... parts) const {
+    return lexer_.ErrorAt(offset, absl::StrCat(parts...));
+  }
+
   absl::StatusOr<std::string> TakeName(absl::string_view what) {
     if (lexer_.peek().kind != Token::kName) {
-      return lexer_.Error(
-          absl::StrCat("expected ", what, ", found ", lexer_.Found()));
+      return lexer_.ExpectedError(what);
     }
     return std::string(lexer_.Next().text);
   }
@@ -67,9 +73,8 @@ class Parser {
     int64_t value;
     if (lexer_.peek().kind != Token::kNumber ||
         !absl::SimpleAtoi(lexer_.peek().text, &value) || value > kMaxInteger) {
-      return lexer_.Error(absl::StrCat("expected ", what,
-                                       ", an integer up to 2^40, found ",
-                                       lexer_.Found()));
+      return lexer_.ExpectedError(
+          absl::StrCat(what, ", an integer up to 2^40"));
     }
     lexer_.Next();
     return value;
@@ -84,9 +89,10 @@ class Parser {
       OCANNL_ASSIGN_OR_RETURN(index.name, TakeName("a static index"));
       if (lexer_.Accept(":")) {
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
+        size_t offset = lexer_.peek().offset;
         OCANNL_ASSIGN_OR_RETURN(int64_t least, TakeInteger("the least value"));
         if (least != 0) {
-          return lexer_.Error("a static index starts at 0: write [0..n]");
+          return ErrorAt(offset, "a static index starts at 0; write [0..n]");
         }
         OCANNL_RETURN_IF_ERROR(lexer_.Expect(".."));
         OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
@@ -111,10 +117,9 @@ class Parser {
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a dtype"));
     if (std::optional<DType> dtype = FindDType(name)) return *dtype;
-    return lexer_.ErrorAt(offset, absl::StrCat("`", name,
-                                               "` is not a dtype; write f32, "
-                                               "f64, i32, i64, u8, u32, u64 or "
-                                               "bool"));
+    return ErrorAt(
+        offset, "`", name,
+        "` is not a dtype; write f32, f64, i32, i64, u8, u32, u64 or bool");
   }
 
   absl::Status Declaration() {
@@ -134,15 +139,18 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
     int32_t number = static_cast<int32_t>(program_.buffers.size());
     if (!buffers_.emplace(buffer.name, number).second) {
-      return lexer_.ErrorAt(
-          offset, absl::StrCat("buffer `", buffer.name, "` is declared twice"));
+      return ErrorAt(offset, "buffer `", buffer.name,
+                     "` is declared twice; choose another name");
     }
     program_.buffers.push_back(std::move(buffer));
     return absl::OkStatus();
   }
 
   absl::StatusOr<Stmt> Statement(int depth) {
-    if (depth > kMaxDepth) return lexer_.Error("loops are nested too deeply");
+    if (depth > kMaxDepth) {
+      return lexer_.Error(
+          "loops are nested too deeply; make one loop of several");
+    }
     if (lexer_.peek().kind == Token::kComment) {
       absl::string_view text = lexer_.Next().text;
       return Stmt(Comment{std::string(absl::StripAsciiWhitespace(text))});
@@ -150,7 +158,7 @@ class Parser {
     for (LoopKind kind : kLoopKinds) {
       if (lexer_.Accept(WordOf(kind))) return Loop(kind, depth);
     }
-    absl::StatusOr<Stmt> stmt = Simple();
+    absl::StatusOr<Stmt> stmt = Simple(depth);
     OCANNL_RETURN_IF_ERROR(stmt.status());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
     return stmt;
@@ -164,23 +172,24 @@ class Parser {
         !absl::SimpleAtoi(absl::string_view(name).substr(1), &loop.iterator) ||
         name != absl::StrCat("i", loop.iterator) ||
         loop.iterator > 1'000'000'000) {
-      return lexer_.ErrorAt(offset, absl::StrCat("`", name,
-                                                 "` is not an iterator; write "
-                                                 "i0, i1, ..."));
+      return ErrorAt(offset, "`", name,
+                     "` is not an iterator; write i0, i1, ...");
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
+    size_t first_offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(int64_t first, TakeInteger("the first value"));
-    if (first != 0) return lexer_.Error("a loop starts at 0");
+    if (first != 0) {
+      return ErrorAt(first_offset, "a loop starts at 0; write ", name,
+                     " = 0 to n, and ", name, " + ", first, " in the indices");
+    }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
     OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
     loop.extent = last + 1;
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("{"));
     if (!symbols_.emplace(name, Iterator(loop.iterator)).second) {
-      return lexer_.ErrorAt(offset,
-                            absl::StrCat("`", name,
-                                         "` is the name of "
-                                         "another loop or index; choose "
-                                         "another number"));
+      return ErrorAt(
+          offset, "`", name,
+          "` is the name of another loop or index; choose another number");
     }
     while (!lexer_.Accept("}")) {
       OCANNL_ASSIGN_OR_RETURN(Stmt stmt, Statement(depth + 1));
@@ -189,7 +198,7 @@ class Parser {
     return Stmt(std::move(loop));
   }
 
-  absl::StatusOr<Stmt> Simple() {
+  absl::StatusOr<Stmt> Simple(int depth) {
     if (lexer_.Accept("zero_out")) {
       size_t offset = lexer_.peek().offset;
       OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a buffer"));
@@ -198,7 +207,9 @@ class Parser {
     }
     if (lexer_.Accept("let")) return Declare();
     size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a statement"));
+    OCANNL_ASSIGN_OR_RETURN(
+        std::string name,
+        TakeName(depth > 0 ? "a statement or `}`" : "a statement"));
     if (lexer_.peek().text == "[") {
       OCANNL_ASSIGN_OR_RETURN(Access target, TakeAccess(name, offset));
       DType dtype = program_.buffers[target.buffer].dtype;
@@ -207,12 +218,10 @@ class Parser {
     }
     auto local = locals_.find(name);
     if (local == locals_.end()) {
-      return lexer_.ErrorAt(
-          offset, absl::StrCat("`", name,
-                               "` is not a statement, a buffer's "
-                               "cell or a local; write name[indices] := value "
-                               "or let ",
-                               name, " : f32 := value"));
+      return ErrorAt(offset, "`", name,
+                     "` is not a statement, a buffer's cell or a local; write "
+                     "name[indices] := value or let ",
+                     name, " : f32 := value");
     }
     DType dtype = program_.locals[local->second].dtype;
     OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
@@ -228,8 +237,8 @@ class Parser {
     OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(local.dtype, local.name));
     int32_t number = static_cast<int32_t>(program_.locals.size());
     if (!locals_.emplace(local.name, number).second) {
-      return lexer_.ErrorAt(
-          offset, absl::StrCat("local `", local.name, "` is declared twice"));
+      return ErrorAt(offset, "local `", local.name,
+                     "` is declared twice; choose another name");
     }
     program_.locals.push_back(std::move(local));
     return Stmt(DeclareLocal{number, value});
@@ -241,19 +250,19 @@ class Parser {
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, 0));
     if (value.dtype() == dtype) return value.id();
-    return lexer_.ErrorAt(
-        offset,
-        absl::StrCat("`", name, "` is ", Name(dtype), ", but the value is ",
-                     Name(value.dtype()), "; write ", Name(dtype), "(value)"));
+    return ErrorAt(offset, "`", name, "` is ", Name(dtype),
+                   ", but the value is ", Name(value.dtype()), "; write ",
+                   Name(dtype), "(value)");
   }
 
   absl::StatusOr<int32_t> FindBuffer(absl::string_view name, size_t offset) {
     auto found = buffers_.find(name);
     if (found != buffers_.end()) return found->second;
-    return lexer_.ErrorAt(offset, absl::StrCat("no buffer `", name,
-                                               "`; declare it before the "
-                                               "first statement: in ",
-                                               name, " : f32[...];"));
+    std::vector<std::string> all;
+    for (const Buffer& buffer : program_.buffers) all.push_back(buffer.name);
+    return ErrorAt(offset, "no buffer `", name, "`", NearNamesHint(name, all),
+                   "; declare it before the first statement: in ", name,
+                   " : f32[...];");
   }
 
   absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset) {
@@ -267,9 +276,11 @@ class Parser {
     }
     size_t rank = program_.buffers[access.buffer].dims.size();
     if (rank == access.indices.size()) return access;
-    return lexer_.ErrorAt(
-        offset, absl::StrCat("`", name, "` has ", rank, " axes, but ",
-                             access.indices.size(), " indices are given"));
+    std::vector<std::string> all;
+    for (size_t k = 0; k < rank; ++k) all.push_back(absl::StrCat("i", k));
+    return ErrorAt(offset, "`", name, "` has ", rank, " axes, not ",
+                   access.indices.size(), "; write ", name, "[",
+                   absl::StrJoin(all, ", "), "]");
   }
 
   // A sum of integers, symbols and integer * symbol.
@@ -305,16 +316,18 @@ class Parser {
     OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("an index"));
     auto found = symbols_.find(name);
     if (found != symbols_.end()) return found->second;
-    return lexer_.ErrorAt(offset,
-                          absl::StrCat("`", name,
-                                       "` is neither an iterator nor a static "
-                                       "index of this program"));
+    return ErrorAt(offset, "`", name,
+                   "` is neither an iterator nor a static index; write a loop "
+                   "around it, or ",
+                   program_.name, " (", name, " : [0..n])");
   }
 
   // Infix operators of at least `strength`, all left-associative.
   absl::StatusOr<Expr> Value(int strength, int depth) {
-    if (depth > kMaxDepth)
-      return lexer_.Error("the value is nested too deeply");
+    if (depth > kMaxDepth) {
+      return lexer_.Error(
+          "the value is nested too deeply; make a part of it a local");
+    }
     OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
     while (true) {
       size_t offset = lexer_.peek().offset;
@@ -333,7 +346,7 @@ class Parser {
     std::vector<DType> types;
     for (const Expr& arg : args) types.push_back(arg.dtype());
     absl::StatusOr<DType> type = ResultType(op, types, wanted);
-    if (!type.ok()) return lexer_.ErrorAt(offset, type.status().message());
+    if (!type.ok()) return ErrorAt(offset, type.status().message());
     return ApplyOp(op, args, wanted);
   }
 
@@ -351,10 +364,7 @@ class Parser {
     }
     if (lexer_.Accept("-")) return Negative(token.offset, depth);
     if (token.kind == Token::kNumber) return Number("", token.offset);
-    if (token.kind != Token::kName) {
-      return lexer_.Error(
-          absl::StrCat("expected a value, found ", lexer_.Found()));
-    }
+    if (token.kind != Token::kName) return lexer_.ExpectedError("a value");
     if (token.text == "inf" || token.text == "nan")
       return Number("", token.offset);
     lexer_.Next();
@@ -369,12 +379,9 @@ class Parser {
     }
     auto local = locals_.find(token.text);
     if (local != locals_.end()) return program_.Read(GetLocal{local->second});
-    return lexer_.ErrorAt(
-        token.offset, absl::StrCat("no local `", token.text,
-                                   "`; a buffer's "
-                                   "cell is written name[indices], an index "
-                                   "[",
-                                   token.text, "]"));
+    return ErrorAt(token.offset, "no local `", token.text,
+                   "`; a buffer's cell is written name[indices], an index [",
+                   token.text, "]");
   }
 
   absl::StatusOr<Expr> Negative(size_t offset, int depth) {
@@ -396,10 +403,9 @@ class Parser {
     if (std::optional<Constant> constant = ParseConstant(text, dtype)) {
       return FromConstant(program_.exprs, *constant);
     }
-    return lexer_.ErrorAt(offset, absl::StrCat("`", text,
-                                               "` is not a number "
-                                               "that ",
-                                               Name(dtype), " can hold"));
+    return ErrorAt(
+        offset, "`", text, "` is not a number that ", Name(dtype),
+        " can hold; write another dtype, as in 2:i64, or another number");
   }
 
   absl::StatusOr<Expr> Call(const Token& name, int depth) {
@@ -419,9 +425,11 @@ class Parser {
     if (std::optional<Op> op = FindOp(name.text)) {
       return Checked(*op, args, DType::kF32, name.offset);
     }
-    return lexer_.ErrorAt(name.offset,
-                          absl::StrCat("no operation `", name.text,
-                                       "`; see ocannl/core/ops/README.md"));
+    std::vector<std::string> all;
+    for (Op op : AllOps()) all.emplace_back(Info(op).text);
+    return ErrorAt(name.offset, "no operation `", name.text, "`",
+                   NearNamesHint(name.text, all),
+                   "; see ocannl/core/ops/README.md");
   }
 
   Lexer lexer_;

@@ -83,7 +83,7 @@ TEST(ParseTest, ErrorsNameThePlaceAndTheMend) {
   EXPECT_THAT(Value("foo(a[])"), HasSubstr("no operation `foo`"));
   EXPECT_THAT(Value("1e40"), HasSubstr("`1e40` is not a number that f32 can"));
   EXPECT_THAT(Value("a[i3]"), HasSubstr("`i3` is neither an iterator nor"));
-  EXPECT_THAT(Value("a[0]"), HasSubstr("`a` has 0 axes, but 1 indices"));
+  EXPECT_THAT(Value("a[0]"), HasSubstr("`a` has 0 axes, not 1; write a[]"));
   EXPECT_THAT(Value("a[] +"), HasSubstr("expected a value, found `;`"));
   EXPECT_THAT(Value("$"), HasSubstr("found a stray `$`"));
   EXPECT_THAT(Value("max(a[])"), HasSubstr("`max` takes 2 operands"));

@@ -69,7 +69,8 @@ class Verifier {
                       "choose another name");
       }
       if (names.insert(name).second) return absl::OkStatus();
-      return Broken(kind, " `", name, "` has the name of something else");
+      return Broken(kind, " `", name, "` has the name of something else; ",
+                    "choose another name");
     };
     for (const StaticIndex& index : program_.statics) {
       OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
@@ -82,10 +83,12 @@ class Verifier {
       __int128 bytes = SizeOf(buffer.dtype);
       for (int64_t dim : buffer.dims) {
         if (dim < 1)
-          return Broken("buffer `", buffer.name, "` has an axis of size ", dim);
+          return Broken("buffer `", buffer.name, "` has an axis of size ", dim,
+                        "; the least size is 1");
         bytes *= dim;
         if (bytes > kMaxBytes) {
-          return Broken("buffer `", buffer.name, "` has over 2^46 bytes");
+          return Broken("buffer `", buffer.name, "` has over 2^46 bytes; ",
+                        "use smaller sizes");
         }
       }
     }
@@ -115,7 +118,7 @@ class Verifier {
               },
               [&](const SetLocal& s) {
                 if (!live_locals_.contains(s.local)) {
-                  return Broken("the local is not declared here");
+                  return Undeclared(s.local);
                 }
                 return Value(s.value, program_.locals[s.local].dtype);
               },
@@ -208,7 +211,8 @@ class Verifier {
       return Broken("index ", axis, " of `", PrintAccess(program_, access),
                     "` runs from ", static_cast<int64_t>(least), " to ",
                     static_cast<int64_t>(greatest), ", but the axis has size ",
-                    buffer.dims[axis]);
+                    buffer.dims[axis], "; keep it from 0 to ",
+                    buffer.dims[axis] - 1);
     }
     return absl::OkStatus();
   }
@@ -224,7 +228,8 @@ class Verifier {
       if (term.symbol.kind == Symbol::kStatic) continue;
       if (absl::c_linear_search(loops_, term.symbol.number)) continue;
       return Broken("iterator i", term.symbol.number,
-                    " is used outside its loop");
+                    " is used outside its loop; use the iterator of a loop "
+                    "around the statement");
     }
     return absl::OkStatus();
   }
@@ -251,13 +256,17 @@ class Verifier {
                           [&](const GetLocal& get) {
                             if (live_locals_.contains(get.local))
                               return absl::OkStatus();
-                            return Broken("local `",
-                                          program_.locals[get.local].name,
-                                          "` is used where it is not declared");
+                            return Undeclared(get.local);
                           },
                           [&](const Affine& index) { return InScope(index); },
                       },
                       leaf);
+  }
+
+  absl::Status Undeclared(int32_t local) const {
+    return Broken("local `", program_.locals[local].name,
+                  "` is used where it is not declared; declare it in the same "
+                  "block or around it");
   }
 
   absl::Status Written(const Access& access) const {

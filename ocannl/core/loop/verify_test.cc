@@ -26,7 +26,8 @@ std::string Message(const std::string& body) {
 TEST(VerifyTest, IndicesStayInside) {
   EXPECT_THAT(VerifyText("for i0 = 0 to 3 { w[-i0 + 3] := x[s]; }"), IsOk());
   EXPECT_EQ(Message("for i0 = 0 to 3 {\n w[i0] := x[i0 + s];\n}"),
-            "index 0 of `x[s + i0]` runs from 0 to 6, but the axis has size 4\n"
+            "index 0 of `x[s + i0]` runs from 0 to 6, but the axis has size "
+            "4; keep it from 0 to 3\n"
             "  in: w[i0] := x[s + i0];");
   EXPECT_THAT(Message("for i0 = 0 to 3 { w[i0 - 1] := 0; }"),
               HasSubstr("runs from -1 to 2"));

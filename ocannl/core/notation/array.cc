@@ -93,8 +93,8 @@ class ArrayParser {
       ++size;
     } while (lexer_.Accept(",") || lexer_.Accept(";"));
     if (!lexer_.Accept(bracket.close)) {
-      return lexer_.Error(absl::StrCat("expected `,`, `;` or `", bracket.close,
-                                       "`, found ", lexer_.Found()));
+      return lexer_.ExpectedError(
+          absl::StrCat("`,`, `;` or `", bracket.close, "`"));
     }
     if (axes_[level].size == 0) axes_[level].size = size;
     if (axes_[level].size != size) {
@@ -130,10 +130,8 @@ class ArrayParser {
     const size_t offset = lexer_.peek().offset;
     const char* sign = lexer_.Accept("-") ? "-" : "";
     if (lexer_.peek().kind != Token::kNumber) {
-      return lexer_.Error(
-          absl::StrCat("expected a number or a bracket, as an array holds "
-                       "numbers only, found ",
-                       lexer_.Found()));
+      return lexer_.ExpectedError(
+          "a number or a bracket, as an array holds numbers only");
     }
     std::string text = absl::StrCat(sign, lexer_.Next().text);
     std::optional<Constant> constant = ParseConstant(text, DType::kF32);

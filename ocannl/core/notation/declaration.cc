@@ -35,7 +35,7 @@ absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
     OCANNL_ASSIGN_OR_RETURN(size, TakeNamedNumber(lexer, names, true));
   } else if (lexer.peek().kind != Token::kNumber ||
              !absl::SimpleAtod(lexer.peek().text, &size)) {
-    return ExpectedError(lexer, "an axis size");
+    return lexer.ExpectedError("an axis size");
   } else {
     lexer.Next();
   }
@@ -52,10 +52,11 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   for (RowKind k : kRowKinds) {
     if (lexer.Accept(kRowLetters[static_cast<int>(k)])) kind = k;
   }
-  if (!kind) return ExpectedError(lexer, "a row, i=[...] or o=[...]");
+  if (!kind) return lexer.ExpectedError("a row, i=[...] or o=[...]");
   if (spec[*kind]) {
-    return lexer.ErrorAt(letter.offset, absl::StrCat("the row `", letter.text,
-                                                     "` is given twice"));
+    return lexer.ErrorAt(letter.offset,
+                         absl::StrCat("the row `", letter.text,
+                                      "` is given twice; write it once"));
   }
   OCANNL_RETURN_IF_ERROR(lexer.Expect("="));
   OCANNL_RETURN_IF_ERROR(lexer.Expect("["));

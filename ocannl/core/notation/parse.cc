@@ -41,7 +41,7 @@ class Parser {
   absl::StatusOr<ParsedTensor> Parse() {
     OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, 0));
     if (lexer_.peek().kind != Token::kEnd) {
-      return ExpectedError(lexer_, "an operator or the end of the text");
+      return lexer_.ExpectedError("an operator or the end of the text");
     }
     return ParsedTensor{.tensor = tensor, .parameters = std::move(parameters_)};
   }
@@ -105,8 +105,7 @@ class Parser {
   absl::StatusOr<absl::string_view> Spec(const InfixOperator& infix) {
     bool pair = infix.form == InfixOperator::kReducePair;
     if (lexer_.peek().kind != Token::kString) {
-      return ExpectedError(
-          lexer_,
+      return lexer_.ExpectedError(
           absl::StrCat("the spec of `", infix.symbol, "` in quotes, such as ",
                        pair ? "\"i; j => ij\"" : "\"...|... => 0\""));
     }
@@ -145,7 +144,7 @@ class Parser {
     if (token.kind == Token::kNumber)
       return NumberLiteral("", lexer_.peek().offset);
     if (token.kind == Token::kName) return NamedOperand(depth);
-    if (!AtPrimary()) return ExpectedError(lexer_, "an operand");
+    if (!AtPrimary()) return lexer_.ExpectedError("an operand");
     if (AtArray(lexer_)) {
       OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_));
       return Literal(graph_, array.shape, array.values, where_);
@@ -234,7 +233,7 @@ class Parser {
     if (lexer_.Accept("(")) {
       while (!lexer_.Accept(")")) {
         if (!call.args.empty() && !lexer_.Accept(",")) {
-          return ExpectedError(lexer_, "an operator, `,` or `)`");
+          return lexer_.ExpectedError("an operator, `,` or `)`");
         }
         OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
         call.args.push_back(ArgOf(arg));
@@ -299,7 +298,7 @@ class Parser {
     absl::StatusOr<Tensor> value = Expression(1, depth + 1);
     bool ends = IsNext(lexer_, ";") || IsNext(lexer_, "}");
     if (value.ok() && !ends) {
-      value = ExpectedError(lexer_, "an operator, `;` or `}`");
+      value = lexer_.ExpectedError("an operator, `;` or `}`");
     }
     lexer_ = std::move(after);
     initialised_ = outer;

@@ -261,7 +261,7 @@ TEST_F(ParseErrorTest, Parameters) {
             "line 1, column 8: `rate` is 2.50000001, where a whole number must "
             "stand; give it one");
   EXPECT_EQ(Error("{w; o=[2]; o=[2]}"),
-            "line 1, column 12: the row `o` is given twice");
+            "line 1, column 12: the row `o` is given twice; write it once");
   EXPECT_THAT(Error("{w; b=[2]}"),
               StartsWith("line 1, column 2: error in `w` (net.cc:7): a "
                          "parameter has no batch axes"));

@@ -6,23 +6,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/notation/function.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/number_text.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/function.h"
 
 namespace ocannl {
 namespace {
 
 constexpr double kMaxWhole = 0x1p53;  // beyond it doubles skip integers
-
-// "; near names: w1, w2", or nothing.
-std::string Near(absl::string_view name, const std::vector<std::string>& all) {
-  std::vector<std::string> near = NearNames(name, all);
-  if (near.empty()) return "";
-  return absl::StrCat("; near names: ", absl::StrJoin(near, ", "));
-}
 
 template <class Map>
 void AppendKeys(const Map& map, std::vector<std::string>& keys) {
@@ -31,11 +23,6 @@ void AppendKeys(const Map& map, std::vector<std::string>& keys) {
 
 }  // namespace
 
-absl::Status ExpectedError(const Lexer& lexer, absl::string_view what) {
-  return lexer.Error(
-      absl::StrCat("expected ", what, ", found ", lexer.Found()));
-}
-
 bool IsNext(const Lexer& lexer, absl::string_view symbol) {
   return lexer.peek().kind == Token::kSymbol && lexer.peek().text == symbol;
 }
@@ -43,11 +30,11 @@ bool IsNext(const Lexer& lexer, absl::string_view symbol) {
 absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
                          absl::string_view bracket) {
   if (lexer.Accept(bracket)) return absl::OkStatus();
-  return ExpectedError(lexer, absl::StrCat(before, " or `", bracket, "`"));
+  return lexer.ExpectedError(absl::StrCat(before, " or `", bracket, "`"));
 }
 
 absl::StatusOr<Token> TakeName(Lexer& lexer, absl::string_view what) {
-  if (lexer.peek().kind != Token::kName) return ExpectedError(lexer, what);
+  if (lexer.peek().kind != Token::kName) return lexer.ExpectedError(what);
   return lexer.Next();
 }
 
@@ -55,8 +42,7 @@ absl::StatusOr<DType> TakeDType(Lexer& lexer) {
   std::optional<DType> dtype;
   if (lexer.peek().kind == Token::kName) dtype = FindDType(lexer.peek().text);
   if (!dtype) {
-    return ExpectedError(
-        lexer,
+    return lexer.ExpectedError(
         "a dtype, which is f32, f64, i32, i64, u8, u32, u64 or "
         "bool");
   }
@@ -71,9 +57,10 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
   if (found == names.numbers.end()) {
     std::vector<std::string> all;
     AppendKeys(names.numbers, all);
-    return lexer.ErrorAt(name.offset, absl::StrCat("no number `", name.text,
-                                                   "`", Near(name.text, all),
-                                                   "; put it into the names"));
+    return lexer.ErrorAt(
+        name.offset,
+        absl::StrCat("no number `", name.text, "`",
+                     NearNamesHint(name.text, all), "; put it into the names"));
   }
   double value = found->second;
   bool is_whole = std::abs(value) <= kMaxWhole && std::trunc(value) == value;
@@ -118,8 +105,9 @@ absl::StatusOr<int32_t> Scope::TakeStatic(Lexer& lexer) const {
     all.push_back(symbol.name);
   }
   return lexer.ErrorAt(
-      name.offset, absl::StrCat("no static index `", name.text, "`",
-                                Near(name.text, all), "; add it to the graph"));
+      name.offset,
+      absl::StrCat("no static index `", name.text, "`",
+                   NearNamesHint(name.text, all), "; add it to the graph"));
 }
 
 absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
@@ -138,7 +126,7 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
   std::vector<std::string> all = FunctionNames();
   if (is_call) {
     return error(absl::StrCat("no function `", name.text, "`",
-                              Near(name.text, all),
+                              NearNamesHint(name.text, all),
                               "; the operations are in ocannl/core/ops/"
                               "ops.def"));
   }
@@ -147,7 +135,8 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
   for (TensorId id{0}; id.index < graph_.size(); ++id.index) {
     if (graph_[id].named) all.push_back(graph_[id].name);
   }
-  return error(absl::StrCat("no tensor `", name.text, "`", Near(name.text, all),
+  return error(absl::StrCat("no tensor `", name.text, "`",
+                            NearNamesHint(name.text, all),
                             "; put it into the names, or declare a parameter: "
                             "{",
                             name.text, "}"));

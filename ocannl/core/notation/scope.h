@@ -26,9 +26,6 @@ struct Names {
   absl::flat_hash_map<std::string, double> numbers;   // !.lr, !..n, o=[n]
 };
 
-// "expected `what`, found ..." at the next token.
-absl::Status ExpectedError(const Lexer& lexer, absl::string_view what);
-
 // Whether the next token is that symbol.
 bool IsNext(const Lexer& lexer, absl::string_view symbol);
 
