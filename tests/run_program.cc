@@ -31,7 +31,12 @@ Arrays FillInputs(const LoopProgram& program) {
 
 absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
                                      const Arrays& inputs) {
-  interp::InterpBackend backend;
+  return RunProgram(program, inputs, interp::InterpBackend());
+}
+
+absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
+                                     const Arrays& inputs,
+                                     const Backend& backend) {
   Device device("host", &backend);
   Stream stream(&device);
   Context context(&stream);

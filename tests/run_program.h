@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a LoopProgram on the interpreter and compares what runs leave behind.
+// Runs a LoopProgram and compares what runs leave behind.
 #ifndef TESTS_RUN_PROGRAM_H_
 #define TESTS_RUN_PROGRAM_H_
 
@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/runtime/backend.h"
 
 namespace ocannl {
 
@@ -21,9 +22,13 @@ using RunResult = Arrays;
 Arrays FillInputs(const LoopProgram& program);
 
 // What the `out` and `inout` buffers hold after one run, with every static
-// index at the middle of its range (3 without one).
+// index at the middle of its range (3 without one). Without a backend, on the
+// interpreter.
 absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
                                      const Arrays& inputs);
+absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
+                                     const Arrays& inputs,
+                                     const Backend& backend);
 
 // The first array of `a` whose bits are others in `b`; empty if there is none.
 std::string Difference(const RunResult& a, const RunResult& b);

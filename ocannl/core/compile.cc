@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/lower.h"
 
@@ -10,6 +11,7 @@ namespace ocannl {
 
 absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
                                            const PassOptions& options) {
+  DefaultFloatEnvironment guard;
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
   return Optimize(std::move(program), options);
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/opt/prune.h"
@@ -62,6 +63,7 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
   if (!options.stop_after.empty()) {
     OCANNL_RETURN_IF_ERROR(CheckName(options.stop_after));
   }
+  DefaultFloatEnvironment guard;  // constants are folded here
   OCANNL_RETURN_IF_ERROR(Verify(program));
   int ran = 0;
   for (const Pass& pass : kPasses) {

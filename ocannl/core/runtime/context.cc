@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/byte_size.h"
 #include "ocannl/core/runtime/plan_buffers.h"
@@ -90,6 +91,7 @@ absl::StatusOr<Routine> Context::Link(
 }
 
 absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
+  DefaultFloatEnvironment guard;  // a tier may fold constants
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
                           stream().device().backend().Compile(program));
   return Link(std::move(program), std::move(executable));

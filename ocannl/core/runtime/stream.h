@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "absl/types/span.h"
+#include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/runtime/device.h"
 
 namespace ocannl {
@@ -20,8 +21,10 @@ class Stream {
 
   const Device& device() const { return *device_; }
 
+  // Results do not depend on the rounding mode that the caller has set.
   void Run(const Executable& executable, absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) {
+    DefaultFloatEnvironment guard;
     executable.Run(buffers, statics);
   }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/float_environment.h"
 
 namespace ocannl {
 namespace {
@@ -62,6 +63,8 @@ Team::~Team() {
 }
 
 void Team::Serve(int member) {
+  // A new thread starts with the modes of the thread that made it.
+  DefaultFloatEnvironment guard;
   uint32_t seen = 0;
   while (true) {
     AwaitChange(round_, seen);
