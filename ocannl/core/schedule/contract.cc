@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/contract.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 
@@ -40,22 +42,49 @@ class ContractWriter {
 
   void WriteColumns(Block& block, const Places& places) {
     const bool outermost = plan_.outer.empty();
+    if (plan_.block == 0) {
+      return WriteColumns(block, places, plan_.rows, Affine(0), outermost);
+    }
+    // The only segment of rows, in blocks.
+    const Segment& rows = plan_.rows[0];
+    Segment part = rows;
+    part.count = plan_.block;
+    writer_.Loop(block, OuterKind(outermost), rows.count / plan_.block,
+                 [&](Block& body, const Affine& at) {
+                   WriteColumns(body, places, {part},
+                                plan_.block * rows.size * at,
+                                /*is_outermost=*/false);
+                 });
+  }
+
+  void WriteColumns(Block& block, const Places& places,
+                    const std::vector<Segment>& rows, const Affine& first_row,
+                    bool is_outermost) {
+    std::vector<std::optional<Access>> packed_rows(rows.size());
+    for (size_t k = 0; plan_.packed_rows && k < rows.size(); ++k) {
+      packed_rows[k] =
+          WriteRowPack(block, places, rows[k], first_row,
+                       is_outermost ? Role::kTemp : Role::kPrivate);
+    }
     for (const Segment& columns : plan_.columns) {
       // Where there is one tile across, the tiles below each other are shared
       // among threads.
       const bool across = columns.count > 1;
-      writer_.Loop(block, OuterKind(outermost && across), columns.count,
+      writer_.Loop(block, OuterKind(is_outermost && across), columns.count,
                    [&](Block& body, const Affine& at) {
                      WritePanel(body, places, columns,
-                                columns.size * at + Affine(columns.first),
-                                outermost && !across);
+                                columns.size * at + Affine(columns.first), rows,
+                                packed_rows, first_row,
+                                is_outermost && !across);
                    });
     }
   }
 
   // The tiles below each other whose columns begin at `first`.
   void WritePanel(Block& block, const Places& places, const Segment& columns,
-                  const Affine& first, bool is_outermost) {
+                  const Affine& first, const std::vector<Segment>& row_segments,
+                  const std::vector<std::optional<Access>>& packed_rows,
+                  const Affine& first_row, bool is_outermost) {
     Replaced replaced;
     if (plan_.packed) {
       replaced.push_back(
@@ -63,13 +92,64 @@ class ContractWriter {
            WritePack(block, places, columns, first,
                      is_outermost ? Role::kTemp : Role::kPrivate)});
     }
-    for (const Segment& rows : plan_.rows) {
+    for (size_t k = 0; k < row_segments.size(); ++k) {
+      const Segment& rows = row_segments[k];
       writer_.Loop(block, OuterKind(is_outermost), rows.count,
                    [&](Block& body, const Affine& at) {
-                     WriteTile(body, places, columns.size, first, rows.size,
-                               rows.size * at + Affine(rows.first), replaced);
+                     Replaced in_tile = replaced;
+                     if (packed_rows[k]) {
+                       in_tile.push_back({*plan_.packed_rows, *packed_rows[k]});
+                       in_tile.back().second.indices[0] = at;
+                     }
+                     WriteTile(
+                         body, places, columns.size, first, rows.size,
+                         first_row + (rows.size * at + Affine(rows.first)),
+                         in_tile);
                    });
     }
+  }
+
+  // Copies the operand that m moves, tile by tile; returns where it is, with
+  // the nest's own iterators, m counting from the first row of a tile. The
+  // first index is the number of the tile.
+  Access WriteRowPack(Block& block, const Places& places, const Segment& rows,
+                      const Affine& first_row, Role role) {
+    const Access& operand = *plan_.packed_rows;
+    LoopProgram& program = writer_.program();
+    Dims dims = {rows.count};
+    Access packed{.buffer = -1, .indices = {Affine(0)}};
+    for (const NestLoop& loop : nest_.reduced) {
+      dims.push_back(loop.extent);
+      packed.indices.push_back(Iterator(loop.iterator));
+    }
+    dims.push_back(rows.size);
+    packed.indices.push_back(Iterator(plan_.m->iterator));
+    packed.buffer = writer_.NewBuffer(
+        "packed_rows", program.buffers[operand.buffer].dtype, dims, role);
+    writer_.Loop(
+        block, OuterKind(role == Role::kTemp), rows.count,
+        [&](Block& tile, const Affine& number) {
+          Access to_tile = packed;
+          to_tile.indices[0] = number;
+          auto copy = [&](Block& body, const Places& at) {
+            writer_.Loop(body, LoopKind::kVec, rows.size,
+                         [&](Block& lanes, const Affine& m) {
+                           Places from = at;
+                           Places to = at;
+                           from[plan_.m->iterator] =
+                               first_row +
+                               (rows.size * number + Affine(rows.first)) + m;
+                           to[plan_.m->iterator] = m;
+                           Access read = writer_.Moved(operand, from);
+                           NestWriter::Assign(lanes, writer_.Moved(to_tile, to),
+                                              program.Read(read).id());
+                         });
+          };
+          WriteReduced(tile, 0, places,
+                       plan_.rows_are_transposed ? kTransposedColumns : 4,
+                       copy);
+        });
+    return packed;
   }
 
   // Copies the operand that n moves; returns where it is, with the nest's own
@@ -168,7 +248,7 @@ class ContractWriter {
     WriteReduced(
         block, 0, outer, plan_.unroll, [&](Block& step, const Places& at) {
           WriteCells(step, rows, columns, [&](Block& body, Affine m, Affine n) {
-            WriteStep(body, at, places_of(at, m, n), Access{acc, {m, n}}, n,
+            WriteStep(body, at, places_of(at, m, n), Access{acc, {m, n}},
                       packed);
           });
         });
@@ -179,12 +259,13 @@ class ContractWriter {
   }
 
   void WriteStep(Block& block, const Places& at, const Places& places,
-                 const Access& acc, const Affine& n, const Replaced& packed) {
+                 const Access& acc, const Replaced& packed) {
     Replaced replaced = {{nest_.set.target, acc}};
+    Places in_tile = at;
+    if (plan_.m) in_tile[plan_.m->iterator] = acc.indices[0];
+    in_tile[plan_.n.iterator] = acc.indices[1];
     for (const auto& [from, to] : packed) {
-      Places in_panel = at;
-      in_panel[plan_.n.iterator] = n;
-      replaced.push_back({from, writer_.Moved(to, in_panel)});
+      replaced.push_back({from, writer_.Moved(to, in_tile)});
     }
     NestWriter::Assign(block, acc,
                        writer_.Moved(nest_.set.value, places, replaced));

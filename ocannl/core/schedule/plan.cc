@@ -15,6 +15,11 @@ constexpr double kLatency = 4;
 // What a tile costs besides its steps: loads and stores of accumulators, the
 // first trip through the loop.
 constexpr double kTileOverhead = 12;
+// What a vector from the second cache costs more than one from the first.
+constexpr double kFarVectorCycles = 0.25;
+// Cells at a multiple of this distance collide in the first cache.
+constexpr int64_t kCollidingBytes = 1024;
+constexpr int64_t kMinColumnsToPackRows = 192;
 // Instructions of an unrolled loop body.
 constexpr int64_t kUnrolledSteps = 192;
 // An operand of more bytes is copied so that its rows are side by side.
@@ -34,22 +39,24 @@ std::vector<Segment> Columns(int64_t extent, int64_t width) {
   return segments;
 }
 
-// Cycles of one step of a tile.
-double StepCycles(int64_t rows, int64_t vectors) {
+// Cycles of one step of a tile. What is not in the first cache costs extra.
+double StepCycles(int64_t rows, int64_t vectors, bool fits) {
   double products = static_cast<double>(rows * vectors) / 2;
-  double loads = static_cast<double>(rows + vectors) / 2;
-  return std::max({products, loads, kLatency});
+  // Two start in each cycle, less what they wait for each other.
+  double loads = 1.2 * static_cast<double>(rows + vectors) / 2;
+  return std::max({products, loads, kLatency}) +
+         (fits ? 0 : kFarVectorCycles * static_cast<double>(vectors));
 }
 
 double Cycles(const std::vector<Segment>& rows,
-              const std::vector<Segment>& columns, int64_t lanes,
-              double steps) {
+              const std::vector<Segment>& columns, int64_t lanes, double steps,
+              bool fits) {
   double cycles = 0;
   for (const Segment& row : rows) {
     for (const Segment& column : columns) {
       const int64_t vectors = CeilDiv(column.size, lanes);
       cycles += static_cast<double>(row.count * column.count) *
-                (steps * StepCycles(row.size, vectors) + kTileOverhead +
+                (steps * StepCycles(row.size, vectors, fits) + kTileOverhead +
                  static_cast<double>(row.size * vectors));
     }
   }
@@ -80,6 +87,7 @@ class Planner {
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
     }
     ChooseRowLoop(lane_loop);
+    ChooseRowPacking();
     ChooseTile();
     ChoosePacking();
     return std::move(plan_);
@@ -110,6 +118,50 @@ class Planner {
     }
   }
 
+  int64_t SizeOfCell(const Access& access) const {
+    return static_cast<int64_t>(SizeOf(program_.buffers[access.buffer].dtype));
+  }
+
+  // The operand of the rows is copied where its cells collide in the first
+  // cache and many columns use it.
+  void ChooseRowPacking() {
+    if (!plan_.m || plan_.n.extent < kMinColumnsToPackRows) return;
+    std::vector<Access> rows;
+    for (const Access& read : ReadsOf(program_, nest_.set.value)) {
+      if (read.buffer == nest_.set.target.buffer) continue;
+      if (Stride(read, *plan_.m) != 0) rows.push_back(read);
+    }
+    if (rows.size() != 1 || Stride(rows[0], plan_.n) != 0) return;
+    const int64_t size = SizeOfCell(rows[0]);
+    row_bytes_ =
+        plan_.m->extent * size * static_cast<int64_t>(Product(nest_.reduced));
+    const int64_t row_stride = std::abs(Stride(rows[0], *plan_.m)) * size;
+    bool collides = row_stride % kCollidingBytes == 0;
+    for (const NestLoop& k : nest_.reduced) {
+      const int64_t stride = std::abs(Stride(rows[0], k)) * size;
+      collides = collides || (stride > 0 && stride % kCollidingBytes == 0);
+    }
+    if (!collides) return;
+    plan_.packed_rows = rows[0];
+    plan_.rows_are_transposed = row_stride != size;
+  }
+
+  // Blocks of rows that fit the second cache, where all of them do not.
+  void ChooseBlock() {
+    const Segment& tiles = plan_.rows[0];
+    if (plan_.rows.size() != 1 || plan_.columns[0].count < 4 ||
+        row_bytes_ <= target_.l2_bytes / 2) {
+      return;
+    }
+    const int64_t most = tiles.count * (target_.l2_bytes / 4) / row_bytes_;
+    for (int64_t block = std::max<int64_t>(most, 1); block >= 4; --block) {
+      if (tiles.count % block == 0) {
+        plan_.block = block;
+        return;
+      }
+    }
+  }
+
   void ChooseTile() {
     const int64_t accumulators = target_.vector_registers * 3 / 4;
     const int64_t m = plan_.m ? plan_.m->extent : 1;
@@ -120,7 +172,10 @@ class Planner {
         std::vector<Segment> rows = Equalize(m, most);
         std::vector<Segment> columns =
             Columns(plan_.n.extent, vectors * lanes_);
-        double cycles = Cycles(rows, columns, lanes_, steps);
+        const double panel =
+            steps * static_cast<double>(vectors * target_.vector_bytes);
+        const bool fits = panel <= static_cast<double>(target_.l1_bytes) / 2;
+        double cycles = Cycles(rows, columns, lanes_, steps, fits);
         if (cycles >= least) continue;
         least = cycles;
         plan_.rows = std::move(rows);
@@ -135,6 +190,7 @@ class Planner {
       plan_.unroll = 8;
     }
     plan_.is_parallel = least * Product(plan_.outer) > kMinParallelCycles;
+    ChooseBlock();
   }
 
   void ChoosePacking() {
@@ -144,8 +200,8 @@ class Planner {
     int64_t row_tiles = 0;
     for (const Segment& rows : plan_.rows) row_tiles += rows.count;
     const double bytes =
-        Product(nest_.reduced) * static_cast<double>(plan_.n.extent) *
-        static_cast<double>(SizeOf(program_.buffers[operand.buffer].dtype));
+        Product(nest_.reduced) *
+        static_cast<double>(plan_.n.extent * SizeOfCell(operand));
     const bool contiguous = Stride(operand, plan_.n) == 1;
     const bool moves = absl::c_any_of(nest_.reduced, [&](const NestLoop& k) {
       return Stride(operand, k) != 0;
@@ -160,6 +216,7 @@ class Planner {
   const PerfectNest& nest_;
   const Target& target_;
   int64_t lanes_ = 0;
+  int64_t row_bytes_ = 0;      // of the operand of the rows
   std::vector<Access> moved_;  // operands that n moves
   ContractPlan plan_;
 };
@@ -191,9 +248,14 @@ std::string Describe(const LoopProgram& program, const PerfectNest& nest,
   }
   absl::StrAppend(&text, ": rows ", tiles(plan.rows), ", columns ",
                   tiles(plan.columns), ", unroll ", plan.unroll);
+  if (plan.block > 0) absl::StrAppend(&text, ", blocks of ", plan.block);
   if (plan.packed) {
     absl::StrAppend(&text, ", pack ",
                     program.buffers[plan.packed->buffer].name);
+  }
+  if (plan.packed_rows) {
+    absl::StrAppend(&text, ", pack rows of ",
+                    program.buffers[plan.packed_rows->buffer].name);
   }
   return text;
 }

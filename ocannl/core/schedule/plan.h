@@ -32,9 +32,14 @@ struct ContractPlan {
   NestLoop n;
   std::vector<Segment> rows;     // of m; one of size 1 where there is no m
   std::vector<Segment> columns;  // of n
+  // Tiles below each other that pass over all columns together, so that their
+  // rows stay in the second cache; 0: all of them.
+  int64_t block = 0;
   int64_t unroll = 1;            // iterations of the innermost reduced loop
   std::optional<Access> packed;  // the operand that n moves, where it is packed
   bool is_transposed = false;    // n does not move it cell by cell
+  std::optional<Access> packed_rows;  // that which m moves, where it is packed
+  bool rows_are_transposed = false;   // m does not move it cell by cell
   bool is_parallel = false;
 };
 

@@ -54,9 +54,16 @@ class LifeFinder {
     Life& life = lives_[reg];
     if (life.first < 0) {
       life.first = at;
-      // A variable may come round a loop that begins before it.
-      if (nest_.registers[reg].is_variable && !open_.empty()) {
+      // A variable that is not set as a whole comes round from an iteration
+      // before.
+      const bool is_set = inst.dst == reg && inst.code != Code::kInsert &&
+                          std::none_of(inst.args.begin(), inst.args.end(),
+                                       [&](const Value& arg) {
+                                         return arg == Value{Value::kReg, reg};
+                                       });
+      if (!is_set && !open_.empty()) {
         life.first = open_.front().begin;
+        life.last = open_.front().end;
       }
     }
     life.last = std::max(life.last, at);
@@ -64,9 +71,6 @@ class LifeFinder {
       if (open.begin <= life.first) continue;
       life.last = std::max(life.last, open.end);
       break;
-    }
-    if (nest_.registers[reg].is_variable && !open_.empty()) {
-      life.last = std::max(life.last, open_.front().end);
     }
     life.uses += open_.empty() ? 1 : open_.back().weight;
     auto size = SizeOf(nest_.registers[reg].dtype) == 8 ? 8 : 4;
