@@ -26,6 +26,15 @@ bool ReadsOnlyItsCell(const LoopProgram& program, const Set& set) {
   });
 }
 
+// Private buffers belong to one statement, which scheduling may cut.
+bool UsesPrivate(const LoopProgram& program, const Set& set) {
+  auto is_private = [&](const Access& access) {
+    return program.buffers[access.buffer].role == Role::kPrivate;
+  };
+  return is_private(set.target) ||
+         absl::c_any_of(ReadsOf(program, set.value), is_private);
+}
+
 bool UsesLocals(const LoopProgram& program, ExprId value) {
   bool uses = false;
   WalkLeaves(program, value, [&](const LeafValue& leaf) {
@@ -57,7 +66,7 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
   }
   const Set* set = at == nullptr ? nullptr : std::get_if<Set>(at);
   if (set == nullptr || loops.empty() || !ReadsOnlyItsCell(program, *set) ||
-      UsesLocals(program, set->value)) {
+      UsesLocals(program, set->value) || UsesPrivate(program, *set)) {
     return std::nullopt;
   }
   PerfectNest nest{.outputs = {}, .reduced = {}, .set = *set};
@@ -66,8 +75,13 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
       return index.FactorOf(Iterator(loop->iterator)) != 0;
     });
     if (moves && !IsParallel(program, *loop)) return std::nullopt;
-    (moves ? nest.outputs : nest.reduced)
+    (moves || loop->extent == 1 ? nest.outputs : nest.reduced)
         .push_back({.iterator = loop->iterator, .extent = loop->extent});
+  }
+  // What only overwrites keeps the last value.
+  std::vector<Access> reads = ReadsOf(program, set->value);
+  if (nest.accumulates() && !absl::c_linear_search(reads, set->target)) {
+    return std::nullopt;
   }
   return nest;
 }

@@ -23,16 +23,18 @@ struct NestLoop {
 };
 
 struct PerfectNest {
-  std::vector<NestLoop> outputs;  // move the target; outer first
-  std::vector<NestLoop> reduced;  // do not
+  // Those that move the target or have one iteration; outer first.
+  std::vector<NestLoop> outputs;
+  std::vector<NestLoop> reduced;  // the others
   Set set;
 
   bool accumulates() const { return !reduced.empty(); }
 };
 
 // `stmt` as a nest whose output loops may run in any order and at once, and
-// whose value reads the target's buffer at the target's cell only; nullopt
-// where it is none. `stmt` is a statement of the program's body.
+// whose value reads the target's buffer at the target's cell only, which it
+// does if there are reduced loops; nullopt where it is none. `stmt` is a
+// statement of the program's body.
 std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                                          const Stmt& stmt);
 

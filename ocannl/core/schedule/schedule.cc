@@ -21,13 +21,6 @@ namespace {
 // How far ahead a nest looks for those that use its result.
 constexpr size_t kMaxDistance = 64;
 
-std::vector<NestLoop> LongLoops(const std::vector<NestLoop>& loops) {
-  std::vector<NestLoop> longer;
-  absl::c_copy_if(loops, std::back_inserter(longer),
-                  [](const NestLoop& loop) { return loop.extent > 1; });
-  return longer;
-}
-
 class Scheduler {
  public:
   Scheduler(LoopProgram program, const Target& target)
@@ -57,8 +50,27 @@ class Scheduler {
   }
 
  private:
-  std::optional<PerfectNest> Plannable(const Stmt& stmt) const {
+  // AsPerfectNest with only the loops that repeat.
+  std::optional<PerfectNest> NestOf(const Stmt& stmt) {
     std::optional<PerfectNest> nest = AsPerfectNest(program_, stmt);
+    if (!nest) return std::nullopt;
+    Places ones;
+    std::vector<NestLoop> longer;
+    for (const NestLoop& loop : nest->outputs) {
+      if (loop.extent == 1) {
+        ones[loop.iterator] = 0;
+      } else {
+        longer.push_back(loop);
+      }
+    }
+    nest->outputs = std::move(longer);
+    nest->set.target = writer_.Moved(nest->set.target, ones);
+    nest->set.value = writer_.Moved(nest->set.value, ones, {});
+    return nest;
+  }
+
+  std::optional<PerfectNest> Plannable(const Stmt& stmt) {
+    std::optional<PerfectNest> nest = NestOf(stmt);
     if (!nest) return std::nullopt;
     const Buffer& buffer = program_.buffers[nest->set.target.buffer];
     bool plannable = nest->accumulates() ? SizeOf(buffer.dtype) >= 4
@@ -70,26 +82,18 @@ class Scheduler {
 
   // `user` over the loops of `nest`, if its loops are the same.
   std::optional<Set> Matched(const PerfectNest& nest, const Stmt& user) {
-    std::optional<PerfectNest> other = AsPerfectNest(program_, user);
+    std::optional<PerfectNest> other = NestOf(user);
     if (!other || other->accumulates()) return std::nullopt;
-    std::vector<NestLoop> to = LongLoops(nest.outputs);
-    std::vector<NestLoop> from = LongLoops(other->outputs);
-    if (to.size() != from.size()) return std::nullopt;
+    if (nest.outputs.size() != other->outputs.size()) return std::nullopt;
     Places places;
-    for (const NestLoop& loop : other->outputs) places[loop.iterator] = 0;
-    for (size_t k = 0; k < to.size(); ++k) {
-      if (to[k].extent != from[k].extent) return std::nullopt;
-      places[from[k].iterator] = Iterator(to[k].iterator);
+    for (size_t k = 0; k < nest.outputs.size(); ++k) {
+      if (nest.outputs[k].extent != other->outputs[k].extent) {
+        return std::nullopt;
+      }
+      places[other->outputs[k].iterator] = Iterator(nest.outputs[k].iterator);
     }
-    // Loops of one iteration stand at 0 on both sides.
-    Places ones;
-    for (const NestLoop& loop : nest.outputs) {
-      if (loop.extent == 1) ones[loop.iterator] = 0;
-    }
-    Set set = other->set;
-    set.target = writer_.Moved(writer_.Moved(set.target, places), ones);
-    set.value = writer_.Moved(set.value, places, {});
-    return set;
+    return Set{.target = writer_.Moved(other->set.target, places),
+               .value = writer_.Moved(other->set.value, places, {})};
   }
 
   // Whether `user` may follow `sets` cell by cell: they share only cells of the
@@ -112,15 +116,6 @@ class Scheduler {
     return true;
   }
 
-  static PerfectNest WithoutOnes(PerfectNest nest, const NestWriter& writer) {
-    Places ones;
-    for (const NestLoop& loop : nest.outputs) {
-      if (loop.extent == 1) ones[loop.iterator] = 0;
-    }
-    nest.set.target = writer.Moved(nest.set.target, ones);
-    return nest;
-  }
-
   bool IsRead(const std::vector<Set>& sets, const Set& user) const {
     return absl::c_any_of(ReadsOf(program_, user.value), [&](const Access& r) {
       return absl::c_any_of(
@@ -131,7 +126,7 @@ class Scheduler {
   // The statements that use the result of stmts_[k] cell by cell and can be
   // brought to it; they leave stmts_.
   std::vector<Set> TakeUsers(size_t k, const PerfectNest& nest) {
-    std::vector<Set> sets = {WithoutOnes(nest, writer_).set};
+    std::vector<Set> sets = {nest.set};
     std::vector<Effects> between;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance;) {
       if (std::holds_alternative<Comment>(stmts_[j])) {
@@ -161,7 +156,7 @@ class Scheduler {
   bool SinkToUser(size_t k, const PerfectNest& nest) {
     if (!nest.accumulates()) return false;
     const Effects own = EffectsOf(program_, stmts_[k]);
-    const std::vector<Set> sets = {WithoutOnes(nest, writer_).set};
+    const std::vector<Set> sets = {nest.set};
     bool user_is_blocked = false;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance; ++j) {
       if (std::holds_alternative<Comment>(stmts_[j])) continue;
