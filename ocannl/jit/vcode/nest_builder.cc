@@ -7,13 +7,6 @@
 #include "ocannl/core/base/check.h"
 
 namespace ocannl::jit {
-namespace {
-
-// A displacement that fits an instruction wherever it is added to others.
-constexpr int64_t kMaxDisp = int64_t{1} << 29;
-
-}  // namespace
-
 int32_t NestBuilder::NewRegister(DType dtype, int lanes, bool is_variable) {
   nest_.registers.push_back({.dtype = dtype,
                              .lanes = static_cast<uint8_t>(lanes),

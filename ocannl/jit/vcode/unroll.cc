@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <limits>
 #include <variant>
 #include <vector>
@@ -36,8 +37,8 @@ bool RowIsWide(Op op) {
       const OpInfo& info = Info(row);
       if (info.primitive) continue;
       ExprPool pool;
-      DType dtype = Accepts(info.typing, DType::kF32) ? DType::kF32  //
-                                                      : DType::kU32;
+      const bool is_float = Accepts(info.typing, DType::kF32);
+      const DType dtype = is_float ? DType::kF32 : DType::kU32;
       std::vector<Expr> args;
       for (int k = 0; k < info.arity; ++k) {
         args.push_back(MakeLeaf(pool, dtype, k));
@@ -55,9 +56,11 @@ bool RowIsWide(Op op) {
   return (*wide)[static_cast<size_t>(op)];
 }
 
-// Whether some number of the expression takes 64 bits a lane.
+// Whether some number of the expression takes 64 bits a lane. Indices that 32
+// bits can hold do so only where they are the value themselves.
 bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
                     ExprId root) {
+  if (SizeOf(TypeOf(program.exprs, root)) == 8) return true;
   absl::flat_hash_set<ExprId> seen = {root};
   std::vector<ExprId> stack = {root};
   while (!stack.empty()) {
@@ -82,6 +85,27 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
     if (wide) return true;
   }
   return false;
+}
+
+// Whether lanes of the loop lie too far apart for an instruction.
+bool StepsFar(const LoopProgram& program, const For& loop) {
+  bool far = false;
+  auto look = [&](const Affine& place) {
+    far |= std::abs(place.FactorOf(Iterator(loop.iterator))) >= kMaxDisp;
+  };
+  WalkStmts(loop.body, [&](const Stmt& stmt) {
+    const Set* set = std::get_if<Set>(&stmt);
+    if (set != nullptr) look(ByteOffset(program, set->target));
+    const ExprId* value = ValueOf(stmt);
+    if (value == nullptr) return;
+    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+      const Access* access = std::get_if<Access>(&leaf);
+      const Affine* index = std::get_if<Affine>(&leaf);
+      if (access != nullptr) look(ByteOffset(program, *access));
+      if (index != nullptr) look(*index);
+    });
+  });
+  return far;
 }
 
 int64_t CountStatements(const Block& block) {
@@ -111,7 +135,8 @@ Unroller::Unroller(const LoopProgram& program, Isa isa)
 
 int Unroller::LanesOf(const For& loop) {
   auto [known, inserted] = lanes_of_.try_emplace(loop.iterator, 0);
-  if (!inserted || !CanRunAsLanes(program_, loop)) return known->second;
+  if (!inserted) return known->second;
+  if (!CanRunAsLanes(program_, loop) || StepsFar(program_, loop)) return 0;
   int most = VectorBytes(isa_) / 4;
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);

@@ -18,6 +18,10 @@
 
 namespace ocannl::jit {
 
+// What fits an instruction wherever it is added to others: displacements, and
+// the steps from lane to lane.
+inline constexpr int64_t kMaxDisp = int64_t{1} << 29;
+
 // The iterations of a `vec` loop that one register holds.
 struct Lanes {
   int32_t iterator = -1;  // of the loop; -1: outside of every `vec` loop
