@@ -53,9 +53,9 @@ const Backend* Scheduled() {
   return backend;
 }
 
-template <Isa isa, int threads>
+template <Isa isa, int threads, bool schedules>
 const Backend* X86() {
-  static const auto* backend = new jit::X86Backend(isa, threads);
+  static const auto* backend = new jit::X86Backend(isa, threads, schedules);
   return backend;
 }
 
@@ -70,9 +70,12 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"optimize", true, Optimized},
       {"schedule-avx2", true, Scheduled<kAvx2Target>},
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
-      {"x86-avx2", avx2, X86<Isa::kAvx2, 1>},
-      {"x86-avx512", avx512, X86<Isa::kAvx512, 1>},
-      {"x86-threads", avx2, X86<Isa::kAvx2, 3>},
+      // Machine code for programs as they are.
+      {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
+      {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},
+      {"jit-threads", avx2, X86<Isa::kAvx2, 3, false>},
+      {"x86-avx2", avx2, X86<Isa::kAvx2, 1, true>},
+      {"x86-avx512", avx512, X86<Isa::kAvx512, 3, true>},
   };
   return *tiers;
 }

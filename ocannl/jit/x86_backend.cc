@@ -126,12 +126,14 @@ class X86Executable : public Executable {
 
 }  // namespace
 
-X86Backend::X86Backend(Isa isa, int threads) : isa_(isa) {
+X86Backend::X86Backend(Isa isa, int threads, bool schedules)
+    : isa_(isa), schedules_(schedules) {
   CHECK(IsSupported(isa)) << Name(isa);
   if (threads > 1) team_ = std::make_shared<Team>(threads);
 }
 
 LoopProgram X86Backend::Scheduled(const LoopProgram& program) const {
+  if (!schedules_) return program;
   return Schedule(program, isa_ == Isa::kAvx512 ? kAvx512Target : kAvx2Target);
 }
 

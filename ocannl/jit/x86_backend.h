@@ -23,13 +23,15 @@ namespace ocannl::jit {
 // on the caller's alone. No number of threads changes a bit.
 class X86Backend : public Backend {
  public:
-  // This machine must have `isa`: see IsSupported.
-  X86Backend(Isa isa, int threads);
+  // This machine must have `isa`: see IsSupported. Programs are scheduled
+  // first.
+  X86Backend(Isa isa, int threads) : X86Backend(isa, threads, true) {}
+  // `schedules` false: the machine code of programs as they are.
+  X86Backend(Isa isa, int threads, bool schedules);
 
   absl::string_view name() const override { return "x86"; }
 
-  // `program` must be one that Verify accepts. It is scheduled first. Error: no
-  // memory.
+  // `program` must be one that Verify accepts. Error: no memory.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const override;
 
@@ -40,6 +42,7 @@ class X86Backend : public Backend {
   LoopProgram Scheduled(const LoopProgram& program) const;
 
   Isa isa_;
+  bool schedules_;
   std::shared_ptr<Team> team_;  // null: one thread
 };
 
