@@ -12,7 +12,7 @@
 //
 // A golden whose name starts with fail_ expects an error, any other none. Every
 // program that a golden compiles is also printed and parsed again, and run
-// after each number of passes.
+// after each number of passes and on each tier.
 //   bazel test //tests:golden_test --test_filter='*simplify/mul_one'
 //   bazel run //tests:golden -- --update      writes the parts below the line
 #include <algorithm>
@@ -35,6 +35,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/tool.h"
+#include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
 
 namespace ocannl {
@@ -131,7 +132,7 @@ std::string ProgramOf(const std::string& run) {
 }
 
 // The program is what its text says, and stores the same bits after any number
-// of passes.
+// of passes and on every tier.
 void CheckProgram(const std::string& text) {
   absl::StatusOr<LoopProgram> program = Parse(text);
   ASSERT_TRUE(program.ok()) << program.status();
@@ -153,6 +154,7 @@ void CheckProgram(const std::string& text) {
         << "after " << limit << " passes:\n"
         << Print(*optimized);
   }
+  EXPECT_TRUE(fuzz::TiersAgree(*program));
 }
 
 class GoldenTest : public testing::Test {

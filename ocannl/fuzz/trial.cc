@@ -34,6 +34,15 @@ NdArray Garbage(const Buffer& buffer, int byte) {
   return array;
 }
 
+std::vector<NdArray> FillBuffers(const LoopProgram& program, FillKind kind,
+                                 uint64_t seed) {
+  std::vector<NdArray> arrays;
+  for (const Buffer& buffer : program.buffers) {
+    arrays.push_back(FillBuffer(buffer, kind, seed));
+  }
+  return arrays;
+}
+
 // The garbage of the interpreter and of the two runs.
 constexpr int kGarbage[] = {0x5c, 0xff, 0x3b};
 
@@ -89,13 +98,20 @@ std::string WritableExecutableMapping() {
 }
 
 Trial::Trial(const LoopProgram& program, FillKind kind, uint64_t seed)
-    : program_(program), statics_(FillStatics(program, seed)) {
-  std::vector<std::byte*> buffers;
-  for (const Buffer& buffer : program.buffers) {
-    before_.push_back(FillBuffer(buffer, kind, seed));
-    expected_.push_back(StartsFilled(buffer) ? before_.back()
+    : Trial(program, FillBuffers(program, kind, seed),
+            FillStatics(program, seed)) {}
+
+Trial::Trial(const LoopProgram& program, std::vector<NdArray> before,
+             std::vector<int64_t> statics)
+    : program_(program),
+      before_(std::move(before)),
+      statics_(std::move(statics)) {
+  for (size_t k = 0; k < program.buffers.size(); ++k) {
+    const Buffer& buffer = program.buffers[k];
+    expected_.push_back(StartsFilled(buffer) ? before_[k]
                                              : Garbage(buffer, kGarbage[0]));
   }
+  std::vector<std::byte*> buffers;
   for (NdArray& array : expected_) buffers.push_back(array.data());
   auto executable = interp::InterpBackend().Compile(program);
   CHECK_OK(executable);

@@ -22,6 +22,9 @@ class Trial {
   // Fills the buffers and runs the interpreter. Verify accepts `program`, which
   // must outlive this.
   Trial(const LoopProgram& program, FillKind kind, uint64_t seed);
+  // The same with these arrays in the buffers, and values of static indices.
+  Trial(const LoopProgram& program, std::vector<NdArray> before,
+        std::vector<int64_t> statics);
 
   // Runs the backend twice with buffers between guard pages and compares what
   // both runs leave in the `in`, `out` and `inout` buffers; the others start as
