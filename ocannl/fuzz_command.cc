@@ -45,16 +45,17 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   if (result.failures.empty()) return absl::OkStatus();
   std::string directory = UserPath(line.GetString("out"));
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  int64_t failed = 0;
   std::string files;
   for (const fuzz::Failure& failure : result.failures) {
     std::string path = absl::StrCat(directory, "/fuzz-", failure.seed, ".ll");
     std::string text = ReproText(failure, path);
     OCANNL_RETURN_IF_ERROR(WriteFile(path, text));
+    failed += failure.times;
     absl::StrAppend(&files, "\n", text);
   }
-  return absl::InternalError(absl::StrCat(result.failures.size(), " of ",
-                                          result.programs,
-                                          " programs fail:", files));
+  return absl::InternalError(absl::StrCat(
+      failed, " of ", result.programs, " programs fail; small ones:", files));
 }
 
 }  // namespace ocannl

@@ -51,6 +51,12 @@ class SharedProgress {
   Progress* progress_;
 };
 
+// "... file.cc:7: " of "... file.cc:7: CHECK failed: ..."; empty: no CHECK did.
+std::string FailedCheck(absl::string_view text) {
+  size_t at = text.find("CHECK failed");
+  return std::string(text.substr(0, at == text.npos ? 0 : at));
+}
+
 class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options) : options_(options) {
@@ -115,30 +121,39 @@ class Campaign {
     if (!child.died && child.text.empty()) return;
     ++result_.programs;  // The one that failed.
     AddFailure(first + progress->programs, options_.tiers[progress->tier],
-               child.text);
+               child);
   }
 
   void AddFailure(uint64_t seed, const ComparedTier& tier,
-                  std::string difference) {
-    auto what_fails = [&](const LoopProgram& program) {
-      return RunInChild(kSecondsOfATrial,
-                        [&]() -> std::string {
-                          return Trial(program, KindOf(seed), seed)
-                              .Try(*tier.backend());
-                        })
-          .text;
+                  const ChildResult& result) {
+    const std::string check = FailedCheck(result.text);
+    for (Failure& failure : result_.failures) {
+      if (check.empty() || failure.tier != tier.name) continue;
+      if (failure.check != check) continue;
+      ++failure.times;
+      return;
+    }
+    auto once_more = [&](const LoopProgram& program) {
+      return RunInChild(kSecondsOfATrial, [&]() -> std::string {
+        return Trial(program, KindOf(seed), seed).Try(*tier.backend());
+      });
     };
     LoopProgram program = ProgramOf(seed);
+    std::string difference = result.text;
     if (options_.shrink) {
       program = Shrink(std::move(program), [&](const LoopProgram& p) {
-        return !what_fails(p).empty();
+        ChildResult now = once_more(p);
+        return !now.text.empty() && now.died == result.died;
       });
-      std::string now = what_fails(program);
+      std::string now = once_more(program).text;
       // What fails only after other programs keeps its own words.
       if (!now.empty()) difference = std::move(now);
     }
-    result_.failures.push_back(
-        {seed, tier.name, std::move(difference), std::move(program)});
+    result_.failures.push_back({.seed = seed,
+                                .tier = tier.name,
+                                .check = check,
+                                .difference = std::move(difference),
+                                .program = std::move(program)});
   }
 
   const CampaignOptions& options_;
@@ -165,7 +180,7 @@ std::string Report(const CampaignResult& result) {
   for (const ComparedTier& tier : result.tiers) {
     int64_t failures = 0;
     for (const Failure& failure : result.failures) {
-      failures += failure.tier == tier.name ? 1 : 0;
+      failures += failure.tier == tier.name ? failure.times : 0;
     }
     absl::StrAppend(&text, "  ", tier.name, ": ",
                     tier.available ? absl::StrCat(failures, " failures")

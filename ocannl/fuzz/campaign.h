@@ -26,17 +26,19 @@ namespace ocannl::fuzz {
 struct CampaignOptions {
   uint64_t seed = 1;  // of the first program; the next ones count up
   int64_t programs = 1000;
-  double seconds = 1e9;  // no program starts later than this
-  int64_t max_failures = 5;
-  bool shrink = true;  // what fails
+  double seconds = 1e9;      // no program starts later than this
+  int64_t max_failures = 5;  // to stop after; one CHECK that fails is one
+  bool shrink = true;        // what fails
   std::vector<ComparedTier> tiers;
   // Tried on the inputs of each seed, instead of random programs.
   std::optional<LoopProgram> program;
 };
 
 struct Failure {
-  uint64_t seed;
+  uint64_t seed;      // of the first program
+  int64_t times = 1;  // programs in which the same CHECK failed
   std::string tier;
+  std::string check;  // the CHECK that failed; empty: none did
   std::string difference;
   LoopProgram program;  // made small, if so asked
 };

@@ -10,14 +10,20 @@
 #include <cstdio>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/check.h"
 
 namespace ocannl::fuzz {
 namespace {
 
-[[noreturn]] void Child(int pipe, int seconds,
+// Of what a child says before it dies.
+constexpr size_t kMaxErrors = 2000;
+
+[[noreturn]] void Child(int pipe, int errors, int seconds,
                         absl::FunctionRef<std::string()> run) {
+  CHECK(dup2(errors, STDERR_FILENO) >= 0);
   // A sanitizer or a test may have handlers of its own: die at once.
   for (int number : {SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
     std::signal(number, SIG_DFL);
@@ -42,33 +48,44 @@ std::string ReadAll(int pipe) {
   }
 }
 
+// What `status` of waitpid says, and what the child said last.
+std::string Describe(int status, int seconds, absl::string_view errors) {
+  std::string cause = absl::StrCat("exited with ", WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) {
+    int number = WTERMSIG(status);
+    cause =
+        number == SIGALRM
+            ? absl::StrCat("ran for more than ", seconds, " s")
+            : absl::StrCat("died of signal ", number, ", ", strsignal(number));
+  }
+  errors = absl::StripAsciiWhitespace(errors.substr(0, kMaxErrors));
+  return errors.empty() ? cause : absl::StrCat(cause, ": ", errors);
+}
+
 }  // namespace
 
 ChildResult RunInChild(int seconds, absl::FunctionRef<std::string()> run) {
   int ends[2];
   CHECK_EQ(pipe(ends), 0);
+  std::FILE* errors = std::tmpfile();
+  CHECK(errors != nullptr);
   std::fflush(nullptr);  // The child must not print it once more.
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
     close(ends[0]);
-    Child(ends[1], seconds, run);
+    Child(ends[1], fileno(errors), seconds, run);
   }
   close(ends[1]);
   std::string text = ReadAll(ends[0]);
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0) CHECK_EQ(errno, EINTR);
+  std::rewind(errors);
+  const std::string said = ReadAll(fileno(errors));
+  std::fclose(errors);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {false, text};
-  if (!WIFSIGNALED(status)) {
-    return {true, absl::StrCat("exited with ", WEXITSTATUS(status))};
-  }
-  int number = WTERMSIG(status);
-  if (number == SIGALRM) {
-    return {true, absl::StrCat("ran for more than ", seconds, " s")};
-  }
-  return {true,
-          absl::StrCat("died of signal ", number, ", ", strsignal(number))};
+  return {true, Describe(status, seconds, said)};
 }
 
 }  // namespace ocannl::fuzz

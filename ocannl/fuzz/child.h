@@ -4,7 +4,8 @@
 //
 //   ChildResult result = RunInChild(20, [&] { return trial.Try(x86); });
 //   result.died     false
-//   result.text     what the function returned, or "died of signal 11 ..."
+//   result.text     what the function returned, or "died of signal 6,
+//                   Aborted: file.cc:7: CHECK failed: ..."
 #ifndef OCANNL_FUZZ_CHILD_H_
 #define OCANNL_FUZZ_CHILD_H_
 

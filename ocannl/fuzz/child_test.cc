@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -33,6 +34,15 @@ TEST(ChildTest, TellsWhatItDiedOf) {
   EXPECT_TRUE(raise(SIGABRT).died);
   EXPECT_EQ(RunInChild(10, []() -> std::string { std::_Exit(3); }).text,
             "exited with 3");
+}
+
+TEST(ChildTest, TellsWhatACheckSaid) {
+  ChildResult result = RunInChild(10, []() -> std::string {
+    CHECK(1 + 1 == 3) << "arithmetic";
+    return "";
+  });
+  EXPECT_THAT(result.text, HasSubstr("signal 6"));
+  EXPECT_THAT(result.text, HasSubstr("CHECK failed: 1 + 1 == 3 arithmetic"));
 }
 
 TEST(ChildTest, EndsWhatHangs) {
