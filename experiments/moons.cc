@@ -233,6 +233,7 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
+  step.set_timed(true);
   OCANNL_ASSIGN_OR_RETURN(History history, Train(step, options));
   OCANNL_ASSIGN_OR_RETURN(
       NdArray scores,

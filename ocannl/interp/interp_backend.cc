@@ -20,8 +20,11 @@ class InterpExecutable : public Executable {
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
-    std::vector<uint64_t> slots = code_.slots;
-    std::vector<uint64_t> registers(code_.registers.size());
+    // Kept for the next run, as memory is slow to get.
+    thread_local std::vector<uint64_t> slots;
+    thread_local std::vector<uint64_t> registers;
+    slots = code_.slots;
+    registers.resize(code_.registers.size());
     for (size_t i = 0; i < registers.size(); ++i) {
       const Register& start = code_.registers[i];
       registers[i] = start.base == kZero    ? 0

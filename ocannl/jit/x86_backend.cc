@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/inlined_vector.h"
+#include "absl/container/fixed_array.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/aligned_memory.h"
@@ -18,13 +18,15 @@
 namespace ocannl::jit {
 namespace {
 
-// Where temps and private buffers are in a thread's scratch memory. Threads
-// that work together share the temps of one of them.
+// Where temps, private buffers and the addresses of all buffers are in a
+// thread's scratch memory. Threads that work together share the temps of one of
+// them.
 struct ScratchPlan {
   using Offsets = std::vector<std::pair<int32_t, int64_t>>;  // by buffer
   Offsets temps;
   Offsets privates;
   size_t num_buffers = 0;
+  size_t pointers = 0;
   size_t bytes = 0;
 };
 
@@ -32,7 +34,8 @@ absl::StatusOr<ScratchPlan> PlanScratch(const LoopProgram& program) {
   OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(program));
   ScratchPlan plan;
   plan.num_buffers = program.buffers.size();
-  plan.bytes = arena.arena_bytes;
+  plan.pointers = (arena.arena_bytes + 63) / 64 * 64;
+  plan.bytes = plan.pointers + plan.num_buffers * sizeof(std::byte*);
   for (size_t k = 0; k < program.buffers.size(); ++k) {
     if (arena.offsets[k] < 0) continue;
     const bool is_private = program.buffers[k].role == Role::kPrivate;
@@ -68,45 +71,52 @@ class X86Executable : public Executable {
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
-    Pointers all(buffers.begin(), buffers.end());
-    all.resize(plan_.num_buffers);
     std::byte* scratch = Scratch(plan_.bytes);
+    std::byte** all = Pointers(scratch);
+    std::copy(buffers.begin(), buffers.end(), all);
     Place(plan_.temps, scratch, all);
     Place(plan_.privates, scratch, all);
     if (team_ != nullptr && RunTogether(all, statics)) return;
     for (const Section& section : code_.sections) {
-      section.function(all.data(), statics.data(), 0, section.iterations);
+      section.function(all, statics.data(), 0, section.iterations);
     }
   }
 
  private:
-  using Pointers = absl::InlinedVector<std::byte*, 64>;
+  std::byte** Pointers(std::byte* scratch) const {
+    return reinterpret_cast<std::byte**>(scratch + plan_.pointers);
+  }
 
   static void Place(const ScratchPlan::Offsets& offsets, std::byte* scratch,
-                    Pointers& pointers) {
+                    std::byte** pointers) {
     for (auto [buffer, offset] : offsets) pointers[buffer] = scratch + offset;
   }
 
-  bool RunTogether(const Pointers& callers,
+  bool RunTogether(std::byte** callers,
                    absl::Span<const int64_t> statics) const {
-    std::vector<std::atomic<int64_t>> claimed(code_.sections.size());
+    absl::FixedArray<std::atomic<int64_t>, 64> claimed(code_.sections.size());
     return team_->TryRun([&](int member) {
-      Pointers own = callers;
-      if (member > 0) Place(plan_.privates, Scratch(plan_.bytes), own);
+      std::byte** own = callers;
+      if (member > 0) {
+        std::byte* scratch = Scratch(plan_.bytes);
+        own = std::copy_n(callers, plan_.num_buffers, Pointers(scratch)) -
+              plan_.num_buffers;
+        Place(plan_.privates, scratch, own);
+      }
       for (size_t k = 0; k < code_.sections.size(); ++k) {
         if (k > 0) team_->Wait();
         const Section& section = code_.sections[k];
         if (section.iterations > 0) {
           RunClaimed(section, own, statics, claimed[k]);
         } else if (member == 0) {
-          section.function(own.data(), statics.data(), 0, 0);
+          section.function(own, statics.data(), 0, 0);
         }
       }
     });
   }
 
   // Runs iterations that no other member has, a few at once.
-  void RunClaimed(const Section& section, const Pointers& buffers,
+  void RunClaimed(const Section& section, std::byte** buffers,
                   absl::Span<const int64_t> statics,
                   std::atomic<int64_t>& claimed) const {
     const int64_t end = section.iterations;
@@ -114,8 +124,7 @@ class X86Executable : public Executable {
     while (true) {
       const int64_t lo = claimed.fetch_add(grain, std::memory_order_relaxed);
       if (lo >= end) return;
-      section.function(buffers.data(), statics.data(), lo,
-                       std::min(lo + grain, end));
+      section.function(buffers, statics.data(), lo, std::min(lo + grain, end));
     }
   }
 

@@ -33,7 +33,6 @@ struct LinkedRoutine {
   std::vector<const DeviceArray*> reads;
   std::vector<const DeviceArray*> writes;
   int64_t runs = 0;
-  double seconds = 0;  // of all runs
 };
 
 // The last routine and those linked before it; null: none.

@@ -3,39 +3,35 @@
 
 #include <chrono>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
-namespace {
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-}  // namespace
 
 absl::Status StaticRef::Set(int64_t value) {
-  const StaticIndex& index = cell_->index;
-  if (value < 0 || (index.range != kUnranged && value >= index.range)) {
+  const int64_t range = index().range;
+  if (value < 0 || (range != kUnranged && value >= range)) {
     return absl::OutOfRangeError(absl::StrCat(
-        "static index `", index.name, "` of routine `", cell_->routine,
+        "static index `", name(), "` of routine `", cells_->routine,
         "` cannot be ", value, "; set a value from 0",
-        index.range == kUnranged ? "" : absl::StrCat(" to ", index.range - 1)));
+        range == kUnranged ? "" : absl::StrCat(" to ", range - 1)));
   }
-  cell_->value = value;
+  cells_->values[number_] = value;
+  cells_->is_set[number_] = true;
   return absl::OkStatus();
 }
 
 Routine::Routine(LoopProgram program, Context context)
     : program_(std::move(program)), context_(std::move(context)) {
-  for (const StaticIndex& index : program_.statics) {
-    statics_.push_back(
-        StaticRef(std::make_shared<StaticRef::Cell>(StaticRef::Cell{
-            .index = index, .routine = program_.name, .value = std::nullopt})));
+  const size_t count = program_.statics.size();
+  static_cells_ = std::make_shared<StaticRef::Cells>(
+      StaticRef::Cells{.routine = program_.name,
+                       .indices = program_.statics,
+                       .values = std::vector<int64_t>(count),
+                       .is_set = std::vector<bool>(count)});
+  for (size_t k = 0; k < count; ++k) {
+    statics_.push_back(StaticRef(static_cells_, k));
   }
 }
 
@@ -58,6 +54,12 @@ absl::Status Routine::Set(absl::string_view name, int64_t value) {
 }
 
 absl::Status Routine::CheckReady() const {
+  for (const StaticRef& ref : statics_) {
+    if (ref.value()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "static index `", ref.name(), "` of routine `", program_.name,
+        "` was never set; call Set(\"", ref.name(), "\", value)"));
+  }
   for (const Conflict& conflict : conflicts_) {
     if (conflict.earlier->runs > 0) continue;
     return absl::FailedPreconditionError(Describe(conflict, *record_));
@@ -73,19 +75,13 @@ absl::Status Routine::CheckReady() const {
 }
 
 absl::Status Routine::Run() {
-  absl::InlinedVector<int64_t, 4> values;
-  for (const StaticRef& ref : statics_) {
-    if (!ref.value()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "static index `", ref.name(), "` of routine `", program_.name,
-          "` was never set; call Set(\"", ref.name(), "\", value)"));
-    }
-    values.push_back(*ref.value());
-  }
+  using Clock = std::chrono::steady_clock;
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
-  auto start = std::chrono::steady_clock::now();
-  context_.stream().Run(*executable_, buffers_, values);
-  record_->seconds += SecondsSince(start);
+  const Clock::time_point start = timed_ ? Clock::now() : Clock::time_point();
+  context_.stream().Run(*executable_, buffers_, static_cells_->values);
+  if (timed_) {
+    seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  }
   if (++record_->runs > 1) return absl::OkStatus();
   for (size_t i = 0; i < arrays_.size(); ++i) {
     // What is read as well was written before.

@@ -25,12 +25,15 @@ namespace ocannl {
 // index; they may outlive the routine.
 class StaticRef {
  public:
-  const std::string& name() const { return cell_->index.name; }
-  std::optional<int64_t> value() const { return cell_->value; }
+  const std::string& name() const { return index().name; }
+  std::optional<int64_t> value() const {
+    if (!cells_->is_set[number_]) return std::nullopt;
+    return cells_->values[number_];
+  }
   // The number of its values, if it has a range.
   std::optional<int64_t> range() const {
-    if (cell_->index.range == kUnranged) return std::nullopt;
-    return cell_->index.range;
+    if (index().range == kUnranged) return std::nullopt;
+    return index().range;
   }
 
   // Error: outside of the index's range.
@@ -38,14 +41,19 @@ class StaticRef {
 
  private:
   friend class Routine;
-  struct Cell {
-    StaticIndex index;
+  // Those of one routine.
+  struct Cells {
     std::string routine;
-    std::optional<int64_t> value;
+    std::vector<StaticIndex> indices;
+    std::vector<int64_t> values;
+    std::vector<bool> is_set;
   };
-  explicit StaticRef(std::shared_ptr<Cell> cell) : cell_(std::move(cell)) {}
+  StaticRef(std::shared_ptr<Cells> cells, size_t number)
+      : cells_(std::move(cells)), number_(number) {}
+  const StaticIndex& index() const { return cells_->indices[number_]; }
 
-  std::shared_ptr<Cell> cell_;
+  std::shared_ptr<Cells> cells_;
+  size_t number_;
 };
 
 // Moves, but does not copy. Not thread-safe, like its context.
@@ -72,7 +80,11 @@ class Routine {
   absl::Status Run();
 
   int64_t runs() const { return record_->runs; }
-  double seconds() const { return record_->seconds; }  // of all runs
+
+  // Whether to measure how long runs take, which costs some time itself; not
+  // without being asked.
+  void set_timed(bool timed) { timed_ = timed; }
+  double seconds() const { return seconds_; }  // of the runs measured
   // Bytes of the arena that holds the temps.
   size_t temp_bytes() const { return arena_.size(); }
 
@@ -80,7 +92,7 @@ class Routine {
   friend class Context;
   Routine(LoopProgram program, Context context);
 
-  // What only the first run needs to check: nothing becomes unwritten.
+  // What only the first run needs to check: nothing becomes unset or unwritten.
   absl::Status CheckReady() const;
 
   LoopProgram program_;
@@ -89,9 +101,12 @@ class Routine {
   std::shared_ptr<LinkedRoutine> record_;
   std::vector<Conflict> conflicts_;
   std::vector<StaticRef> statics_;
+  std::shared_ptr<StaticRef::Cells> static_cells_;
   AlignedMemory arena_;
   std::vector<std::shared_ptr<DeviceArray>> arrays_;  // null for temps
   std::vector<std::byte*> buffers_;
+  bool timed_ = false;
+  double seconds_ = 0;
 };
 
 }  // namespace ocannl
