@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -41,6 +42,9 @@ class Backend {
   // Error: the program asks for what this tier cannot do, named.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const = 0;
+
+  // What it did so far, for people; empty: there is nothing to tell.
+  virtual std::string Report() const { return ""; }
 };
 
 }  // namespace ocannl

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/background_thread.h"
+
+#include <utility>
+
+#include "ocannl/core/base/float_environment.h"
+
+namespace ocannl {
+
+BackgroundThread::~BackgroundThread() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundThread::Do(std::function<void()> work) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  queue_.push_back(std::move(work));
+  changed_.notify_one();
+  if (!thread_.joinable()) thread_ = std::thread([this] { Serve(); });
+}
+
+void BackgroundThread::Serve() {
+  // A new thread starts with the modes of the thread that made it.
+  DefaultFloatEnvironment guard;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stops_ || !queue_.empty(); });
+    if (stops_) return;
+    std::function<void()> work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    work();
+    work = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace ocannl

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// BackgroundThread: does pieces of work one after the other, beside the
+// callers.
+//
+//   BackgroundThread thread;
+//   thread.Do([code] { Compile(*code); });
+#ifndef OCANNL_CORE_RUNTIME_BACKGROUND_THREAD_H_
+#define OCANNL_CORE_RUNTIME_BACKGROUND_THREAD_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace ocannl {
+
+// Thread-safe. The thread starts with the first piece of work.
+class BackgroundThread {
+ public:
+  BackgroundThread() = default;
+  // Returns when the work that has begun is done; drops the rest.
+  ~BackgroundThread();
+  BackgroundThread(const BackgroundThread&) = delete;
+
+  void Do(std::function<void()> work);
+
+ private:
+  void Serve();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  bool stops_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_BACKGROUND_THREAD_H_

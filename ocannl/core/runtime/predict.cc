@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/predict.h"
+
+#include <algorithm>
+
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/opt/cost.h"
+
+namespace ocannl {
+namespace {
+
+// Lanes of a register. Zeros are written, and loops unrolled, by so many.
+constexpr double kLanes = 16;
+
+// Compilers unroll short loops, and parts of long ones: how often they write a
+// statement at most.
+constexpr double kMostCopies = 192;
+
+class Predictor {
+ public:
+  explicit Predictor(LoopProgram& program) : program_(program) {}
+
+  void Visit(const Block& block, double times) {
+    for (const Stmt& stmt : block.stmts) {
+      if (const For* loop = std::get_if<For>(&stmt)) {
+        Visit(loop->body, times * static_cast<double>(loop->extent));
+      } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+        double cells = 1;
+        for (int64_t dim : program_.buffers[zero->buffer].dims) cells *= dim;
+        Add(kStoreCost, times * (1 + cells / kLanes));
+      } else if (const ExprId* value = ValueOf(stmt)) {
+        Add(kStoreCost + Cost(program_, *value), times);
+      }
+    }
+  }
+
+  Prediction Take() const { return prediction_; }
+
+ private:
+  void Add(double cost, double times) {
+    prediction_.operations += cost * times;
+    prediction_.instructions +=
+        cost * std::clamp(times / kLanes, 1., kMostCopies);
+  }
+
+  LoopProgram& program_;
+  Prediction prediction_;
+};
+
+}  // namespace
+
+Prediction Predict(LoopProgram program) {
+  Predictor predictor(program);
+  predictor.Visit(program.body, 1);
+  return predictor.Take();
+}
+
+}  // namespace ocannl

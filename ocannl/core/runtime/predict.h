@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Predict: how much there is to do in a program, known from its text, as all
+// its trip counts are constants.
+//
+//   for i0 = 0 to 159 { y[i0] := x[i0] * 2; }   ->   480 operations of 30
+//                                                    instructions
+#ifndef OCANNL_CORE_RUNTIME_PREDICT_H_
+#define OCANNL_CORE_RUNTIME_PREDICT_H_
+
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+struct Prediction {
+  double operations = 0;    // of one run, in the unit of opt/cost.h
+  double instructions = 0;  // that a compiler writes, a very rough guess
+};
+
+Prediction Predict(LoopProgram program);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_PREDICT_H_
