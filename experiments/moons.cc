@@ -31,7 +31,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
 
@@ -45,20 +45,25 @@ double SecondsSince(Clock::time_point start) {
 }
 
 const std::vector<Flag>& Flags() {
-  static const auto* flags = new std::vector<Flag>{
-      {"tier", "auto", "what runs the step: interp, x86, cuda or auto"},
-      {"epochs", "80", "how often the training sees every point"},
-      {"batch_size", "10", "points of one step"},
-      {"hidden", "16,16", "sizes of the hidden layers"},
-      {"len", "400", "points of each moon"},
-      {"seed", "1", "of the points and of the parameters' first values"},
-      {"data", "",
-       "a file of your own points: .csv with lines x,y,label or .npy of shape "
-       "[n, 3]; labels are 1 and -1"},
-      {"plot_dir", "", "where to write the figures as SVG"},
-      {"explain", "false",
-       "write every stage of the step to the directory moons_stages"},
-      {"help", "false", "this text"}};
+  static const auto* flags = [] {
+    auto* all = new std::vector<Flag>(TierFlags());
+    const std::vector<Flag> own = {
+        {"epochs", "80", "how often the training sees every point"},
+        {"batch_size", "10", "points of one step"},
+        {"hidden", "16,16", "sizes of the hidden layers"},
+        {"len", "400", "points of each moon"},
+        {"seed", "1", "of the points and of the parameters' first values"},
+        {"data", "",
+         "a file of your own points: .csv with lines x,y,label or .npy of "
+         "shape "
+         "[n, 3]; labels are 1 and -1"},
+        {"plot_dir", "", "where to write the figures as SVG"},
+        {"explain", "false",
+         "write every stage of the step to the directory moons_stages"},
+        {"help", "false", "this text"}};
+    all->insert(all->end(), own.begin(), own.end());
+    return all;
+  }();
   return *flags;
 }
 
@@ -207,8 +212,7 @@ absl::Status Explain(const MoonsModel& moons, const std::string& directory) {
 absl::Status Run(const CommandLine& line) {
   auto start = Clock::now();
   MoonsOptions options;
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
-                          FindTier(line.GetString("tier")));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 1'000'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));
@@ -257,6 +261,7 @@ absl::Status Run(const CommandLine& line) {
       {"us_per_step", 1e6 * step.seconds() / step.runs()},
       {"params_hash", hash}};
   std::cout << "RESULT " << result.dump() << std::endl;
+  ReportTier(line, *backend);
   return absl::OkStatus();
 }
 

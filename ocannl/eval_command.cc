@@ -14,7 +14,7 @@
 #include "ocannl/expression.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tier_flags.h"
 
 namespace ocannl {
 namespace {
@@ -40,9 +40,8 @@ const std::vector<Flag>& EvalFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"set", "", "INDEX=N: the value of a static index"});
-    all->push_back(
-        {"tier", "auto", "what runs it: interp, x86, cuda or auto"});
     all->push_back({"out", "", "a directory for the results, as NAME.npy"});
+    all->insert(all->end(), TierFlags().begin(), TierFlags().end());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     return all;
   }();
@@ -50,8 +49,7 @@ const std::vector<Flag>& EvalFlags() {
 }
 
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
-                          FindTier(line.GetString("tier")));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
                           BuildExpression(line, line.positional()[0]));
@@ -68,6 +66,7 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
                           ToRoutine(init.context(), expression->code, options));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
   OCANNL_RETURN_IF_ERROR(routine.Run());
+  ReportTier(line, *backend);
   OCANNL_RETURN_IF_ERROR(
       Show(line, *expression, routine.context(), expression->result, "", out));
   for (TensorId id : expression->gradients_of) {

@@ -20,7 +20,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tier_flags.h"
 
 namespace ocannl {
 namespace {
@@ -89,9 +89,9 @@ const std::vector<Flag>& RunFlags() {
     auto* all = new std::vector<Flag>{
         {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
         {"set", "", "INDEX=N: the value of a static index; once per index"},
-        {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
         {"repeat", "1", "how many times to run"},
         {"out", "", "a directory for what it writes, as NAME.npy"}};
+    all->insert(all->end(), TierFlags().begin(), TierFlags().end());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     return all;
   }();
@@ -99,8 +99,7 @@ const std::vector<Flag>& RunFlags() {
 }
 
 absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
-                          FindTier(line.GetString("tier")));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(int64_t repeat,
                           line.GetInt("repeat", 1, 1'000'000'000));
@@ -114,6 +113,7 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
   for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
+  ReportTier(line, *backend);
   std::string directory = line.GetString("out");
   if (!directory.empty()) {
     directory = UserPath(directory);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
@@ -36,16 +37,33 @@ const Backend* X86(Isa isa, int threads) {
   return backend.get();
 }
 
+const Backend* Auto(Isa isa, int threads, bool report) {
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<std::pair<int, bool>, std::unique_ptr<TieredBackend>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[{threads, report}];
+  if (backend == nullptr) {
+    const Tiering tiering{.first = Interpreter(), .second = X86(isa, threads)};
+    backend = std::make_unique<TieredBackend>(
+        tiering,
+        TieredOptions{.report = report, .background = Team::MaxSize() > 1});
+  }
+  return backend.get();
+}
+
 std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 
 }  // namespace
 
-absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads) {
+absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads,
+                                        bool report) {
   if (threads == 0) threads = Team::MaxSize();
   const std::optional<Isa> host = jit::HostIsa();
   if (name == "interp" || (name == "auto" && !host)) return Interpreter();
+  if (name == "auto") return Auto(*host, threads, report);
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    bool best = (name == "x86" || name == "auto") && host == isa;
+    bool best = name == "x86" && host == isa;
     if (!best && name != NameOf(isa)) continue;
     if (jit::IsSupported(isa)) return X86(isa, threads);
     return absl::UnimplementedError(

@@ -18,12 +18,14 @@ namespace ocannl {
 //   interp                  the interpreter
 //   x86                     machine code for the best instruction set there is
 //   x86-avx2, x86-avx512    for that one
-//   auto                    the best tier there is
+//   auto                    the interpreter, then the best tier there is
+//                           (runtime/tiered_backend.h)
 //
-// `threads` is how many threads run one program; 0: one a processor. Error: a
-// tier that is unknown, or that this machine cannot run; the message says why.
-absl::StatusOr<const Backend*> FindTier(absl::string_view name,
-                                        int threads = 0);
+// `threads` is how many threads run one program; 0: one a processor. `report`:
+// whether Report shall have something to tell, where it can. Error: a tier that
+// is unknown, or that this machine cannot run; the message says why.
+absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads = 0,
+                                        bool report = false);
 
 // The tiers that this machine can run, the interpreter first: "interp",
 // "x86-avx2", ...

@@ -58,6 +58,8 @@ std::vector<std::function<void()>> Modes() {
 TEST(FloatModesTest, ChangeNoBit) {
   absl::StatusOr<LoopProgram> program = Parse(kProgram);
   ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<std::string> tiers = AvailableTiers();
+  tiers.push_back("auto");
   const Arrays inputs = FillInputs(*program);
   std::fenv_t usual;
   std::fegetenv(&usual);
@@ -65,7 +67,7 @@ TEST(FloatModesTest, ChangeNoBit) {
   // The default comes last: threads of a tier that start under another mode
   // keep it.
   for (const std::function<void()>& set_mode : Modes()) {
-    for (const std::string& tier : AvailableTiers()) {
+    for (const std::string& tier : tiers) {
       set_mode();
       absl::StatusOr<RunResult> result = Results(*program, inputs, tier);
       std::fesetenv(&usual);

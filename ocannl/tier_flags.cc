@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/tier_flags.h"
+
+#include <iostream>
+#include <string>
+
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/tiers.h"
+
+namespace ocannl {
+
+const std::vector<Flag>& TierFlags() {
+  static const auto* flags = new std::vector<Flag>{
+      {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
+      {"threads", "0", "how many run one program; 0: one for each processor"},
+      {"tier_report", "false",
+       "write to stderr what ran on which tier, and why"}};
+  return *flags;
+}
+
+absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
+  OCANNL_ASSIGN_OR_RETURN(bool report, line.GetBool("tier_report"));
+  return FindTier(line.GetString("tier"), static_cast<int>(threads), report);
+}
+
+void ReportTier(const CommandLine& line, const Backend& backend) {
+  if (!line.Has("tier_report")) return;
+  std::string report = backend.Report();
+  std::cerr << (report.empty() ? std::string(backend.name()) +
+                                     " is one tier: nothing to report\n"
+                               : report);
+}
+
+}  // namespace ocannl

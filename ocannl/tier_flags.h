@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flags that choose what runs programs: --tier, --threads, --tier_report.
+#ifndef OCANNL_TIER_FLAGS_H_
+#define OCANNL_TIER_FLAGS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/base/command_line.h"
+#include "ocannl/core/runtime/backend.h"
+
+namespace ocannl {
+
+const std::vector<Flag>& TierFlags();
+
+// Errors: those of FindTier, and a number of threads that is none.
+absl::StatusOr<const Backend*> TierOf(const CommandLine& line);
+
+// Writes the backend's report to stderr where it is wanted.
+void ReportTier(const CommandLine& line, const Backend& backend);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_TIER_FLAGS_H_
