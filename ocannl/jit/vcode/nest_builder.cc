@@ -7,6 +7,7 @@
 #include "ocannl/core/base/check.h"
 
 namespace ocannl::jit {
+
 int32_t NestBuilder::NewRegister(DType dtype, int lanes, bool is_variable) {
   nest_.registers.push_back({.dtype = dtype,
                              .lanes = static_cast<uint8_t>(lanes),

@@ -140,9 +140,7 @@ int Unroller::LanesOf(const For& loop) {
   int most = VectorBytes(isa_) / 4;
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    if (SizeOf(TypeOf(program_.exprs, *value)) == 8 ||
-        NeedsWideLanes(program_, extents_, *value)) {
+    if (value != nullptr && NeedsWideLanes(program_, extents_, *value)) {
       most = VectorBytes(isa_) / 8;
     }
   });
