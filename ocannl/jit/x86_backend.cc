@@ -18,11 +18,12 @@
 namespace ocannl::jit {
 namespace {
 
-// Where temps, private buffers and the addresses of all buffers are in a
-// thread's scratch memory. Threads that work together share the temps of one of
-// them.
-struct ScratchPlan {
+// Where the buffers of a scheduled program are: the caller's, and temps,
+// private buffers and the addresses of all of them in a thread's scratch
+// memory. Threads that work together share the temps of one of them.
+struct MemoryPlan {
   using Offsets = std::vector<std::pair<int32_t, int64_t>>;  // by buffer
+  std::vector<std::pair<int32_t, int32_t>> callers;          // buffer, argument
   Offsets temps;
   Offsets privates;
   size_t num_buffers = 0;
@@ -30,9 +31,26 @@ struct ScratchPlan {
   size_t bytes = 0;
 };
 
-absl::StatusOr<ScratchPlan> PlanScratch(const LoopProgram& program) {
+// The buffers that a caller gives, in order.
+std::vector<int32_t> CallersBuffers(const LoopProgram& program) {
+  std::vector<int32_t> numbers;
+  for (size_t k = 0; k < program.buffers.size(); ++k) {
+    if (IsScratch(program.buffers[k].role)) continue;
+    numbers.push_back(static_cast<int32_t>(k));
+  }
+  return numbers;
+}
+
+absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
+                                      const LoopProgram& program) {
   OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(program));
-  ScratchPlan plan;
+  MemoryPlan plan;
+  const std::vector<int32_t> arguments = CallersBuffers(original);
+  const std::vector<int32_t> buffers = CallersBuffers(program);
+  CHECK(arguments.size() == buffers.size());
+  for (size_t k = 0; k < buffers.size(); ++k) {
+    plan.callers.emplace_back(buffers[k], arguments[k]);
+  }
   plan.num_buffers = program.buffers.size();
   plan.pointers = (arena.arena_bytes + 63) / 64 * 64;
   plan.bytes = plan.pointers + plan.num_buffers * sizeof(std::byte*);
@@ -58,7 +76,7 @@ std::byte* Scratch(size_t bytes) {
 
 class X86Executable : public Executable {
  public:
-  X86Executable(MachineCode code, ScratchPlan plan, std::shared_ptr<Team> team)
+  X86Executable(MachineCode code, MemoryPlan plan, std::shared_ptr<Team> team)
       : code_(std::move(code)), plan_(std::move(plan)) {
     if (absl::c_any_of(code_.sections, [](const Section& section) {
           return section.iterations > 0;
@@ -73,7 +91,9 @@ class X86Executable : public Executable {
            absl::Span<const int64_t> statics) const override {
     std::byte* scratch = Scratch(plan_.bytes);
     std::byte** all = Pointers(scratch);
-    std::copy(buffers.begin(), buffers.end(), all);
+    for (auto [buffer, argument] : plan_.callers) {
+      all[buffer] = buffers[argument];
+    }
     Place(plan_.temps, scratch, all);
     Place(plan_.privates, scratch, all);
     if (team_ != nullptr && RunTogether(all, statics)) return;
@@ -87,7 +107,7 @@ class X86Executable : public Executable {
     return reinterpret_cast<std::byte**>(scratch + plan_.pointers);
   }
 
-  static void Place(const ScratchPlan::Offsets& offsets, std::byte* scratch,
+  static void Place(const MemoryPlan::Offsets& offsets, std::byte* scratch,
                     std::byte** pointers) {
     for (auto [buffer, offset] : offsets) pointers[buffer] = scratch + offset;
   }
@@ -129,7 +149,7 @@ class X86Executable : public Executable {
   }
 
   MachineCode code_;
-  ScratchPlan plan_;
+  MemoryPlan plan_;
   std::shared_ptr<Team> team_;
 };
 
@@ -149,7 +169,7 @@ LoopProgram X86Backend::Scheduled(const LoopProgram& program) const {
 absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
     const LoopProgram& program) const {
   LoopProgram scheduled = Scheduled(program);
-  OCANNL_ASSIGN_OR_RETURN(ScratchPlan plan, PlanScratch(scheduled));
+  OCANNL_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(program, scheduled));
   OCANNL_ASSIGN_OR_RETURN(MachineCode code, Assemble(std::move(scheduled), isa_,
                                                      /*with_listing=*/false));
   return std::make_unique<X86Executable>(std::move(code), std::move(plan),

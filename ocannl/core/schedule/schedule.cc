@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
+#include "ocannl/core/opt/prune.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest.h"
@@ -247,7 +248,8 @@ class Scheduler {
 }  // namespace
 
 LoopProgram Schedule(LoopProgram program, const Target& target) {
-  LoopProgram scheduled = Scheduler(std::move(program), target).Run();
+  // A result that lives in accumulators alone leaves its temp unused.
+  LoopProgram scheduled = Prune(Scheduler(std::move(program), target).Run());
   absl::Status status = Verify(scheduled);
   CHECK(status.ok()) << "after scheduling: " << status.message();
   return scheduled;

@@ -16,7 +16,8 @@
 
 namespace ocannl {
 
-// `program` must be one that Verify accepts, and so is the result.
+// `program` must be one that Verify accepts, and so is the result. The result
+// has the same buffers in the same order, but for temps and private ones.
 LoopProgram Schedule(LoopProgram program, const Target& target);
 
 }  // namespace ocannl
