@@ -276,20 +276,23 @@ class ContractWriter {
       absl::FunctionRef<Places(const Affine& m, const Affine& n)> places_of) {
     LoopProgram& program = writer_.program();
     const Access& target = nest_.set.target;
-    if (!use_.drops_result) {
-      WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
-        NestWriter::Assign(body, writer_.Moved(target, places_of(m, n)),
-                           program.Read(Access{acc, {m, n}}).id());
-      });
-    }
     for (const Set& epilogue : use_.epilogues) {
       WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
-        Replaced replaced = {{target, Access{acc, {m, n}}}};
+        const Access cell{acc, {m, n}};
         Places places = places_of(m, n);
-        NestWriter::Assign(body, writer_.Moved(epilogue.target, places),
-                           writer_.Moved(epilogue.value, places, replaced));
+        NestWriter::Assign(
+            body,
+            epilogue.target == target ? cell
+                                      : writer_.Moved(epilogue.target, places),
+            writer_.Moved(epilogue.value, places, {{target, cell}}));
       });
     }
+    if (use_.drops_result) return;
+    // Behind the epilogues: one of them may change the result in place.
+    WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
+      NestWriter::Assign(body, writer_.Moved(target, places_of(m, n)),
+                         program.Read(Access{acc, {m, n}}).id());
+    });
   }
 
   NestWriter& writer_;
