@@ -31,6 +31,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/runtime/npy.h"
+#include "ocannl/jit/explain_x86.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
@@ -200,10 +201,13 @@ absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
 }
 
 absl::Status Explain(const MoonsModel& moons, const std::string& directory) {
-  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages,
-                          ExplainCode(moons.step, {}));
+  OCANNL_ASSIGN_OR_RETURN(Explanation explanation, ExplainCode(moons.step, {}));
+  std::vector<StageText>& stages = explanation.stages;
   stages.push_back(
       ExplainShapes(moons.model.graph, moons.model.shapes, moons.step.name));
+  const jit::Isa isa = jit::HostIsa().value_or(jit::Isa::kAvx2);
+  stages.push_back(jit::ExplainSchedule(explanation.program, isa));
+  stages.push_back(jit::ExplainX86(explanation.program, isa));
   OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
   std::cout << "The stages of the step are in " << directory << "\n";
   return absl::OkStatus();

@@ -16,13 +16,16 @@
 #include "ocannl/core/explain.h"
 #include "ocannl/expression.h"
 #include "ocannl/input.h"
+#include "ocannl/jit/explain_x86.h"
 #include "ocannl/pass_flags.h"
 
 namespace ocannl {
 namespace {
 
-absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
-                                              const PassOptions& options) {
+using jit::Isa;
+
+absl::StatusOr<Explanation> ExplainFileOrExpression(
+    const CommandLine& line, const PassOptions& options) {
   const std::string& what = line.positional()[0];
   if (absl::EndsWith(what, ".ll")) {
     for (const Flag& flag : ExpressionFlags()) {
@@ -35,12 +38,53 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   }
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
                           BuildExpression(line, what));
-  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages,
+  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainCode(expression->code, options));
-  stages.insert(stages.begin(),
-                ExplainShapes(expression->model.graph, expression->model.shapes,
-                              expression->code.name));
-  return stages;
+  explanation.stages.insert(
+      explanation.stages.begin(),
+      ExplainShapes(expression->model.graph, expression->model.shapes,
+                    expression->code.name));
+  return explanation;
+}
+
+// The instruction set that --isa names, or the best that this machine has.
+// Neither schedules nor listings need a machine that has it.
+absl::StatusOr<Isa> IsaOf(const CommandLine& line) {
+  const std::string& name = line.GetString("isa");
+  if (name.empty()) return jit::HostIsa().value_or(Isa::kAvx2);
+  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    if (name == jit::Name(isa)) return isa;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--isa=", name, ": give avx2 or avx512"));
+}
+
+// All stages, but machine code only where it is wanted: it is long.
+absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(Isa isa, IsaOf(line));
+  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
+                          ExplainFileOrExpression(line, options));
+  std::vector<StageText>& stages = explanation.stages;
+  stages.push_back(jit::ExplainSchedule(explanation.program, isa));
+  if (line.GetString("stage") == "x86") {
+    stages.push_back(jit::ExplainX86(explanation.program, isa));
+  }
+  return std::move(stages);
+}
+
+absl::Status UnknownStage(const std::string& wanted,
+                          const std::vector<StageText>& stages) {
+  bool pass =
+      absl::c_any_of(Passes(), [&](const Pass& p) { return p.name == wanted; });
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--stage=", wanted, pass ? " changed nothing" : " is no stage of this",
+      "; the stages here are ",
+      absl::StrJoin(stages, ", ",
+                    [](std::string* text, const StageText& stage) {
+                      absl::StrAppend(text, stage.stage);
+                    }),
+      ", x86"));
 }
 
 }  // namespace
@@ -48,8 +92,12 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
 const std::vector<Flag>& ExplainFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
-    all->push_back(
-        {"stage", "all", "shapes, cd, unoptimized, ll, a pass's name, or all"});
+    all->push_back({"stage", "all",
+                    "shapes, cd, unoptimized, ll, schedule, x86, a "
+                    "pass's name, or all: every one but x86"});
+    all->push_back({"isa", "",
+                    "of schedule and x86: avx2 or avx512; the best "
+                    "that this machine has where it is not given"});
     all->push_back({"out", "", "a directory for the stages, a file each"});
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     return all;
@@ -58,8 +106,7 @@ const std::vector<Flag>& ExplainFlags() {
 }
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
-  OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
-  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages, Stages(line, options));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages, Stages(line));
   if (line.Has("out")) {
     OCANNL_RETURN_IF_ERROR(
         WriteStages(stages, UserPath(line.GetString("out"))));
@@ -73,17 +120,7 @@ absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   }
   auto found = absl::c_find_if(
       stages, [&](const StageText& stage) { return stage.stage == wanted; });
-  if (found == stages.end()) {
-    bool pass = absl::c_any_of(Passes(),
-                               [&](const Pass& p) { return p.name == wanted; });
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--stage=", wanted, pass ? " changed nothing" : " is no stage of this",
-        "; the stages here are ",
-        absl::StrJoin(stages, ", ",
-                      [](std::string* text, const StageText& stage) {
-                        absl::StrAppend(text, stage.stage);
-                      })));
-  }
+  if (found == stages.end()) return UnknownStage(wanted, stages);
   out << found->text;
   return absl::OkStatus();
 }

@@ -12,7 +12,7 @@
 //
 // A golden whose name starts with fail_ expects an error, any other none. Every
 // program that a golden compiles is also printed and parsed again, and run
-// after each number of passes and on each tier.
+// after each number of passes, scheduled for each target and on each tier.
 //   bazel test //tests:golden_test --test_filter='*simplify/mul_one'
 //   bazel run //tests:golden -- --update      writes the parts below the line
 #include <algorithm>
@@ -34,6 +34,7 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/tool.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
@@ -131,8 +132,22 @@ std::string ProgramOf(const std::string& run) {
   return out.str();
 }
 
+// The scheduled program is what its text says, and stores the same bits.
+void CheckSchedules(const LoopProgram& program, const RunResult& expected) {
+  for (const Target& target : {kAvx2Target, kAvx512Target}) {
+    LoopProgram scheduled = Schedule(program, target);
+    absl::StatusOr<LoopProgram> again = Parse(Print(scheduled));
+    ASSERT_TRUE(again.ok()) << again.status() << "\n" << Print(scheduled);
+    EXPECT_EQ(Print(*again), Print(scheduled));
+    absl::StatusOr<RunResult> actual =
+        RunProgram(scheduled, FillInputs(scheduled));
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    EXPECT_EQ(Difference(expected, *actual), "") << Print(scheduled);
+  }
+}
+
 // The program is what its text says, and stores the same bits after any number
-// of passes and on every tier.
+// of passes, scheduled and on every tier.
 void CheckProgram(const std::string& text) {
   absl::StatusOr<LoopProgram> program = Parse(text);
   ASSERT_TRUE(program.ok()) << program.status();
@@ -153,6 +168,7 @@ void CheckProgram(const std::string& text) {
     EXPECT_EQ(Difference(*expected, *actual), "")
         << "after " << limit << " passes:\n"
         << Print(*optimized);
+    if (limit == Passes().size()) CheckSchedules(*optimized, *expected);
   }
   EXPECT_TRUE(fuzz::TiersAgree(*program));
 }

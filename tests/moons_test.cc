@@ -14,6 +14,7 @@
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/jit/explain_x86.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
@@ -28,11 +29,15 @@ TEST(MoonsTest, EveryPrintedStageStoresTheSameBits) {
   auto moons = MakeMoons(*points, {});
   ASSERT_TRUE(moons.ok()) << moons.status();
   for (const Assignments& code : {(*moons)->init, (*moons)->step}) {
-    absl::StatusOr<std::vector<StageText>> stages = ExplainCode(code, {});
-    ASSERT_TRUE(stages.ok()) << stages.status();
-    ASSERT_GE(stages->size(), 4u);
+    absl::StatusOr<Explanation> explanation = ExplainCode(code, {});
+    ASSERT_TRUE(explanation.ok()) << explanation.status();
+    std::vector<StageText>& stages = explanation->stages;
+    ASSERT_GE(stages.size(), 4u);
+    for (jit::Isa isa : {jit::Isa::kAvx2, jit::Isa::kAvx512}) {
+      stages.push_back(jit::ExplainSchedule(explanation->program, isa));
+    }
     RunResult expected;
-    for (const StageText& stage : *stages) {
+    for (const StageText& stage : stages) {
       if (stage.stage == "cd") continue;
       absl::StatusOr<LoopProgram> program = Parse(stage.text);
       ASSERT_TRUE(program.ok()) << stage.stage << ": " << program.status();

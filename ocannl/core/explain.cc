@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/explain.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,22 +32,23 @@ StageText ExplainShapes(const Graph& graph, const Shapes& shapes,
   return stage;
 }
 
-absl::StatusOr<std::vector<StageText>> ExplainCode(const Assignments& code,
-                                                   const PassOptions& options) {
-  std::vector<StageText> stages = {
-      {.stage = "cd", .file_name = code.name + ".cd", .text = PrintCd(code)}};
+absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
+                                        const PassOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
-  stages.push_back({.stage = "unoptimized",
-                    .file_name = code.name + "-unoptimized.ll",
-                    .text = Print(program)});
-  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> rest,
+  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainProgram(program, options));
-  std::move(rest.begin(), rest.end(), std::back_inserter(stages));
-  return stages;
+  std::vector<StageText>& stages = explanation.stages;
+  stages.insert(
+      stages.begin(),
+      {{.stage = "cd", .file_name = code.name + ".cd", .text = PrintCd(code)},
+       {.stage = "unoptimized",
+        .file_name = code.name + "-unoptimized.ll",
+        .text = Print(program)}});
+  return explanation;
 }
 
-absl::StatusOr<std::vector<StageText>> ExplainProgram(
-    const LoopProgram& program, const PassOptions& options) {
+absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,
+                                           const PassOptions& options) {
   std::vector<StageText> stages;
   std::string before = Print(program);
   PassOptions observed = options;
@@ -67,7 +66,8 @@ absl::StatusOr<std::vector<StageText>> ExplainProgram(
   stages.push_back({.stage = "ll",
                     .file_name = program.name + ".ll",
                     .text = Print(optimized)});
-  return stages;
+  return Explanation{.stages = std::move(stages),
+                     .program = std::move(optimized)};
 }
 
 absl::Status WriteStages(absl::Span<const StageText> stages,

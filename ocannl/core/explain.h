@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every stage of a routine as text: what the tool's `explain` prints and what
-// is asked for in bug reports.
+// Every stage of a routine as text, up to what the tiers get: what the tool's
+// `explain` prints and what is asked for in bug reports. A tier may have more:
+// jit/explain_x86.h.
 #ifndef OCANNL_CORE_EXPLAIN_H_
 #define OCANNL_CORE_EXPLAIN_H_
 
@@ -22,7 +23,7 @@ namespace ocannl {
 
 struct StageText {
   std::string stage;      // "shapes", "cd", "unoptimized", or a pass's name;
-                          // the last one is "ll"
+                          // the last of these is "ll"
   std::string file_name;  // "<routine>.cd", "<routine>-unoptimized.ll"
   std::string text;
 };
@@ -31,14 +32,19 @@ struct StageText {
 StageText ExplainShapes(const Graph& graph, const Shapes& shapes,
                         absl::string_view routine);
 
+struct Explanation {
+  std::vector<StageText> stages;
+  LoopProgram program;  // the optimized one: what "ll" shows
+};
+
 // The stages of `code`: cd, unoptimized and those of ExplainProgram. Errors:
 // those of Lower and Optimize.
-absl::StatusOr<std::vector<StageText>> ExplainCode(const Assignments& code,
-                                                   const PassOptions& options);
+absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
+                                        const PassOptions& options);
 
 // The program after each pass that changed it; "ll" is the last.
-absl::StatusOr<std::vector<StageText>> ExplainProgram(
-    const LoopProgram& program, const PassOptions& options);
+absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,
+                                           const PassOptions& options);
 
 // Writes each stage to its file in `directory`, which is made if need be.
 // Error: a file that can't be written, by name.

@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/jit/vcode/select.h"
@@ -58,42 +60,62 @@ std::vector<Part> PartsOf(const std::deque<Nest>& nests) {
   return parts;
 }
 
+// The functions of a program, not yet in their place.
+class Assembly {
+ public:
+  // A `logger` gets the listing; null: no listing.
+  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger) {
+    for (const Block& block : NestsOf(program.body)) {
+      nests_.push_back(Select(program, block, isa));
+    }
+    CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
+    code_.setErrorHandler(&errors_);
+    if (logger != nullptr) code_.setLogger(logger);
+    asmjit::x86::Assembler assembler(&code_);
+    Emitter emitter(assembler, program, isa);
+    parts_ = PartsOf(nests_);
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      Part& part = parts_[k];
+      part.label = assembler.newNamedLabel(absl::StrCat("nest-", k).c_str());
+      assembler.align(asmjit::AlignMode::kCode, 64);
+      assembler.bind(part.label);
+      emitter.EmitFunction(part.nests);
+    }
+    emitter.EmitPool();
+  }
+
+  asmjit::CodeHolder& code() { return code_; }
+  const std::vector<Part>& parts() const { return parts_; }
+
+ private:
+  FatalErrors errors_;
+  asmjit::CodeHolder code_;
+  std::deque<Nest> nests_;
+  std::vector<Part> parts_;
+};
+
 }  // namespace
 
-absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa,
-                                     bool with_listing) {
-  std::deque<Nest> nests;
-  for (const Block& block : NestsOf(program.body)) {
-    nests.push_back(Select(program, block, isa));
-  }
-  FatalErrors errors;
-  asmjit::StringLogger logger;
-  asmjit::CodeHolder code;
-  CHECK(code.init(asmjit::Environment::host()) == asmjit::kErrorOk);
-  code.setErrorHandler(&errors);
-  if (with_listing) code.setLogger(&logger);
-  asmjit::x86::Assembler assembler(&code);
-  Emitter emitter(assembler, isa);
-  std::vector<Part> parts = PartsOf(nests);
-  for (Part& part : parts) {
-    part.label = assembler.newLabel();
-    assembler.align(asmjit::AlignMode::kCode, 64);
-    assembler.bind(part.label);
-    emitter.EmitFunction(part.nests);
-  }
-  emitter.EmitPool();
+absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa) {
+  Assembly assembly(std::move(program), isa, /*logger=*/nullptr);
+  asmjit::CodeHolder& code = assembly.code();
   OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(code));
-  MachineCode result{
-      .memory = std::move(memory), .sections = {}, .listing = {}};
-  for (const Part& part : parts) {
+  MachineCode result{.memory = std::move(memory), .sections = {}};
+  for (const Part& part : assembly.parts()) {
     const std::byte* entry =
         result.memory.data() + code.labelOffsetFromBase(part.label);
     result.sections.push_back({.function = reinterpret_cast<NestFunction>(
                                    reinterpret_cast<uintptr_t>(entry)),
                                .iterations = part.iterations});
   }
-  if (with_listing) result.listing = logger.data();
   return result;
+}
+
+std::string Listing(LoopProgram program, Isa isa) {
+  asmjit::StringLogger logger;
+  logger.setIndentation(asmjit::FormatIndentationGroup::kCode, 4);
+  Assembly assembly(std::move(program), isa, &logger);
+  return absl::StrCat(absl::StripSuffix(logger.data(), "\n"), "\n");
 }
 
 }  // namespace ocannl::jit

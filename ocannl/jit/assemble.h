@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assemble: LoopProgram -> machine code in memory.
+// Assemble: LoopProgram -> machine code in memory, or as text.
 #ifndef OCANNL_JIT_ASSEMBLE_H_
 #define OCANNL_JIT_ASSEMBLE_H_
 
@@ -25,13 +25,15 @@ struct Section {
 struct MachineCode {
   CodeMemory memory;
   std::vector<Section> sections;  // in order
-  std::string listing;            // if asked for
 };
 
 // The code of a program that Verify accepts, as it stands: scheduling comes
 // before. Error: no memory.
-absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa,
-                                     bool with_listing);
+absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa);
+
+// The same code as text, with the .ll lines that it comes from, the pointers
+// and the loops as comments. This machine need not have `isa`.
+std::string Listing(LoopProgram program, Isa isa);
 
 }  // namespace ocannl::jit
 

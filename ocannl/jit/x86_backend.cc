@@ -155,32 +155,25 @@ class X86Executable : public Executable {
 
 }  // namespace
 
+const Target& TargetOf(Isa isa) {
+  return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
+}
+
 X86Backend::X86Backend(Isa isa, int threads, bool schedules)
     : isa_(isa), schedules_(schedules) {
   CHECK(IsSupported(isa)) << Name(isa);
   if (threads > 1) team_ = std::make_shared<Team>(threads);
 }
 
-LoopProgram X86Backend::Scheduled(const LoopProgram& program) const {
-  if (!schedules_) return program;
-  return Schedule(program, isa_ == Isa::kAvx512 ? kAvx512Target : kAvx2Target);
-}
-
 absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
     const LoopProgram& program) const {
-  LoopProgram scheduled = Scheduled(program);
+  LoopProgram scheduled =
+      schedules_ ? Schedule(program, TargetOf(isa_)) : program;
   OCANNL_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(program, scheduled));
-  OCANNL_ASSIGN_OR_RETURN(MachineCode code, Assemble(std::move(scheduled), isa_,
-                                                     /*with_listing=*/false));
+  OCANNL_ASSIGN_OR_RETURN(MachineCode code,
+                          Assemble(std::move(scheduled), isa_));
   return std::make_unique<X86Executable>(std::move(code), std::move(plan),
                                          team_);
-}
-
-absl::StatusOr<std::string> X86Backend::Listing(
-    const LoopProgram& program) const {
-  OCANNL_ASSIGN_OR_RETURN(MachineCode code, Assemble(Scheduled(program), isa_,
-                                                     /*with_listing=*/true));
-  return std::move(code.listing);
 }
 
 }  // namespace ocannl::jit

@@ -9,15 +9,18 @@
 #define OCANNL_JIT_X86_BACKEND_H_
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/team.h"
+#include "ocannl/core/schedule/target.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::jit {
+
+// What `isa` depends on of a processor.
+const Target& TargetOf(Isa isa);
 
 // Thread-safe. Executables share its threads; one that finds them at work runs
 // on the caller's alone. No number of threads changes a bit.
@@ -35,12 +38,7 @@ class X86Backend : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const override;
 
-  // The machine code of `program`, with its .ll lines as comments.
-  absl::StatusOr<std::string> Listing(const LoopProgram& program) const;
-
  private:
-  LoopProgram Scheduled(const LoopProgram& program) const;
-
   Isa isa_;
   bool schedules_;
   std::shared_ptr<Team> team_;  // null: one thread

@@ -357,7 +357,8 @@ bool Emitter::EmitSlow(const Inst& inst) {
     }
   }
   SlowOp op = FindSlowOp(inst.op, inst.dtype, inst.operand);
-  a.mov(x86::rax, reinterpret_cast<uint64_t>(op));
+  // A listing is the same wherever the function happens to be.
+  a.mov(x86::rax, HasListing() ? 0 : reinterpret_cast<uint64_t>(op));
   a.lea(x86::rdx, place(0));
   a.mov(x86::ecx, inst.lanes);
   a.call(stub_label_);

@@ -46,11 +46,12 @@ bool FitsImmediate(int64_t value) {
 
 }  // namespace
 
-Emitter::Emitter(x86::Assembler& assembler, Isa isa)
+Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa)
     : assembler_(assembler),
+      program_(program),
       isa_(isa),
-      pool_label_(assembler.newLabel()),
-      stub_label_(assembler.newLabel()) {}
+      pool_label_(assembler.newNamedLabel("pool")),
+      stub_label_(assembler.newNamedLabel("slow_op")) {}
 
 void Emitter::PlanFrame(const std::vector<const Nest*>& nests) {
   allocations_.clear();
@@ -93,6 +94,7 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
 void Emitter::EmitNest() {
   PlanHomes();
   heads_.assign(nest_->loops.size(), asmjit::Label());
+  if (HasListing()) CommentPointers();
   StartPointers();
   for (const Inst& inst : nest_->insts) EmitInst(inst);
 }
@@ -220,6 +222,7 @@ void Emitter::EmitEndLoop(const Inst& inst) {
 }
 
 void Emitter::EmitInst(const Inst& inst) {
+  if (HasListing()) CommentInst(inst);
   switch (inst.code) {
     case Code::kApply:
       return EmitApply(inst);
@@ -246,9 +249,6 @@ void Emitter::EmitInst(const Inst& inst) {
     case Code::kEndLoop:
       return EmitEndLoop(inst);
     case Code::kNote:
-      if (inst.offset >= 0 && assembler_.logger() != nullptr) {
-        assembler_.commentf("; %s", nest_->notes[inst.offset].c_str());
-      }
       return;
   }
 }
@@ -291,6 +291,7 @@ void Emitter::EmitStub() {
 
 void Emitter::EmitPool() {
   if (uses_stub_) EmitStub();
+  if (pool_.empty()) return;
   assembler_.align(asmjit::AlignMode::kData, 64);
   assembler_.bind(pool_label_);
   assembler_.embed(pool_.data(), pool_.size());

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "asmjit/asmjit.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
@@ -29,7 +30,9 @@ using NestFunction = void (*)(std::byte* const* buffers, const int64_t* statics,
 
 class Emitter {
  public:
-  Emitter(asmjit::x86::Assembler& assembler, Isa isa);
+  // The nests will be those of `program`.
+  Emitter(asmjit::x86::Assembler& assembler, const LoopProgram& program,
+          Isa isa);
 
   // A function that runs the nests in order.
   void EmitFunction(const std::vector<const Nest*>& nests);
@@ -63,6 +66,13 @@ class Emitter {
   void EmitEndLoop(const Inst& inst);
   void EmitInst(const Inst& inst);
   void EmitStub();
+
+  // emit_comment.cc: what only a listing shows.
+  bool HasListing() const { return assembler_.logger() != nullptr; }
+  void Comment(const std::string& text);
+  void CommentPointers();
+  void CommentInst(const Inst& inst);
+  void CommentLoop(const Inst& inst);
 
   // emit_memory.cc: between memory and registers.
   void EmitLoad(const Inst& inst);
@@ -148,6 +158,7 @@ class Emitter {
   }
 
   asmjit::x86::Assembler& assembler_;
+  const LoopProgram& program_;
   const Isa isa_;
   asmjit::Label pool_label_;
   asmjit::Label stub_label_;
@@ -168,6 +179,8 @@ class Emitter {
   std::vector<Home> pointer_homes_;
   std::vector<Home> counter_homes_;
   std::vector<asmjit::Label> heads_;
+  int64_t note_ = -1;       // the last one met
+  int64_t commented_ = -1;  // the last one that the listing shows
 };
 
 }  // namespace ocannl::jit

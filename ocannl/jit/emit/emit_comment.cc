@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/jit/emit/emitter.h"
+
+namespace ocannl::jit {
+namespace {
+
+std::string HomeText(const asmjit::x86::Gp& reg, int32_t slot) {
+  if (slot >= 0) return absl::StrCat("[rsp+", slot, "]");
+  asmjit::String name;
+  asmjit::Formatter::formatOperand(name, asmjit::FormatFlags::kNone, nullptr,
+                                   asmjit::Arch::kX64, reg);
+  return name.data();
+}
+
+}  // namespace
+
+void Emitter::Comment(const std::string& text) {
+  const std::string line = absl::StrCat("; ", text);
+  assembler_.comment(line.data(), line.size());
+}
+
+void Emitter::CommentPointers() {
+  note_ = commented_ = -1;
+  for (size_t k = 0; k < nest_->pointers.size(); ++k) {
+    const Pointer& pointer = nest_->pointers[k];
+    const Home& home = pointer_homes_[k];
+    std::string value = PrintIndex(program_, pointer.value);
+    if (pointer.base != Pointer::kNumber) {
+      const std::string& name = program_.buffers[pointer.base].name;
+      value = absl::StrCat("&", name, value == "0" ? "" : " + " + value);
+    }
+    Comment(absl::StrCat(HomeText(home.reg, home.slot), " = ", value));
+  }
+}
+
+// The line of the program that `inst` comes from, where it is another one than
+// that of the instruction before.
+void Emitter::CommentInst(const Inst& inst) {
+  if (inst.code == Code::kNote) {
+    if (inst.offset >= 0) note_ = inst.offset;
+  } else if (inst.code == Code::kLoop || inst.code == Code::kEndLoop) {
+    note_ = commented_ = -1;
+    if (inst.code == Code::kLoop) CommentLoop(inst);
+  } else if (note_ != commented_) {
+    Comment(nest_->notes[note_]);
+    commented_ = note_;
+  }
+}
+
+void Emitter::CommentLoop(const Inst& inst) {
+  const Loop& loop = nest_->loops[inst.offset];
+  const Home& counter = counter_homes_[inst.offset];
+  const std::string register_name = HomeText(counter.reg, counter.slot);
+  if (loop.is_parallel) {
+    Comment(absl::StrCat("par i", loop.iterator, " = lo to hi - 1, of 0 to ",
+                         loop.extent - 1, ": ", register_name, " counts down"));
+  } else {
+    Comment(absl::StrCat("for i", loop.iterator, " = 0 to ", loop.extent - 1,
+                         ": ", register_name, " counts down"));
+  }
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stages of a program on the x86 tier as text, for any instruction set:
+//
+//   "schedule"   p-schedule.ll   the program after Schedule
+//   "x86"        p-x86.s         its machine code
+#ifndef OCANNL_JIT_EXPLAIN_X86_H_
+#define OCANNL_JIT_EXPLAIN_X86_H_
+
+#include "ocannl/core/explain.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/isa.h"
+
+namespace ocannl::jit {
+
+// `program` must be one that Verify accepts. A comment in the text names the
+// instruction set.
+StageText ExplainSchedule(LoopProgram program, Isa isa);
+StageText ExplainX86(LoopProgram program, Isa isa);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_EXPLAIN_X86_H_
