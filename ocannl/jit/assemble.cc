@@ -64,7 +64,8 @@ std::vector<Part> PartsOf(const std::deque<Nest>& nests) {
 class Assembly {
  public:
   // A `logger` gets the listing; null: no listing.
-  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger) {
+  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger)
+      : name_(program.name) {
     for (const Block& block : NestsOf(program.body)) {
       nests_.push_back(Select(program, block, isa));
     }
@@ -87,7 +88,23 @@ class Assembly {
   asmjit::CodeHolder& code() { return code_; }
   const std::vector<Part>& parts() const { return parts_; }
 
+  // The functions, placed at `memory`.
+  std::vector<DebugSymbol> Symbols(const CodeMemory& memory) const {
+    std::vector<DebugSymbol> symbols;
+    for (const Part& part : parts_) {
+      const uint64_t begin = code_.labelOffsetFromBase(part.label);
+      if (!symbols.empty()) {
+        symbols.back().size = memory.data() + begin - symbols.back().begin;
+      }
+      symbols.push_back({.name = absl::StrCat(name_, ":nest-", symbols.size()),
+                         .begin = memory.data() + begin,
+                         .size = memory.size() - begin});
+    }
+    return symbols;
+  }
+
  private:
+  std::string name_;
   FatalErrors errors_;
   asmjit::CodeHolder code_;
   std::deque<Nest> nests_;
@@ -100,13 +117,18 @@ absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa) {
   Assembly assembly(std::move(program), isa, /*logger=*/nullptr);
   asmjit::CodeHolder& code = assembly.code();
   OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(code));
-  MachineCode result{.memory = std::move(memory), .sections = {}};
+  MachineCode result{
+      .memory = std::move(memory), .sections = {}, .symbols = {}};
   for (const Part& part : assembly.parts()) {
     const std::byte* entry =
         result.memory.data() + code.labelOffsetFromBase(part.label);
     result.sections.push_back({.function = reinterpret_cast<NestFunction>(
                                    reinterpret_cast<uintptr_t>(entry)),
                                .iterations = part.iterations});
+  }
+  const absl::string_view wanted = WantedDebugSymbols();
+  if (!wanted.empty()) {
+    result.symbols = DebugSymbols(assembly.Symbols(result.memory), wanted);
   }
   return result;
 }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/code_memory.h"
+#include "ocannl/jit/debug_symbols.h"
 #include "ocannl/jit/emit/emitter.h"
 #include "ocannl/jit/vcode/isa.h"
 
@@ -25,6 +26,7 @@ struct Section {
 struct MachineCode {
   CodeMemory memory;
   std::vector<Section> sections;  // in order
+  DebugSymbols symbols;           // if the environment asks for them
 };
 
 // The code of a program that Verify accepts, as it stands: scheduling comes

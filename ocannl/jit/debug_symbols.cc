@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/debug_symbols.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+// GDB's interface: it stops at __jit_debug_register_code and then reads the
+// list of __jit_debug_descriptor. The names and fields are GDB's.
+extern "C" {
+
+struct jit_code_entry {
+  jit_code_entry* next_entry;
+  jit_code_entry* prev_entry;
+  const char* symfile_addr;
+  uint64_t symfile_size;
+};
+
+struct jit_descriptor {
+  uint32_t version;
+  uint32_t action_flag;
+  jit_code_entry* relevant_entry;
+  jit_code_entry* first_entry;
+};
+
+jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
+
+void __attribute__((noinline)) __jit_debug_register_code() {
+  asm volatile("" ::: "memory");
+}
+
+}  // extern "C"
+
+namespace ocannl::jit {
+namespace {
+
+enum Action : uint32_t { kNone = 0, kRegister = 1, kUnregister = 2 };
+
+// Of the list, and of the perf map.
+std::mutex& Mutex() {
+  static auto* mutex = new std::mutex();
+  return *mutex;
+}
+
+// `entry` is in the list. The mutex is held.
+void Announce(Action action, jit_code_entry* entry) {
+  __jit_debug_descriptor.relevant_entry = entry;
+  __jit_debug_descriptor.action_flag = action;
+  __jit_debug_register_code();
+  __jit_debug_descriptor.action_flag = kNone;
+}
+
+void AppendToPerfMap(const std::string& text) {
+  const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
+  std::lock_guard<std::mutex> lock(Mutex());
+  std::FILE* file = std::fopen(path.c_str(), "a");
+  if (file == nullptr) return;  // names are all that is lost
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fclose(file);
+}
+
+template <class T>
+void AppendBytes(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// Sections of the object file, in order; names are in kNames.
+enum SectionIndex : uint16_t {
+  kNullSection,
+  kText,
+  kSymbols,
+  kNames,
+  kNumSections
+};
+
+Elf64_Ehdr ElfHeader() {
+  Elf64_Ehdr header = {};
+  for (int k = 0; k < SELFMAG; ++k) header.e_ident[k] = ELFMAG[k];
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_REL;
+  header.e_machine = EM_X86_64;
+  header.e_version = EV_CURRENT;
+  header.e_shoff = sizeof(header);
+  header.e_ehsize = sizeof(header);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = kNumSections;
+  header.e_shstrndx = kNames;
+  return header;
+}
+
+}  // namespace
+
+std::string ElfObject(absl::Span<const DebugSymbol> symbols) {
+  std::string names(1, '\0');
+  auto name_of = [&](const std::string& name) {
+    const auto place = static_cast<uint32_t>(names.size());
+    names.append(name.c_str(), name.size() + 1);
+    return place;
+  };
+  const auto base = reinterpret_cast<uint64_t>(symbols.front().begin);
+  std::string table;
+  AppendBytes(table, Elf64_Sym{});
+  for (const DebugSymbol& symbol : symbols) {
+    Elf64_Sym entry = {};
+    entry.st_name = name_of(symbol.name);
+    entry.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    entry.st_shndx = kText;
+    entry.st_value = reinterpret_cast<uint64_t>(symbol.begin) - base;
+    entry.st_size = symbol.size;
+    AppendBytes(table, entry);
+  }
+  Elf64_Shdr sections[kNumSections] = {};
+  sections[kText].sh_name = name_of(".text");
+  sections[kText].sh_type = SHT_NOBITS;  // the code is in memory already
+  sections[kText].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+  sections[kText].sh_addr = base;
+  sections[kText].sh_size = reinterpret_cast<uint64_t>(symbols.back().begin) -
+                            base + symbols.back().size;
+  sections[kText].sh_addralign = 1;
+  sections[kSymbols].sh_name = name_of(".symtab");
+  sections[kSymbols].sh_type = SHT_SYMTAB;
+  sections[kSymbols].sh_offset = sizeof(Elf64_Ehdr) + sizeof(sections);
+  sections[kSymbols].sh_size = table.size();
+  sections[kSymbols].sh_link = kNames;
+  sections[kSymbols].sh_info = 1;  // the first global symbol
+  sections[kSymbols].sh_addralign = 8;
+  sections[kSymbols].sh_entsize = sizeof(Elf64_Sym);
+  sections[kNames].sh_name = name_of(".strtab");
+  sections[kNames].sh_type = SHT_STRTAB;
+  sections[kNames].sh_offset = sections[kSymbols].sh_offset + table.size();
+  sections[kNames].sh_size = names.size();
+  sections[kNames].sh_addralign = 1;
+
+  std::string object;
+  AppendBytes(object, ElfHeader());
+  AppendBytes(object, sections);
+  return object + table + names;
+}
+
+std::string PerfMapText(absl::Span<const DebugSymbol> symbols) {
+  std::string text;
+  for (const DebugSymbol& symbol : symbols) {
+    absl::StrAppend(&text, absl::Hex(reinterpret_cast<uintptr_t>(symbol.begin)),
+                    " ", absl::Hex(symbol.size), " ", symbol.name, "\n");
+  }
+  return text;
+}
+
+struct DebugSymbols::Registered {
+  std::string object;
+  jit_code_entry entry = {};
+};
+
+DebugSymbols::DebugSymbols(absl::Span<const DebugSymbol> symbols,
+                           absl::string_view wanted) {
+  if (wanted.empty() || symbols.empty()) return;
+  const std::vector<absl::string_view> words = absl::StrSplit(wanted, ',');
+  if (absl::c_linear_search(words, "perf")) {
+    AppendToPerfMap(PerfMapText(symbols));
+  }
+  if (!absl::c_linear_search(words, "gdb")) return;
+  registered_.reset(new Registered{.object = ElfObject(symbols)});
+  jit_code_entry& entry = registered_->entry;
+  entry.symfile_addr = registered_->object.data();
+  entry.symfile_size = registered_->object.size();
+  std::lock_guard<std::mutex> lock(Mutex());
+  entry.next_entry = __jit_debug_descriptor.first_entry;
+  if (entry.next_entry != nullptr) entry.next_entry->prev_entry = &entry;
+  __jit_debug_descriptor.first_entry = &entry;
+  Announce(kRegister, &entry);
+}
+
+void DebugSymbols::Unregister::operator()(Registered* registered) const {
+  jit_code_entry& entry = registered->entry;
+  {
+    std::lock_guard<std::mutex> lock(Mutex());
+    (entry.prev_entry == nullptr ? __jit_debug_descriptor.first_entry
+                                 : entry.prev_entry->next_entry) =
+        entry.next_entry;
+    if (entry.next_entry != nullptr) {
+      entry.next_entry->prev_entry = entry.prev_entry;
+    }
+    Announce(kUnregister, &entry);
+  }
+  delete registered;
+}
+
+absl::string_view WantedDebugSymbols() {
+  const char* wanted = std::getenv("OCANNL_JIT_SYMBOLS");
+  return wanted == nullptr ? "" : wanted;
+}
+
+}  // namespace ocannl::jit

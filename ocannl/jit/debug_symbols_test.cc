@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/debug_symbols.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/jit/assemble.h"
+
+namespace ocannl::jit {
+namespace {
+
+const std::byte* At(uintptr_t place) {
+  return reinterpret_cast<const std::byte*>(place);
+}
+
+const std::vector<DebugSymbol>& Symbols() {
+  static const auto* symbols = new std::vector<DebugSymbol>{
+      {"p:nest-0", At(0x5000), 0x80}, {"p:nest-1", At(0x5080), 0x1c}};
+  return *symbols;
+}
+
+TEST(DebugSymbolsTest, PerfMap) {
+  EXPECT_EQ(PerfMapText(Symbols()),
+            "5000 80 p:nest-0\n"
+            "5080 1c p:nest-1\n");
+}
+
+template <class T>
+T Read(const std::string& bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.substr(offset, sizeof(T)).data(), sizeof(T));
+  return value;
+}
+
+TEST(DebugSymbolsTest, ElfObject) {
+  const std::string object = ElfObject(Symbols());
+  const auto header = Read<Elf64_Ehdr>(object, 0);
+  ASSERT_EQ(object.substr(0, SELFMAG), ELFMAG);
+  ASSERT_EQ(header.e_shnum, 4);
+  auto section = [&](int k) {
+    return Read<Elf64_Shdr>(object, header.e_shoff + k * sizeof(Elf64_Shdr));
+  };
+  const Elf64_Shdr names = section(header.e_shstrndx);
+  EXPECT_EQ(names.sh_offset + names.sh_size, object.size());
+  auto name = [&](uint32_t place) {
+    return std::string(object.c_str() + names.sh_offset + place);
+  };
+  EXPECT_EQ(name(section(1).sh_name), ".text");
+  EXPECT_EQ(section(1).sh_addr, 0x5000);
+  EXPECT_EQ(section(1).sh_size, 0x9c);
+  const Elf64_Shdr table = section(2);
+  ASSERT_EQ(table.sh_size, 3 * sizeof(Elf64_Sym));
+  const auto last =
+      Read<Elf64_Sym>(object, table.sh_offset + 2 * sizeof(Elf64_Sym));
+  EXPECT_EQ(name(last.st_name), "p:nest-1");
+  EXPECT_EQ(last.st_value, 0x80);
+  EXPECT_EQ(last.st_size, 0x1c);
+}
+
+TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
+  absl::StatusOr<LoopProgram> program = Parse(R"(
+    halve ():
+      inout x : f32[8];
+      x[0] := x[0] * 0.5;
+  )");
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
+  unlink(path.c_str());
+  ASSERT_TRUE(Assemble(*program, Isa::kAvx2).ok());
+  EXPECT_FALSE(ReadFile(path).ok());
+  setenv("OCANNL_JIT_SYMBOLS", "perf,gdb", 1);
+  absl::StatusOr<MachineCode> code = Assemble(*program, Isa::kAvx2);
+  unsetenv("OCANNL_JIT_SYMBOLS");
+  ASSERT_TRUE(code.ok()) << code.status();
+  absl::StatusOr<std::string> map = ReadFile(path);
+  ASSERT_TRUE(map.ok()) << map.status();
+  unlink(path.c_str());
+  EXPECT_EQ(
+      *map,
+      absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(code->memory.data())),
+                   " ", absl::Hex(code->memory.size()), " halve:nest-0\n"));
+}
+
+}  // namespace
+}  // namespace ocannl::jit
