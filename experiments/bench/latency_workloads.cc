@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/bench/contenders.h"
+#include "experiments/bench/peers/c_text.h"
+#include "experiments/bench/peers/shared_library.h"
+#include "experiments/bench/programs.h"
+#include "experiments/bench/workloads.h"
+#include "experiments/moons_data.h"
+#include "experiments/moons_model.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+
+namespace ocannl {
+namespace {
+
+using MakeCode = std::function<absl::StatusOr<Assignments>()>;
+
+struct Subject {
+  std::string name;
+  MakeCode code;
+  bool gcc;  // too
+};
+
+absl::StatusOr<std::unique_ptr<MoonsModel>> MakeModel() {
+  OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, HalfMoons(400, /*seed=*/1));
+  return MakeMoons(points, {});
+}
+
+absl::StatusOr<Assignments> MoonsCode() {
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons, MakeModel());
+  return moons->step;
+}
+
+std::vector<Subject> Subjects() {
+  std::vector<Subject> subjects = {
+      {"moons", MoonsCode, true},
+      {"mlp_small",
+       [] {
+         return MlpStep({.sizes = {2, 64, 64, 2}, .batch = 64});
+       },
+       true},
+      {"mlp_wide",
+       [] {
+         return MlpStep({.sizes = {256, 1024, 1024, 10}, .batch = 256});
+       },
+       true},
+  };
+  for (int layers : {1, 2, 4, 8, 16, 32, 64}) {
+    subjects.push_back(
+        {absl::StrCat("layers_", layers),
+         [layers] {
+           return MlpStep(
+               {.sizes = std::vector<int64_t>(layers + 1, 24), .batch = 20});
+         },
+         layers <= 4});
+  }
+  return subjects;
+}
+
+// The program with one more row in an input, which it does not read: one that
+// no cache has seen, and no more work.
+LoopProgram Fresh(LoopProgram program, int64_t number) {
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kIn) continue;
+    buffer.dims[0] += number;
+    break;
+  }
+  return program;
+}
+
+Contender Compiling(const Tier& tier, const LoopProgram& program, bool fresh) {
+  auto number = std::make_shared<int64_t>(0);
+  return {.name = tier.name, .ours = true, .time = [=](int64_t runs) {
+            std::vector<LoopProgram> programs;
+            for (int64_t k = 0; k < runs; ++k) {
+              programs.push_back(fresh ? Fresh(program, ++*number) : program);
+            }
+            auto next = programs.begin();
+            return SecondsOf(runs,
+                             [&] { CHECK_OK(tier.backend->Compile(*next++)); });
+          }};
+}
+
+void AddGcc(const LoopProgram& program, Workload& workload) {
+  for (const char* level : {"-O1", "-O3"}) {
+    std::string name = absl::StrCat("gcc ", level);
+    auto compile = [program, level] {
+      return CompileC(CText(program), GccFlags(level)).status();
+    };
+    if (absl::Status status = compile(); !status.ok()) {
+      workload.missing.push_back(absl::StrCat(name, ": ", status.message()));
+      continue;
+    }
+    workload.contenders.push_back({.name = name, .time = [=](int64_t runs) {
+                                     return SecondsOf(
+                                         runs, [&] { CHECK_OK(compile()); });
+                                   }});
+  }
+}
+
+// The time from an optimised program to what runs.
+WorkloadMaker CompileMaker(const Subject& subject, bool fresh) {
+  std::string name =
+      absl::StrCat(fresh ? "compile/" : "compile_again/", subject.name);
+  return {.name = name,
+          .brief = subject.name == "layers_1",
+          .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
+            Workload workload{.name = name};
+            OCANNL_ASSIGN_OR_RETURN(Assignments code, subject.code());
+            OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
+                                    CompileProgram(code, {}));
+            for (const Tier& tier : setting.tiers) {
+              workload.contenders.push_back(Compiling(tier, program, fresh));
+            }
+            if (setting.peers && fresh && subject.gcc) {
+              AddGcc(program, workload);
+            }
+            return workload;
+          }};
+}
+
+// The time from assignments to an optimised program.
+WorkloadMaker LowerMaker(const Subject& subject) {
+  std::string name = absl::StrCat("lower/", subject.name);
+  return {.name = name,
+          .brief = subject.name == "layers_1",
+          .make = [=](const Setting&) -> absl::StatusOr<Workload> {
+            Workload workload{.name = name};
+            OCANNL_ASSIGN_OR_RETURN(Assignments code, subject.code());
+            workload.contenders.push_back(
+                {.name = "lower", .ours = true, .time = [=](int64_t runs) {
+                   return SecondsOf(
+                       runs, [&] { CHECK_OK(CompileProgram(code, {})); });
+                 }});
+            return workload;
+          }};
+}
+
+// The first loss of the half-moons network on a tier.
+absl::Status FirstLoss(const MoonsModel& moons, const Backend* backend) {
+  Device device("host", backend);
+  Stream stream(&device);
+  OCANNL_ASSIGN_OR_RETURN(Routine init,
+                          ToRoutine(Context(&stream), moons.init, {}));
+  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(Routine step,
+                          ToRoutine(init.context(), moons.step, {}));
+  OCANNL_RETURN_IF_ERROR(step.Set("batch_n", 0));
+  OCANNL_RETURN_IF_ERROR(step.Set("step", 0));
+  OCANNL_RETURN_IF_ERROR(step.Run());
+  return step.context().Read("scalar_loss").status();
+}
+
+// From the assignments, or from the points: with the graph, its shapes and its
+// gradients.
+WorkloadMaker FirstResultMaker(bool from_points) {
+  std::string name = absl::StrCat("first_result/moons_from_",
+                                  from_points ? "points" : "assignments");
+  return {.name = name,
+          .brief = true,
+          .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
+            Workload workload{.name = name};
+            OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const MoonsModel> moons,
+                                    MakeModel());
+            for (const Tier& tier : setting.tiers) {
+              auto run = [=, backend = tier.backend] {
+                if (!from_points) return FirstLoss(*moons, backend);
+                auto model = MakeModel();
+                CHECK_OK(model);
+                return FirstLoss(**model, backend);
+              };
+              workload.contenders.push_back(
+                  {.name = tier.name, .ours = true, .time = [=](int64_t runs) {
+                     return SecondsOf(runs, [&] { CHECK_OK(run()); });
+                   }});
+            }
+            return workload;
+          }};
+}
+
+}  // namespace
+
+std::vector<WorkloadMaker> LatencyWorkloads() {
+  std::vector<WorkloadMaker> makers = {FirstResultMaker(true),
+                                       FirstResultMaker(false)};
+  for (const Subject& subject : Subjects()) {
+    makers.push_back(LowerMaker(subject));
+    makers.push_back(CompileMaker(subject, /*fresh=*/true));
+    makers.push_back(CompileMaker(subject, /*fresh=*/false));
+  }
+  return makers;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/bench/peers/shared_library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+// A directory of our own, gone with its files at the end.
+class ScratchDirectory {
+ public:
+  explicit ScratchDirectory(std::vector<std::string> files)
+      : files_(std::move(files)) {
+    const char* base = getenv("TEST_TMPDIR");
+    path_ = absl::StrCat(base != nullptr ? base : "/tmp", "/bench_XXXXXX");
+    made_ = mkdtemp(path_.data()) != nullptr;
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() {
+    for (const std::string& file : files_) unlink(Path(file).c_str());
+    rmdir(path_.c_str());
+  }
+
+  bool made() const { return made_; }
+  std::string Path(absl::string_view file) const {
+    return absl::StrCat(path_, "/", file);
+  }
+
+ private:
+  std::vector<std::string> files_;
+  std::string path_;
+  bool made_;
+};
+
+// Error: the first line of what the command prints.
+absl::Status RunCommand(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return absl::UnavailableError("no shell");
+  std::string output;
+  char buffer[4096];
+  while (size_t size = fread(buffer, 1, sizeof(buffer), pipe)) {
+    output.append(buffer, size);
+  }
+  if (pclose(pipe) == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(command.substr(0, command.find(' ')),
+                   " says: ", output.substr(0, output.find('\n'))));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const SharedLibrary>> SharedLibrary::Open(
+    const std::string& path) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return absl::NotFoundError(dlerror());
+  return std::shared_ptr<const SharedLibrary>(new SharedLibrary(handle));
+}
+
+SharedLibrary::~SharedLibrary() { dlclose(handle_); }
+
+void* SharedLibrary::FindSymbol(const char* name) const {
+  return dlsym(handle_, name);
+}
+
+absl::StatusOr<std::shared_ptr<const SharedLibrary>> CompileC(
+    absl::string_view text, const std::vector<std::string>& flags) {
+  ScratchDirectory directory({"code.c", "code.so"});
+  if (!directory.made()) return absl::UnavailableError("no directory in /tmp");
+  OCANNL_RETURN_IF_ERROR(WriteFile(directory.Path("code.c"), text));
+  OCANNL_RETURN_IF_ERROR(RunCommand(absl::StrCat(
+      "gcc -w -fPIC -shared -o ", directory.Path("code.so"), " ",
+      directory.Path("code.c"), " ", absl::StrJoin(flags, " "), " 2>&1")));
+  return SharedLibrary::Open(directory.Path("code.so"));
+}
+
+}  // namespace ocannl

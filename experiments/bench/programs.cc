@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/bench/programs.h"
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/input.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/sgd.h"
+
+namespace ocannl {
+namespace {
+
+// Zeros; what a run reads is for the one who runs the program to say.
+Tensor InputData(Graph& graph, const std::string& name, const Shape& shape) {
+  ShapeSpec rows;
+  for (RowKind kind : kRowKinds) rows[kind] = shape[kind];
+  return Data(graph, name, NdArray(DType::kF32, shape.dims()), rows);
+}
+
+Shape BatchOf(int64_t batch, int64_t size) {
+  Shape shape;
+  shape[RowKind::kBatch] = {batch};
+  shape[RowKind::kOutput] = {size};
+  return shape;
+}
+
+}  // namespace
+
+absl::StatusOr<LoopProgram> ExpressionProgram(
+    const std::vector<Definition>& inputs,
+    const std::vector<Definition>& definitions) {
+  train::Model model;
+  Names names;
+  for (const auto& [name, shape] : inputs) {
+    OCANNL_ASSIGN_OR_RETURN(Input input,
+                            ParseInput(absl::StrCat(name, "=range:", shape)));
+    CHECK(input.shape.has_value()) << shape;
+    names.tensors.emplace(name, InputData(model.graph, name, *input.shape));
+  }
+  CHECK(!definitions.empty());
+  for (const auto& [name, text] : definitions) {
+    OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
+                            ParseTensor(model.graph, text, names));
+    names.tensors.emplace(name, Named(parsed.tensor, name));
+  }
+  OCANNL_ASSIGN_OR_RETURN(
+      Assignments code,
+      train::Forward(model, names.tensors.at(definitions.back().first)));
+  return CompileProgram(code, {});
+}
+
+absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
+  train::Model model;
+  Graph& graph = model.graph;
+  Names names{
+      .tensors = {{"x",
+                   InputData(graph, "x", BatchOf(mlp.batch, mlp.sizes[0]))},
+                  {"y", InputData(graph, "y",
+                                  BatchOf(mlp.batch, mlp.sizes.back()))}},
+      .statics = {},
+      .numbers = {{"batch", static_cast<double>(mlp.batch)}}};
+  size_t last = mlp.sizes.size() - 1;
+  std::string text = "x";
+  for (size_t layer = 1; layer <= last; ++layer) {
+    text = absl::StrCat("({w", layer, "} * ", text, ")");
+    if (layer == last) break;
+    text = absl::StrCat("relu ({b", layer, "; o=[", mlp.sizes[layer], "]} + ",
+                        text, ")");
+  }
+  OCANNL_ASSIGN_OR_RETURN(
+      ParsedTensor sum,
+      ParseTensor(graph,
+                  absl::StrCat("((square (", text,
+                               " - y)) ++ \"...|... => 0\") /. !..batch"),
+                  names));
+  Tensor loss = Named(sum.tensor, "loss");
+  OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
+  OCANNL_ASSIGN_OR_RETURN(
+      train::OptimizerCode sgd,
+      train::SgdUpdate(model, loss, Named(Number(graph, mlp.rate), "rate"),
+                       {}));
+  return train::Sequence("mlp_step", {gradient, sgd.update});
+}
+
+absl::StatusOr<LoopProgram> MlpProgram(const Mlp& mlp) {
+  OCANNL_ASSIGN_OR_RETURN(Assignments code, MlpStep(mlp));
+  return CompileProgram(code, {});
+}
+
+double MlpFlops(const Mlp& mlp) {
+  double flops = 0;
+  for (size_t layer = 1; layer < mlp.sizes.size(); ++layer) {
+    // Forward, the weights' gradient and, but for x, the input's.
+    int products = layer == 1 ? 2 : 3;
+    flops += 2. * products * static_cast<double>(mlp.batch) *
+             static_cast<double>(mlp.sizes[layer - 1] * mlp.sizes[layer]);
+  }
+  return flops;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/bench/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/file.h"
+
+namespace ocannl {
+namespace {
+
+// What seconds are printed in.
+struct Unit {
+  absl::string_view name;
+  double seconds;
+};
+
+Unit UnitFor(double seconds) {
+  if (seconds < 1e-6) return {"ns", 1e-9};
+  if (seconds < 1e-3) return {"us", 1e-6};
+  return seconds < 1 ? Unit{"ms", 1e-3} : Unit{"s", 1};
+}
+
+// Work on a clock is in vectors of 16 numbers: the fewer cycles, the better.
+std::string ShareText(const Measurement& measurement,
+                      const Standing& standing) {
+  if (measurement.work == 0) return "";
+  if (measurement.probe == ProbeKind::kClock) {
+    return absl::StrFormat("%.1f cyc", 1 / standing.share.median);
+  }
+  return absl::StrFormat("%.1f%%", 100 * standing.share.median);
+}
+
+std::string RateText(const Measurement& measurement, const Standing& standing) {
+  if (measurement.work == 0) return "";
+  return absl::StrFormat("%.3g",
+                         measurement.work / standing.seconds.median / 1e9);
+}
+
+// The fastest that is ours, of those that are there.
+const Standing* OursOf(const Measurement& measurement) {
+  const Standing* ours = nullptr;
+  for (const Standing& standing : measurement.standings) {
+    if (standing.ours) ours = &standing;
+  }
+  return ours;
+}
+
+std::string Row(const Measurement& measurement, const Standing& standing) {
+  const Spread& seconds = standing.seconds;
+  Unit unit = UnitFor(seconds.median);
+  std::string row = absl::StrFormat(
+      "  %-22s%9.4g %-2s%10.4g%10.4g%8s%10s", standing.name,
+      seconds.median / unit.seconds, unit.name, seconds.low / unit.seconds,
+      seconds.high / unit.seconds, RateText(measurement, standing),
+      ShareText(measurement, standing));
+  const Standing* ours = OursOf(measurement);
+  if (ours != nullptr && ours != &standing) {
+    absl::StrAppend(&row,
+                    absl::StrFormat("%9.3gx%9.3g%9.3g", standing.ratio.median,
+                                    standing.ratio.low, standing.ratio.high));
+  }
+  return row + "\n";
+}
+
+// How many times faster ours is than the fastest peer, if both are there.
+std::optional<double> Lead(const Measurement& measurement) {
+  std::optional<double> lead;
+  for (const Standing& standing : measurement.standings) {
+    if (standing.ours || OursOf(measurement) == nullptr) continue;
+    lead =
+        std::min(lead.value_or(standing.ratio.median), standing.ratio.median);
+  }
+  return lead;
+}
+
+nlohmann::json ToJson(const Spread& spread) {
+  return {{"median", spread.median},
+          {"low", spread.low},
+          {"high", spread.high},
+          {"least", spread.least}};
+}
+
+nlohmann::json ToJson(const Measurement& measurement) {
+  nlohmann::json standings = nlohmann::json::array();
+  for (const Standing& standing : measurement.standings) {
+    nlohmann::json one = {{"name", standing.name},
+                          {"ours", standing.ours},
+                          {"runs_per_timing", standing.runs},
+                          {"seconds", ToJson(standing.seconds)},
+                          {"time_by_ours", ToJson(standing.ratio)}};
+    if (measurement.work > 0) one["share"] = ToJson(standing.share);
+    standings.push_back(std::move(one));
+  }
+  return {{"name", measurement.workload},
+          {"probe", std::string(Name(measurement.probe))},
+          {"probe_rate", ToJson(measurement.rate)},
+          {"work", measurement.work},
+          {"rounds", measurement.rounds},
+          {"rounds_kept", measurement.kept},
+          {"contenders", std::move(standings)},
+          {"missing", measurement.missing}};
+}
+
+std::string Processor() {
+  absl::StatusOr<std::string> text = ReadFile("/proc/cpuinfo");
+  if (!text.ok()) return "unknown";
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    std::vector<std::string> halves = absl::StrSplit(line, ": ");
+    if (halves.size() == 2 && line.substr(0, 10) == "model name") {
+      return halves[1];
+    }
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string Table(const Measurement& measurement) {
+  std::string text = absl::StrCat(measurement.workload, ": ");
+  if (!measurement.standings.empty()) {
+    const Spread& rate = measurement.rate;
+    absl::StrAppend(
+        &text,
+        absl::StrFormat("%s %.3g %s (%.3g to %.3g), %d of %d rounds\n",
+                        Name(measurement.probe), rate.median / 1e9,
+                        UnitOf(measurement.probe), rate.low / 1e9,
+                        rate.high / 1e9, measurement.kept, measurement.rounds));
+    bool clock = measurement.probe == ProbeKind::kClock;
+    bool compared = measurement.work > 0;
+    absl::StrAppend(&text, absl::StrFormat("%33s   %10s%10s%8s%10s%17s\n",
+                                           "median", "10%", "90%",
+                                           !compared ? ""
+                                           : clock   ? "G/s"
+                                                   : UnitOf(measurement.probe),
+                                           !compared ? ""
+                                           : clock   ? ""
+                                                     : "of probe",
+                                           "ours is faster"));
+    for (const Standing& standing : measurement.standings) {
+      text += Row(measurement, standing);
+    }
+  } else {
+    text += "nobody\n";
+  }
+  for (const std::string& missing : measurement.missing) {
+    absl::StrAppend(&text, "  without ", missing, "\n");
+  }
+  return text;
+}
+
+std::string Summary(absl::Span<const Measurement> measurements) {
+  std::map<std::string, std::vector<double>> leads;
+  for (const Measurement& measurement : measurements) {
+    std::optional<double> lead = Lead(measurement);
+    if (!lead) continue;
+    std::vector<std::string> parts =
+        absl::StrSplit(measurement.workload, absl::MaxSplits('/', 1));
+    leads[parts[0]].push_back(*lead);
+  }
+  std::string text;
+  for (const auto& [group, of_group] : leads) {
+    double logs = 0;
+    for (double lead : of_group) logs += std::log(lead);
+    absl::StrAppend(
+        &text, absl::StrFormat(
+                   "%s: ours is %.3gx as fast as the fastest peer "
+                   "(geometric mean of %d, least %.3gx)\n",
+                   group, std::exp(logs / of_group.size()), of_group.size(),
+                   *std::min_element(of_group.begin(), of_group.end())));
+  }
+  return text;
+}
+
+std::string Json(absl::Span<const Measurement> measurements, int threads) {
+  nlohmann::json workloads = nlohmann::json::array();
+  for (const Measurement& measurement : measurements) {
+    workloads.push_back(ToJson(measurement));
+  }
+  nlohmann::json all = {
+      {"machine", {{"processor", Processor()}, {"threads", threads}}},
+      {"workloads", std::move(workloads)}};
+  return all.dump(2) + "\n";
+}
+
+}  // namespace ocannl

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All workloads, by group: the part of the name before '/'.
+#ifndef EXPERIMENTS_BENCH_WORKLOADS_H_
+#define EXPERIMENTS_BENCH_WORKLOADS_H_
+
+#include <vector>
+
+#include "experiments/bench/workload.h"
+
+namespace ocannl {
+
+// moons/call, moons/kernel, moons/epoch: the step of //experiments:moons by a
+// Routine, as bare code, and 80 steps.
+std::vector<WorkloadMaker> MoonsWorkloads();
+
+// mlp/small, mlp/mid, mlp/wide; width/16 ... width/512: training steps.
+std::vector<WorkloadMaker> MlpWorkloads();
+
+// gemm/MxNxK: squares, and sizes that fit nothing well.
+std::vector<WorkloadMaker> GemmWorkloads();
+
+// einsum/SPEC: contractions beside a GEMM of as many flops; move/SPEC: what
+// moves more than it computes.
+std::vector<WorkloadMaker> EinsumWorkloads();
+
+// function/exp ... in L1; map/scale@L2 ..., reduce/sum@memory ...
+std::vector<WorkloadMaker> MapWorkloads();
+
+// rows/softmax-256x512 ...: softmax and layer normalisation in L2.
+std::vector<WorkloadMaker> RowWorkloads();
+
+// compile/..., lower/..., first_result/...: from text to numbers.
+std::vector<WorkloadMaker> LatencyWorkloads();
+
+}  // namespace ocannl
+
+#endif  // EXPERIMENTS_BENCH_WORKLOADS_H_
