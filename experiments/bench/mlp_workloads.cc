@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "experiments/bench/peers/eigen_kernels.h"
 #include "experiments/bench/programs.h"
 #include "experiments/bench/python_contenders.h"
+#include "experiments/bench/training.h"
 #include "experiments/bench/workloads.h"
 #include "ocannl/core/base/status_macros.h"
 
@@ -17,26 +17,6 @@ namespace {
 
 // Steps of one run of the work, which ends with a loss to compare.
 constexpr int64_t kSteps = 2;
-
-// First values with which the numbers keep their size from layer to layer.
-NamedArrays FirstValues(const Mlp& mlp) {
-  NamedArrays values;
-  auto add = [&](std::string name, Dims dims, double scale) {
-    NdArray array = FilledArray(name, dims, static_cast<float>(scale), 0);
-    values.emplace(std::move(name), std::move(array));
-  };
-  add("x", {mlp.batch, mlp.sizes[0]}, 2);
-  add("y", {mlp.batch, mlp.sizes.back()}, 2);
-  for (size_t layer = 1; layer < mlp.sizes.size(); ++layer) {
-    int64_t in = mlp.sizes[layer - 1], out = mlp.sizes[layer];
-    add(absl::StrCat("w", layer), {out, in},
-        std::sqrt(24. / static_cast<double>(in)));
-    if (layer + 1 < mlp.sizes.size()) {
-      add(absl::StrCat("b", layer), {out}, 0.1);
-    }
-  }
-  return values;
-}
 
 // Training by Eigen from first values that it keeps.
 class EigenTraining {
@@ -117,12 +97,12 @@ WorkloadMaker MakerOf(std::string name, const Mlp& mlp, bool brief) {
             Workload workload{.name = name,
                               .probe = ProbeKind::kFma,
                               .work = kSteps * MlpFlops(mlp)};
-            OCANNL_ASSIGN_OR_RETURN(LoopProgram program, MlpProgram(mlp));
-            NamedArrays values = FirstValues(mlp);
+            OCANNL_ASSIGN_OR_RETURN(Training training, MlpTraining(mlp));
+            const NamedArrays& values = training.first_values;
             OCANNL_RETURN_IF_ERROR(AddProgram(setting,
-                                              {.program = program,
+                                              {.program = training.step,
                                                .given = values,
-                                               .first = "loss",
+                                               .first = training.loss,
                                                .steps = kSteps,
                                                .gcc = {"-O3", "-Ofast"}},
                                               workload));
@@ -136,15 +116,10 @@ WorkloadMaker MakerOf(std::string name, const Mlp& mlp, bool brief) {
 }  // namespace
 
 std::vector<WorkloadMaker> MlpWorkloads() {
-  std::vector<WorkloadMaker> makers = {
-      MakerOf("mlp/small", {.sizes = {2, 64, 64, 2}, .batch = 64}, true),
-      MakerOf("mlp/mid", {.sizes = {2, 256, 256, 1}, .batch = 64}, false),
-      MakerOf("mlp/wide", {.sizes = {256, 1024, 1024, 10}, .batch = 256},
-              false)};
-  for (int64_t width : {8, 16, 32, 64, 128, 256, 512}) {
-    makers.push_back(MakerOf(absl::StrCat("width/", width),
-                             {.sizes = {2, width, width, 1}, .batch = 64},
-                             false));
+  std::vector<WorkloadMaker> makers;
+  for (const NamedMlp& named : TrainingMlps()) {
+    makers.push_back(
+        MakerOf(named.name, named.mlp, /*brief=*/named.name == "mlp/small"));
   }
   return makers;
 }

@@ -10,57 +10,22 @@
 #include "experiments/bench/peers/moons_fused.h"
 #include "experiments/bench/programs.h"
 #include "experiments/bench/python_contenders.h"
+#include "experiments/bench/training.h"
 #include "experiments/bench/workloads.h"
-#include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "experiments/moons_plain.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/lower.h"
-#include "ocannl/interp/interp_backend.h"
 
 namespace ocannl {
 namespace {
 
-// The model, and what its arrays hold before the first step.
-struct Moons {
-  std::unique_ptr<MoonsModel> model;
-  LoopProgram step;
-  NamedArrays first_values;
-};
-
-absl::StatusOr<std::shared_ptr<const Moons>> PrepareMoons() {
-  OCANNL_ASSIGN_OR_RETURN(
-      LabelledPoints points,
-      HalfMoons(kMoonsBatches * kMoonsBatch / 2, /*seed=*/1));
-  auto moons = std::make_shared<Moons>();
-  OCANNL_ASSIGN_OR_RETURN(moons->model, MakeMoons(points, {}));
-  CHECK_EQ(moons->model->steps, kMoonsSteps);
-  interp::InterpBackend backend;
-  Device device("host", &backend);
-  Stream stream(&device);
-  Context context(&stream);
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, moons->model->init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  OCANNL_ASSIGN_OR_RETURN(moons->step, CompileProgram(moons->model->step, {}));
-  for (const Array& array : moons->model->step.arrays) {
-    if (array.data == nullptr) continue;
-    moons->first_values.emplace(array.name, array.data->Reshaped(array.dims));
-  }
-  for (const Tensor& parameter : moons->model->parameters) {
-    const std::string& name = parameter.node().name;
-    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
-    moons->first_values.emplace(name, std::move(values));
-  }
-  return moons;
-}
-
 MoonsArrays ArraysOf(const Moons& moons) {
   MoonsArrays arrays{};
   auto fill = [&](const char* name, auto& numbers) {
-    const NdArray& values = moons.first_values.at(name);
+    const NdArray& values = moons.training.first_values.at(name);
     CHECK_EQ(values.bytes(), sizeof(numbers));
     std::memcpy(numbers, values.data(), sizeof(numbers));
   };
@@ -213,8 +178,8 @@ absl::Status AddPlainNests(Setting setting, const Moons& moons, int64_t steps,
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(moons.model->step));
   return AddProgram(setting,
                     {.program = std::move(program),
-                     .given = moons.first_values,
-                     .first = "scalar_loss",
+                     .given = moons.training.first_values,
+                     .first = moons.training.loss,
                      .steps = steps,
                      .gcc = {"-O3"},
                      .gcc_name = "gcc of plain nests"},
@@ -222,7 +187,7 @@ absl::Status AddPlainNests(Setting setting, const Moons& moons, int64_t steps,
 }
 
 PythonTask TaskOf(const Moons& moons) {
-  PythonTask task{.arrays = moons.first_values,
+  PythonTask task{.arrays = moons.training.first_values,
                   .loss = "hinge",
                   .rate = 0.1,
                   .steps = kMoonsSteps,
@@ -240,7 +205,8 @@ PythonTask TaskOf(const Moons& moons) {
 // `routines`: by routines of a context; else bare code.
 absl::StatusOr<Workload> Make(const std::string& name, bool routines,
                               int64_t steps, const Setting& setting) {
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const Moons> moons, PrepareMoons());
+  OCANNL_ASSIGN_OR_RETURN(Moons prepared, PrepareMoons());
+  auto moons = std::make_shared<const Moons>(std::move(prepared));
   Mlp mlp{.sizes = {2, kMoonsHidden, kMoonsHidden, 1}, .batch = kMoonsBatch};
   Workload workload{.name = name,
                     .probe = ProbeKind::kFma,
@@ -251,9 +217,9 @@ absl::StatusOr<Workload> Make(const std::string& name, bool routines,
     rest.tiers.clear();
   }
   OCANNL_RETURN_IF_ERROR(AddProgram(rest,
-                                    {.program = moons->step,
-                                     .given = moons->first_values,
-                                     .first = "scalar_loss",
+                                    {.program = moons->training.step,
+                                     .given = moons->training.first_values,
+                                     .first = moons->training.loss,
                                      .steps = steps,
                                      .gcc = {"-O1", "-O3", "-Ofast"}},
                                     workload));
