@@ -14,13 +14,22 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/shrink.h"
 #include "ocannl/fuzz/trial.h"
 
 namespace ocannl::fuzz {
+
+const char* const kTargetNames[kNumTargets] = {"avx2", "avx512",
+                                               "small caches"};
+
 namespace {
+
+constexpr const Target* kTargets[kNumTargets] = {&kAvx2Target, &kAvx512Target,
+                                                 &kSmallCachesTarget};
 
 // The programs that one child tries, and how long one of them may take.
 constexpr int64_t kProgramsOfAChild = 200;
@@ -31,6 +40,7 @@ constexpr int kSecondsOfATrial = 30;
 struct Progress {
   int64_t programs;
   int64_t mostly_finite;
+  DecisionCounts decisions;
   size_t tier;  // that is at work
 };
 
@@ -50,6 +60,16 @@ class SharedProgress {
  private:
   Progress* progress_;
 };
+
+void CountDecisions(const LoopProgram& program, DecisionCounts& counts) {
+  for (int target = 0; target < kNumTargets; ++target) {
+    Decisions taken;
+    Schedule(program, *kTargets[target], taken);
+    for (int k = 0; k < kNumDecisions; ++k) {
+      counts[target][k] += taken.Has(static_cast<Decision>(k)) ? 1 : 0;
+    }
+  }
+}
 
 // "... file.cc:7: " of "... file.cc:7: CHECK failed: ..."; empty: no CHECK did.
 std::string FailedCheck(absl::string_view text) {
@@ -94,6 +114,12 @@ class Campaign {
                             : Generate(seed, PoliciesOf(seed));
   }
 
+  bool Tries(const ComparedTier& tier, uint64_t seed) const {
+    if (!tier.available) return false;
+    return !tier.is_slow || options_.program ||
+           !PoliciesOf(seed).Has(Policy::kLayers);
+  }
+
   // Trials in one child until one fails or there are enough.
   void RunBatch() {
     const uint64_t first = options_.seed + result_.programs;
@@ -107,10 +133,11 @@ class Campaign {
         Trial trial(program, KindOf(seed), seed);
         for (size_t k = 0; k < options_.tiers.size(); ++k) {
           progress->tier = k;
-          if (!options_.tiers[k].available) continue;
+          if (!Tries(options_.tiers[k], seed)) continue;
           std::string difference = trial.Try(*options_.tiers[k].backend());
           if (!difference.empty()) return difference;
         }
+        CountDecisions(program, progress->decisions);
         progress->mostly_finite += trial.MostlyFinite() ? 1 : 0;
         ++progress->programs;
       }
@@ -118,6 +145,11 @@ class Campaign {
     });
     result_.programs += progress->programs;
     result_.mostly_finite += progress->mostly_finite;
+    for (int target = 0; target < kNumTargets; ++target) {
+      for (int k = 0; k < kNumDecisions; ++k) {
+        result_.decisions[target][k] += progress->decisions[target][k];
+      }
+    }
     if (!child.died && child.text.empty()) return;
     ++result_.programs;  // The one that failed.
     AddFailure(first + progress->programs, options_.tiers[progress->tier],
@@ -201,7 +233,18 @@ std::string Report(const CampaignResult& result) {
                           Name(static_cast<Policy>(k)),
                           Percent(result.policies[k], result.programs));
   }
-  return absl::StrCat(absl::StripSuffix(text, "\n"), "\n");
+  text = absl::StrCat(absl::StripSuffix(text, "\n"), "\n");
+  for (int target = 0; target < kNumTargets; ++target) {
+    absl::StrAppend(&text, "scheduled for ", kTargetNames[target], ":");
+    for (int k = 0; k < kNumDecisions; ++k) {
+      absl::StrAppendFormat(
+          &text, "%s %s %.1f %%", k == 0 ? "" : ",",
+          Name(static_cast<Decision>(k)),
+          Percent(result.decisions[target][k], result.programs));
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string ReproText(const Failure& failure, absl::string_view path) {

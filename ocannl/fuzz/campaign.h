@@ -18,6 +18,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/programs/policy.h"
 
@@ -43,6 +44,13 @@ struct Failure {
   LoopProgram program;  // made small, if so asked
 };
 
+// The targets that programs are scheduled for, and how many programs took each
+// decision of the scheduler.
+inline constexpr int kNumTargets = 3;
+extern const char* const kTargetNames[kNumTargets];
+using DecisionCounts =
+    std::array<std::array<int64_t, kNumDecisions>, kNumTargets>;
+
 struct CampaignResult {
   uint64_t seed = 0;
   int64_t programs = 0;
@@ -50,6 +58,7 @@ struct CampaignResult {
   double seconds = 0;
   std::array<int64_t, kNumPolicies> policies =
       {};  // programs with each; 0: no random ones
+  DecisionCounts decisions = {};
   std::vector<ComparedTier> tiers;
   std::vector<Failure> failures;
 };
@@ -59,7 +68,8 @@ struct CampaignResult {
 CampaignResult RunCampaign(const CampaignOptions& options);
 
 // Seed, programs, programs per hour; failures of each tier, or why there are
-// none; the bound that none supports (rule of three); finite outputs; policies.
+// none; the bound that none supports (rule of three); finite outputs; policies;
+// the scheduler's decisions, all of them.
 std::string Report(const CampaignResult& result);
 
 // The program as text that Parse takes, with what failed and, for a file at

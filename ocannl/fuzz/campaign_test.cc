@@ -4,6 +4,7 @@
 // bazel run //ocannl -- fuzz --programs=100000
 #include "ocannl/fuzz/campaign.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "gtest/gtest.h"
@@ -28,6 +29,21 @@ TEST(CampaignTest, EveryTierHasTheBitsOfTheInterpreter) {
   }
   EXPECT_GT(result.programs, 100);
   EXPECT_GT(result.mostly_finite, result.programs * 6 / 10);
+}
+
+// One program in a hundred or more, for one of the targets at least.
+TEST(CampaignTest, ProgramsReachAllDecisionsOfTheScheduler) {
+  CampaignOptions options;
+  options.programs = 4000;
+  const CampaignResult result = RunCampaign(options);  // on no tier
+  EXPECT_EQ(result.programs, options.programs);
+  for (int k = 0; k < kNumDecisions; ++k) {
+    int64_t most = 0;
+    for (const auto& counts : result.decisions) {
+      most = std::max(most, counts[k]);
+    }
+    EXPECT_GE(most, result.programs / 100) << Name(static_cast<Decision>(k));
+  }
 }
 
 }  // namespace

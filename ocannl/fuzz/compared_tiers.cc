@@ -59,6 +59,16 @@ const Backend* X86() {
   return backend;
 }
 
+// Machine code of the plans for small caches.
+const Backend* SmallCaches() {
+  auto schedule = [](LoopProgram program) {
+    return Schedule(std::move(program), kSmallCachesTarget);
+  };
+  static const auto* backend = new RewritingBackend(
+      "x86-small-caches", schedule, X86<Isa::kAvx2, 3, false>());
+  return backend;
+}
+
 }  // namespace
 
 absl::Span<const ComparedTier> ComparedTiers() {
@@ -66,7 +76,7 @@ absl::Span<const ComparedTier> ComparedTiers() {
   const bool avx512 = jit::IsSupported(Isa::kAvx512);
   static const auto* tiers = new std::vector<ComparedTier>{
       {"interp", true, Interp},  // itself, between guard pages
-      {"tree", true, Tree},
+      {"tree", true, Tree, /*is_slow=*/true},
       {"optimize", true, Optimized},
       {"schedule-avx2", true, Scheduled<kAvx2Target>},
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
@@ -76,6 +86,7 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"jit-threads", avx2, X86<Isa::kAvx2, 3, false>},
       {"x86-avx2", avx2, X86<Isa::kAvx2, 1, true>},
       {"x86-avx512", avx512, X86<Isa::kAvx512, 3, true>},
+      {"x86-small-caches", avx2, SmallCaches},
   };
   return *tiers;
 }

@@ -13,8 +13,15 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/schedule/target.h"
 
 namespace ocannl::fuzz {
+
+// A processor on which small programs already need what is for large ones.
+inline constexpr Target kSmallCachesTarget{.vector_bytes = 32,
+                                           .vector_registers = 16,
+                                           .l1_bytes = 2 * 1024,
+                                           .l2_bytes = 4 * 1024};
 
 struct ComparedTier {
   std::string name;
@@ -22,6 +29,7 @@ struct ComparedTier {
   // Lives as long as the process. May have threads, so a process that forks
   // leaves the call to its children.
   std::function<const Backend*()> backend;
+  bool is_slow = false;  // campaigns spare it programs of Policy::kLayers
 };
 
 absl::Span<const ComparedTier> ComparedTiers();

@@ -45,6 +45,7 @@ TEST(GenerateTest, PoliciesShow) {
            Case{Policy::kLoopKinds, "par i"},
            Case{Policy::kLoopKinds, "unroll i"},
            Case{Policy::kSplitLoops, "8*i"},
+           Case{Policy::kLayers, "fma("},
        }) {
     Policies policies;
     int without = 0;

@@ -11,6 +11,7 @@
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/opt/prune.h"
 #include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/plan.h"
@@ -24,9 +25,10 @@ constexpr size_t kMaxDistance = 64;
 
 class Scheduler {
  public:
-  Scheduler(LoopProgram program, const Target& target)
+  Scheduler(LoopProgram program, const Target& target, Decisions& taken)
       : program_(std::move(program)),
         target_(target),
+        taken_(taken),
         writer_(&program_),
         stmts_(program_.body.stmts) {}
 
@@ -35,11 +37,13 @@ class Scheduler {
       const Stmt stmt = stmts_[k];
       std::optional<PerfectNest> nest = Plannable(stmt);
       if (!nest) {
+        TellKept(stmt);
         result_.stmts.push_back(stmt);
         continue;
       }
       TileUse use;
       if (SinkToUser(k, *nest)) {
+        taken_.Add(Decision::kBroughtToUser);
         --k;
         continue;
       }
@@ -224,8 +228,13 @@ class Scheduler {
   }
 
   void Write(size_t k, const PerfectNest& nest, TileUse use) {
+    const size_t before = result_.stmts.size();
     if (!nest.accumulates()) {
-      return WriteMap(writer_, nest, use.epilogues, target_, result_);
+      WriteMap(writer_, nest, use.epilogues, target_, result_);
+      taken_.Add(Decision::kMap);
+      taken_.AddIf(!use.epilogues.empty(), Decision::kMapWithUsers);
+      taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
+      return;
     }
     const int32_t buffer = nest.set.target.buffer;
     use.starts_at_zero = CoversTarget(nest) && TakeZeroOut(buffer);
@@ -235,10 +244,63 @@ class Scheduler {
     ContractPlan plan = PlanContract(program_, nest, target_);
     result_.stmts.push_back(Comment{Describe(program_, nest, plan)});
     WriteContract(writer_, nest, plan, use, result_);
+    TellPlan(plan);
+    TellUse(nest, use);
+    taken_.AddIf(IsParallelFrom(before), Decision::kParallelContract);
+  }
+
+  // ---- Telling -------------------------------------------------------------
+
+  void TellKept(const Stmt& stmt) {
+    if (!std::holds_alternative<For>(stmt)) return;
+    taken_.Add(Decision::kKept);
+    taken_.AddIf(absl::c_any_of(EffectsOf(program_, stmt).writes,
+                                [&](int32_t buffer) {
+                                  return program_.buffers[buffer].role ==
+                                         Role::kPrivate;
+                                }),
+                 Decision::kKeptPrivates);
+  }
+
+  void TellPlan(const ContractPlan& plan) {
+    taken_.Add(Decision::kContract);
+    taken_.AddIf(plan.n.extent == 1, Decision::kOneLane);
+    taken_.AddIf(plan.m.has_value(), Decision::kRowTiles);
+    taken_.AddIf(!plan.outer.empty(), Decision::kOuterLoops);
+    taken_.AddIf(plan.rows.size() > 1, Decision::kUnequalRows);
+    taken_.AddIf(plan.columns.size() > 1, Decision::kColumnTail);
+    taken_.AddIf(plan.block > 0, Decision::kRowBlocks);
+    taken_.AddIf(plan.packed.has_value(), plan.is_transposed
+                                              ? Decision::kTransposedColumns
+                                              : Decision::kPackedColumns);
+    taken_.AddIf(plan.packed_rows.has_value(), plan.rows_are_transposed
+                                                   ? Decision::kTransposedRows
+                                                   : Decision::kPackedRows);
+  }
+
+  void TellUse(const PerfectNest& nest, const TileUse& use) {
+    taken_.AddIf(!use.epilogues.empty(), Decision::kUsersInTiles);
+    taken_.AddIf(absl::c_any_of(use.epilogues,
+                                [&](const Set& user) {
+                                  return user.target == nest.set.target;
+                                }),
+                 Decision::kUserInPlace);
+    taken_.AddIf(use.starts_at_zero, Decision::kZeroOutTaken);
+    taken_.AddIf(use.drops_result, Decision::kResultDropped);
+  }
+
+  // Whether one of the statements of the result from `first` on is parallel.
+  bool IsParallelFrom(size_t first) const {
+    return std::any_of(result_.stmts.begin() + static_cast<int64_t>(first),
+                       result_.stmts.end(), [](const Stmt& stmt) {
+                         const For* loop = std::get_if<For>(&stmt);
+                         return loop != nullptr && loop->kind == LoopKind::kPar;
+                       });
   }
 
   LoopProgram program_;
   const Target& target_;
+  Decisions& taken_;
   NestWriter writer_;
   // program_.body stays as it was until the end.
   std::vector<Stmt> stmts_;  // those behind the current one may still move
@@ -248,8 +310,15 @@ class Scheduler {
 }  // namespace
 
 LoopProgram Schedule(LoopProgram program, const Target& target) {
+  Decisions ignored;
+  return Schedule(std::move(program), target, ignored);
+}
+
+LoopProgram Schedule(LoopProgram program, const Target& target,
+                     Decisions& taken) {
   // A result that lives in accumulators alone leaves its temp unused.
-  LoopProgram scheduled = Prune(Scheduler(std::move(program), target).Run());
+  LoopProgram scheduled =
+      Prune(Scheduler(std::move(program), target, taken).Run());
   absl::Status status = Verify(scheduled);
   CHECK(status.ok()) << "after scheduling: " << status.message();
   return scheduled;

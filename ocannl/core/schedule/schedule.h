@@ -12,6 +12,7 @@
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {
@@ -19,6 +20,10 @@ namespace ocannl {
 // `program` must be one that Verify accepts, and so is the result. The result
 // has the same buffers in the same order, but for temps and private ones.
 LoopProgram Schedule(LoopProgram program, const Target& target);
+
+// The same; adds what it does to `taken`.
+LoopProgram Schedule(LoopProgram program, const Target& target,
+                     Decisions& taken);
 
 }  // namespace ocannl
 

@@ -7,6 +7,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/fuzz/programs/free_form.h"
+#include "ocannl/fuzz/programs/layers.h"
 #include "ocannl/fuzz/programs/random.h"
 #include "ocannl/fuzz/programs/split.h"
 #include "ocannl/fuzz/programs/structured.h"
@@ -20,10 +21,12 @@ Policies PoliciesOf(uint64_t seed) {
 
 LoopProgram Generate(uint64_t seed, const Policies& policies) {
   Random random(seed);
-  LoopProgram program = policies.Has(Policy::kStructured)
+  const bool layers = policies.Has(Policy::kLayers);
+  LoopProgram program = layers ? Layers(random, policies)
+                        : policies.Has(Policy::kStructured)
                             ? Structured(random, policies)
                             : FreeForm(random, policies);
-  if (policies.Has(Policy::kSplitLoops)) {
+  if (policies.Has(Policy::kSplitLoops) && !layers) {
     program = SplitLoops(std::move(program), random, policies);
   }
   CHECK_OK(Verify(program)) << "seed " << seed << "\n" << Print(program);

@@ -21,6 +21,7 @@ Policies DrawPolicies(Random& random) {
     // Values that run wild hide what else they go through.
     int64_t one_in = policy == Policy::kStructured   ? 2
                      : policy == Policy::kWildValues ? 5
+                     : policy == Policy::kLayers     ? 4
                      : policy == Policy::kLoopKinds  ? 2
                                                      : 3;
     if (random.OneIn(one_in)) policies.Add(policy);

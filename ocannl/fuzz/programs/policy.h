@@ -39,7 +39,10 @@
   /* vec, par and unroll at random places. */      \
   POLICY(LoopKinds, "loop_kinds")                  \
   /* Loops cut in two, with a tail. */             \
-  POLICY(SplitLoops, "split_loops")
+  POLICY(SplitLoops, "split_loops")                \
+  /* Matrix products that the scheduler knows; */  \
+  /* rules out the others but for cells. */        \
+  POLICY(Layers, "layers")
 
 namespace ocannl::fuzz {
 
