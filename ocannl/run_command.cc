@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/commands.h"
+#include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -43,6 +44,10 @@ std::string InputNames(const LoopProgram& program) {
     if (IsInput(buffer)) names.push_back(buffer.name);
   }
   return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
+}
+
+bool IsResult(const Buffer& buffer) {
+  return buffer.role == Role::kOut || buffer.role == Role::kInOut;
 }
 
 absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
@@ -82,6 +87,25 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
       absl::StrCat("`", program.name, "` needs more inputs:", missing));
 }
 
+absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
+                              const LoopProgram& program, int64_t repeat) {
+  Device device("host", &tier);
+  Stream stream(&device);
+  Context context(&stream);
+  OCANNL_RETURN_IF_ERROR(WriteInputs(line, program, context));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
+  OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
+  for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
+  ReportTier(line, tier);
+  Results results;
+  for (const Buffer& buffer : program.buffers) {
+    if (!IsResult(buffer)) continue;
+    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(buffer.name));
+    results.push_back(std::move(values));
+  }
+  return results;
+}
+
 }  // namespace
 
 const std::vector<Flag>& RunFlags() {
@@ -93,35 +117,36 @@ const std::vector<Flag>& RunFlags() {
         {"out", "", "a directory for what it writes, as NAME.npy"}};
     all->insert(all->end(), TierFlags().begin(), TierFlags().end());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    auto tier = absl::c_find_if(
+        *all, [](const Flag& flag) { return flag.name == "tier"; });
+    tier->help =
+        "what runs it: interp, x86, cuda, auto, or all, and compares the bits";
     return all;
   }();
   return *flags;
 }
 
 absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<NamedTier> tiers, TiersOf(line));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(int64_t repeat,
                           line.GetInt("repeat", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
                           ReadProgram(line.positional()[0]));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
-  Device device("host", backend);
-  Stream stream(&device);
-  Context context(&stream);
-  OCANNL_RETURN_IF_ERROR(WriteInputs(line, program, context));
-  OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
-  OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
-  for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
-  ReportTier(line, *backend);
+  OCANNL_ASSIGN_OR_RETURN(
+      Results results, CompareTiers(tiers, program, [&](const Backend& tier) {
+        return RunOn(tier, line, program, repeat);
+      }));
   std::string directory = line.GetString("out");
   if (!directory.empty()) {
     directory = UserPath(directory);
     OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
   }
+  size_t next = 0;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
-    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(buffer.name));
+    if (!IsResult(buffer)) continue;
+    const NdArray& values = results[next++];
     out << Describe(buffer) << "\n" << PrintValues(values);
     if (directory.empty()) continue;
     OCANNL_RETURN_IF_ERROR(

@@ -24,6 +24,22 @@ absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
   return FindTier(line.GetString("tier"), static_cast<int>(threads), report);
 }
 
+absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
+  const std::string wanted = line.GetString("tier");
+  if (wanted != "all") {
+    OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+    return std::vector<NamedTier>{{wanted, backend}};
+  }
+  OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
+  std::vector<NamedTier> tiers;
+  for (const std::string& name : AvailableTiers()) {
+    OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                            FindTier(name, static_cast<int>(threads)));
+    tiers.push_back({name, backend});
+  }
+  return tiers;
+}
+
 void ReportTier(const CommandLine& line, const Backend& backend) {
   if (!line.Has("tier_report")) return;
   std::string report = backend.Report();

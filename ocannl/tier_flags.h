@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/runtime/backend.h"
 
@@ -16,6 +17,9 @@ const std::vector<Flag>& TierFlags();
 
 // Errors: those of FindTier, and a number of threads that is none.
 absl::StatusOr<const Backend*> TierOf(const CommandLine& line);
+
+// That tier, or every one of this machine for --tier=all. Errors: as of TierOf.
+absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line);
 
 // Writes the backend's report to stderr where it is wanted.
 void ReportTier(const CommandLine& line, const Backend& backend);

@@ -79,6 +79,11 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads,
         "tier cuda is not part of this binary; use --tier=auto for the best "
         "that there is");
   }
+  if (name == "all") {
+    return absl::InvalidArgumentError(
+        "tier all compares what a loop program leaves on each tier: only the "
+        "command run has it");
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "no tier ", name,
       "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda and auto"));

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/compare_tiers.h"
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/fuzz/trial.h"
+
+namespace ocannl {
+namespace {
+
+std::string Difference(const LoopProgram& program, const Results& expected,
+                       const Results& actual) {
+  size_t next = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+    std::string difference =
+        fuzz::FirstDifference(buffer, expected[next], actual[next]);
+    if (!difference.empty()) return difference;
+    ++next;
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<Results> CompareTiers(
+    absl::Span<const NamedTier> tiers, const LoopProgram& program,
+    absl::FunctionRef<absl::StatusOr<Results>(const Backend&)> run) {
+  OCANNL_ASSIGN_OR_RETURN(Results expected, run(*tiers[0].backend));
+  for (const NamedTier& tier : tiers.subspan(1)) {
+    OCANNL_ASSIGN_OR_RETURN(Results actual, run(*tier.backend));
+    std::string difference = Difference(program, expected, actual);
+    if (difference.empty()) continue;
+    return absl::InternalError(absl::StrCat(tier.name, " differs from ",
+                                            tiers[0].name, ": ", difference));
+  }
+  return expected;
+}
+
+}  // namespace ocannl
