@@ -11,6 +11,9 @@
 namespace ocannl::fuzz {
 namespace {
 
+// Of an array with gaps: what is between them takes time and memory.
+constexpr int64_t kMaxCells = 200'000;
+
 // Values with @ for operands; # makes a literal of the program's dtype.
 constexpr absl::string_view kNumberValues[] = {
     "@ + @",      "@ - @",     "@ * @",
@@ -92,15 +95,20 @@ Array ProgramText::Declare(Role role, Extents extents) {
   }
   if (Has(Policy::kPermuted)) random_->Shuffle(array.slots);
   Dims dims;
+  int64_t cells = NumElements(array.extents);
   for (Array::Slot& slot : array.slots) {
-    int64_t slack = 0;
-    if (gaps && Has(Policy::kBigStrides) && random_->OneIn(2)) {
-      slot.factor = 1 + random_->Below(3);
-      slot.offset = random_->Below(5);
-      slack = random_->Below(40);
-    }
-    dims.push_back(slot.factor * (array.extents[slot.axis] - 1) + 1 +
-                   slot.offset + slack);
+    const int64_t extent = array.extents[slot.axis];
+    dims.push_back(extent);
+    if (!gaps || !Has(Policy::kBigStrides) || random_->OneIn(2)) continue;
+    Array::Slot wide{.axis = slot.axis,
+                     .factor = 1 + random_->Below(3),
+                     .offset = random_->Below(5)};
+    const int64_t size =
+        wide.factor * (extent - 1) + 1 + wide.offset + random_->Below(40);
+    if (cells / extent * size > kMaxCells) continue;
+    cells = cells / extent * size;
+    slot = wide;
+    dims.back() = size;
   }
   if (gaps && static_range_ > 1 && random_->OneIn(2)) {
     array.slots.insert(array.slots.begin(), {.axis = Array::kStatic});
