@@ -219,7 +219,7 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   } else if (inst.op == Op::kNot) {
     Emit(xor_id, dst, In(inst, 0), PoolSplat(~uint64_t{0}, size, bytes));
   } else {
-    return false;
+    return !Has512() && EmitLongIntegerOp(inst);
   }
   if (u8) {
     Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, dst, dst,
@@ -253,7 +253,10 @@ bool Emitter::EmitCompare(const Inst& inst) {
     }
     return true;
   }
-  if (!Has512()) return false;
+  if (!Has512()) {
+    CompareIntegers(inst);
+    return true;
+  }
   const bool is_signed = IsSigned(inst.operand);
   const uint32_t id = wide ? (is_signed ? Ids::kIdVpcmpq : Ids::kIdVpcmpuq)
                            : (is_signed ? Ids::kIdVpcmpd : Ids::kIdVpcmpud);
@@ -264,8 +267,9 @@ bool Emitter::EmitCompare(const Inst& inst) {
 
 bool Emitter::EmitMaskOp(const Inst& inst) {
   x86::Assembler& a = assembler_;
-  if (inst.op == Op::kLess || inst.op == Op::kLessEqual) return false;
+  const bool less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
   if (!Has512()) {
+    // a < b is not a and b; a <= b is not a or b.
     const uint32_t id = inst.op == Op::kAnd  ? Ids::kIdVpand
                         : inst.op == Op::kOr ? Ids::kIdVpor
                                              : Ids::kIdVpxor;
@@ -275,6 +279,11 @@ bool Emitter::EmitMaskOp(const Inst& inst) {
     Vec dst = Out(inst);
     if (inst.op == Op::kNot) {
       a.emit(Ids::kIdVpxor, dst, In(inst, 0), ones);
+    } else if (less) {
+      Vec inverse = Scratch(0, bytes);
+      a.emit(Ids::kIdVpxor, inverse, In(inst, 0), ones);
+      Emit(inst.op == Op::kLess ? Ids::kIdVpand : Ids::kIdVpor, dst, inverse,
+           In(inst, 1));
     } else {
       Emit(id, dst, In(inst, 0), In(inst, 1));
       if (inverts) a.emit(Ids::kIdVpxor, dst, dst, ones);
@@ -284,6 +293,13 @@ bool Emitter::EmitMaskOp(const Inst& inst) {
   KReg dst = OutMask(inst);
   if (inst.op == Op::kNot) {
     a.knotw(dst, InMask(inst, 0));
+    return true;
+  }
+  if (less) {
+    KReg inverse = ScratchMask(0);
+    a.knotw(inverse, InMask(inst, 0));
+    Emit(inst.op == Op::kLess ? Ids::kIdKandw : Ids::kIdKorw, dst, inverse,
+         InMask(inst, 1));
     return true;
   }
   const uint32_t id = inst.op == Op::kAnd     ? Ids::kIdKandw

@@ -148,7 +148,11 @@ bool Emitter::ConvertToFloat(const Inst& inst) {
   }
   const bool needs_512 = inst.operand == DType::kU32 ||
                          (IsInteger(inst.operand) && IsWide(inst.operand));
-  if (needs_512 && !Has512()) return false;
+  if (needs_512 && !Has512()) {
+    if (inst.operand != DType::kU32) return false;
+    ConvertU32ToFloat(inst);
+    return true;
+  }
   Emit(id, Out(inst, to), In(inst, 0, from));
   return true;
 }
@@ -175,7 +179,10 @@ bool Emitter::ConvertToInteger(const Inst& inst) {
       Emit(Ids::kIdVcvttps2udq, Out(inst), cut);
       return true;
     case DType::kI32: {
-      if (!Has512()) return false;
+      if (!Has512()) {
+        ConvertF32ToI32(inst);
+        return true;
+      }
       // Numbers beyond the range give the least.
       KReg mask = ScratchMask(0);
       KReg number = ScratchMask(1);

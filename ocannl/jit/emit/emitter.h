@@ -120,6 +120,15 @@ class Emitter {
   bool ConvertToInteger(const Inst& inst);
   void NarrowMask(const Vec& dst, const Vec& wide, int lanes);
 
+  // emit_avx2.cc: a few instructions where AVX-512 has one.
+  Vec Greater(DType dtype, Vec a, Vec b, int bytes);
+  void CompareIntegers(const Inst& inst);
+  bool EmitLongIntegerOp(const Inst& inst);
+  void MultiplyWide(const Vec& dst, const Vec& a, const Vec& b, int bytes);
+  void RotateBits(const Inst& inst);
+  void ConvertU32ToFloat(const Inst& inst);
+  void ConvertF32ToI32(const Inst& inst);
+
   // emit_operand.cc: where values are.
   bool Has512() const { return isa_ == Isa::kAvx512; }
   static int BytesOf(DType dtype, int lanes);
