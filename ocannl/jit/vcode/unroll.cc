@@ -57,7 +57,7 @@ bool RowIsWide(Op op) {
 }
 
 // Whether some number of the expression takes 64 bits a lane. Indices that 32
-// bits can hold do so only where they are the value themselves.
+// bits can hold do so unless they are converted at once.
 bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
                     ExprId root) {
   if (SizeOf(TypeOf(program.exprs, root)) == 8) return true;
@@ -75,10 +75,14 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
               return !FitsI32(program, extents, *index);
             },
             [&](const Apply& apply) {
+              bool has_wide = false;
               for (ExprId arg : apply.args) {
                 if (seen.insert(arg).second) stack.push_back(arg);
+                has_wide |= apply.op != Op::kConvert &&
+                            SizeOf(TypeOf(program.exprs, arg)) == 8;
               }
-              return IsWide(apply.op, apply.dtype) || RowIsWide(apply.op);
+              return has_wide || IsWide(apply.op, apply.dtype) ||
+                     RowIsWide(apply.op);
             },
         },
         node);
