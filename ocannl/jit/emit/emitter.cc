@@ -92,6 +92,12 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
 }
 
 void Emitter::EmitNest() {
+  // A machine that has more would run wider ones and hide the mistake.
+  for (const Register& reg : nest_->registers) {
+    CHECK(BytesOf(reg.dtype, reg.lanes) <= VectorBytes(isa_))
+        << static_cast<int>(reg.lanes) << " lanes of "
+        << ocannl::Name(reg.dtype);
+  }
   PlanHomes();
   heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();
