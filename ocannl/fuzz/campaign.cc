@@ -209,6 +209,7 @@ std::string Report(const CampaignResult& result) {
   std::string text = absl::StrFormat(
       "seed %d, %d programs in %.1f s, %.0f an hour\n", result.seed,
       result.programs, result.seconds, programs * 3600 / result.seconds);
+  const int64_t layers = result.policies[static_cast<int>(Policy::kLayers)];
   for (const ComparedTier& tier : result.tiers) {
     int64_t failures = 0;
     for (const Failure& failure : result.failures) {
@@ -217,6 +218,9 @@ std::string Report(const CampaignResult& result) {
     absl::StrAppend(&text, "  ", tier.name, ": ",
                     tier.available ? absl::StrCat(failures, " failures")
                                    : "not run, this machine lacks it",
+                    tier.is_slow && layers > 0
+                        ? absl::StrCat(", not run on ", layers, " of layers")
+                        : "",
                     "\n");
   }
   if (result.failures.empty()) {

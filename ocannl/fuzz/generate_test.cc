@@ -63,6 +63,22 @@ TEST(GenerateTest, PoliciesShow) {
   }
 }
 
+// A program of gigabytes says nothing that a small one does not.
+TEST(GenerateTest, BuffersStaySmall) {
+  for (Policy form : {Policy::kStructured, Policy::kLayers}) {
+    Policies policies;
+    for (Policy policy : {form, Policy::kBigStrides, Policy::kStaticIndices,
+                          Policy::kDeepNests, Policy::kLongReductions}) {
+      policies.Add(policy);
+    }
+    for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+      for (const Buffer& buffer : Generate(seed, policies).buffers) {
+        EXPECT_LE(NumElements(buffer.dims), 1'000'000) << seed;
+      }
+    }
+  }
+}
+
 TEST(SplitLoopsTest, KeepsEveryBit) {
   interp::InterpBackend interp;
   int split = 0;
