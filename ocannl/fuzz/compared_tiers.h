@@ -18,10 +18,11 @@
 namespace ocannl::fuzz {
 
 // A processor on which small programs already need what is for large ones.
-inline constexpr Target kSmallCachesTarget{.vector_bytes = 32,
-                                           .vector_registers = 16,
-                                           .l1_bytes = 2 * 1024,
-                                           .l2_bytes = 4 * 1024};
+inline constexpr Target kSmallCachesTarget{.vector_bytes = 8,
+                                           .vector_registers = 8,
+                                           .l1_bytes = 256,
+                                           .l2_bytes = 1024,
+                                           .threads = 2};
 
 struct ComparedTier {
   std::string name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/contract.h"
 
-#include <optional>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,8 +12,32 @@ namespace {
 
 // Columns of a transposed operand that are copied at once.
 constexpr int64_t kTransposedColumns = 16;
+// Steps of the rows that are copied at once: they fill cache lines.
+constexpr int64_t kCopiedSteps = 4;
 
 using Replaced = std::vector<std::pair<Access, Access>>;
+
+// Tiles side by side.
+struct Columns {
+  Affine first;
+  int64_t count;
+  int64_t size;
+};
+
+// Iterations of the outermost reduced loop.
+struct Part {
+  Affine first;
+  int64_t count;
+};
+
+struct Tile {
+  Affine first_row;
+  int64_t rows;
+  Affine first_column;
+  int64_t columns;
+  Part part;
+  Replaced packed;
+};
 
 class ContractWriter {
  public:
@@ -42,172 +66,208 @@ class ContractWriter {
 
   void WriteColumns(Block& block, const Places& places) {
     const bool outermost = plan_.outer.empty();
-    if (plan_.block == 0) {
-      return WriteColumns(block, places, plan_.rows, Affine(0), outermost);
+    std::vector<Access> packed_rows;
+    if (plan_.packed_rows) {
+      packed_rows = WriteRowPacks(block, places,
+                                  outermost ? Role::kTemp : Role::kPrivate);
     }
-    // The only segment of rows, in blocks.
-    const Segment& rows = plan_.rows[0];
-    Segment part = rows;
-    part.count = plan_.block;
-    writer_.Loop(block, OuterKind(outermost), rows.count / plan_.block,
-                 [&](Block& body, const Affine& at) {
-                   WriteColumns(body, places, {part},
-                                plan_.block * rows.size * at,
-                                /*is_outermost=*/false);
+    for (const Segment& columns : plan_.columns) {
+      const int64_t group = std::min(plan_.group, columns.count);
+      // Where there is one group, the tiles below each other are shared among
+      // threads.
+      const bool across = columns.count > group;
+      writer_.Loop(block, OuterKind(outermost && across), columns.count / group,
+                   [&](Block& body, const Affine& at) {
+                     const Affine first = columns.size * group * at;
+                     WriteGroup(body, places,
+                                {.first = first + Affine(columns.first),
+                                 .count = group,
+                                 .size = columns.size},
+                                packed_rows, outermost && !across);
+                   });
+    }
+  }
+
+  void WriteGroup(Block& block, const Places& places, const Columns& columns,
+                  const std::vector<Access>& packed_rows, bool is_outermost) {
+    for (const Segment& parts : plan_.parts) {
+      writer_.Loop(block, LoopKind::kFor, parts.count,
+                   [&](Block& body, const Affine& at) {
+                     const Affine first = parts.size * at + Affine(parts.first);
+                     WritePart(body, places, columns, {first, parts.size},
+                               packed_rows, is_outermost && !plan_.has_parts());
+                   });
+    }
+  }
+
+  // All rows pass by the columns, which the second cache holds.
+  void WritePart(Block& block, const Places& places, const Columns& columns,
+                 const Part& part, const std::vector<Access>& packed_rows,
+                 bool is_outermost) {
+    Replaced packed;
+    if (plan_.packed) {
+      const Role role = is_outermost ? Role::kTemp : Role::kPrivate;
+      packed.push_back(
+          {*plan_.packed, WritePack(block, places, columns, part, role)});
+    }
+    for (size_t k = 0; k < plan_.rows.size(); ++k) {
+      const Segment& rows = plan_.rows[k];
+      auto write = [&](Block& body, const Affine& down, const Affine& across) {
+        Tile tile{.first_row = rows.size * down + Affine(rows.first),
+                  .rows = rows.size,
+                  .first_column = columns.first + columns.size * across,
+                  .columns = columns.size,
+                  .part = part,
+                  .packed = packed};
+        if (plan_.packed) tile.packed[0].second.indices[0] = across;
+        if (plan_.packed_rows) {
+          tile.packed.push_back({*plan_.packed_rows, packed_rows[k]});
+          tile.packed.back().second.indices[0] = down;
+        }
+        WriteTile(body, places, tile);
+      };
+      writer_.Loop(block, OuterKind(is_outermost), rows.count,
+                   [&](Block& body, const Affine& down) {
+                     writer_.Loop(body, LoopKind::kFor, columns.count,
+                                  [&](Block& inner, const Affine& across) {
+                                    write(inner, down, across);
+                                  });
+                   });
+    }
+  }
+
+  // A buffer of tiles of `operand`, tile by tile. Returns where it is with the
+  // nest's own iterators, `loop` counting from the start of a tile and the
+  // first index being the number of the tile.
+  Access NewPack(const char* name, const Access& operand, int64_t tiles,
+                 const Part& part, const NestLoop& loop, int64_t size,
+                 Role role) {
+    Dims dims = {tiles};
+    Access packed{.buffer = -1, .indices = {Affine(0)}};
+    for (const NestLoop& reduced : nest_.reduced) {
+      dims.push_back(reduced.extent);
+      packed.indices.push_back(Iterator(reduced.iterator));
+    }
+    dims[1] = part.count;
+    packed.indices[1] += -1 * part.first;
+    dims.push_back(size);
+    packed.indices.push_back(Iterator(loop.iterator));
+    packed.buffer = writer_.NewBuffer(
+        name, writer_.program().buffers[operand.buffer].dtype, dims, role);
+    return packed;
+  }
+
+  // Copies the `size` cells of `operand` that `loop` moves, from `first` on.
+  void WriteCopy(Block& block, const Access& operand, Access packed,
+                 const Affine& tile, const Places& places, const NestLoop& loop,
+                 const Affine& first, int64_t size) {
+    packed.indices[0] = tile;
+    writer_.Loop(block, LoopKind::kVec, size,
+                 [&](Block& lanes, const Affine& at) {
+                   Places from = places;
+                   Places to = places;
+                   from[loop.iterator] = first + at;
+                   to[loop.iterator] = at;
+                   Access read = writer_.Moved(operand, from);
+                   NestWriter::Assign(lanes, writer_.Moved(packed, to),
+                                      writer_.program().Read(read).id());
                  });
   }
 
-  void WriteColumns(Block& block, const Places& places,
-                    const std::vector<Segment>& rows, const Affine& first_row,
-                    bool is_outermost) {
-    std::vector<std::optional<Access>> packed_rows(rows.size());
-    for (size_t k = 0; plan_.packed_rows && k < rows.size(); ++k) {
-      packed_rows[k] =
-          WriteRowPack(block, places, rows[k], first_row,
-                       is_outermost ? Role::kTemp : Role::kPrivate);
-    }
-    for (const Segment& columns : plan_.columns) {
-      // Where there is one tile across, the tiles below each other are shared
-      // among threads.
-      const bool across = columns.count > 1;
-      writer_.Loop(block, OuterKind(is_outermost && across), columns.count,
-                   [&](Block& body, const Affine& at) {
-                     WritePanel(body, places, columns,
-                                columns.size * at + Affine(columns.first), rows,
-                                packed_rows, first_row,
-                                is_outermost && !across);
-                   });
-    }
-  }
-
-  // The tiles below each other whose columns begin at `first`.
-  void WritePanel(Block& block, const Places& places, const Segment& columns,
-                  const Affine& first, const std::vector<Segment>& row_segments,
-                  const std::vector<std::optional<Access>>& packed_rows,
-                  const Affine& first_row, bool is_outermost) {
-    Replaced replaced;
-    if (plan_.packed) {
-      replaced.push_back(
-          {*plan_.packed,
-           WritePack(block, places, columns, first,
-                     is_outermost ? Role::kTemp : Role::kPrivate)});
-    }
-    for (size_t k = 0; k < row_segments.size(); ++k) {
-      const Segment& rows = row_segments[k];
-      writer_.Loop(block, OuterKind(is_outermost), rows.count,
-                   [&](Block& body, const Affine& at) {
-                     Replaced in_tile = replaced;
-                     if (packed_rows[k]) {
-                       in_tile.push_back({*plan_.packed_rows, *packed_rows[k]});
-                       in_tile.back().second.indices[0] = at;
-                     }
-                     WriteTile(
-                         body, places, columns.size, first, rows.size,
-                         first_row + (rows.size * at + Affine(rows.first)),
-                         in_tile);
-                   });
-    }
-  }
-
-  // Copies the operand that m moves, tile by tile; returns where it is, with
-  // the nest's own iterators, m counting from the first row of a tile. The
-  // first index is the number of the tile.
-  Access WriteRowPack(Block& block, const Places& places, const Segment& rows,
-                      const Affine& first_row, Role role) {
+  // Copies the operand that m moves, by segment of rows.
+  std::vector<Access> WriteRowPacks(Block& block, const Places& places,
+                                    Role role) {
     const Access& operand = *plan_.packed_rows;
-    LoopProgram& program = writer_.program();
-    Dims dims = {rows.count};
-    Access packed{.buffer = -1, .indices = {Affine(0)}};
-    for (const NestLoop& loop : nest_.reduced) {
-      dims.push_back(loop.extent);
-      packed.indices.push_back(Iterator(loop.iterator));
+    std::vector<Access> packed;
+    for (const Segment& rows : plan_.rows) {
+      packed.push_back(NewPack("packed_rows", operand, rows.count, All(),
+                               *plan_.m, rows.size, role));
     }
-    dims.push_back(rows.size);
-    packed.indices.push_back(Iterator(plan_.m->iterator));
-    packed.buffer = writer_.NewBuffer(
-        "packed_rows", program.buffers[operand.buffer].dtype, dims, role);
-    writer_.Loop(
-        block, OuterKind(role == Role::kTemp), rows.count,
-        [&](Block& tile, const Affine& number) {
-          Access to_tile = packed;
-          to_tile.indices[0] = number;
-          auto copy = [&](Block& body, const Places& at) {
-            writer_.Loop(body, LoopKind::kVec, rows.size,
-                         [&](Block& lanes, const Affine& m) {
-                           Places from = at;
-                           Places to = at;
-                           from[plan_.m->iterator] =
-                               first_row +
-                               (rows.size * number + Affine(rows.first)) + m;
-                           to[plan_.m->iterator] = m;
-                           Access read = writer_.Moved(operand, from);
-                           NestWriter::Assign(lanes, writer_.Moved(to_tile, to),
-                                              program.Read(read).id());
-                         });
-          };
-          WriteReduced(tile, 0, places,
-                       plan_.rows_are_transposed ? kTransposedColumns : 4,
-                       copy);
+    // The rows are closer to each other than the steps.
+    WriteStrips(
+        block, OuterKind(role == Role::kTemp), 0, places, All(), kCopiedSteps,
+        [&](Block& strip, const Places& at, const Affine& first,
+            int64_t count) {
+          for (size_t k = 0; k < packed.size(); ++k) {
+            const Segment& rows = plan_.rows[k];
+            auto copy = [&](Block& tile, const Affine& number) {
+              WriteUnrolled(
+                  tile, at, first, count, [&](Block& body, const Places& step) {
+                    WriteCopy(body, operand, packed[k], number, step, *plan_.m,
+                              rows.size * number + Affine(rows.first),
+                              rows.size);
+                  });
+            };
+            writer_.Loop(strip, LoopKind::kFor, rows.count, copy);
+          }
         });
     return packed;
   }
 
-  // Copies the operand that n moves; returns where it is, with the nest's own
-  // iterators, n counting from the first column.
-  Access WritePack(Block& block, const Places& places, const Segment& columns,
-                   const Affine& first, Role role) {
+  // Copies the operand that n moves.
+  Access WritePack(Block& block, const Places& places, const Columns& columns,
+                   const Part& part, Role role) {
     const Access& operand = *plan_.packed;
-    LoopProgram& program = writer_.program();
-    Dims dims;
-    Access packed;
-    for (const NestLoop& loop : nest_.reduced) {
-      dims.push_back(loop.extent);
-      packed.indices.push_back(Iterator(loop.iterator));
-    }
-    dims.push_back(columns.size);
-    packed.indices.push_back(Iterator(plan_.n.iterator));
-    packed.buffer = writer_.NewBuffer(
-        "packed", program.buffers[operand.buffer].dtype, dims, role);
-    auto copy = [&](Block& body, const Places& at) {
-      writer_.Loop(body, LoopKind::kVec, columns.size,
-                   [&](Block& lanes, const Affine& n) {
-                     Places from = at;
-                     Places to = at;
-                     from[plan_.n.iterator] = first + n;
-                     to[plan_.n.iterator] = n;
-                     Access read = writer_.Moved(operand, from);
-                     NestWriter::Assign(lanes, writer_.Moved(packed, to),
-                                        program.Read(read).id());
-                   });
-    };
-    WriteReduced(block, 0, places, plan_.is_transposed ? kTransposedColumns : 1,
-                 copy);
+    const Access packed = NewPack("packed", operand, columns.count, part,
+                                  plan_.n, columns.size, role);
+    const int64_t unroll = plan_.is_transposed ? kTransposedColumns : 1;
+    writer_.Loop(
+        block, LoopKind::kFor, columns.count,
+        [&](Block& panel, const Affine& number) {
+          WriteReduced(
+              panel, places, part, unroll, [&](Block& body, const Places& at) {
+                WriteCopy(body, operand, packed, number, at, plan_.n,
+                          columns.first + columns.size * number, columns.size);
+              });
+        });
     return packed;
   }
 
-  // Loops over what is reduced around what `write` appends; the innermost one
+  Part All() const { return {.first = 0, .count = nest_.reduced[0].extent}; }
+
+  // Loops over what is reduced around what `write` appends, the innermost one
   // in strips of `unroll` iterations.
-  void WriteReduced(
-      Block& block, size_t depth, const Places& places, int64_t unroll,
-      absl::FunctionRef<void(Block& body, const Places& places)> write) {
+  void WriteStrips(Block& block, LoopKind kind, size_t depth,
+                   const Places& places, const Part& part, int64_t unroll,
+                   absl::FunctionRef<void(Block& strip, const Places& places,
+                                          const Affine& first, int64_t count)>
+                       write) {
     const NestLoop& loop = nest_.reduced[depth];
     if (depth + 1 < nest_.reduced.size()) {
-      return writer_.Loop(block, LoopKind::kFor, loop.extent,
+      const Part all = {.first = 0, .count = nest_.reduced[depth + 1].extent};
+      return writer_.Loop(block, kind, part.count,
                           [&](Block& body, const Affine& at) {
                             Places inner = places;
-                            inner[loop.iterator] = at;
-                            WriteReduced(body, depth + 1, inner, unroll, write);
+                            inner[loop.iterator] = part.first + at;
+                            WriteStrips(body, LoopKind::kFor, depth + 1, inner,
+                                        all, unroll, write);
                           });
     }
-    writer_.Strips(block, LoopKind::kFor, loop.extent, unroll,
+    writer_.Strips(block, kind, part.count, unroll,
                    [&](Block& strip, const Affine& first, int64_t count) {
-                     writer_.Loop(strip, LoopKind::kUnroll, count,
-                                  [&](Block& body, const Affine& at) {
-                                    Places inner = places;
-                                    inner[loop.iterator] = first + at;
-                                    write(body, inner);
-                                  });
+                     write(strip, places, part.first + first, count);
                    });
+  }
+
+  // `count` iterations of the innermost reduced loop, from `first` on.
+  void WriteUnrolled(
+      Block& strip, const Places& places, const Affine& first, int64_t count,
+      absl::FunctionRef<void(Block& body, const Places& places)> write) {
+    writer_.Loop(strip, LoopKind::kUnroll, count,
+                 [&](Block& body, const Affine& at) {
+                   Places inner = places;
+                   inner[nest_.reduced.back().iterator] = first + at;
+                   write(body, inner);
+                 });
+  }
+
+  void WriteReduced(
+      Block& block, const Places& places, const Part& part, int64_t unroll,
+      absl::FunctionRef<void(Block& body, const Places& places)> write) {
+    WriteStrips(
+        block, LoopKind::kFor, 0, places, part, unroll,
+        [&](Block& strip, const Places& at, const Affine& first,
+            int64_t count) { WriteUnrolled(strip, at, first, count, write); });
   }
 
   // Loops over the cells of a tile; `write` gets where they are in the nest and
@@ -224,18 +284,18 @@ class ContractWriter {
         });
   }
 
-  void WriteTile(Block& block, const Places& outer, int64_t columns,
-                 const Affine& first_column, int64_t rows,
-                 const Affine& first_row, const Replaced& packed) {
+  void WriteTile(Block& block, const Places& outer, const Tile& tile) {
     LoopProgram& program = writer_.program();
     const Access& target = nest_.set.target;
     const DType dtype = program.buffers[target.buffer].dtype;
+    const int64_t rows = tile.rows;
+    const int64_t columns = tile.columns;
     const int32_t acc =
         writer_.NewBuffer("acc", dtype, {rows, columns}, Role::kPrivate);
     auto places_of = [&](const Places& base, const Affine& m, const Affine& n) {
       Places places = base;
-      if (plan_.m) places[plan_.m->iterator] = first_row + m;
-      places[plan_.n.iterator] = first_column + n;
+      if (plan_.m) places[plan_.m->iterator] = tile.first_row + m;
+      places[plan_.n.iterator] = tile.first_column + n;
       return places;
     };
     WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
@@ -245,13 +305,14 @@ class ContractWriter {
               : program.Read(writer_.Moved(target, places_of(outer, m, n)));
       NestWriter::Assign(body, Access{acc, {m, n}}, start.id());
     });
-    WriteReduced(
-        block, 0, outer, plan_.unroll, [&](Block& step, const Places& at) {
-          WriteCells(step, rows, columns, [&](Block& body, Affine m, Affine n) {
-            WriteStep(body, at, places_of(at, m, n), Access{acc, {m, n}},
-                      packed);
-          });
-        });
+    WriteReduced(block, outer, tile.part, plan_.unroll,
+                 [&](Block& step, const Places& at) {
+                   WriteCells(step, rows, columns,
+                              [&](Block& body, Affine m, Affine n) {
+                                WriteStep(body, at, places_of(at, m, n),
+                                          Access{acc, {m, n}}, tile.packed);
+                              });
+                 });
     WriteResults(block, rows, columns, acc,
                  [&](const Affine& m, const Affine& n) {
                    return places_of(outer, m, n);

@@ -7,11 +7,11 @@
 //                                              y[i1, i2]); } } }
 //
 //     for columns {
-//       for k { vec n { packed[k, n] := w[n, k]; } }
+//       for k { vec n { packed[0, k, n] := w[n, k]; } }
 //       for rows {
 //         unroll m { vec n { acc[m, n] := 0; } }
 //         for k { unroll m { vec n {
-//           acc[m, n] := fma(packed[k, n], x[m, k], acc[m, n]); } } }
+//           acc[m, n] := fma(packed[0, k, n], x[m, k], acc[m, n]); } } }
 //         unroll m { vec n { y[m, n] := acc[m, n]; } }
 //       }
 //     }

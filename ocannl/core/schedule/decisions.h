@@ -25,11 +25,11 @@
   DECISION(OuterLoops, "outer loops")                    \
   DECISION(UnequalRows, "unequal rows")                  \
   DECISION(ColumnTail, "column tail")                    \
-  DECISION(RowBlocks, "row blocks")                      \
+  DECISION(ColumnGroups, "groups of columns")            \
+  DECISION(Parts, "parts")                               \
   DECISION(PackedColumns, "packed columns")              \
   DECISION(TransposedColumns, "transposed columns")      \
   DECISION(PackedRows, "packed rows")                    \
-  DECISION(TransposedRows, "transposed rows")            \
   DECISION(ParallelContract, "parallel contract")        \
   DECISION(UsersInTiles, "users in tiles")               \
   DECISION(UserInPlace, "user in place")                 \

@@ -17,11 +17,12 @@ constexpr double kLatency = 4;
 constexpr double kTileOverhead = 12;
 // What a vector from the second cache costs more than one from the first.
 constexpr double kFarVectorCycles = 0.25;
-// Cells at a multiple of this distance collide in the first cache.
-constexpr int64_t kCollidingBytes = 1024;
-constexpr int64_t kMinColumnsToPackRows = 192;
-// Instructions of an unrolled loop body.
+constexpr int64_t kCacheLine = 64;
+// To copy what a tile reads takes about as long as the tile.
+constexpr int64_t kMinTilesToPackRows = 6;
+// Instructions of an unrolled loop body, and its iterations if more follow.
 constexpr int64_t kUnrolledSteps = 192;
+constexpr int64_t kTurn = 8;
 // An operand of more bytes is copied so that its rows are side by side.
 constexpr int64_t kMaxUnpackedBytes = 16 * 1024;
 
@@ -29,8 +30,8 @@ constexpr int32_t kNoIterator = -1;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Columns in tiles of `width`, and one for the rest.
-std::vector<Segment> Columns(int64_t extent, int64_t width) {
+// Pieces of `width`, and one for the rest.
+std::vector<Segment> Pieces(int64_t extent, int64_t width) {
   std::vector<Segment> segments;
   if (extent >= width) segments.push_back({0, extent / width, width});
   if (extent % width != 0) {
@@ -78,18 +79,19 @@ class Planner {
 
   ContractPlan Run() {
     const int lane_loop = FindLaneLoop(program_, nest_);
-    const size_t size = SizeOf(program_.buffers[nest_.set.target.buffer].dtype);
     plan_.n = lane_loop < 0 ? NestLoop{.iterator = kNoIterator, .extent = 1}
                             : nest_.outputs[lane_loop];
-    lanes_ = target_.vector_bytes / static_cast<int64_t>(size);
+    lanes_ = target_.vector_bytes / SizeOfCell(nest_.set.target);
     for (const Access& read : ReadsOf(program_, nest_.set.value)) {
       if (read.buffer == nest_.set.target.buffer) continue;
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
     }
     ChooseRowLoop(lane_loop);
-    ChooseRowPacking();
     ChooseTile();
     ChoosePacking();
+    ChooseRowPacking();
+    ChooseParts();
+    ChooseGroup();
     return std::move(plan_);
   }
 
@@ -122,46 +124,6 @@ class Planner {
     return static_cast<int64_t>(SizeOf(program_.buffers[access.buffer].dtype));
   }
 
-  // The operand of the rows is copied where its cells collide in the first
-  // cache and many columns use it.
-  void ChooseRowPacking() {
-    if (!plan_.m || plan_.n.extent < kMinColumnsToPackRows) return;
-    std::vector<Access> rows;
-    for (const Access& read : ReadsOf(program_, nest_.set.value)) {
-      if (read.buffer == nest_.set.target.buffer) continue;
-      if (Stride(read, *plan_.m) != 0) rows.push_back(read);
-    }
-    if (rows.size() != 1 || Stride(rows[0], plan_.n) != 0) return;
-    const int64_t size = SizeOfCell(rows[0]);
-    row_bytes_ =
-        plan_.m->extent * size * static_cast<int64_t>(Product(nest_.reduced));
-    const int64_t row_stride = std::abs(Stride(rows[0], *plan_.m)) * size;
-    bool collides = row_stride % kCollidingBytes == 0;
-    for (const NestLoop& k : nest_.reduced) {
-      const int64_t stride = std::abs(Stride(rows[0], k)) * size;
-      collides = collides || (stride > 0 && stride % kCollidingBytes == 0);
-    }
-    if (!collides) return;
-    plan_.packed_rows = rows[0];
-    plan_.rows_are_transposed = row_stride != size;
-  }
-
-  // Blocks of rows that fit the second cache, where all of them do not.
-  void ChooseBlock() {
-    const Segment& tiles = plan_.rows[0];
-    if (plan_.rows.size() != 1 || plan_.columns[0].count < 4 ||
-        row_bytes_ <= target_.l2_bytes / 2) {
-      return;
-    }
-    const int64_t most = tiles.count * (target_.l2_bytes / 4) / row_bytes_;
-    for (int64_t block = std::max<int64_t>(most, 1); block >= 4; --block) {
-      if (tiles.count % block == 0) {
-        plan_.block = block;
-        return;
-      }
-    }
-  }
-
   void ChooseTile() {
     const int64_t accumulators = target_.vector_registers * 3 / 4;
     const int64_t m = plan_.m ? plan_.m->extent : 1;
@@ -170,8 +132,7 @@ class Planner {
     for (int64_t vectors = 1; vectors <= 4; ++vectors) {
       for (int64_t most = 1; most * vectors <= accumulators; ++most) {
         std::vector<Segment> rows = Equalize(m, most);
-        std::vector<Segment> columns =
-            Columns(plan_.n.extent, vectors * lanes_);
+        std::vector<Segment> columns = Pieces(plan_.n.extent, vectors * lanes_);
         const double panel =
             steps * static_cast<double>(vectors * target_.vector_bytes);
         const bool fits = panel <= static_cast<double>(target_.l1_bytes) / 2;
@@ -186,11 +147,10 @@ class Planner {
     const int64_t products = tile.size * CeilDiv(plan_.columns[0].size, lanes_);
     plan_.unroll = std::clamp<int64_t>(kUnrolledSteps / products, 1,
                                        nest_.reduced.back().extent);
-    if (plan_.unroll > 8 && plan_.unroll < nest_.reduced.back().extent) {
-      plan_.unroll = 8;
+    if (plan_.unroll < nest_.reduced.back().extent) {
+      plan_.unroll = std::min(plan_.unroll, kTurn);
     }
     plan_.is_parallel = least * Product(plan_.outer) > kMinParallelCycles;
-    ChooseBlock();
   }
 
   void ChoosePacking() {
@@ -212,11 +172,70 @@ class Planner {
     plan_.is_transposed = !contiguous;
   }
 
+  // Of what all rows read, where m and the reduced loops move it.
+  double RowBytes() const {
+    return Product(nest_.reduced) *
+           static_cast<double>((plan_.m ? plan_.m->extent : 1) *
+                               SizeOfCell(nest_.set.target));
+  }
+
+  // The operand of the rows is copied where each step reads another cache line
+  // of it, most lines come from beyond the second cache, and many tiles use
+  // them.
+  void ChooseRowPacking() {
+    if (!plan_.m || plan_.columns[0].count < kMinTilesToPackRows) return;
+    if (RowBytes() <= 3 * static_cast<double>(target_.l2_bytes) / 8) return;
+    std::vector<Access> rows;
+    for (const Access& read : ReadsOf(program_, nest_.set.value)) {
+      if (read.buffer == nest_.set.target.buffer) continue;
+      if (Stride(read, *plan_.m) != 0) rows.push_back(read);
+    }
+    if (rows.size() != 1 || Stride(rows[0], plan_.n) != 0) return;
+    const int64_t step = Stride(rows[0], nest_.reduced.back());
+    if (std::abs(step) * SizeOfCell(rows[0]) < kCacheLine) return;
+    plan_.packed_rows = rows[0];
+  }
+
+  // Of one tile's packed columns, for `steps` of the outermost reduced loop.
+  double PanelBytes(int64_t steps) const {
+    const auto all = static_cast<double>(nest_.reduced[0].extent);
+    return Product(nest_.reduced) / all * static_cast<double>(steps) *
+           static_cast<double>(plan_.columns[0].size *
+                               SizeOfCell(*plan_.packed));
+  }
+
+  // Cuts the steps where one tile's columns take much of the second cache; into
+  // long parts, as each costs another pass over the target.
+  void ChooseParts() {
+    const int64_t extent = nest_.reduced[0].extent;
+    plan_.parts = {{0, 1, extent}};
+    if (!plan_.packed || plan_.columns[0].count == 1) return;
+    const auto cache = static_cast<double>(target_.l2_bytes);
+    if (PanelBytes(extent) <= cache / 4) return;
+    const auto most = static_cast<int64_t>(cache / 16 / PanelBytes(1));
+    const int64_t count = CeilDiv(extent, std::max<int64_t>(most, 1));
+    // Whole turns of the unrolled loop, but for the last part.
+    const int64_t turn =
+        nest_.reduced.size() == 1 ? std::min(plan_.unroll, kTurn) : 1;
+    plan_.parts = Pieces(extent, CeilDiv(extent, count * turn) * turn);
+  }
+
+  // Where all rows do not stay in the second cache, many columns stay there.
+  void ChooseGroup() {
+    const auto cache = static_cast<double>(target_.l2_bytes);
+    if (!plan_.packed || RowBytes() <= cache / 4) return;
+    const int64_t count = plan_.columns[0].count;
+    const double fit = 3 * cache / 8 / PanelBytes(plan_.parts[0].size);
+    plan_.group =
+        std::clamp<int64_t>(static_cast<int64_t>(fit), 1,
+                            std::max<int64_t>(count / target_.threads, 1));
+    while (count % plan_.group != 0) --plan_.group;
+  }
+
   const LoopProgram& program_;
   const PerfectNest& nest_;
   const Target& target_;
   int64_t lanes_ = 0;
-  int64_t row_bytes_ = 0;      // of the operand of the rows
   std::vector<Access> moved_;  // operands that n moves
   ContractPlan plan_;
 };
@@ -248,7 +267,8 @@ std::string Describe(const LoopProgram& program, const PerfectNest& nest,
   }
   absl::StrAppend(&text, ": rows ", tiles(plan.rows), ", columns ",
                   tiles(plan.columns), ", unroll ", plan.unroll);
-  if (plan.block > 0) absl::StrAppend(&text, ", blocks of ", plan.block);
+  if (plan.group > 1) absl::StrAppend(&text, ", groups of ", plan.group);
+  if (plan.has_parts()) absl::StrAppend(&text, ", parts ", tiles(plan.parts));
   if (plan.packed) {
     absl::StrAppend(&text, ", pack ",
                     program.buffers[plan.packed->buffer].name);

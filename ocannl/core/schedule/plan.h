@@ -17,7 +17,7 @@
 
 namespace ocannl {
 
-// Tiles of equal size side by side.
+// Pieces of equal size side by side.
 struct Segment {
   int64_t first;  // index where they begin
   int64_t count;
@@ -32,15 +32,19 @@ struct ContractPlan {
   NestLoop n;
   std::vector<Segment> rows;     // of m; one of size 1 where there is no m
   std::vector<Segment> columns;  // of n
-  // Tiles below each other that pass over all columns together, so that their
-  // rows stay in the second cache; 0: all of them.
-  int64_t block = 0;
+  // Tiles side by side whose columns stay in the second cache while all rows
+  // pass by; as many as divide the columns' count.
+  int64_t group = 1;
+  // Of the outermost reduced loop: parts whose columns the second cache holds.
+  std::vector<Segment> parts;
   int64_t unroll = 1;            // iterations of the innermost reduced loop
   std::optional<Access> packed;  // the operand that n moves, where it is packed
   bool is_transposed = false;    // n does not move it cell by cell
   std::optional<Access> packed_rows;  // that which m moves, where it is packed
-  bool rows_are_transposed = false;   // m does not move it cell by cell
   bool is_parallel = false;
+
+  // Whether accumulators go back to the target between the parts.
+  bool has_parts() const { return parts.size() > 1 || parts[0].count > 1; }
 };
 
 // Chooses a plan for a nest that accumulates numbers of at least 32 bits. Where

@@ -41,14 +41,16 @@ class Scheduler {
         result_.stmts.push_back(stmt);
         continue;
       }
-      TileUse use;
       if (SinkToUser(k, *nest)) {
         taken_.Add(Decision::kBroughtToUser);
         --k;
         continue;
       }
-      use.epilogues = TakeUsers(k, *nest);
-      Write(k, *nest, std::move(use));
+      if (nest->accumulates()) {
+        Accumulate(k, *nest);
+      } else {
+        Map(*nest, TakeUsers(k, *nest));
+      }
     }
     program_.body = std::move(result_);
     return std::move(program_);
@@ -227,21 +229,27 @@ class Scheduler {
     return false;
   }
 
-  void Write(size_t k, const PerfectNest& nest, TileUse use) {
+  void Map(const PerfectNest& nest, const std::vector<Set>& users) {
     const size_t before = result_.stmts.size();
-    if (!nest.accumulates()) {
-      WriteMap(writer_, nest, use.epilogues, target_, result_);
-      taken_.Add(Decision::kMap);
-      taken_.AddIf(!use.epilogues.empty(), Decision::kMapWithUsers);
-      taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
-      return;
+    WriteMap(writer_, nest, users, target_, result_);
+    taken_.Add(Decision::kMap);
+    taken_.AddIf(!users.empty(), Decision::kMapWithUsers);
+    taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
+  }
+
+  void Accumulate(size_t k, const PerfectNest& nest) {
+    const size_t before = result_.stmts.size();
+    const ContractPlan plan = PlanContract(program_, nest, target_);
+    TileUse use;
+    // What is accumulated in parts stays between them in its buffer.
+    if (!plan.has_parts()) {
+      const int32_t buffer = nest.set.target.buffer;
+      use.epilogues = TakeUsers(k, nest);
+      use.starts_at_zero = CoversTarget(nest) && TakeZeroOut(buffer);
+      use.drops_result = use.starts_at_zero &&
+                         program_.buffers[buffer].role == Role::kTemp &&
+                         !IsReadLater(k, buffer);
     }
-    const int32_t buffer = nest.set.target.buffer;
-    use.starts_at_zero = CoversTarget(nest) && TakeZeroOut(buffer);
-    use.drops_result = use.starts_at_zero && CoversTarget(nest) &&
-                       program_.buffers[buffer].role == Role::kTemp &&
-                       !IsReadLater(k, buffer);
-    ContractPlan plan = PlanContract(program_, nest, target_);
     result_.stmts.push_back(Comment{Describe(program_, nest, plan)});
     WriteContract(writer_, nest, plan, use, result_);
     TellPlan(plan);
@@ -269,13 +277,12 @@ class Scheduler {
     taken_.AddIf(!plan.outer.empty(), Decision::kOuterLoops);
     taken_.AddIf(plan.rows.size() > 1, Decision::kUnequalRows);
     taken_.AddIf(plan.columns.size() > 1, Decision::kColumnTail);
-    taken_.AddIf(plan.block > 0, Decision::kRowBlocks);
+    taken_.AddIf(plan.group > 1, Decision::kColumnGroups);
+    taken_.AddIf(plan.has_parts(), Decision::kParts);
     taken_.AddIf(plan.packed.has_value(), plan.is_transposed
                                               ? Decision::kTransposedColumns
                                               : Decision::kPackedColumns);
-    taken_.AddIf(plan.packed_rows.has_value(), plan.rows_are_transposed
-                                                   ? Decision::kTransposedRows
-                                                   : Decision::kPackedRows);
+    taken_.AddIf(plan.packed_rows.has_value(), Decision::kPackedRows);
   }
 
   void TellUse(const PerfectNest& nest, const TileUse& use) {

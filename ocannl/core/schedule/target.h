@@ -13,6 +13,8 @@ struct Target {
   int vector_registers;  // for accumulators, operands and scratch
   int64_t l1_bytes = 48 * 1024;
   int64_t l2_bytes = 2 * 1024 * 1024;
+  // Parallel loops have work for so many where that costs nothing.
+  int64_t threads = 8;
 };
 
 inline constexpr Target kAvx512Target{.vector_bytes = 64,
