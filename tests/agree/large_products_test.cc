@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products too large for the caches, as machine code: the interpreter's bits.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/fuzz/compared_tiers.h"
+#include "ocannl/fuzz/fill.h"
+#include "ocannl/fuzz/trial.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+// y = relu(a b), with operands that are transposed or not.
+LoopProgram Product(int m, int n, int k, bool transposed_a, bool transposed_b) {
+  auto buffer = [](bool transposed, int rows, int columns) {
+    return transposed ? absl::StrCat(columns, ", ", rows)
+                      : absl::StrCat(rows, ", ", columns);
+  };
+  absl::StatusOr<LoopProgram> program = Parse(absl::Substitute(
+      R"(product ():
+  in a : f32[$0]; in b : f32[$1]; temp t : f32[$2, $3]; out y : f32[$2, $3];
+  zero_out t;
+  for i0 = 0 to $4 { for i1 = 0 to $5 { for i2 = 0 to $6 {
+    t[i0, i1] := fma(a[$7], b[$8], t[i0, i1]); } } }
+  for i3 = 0 to $4 { for i4 = 0 to $5 { y[i3, i4] := relu(t[i3, i4]); } }
+)",
+      buffer(transposed_a, m, k), buffer(transposed_b, k, n), m, n, m - 1,
+      n - 1, k - 1, transposed_a ? "i2, i0" : "i0, i2",
+      transposed_b ? "i1, i2" : "i2, i1"));
+  CHECK_OK(program);
+  CHECK_OK(Verify(*program));
+  return *std::move(program);
+}
+
+void ExpectSameBits(const LoopProgram& program, Decision decision) {
+  SCOPED_TRACE(Print(program));
+  Decisions taken;
+  Schedule(program, kAvx512Target, taken);
+  EXPECT_TRUE(taken.Has(decision)) << Name(decision);
+  const Trial trial(program, FillKind::kUnit, /*seed=*/1);
+  for (const ComparedTier& tier : ComparedTiers()) {
+    if (!tier.available || !absl::StartsWith(tier.name, "x86")) continue;
+    EXPECT_EQ(trial.Try(*tier.backend()), "") << tier.name;
+  }
+}
+
+TEST(LargeProductsTest, GroupsOfColumns) {
+  ExpectSameBits(Product(64, 515, 2100, false, false), Decision::kColumnGroups);
+}
+
+TEST(LargeProductsTest, PackedRows) {
+  ExpectSameBits(Product(250, 200, 800, true, false), Decision::kPackedRows);
+}
+
+TEST(LargeProductsTest, Parts) {
+  ExpectSameBits(Product(37, 130, 4500, true, true), Decision::kParts);
+}
+
+}  // namespace
+}  // namespace ocannl::fuzz
