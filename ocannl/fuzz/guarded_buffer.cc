@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -30,8 +31,9 @@ GuardedBuffer::GuardedBuffer(const NdArray& cells, Place place, bool writable)
   std::byte* const start = mapping_ + page;
   CHECK_EQ(mprotect(start, inner, PROT_READ | PROT_WRITE), 0);
   data_ = place == Place::kStart ? start : start + (inner - bytes_);
-  std::memset(start, kCanary, inner);
+  std::memset(start, kCanary, data_ - start);
   std::memcpy(data_, cells.data(), bytes_);
+  std::memset(data_ + bytes_, kCanary, start + inner - (data_ + bytes_));
   if (!writable) CHECK_EQ(mprotect(start, inner, PROT_READ), 0);
 }
 
@@ -47,13 +49,13 @@ GuardedBuffer::~GuardedBuffer() {
 
 size_t GuardedBuffer::BrokenCanaryBytes() const {
   const size_t page = PageBytes();
-  size_t broken = 0;
-  for (std::byte* at = mapping_ + page; at < mapping_ + mapped_bytes_ - page;
-       ++at) {
-    bool cell = data_ <= at && at < data_ + bytes_;
-    if (!cell && *at != std::byte{kCanary}) ++broken;
-  }
-  return broken;
+  auto count = [](const std::byte* begin, const std::byte* end) {
+    return std::count_if(
+        begin, end, [](std::byte byte) { return byte != std::byte{kCanary}; });
+  };
+  return static_cast<size_t>(
+      count(mapping_ + page, data_) +
+      count(data_ + bytes_, mapping_ + mapped_bytes_ - page));
 }
 
 }  // namespace ocannl::fuzz
