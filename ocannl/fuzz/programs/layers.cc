@@ -48,13 +48,13 @@ Sizes DrawSizes(ProgramText& text) {
       const int64_t k = 16 * 1024 / (n * size) + 1 + random.Below(30);
       return {.outer = 1, .m = 37 + random.Below(30), .n = n, .k = k};
     }
-    case 1:  // rows that collide in the first cache: packed rows
+    case 1:  // long rows that lie far apart, many columns: packed rows, parts
       return {.outer = 1,
               .m = 2 + random.Below(3),
               .n = 192 + random.Below(30),
               .k = 1024 / size};
     case 2:
-    case 7:  // the same below each other: blocks of them in small caches
+    case 7:  // many short rows: groups of columns in small caches
       return {.outer = 1,
               .m = 1024 / size,
               .n = 192 + random.Below(20),
