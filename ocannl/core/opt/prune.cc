@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
 namespace {
@@ -76,45 +76,20 @@ LoopProgram Compact(const LoopProgram& program) {
                       .locals = {},
                       .exprs = {},
                       .leaves = {},
-                      .body = program.body};
-  std::vector<int32_t> buffer_of(program.buffers.size());
-  std::vector<int32_t> local_of(program.locals.size());
+                      .body = {}};
+  Renumbering numbers{.buffers = std::vector<int32_t>(program.buffers.size()),
+                      .locals = std::vector<int32_t>(program.locals.size())};
   for (size_t k = 0; k < program.buffers.size(); ++k) {
     if (!used.buffers[k]) continue;
-    buffer_of[k] = static_cast<int32_t>(compact.buffers.size());
+    numbers.buffers[k] = static_cast<int32_t>(compact.buffers.size());
     compact.buffers.push_back(program.buffers[k]);
   }
   for (size_t k = 0; k < program.locals.size(); ++k) {
     if (!used.locals[k]) continue;
-    local_of[k] = static_cast<int32_t>(compact.locals.size());
+    numbers.locals[k] = static_cast<int32_t>(compact.locals.size());
     compact.locals.push_back(program.locals[k]);
   }
-  auto renumber_value = [&](ExprId id) {
-    ExprId copy = CopyExpr(program.exprs, id, compact.exprs);
-    return Rewrite(compact.exprs, copy, [&](ExprId node) {
-      const Leaf* leaf = std::get_if<Leaf>(&compact.exprs[node]);
-      if (leaf == nullptr) return node;
-      LeafValue value = program.At(*leaf);
-      if (Access* access = std::get_if<Access>(&value)) {
-        access->buffer = buffer_of[access->buffer];
-      } else if (GetLocal* get = std::get_if<GetLocal>(&value)) {
-        get->local = local_of[get->local];
-      }
-      return compact.Read(std::move(value)).id();
-    });
-  };
-  RewriteStmts(compact.body, [&](Stmt& stmt) {
-    if (ExprId* value = ValueOf(stmt)) *value = renumber_value(*value);
-    if (Set* set = std::get_if<Set>(&stmt)) {
-      set->target.buffer = buffer_of[set->target.buffer];
-    } else if (ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
-      zero->buffer = buffer_of[zero->buffer];
-    } else if (DeclareLocal* let = std::get_if<DeclareLocal>(&stmt)) {
-      let->local = local_of[let->local];
-    } else if (SetLocal* set_local = std::get_if<SetLocal>(&stmt)) {
-      set_local->local = local_of[set_local->local];
-    }
-  });
+  compact.body = Renumber(program, program.body, numbers, compact);
   return compact;
 }
 

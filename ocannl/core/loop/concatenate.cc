@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/concatenate.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/renumber.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl {
+namespace {
+
+// What two uses of the same memory do with it, one after the other.
+Role Both(Role first, Role then) {
+  if (first == Role::kIn && then != Role::kIn) return Role::kInOut;
+  return first;
+}
+
+class Concatenator {
+ public:
+  explicit Concatenator(std::string name) {
+    result_.program.name = std::move(name);
+  }
+
+  void Add(size_t number, const ProgramPart& part) {
+    const LoopProgram& program = *part.program;
+    Renumbering numbers{
+        .buffers = {},
+        .locals = {},
+        .first_static = static_cast<int32_t>(all().statics.size()),
+        .first_iterator = next_iterator_};
+    for (const StaticIndex& index : program.statics) {
+      all().statics.push_back({Unique(index.name), index.range});
+    }
+    for (const Local& local : program.locals) {
+      numbers.locals.push_back(static_cast<int32_t>(all().locals.size()));
+      all().locals.push_back({Unique(local.name), local.dtype});
+    }
+    for (size_t k = 0; k < program.buffers.size(); ++k) {
+      numbers.buffers.push_back(BufferFor(number, k, part));
+    }
+    next_iterator_ += NextIterator(program);
+    Block body = Renumber(program, program.body, numbers, all());
+    for (Stmt& stmt : body.stmts) all().body.stmts.push_back(std::move(stmt));
+  }
+
+  Concatenation Take() && { return std::move(result_); }
+
+ private:
+  LoopProgram& all() { return result_.program; }
+
+  std::string Unique(const std::string& name) {
+    std::string unique = name;
+    for (int k = 2; !names_.insert(unique).second; ++k) {
+      unique = absl::StrCat(name, "_", k);
+    }
+    return unique;
+  }
+
+  // The buffer of the result that stands for part.program->buffers[k].
+  int32_t BufferFor(size_t number, size_t k, const ProgramPart& part) {
+    const Buffer& buffer = part.program->buffers[k];
+    const auto next = static_cast<int32_t>(all().buffers.size());
+    if (!IsScratch(buffer.role)) {
+      auto [known, is_new] = bound_.try_emplace(part.bound_to[k], next);
+      if (!is_new) {
+        Role& role = all().buffers[known->second].role;
+        role = Both(role, buffer.role);
+        return known->second;
+      }
+    }
+    all().buffers.push_back(buffer);
+    all().buffers.back().name = Unique(buffer.name);
+    result_.origins.push_back({.part = number, .buffer = k});
+    return next;
+  }
+
+  Concatenation result_;
+  absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<const void*, int32_t> bound_;
+  int32_t next_iterator_ = 0;
+};
+
+}  // namespace
+
+Concatenation Concatenate(std::string name,
+                          absl::Span<const ProgramPart> parts) {
+  Concatenator concatenator(std::move(name));
+  for (size_t k = 0; k < parts.size(); ++k) concatenator.Add(k, parts[k]);
+  return std::move(concatenator).Take();
+}
+
+}  // namespace ocannl

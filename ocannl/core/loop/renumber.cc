@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/renumber.h"
+
+#include <utility>
+#include <variant>
+
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/rows.h"
+
+namespace ocannl {
+namespace {
+
+class Renumberer {
+ public:
+  Renumberer(const LoopProgram& from, const Renumbering& to_number,
+             LoopProgram& to)
+      : from_(from), number_(to_number), to_(to) {}
+
+  void Visit(Stmt& stmt) {
+    std::visit(
+        Overload{
+            [&](For& loop) { loop.iterator += number_.first_iterator; },
+            [&](Set& set) { Visit(set.target); },
+            [&](DeclareLocal& let) { Visit(let.local); },
+            [&](SetLocal& set) { Visit(set.local); },
+            [&](ZeroOut& zero) { zero.buffer = number_.buffers[zero.buffer]; },
+            [](Comment&) {}},
+        static_cast<Stmt::variant&>(stmt));
+    if (ExprId* value = ValueOf(stmt)) *value = Copied(*value);
+  }
+
+ private:
+  void Visit(int32_t& local) { local = number_.locals[local]; }
+
+  void Visit(Affine& index) {
+    index = index.Substitute([&](Symbol symbol) {
+      symbol.number += symbol.kind == Symbol::kStatic ? number_.first_static
+                                                      : number_.first_iterator;
+      return Affine(symbol);
+    });
+  }
+
+  void Visit(GetLocal& get) { Visit(get.local); }
+
+  void Visit(Access& access) {
+    access.buffer = number_.buffers[access.buffer];
+    for (Affine& index : access.indices) Visit(index);
+  }
+
+  ExprId Copied(ExprId value) {
+    ExprId copy = CopyExpr(from_.exprs, value, to_.exprs);
+    return Rewrite(to_.exprs, copy, [&](ExprId id) {
+      const Leaf* leaf = std::get_if<Leaf>(&to_.exprs[id]);
+      if (leaf == nullptr) return id;
+      LeafValue renumbered = from_.At(*leaf);
+      std::visit([&](auto& of_leaf) { Visit(of_leaf); }, renumbered);
+      return to_.Read(std::move(renumbered)).id();
+    });
+  }
+
+  const LoopProgram& from_;
+  const Renumbering& number_;
+  LoopProgram& to_;
+};
+
+}  // namespace
+
+Block Renumber(const LoopProgram& from, Block block,
+               const Renumbering& renumbering, LoopProgram& to) {
+  Renumberer renumberer(from, renumbering, to);
+  RewriteStmts(block, [&](Stmt& stmt) { renumberer.Visit(stmt); });
+  return block;
+}
+
+}  // namespace ocannl
