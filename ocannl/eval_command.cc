@@ -66,7 +66,7 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
                           ToRoutine(init.context(), expression->code, options));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
   OCANNL_RETURN_IF_ERROR(routine.Run());
-  ReportTier(line, *backend);
+  ReportTier(line, stream);
   OCANNL_RETURN_IF_ERROR(
       Show(line, *expression, routine.context(), expression->result, "", out));
   for (TensorId id : expression->gradients_of) {

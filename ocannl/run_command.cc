@@ -96,7 +96,8 @@ absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
   OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
   for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
-  ReportTier(line, tier);
+  stream.Sync();
+  ReportTier(line, stream);
   Results results;
   for (const Buffer& buffer : program.buffers) {
     if (!IsResult(buffer)) continue;

@@ -40,9 +40,10 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
   return tiers;
 }
 
-void ReportTier(const CommandLine& line, const Backend& backend) {
+void ReportTier(const CommandLine& line, const Stream& stream) {
   if (!line.Has("tier_report")) return;
-  std::string report = backend.Report();
+  const Backend& backend = stream.device().backend();
+  std::string report = backend.Report() + stream.Report();
   std::cerr << (report.empty() ? std::string(backend.name()) +
                                      " is one tier: nothing to report\n"
                                : report);

@@ -10,6 +10,7 @@
 #include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/stream.h"
 
 namespace ocannl {
 
@@ -21,8 +22,8 @@ absl::StatusOr<const Backend*> TierOf(const CommandLine& line);
 // That tier, or every one of this machine for --tier=all. Errors: as of TierOf.
 absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line);
 
-// Writes the backend's report to stderr where it is wanted.
-void ReportTier(const CommandLine& line, const Backend& backend);
+// Writes what the stream and its backend did to stderr where it is wanted.
+void ReportTier(const CommandLine& line, const Stream& stream);
 
 }  // namespace ocannl
 

@@ -8,12 +8,14 @@
 
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/runtime/recording.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/params_hash.h"
@@ -22,6 +24,8 @@
 
 namespace ocannl {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(MoonsTest, EveryPrintedStageStoresTheSameBits) {
   absl::StatusOr<LabelledPoints> points = HalfMoons(40, 1);
@@ -54,9 +58,14 @@ TEST(MoonsTest, EveryPrintedStageStoresTheSameBits) {
 struct Trained {
   double last_loss = 0;
   std::string hash;
+  std::string traces;
 };
 
-absl::StatusOr<Trained> Train(uint32_t seed, const std::string& tier) {
+// Reads the loss after every step, or after every epoch what was recorded.
+enum class Watching { kSteps, kEpochs };
+
+absl::StatusOr<Trained> Train(uint32_t seed, const std::string& tier,
+                              Watching watching) {
   OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, HalfMoons(400, seed));
   MoonsOptions options;
   options.seed = seed;
@@ -70,6 +79,8 @@ absl::StatusOr<Trained> Train(uint32_t seed, const std::string& tier) {
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
+  OCANNL_ASSIGN_OR_RETURN(Recording losses,
+                          Recording::Make(step.context(), "scalar_loss", 80));
   Trained trained;
   int64_t number = 0;
   for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
@@ -77,12 +88,19 @@ absl::StatusOr<Trained> Train(uint32_t seed, const std::string& tier) {
     absl::Status status = train::SequentialLoop(step.statics(), [&] {
       OCANNL_RETURN_IF_ERROR(step.Set("step", number++));
       OCANNL_RETURN_IF_ERROR(step.Run());
+      if (watching == Watching::kEpochs) return losses.Append();
       OCANNL_ASSIGN_OR_RETURN(NdArray loss, context.Read("scalar_loss"));
       trained.last_loss += loss.AsDouble(0);
       return absl::OkStatus();
     });
     OCANNL_RETURN_IF_ERROR(status);
+    if (watching == Watching::kSteps) continue;
+    OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
+    for (int64_t k = 0; k < loss.size(); ++k) {
+      trained.last_loss += loss.AsDouble(k);
+    }
   }
+  trained.traces = stream.Report();
   OCANNL_ASSIGN_OR_RETURN(trained.hash,
                           train::ParamsHash(context, moons->parameters));
   return trained;
@@ -94,10 +112,15 @@ TEST(MoonsTest, TrainsToTheSameBitsOnEveryTier) {
   std::vector<std::string> tiers = AvailableTiers();
   tiers.push_back("auto");
   for (const std::string& tier : tiers) {
-    absl::StatusOr<Trained> one = Train(1, tier);
+    absl::StatusOr<Trained> one = Train(1, tier, Watching::kSteps);
     ASSERT_TRUE(one.ok()) << tier << ": " << one.status();
     EXPECT_EQ(one->hash, "7b0f9e99b4629bf4") << tier;
-    absl::StatusOr<Trained> three = Train(3, tier);
+    absl::StatusOr<Trained> epochs = Train(1, tier, Watching::kEpochs);
+    ASSERT_TRUE(epochs.ok()) << tier << ": " << epochs.status();
+    EXPECT_EQ(epochs->hash, one->hash) << tier;
+    EXPECT_EQ(epochs->last_loss, one->last_loss) << tier;
+    EXPECT_THAT(epochs->traces, HasSubstr("compiled as one program")) << tier;
+    absl::StatusOr<Trained> three = Train(3, tier, Watching::kEpochs);
     ASSERT_TRUE(three.ok()) << tier << ": " << three.status();
     EXPECT_EQ(three->hash, "671ad9f04a6b4c52") << tier;
     EXPECT_EQ(three->last_loss, 0) << tier;

@@ -18,6 +18,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/lower.h"
+#include "ocannl/core/runtime/recording.h"
 
 namespace ocannl {
 namespace {
@@ -39,7 +40,8 @@ MoonsArrays ArraysOf(const Moons& moons) {
   return arrays;
 }
 
-// The step as a user runs it: a routine of a context.
+// Steps as a user takes them: runs of a routine of a context, whose losses are
+// kept on the device until the last one.
 class RoutineTraining {
  public:
   static absl::StatusOr<std::shared_ptr<RoutineTraining>> Make(
@@ -57,7 +59,10 @@ class RoutineTraining {
       CHECK_OK(batch_->Set(step % kMoonsBatches));
       CHECK_OK(step_number_->Set(step % kMoonsSteps));
       CHECK_OK(step_->Run());
+      if (count > 1) CHECK_OK(losses_->Append());
     }
+    if (count > 1) CHECK_OK(losses_->Take());
+    stream_.Sync();
   }
 
   // As BoundProgram::Results of the step.
@@ -90,6 +95,8 @@ class RoutineTraining {
                             ToRoutine(init.context(), moons_->model->step, {}));
     OCANNL_ASSIGN_OR_RETURN(batch_, step.Static("batch_n"));
     OCANNL_ASSIGN_OR_RETURN(step_number_, step.Static("step"));
+    OCANNL_ASSIGN_OR_RETURN(
+        losses_, Recording::Make(step.context(), "scalar_loss", kMoonsBatches));
     init_ = std::move(init);
     step_ = std::move(step);
     return absl::OkStatus();
@@ -100,6 +107,7 @@ class RoutineTraining {
   Stream stream_;
   std::optional<Routine> init_, step_;
   std::optional<StaticRef> batch_, step_number_;
+  std::optional<Recording> losses_;
 };
 
 absl::Status AddRoutines(const Setting& setting,

@@ -89,6 +89,26 @@ class X86Executable : public Executable {
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
+    std::byte** all = Prepare(buffers);
+    if (team_ != nullptr && RunTogether(all, statics)) return;
+    RunAlone(all, statics);
+  }
+
+  void Repeat(absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
+              absl::Span<const int64_t> steps, int64_t count) const override {
+    if (team_ != nullptr) {
+      return Executable::Repeat(buffers, statics, steps, count);
+    }
+    std::byte** all = Prepare(buffers);
+    for (int64_t run = 0; run < count; ++run) {
+      RunAlone(all, statics);
+      for (size_t k = 0; k < statics.size(); ++k) statics[k] += steps[k];
+    }
+  }
+
+ private:
+  // The addresses of all buffers, in this thread's scratch memory.
+  std::byte** Prepare(absl::Span<std::byte* const> buffers) const {
     std::byte* scratch = Scratch(plan_.bytes);
     std::byte** all = Pointers(scratch);
     for (auto [buffer, argument] : plan_.callers) {
@@ -96,13 +116,15 @@ class X86Executable : public Executable {
     }
     Place(plan_.temps, scratch, all);
     Place(plan_.privates, scratch, all);
-    if (team_ != nullptr && RunTogether(all, statics)) return;
+    return all;
+  }
+
+  void RunAlone(std::byte** all, absl::Span<const int64_t> statics) const {
     for (const Section& section : code_.sections) {
       section.function(all, statics.data(), 0, section.iterations);
     }
   }
 
- private:
   std::byte** Pointers(std::byte* scratch) const {
     return reinterpret_cast<std::byte**>(scratch + plan_.pointers);
   }

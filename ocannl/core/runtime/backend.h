@@ -31,6 +31,17 @@ class Executable {
   // statics[k] is the value of program.statics[k], inside its range.
   virtual void Run(absl::Span<std::byte* const> buffers,
                    absl::Span<const int64_t> statics) const = 0;
+
+  // Runs `count` times. After each run statics[k] grows by steps[k]; its values
+  // up to the last run must be inside its range.
+  virtual void Repeat(absl::Span<std::byte* const> buffers,
+                      absl::Span<int64_t> statics,
+                      absl::Span<const int64_t> steps, int64_t count) const {
+    for (int64_t run = 0; run < count; ++run) {
+      Run(buffers, statics);
+      for (size_t k = 0; k < statics.size(); ++k) statics[k] += steps[k];
+    }
+  }
 };
 
 class Backend {
@@ -42,6 +53,12 @@ class Backend {
   // Error: the program asks for what this tier cannot do, named.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const = 0;
+
+  // As Compile, of a program that is known to run often.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> CompileHot(
+      const LoopProgram& program) const {
+    return Compile(program);
+  }
 
   // What it did so far, for people; empty: there is nothing to tell.
   virtual std::string Report() const { return ""; }

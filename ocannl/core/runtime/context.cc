@@ -9,7 +9,7 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/byte_size.h"
-#include "ocannl/core/runtime/plan_buffers.h"
+#include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/routine.h"
 
 namespace ocannl {
@@ -48,20 +48,12 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
 
 absl::StatusOr<Routine> Context::Link(
     LoopProgram program, std::shared_ptr<const Executable> executable) const {
-  OCANNL_ASSIGN_OR_RETURN(BufferPlan plan, PlanBuffers(program));
-  if (executable->HasScratch()) plan.arena_bytes = 0;
-  OCANNL_ASSIGN_OR_RETURN(AlignedMemory arena,
-                          stream().device().Allocate(plan.arena_bytes));
   auto record = std::make_shared<LinkedRoutine>();
   record->name = program.name;
   std::vector<std::shared_ptr<DeviceArray>> arrays;
-  std::vector<std::byte*> buffers;
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& buffer = program.buffers[i];
+  for (const Buffer& buffer : program.buffers) {
     if (IsScratch(buffer.role)) {
       arrays.push_back(nullptr);
-      const bool has_place = arena.data() != nullptr && plan.offsets[i] >= 0;
-      buffers.push_back(has_place ? arena.data() + plan.offsets[i] : nullptr);
       continue;
     }
     OCANNL_ASSIGN_OR_RETURN(
@@ -70,23 +62,21 @@ absl::StatusOr<Routine> Context::Link(
                    absl::StrCat("routine `", program.name, "`")));
     if (Reads(buffer.role)) record->reads.push_back(array.get());
     if (Writes(buffer.role)) record->writes.push_back(array.get());
-    buffers.push_back(array->memory.data());
     arrays.push_back(std::move(array));
   }
-  for (const std::shared_ptr<DeviceArray>& array : arrays) {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const LinkedCode> code,
+                          LinkCode(stream().device(), std::move(program),
+                                   std::move(executable), std::move(arrays)));
+  for (const std::shared_ptr<DeviceArray>& array : code->arrays) {
     if (array != nullptr) state_->arrays.emplace(array->name, array);
   }
 
   Context after = *this;
   after.lineage_ = std::make_shared<LineageNode>(
       LineageNode{.routine = record, .before = lineage_});
-  Routine routine(std::move(program), std::move(after));
-  routine.executable_ = std::move(executable);
+  Routine routine(std::move(code), std::move(after));
   routine.conflicts_ = Conflicts(lineage_, *record);
   routine.record_ = std::move(record);
-  routine.arena_ = std::move(arena);
-  routine.arrays_ = std::move(arrays);
-  routine.buffers_ = std::move(buffers);
   return routine;
 }
 
@@ -113,21 +103,28 @@ absl::Status Context::Write(absl::string_view name,
   return WriteBytes(name, values.dtype(), values.dims(), values.data());
 }
 
-absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
+absl::StatusOr<std::shared_ptr<DeviceArray>> Context::Find(
     absl::string_view name) const {
   auto found = state_->arrays.find(name);
-  if (found == state_->arrays.end()) {
-    std::string all = absl::StrJoin(ArrayNames(), ", ");
-    return absl::NotFoundError(
-        absl::StrCat("the context has no array `", name, "`; it has",
-                     all.empty() ? " none" : ": " + all));
-  }
-  if (!found->second->written) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the array `", name, "` was never written; run the routine that ",
-        "computes it, or call Write(\"", name, "\", values)"));
-  }
-  return found->second;
+  if (found != state_->arrays.end()) return found->second;
+  std::string all = absl::StrJoin(ArrayNames(), ", ");
+  return absl::NotFoundError(absl::StrCat("the context has no array `", name,
+                                          "`; it has",
+                                          all.empty() ? " none" : ": " + all));
+}
+
+absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
+    absl::string_view name) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
+  if (array->written) return array;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the array `", name, "` was never written; run the routine that ",
+      "computes it, or call Write(\"", name, "\", values)"));
+}
+
+absl::StatusOr<NdArray> Context::ZerosLike(absl::string_view name) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
+  return NdArray(array->dtype, array->dims);
 }
 
 absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
@@ -141,6 +138,7 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
 absl::Status Context::Copy(absl::string_view name, const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
+  from.stream().Sync();
   return WriteBytes(name, array->dtype, array->dims, array->memory.data());
 }
 

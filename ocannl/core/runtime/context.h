@@ -55,6 +55,10 @@ class Context {
   // Errors: no such array, or one that was never written.
   absl::StatusOr<NdArray> Read(absl::string_view name) const;
 
+  // Zeros of the dtype and dims of an array, which need not be written. Error:
+  // no such array.
+  absl::StatusOr<NdArray> ZerosLike(absl::string_view name) const;
+
   // Write(name, *from.Read(name)) without the detour.
   absl::Status Copy(absl::string_view name, const Context& from) const;
 
@@ -72,6 +76,8 @@ class Context {
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindOrMake(
       absl::string_view name, DType dtype, const Dims& dims,
       absl::string_view user) const;
+  absl::StatusOr<std::shared_ptr<DeviceArray>> Find(
+      absl::string_view name) const;
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
       absl::string_view name) const;
   absl::Status WriteBytes(absl::string_view name, DType dtype, const Dims& dims,

@@ -22,12 +22,12 @@ absl::Status StaticRef::Set(int64_t value) {
   return absl::OkStatus();
 }
 
-Routine::Routine(LoopProgram program, Context context)
-    : program_(std::move(program)), context_(std::move(context)) {
-  const size_t count = program_.statics.size();
+Routine::Routine(std::shared_ptr<const LinkedCode> code, Context context)
+    : code_(std::move(code)), context_(std::move(context)) {
+  const size_t count = program().statics.size();
   static_cells_ = std::make_shared<StaticRef::Cells>(
-      StaticRef::Cells{.routine = program_.name,
-                       .indices = program_.statics,
+      StaticRef::Cells{.routine = name(),
+                       .indices = program().statics,
                        .values = std::vector<int64_t>(count),
                        .is_set = std::vector<bool>(count)});
   for (size_t k = 0; k < count; ++k) {
@@ -44,7 +44,7 @@ absl::StatusOr<StaticRef> Routine::Static(absl::string_view name) const {
         absl::StrAppend(out, ref.name());
       });
   return absl::NotFoundError(
-      absl::StrCat("routine `", program_.name, "` has no static index `", name,
+      absl::StrCat("routine `", program().name, "` has no static index `", name,
                    "`; it has", all.empty() ? " none" : ": " + all));
 }
 
@@ -56,9 +56,9 @@ absl::Status Routine::Set(absl::string_view name, int64_t value) {
 absl::Status Routine::CheckReady() const {
   for (const StaticRef& ref : statics_) {
     if (ref.value()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "static index `", ref.name(), "` of routine `", program_.name,
-        "` was never set; call Set(\"", ref.name(), "\", value)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("static index `", ref.name(), "` of routine `", name(),
+                     "` was never set; call Set(\"", ref.name(), "\", value)"));
   }
   for (const Conflict& conflict : conflicts_) {
     if (conflict.earlier->runs > 0) continue;
@@ -67,7 +67,7 @@ absl::Status Routine::CheckReady() const {
   for (const DeviceArray* array : record_->reads) {
     if (array->written) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        "routine `", program_.name, "` reads `", array->name,
+        "routine `", name(), "` reads `", array->name,
         "`, which was never written; call Write(\"", array->name,
         "\", values) on its context, or run a routine that computes it"));
   }
@@ -77,15 +77,21 @@ absl::Status Routine::CheckReady() const {
 absl::Status Routine::Run() {
   using Clock = std::chrono::steady_clock;
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
-  const Clock::time_point start = timed_ ? Clock::now() : Clock::time_point();
-  context_.stream().Run(*executable_, buffers_, static_cells_->values);
   if (timed_) {
+    context_.stream().Sync();
+    const Clock::time_point start = Clock::now();
+    context_.stream().Run(code_, static_cells_->values);
+    context_.stream().Sync();
     seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  } else {
+    context_.stream().Run(code_, static_cells_->values);
   }
   if (++record_->runs > 1) return absl::OkStatus();
-  for (size_t i = 0; i < arrays_.size(); ++i) {
+  for (size_t k = 0; k < code_->arrays.size(); ++k) {
     // What is read as well was written before.
-    if (program_.buffers[i].role == Role::kOut) arrays_[i]->written = true;
+    if (program().buffers[k].role == Role::kOut) {
+      code_->arrays[k]->written = true;
+    }
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/linked_code.h"
 
 namespace ocannl {
 
@@ -59,8 +60,8 @@ class StaticRef {
 // Moves, but does not copy. Not thread-safe, like its context.
 class Routine {
  public:
-  const std::string& name() const { return program_.name; }
-  const LoopProgram& program() const { return program_; }
+  const std::string& name() const { return program().name; }
+  const LoopProgram& program() const { return code_->program; }
 
   // What to link the next routine to, if it builds on this one.
   const Context& context() const { return context_; }
@@ -76,35 +77,30 @@ class Routine {
 
   // Runs once. Errors, before anything is changed: a static index that was
   // never set, a routine linked before it that conflicts with it and has never
-  // run, an input that was never written.
+  // run, an input that was never written. The stream may put the run off until
+  // something is read from it or written to it.
   absl::Status Run();
 
   int64_t runs() const { return record_->runs; }
 
-  // Whether to measure how long runs take, which costs some time itself; not
-  // without being asked.
+  // Whether to measure how long runs take, which costs some time itself, and
+  // puts none off; not without being asked.
   void set_timed(bool timed) { timed_ = timed; }
   double seconds() const { return seconds_; }  // of the runs measured
-  // Bytes of the arena that holds the temps.
-  size_t temp_bytes() const { return arena_.size(); }
 
  private:
   friend class Context;
-  Routine(LoopProgram program, Context context);
+  Routine(std::shared_ptr<const LinkedCode> code, Context context);
 
   // What only the first run needs to check: nothing becomes unset or unwritten.
   absl::Status CheckReady() const;
 
-  LoopProgram program_;
+  std::shared_ptr<const LinkedCode> code_;
   Context context_;
-  std::shared_ptr<const Executable> executable_;
   std::shared_ptr<LinkedRoutine> record_;
   std::vector<Conflict> conflicts_;
   std::vector<StaticRef> statics_;
   std::shared_ptr<StaticRef::Cells> static_cells_;
-  AlignedMemory arena_;
-  std::vector<std::shared_ptr<DeviceArray>> arrays_;  // null for temps
-  std::vector<std::byte*> buffers_;
   bool timed_ = false;
   double seconds_ = 0;
 };

@@ -1,40 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream: a queue of work for one device, done in order. The host's streams do
-// each piece of work at once, so that there is never anything to wait for.
+// Stream: a queue of work for one device, done in order. Work may be put off
+// until somebody looks at what it changes.
 #ifndef OCANNL_CORE_RUNTIME_STREAM_H_
 #define OCANNL_CORE_RUNTIME_STREAM_H_
 
 #include <cstring>
+#include <memory>
+#include <string>
 
 #include "absl/types/span.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/linked_code.h"
+#include "ocannl/core/runtime/trace.h"
 
 namespace ocannl {
 
+// Not thread-safe.
 class Stream {
  public:
-  // The device must outlive the stream.
-  explicit Stream(const Device* device) : device_(device) {}
+  // The device must outlive the stream. `traces` false: nothing is put off.
+  explicit Stream(const Device* device, bool traces = true)
+      : device_(device), traces_(traces), trace_(device) {}
   Stream(const Stream&) = delete;
 
   const Device& device() const { return *device_; }
 
   // Results do not depend on the rounding mode that the caller has set.
-  void Run(const Executable& executable, absl::Span<std::byte* const> buffers,
+  void Run(const std::shared_ptr<const LinkedCode>& code,
            absl::Span<const int64_t> statics) {
+    if (traces_) return trace_.Run(code, statics);
     DefaultFloatEnvironment guard;
-    executable.Run(buffers, statics);
+    code->executable->Run(code->buffers, statics);
   }
 
-  // Between memory of the device and of the host, either way.
+  // Returns when all work is done.
+  void Sync() { trace_.Sync(); }
+
+  // Between memory of the device and of the host, either way, when all work
+  // before it is done.
   void Copy(const std::byte* from, size_t bytes, std::byte* to) {
+    Sync();
     if (bytes > 0) std::memmove(to, from, bytes);
   }
 
+  // What was put off and run together so far, for people; may be empty.
+  std::string Report() const { return trace_.Report(); }
+
  private:
   const Device* device_;
+  bool traces_;
+  Trace trace_;
 };
 
 }  // namespace ocannl

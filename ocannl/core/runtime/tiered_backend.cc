@@ -70,6 +70,15 @@ class TieredBackend::TieredExecutable : public Executable {
     (second != nullptr ? record_->second : record_->first).Add(seconds);
   }
 
+  void Repeat(absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
+              absl::Span<const int64_t> steps, int64_t count) const override {
+    const Executable* second = code_->second();
+    if (second != nullptr && record_ == nullptr) {
+      return second->Repeat(buffers, statics, steps, count);
+    }
+    Executable::Repeat(buffers, statics, steps, count);
+  }
+
  private:
   const std::shared_ptr<TieredCode> code_;
   const Tiering& tiering_;
@@ -124,6 +133,13 @@ absl::StatusOr<std::unique_ptr<Executable>> TieredBackend::Compile(
   }
   return std::make_unique<TieredExecutable>(std::move(code), &tiering_,
                                             std::move(record));
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> TieredBackend::CompileHot(
+    const LoopProgram& program) const {
+  absl::StatusOr<std::unique_ptr<Executable>> code =
+      tiering_.second->Compile(program);
+  return code.ok() ? std::move(code) : tiering_.first->Compile(program);
 }
 
 std::string TieredBackend::Report() const {

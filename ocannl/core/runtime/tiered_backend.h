@@ -47,6 +47,10 @@ class TieredBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const override;
 
+  // Compiles with the second tier at once, where that one can.
+  absl::StatusOr<std::unique_ptr<Executable>> CompileHot(
+      const LoopProgram& program) const override;
+
   std::string Report() const override;
 
  private:

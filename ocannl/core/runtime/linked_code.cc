@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/linked_code.h"
+
+#include <utility>
+
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/plan_buffers.h"
+
+namespace ocannl {
+
+absl::StatusOr<std::shared_ptr<const LinkedCode>> LinkCode(
+    const Device& device, LoopProgram program,
+    std::shared_ptr<const Executable> executable,
+    std::vector<std::shared_ptr<DeviceArray>> arrays) {
+  auto code = std::make_shared<LinkedCode>();
+  std::vector<int64_t> offsets(program.buffers.size(), -1);
+  if (!executable->HasScratch()) {
+    OCANNL_ASSIGN_OR_RETURN(BufferPlan plan, PlanBuffers(program));
+    OCANNL_ASSIGN_OR_RETURN(code->arena, device.Allocate(plan.arena_bytes));
+    offsets = std::move(plan.offsets);
+  }
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    std::byte* place = nullptr;
+    if (arrays[k] != nullptr) {
+      place = arrays[k]->memory.data();
+    } else if (offsets[k] >= 0) {
+      place = code->arena.data() + offsets[k];
+    }
+    code->buffers.push_back(place);
+  }
+  code->program = std::move(program);
+  code->executable = std::move(executable);
+  code->arrays = std::move(arrays);
+  return code;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trace: the commands of a stream. Those that repeat are put off, and run as
+// one loop.
+//
+//   step(0) log(0) step(1) log(1) ... step(79) log(79) Sync
+//     ->  80 times: step(k += 1) log(k += 1)
+//
+// The commands themselves are the trace: nothing is recorded besides, and
+// nothing is guessed. Once a sequence of routines has come three times, its
+// repetitions wait until somebody looks at a result, or until enough of them
+// wait. They then run as one loop through which each static index grows by the
+// same step; a repetition that does not fit begins the next loop, so there is
+// never anything to undo. A sequence that keeps coming is compiled as one
+// program, across the borders of its routines.
+#ifndef OCANNL_CORE_RUNTIME_TRACE_H_
+#define OCANNL_CORE_RUNTIME_TRACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/linked_code.h"
+
+namespace ocannl {
+
+// Not thread-safe.
+class Trace {
+ public:
+  // The device must outlive the trace.
+  explicit Trace(const Device* device) : device_(device) {}
+
+  // One run of `code`, now or at the next Sync at the latest.
+  void Run(const std::shared_ptr<const LinkedCode>& code,
+           absl::Span<const int64_t> statics) {
+    if (!IsNext(code.get())) return RunUnexpected(code, statics);
+    Put(statics);
+  }
+
+  // Does what was put off.
+  void Sync();
+
+  // The sequences found so far, a line each.
+  std::string Report() const;
+
+ private:
+  using Code = std::shared_ptr<const LinkedCode>;
+
+  // Routines that come again and again in this order.
+  struct Sequence {
+    std::vector<Code> parts;
+    std::vector<size_t> first_static;  // of each part; at the end: their number
+    Code whole;           // all parts as one program; null: not compiled
+    std::string failure;  // why it cannot be
+    int64_t repetitions = 0;
+    int64_t loops = 0;
+    int64_t most_waiting = 1;
+  };
+
+  bool IsNext(const LinkedCode* code) const {
+    return current_ != nullptr && current_->parts[position_].get() == code;
+  }
+  void Put(absl::Span<const int64_t> statics);
+  void RunUnexpected(const Code& code, absl::Span<const int64_t> statics);
+  void FindPeriod();
+  void Enter(std::vector<Code> parts);
+  Sequence* FindOrAdd(std::vector<Code> parts);
+  void AddRepetition();
+  void RunWaiting();
+  void RunLoop();
+  void RunBegun();
+  void CompileWhole(Sequence& sequence) const;
+
+  const Device* device_;
+  std::vector<Code> history_;  // the last commands, while none repeats
+  std::vector<std::unique_ptr<Sequence>> sequences_;  // the latest last
+  Sequence* current_ = nullptr;  // what is expected to come; null: nothing
+
+  // Of the current sequence. Static indices of all parts are side by side.
+  size_t position_ = 0;             // parts of the next repetition that came
+  std::vector<int64_t> next_;       // the static indices of those
+  int64_t waiting_ = 0;             // whole repetitions
+  std::vector<int64_t> first_;      // the static indices of the first of them
+  std::vector<int64_t> steps_;      // by which they grow, if two wait
+  std::vector<int64_t> predicted_;  // of the next repetition, if two wait
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_TRACE_H_
