@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/runtime/team.h"
-#include "ocannl/core/runtime/tiered_backend.h"
+#include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"

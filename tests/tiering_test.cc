@@ -9,7 +9,7 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/core/runtime/tiered_backend.h"
+#include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
 #include "tests/run_program.h"

@@ -17,6 +17,7 @@ LAYERS = [
     ["ocannl/core/opt"],
     ["ocannl/core/schedule"],
     ["ocannl/core/runtime"],
+    ["ocannl/core/tiering"],
     ["ocannl/core"],  # compile and explain: the whole way
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
     ["ocannl/fuzz"],  # every tier against the interpreter

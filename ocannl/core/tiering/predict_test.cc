@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/predict.h"
+#include "ocannl/core/tiering/predict.h"
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"

@@ -9,8 +9,8 @@
 //   std::cerr << backend.Report();
 //
 // Programs that differ in names only share their code, and their promotion.
-#ifndef OCANNL_CORE_RUNTIME_TIERED_BACKEND_H_
-#define OCANNL_CORE_RUNTIME_TIERED_BACKEND_H_
+#ifndef OCANNL_CORE_TIERING_TIERED_BACKEND_H_
+#define OCANNL_CORE_TIERING_TIERED_BACKEND_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/lru_cache.h"
 #include "ocannl/core/runtime/backend.h"
-#include "ocannl/core/runtime/background_thread.h"
-#include "ocannl/core/runtime/tiered_code.h"
+#include "ocannl/core/tiering/background_thread.h"
+#include "ocannl/core/tiering/tiered_code.h"
 
 namespace ocannl {
 
@@ -74,4 +74,4 @@ class TieredBackend : public Backend {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_RUNTIME_TIERED_BACKEND_H_
+#endif  // OCANNL_CORE_TIERING_TIERED_BACKEND_H_

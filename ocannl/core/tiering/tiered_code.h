@@ -8,8 +8,8 @@
 // starts once the runs on the first tier took as long as it will: whatever
 // happens then, no more than twice the least possible time was spent. Where
 // the first run alone would take that long, compiling comes before it.
-#ifndef OCANNL_CORE_RUNTIME_TIERED_CODE_H_
-#define OCANNL_CORE_RUNTIME_TIERED_CODE_H_
+#ifndef OCANNL_CORE_TIERING_TIERED_CODE_H_
+#define OCANNL_CORE_TIERING_TIERED_CODE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/backend.h"
-#include "ocannl/core/runtime/background_thread.h"
+#include "ocannl/core/tiering/background_thread.h"
 
 namespace ocannl {
 
@@ -104,4 +104,4 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_RUNTIME_TIERED_CODE_H_
+#endif  // OCANNL_CORE_TIERING_TIERED_CODE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/tiered_code.h"
+#include "ocannl/core/tiering/tiered_code.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/runtime/predict.h"
+#include "ocannl/core/tiering/predict.h"
 
 namespace ocannl {
 namespace {

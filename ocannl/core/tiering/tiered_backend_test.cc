@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/tiered_backend.h"
+#include "ocannl/core/tiering/tiered_backend.h"
 
 #include <atomic>
 #include <functional>

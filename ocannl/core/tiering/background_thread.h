@@ -5,8 +5,8 @@
 //
 //   BackgroundThread thread;
 //   thread.Do([code] { Compile(*code); });
-#ifndef OCANNL_CORE_RUNTIME_BACKGROUND_THREAD_H_
-#define OCANNL_CORE_RUNTIME_BACKGROUND_THREAD_H_
+#ifndef OCANNL_CORE_TIERING_BACKGROUND_THREAD_H_
+#define OCANNL_CORE_TIERING_BACKGROUND_THREAD_H_
 
 #include <condition_variable>
 #include <deque>
@@ -38,4 +38,4 @@ class BackgroundThread {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_RUNTIME_BACKGROUND_THREAD_H_
+#endif  // OCANNL_CORE_TIERING_BACKGROUND_THREAD_H_

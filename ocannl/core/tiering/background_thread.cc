@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/background_thread.h"
+#include "ocannl/core/tiering/background_thread.h"
 
 #include <utility>
 
