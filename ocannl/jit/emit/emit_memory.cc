@@ -55,8 +55,7 @@ void Emitter::LoadOne(const Inst& inst, const Vec& dst, const Mem& from) {
 void Emitter::LoadTail(const Inst& inst, const Vec& dst, const Mem& from) {
   const bool wide = SizeOf(inst.dtype) == 8;
   if (Has512()) {
-    SetMask(ScratchMask(0), 0, inst.valid);
-    assembler_.k(ScratchMask(0))
+    assembler_.k(LaneMask(0, inst.valid))
         .z()
         .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, from);
     return;
@@ -75,9 +74,9 @@ void Emitter::Gather(const Inst& inst, const Vec& dst) {
   from.setIndex(index);
   assembler_.vxorps(dst, dst, dst);
   if (Has512()) {
-    SetMask(ScratchMask(0), 0, inst.valid);
-    assembler_.k(ScratchMask(0))
+    assembler_.k(LaneMask(0, inst.valid))
         .emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from);
+    lane_mask_ = 0;  // which it clears
     return;
   }
   Vec mask = Scratch(1, bytes);
@@ -98,8 +97,7 @@ void Emitter::LoadBytes(const Inst& inst, const Vec& dst) {
   } else if (IsSideBySide(inst) && inst.valid == inst.lanes) {
     Emit(Ids::kIdVpmovzxbd, dst, from);
   } else if (IsSideBySide(inst) && Has512()) {
-    SetMask(ScratchMask(0), 0, inst.valid);
-    a.k(ScratchMask(0)).z().vmovdqu8(bytes.xmm(), from);
+    a.k(LaneMask(0, inst.valid)).z().vmovdqu8(bytes.xmm(), from);
     Emit(Ids::kIdVpmovzxbd, dst, bytes);
   } else {
     a.vpxor(bytes.xmm(), bytes.xmm(), bytes.xmm());
@@ -163,8 +161,7 @@ void Emitter::StoreTail(const Inst& inst, const Mem& to) {
   const bool wide = SizeOf(inst.dtype) == 8;
   if (Has512()) {
     Vec value = In(inst, 0);
-    SetMask(ScratchMask(0), 0, inst.valid);
-    assembler_.k(ScratchMask(0))
+    assembler_.k(LaneMask(0, inst.valid))
         .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, to, value);
     return;
   }
@@ -241,9 +238,9 @@ void Emitter::Scatter(const Inst& inst) {
     Mem to = At(inst.memory);
     to.setIndex(index);
     Vec value = In(inst, 0);
-    SetMask(ScratchMask(0), 0, inst.valid);
-    assembler_.k(ScratchMask(0))
+    assembler_.k(LaneMask(0, inst.valid))
         .emit(size == 8 ? Ids::kIdVscatterdpd : Ids::kIdVscatterdps, to, value);
+    lane_mask_ = 0;  // which it clears
     return;
   }
   a.vmovups(x86::ptr(x86::rsp, operands_), In(inst, 0, bytes));

@@ -159,8 +159,7 @@ void Emitter::EmitInsert(const Inst& inst) {
   }
   const int lanes = ((1 << inst.valid) - 1) << inst.offset;
   if (Has512()) {
-    SetMask(ScratchMask(0), static_cast<int>(inst.offset), inst.valid);
-    assembler_.k(ScratchMask(0))
+    assembler_.k(LaneMask(static_cast<int>(inst.offset), inst.valid))
         .emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst, value);
   } else {
     Emit(wide ? Ids::kIdVblendpd : Ids::kIdVblendps, dst, dst, value,

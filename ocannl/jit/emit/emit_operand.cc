@@ -28,7 +28,8 @@ Emitter::Vec Emitter::Scratch(int k, int bytes) const {
   return VecOf(FirstScratch(/*masks=*/false, isa_) + k, bytes);
 }
 
-Emitter::KReg Emitter::ScratchMask(int k) const {
+Emitter::KReg Emitter::ScratchMask(int k) {
+  if (k == 0) lane_mask_ = 0;
   return x86::k(FirstScratch(/*masks=*/true, isa_) + k);
 }
 
@@ -164,6 +165,15 @@ Emitter::Mem Emitter::PoolRange(int64_t start, int64_t step, int count,
 void Emitter::SetMask(const KReg& mask, int from, int valid) {
   assembler_.mov(x86::eax, ((1 << valid) - 1) << from);
   assembler_.kmovd(mask, x86::eax);
+}
+
+Emitter::KReg Emitter::LaneMask(int from, int valid) {
+  const uint32_t lanes = ((1u << valid) - 1) << from;
+  const uint32_t known = lane_mask_;
+  const KReg mask = ScratchMask(0);
+  if (known != lanes) SetMask(mask, from, valid);
+  lane_mask_ = lanes;
+  return mask;
 }
 
 Emitter::Mem Emitter::PoolMask(int valid, int lanes, int size) {

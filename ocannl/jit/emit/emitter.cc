@@ -99,6 +99,7 @@ void Emitter::EmitNest() {
         << ocannl::Name(reg.dtype);
   }
   PlanHomes();
+  lane_mask_ = 0;
   heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();
   StartPointers();
@@ -206,6 +207,7 @@ void Emitter::EmitLoop(const Inst& inst) {
   heads_[inst.offset] = a.newLabel();
   a.align(asmjit::AlignMode::kCode, 32);
   a.bind(heads_[inst.offset]);
+  lane_mask_ = 0;  // the body may change it
 }
 
 void Emitter::EmitEndLoop(const Inst& inst) {

@@ -134,7 +134,7 @@ class Emitter {
   static int BytesOf(DType dtype, int lanes);
   static Vec VecOf(int reg, int bytes);
   Vec Scratch(int k, int bytes) const;
-  KReg ScratchMask(int k) const;
+  KReg ScratchMask(int k);
 
   // The register of operand k, `bytes` wide; loads it where it was spilled.
   Vec In(const Inst& inst, int k, int bytes);
@@ -159,6 +159,8 @@ class Emitter {
   Mem PoolRange(int64_t start, int64_t step, int count, int size);
   // Lanes [from, from + valid) set; of `size` bytes.
   void SetMask(const KReg& mask, int from, int valid);
+  // The same in ScratchMask(0), unless that holds them already.
+  KReg LaneMask(int from, int valid);
   Mem PoolMask(int valid, int lanes, int size);
 
   template <class... Operands>
@@ -188,6 +190,7 @@ class Emitter {
   std::vector<Home> pointer_homes_;
   std::vector<Home> counter_homes_;
   std::vector<asmjit::Label> heads_;
+  uint32_t lane_mask_ = 0;  // what ScratchMask(0) holds, if that is known
   int64_t note_ = -1;       // the last one met
   int64_t commented_ = -1;  // the last one that the listing shows
 };
