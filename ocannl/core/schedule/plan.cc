@@ -78,10 +78,10 @@ class Planner {
       : program_(program), nest_(nest), target_(target) {}
 
   ContractPlan Run() {
-    const int lane_loop = FindLaneLoop(program_, nest_);
+    lanes_ = target_.vector_bytes / SizeOfCell(nest_.set.target);
+    const int lane_loop = ChooseLaneLoop();
     plan_.n = lane_loop < 0 ? NestLoop{.iterator = kNoIterator, .extent = 1}
                             : nest_.outputs[lane_loop];
-    lanes_ = target_.vector_bytes / SizeOfCell(nest_.set.target);
     for (const Access& read : ReadsOf(program_, nest_.set.value)) {
       if (read.buffer == nest_.set.target.buffer) continue;
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
@@ -98,6 +98,23 @@ class Planner {
  private:
   int64_t Stride(const Access& access, const NestLoop& loop) const {
     return StrideOf(program_, access, loop.iterator);
+  }
+
+  // The loop that moves the target cell by cell; where that has two iterations,
+  // one that moves it by two, whose lanes back ends load and store as pairs.
+  int ChooseLaneLoop() const {
+    const int contiguous = FindLaneLoop(program_, nest_);
+    if (contiguous < 0 || nest_.outputs[contiguous].extent != 2 ||
+        SizeOfCell(nest_.set.target) != 4) {
+      return contiguous;
+    }
+    for (size_t k = 0; k < nest_.outputs.size(); ++k) {
+      if (nest_.outputs[k].extent % lanes_ == 0 &&
+          Stride(nest_.set.target, nest_.outputs[k]) == 2) {
+        return static_cast<int>(k);
+      }
+    }
+    return contiguous;
   }
 
   // Rows share what n moves: the innermost output loop that does not move it.

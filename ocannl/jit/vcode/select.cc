@@ -11,9 +11,11 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
+#include "ocannl/core/runtime/aligned_memory.h"
 #include "ocannl/core/schedule/dependence.h"
 #include "ocannl/jit/vcode/fold.h"
 #include "ocannl/jit/vcode/nest_builder.h"
+#include "ocannl/jit/vcode/pairs.h"
 #include "ocannl/jit/vcode/steps.h"
 #include "ocannl/jit/vcode/tiles.h"
 #include "ocannl/jit/vcode/transpose.h"
@@ -50,12 +52,27 @@ class Selector {
   Cells CellsOf(const Access& access) {
     const Lanes& lanes = unroller_.lanes();
     Affine place = unroller_.Resolve(ByteOffset(program_, access));
-    DType dtype = program_.buffers[access.buffer].dtype;
+    const Buffer& buffer = program_.buffers[access.buffer];
+    const int valid = EndsInPadding(buffer, place) ? lanes.count : lanes.valid;
     return {.buffer = access.buffer,
             .memory = builder_.MemoryAt(access.buffer, place, lanes),
             .lanes = static_cast<uint8_t>(lanes.count),
-            .valid = static_cast<uint8_t>(lanes.valid),
-            .size = static_cast<uint8_t>(SizeOf(dtype))};
+            .valid = static_cast<uint8_t>(valid),
+            .size = static_cast<uint8_t>(SizeOf(buffer.dtype))};
+  }
+
+  // Whether the lanes that do not exist are in the padding behind scratch
+  // memory, so that no mask need keep them away: loads wait for a masked store
+  // until it has reached the cache.
+  bool EndsInPadding(const Buffer& buffer, const Affine& place) const {
+    const Lanes& lanes = unroller_.lanes();
+    const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+    if (!IsScratch(buffer.role) || lanes.iterator < 0 || size < 4) return false;
+    const int64_t end = NumElements(buffer.dims) * size;
+    const int64_t padding = -end & (AlignedMemory::kAlignment - 1);
+    return place == size * Affine(Iterator(lanes.iterator)) +
+                        Affine(end - lanes.valid * size) &&
+           (lanes.count - lanes.valid) * size <= padding;
   }
 
   // ---- Instructions --------------------------------------------------------
@@ -129,6 +146,7 @@ class Selector {
     if (std::optional<Value> known = values_.Find(cells)) return *known;
     Inst inst = NewInst(Code::kLoad, dtype);
     inst.memory = cells.memory;
+    inst.valid = cells.valid;
     Value value = Define(inst);
     values_.AddLoad(cells, value);
     return value;
@@ -295,6 +313,7 @@ class Selector {
     Inst inst = NewInst(Code::kStore, dtype);
     inst.args[0] = InRegister(value, dtype);
     inst.memory = cells.memory;
+    inst.valid = cells.valid;
     int dead = values_.AddStore(cells, value, builder_.Append(inst));
     if (dead >= 0) builder_.Drop(dead);
   }
@@ -382,6 +401,7 @@ class Selector {
 
 Nest Select(LoopProgram& program, const Block& block, Isa isa) {
   Nest nest = Selector(program, isa).Run(block);
+  JoinPairs(nest, isa);
   TransposeLoads(nest, isa);
   FoldLoads(nest, isa);
   return nest;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/nest_editor.h"
+
+#include <utility>
+
+namespace ocannl::jit {
+
+void NestEditor::VisitStraightCode(
+    absl::FunctionRef<void(size_t, size_t)> visit) {
+  size_t begin = 0;
+  for (size_t k = 0; k < nest_.insts.size(); ++k) {
+    const Code code = nest_.insts[k].code;
+    if (code == Code::kLoop || code == Code::kEndLoop) {
+      visit(begin, k);
+      begin = k + 1;
+    }
+  }
+  visit(begin, nest_.insts.size());
+}
+
+int32_t NestEditor::NewRegister(DType dtype) {
+  nest_.registers.push_back({.dtype = dtype,
+                             .lanes = static_cast<uint8_t>(lanes_),
+                             .is_variable = false});
+  return static_cast<int32_t>(nest_.registers.size()) - 1;
+}
+
+int32_t NestEditor::Shuffle(size_t place, ShuffleKind kind, int selector,
+                            DType dtype, int32_t a, int32_t b) {
+  Inst inst{.code = Code::kShuffle, .dtype = dtype, .operand = dtype};
+  inst.lanes = inst.valid = static_cast<uint8_t>(lanes_);
+  inst.shuffle = kind;
+  inst.offset = selector;
+  inst.args = {Value{Value::kReg, a}, Value{Value::kReg, b}, Value{}};
+  inst.dst = NewRegister(dtype);
+  made_[place].push_back(inst);
+  return inst.dst;
+}
+
+int32_t NestEditor::Load(size_t place, Inst like) {
+  like.dst = NewRegister(like.dtype);
+  made_[place].push_back(like);
+  return like.dst;
+}
+
+void NestEditor::Store(size_t place, Inst like, int32_t value) {
+  like.args[0] = {Value::kReg, value};
+  made_[place].push_back(like);
+}
+
+void NestEditor::Replace(size_t load, int32_t reg) {
+  renamed_[nest_.insts[load].dst] = reg;
+  Remove(load);
+}
+
+void NestEditor::Rename(Inst& inst) const {
+  for (Value& arg : inst.args) {
+    if (arg.kind != Value::kReg) continue;
+    auto renamed = renamed_.find(arg.index);
+    if (renamed != renamed_.end()) arg.index = renamed->second;
+  }
+}
+
+void NestEditor::Finish() {
+  if (made_.empty()) return;
+  std::vector<Inst> insts;
+  for (size_t k = 0; k < nest_.insts.size(); ++k) {
+    auto made = made_.find(k);
+    if (made != made_.end()) {
+      insts.insert(insts.end(), made->second.begin(), made->second.end());
+    }
+    insts.push_back(nest_.insts[k]);
+  }
+  for (Inst& inst : insts) Rename(inst);
+  nest_.insts = std::move(insts);
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NestEditor: changes of straight-line code that need other instructions first:
+// loads and stores whose cells are far apart become shuffles.
+#ifndef OCANNL_JIT_VCODE_NEST_EDITOR_H_
+#define OCANNL_JIT_VCODE_NEST_EDITOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+class NestEditor {
+ public:
+  NestEditor(Nest& nest, Isa isa)
+      : nest_(nest), lanes_(isa == Isa::kAvx512 ? 16 : 8) {}
+
+  const std::vector<Inst>& insts() const { return nest_.insts; }
+  // The buffer into which `pointer` points.
+  int32_t BaseOf(int32_t pointer) const { return nest_.pointers[pointer].base; }
+  int lanes() const { return lanes_; }  // of 32 bits
+
+  // Calls `visit(begin, end)` for the instructions between loop boundaries.
+  void VisitStraightCode(absl::FunctionRef<void(size_t, size_t)> visit);
+
+  // Appends to what will stand before instruction `place`: a shuffle of two
+  // registers, or a load or store `like` another. Returns the result.
+  int32_t Shuffle(size_t place, ShuffleKind kind, int selector, DType dtype,
+                  int32_t a, int32_t b);
+  int32_t Load(size_t place, Inst like);
+  void Store(size_t place, Inst like, int32_t value);
+
+  // The load disappears; `reg` holds what it loaded.
+  void Replace(size_t load, int32_t reg);
+  void Remove(size_t inst) { nest_.insts[inst] = Nothing(); }
+
+  // Makes the changes. Called once, last.
+  void Finish();
+
+ private:
+  int32_t NewRegister(DType dtype);
+  void Rename(Inst& inst) const;
+
+  Nest& nest_;
+  const int lanes_;
+  std::map<size_t, std::vector<Inst>> made_;  // by place
+  std::map<int32_t, int32_t> renamed_;        // results of replaced loads
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_NEST_EDITOR_H_
