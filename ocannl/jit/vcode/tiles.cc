@@ -37,15 +37,14 @@ class TileFinder {
 
   const std::vector<Access>& PrivateReads(ExprId value) {
     auto [it, inserted] = reads_.try_emplace(value);
+    std::vector<Access>& reads = it->second;
     if (inserted) {
       WalkLeaves(program_, value, [&](const LeafValue& leaf) {
         const Access* access = std::get_if<Access>(&leaf);
-        if (access != nullptr && IsPrivate(*access)) {
-          it->second.push_back(*access);
-        }
+        if (access != nullptr && IsPrivate(*access)) reads.push_back(*access);
       });
     }
-    return it->second;
+    return reads;
   }
 
   bool IsPrivate(const Access& access) const {
