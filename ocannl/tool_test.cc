@@ -128,7 +128,7 @@ TEST(ToolTest, FuzzTellsOfEachTier) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("seed 1, 20 programs in "));
   EXPECT_THAT(outcome.out, HasSubstr("\n  interp: 0 failures\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("\n  tree: 0 failures\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  tree: 0 failures"));
   EXPECT_THAT(outcome.out, HasSubstr(", odd_extents "));
 }
 
