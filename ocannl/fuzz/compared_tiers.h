@@ -19,7 +19,7 @@ namespace ocannl::fuzz {
 
 // A processor on which small programs already need what is for large ones.
 inline constexpr Target kSmallCachesTarget{.vector_bytes = 8,
-                                           .vector_registers = 8,
+                                           .vector_registers = 12,
                                            .l1_bytes = 256,
                                            .l2_bytes = 1024,
                                            .threads = 2};

@@ -141,12 +141,25 @@ class Planner {
     return static_cast<int64_t>(SizeOf(program_.buffers[access.buffer].dtype));
   }
 
+  // The other registers are for what a step reads and for single instructions.
+  // A copy that transposes has more values than registers: three are for those
+  // on the stack.
+  int64_t MostAccumulators(int64_t vectors) const {
+    const bool transposes =
+        moved_.size() == 1 && Stride(moved_[0], plan_.n) != 1;
+    // Only AVX-512 repeats a cell for all lanes on its way from memory.
+    const int64_t others =
+        2 + (target_.vector_bytes < 64 ? 1 : 0) + (transposes ? 3 : 0);
+    const int64_t all = target_.vector_registers;
+    return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
+  }
+
   void ChooseTile() {
-    const int64_t accumulators = target_.vector_registers * 3 / 4;
     const int64_t m = plan_.m ? plan_.m->extent : 1;
     const double steps = Product(nest_.reduced);
     double least = INFINITY;
     for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+      const int64_t accumulators = MostAccumulators(vectors);
       for (int64_t most = 1; most * vectors <= accumulators; ++most) {
         std::vector<Segment> rows = Equalize(m, most);
         std::vector<Segment> columns = Pieces(plan_.n.extent, vectors * lanes_);
