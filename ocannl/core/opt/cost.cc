@@ -5,31 +5,66 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
+namespace {
 
-int Cost(LoopProgram& program, ExprId value) {
-  ExprId root = Expand(program.exprs, value);
+// Calls `visit` with every node of `root`, each once.
+template <class F>
+void VisitNodes(const ExprPool& pool, ExprId root, F visit) {
   absl::flat_hash_set<ExprId> seen = {root};
   std::vector<ExprId> stack = {root};
-  int cost = 0;
   while (!stack.empty()) {
-    const ExprNode& node = program.exprs[stack.back()];
+    const ExprNode& node = pool[stack.back()];
     stack.pop_back();
-    if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
-      bool loads = std::holds_alternative<Access>(program.At(*leaf));
-      cost += loads ? kLoadCost : 0;
-    } else if (const Apply* apply = std::get_if<Apply>(&node)) {
-      bool slow = apply->op == Op::kDiv || apply->op == Op::kRem ||
-                  apply->op == Op::kSqrt;
-      cost += slow ? 8 : 1;
-      for (ExprId arg : apply->args) {
-        if (seen.insert(arg).second) stack.push_back(arg);
-      }
+    visit(node);
+    const Apply* apply = std::get_if<Apply>(&node);
+    if (apply == nullptr) continue;
+    for (ExprId arg : apply->args) {
+      if (seen.insert(arg).second) stack.push_back(arg);
     }
   }
+}
+
+int CostOfPrimitive(Op op) {
+  const bool slow = op == Op::kDiv || op == Op::kRem || op == Op::kSqrt;
+  return slow ? 8 : 1;
+}
+
+}  // namespace
+
+int CostModel::CostOf(const ExprPool& pool, const Apply& apply) {
+  if (Info(apply.op).primitive) return CostOfPrimitive(apply.op);
+  std::vector<DType> types = {apply.dtype};
+  for (ExprId arg : apply.args) types.push_back(TypeOf(pool, arg));
+  auto [known, is_new] = derived_.try_emplace({apply.op, types}, 0);
+  if (!is_new) return known->second;
+  ExprPool definition;
+  std::vector<Expr> args;
+  for (size_t k = 0; k < apply.args.size(); ++k) {
+    args.push_back(MakeLeaf(definition, types[k + 1], static_cast<int>(k)));
+  }
+  const ExprId root =
+      Expand(definition, ApplyOp(apply.op, args, apply.dtype).id());
+  int cost = 0;
+  VisitNodes(definition, root, [&](const ExprNode& node) {
+    const Apply* inner = std::get_if<Apply>(&node);
+    if (inner != nullptr) cost += CostOfPrimitive(inner->op);
+  });
+  return known->second = cost;
+}
+
+int CostModel::Cost(const LoopProgram& program, ExprId value) {
+  int cost = 0;
+  VisitNodes(program.exprs, value, [&](const ExprNode& node) {
+    if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
+      const bool loads = std::holds_alternative<Access>(program.At(*leaf));
+      cost += loads ? kLoadCost : 0;
+    } else if (const Apply* apply = std::get_if<Apply>(&node)) {
+      cost += CostOf(program.exprs, *apply);
+    }
+  });
   return cost;
 }
 

@@ -125,7 +125,7 @@ class Virtualizer {
     std::optional<Nest> nest = AsNest(stmts()[definition]);
     if (!nest || !Defines(definition, *nest)) return;
     const Access& target = nest->set->target;
-    int cost = Cost(program_, nest->set->value);
+    int cost = costs_.Cost(program_, nest->set->value);
     if (cost > kMaxCost) return;
     std::vector<size_t> uses;
     int64_t evaluations = 0;
@@ -237,6 +237,7 @@ class Virtualizer {
   }
 
   LoopProgram program_;
+  CostModel costs_;
   std::vector<Effects> effects_;  // of the top-level statements
 };
 

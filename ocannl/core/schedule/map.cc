@@ -29,8 +29,9 @@ class MapWriter {
     sets_.insert(sets_.end(), epilogues.begin(), epilogues.end());
     int64_t cells = 1;
     for (const NestLoop& loop : nest.outputs) cells *= loop.extent;
+    CostModel costs;
     double cost = 0;
-    for (const Set& set : sets_) cost += 2 + Cost(program, set.value);
+    for (const Set& set : sets_) cost += 2 + costs.Cost(program, set.value);
     const auto vectors = static_cast<double>(cells) / lanes;
     is_parallel_ = vectors * cost > kMinParallelCycles;
     is_unrolled_ = cells <= kMaxUnrolledStrips * strip_;
