@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/runtime/team.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -49,6 +50,23 @@ int Team::MaxSize() {
   return std::max(1, CPU_COUNT(&allowed));
 }
 
+// Systems like to wake a thread on the processor of whoever wakes it, where it
+// would wait until the caller's own share of the work is done.
+void Team::LeaveProcessor(int processor) {
+  if (processor == callers_processor_) return;
+  callers_processor_ = processor;
+  cpu_set_t others;
+  CPU_ZERO(&others);
+  if (processor < 0 || sched_getaffinity(0, sizeof(others), &others) != 0) {
+    return;
+  }
+  CPU_CLR(processor, &others);
+  if (static_cast<size_t>(CPU_COUNT(&others)) < workers_.size()) return;
+  for (std::thread& worker : workers_) {
+    pthread_setaffinity_np(worker.native_handle(), sizeof(others), &others);
+  }
+}
+
 Team::Team(int size) {
   CHECK(size >= 1) << size;
   for (int member = 1; member < size; ++member) {
@@ -78,6 +96,7 @@ void Team::Serve(int member) {
 bool Team::TryRun(absl::FunctionRef<void(int member)> work) {
   std::unique_lock<std::mutex> lock(running_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
+  LeaveProcessor(sched_getcpu());
   work_.emplace(work);
   Advance(round_);
   work(0);

@@ -49,9 +49,11 @@ class Team {
   using Work = absl::FunctionRef<void(int member)>;
 
   void Serve(int member);
+  void LeaveProcessor(int processor);
 
   std::vector<std::thread> workers_;
   std::mutex running_;
+  int callers_processor_ = -1;  // where the last caller was; guarded by it
   std::optional<Work> work_;
   std::atomic<bool> stops_ = false;
   std::atomic<uint32_t> round_ = 0;    // of work

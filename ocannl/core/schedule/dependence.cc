@@ -189,7 +189,8 @@ class RenewedBuffers {
       const For* loop = std::get_if<For>(&stmt);
       if (loop == nullptr) continue;
       written_.Enter(*loop);
-      loop == &inside ? Visit(loop->body) : VisitOutside(loop->body, inside);
+      loop->iterator == inside.iterator ? Visit(loop->body)
+                                        : VisitOutside(loop->body, inside);
       written_.Leave();
     }
   }
