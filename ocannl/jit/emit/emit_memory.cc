@@ -147,8 +147,10 @@ void Emitter::EmitStore(const Inst& inst) {
   } else if (inst.valid < inst.lanes) {
     StoreTail(inst, At(inst.memory));
   } else {
-    Emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, At(inst.memory),
-         In(inst, 0));
+    const InstId store = streams_ ? Ids::kIdVmovntps
+                         : wide   ? Ids::kIdVmovupd
+                                  : Ids::kIdVmovups;
+    Emit(store, At(inst.memory), In(inst, 0));
   }
 }
 

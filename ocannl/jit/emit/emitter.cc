@@ -5,9 +5,11 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/slow_ops.h"
+#include "ocannl/jit/vcode/streams.h"
 
 namespace ocannl::jit {
 namespace {
@@ -99,6 +101,27 @@ void Emitter::EmitNest() {
         << ocannl::Name(reg.dtype);
   }
   PlanHomes();
+  const std::optional<int32_t> streamed = StreamedBuffer(program_, *nest_);
+  if (!streamed) return EmitBody();
+  // Such stores ask for buffers that begin at a cache line, and come in order
+  // with later ones, of other threads too, only behind a fence.
+  x86::Assembler& a = assembler_;
+  asmjit::Label cached = a.newLabel();
+  asmjit::Label end = a.newLabel();
+  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * *streamed));
+  a.test(x86::al, 63);
+  a.jnz(cached);
+  streams_ = true;
+  EmitBody();
+  streams_ = false;
+  a.sfence();
+  a.jmp(end);
+  a.bind(cached);
+  EmitBody();
+  a.bind(end);
+}
+
+void Emitter::EmitBody() {
   lane_mask_ = 0;
   heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();

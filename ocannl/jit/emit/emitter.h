@@ -58,6 +58,7 @@ class Emitter {
   void PlanFrame(const std::vector<const Nest*>& nests);
   void PlanHomes();
   void EmitNest();
+  void EmitBody();
   void StartPointers();
   void StartPointer(const Pointer& pointer, const Gp& reg);
   void AddScaled(const Gp& reg, int32_t slot, int32_t element, int64_t factor);
@@ -190,6 +191,7 @@ class Emitter {
   std::vector<Home> pointer_homes_;
   std::vector<Home> counter_homes_;
   std::vector<asmjit::Label> heads_;
+  bool streams_ = false;    // stores go around the caches
   uint32_t lane_mask_ = 0;  // what ScratchMask(0) holds, if that is known
   int64_t note_ = -1;       // the last one met
   int64_t commented_ = -1;  // the last one that the listing shows
