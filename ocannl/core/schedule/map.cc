@@ -11,8 +11,11 @@ namespace {
 
 // Vectors of one strip: enough to overlap what each of them waits for.
 constexpr int64_t kVectors = 4;
-// A nest of fewer strips needs no loops.
-constexpr int64_t kMaxUnrolledStrips = 16;
+// Cheaper maps wait for memory, which likes short strips, more than for
+// themselves.
+constexpr double kDearCost = 8;
+// A nest of fewer vectors needs no loops.
+constexpr int64_t kMaxUnrolledVectors = 64;
 
 class MapWriter {
  public:
@@ -24,7 +27,6 @@ class MapWriter {
     auto size = static_cast<int64_t>(
         SizeOf(program.buffers[nest.set.target.buffer].dtype));
     const int64_t lanes = target.vector_bytes / std::max<int64_t>(size, 4);
-    strip_ = kVectors * lanes;
     sets_ = {nest.set};
     sets_.insert(sets_.end(), epilogues.begin(), epilogues.end());
     int64_t cells = 1;
@@ -32,9 +34,10 @@ class MapWriter {
     CostModel costs;
     double cost = 0;
     for (const Set& set : sets_) cost += 2 + costs.Cost(program, set.value);
+    strip_ = (cost < kDearCost ? kVectors / 2 : kVectors) * lanes;
     const auto vectors = static_cast<double>(cells) / lanes;
     is_parallel_ = vectors * cost > kMinParallelCycles;
-    is_unrolled_ = cells <= kMaxUnrolledStrips * strip_;
+    is_unrolled_ = cells <= kMaxUnrolledVectors * lanes;
   }
 
   void Write(Block& block) { WriteOuter(block, 0, {}); }
