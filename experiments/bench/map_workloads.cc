@@ -61,10 +61,12 @@ const std::vector<Formula>& RowFormulas() {
   static const auto* formulas = new std::vector<Formula>{
       {"softmax",
        {{"e", "exp (x - (x @^^ \"ij => i0\"))"},
-        {"z", "e /. (e ++ \"ij => i0\")"}}},
+        {"z", "e *. recip (e ++ \"ij => i0\")"}}},
       {"layer_norm",
        {{"d", "x - (x ++ \"ij => i0\") /. !..columns"},
-        {"z", "d /. sqrt ((d *. d ++ \"ij => i0\") /. !..columns + 0.00001)"}}},
+        {"z",
+         "d *. recip (sqrt ((d *. d ++ \"ij => i0\") /. !..columns + "
+         "0.00001))"}}},
   };
   return *formulas;
 }

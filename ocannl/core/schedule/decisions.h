@@ -36,6 +36,7 @@
   DECISION(ZeroOutTaken, "zero_out taken")               \
   DECISION(ResultDropped, "result dropped")              \
   DECISION(BroughtToUser, "brought to user")             \
+  DECISION(FusedRows, "fused rows")                      \
   DECISION(Kept, "kept as it is")                        \
   /* Lanes and tiles that the program has of its own. */ \
   DECISION(KeptPrivates, "kept with private buffers")

@@ -15,6 +15,7 @@
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/plan.h"
+#include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
@@ -34,6 +35,13 @@ class Scheduler {
 
   LoopProgram Run() && {
     for (size_t k = 0; k < stmts_.size(); ++k) {
+      if (std::optional<FusedRows> rows =
+              FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_)) {
+        taken_.Add(Decision::kFusedRows);
+        result_.stmts.push_back(std::move(rows->loop));
+        k += rows->count - 1;
+        continue;
+      }
       const Stmt stmt = stmts_[k];
       std::optional<PerfectNest> nest = Plannable(stmt);
       if (!nest) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "ocannl/fuzz/programs/program_text.h"
+#include "ocannl/fuzz/programs/stages.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -166,6 +167,30 @@ void AddWideMap(ProgramText& text) {
   Use(text, x, y, nullptr);
 }
 
+// Rows are summed, and their cells changed by what that gives.
+void AddRows(ProgramText& text) {
+  Random& random = text.random();
+  const Array x =
+      text.Declare(Role::kIn, {2 + random.Below(5), 32 + random.Below(100)});
+  Array sums = SumInLanes(text, x, Role::kTemp);
+  if (random.OneIn(2)) {
+    const Array made = text.Declare(Role::kTemp, sums.extents);
+    Use(text, sums, made, nullptr);
+    sums = made;
+  }
+  const Array y = text.Declare(Role::kOut, x.extents);
+  const Axes cell = text.NewAxes(x.extents);
+  text.AddNest(cell, text.Assign(y, Of(cell),
+                                 absl::StrCat(text.Read(x, Of(cell)), " * ",
+                                              text.Read(sums, {cell[0]}))));
+  if (!random.OneIn(4)) return;
+  // Another loop over rows must wait for all of the first one's.
+  const Array z = text.Declare(Role::kOut, x.extents);
+  const Axes other = text.NewAxes(x.extents);
+  const Index last({}, x.extents[0] - 1);
+  text.AddNest(other, text.Assign(z, Of(other), text.Read(sums, {last})));
+}
+
 }  // namespace
 
 LoopProgram Layers(Random& random, const Policies& policies) {
@@ -177,9 +202,15 @@ LoopProgram Layers(Random& random, const Policies& policies) {
     if (policies.Has(policy)) plain.Add(policy);
   }
   ProgramText text(&random, &plain);
-  if (random.OneIn(8)) {
-    AddWideMap(text);
-    return text.Parsed();
+  switch (random.Below(8)) {
+    case 0:
+      AddWideMap(text);
+      return text.Parsed();
+    case 1:
+      AddRows(text);
+      return text.Parsed();
+    default:
+      break;
   }
   Sizes sizes = DrawSizes(text);
   const bool ends = random.OneIn(3);

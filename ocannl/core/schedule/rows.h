@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FuseRows: statements that each go over the rows of matrices become one loop
+// over the rows, so that a row is near while they use it.
+//
+//   for i1 { lanes of x[i1, ..]; s[i1] := ...; }
+//   for i2 { for i3 { y[i2, i3] := x[i2, i3] / s[i2]; } }
+//     ->  par i1 { lanes of x[i1, ..]; s[i1] := ...;
+//                  vec i4 { y[i1, i4] := x[i1, i4] / s[i1]; } }
+#ifndef OCANNL_CORE_SCHEDULE_ROWS_H_
+#define OCANNL_CORE_SCHEDULE_ROWS_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "absl/types/span.h"
+#include "ocannl/core/schedule/target.h"
+#include "ocannl/core/schedule/writer.h"
+
+namespace ocannl {
+
+struct FusedRows {
+  For loop;
+  size_t count;  // of the statements that it stands for
+};
+
+// One loop for the first ones of `stmts`, which are statements of the program's
+// body, comments among them. nullopt: fewer than two fit, or none of them is a
+// reduction of rows (split_reduce.h).
+std::optional<FusedRows> FuseRows(NestWriter& writer,
+                                  absl::Span<const Stmt> stmts,
+                                  const Target& target);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_ROWS_H_
