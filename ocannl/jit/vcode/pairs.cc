@@ -11,17 +11,16 @@
 namespace ocannl::jit {
 namespace {
 
-constexpr int32_t kStride = 8;  // from one row to the next
+constexpr int32_t kStride = 8;     // from one row to the next
+constexpr int64_t kMostBytes = 8;  // of a number
 
 class PairJoiner {
  public:
   PairJoiner(Nest& nest, Isa isa) : editor_(nest, isa) {}
 
-  void Run() {
-    editor_.VisitStraightCode([&](size_t begin, size_t end) {
-      Join(Code::kLoad, begin, end);
-      Join(Code::kStore, begin, end);
-    });
+  void Run(Code code) {
+    editor_.VisitStraightCode(
+        [&](size_t begin, size_t end) { Join(code, begin, end); });
     editor_.Finish();
   }
 
@@ -74,12 +73,12 @@ class PairJoiner {
     if (other.code == Code::kZero || pointer != column.memory.pointer) {
       return true;
     }
+    const int64_t span = int64_t{other.memory.stride} * (other.lanes - 1);
+    const int64_t first = other.memory.disp + std::min<int64_t>(span, 0);
+    const int64_t last = other.memory.disp + std::max<int64_t>(span, 0);
     const int32_t begin = column.memory.disp - 4;
     const int32_t end = column.memory.disp + kStride * editor_.lanes();
-    const int32_t reach = std::abs(other.memory.stride) * other.lanes + 64;
-    if (other.memory.disp >= end || other.memory.disp + reach <= begin) {
-      return false;
-    }
+    if (first >= end || last + kMostBytes <= begin) return false;
     // Its own column again is no obstacle to the column beside it, which is
     // what moves if these are loads; stores move themselves.
     return !(column.code == Code::kLoad && other.code == Code::kStore &&
@@ -152,6 +151,10 @@ class PairJoiner {
 
 }  // namespace
 
-void JoinPairs(Nest& nest, Isa isa) { PairJoiner(nest, isa).Run(); }
+void JoinPairs(Nest& nest, Isa isa) {
+  PairJoiner(nest, isa).Run(Code::kLoad);
+  // Stores must not move over the loads that this made.
+  PairJoiner(nest, isa).Run(Code::kStore);
+}
 
 }  // namespace ocannl::jit
