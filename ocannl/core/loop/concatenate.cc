@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
@@ -16,6 +17,13 @@ namespace {
 Role Both(Role first, Role then) {
   if (first == Role::kIn && then != Role::kIn) return Role::kInOut;
   return first;
+}
+
+// One part's static index may have the name of another part's iterator.
+std::string StaticName(const std::string& name) {
+  const bool like_iterator =
+      name.size() > 1 && name[0] == 'i' && absl::ascii_isdigit(name[1]);
+  return like_iterator ? absl::StrCat("static_", name) : name;
 }
 
 class Concatenator {
@@ -32,7 +40,7 @@ class Concatenator {
         .first_static = static_cast<int32_t>(all().statics.size()),
         .first_iterator = next_iterator_};
     for (const StaticIndex& index : program.statics) {
-      all().statics.push_back({Unique(index.name), index.range});
+      all().statics.push_back({Unique(StaticName(index.name)), index.range});
     }
     for (const Local& local : program.locals) {
       numbers.locals.push_back(static_cast<int32_t>(all().locals.size()));
@@ -41,9 +49,9 @@ class Concatenator {
     for (size_t k = 0; k < program.buffers.size(); ++k) {
       numbers.buffers.push_back(BufferFor(number, k, part));
     }
-    next_iterator_ += NextIterator(program);
     Block body = Renumber(program, program.body, numbers, all());
     for (Stmt& stmt : body.stmts) all().body.stmts.push_back(std::move(stmt));
+    next_iterator_ = NextIterator(all());
   }
 
   Concatenation Take() && { return std::move(result_); }

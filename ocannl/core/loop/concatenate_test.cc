@@ -83,6 +83,17 @@ TEST(ConcatenateTest, RolesTellWhatIsReadFirst) {
   EXPECT_EQ(role_of_a(writes, writes), Role::kOut);
 }
 
+// The iterators have numbers that names of static indices may have had.
+TEST(ConcatenateTest, StaticIndicesAreNoIterators) {
+  LoopProgram writes = Parsed(
+      "w (i1, i2, s): out a : f32[4];"
+      "for i0 = 0 to 3 { a[i0] := f32([i0 + i1 + i2 + s]); }");
+  ProgramPart part{.program = &writes, .bound_to = {&kX}};
+  Concatenation all = Concatenate("c", {part, part, part});
+  EXPECT_THAT(Verify(all.program), IsOk()) << Print(all.program);
+  EXPECT_THAT(Parse(Print(all.program)), IsOk()) << Print(all.program);
+}
+
 // One name for two arrays of two contexts.
 TEST(ConcatenateTest, OtherMemoryIsAnotherBuffer) {
   LoopProgram writes = Parsed("w (): out a : f32[1]; a[0] := 1;");

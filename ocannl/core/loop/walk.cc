@@ -2,10 +2,13 @@
 #include "ocannl/core/loop/walk.h"
 
 #include <algorithm>
+#include <limits>
 #include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/rows.h"
 
@@ -28,6 +31,14 @@ int32_t NextIterator(const LoopProgram& program) {
   int32_t next = 0;
   WalkLoops(program.body,
             [&](const For& loop) { next = std::max(next, loop.iterator + 1); });
+  for (const StaticIndex& index : program.statics) {
+    int32_t number;
+    if (absl::StartsWith(index.name, "i") &&
+        absl::SimpleAtoi(absl::string_view(index.name).substr(1), &number) &&
+        number < std::numeric_limits<int32_t>::max()) {
+      next = std::max(next, number + 1);
+    }
+  }
   return next;
 }
 

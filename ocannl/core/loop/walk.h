@@ -9,7 +9,8 @@
 
 namespace ocannl {
 
-// An iterator number greater than every one in `program`.
+// An iterator number greater than every one in `program`, those in the names of
+// static indices included.
 int32_t NextIterator(const LoopProgram& program);
 
 // Every loop, outer before inner.
