@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/parse.h"
+#include "ocannl/core/loop/verify.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/status_matchers.h"
 
@@ -13,6 +14,16 @@ namespace {
 using absl::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+class VerifyingBackend : public interp::InterpBackend {
+ public:
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const LoopProgram& program) const override {
+    absl::Status status = Verify(program);
+    if (!status.ok()) return status;
+    return InterpBackend::Compile(program);
+  }
+};
 
 class RecordingTest : public testing::Test {
  protected:
@@ -27,7 +38,7 @@ class RecordingTest : public testing::Test {
     return *std::move(step);
   }
 
-  interp::InterpBackend backend_;
+  VerifyingBackend backend_;
   Device device_{"host", &backend_};
   Stream stream_{&device_};
   Context context_{&stream_};
@@ -56,6 +67,12 @@ TEST_F(RecordingTest, KeepsTheValuesInOrder) {
     EXPECT_THAT(even->Take()->values<int64_t>(),
                 ElementsAre(0, 1, 20, 21, 40, 41, 60, 61, 80, 81));
   }
+}
+
+TEST_F(RecordingTest, ArraysMayHaveAnyName) {
+  ASSERT_THAT(context_.Write("place", NdArray(DType::kI64, {2})), IsOk());
+  absl::StatusOr<Recording> recording = Recording::Make(context_, "place", 1);
+  ASSERT_THAT(recording, IsOk());
 }
 
 TEST_F(RecordingTest, ErrorsSayWhatToDo) {

@@ -89,6 +89,32 @@ TEST_F(ContextTest, CopiesFromAnotherContext) {
   EXPECT_THAT(context_.Copy("z", other), StatusIs(StatusCode::kNotFound));
 }
 
+// Whoever looks, in whatever way, finds what all runs so far have done.
+TEST_F(ContextTest, ObservationsWaitForWhatWasPutOff) {
+  Stream other_stream(&device_);
+  Context other(&other_stream);
+  ASSERT_THAT(context_.Write("x", NdArray::Of<float>({}, {0})), IsOk());
+  Routine step = Link(context_, "step (): inout x : f32[]; x[] := x[] + 1;");
+  auto run = [&](int times) {
+    for (int k = 0; k < times; ++k) ASSERT_THAT(step.Run(), IsOk());
+  };
+  run(1000);
+  EXPECT_THAT(context_.Read("x")->values<float>(), ElementsAre(1000));
+  run(1000);
+  ASSERT_THAT(other.Copy("x", context_), IsOk());
+  EXPECT_THAT(other.Read("x")->values<float>(), ElementsAre(2000));
+  run(1000);
+  ASSERT_THAT(context_.Copy("x", other), IsOk());
+  EXPECT_THAT(context_.Read("x")->values<float>(), ElementsAre(2000));
+  run(1000);
+  ASSERT_THAT(context_.Write("x", NdArray::Of<float>({}, {7})), IsOk());
+  EXPECT_THAT(context_.Read("x")->values<float>(), ElementsAre(7));
+  run(1000);
+  step.set_timed(true);
+  run(1);
+  EXPECT_THAT(context_.Read("x")->values<float>(), ElementsAre(1008));
+}
+
 TEST_F(ContextTest, RoutinesShareArraysByName) {
   Routine init = Link(context_, kInit);
   Routine again = Link(context_, kInit);

@@ -16,7 +16,7 @@ LoopProgram AppendProgram(const std::string& array, const NdArray& like,
   Dims dims = like.dims();
   dims.insert(dims.begin(), capacity);
   LoopProgram program{.name = absl::StrCat("record_", array),
-                      .statics = {{"place", capacity}},
+                      .statics = {{recorded + ".place", capacity}},
                       .buffers = {{array, like.dtype(), like.dims(), Role::kIn},
                                   {recorded, like.dtype(), dims, Role::kInOut}},
                       .locals = {},
@@ -65,7 +65,7 @@ absl::StatusOr<Recording> Recording::Make(const Context& context,
       context.Write(recorded, NdArray(like.dtype(), program.buffers[1].dims)));
   OCANNL_ASSIGN_OR_RETURN(Routine append,
                           context.CompileAndLink(std::move(program)));
-  OCANNL_ASSIGN_OR_RETURN(StaticRef place, append.Static("place"));
+  OCANNL_ASSIGN_OR_RETURN(StaticRef place, append.Static(recorded + ".place"));
   return Recording(std::move(append), std::move(place), std::move(recorded),
                    capacity);
 }

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/float_environment.h"
@@ -31,6 +33,9 @@ constexpr int64_t kRepetitionsBeforeCompiling = 64;
 constexpr double kMostSecondsWaiting = 1e-3;
 constexpr int64_t kMostRepetitionsWaiting = 4096;
 
+// Static indices from here on do not wait: the next might not be a number.
+constexpr int64_t kGreatestWaiting = int64_t{1} << 62;
+
 std::string NamesOf(absl::Span<const std::shared_ptr<const LinkedCode>> parts) {
   return absl::StrJoin(parts, ", ", [](std::string* out, const auto& part) {
     absl::StrAppend(out, part->program.name);
@@ -50,6 +55,7 @@ void Trace::RunUnexpected(const Code& code, absl::Span<const int64_t> statics) {
     Sync();
     current_ = nullptr;
   }
+  ForgetWhatIsGone();
   DefaultFloatEnvironment guard;
   code->executable->Run(code->buffers, statics);
   if (history_.size() == kTimesSeen * kLongestPeriod) {
@@ -57,6 +63,26 @@ void Trace::RunUnexpected(const Code& code, absl::Span<const int64_t> statics) {
   }
   history_.push_back(code);
   FindPeriod();
+}
+
+// Routines that only the trace still holds would hold their arrays for nothing.
+void Trace::ForgetWhatIsGone() {
+  absl::flat_hash_map<const LinkedCode*, int64_t> held;
+  absl::flat_hash_set<const LinkedCode*> gone;
+  auto count = [&](const Code& code) {
+    if (++held[code.get()] == code.use_count()) gone.insert(code.get());
+  };
+  absl::c_for_each(history_, count);
+  for (const auto& sequence : sequences_) {
+    absl::c_for_each(sequence->parts, count);
+  }
+  if (gone.empty()) return;
+  history_.clear();
+  std::erase_if(sequences_, [&](const auto& sequence) {
+    return absl::c_any_of(sequence->parts, [&](const Code& part) {
+      return gone.contains(part.get());
+    });
+  });
 }
 
 void Trace::FindPeriod() {
@@ -105,7 +131,9 @@ Trace::Sequence* Trace::FindOrAdd(std::vector<Code> parts) {
 
 void Trace::AddRepetition() {
   position_ = 0;
-  if (waiting_ > 1 && next_ != predicted_) RunWaiting();
+  const bool is_alone = absl::c_any_of(
+      next_, [](int64_t index) { return index >= kGreatestWaiting; });
+  if (is_alone || (waiting_ > 1 && next_ != predicted_)) RunWaiting();
   if (waiting_ == 0) {
     first_ = next_;
   } else {
@@ -115,7 +143,7 @@ void Trace::AddRepetition() {
     }
   }
   ++waiting_;
-  if (waiting_ >= current_->most_waiting) RunWaiting();
+  if (is_alone || waiting_ >= current_->most_waiting) RunWaiting();
 }
 
 void Trace::Sync() {

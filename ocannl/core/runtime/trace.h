@@ -66,6 +66,7 @@ class Trace {
   }
   void Put(absl::Span<const int64_t> statics);
   void RunUnexpected(const Code& code, absl::Span<const int64_t> statics);
+  void ForgetWhatIsGone();
   void FindPeriod();
   void Enter(std::vector<Code> parts);
   Sequence* FindOrAdd(std::vector<Code> parts);

@@ -5,6 +5,7 @@
 #include "ocannl/core/runtime/trace.h"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -162,6 +163,38 @@ TEST_F(TraceTest, StaticIndicesMayJump) {
     Run('a', n);
   }
   trace_.Sync();
+  EXPECT_EQ(backend_.runs, given_);
+}
+
+TEST_F(TraceTest, StaticIndicesMayBeTheGreatestNumbers) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (int64_t n : {0, 0, 0, 0, 0, 0}) Run('a', n);
+  for (int64_t n : {int64_t{0}, kMost, kMost, kMost - 1, kMost, int64_t{1}}) {
+    Run('a', n);
+    Run('a', n);
+  }
+  trace_.Sync();
+  EXPECT_EQ(backend_.runs, given_);
+}
+
+TEST_F(TraceTest, HoldsNoArraysOfRoutinesThatAreGone) {
+  RunPairs(1000);
+  Run('c', 0);
+  EXPECT_THAT(trace_.Report(), HasSubstr("compiled as one program"));
+  std::weak_ptr<DeviceArray> a = codes_[0]->arrays[0];
+  std::weak_ptr<DeviceArray> b = codes_[1]->arrays[0];
+  codes_[0] = codes_[1] = nullptr;
+  EXPECT_FALSE(a.expired());
+  Run('c', 1);
+  EXPECT_TRUE(a.expired());
+  EXPECT_TRUE(b.expired());
+}
+
+// What waits is done, though its routine is gone.
+TEST_F(TraceTest, RoutinesMayGoWhileTheyWait) {
+  RunPairs(100);
+  codes_[0] = codes_[1] = nullptr;
+  Run('c', 0);
   EXPECT_EQ(backend_.runs, given_);
 }
 
