@@ -27,13 +27,16 @@ class RewrittenExecutable : public Executable {
     }
   }
 
+  // Temps of the program before may share memory that those after may not.
+  bool HasScratch() const override { return true; }
+
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
     std::vector<NdArray> scratch;
     scratch.reserve(buffers_.size());
     std::vector<std::byte*> arguments;
     for (size_t k = 0; k < buffers_.size(); ++k) {
-      if (place_[k] == kScratch) {
+      if (place_[k] == kScratch || buffers[place_[k]] == nullptr) {
         scratch.emplace_back(buffers_[k].dtype, buffers_[k].dims);
         arguments.push_back(scratch.back().data());
       } else {
