@@ -55,17 +55,18 @@ void Trace::RunUnexpected(const Code& code, absl::Span<const int64_t> statics) {
     Sync();
     current_ = nullptr;
   }
-  ForgetWhatIsGone();
   DefaultFloatEnvironment guard;
   code->executable->Run(code->buffers, statics);
   if (history_.size() == kTimesSeen * kLongestPeriod) {
-    history_.erase(history_.begin());
+    history_.erase(history_.begin(), history_.begin() + kLongestPeriod);
+    ForgetWhatIsGone();
   }
   history_.push_back(code);
   FindPeriod();
 }
 
 // Routines that only the trace still holds would hold their arrays for nothing.
+// Takes longer than a short run: not for every command.
 void Trace::ForgetWhatIsGone() {
   absl::flat_hash_map<const LinkedCode*, int64_t> held;
   absl::flat_hash_set<const LinkedCode*> gone;
@@ -93,7 +94,9 @@ void Trace::FindPeriod() {
     if (!std::equal(begin, tail, begin + static_cast<int64_t>(period))) {
       continue;
     }
-    return Enter(std::vector<Code>(tail, history_.end()));
+    std::vector<Code> parts(tail, history_.end());
+    ForgetWhatIsGone();
+    return Enter(std::move(parts));
   }
 }
 

@@ -185,7 +185,9 @@ TEST_F(TraceTest, HoldsNoArraysOfRoutinesThatAreGone) {
   std::weak_ptr<DeviceArray> b = codes_[1]->arrays[0];
   codes_[0] = codes_[1] = nullptr;
   EXPECT_FALSE(a.expired());
+  // The next sequence is found.
   Run('c', 1);
+  Run('c', 2);
   EXPECT_TRUE(a.expired());
   EXPECT_TRUE(b.expired());
 }
