@@ -35,8 +35,9 @@ class Scheduler {
 
   LoopProgram Run() && {
     for (size_t k = 0; k < stmts_.size(); ++k) {
-      if (std::optional<FusedRows> rows =
-              FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_)) {
+      std::optional<FusedRows> rows =
+          FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_);
+      if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
         result_.stmts.push_back(std::move(rows->loop));
         k += rows->count - 1;
@@ -65,6 +66,19 @@ class Scheduler {
   }
 
  private:
+  // Whether Verify sees, with `rows` in place of stmts_[k] and those behind it,
+  // that every cell is written before it is read: it may need a loop as a
+  // whole.
+  bool IsProvable(size_t k, const FusedRows& rows) const {
+    LoopProgram fused = program_;
+    fused.body = result_;
+    fused.body.stmts.push_back(rows.loop);
+    fused.body.stmts.insert(
+        fused.body.stmts.end(),
+        stmts_.begin() + static_cast<int64_t>(k + rows.count), stmts_.end());
+    return Verify(fused).ok();
+  }
+
   // AsPerfectNest with only the loops that repeat.
   std::optional<PerfectNest> NestOf(const Stmt& stmt) {
     std::optional<PerfectNest> nest = AsPerfectNest(program_, stmt);

@@ -186,8 +186,8 @@ Array Softmax(ProgramText& text, const Array& x, Role role) {
   std::string declare_sum;
   std::string max = text.NewLocal(text.Literal("-inf"), declare_max);
   std::string sum = text.NewLocal(text.Literal("0"), declare_sum);
-  auto over_row = [&](const Array& array, Axis axis) {
-    Axes all = Joined(rows, {std::move(axis)});
+  auto over_row = [&, outer = rows](const Array& array, Axis axis) {
+    Axes all = Joined(outer, {std::move(axis)});
     return text.Read(array, Of(all));
   };
   Axis second = text.NewAxis(column.extent);
