@@ -31,7 +31,11 @@ class Scheduler {
         target_(target),
         taken_(taken),
         writer_(&program_),
-        stmts_(program_.body.stmts) {}
+        stmts_(program_.body.stmts) {
+    for (const Stmt& stmt : stmts_) {
+      effects_.push_back(EffectsOf(program_, stmt));
+    }
+  }
 
   LoopProgram Run() && {
     for (size_t k = 0; k < stmts_.size(); ++k) {
@@ -145,11 +149,16 @@ class Scheduler {
     return true;
   }
 
-  bool IsRead(const std::vector<Set>& sets, const Set& user) const {
-    return absl::c_any_of(ReadsOf(program_, user.value), [&](const Access& r) {
-      return absl::c_any_of(
-          sets, [&](const Set& set) { return set.target.buffer == r.buffer; });
+  // stmts_[j] over the loops of `nest`, if it reads what `sets` write and may
+  // follow them cell by cell.
+  std::optional<Set> UserOf(const std::vector<Set>& sets,
+                            const PerfectNest& nest, size_t j) {
+    const bool reads = absl::c_any_of(sets, [&](const Set& set) {
+      return absl::c_linear_search(effects_[j].reads, set.target.buffer);
     });
+    if (!reads) return std::nullopt;
+    std::optional<Set> user = Matched(nest, stmts_[j]);
+    return user && IsPointwiseAfter(sets, *user) ? user : std::nullopt;
   }
 
   // The statements that use the result of stmts_[k] cell by cell and can be
@@ -162,18 +171,16 @@ class Scheduler {
         ++j;
         continue;
       }
-      Effects effects = EffectsOf(program_, stmts_[j]);
-      std::optional<Set> user = Matched(nest, stmts_[j]);
-      bool joins = user && IsRead(sets, *user) &&
-                   IsPointwiseAfter(sets, *user) &&
-                   absl::c_none_of(between, [&](const Effects& passed) {
-                     return Conflict(passed, effects);
+      std::optional<Set> user = UserOf(sets, nest, j);
+      bool joins = user && absl::c_none_of(between, [&](const Effects& passed) {
+                     return Conflict(passed, effects_[j]);
                    });
       if (joins) {
         sets.push_back(*std::move(user));
         stmts_.erase(stmts_.begin() + static_cast<int64_t>(j));
+        effects_.erase(effects_.begin() + static_cast<int64_t>(j));
       } else {
-        between.push_back(std::move(effects));
+        between.push_back(effects_[j]);
         ++j;
       }
     }
@@ -181,23 +188,27 @@ class Scheduler {
     return sets;
   }
 
+  // Moves the element `from` behind those up to the one before `to`.
+  template <class T>
+  static void MoveTo(size_t to, size_t from, std::vector<T>& elements) {
+    const auto begin = elements.begin() + static_cast<int64_t>(from);
+    std::rotate(begin, begin + 1, elements.begin() + static_cast<int64_t>(to));
+  }
+
   // Where the first user cannot come to stmts_[k], brings stmts_[k] to it.
   bool SinkToUser(size_t k, const PerfectNest& nest) {
     if (!nest.accumulates()) return false;
-    const Effects own = EffectsOf(program_, stmts_[k]);
     const std::vector<Set> sets = {nest.set};
     bool user_is_blocked = false;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance; ++j) {
       if (std::holds_alternative<Comment>(stmts_[j])) continue;
-      std::optional<Set> user = Matched(nest, stmts_[j]);
-      if (user && IsRead(sets, *user) && IsPointwiseAfter(sets, *user)) {
+      if (UserOf(sets, nest, j)) {
         if (!user_is_blocked) return false;
-        std::rotate(stmts_.begin() + static_cast<int64_t>(k),
-                    stmts_.begin() + static_cast<int64_t>(k) + 1,
-                    stmts_.begin() + static_cast<int64_t>(j));
+        MoveTo(j, k, stmts_);
+        MoveTo(j, k, effects_);
         return true;
       }
-      if (Conflict(own, EffectsOf(program_, stmts_[j]))) return false;
+      if (Conflict(effects_[k], effects_[j])) return false;
       user_is_blocked = user_is_blocked || BlocksUser(k, j, nest);
     }
     return false;
@@ -205,12 +216,10 @@ class Scheduler {
 
   // Whether some user of the result behind stmts_[j] cannot pass it.
   bool BlocksUser(size_t k, size_t j, const PerfectNest& nest) {
-    const Effects effects = EffectsOf(program_, stmts_[j]);
     for (size_t u = j + 1; u < stmts_.size() && u <= k + kMaxDistance; ++u) {
       if (std::holds_alternative<Comment>(stmts_[u])) continue;
-      const Effects user = EffectsOf(program_, stmts_[u]);
-      if (absl::c_linear_search(user.reads, nest.set.target.buffer)) {
-        return Conflict(effects, user);
+      if (absl::c_linear_search(effects_[u].reads, nest.set.target.buffer)) {
+        return Conflict(effects_[j], effects_[u]);
       }
     }
     return false;
@@ -245,8 +254,7 @@ class Scheduler {
   // Whether a statement behind stmts_[k] reads the temp.
   bool IsReadLater(size_t k, int32_t buffer) const {
     for (size_t j = k + 1; j < stmts_.size(); ++j) {
-      Effects effects = EffectsOf(program_, stmts_[j]);
-      if (absl::c_linear_search(effects.reads, buffer)) return true;
+      if (absl::c_linear_search(effects_[j].reads, buffer)) return true;
     }
     return false;
   }
@@ -332,7 +340,8 @@ class Scheduler {
   Decisions& taken_;
   NestWriter writer_;
   // program_.body stays as it was until the end.
-  std::vector<Stmt> stmts_;  // those behind the current one may still move
+  std::vector<Stmt> stmts_;       // those behind the current one may still move
+  std::vector<Effects> effects_;  // of each of them
   Block result_;
 };
 
