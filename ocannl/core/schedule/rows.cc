@@ -22,7 +22,8 @@ class RowFuser {
 
   std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
     const For* first = stmts.empty() ? nullptr : std::get_if<For>(&stmts[0]);
-    if (first == nullptr || first->extent < 2 || !Joins(*first)) {
+    if (first == nullptr || first->extent < 2 || !HasReduction(stmts) ||
+        !Joins(*first)) {
       return std::nullopt;
     }
     For all = *first;
@@ -45,16 +46,34 @@ class RowFuser {
   }
 
  private:
-  // Whether the loop reduces rows, or assigns to their cells.
-  bool Joins(const For& loop) {
+  bool Reduces(const For& loop) const {
     const LoopProgram& program = writer_.program();
-    if (!IsParallel(program, loop)) return false;
     bool reduces = false;
     WalkStmts(loop.body, [&](const Stmt& stmt) {
       const Set* set = std::get_if<Set>(&stmt);
       reduces |= set != nullptr &&
                  program.buffers[set->target.buffer].role == Role::kPrivate;
     });
+    return reduces;
+  }
+
+  // Whether one of the loops in front, which have as many iterations as the
+  // first one, reduces rows. Most do not, and dependence takes time to test.
+  bool HasReduction(absl::Span<const Stmt> stmts) const {
+    const int64_t rows = std::get<For>(stmts[0]).extent;
+    for (const Stmt& stmt : stmts) {
+      if (std::holds_alternative<Comment>(stmt)) continue;
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop == nullptr || loop->extent != rows) return false;
+      if (Reduces(*loop)) return true;
+    }
+    return false;
+  }
+
+  // Whether the loop reduces rows, or assigns to their cells.
+  bool Joins(const For& loop) {
+    if (!IsParallel(writer_.program(), loop)) return false;
+    const bool reduces = Reduces(loop);
     has_reduction_ |= reduces;
     return reduces || RowMap(loop);
   }

@@ -28,14 +28,13 @@ namespace {
 class Selector {
  public:
   Selector(LoopProgram& program, Isa isa)
-      : program_(program), unroller_(program, isa), steps_(&program) {
-    WalkStmts(program.body, [&](const Stmt& stmt) {
+      : program_(program), unroller_(program, isa), steps_(&program) {}
+
+  Nest Run(const Block& block) && {
+    WalkStmts(block, [&](const Stmt& stmt) {
       const SetLocal* set = std::get_if<SetLocal>(&stmt);
       if (set != nullptr) variables_.insert(set->local);
     });
-  }
-
-  Nest Run(const Block& block) && {
     tiles_ = FindTiles(program_, block, unroller_);
     unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
                            .begin = [&](const For& loop) { Begin(loop); },

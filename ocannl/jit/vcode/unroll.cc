@@ -132,10 +132,7 @@ int64_t CountStatements(const Block& block) {
 }  // namespace
 
 Unroller::Unroller(const LoopProgram& program, Isa isa)
-    : program_(program), isa_(isa) {
-  WalkLoops(program.body,
-            [&](const For& loop) { extents_[loop.iterator] = loop.extent; });
-}
+    : program_(program), isa_(isa) {}
 
 int Unroller::LanesOf(const For& loop) {
   auto [known, inserted] = lanes_of_.try_emplace(loop.iterator, 0);
@@ -154,6 +151,8 @@ int Unroller::LanesOf(const For& loop) {
 }
 
 void Unroller::Walk(const Block& block, const UnrollHooks& hooks) {
+  WalkLoops(block,
+            [&](const For& loop) { extents_[loop.iterator] = loop.extent; });
   unrolls_ = CountStatements(block) <= kMaxStatements;
   Visit(block, hooks);
 }
