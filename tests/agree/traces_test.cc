@@ -25,7 +25,12 @@
 namespace ocannl::fuzz {
 namespace {
 
+// Sanitizers make everything several times slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 3;
+#else
 constexpr uint64_t kSeeds = 12;
+#endif
 constexpr int kRepetitions = 150;
 
 // Gives buffers of one type and size, of any program, the same few names.
