@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/assemble.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
@@ -88,6 +90,19 @@ class Assembly {
   asmjit::CodeHolder& code() { return code_; }
   const std::vector<Part>& parts() const { return parts_; }
 
+  // Those that the functions find through pointers.
+  std::vector<int32_t> Buffers() const {
+    std::vector<int32_t> buffers;
+    for (const Nest& nest : nests_) {
+      for (const Pointer& pointer : nest.pointers) {
+        if (pointer.base >= 0) buffers.push_back(pointer.base);
+      }
+    }
+    absl::c_sort(buffers);
+    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+    return buffers;
+  }
+
   // The functions, placed at `memory`.
   std::vector<DebugSymbol> Symbols(const CodeMemory& memory) const {
     std::vector<DebugSymbol> symbols;
@@ -117,8 +132,10 @@ absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa) {
   Assembly assembly(std::move(program), isa, /*logger=*/nullptr);
   asmjit::CodeHolder& code = assembly.code();
   OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(code));
-  MachineCode result{
-      .memory = std::move(memory), .sections = {}, .symbols = {}};
+  MachineCode result{.memory = std::move(memory),
+                     .sections = {},
+                     .buffers = assembly.Buffers(),
+                     .symbols = {}};
   for (const Part& part : assembly.parts()) {
     const std::byte* entry =
         result.memory.data() + code.labelOffsetFromBase(part.label);

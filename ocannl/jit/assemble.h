@@ -26,6 +26,7 @@ struct Section {
 struct MachineCode {
   CodeMemory memory;
   std::vector<Section> sections;  // in order
+  std::vector<int32_t> buffers;   // those whose addresses it reads, ascending
   DebugSymbols symbols;           // if the environment asks for them
 };
 

@@ -29,6 +29,7 @@ struct MemoryPlan {
   size_t num_buffers = 0;
   size_t pointers = 0;
   size_t bytes = 0;
+  bool is_callers = false;  // the code can have the caller's addresses as such
 };
 
 // The buffers that a caller gives, in order.
@@ -63,6 +64,20 @@ absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
   return plan;
 }
 
+// What is in registers only needs no place.
+void KeepOnly(const std::vector<int32_t>& buffers, MemoryPlan& plan) {
+  auto is_unused = [&](const auto& place) {
+    return !absl::c_binary_search(buffers, place.first);
+  };
+  std::erase_if(plan.callers, is_unused);
+  std::erase_if(plan.temps, is_unused);
+  std::erase_if(plan.privates, is_unused);
+  plan.is_callers = plan.temps.empty() && plan.privates.empty() &&
+                    absl::c_all_of(plan.callers, [](const auto& place) {
+                      return place.first == place.second;
+                    });
+}
+
 // This thread's scratch memory; what was there is lost.
 std::byte* Scratch(size_t bytes) {
   thread_local AlignedMemory memory;
@@ -89,6 +104,9 @@ class X86Executable : public Executable {
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
+    if (team_ == nullptr && plan_.is_callers) {
+      return RunAlone(buffers.data(), statics);
+    }
     std::byte** all = Prepare(buffers);
     if (team_ != nullptr && RunTogether(all, statics)) return;
     RunAlone(all, statics);
@@ -119,7 +137,8 @@ class X86Executable : public Executable {
     return all;
   }
 
-  void RunAlone(std::byte** all, absl::Span<const int64_t> statics) const {
+  void RunAlone(std::byte* const* all,
+                absl::Span<const int64_t> statics) const {
     for (const Section& section : code_.sections) {
       section.function(all, statics.data(), 0, section.iterations);
     }
@@ -194,6 +213,7 @@ absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
   OCANNL_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(program, scheduled));
   OCANNL_ASSIGN_OR_RETURN(MachineCode code,
                           Assemble(std::move(scheduled), isa_));
+  KeepOnly(code.buffers, plan);
   return std::make_unique<X86Executable>(std::move(code), std::move(plan),
                                          team_);
 }

@@ -357,9 +357,7 @@ bool Emitter::EmitSelect(const Inst& inst) {
 bool Emitter::EmitSlow(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int arity = Info(inst.op).arity;
-  auto place = [&](int k) {
-    return x86::ptr(x86::rsp, operands_ + k * kSlowOperandBytes);
-  };
+  auto place = [&](int k) { return OperandSlot(k * kSlowOperandBytes); };
   for (int k = 0; k < arity; ++k) {
     DType dtype =
         inst.op == Op::kSelect && k == 0 ? DType::kBool : inst.operand;

@@ -245,10 +245,10 @@ void Emitter::Scatter(const Inst& inst) {
     lane_mask_ = 0;  // which it clears
     return;
   }
-  a.vmovups(x86::ptr(x86::rsp, operands_), In(inst, 0, bytes));
+  a.vmovups(OperandSlot(0), In(inst, 0, bytes));
   for (int k = 0; k < inst.valid; ++k) {
     Gp lane = size == 8 ? Gp(x86::rax) : Gp(x86::eax);
-    a.mov(lane, x86::ptr(x86::rsp, operands_ + k * size));
+    a.mov(lane, OperandSlot(k * size));
     a.mov(At(inst.memory, int64_t{k} * inst.memory.stride), lane);
   }
 }

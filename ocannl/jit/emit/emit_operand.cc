@@ -119,11 +119,16 @@ Emitter::Mem Emitter::At(const Memory& memory, int64_t more) {
 }
 
 Emitter::Mem Emitter::Slot(int32_t slot, int32_t bytes) const {
+  CHECK(has_frame_);
   return x86::ptr(x86::rsp, slot, bytes);
 }
 
 Emitter::Mem Emitter::SpillSlot(int32_t slot) const {
-  return x86::ptr(x86::rsp, spills_ + slot);
+  return Slot(spills_ + slot, 0);
+}
+
+Emitter::Mem Emitter::OperandSlot(int32_t offset) const {
+  return Slot(operands_ + offset, 0);
 }
 
 Emitter::Mem Emitter::Pool(const std::string& bytes) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/slow_ops.h"
 #include "ocannl/jit/vcode/streams.h"
@@ -23,18 +24,41 @@ constexpr int32_t kLoSlot = 16;
 constexpr int32_t kHiSlot = 24;
 constexpr int32_t kFirstHome = 32;
 
+// Those that the caller wants back come last.
 constexpr int32_t kNumHomeRegisters = 11;
+constexpr int32_t kNumFreeRegisters = 5;
 const std::array<x86::Gp, kNumHomeRegisters>& HomeRegisters() {
   static const std::array<x86::Gp, kNumHomeRegisters> registers = {
-      x86::rbx, x86::rsi, x86::r8,  x86::r9,  x86::r10, x86::r11,
-      x86::r12, x86::r13, x86::r14, x86::r15, x86::rbp};
+      x86::rsi, x86::r8,  x86::r9,  x86::r10, x86::r11, x86::rbx,
+      x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15};
   return registers;
 }
 
-const std::array<x86::Gp, 6>& CalleeSaved() {
-  static const std::array<x86::Gp, 6> saved = {x86::rbx, x86::rbp, x86::r12,
-                                               x86::r13, x86::r14, x86::r15};
-  return saved;
+// Whether the instruction surely keeps out of the frame, if its values do.
+bool IsInRegisters(const Inst& inst) {
+  const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
+  switch (inst.code) {
+    case Code::kApply:
+      return inst.dtype == DType::kF32 && inst.operand == DType::kF32 &&
+             (inst.op == Op::kFma || inst.op == Op::kAdd ||
+              inst.op == Op::kSub || inst.op == Op::kMul);
+    case Code::kStore:
+      return inst.lanes == 1 || inst.memory.stride == size;
+    default:
+      return inst.code != Code::kExtract && inst.code != Code::kInsert;
+  }
+}
+
+// Whether the nest needs nothing of what the caller says.
+bool StandsAlone(const Nest& nest) {
+  return absl::c_none_of(nest.loops,
+                         [](const Loop& loop) { return loop.is_parallel; }) &&
+         absl::c_all_of(nest.pointers, [](const Pointer& pointer) {
+           return absl::c_all_of(pointer.value.terms(),
+                                 [](const Affine::Term& term) {
+                                   return term.symbol.kind != Symbol::kStatic;
+                                 });
+         });
 }
 
 int32_t RoundUp(int32_t bytes, int32_t unit) {
@@ -57,15 +81,21 @@ Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa)
 
 void Emitter::PlanFrame(const std::vector<const Nest*>& nests) {
   allocations_.clear();
-  size_t homes = 0;
+  int32_t homes = 0;
   int32_t spill_bytes = 0;
+  has_frame_ = false;
   for (const Nest* nest : nests) {
     allocations_.push_back(Allocate(*nest, isa_));
-    homes = std::max(homes, nest->pointers.size() + nest->loops.size());
+    homes = std::max(homes, static_cast<int32_t>(nest->pointers.size() +
+                                                 nest->loops.size()));
     spill_bytes = std::max(spill_bytes, allocations_.back().spill_bytes);
+    has_frame_ = has_frame_ || !StandsAlone(*nest) ||
+                 !absl::c_all_of(nest->insts, IsInRegisters);
   }
+  has_frame_ = has_frame_ || spill_bytes > 0 || homes > kNumHomeRegisters;
+  saved_ = std::clamp(homes, kNumFreeRegisters, kNumHomeRegisters);
   homes_ = kFirstHome;
-  operands_ = RoundUp(homes_ + 8 * static_cast<int32_t>(homes), 64);
+  operands_ = RoundUp(homes_ + 8 * homes, 64);
   spills_ = operands_ + 4 * kSlowOperandBytes;
   frame_bytes_ = spills_ + RoundUp(spill_bytes, 64);
 }
@@ -73,22 +103,24 @@ void Emitter::PlanFrame(const std::vector<const Nest*>& nests) {
 void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
   PlanFrame(nests);
   x86::Assembler& a = assembler_;
-  for (const Gp& reg : CalleeSaved()) a.push(reg);
-  a.mov(x86::rax, x86::rsp);
-  a.sub(x86::rsp, frame_bytes_);
-  a.and_(x86::rsp, -64);
-  a.mov(x86::qword_ptr(x86::rsp, kCallerSlot), x86::rax);
-  a.mov(x86::qword_ptr(x86::rsp, kStaticsSlot), x86::rsi);
-  a.mov(x86::qword_ptr(x86::rsp, kLoSlot), x86::rdx);
-  a.mov(x86::qword_ptr(x86::rsp, kHiSlot), x86::rcx);
+  const auto& registers = HomeRegisters();
+  for (int32_t k = kNumFreeRegisters; k < saved_; ++k) a.push(registers[k]);
+  if (has_frame_) {
+    a.mov(x86::rax, x86::rsp);
+    a.sub(x86::rsp, frame_bytes_);
+    a.and_(x86::rsp, -64);
+    a.mov(x86::qword_ptr(x86::rsp, kCallerSlot), x86::rax);
+    a.mov(x86::qword_ptr(x86::rsp, kStaticsSlot), x86::rsi);
+    a.mov(x86::qword_ptr(x86::rsp, kLoSlot), x86::rdx);
+    a.mov(x86::qword_ptr(x86::rsp, kHiSlot), x86::rcx);
+  }
   for (size_t k = 0; k < nests.size(); ++k) {
     nest_ = nests[k];
     allocation_ = &allocations_[k];
     EmitNest();
   }
-  a.mov(x86::rsp, x86::qword_ptr(x86::rsp, kCallerSlot));
-  const auto& saved = CalleeSaved();
-  for (size_t k = saved.size(); k-- > 0;) a.pop(saved[k]);
+  if (has_frame_) a.mov(x86::rsp, x86::qword_ptr(x86::rsp, kCallerSlot));
+  for (int32_t k = saved_; k-- > kNumFreeRegisters;) a.pop(registers[k]);
   a.vzeroupper();
   a.ret();
 }
@@ -221,8 +253,8 @@ void Emitter::EmitLoop(const Inst& inst) {
   const Home& counter = counter_homes_[inst.offset];
   Gp value = counter.slot < 0 ? counter.reg : x86::rax;
   if (loop.is_parallel) {
-    a.mov(value, x86::qword_ptr(x86::rsp, kHiSlot));
-    a.sub(value, x86::qword_ptr(x86::rsp, kLoSlot));
+    a.mov(value, Slot(kHiSlot, 8));
+    a.sub(value, Slot(kLoSlot, 8));
   } else {
     a.mov(value, loop.extent);
   }

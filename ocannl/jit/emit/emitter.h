@@ -8,6 +8,9 @@
 // registers hold pointers and counters, and so does the stack frame:
 //
 //   rsp ->  | caller's rsp | statics | lo | hi | homes | operands | spills |
+//
+// Where all that is used fits registers there is no frame: the call of a small
+// product is as long as a part of it.
 #ifndef OCANNL_JIT_EMIT_EMITTER_H_
 #define OCANNL_JIT_EMIT_EMITTER_H_
 
@@ -152,6 +155,7 @@ class Emitter {
   Mem At(const Memory& memory, int64_t more = 0);
   Mem Slot(int32_t slot, int32_t bytes) const;
   Mem SpillSlot(int32_t slot) const;
+  Mem OperandSlot(int32_t offset) const;
   // `bytes` of constant data.
   Mem Pool(const std::string& bytes);
   // The constant in each lane of a vector operand.
@@ -184,6 +188,8 @@ class Emitter {
   int32_t operands_ = 0;
   int32_t spills_ = 0;
   int32_t frame_bytes_ = 0;
+  int32_t saved_ = 0;  // home registers that are used, at least the free ones
+  bool has_frame_ = true;
 
   // Of the nest.
   const Nest* nest_ = nullptr;
