@@ -52,9 +52,12 @@ class Selector {
     const Lanes& lanes = unroller_.lanes();
     Affine place = unroller_.Resolve(ByteOffset(program_, access));
     const Buffer& buffer = program_.buffers[access.buffer];
-    const int valid = EndsInPadding(buffer, place) ? lanes.count : lanes.valid;
+    const Memory memory = builder_.MemoryAt(access.buffer, place, lanes);
+    // One cell for all lanes is the same in a tail.
+    const bool has_all = memory.stride == 0 || EndsInPadding(buffer, place);
+    const int valid = has_all ? lanes.count : lanes.valid;
     return {.buffer = access.buffer,
-            .memory = builder_.MemoryAt(access.buffer, place, lanes),
+            .memory = memory,
             .lanes = static_cast<uint8_t>(lanes.count),
             .valid = static_cast<uint8_t>(valid),
             .size = static_cast<uint8_t>(SizeOf(buffer.dtype))};
@@ -72,6 +75,27 @@ class Selector {
     return place == size * Affine(Iterator(lanes.iterator)) +
                         Affine(end - lanes.valid * size) &&
            (lanes.count - lanes.valid) * size <= padding;
+  }
+
+  // Whether memory behind a tail of `access` is the buffer's too, wherever the
+  // loops are: then all lanes are loaded, as a mask costs as much as a sum.
+  bool HasMore(const Access& access) const {
+    const Lanes& lanes = unroller_.lanes();
+    const Buffer& buffer = program_.buffers[access.buffer];
+    const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+    const Affine place = unroller_.Resolve(ByteOffset(program_, access));
+    int64_t last = place.offset();
+    for (const Affine::Term& term : place.terms()) {
+      if (term.symbol == Iterator(lanes.iterator)) {
+        if (term.factor != size) return false;
+        continue;
+      }
+      if (term.symbol.kind == Symbol::kStatic) return false;
+      const int64_t extent = unroller_.extents().at(term.symbol.number);
+      last += std::max<int64_t>(term.factor, 0) * (extent - 1);
+    }
+    return size >= 4 &&
+           last + lanes.count * size <= NumElements(buffer.dims) * size;
   }
 
   // ---- Instructions --------------------------------------------------------
@@ -146,6 +170,7 @@ class Selector {
     Inst inst = NewInst(Code::kLoad, dtype);
     inst.memory = cells.memory;
     inst.valid = cells.valid;
+    if (cells.valid < cells.lanes && HasMore(access)) inst.valid = cells.lanes;
     Value value = Define(inst);
     values_.AddLoad(cells, value);
     return value;
