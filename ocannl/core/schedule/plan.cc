@@ -23,8 +23,11 @@ constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
 constexpr int64_t kUnrolledSteps = 192;
 constexpr int64_t kTurn = 8;
-// An operand of more bytes is copied so that its rows are side by side.
-constexpr int64_t kMaxUnpackedBytes = 16 * 1024;
+// An operand of the columns is copied, so that what a tile reads is side by
+// side, where so many tiles below each other read it; where it takes half of
+// the second cache, fewer do.
+constexpr int64_t kMinTilesToPack = 10;
+constexpr int64_t kMinTilesToPackFar = 4;
 
 constexpr int32_t kNoIterator = -1;
 
@@ -197,7 +200,12 @@ class Planner {
       return Stride(operand, k) != 0;
     });
     if (!moves) return;
-    if (contiguous && (row_tiles < 4 || bytes <= kMaxUnpackedBytes)) return;
+    const bool is_far = bytes > static_cast<double>(target_.l2_bytes) / 2;
+    if (contiguous &&
+        (row_tiles < (is_far ? kMinTilesToPackFar : kMinTilesToPack) ||
+         bytes <= static_cast<double>(target_.l1_bytes))) {
+      return;
+    }
     plan_.packed = operand;
     plan_.is_transposed = !contiguous;
   }
