@@ -10,18 +10,21 @@
 namespace ocannl {
 namespace {
 
-// Latency of a fused multiply-add, in cycles; two start in each.
-constexpr double kLatency = 4;
+// Products of a step, in cycles, up to which the next step waits for some of
+// them; two start in each cycle.
+constexpr double kWaitedFor = 6;
 // What a tile costs besides its steps: loads and stores of accumulators, the
 // first trip through the loop.
 constexpr double kTileOverhead = 12;
 // What a vector from the second cache costs more than one from the first.
 constexpr double kFarVectorCycles = 0.25;
+// What a vector across two cache lines costs more.
+constexpr double kSplitVectorCycles = 0.2;
 constexpr int64_t kCacheLine = 64;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
-constexpr int64_t kUnrolledSteps = 192;
+constexpr int64_t kUnrolledSteps = 384;
 constexpr int64_t kTurn = 8;
 // An operand of the columns is copied, so that what a tile reads is side by
 // side, where so many tiles below each other read it; where it takes half of
@@ -43,24 +46,34 @@ std::vector<Segment> Pieces(int64_t extent, int64_t width) {
   return segments;
 }
 
-// Cycles of one step of a tile. What is not in the first cache costs extra.
-double StepCycles(int64_t rows, int64_t vectors, bool fits) {
-  double products = static_cast<double>(rows * vectors) / 2;
+// What vectors of the columns are like.
+struct Vectors {
+  int64_t lanes;
+  bool are_near;   // in the first cache
+  bool are_split;  // across two cache lines
+};
+
+// Cycles of one step of a tile.
+double StepCycles(int64_t rows, int64_t vectors, const Vectors& kind) {
+  const double products = static_cast<double>(rows * vectors) / 2;
+  const double waits = (products + kWaitedFor) / 2;
   // Two start in each cycle, less what they wait for each other.
-  double loads = 1.2 * static_cast<double>(rows + vectors) / 2;
-  return std::max({products, loads, kLatency}) +
-         (fits ? 0 : kFarVectorCycles * static_cast<double>(vectors));
+  const double loads = 1.1 * static_cast<double>(rows + vectors) / 2;
+  const double more = (kind.are_near ? 0 : kFarVectorCycles) +
+                      (kind.are_split ? kSplitVectorCycles : 0);
+  return std::max({products, waits, loads}) +
+         more * static_cast<double>(vectors);
 }
 
 double Cycles(const std::vector<Segment>& rows,
-              const std::vector<Segment>& columns, int64_t lanes, double steps,
-              bool fits) {
+              const std::vector<Segment>& columns, double steps,
+              const Vectors& kind) {
   double cycles = 0;
   for (const Segment& row : rows) {
     for (const Segment& column : columns) {
-      const int64_t vectors = CeilDiv(column.size, lanes);
+      const int64_t vectors = CeilDiv(column.size, kind.lanes);
       cycles += static_cast<double>(row.count * column.count) *
-                (steps * StepCycles(row.size, vectors, fits) + kTileOverhead +
+                (steps * StepCycles(row.size, vectors, kind) + kTileOverhead +
                  static_cast<double>(row.size * vectors));
     }
   }
@@ -168,8 +181,11 @@ class Planner {
         std::vector<Segment> columns = Pieces(plan_.n.extent, vectors * lanes_);
         const double panel =
             steps * static_cast<double>(vectors * target_.vector_bytes);
-        const bool fits = panel <= static_cast<double>(target_.l1_bytes) / 2;
-        double cycles = Cycles(rows, columns, lanes_, steps, fits);
+        const Vectors kind{
+            .lanes = lanes_,
+            .are_near = panel <= static_cast<double>(target_.l1_bytes) / 2,
+            .are_split = plan_.n.extent % lanes_ != 0};
+        const double cycles = Cycles(rows, columns, steps, kind);
         if (cycles >= least) continue;
         least = cycles;
         plan_.rows = std::move(rows);
