@@ -44,6 +44,7 @@ class NestBuilder {
   // The statement that the next instructions come from, and its text.
   void Note(const Stmt* stmt, absl::FunctionRef<std::string()> line);
 
+  int64_t size() const { return static_cast<int64_t>(nest_.insts.size()); }
   bool is_empty() const { return nest_.insts.empty(); }
   bool is_in_loop() const { return !open_.empty(); }
   void BeginLoop(const For& loop, bool is_parallel);

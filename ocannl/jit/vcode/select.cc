@@ -25,6 +25,9 @@
 namespace ocannl::jit {
 namespace {
 
+// Instructions for which a register that nobody uses holds what memory does.
+constexpr int64_t kNear = 128;
+
 class Selector {
  public:
   Selector(LoopProgram& program, Isa isa)
@@ -166,14 +169,26 @@ class Selector {
     auto tile = tiles_.find(access.buffer);
     if (tile != tiles_.end()) return ReadTile(tile->second, access, dtype);
     Cells cells = CellsOf(access);
-    if (std::optional<Value> known = values_.Find(cells)) return *known;
+    std::optional<Value> known = values_.Find(cells);
+    if (known && IsNear(*known)) return *known;
     Inst inst = NewInst(Code::kLoad, dtype);
     inst.memory = cells.memory;
     inst.valid = cells.valid;
     if (cells.valid < cells.lanes && HasMore(access)) inst.valid = cells.lanes;
     Value value = Define(inst);
+    used_at_[value.index] = builder_.size();
     values_.AddLoad(cells, value);
     return value;
+  }
+
+  // Whether a value is worth its register since it was last used, if it comes
+  // from memory: it can come from there again.
+  bool IsNear(Value value) {
+    auto used = used_at_.find(value.index);
+    if (value.kind != Value::kReg || used == used_at_.end()) return true;
+    const bool near = builder_.size() - used->second <= kNear;
+    if (near) used->second = builder_.size();
+    return near;
   }
 
   Value ReadLocal(const GetLocal& get) {
@@ -416,6 +431,7 @@ class Selector {
   NestBuilder builder_;
   Steps steps_;
   Values values_;
+  absl::flat_hash_map<int32_t, int64_t> used_at_;  // when, by loaded register
   absl::flat_hash_map<int32_t, Tile> tiles_;
   absl::flat_hash_set<int32_t> variables_;  // locals that are set
   absl::flat_hash_map<int32_t, LocalValue> locals_;

@@ -37,8 +37,8 @@ std::optional<Value> Values::Find(const Cells& cells) const {
   auto places = buffer->second.find(cells.memory.pointer);
   if (places == buffer->second.end()) return std::nullopt;
   auto [first, last] = places->second.equal_range(RangeOf(cells).first);
-  for (auto it = first; it != last; ++it) {
-    const Known& known = it->second;
+  while (last != first) {
+    const Known& known = (--last)->second;
     if (known.memory.disp == cells.memory.disp &&
         known.memory.stride == cells.memory.stride &&
         known.lanes == cells.lanes && known.valid == cells.valid) {

@@ -31,7 +31,7 @@ struct Cells {
 
 class Values {
  public:
-  // The value that a load of `cells` gives, where it is known.
+  // The value that a load of `cells` gives, where it is known; the last one.
   std::optional<Value> Find(const Cells& cells) const;
 
   // A load gave `value`.
