@@ -33,10 +33,18 @@ struct Part {
 struct Tile {
   Affine first_row;
   int64_t rows;
+  Affine first_layer;
+  int64_t layers;
   Affine first_column;
   int64_t columns;
   Part part;
   Replaced packed;
+  int32_t acc = -1;  // the buffer of the accumulators
+};
+
+// A cell of a tile: the row, the layer and the column, from the tile's first.
+struct Cell {
+  Affine m, q, n;
 };
 
 class ContractWriter {
@@ -115,6 +123,8 @@ class ContractWriter {
       auto write = [&](Block& body, const Affine& down, const Affine& across) {
         Tile tile{.first_row = rows.size * down + Affine(rows.first),
                   .rows = rows.size,
+                  .first_layer = 0,
+                  .layers = 1,
                   .first_column = columns.first + columns.size * across,
                   .columns = columns.size,
                   .part = part,
@@ -124,7 +134,7 @@ class ContractWriter {
           tile.packed.push_back({*plan_.packed_rows, packed_rows[k]});
           tile.packed.back().second.indices[0] = down;
         }
-        WriteTile(body, places, tile);
+        WriteLayers(body, places, tile);
       };
       writer_.Loop(block, OuterKind(is_outermost), rows.count,
                    [&](Block& body, const Affine& down) {
@@ -132,6 +142,18 @@ class ContractWriter {
                                   [&](Block& inner, const Affine& across) {
                                     write(inner, down, across);
                                   });
+                   });
+    }
+  }
+
+  // `tile` with all layers, tile by tile.
+  void WriteLayers(Block& block, const Places& places, Tile tile) {
+    for (const Segment& layers : plan_.layers) {
+      writer_.Loop(block, LoopKind::kFor, layers.count,
+                   [&](Block& body, const Affine& at) {
+                     tile.first_layer = layers.size * at + Affine(layers.first);
+                     tile.layers = layers.size;
+                     WriteTile(body, places, tile);
                    });
     }
   }
@@ -270,77 +292,81 @@ class ContractWriter {
             int64_t count) { WriteUnrolled(strip, at, first, count, write); });
   }
 
-  // Loops over the cells of a tile; `write` gets where they are in the nest and
-  // in the accumulators.
+  // Loops over the cells of a tile.
   void WriteCells(
-      Block& block, int64_t rows, int64_t columns,
-      absl::FunctionRef<void(Block& body, const Affine& m, const Affine& n)>
-          write) {
+      Block& block, const Tile& tile,
+      absl::FunctionRef<void(Block& body, const Cell& cell)> write) {
     writer_.Loop(
-        block, LoopKind::kUnroll, rows, [&](Block& row, const Affine& m) {
-          writer_.Loop(
-              row, LoopKind::kVec, columns,
-              [&](Block& lanes, const Affine& n) { write(lanes, m, n); });
+        block, LoopKind::kUnroll, tile.rows, [&](Block& row, const Affine& m) {
+          writer_.Loop(row, LoopKind::kUnroll, tile.layers,
+                       [&](Block& layer, const Affine& q) {
+                         writer_.Loop(layer, LoopKind::kVec, tile.columns,
+                                      [&](Block& lanes, const Affine& n) {
+                                        write(lanes, {m, q, n});
+                                      });
+                       });
         });
   }
 
-  void WriteTile(Block& block, const Places& outer, const Tile& tile) {
+  // `base` and where the cell is in the nest.
+  Places PlacesOf(const Places& base, const Tile& tile, const Cell& cell) {
+    Places places = base;
+    if (plan_.m) places[plan_.m->iterator] = tile.first_row + cell.m;
+    if (plan_.q) places[plan_.q->iterator] = tile.first_layer + cell.q;
+    places[plan_.n.iterator] = tile.first_column + cell.n;
+    return places;
+  }
+
+  Access Accumulator(const Tile& tile, const Cell& cell) const {
+    if (plan_.q) return {tile.acc, {cell.m, cell.q, cell.n}};
+    return {tile.acc, {cell.m, cell.n}};
+  }
+
+  void WriteTile(Block& block, const Places& outer, Tile& tile) {
     LoopProgram& program = writer_.program();
     const Access& target = nest_.set.target;
     const DType dtype = program.buffers[target.buffer].dtype;
-    const int64_t rows = tile.rows;
-    const int64_t columns = tile.columns;
-    const int32_t acc =
-        writer_.NewBuffer("acc", dtype, {rows, columns}, Role::kPrivate);
-    auto places_of = [&](const Places& base, const Affine& m, const Affine& n) {
-      Places places = base;
-      if (plan_.m) places[plan_.m->iterator] = tile.first_row + m;
-      places[plan_.n.iterator] = tile.first_column + n;
-      return places;
-    };
-    WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
-      Expr start =
-          use_.starts_at_zero
-              ? Literal(program.exprs, dtype, 0)
-              : program.Read(writer_.Moved(target, places_of(outer, m, n)));
-      NestWriter::Assign(body, Access{acc, {m, n}}, start.id());
+    const Dims dims = plan_.q ? Dims{tile.rows, tile.layers, tile.columns}
+                              : Dims{tile.rows, tile.columns};
+    tile.acc = writer_.NewBuffer("acc", dtype, dims, Role::kPrivate);
+    WriteCells(block, tile, [&](Block& body, const Cell& cell) {
+      Expr start = use_.starts_at_zero
+                       ? Literal(program.exprs, dtype, 0)
+                       : program.Read(writer_.Moved(
+                             target, PlacesOf(outer, tile, cell)));
+      NestWriter::Assign(body, Accumulator(tile, cell), start.id());
     });
     WriteReduced(block, outer, tile.part, plan_.unroll,
                  [&](Block& step, const Places& at) {
-                   WriteCells(step, rows, columns,
-                              [&](Block& body, Affine m, Affine n) {
-                                WriteStep(body, at, places_of(at, m, n),
-                                          Access{acc, {m, n}}, tile.packed);
-                              });
+                   WriteCells(step, tile, [&](Block& body, const Cell& cell) {
+                     WriteStep(body, at, tile, cell);
+                   });
                  });
-    WriteResults(block, rows, columns, acc,
-                 [&](const Affine& m, const Affine& n) {
-                   return places_of(outer, m, n);
-                 });
+    WriteResults(block, outer, tile);
   }
 
-  void WriteStep(Block& block, const Places& at, const Places& places,
-                 const Access& acc, const Replaced& packed) {
+  void WriteStep(Block& block, const Places& at, const Tile& tile,
+                 const Cell& cell) {
+    const Access acc = Accumulator(tile, cell);
     Replaced replaced = {{nest_.set.target, acc}};
     Places in_tile = at;
-    if (plan_.m) in_tile[plan_.m->iterator] = acc.indices[0];
-    in_tile[plan_.n.iterator] = acc.indices[1];
-    for (const auto& [from, to] : packed) {
+    if (plan_.m) in_tile[plan_.m->iterator] = cell.m;
+    in_tile[plan_.n.iterator] = cell.n;
+    for (const auto& [from, to] : tile.packed) {
       replaced.push_back({from, writer_.Moved(to, in_tile)});
     }
-    NestWriter::Assign(block, acc,
-                       writer_.Moved(nest_.set.value, places, replaced));
+    NestWriter::Assign(
+        block, acc,
+        writer_.Moved(nest_.set.value, PlacesOf(at, tile, cell), replaced));
   }
 
-  void WriteResults(
-      Block& block, int64_t rows, int64_t columns, int32_t acc,
-      absl::FunctionRef<Places(const Affine& m, const Affine& n)> places_of) {
+  void WriteResults(Block& block, const Places& outer, const Tile& tile) {
     LoopProgram& program = writer_.program();
     const Access& target = nest_.set.target;
     for (const Set& epilogue : use_.epilogues) {
-      WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
-        const Access cell{acc, {m, n}};
-        Places places = places_of(m, n);
+      WriteCells(block, tile, [&](Block& body, const Cell& at) {
+        const Access cell = Accumulator(tile, at);
+        const Places places = PlacesOf(outer, tile, at);
         NestWriter::Assign(
             body,
             epilogue.target == target ? cell
@@ -350,9 +376,9 @@ class ContractWriter {
     }
     if (use_.drops_result) return;
     // Behind the epilogues: one of them may change the result in place.
-    WriteCells(block, rows, columns, [&](Block& body, Affine m, Affine n) {
-      NestWriter::Assign(body, writer_.Moved(target, places_of(m, n)),
-                         program.Read(Access{acc, {m, n}}).id());
+    WriteCells(block, tile, [&](Block& body, const Cell& at) {
+      NestWriter::Assign(body, writer_.Moved(target, PlacesOf(outer, tile, at)),
+                         program.Read(Accumulator(tile, at)).id());
     });
   }
 

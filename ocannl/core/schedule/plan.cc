@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,8 @@ constexpr int64_t kTurn = 8;
 constexpr int64_t kMinTilesToPack = 10;
 constexpr int64_t kMinTilesToPackFar = 4;
 
+constexpr int64_t kMostLayers = 6;
+
 constexpr int32_t kNoIterator = -1;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -44,40 +47,6 @@ std::vector<Segment> Pieces(int64_t extent, int64_t width) {
     segments.push_back({extent / width * width, 1, extent % width});
   }
   return segments;
-}
-
-// What vectors of the columns are like.
-struct Vectors {
-  int64_t lanes;
-  bool are_near;   // in the first cache
-  bool are_split;  // across two cache lines
-};
-
-// Cycles of one step of a tile.
-double StepCycles(int64_t rows, int64_t vectors, const Vectors& kind) {
-  const double products = static_cast<double>(rows * vectors) / 2;
-  const double waits = (products + kWaitedFor) / 2;
-  // Two start in each cycle, less what they wait for each other.
-  const double loads = 1.1 * static_cast<double>(rows + vectors) / 2;
-  const double more = (kind.are_near ? 0 : kFarVectorCycles) +
-                      (kind.are_split ? kSplitVectorCycles : 0);
-  return std::max({products, waits, loads}) +
-         more * static_cast<double>(vectors);
-}
-
-double Cycles(const std::vector<Segment>& rows,
-              const std::vector<Segment>& columns, double steps,
-              const Vectors& kind) {
-  double cycles = 0;
-  for (const Segment& row : rows) {
-    for (const Segment& column : columns) {
-      const int64_t vectors = CeilDiv(column.size, kind.lanes);
-      cycles += static_cast<double>(row.count * column.count) *
-                (steps * StepCycles(row.size, vectors, kind) + kTileOverhead +
-                 static_cast<double>(row.size * vectors));
-    }
-  }
-  return cycles;
 }
 
 double Product(const std::vector<NestLoop>& loops) {
@@ -100,9 +69,10 @@ class Planner {
                             : nest_.outputs[lane_loop];
     for (const Access& read : ReadsOf(program_, nest_.set.value)) {
       if (read.buffer == nest_.set.target.buffer) continue;
+      reads_.push_back(read);
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
     }
-    ChooseRowLoop(lane_loop);
+    ChooseTileLoops(lane_loop);
     ChooseTile();
     ChoosePacking();
     ChooseRowPacking();
@@ -133,23 +103,39 @@ class Planner {
     return contiguous;
   }
 
-  // Rows share what n moves: the innermost output loop that does not move it.
-  void ChooseRowLoop(int lane_loop) {
-    int row_loop = -1;
-    for (size_t k = 0; k < nest_.outputs.size(); ++k) {
-      if (static_cast<int>(k) == lane_loop) continue;
-      bool shares = absl::c_none_of(moved_, [&](const Access& read) {
-        return Stride(read, nest_.outputs[k]) != 0;
-      });
-      if (shares && !moved_.empty()) row_loop = static_cast<int>(k);
+  // How many of the operands that n moves `loop` moves too.
+  int64_t CountMoved(const NestLoop& loop) const {
+    return absl::c_count_if(
+        moved_, [&](const Access& read) { return Stride(read, loop) != 0; });
+  }
+
+  bool MoveTheSame(const NestLoop& a, const NestLoop& b) const {
+    return absl::c_any_of(moved_, [&](const Access& read) {
+      return Stride(read, a) != 0 && Stride(read, b) != 0;
+    });
+  }
+
+  // Rows share what n moves: the innermost output loop that moves least of it.
+  // Layers share what the rows do not.
+  void ChooseTileLoops(int lane_loop) {
+    std::vector<NestLoop> loops = nest_.outputs;
+    if (lane_loop >= 0) loops.erase(loops.begin() + lane_loop);
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const NestLoop& loop : loops) {
+      const int64_t count = CountMoved(loop);
+      if (moved_.empty() || count > least) continue;
+      if (count > 0 && moved_.size() == 1) continue;
+      least = count;
+      plan_.m = loop;
     }
-    for (size_t k = 0; k < nest_.outputs.size(); ++k) {
-      if (static_cast<int>(k) == lane_loop) continue;
-      if (static_cast<int>(k) == row_loop) {
-        plan_.m = nest_.outputs[k];
-      } else {
-        plan_.outer.push_back(nest_.outputs[k]);
-      }
+    for (const NestLoop& loop : loops) {
+      if (plan_.m && least > 0 && !MoveTheSame(*plan_.m, loop)) plan_.q = loop;
+    }
+    for (const NestLoop& loop : loops) {
+      auto is = [&](const std::optional<NestLoop>& other) {
+        return other && other->iterator == loop.iterator;
+      };
+      if (!is(plan_.m) && !is(plan_.q)) plan_.outer.push_back(loop);
     }
   }
 
@@ -163,37 +149,93 @@ class Planner {
   int64_t MostAccumulators(int64_t vectors) const {
     const bool transposes =
         moved_.size() == 1 && Stride(moved_[0], plan_.n) != 1;
-    // Only AVX-512 repeats a cell for all lanes on its way from memory.
-    const int64_t others =
-        2 + (target_.vector_bytes < 64 ? 1 : 0) + (transposes ? 3 : 0);
+    // Only AVX-512 repeats a cell for all lanes on its way from memory; where
+    // there are layers, what a row reads is in a register.
+    const int64_t others = 2 + (target_.vector_bytes < 64 ? 1 : 0) +
+                           (plan_.q ? 1 : 0) + (transposes ? 3 : 0);
     const int64_t all = target_.vector_registers;
     return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
   }
 
+  // How many of `reads` a step of a tile loads; `vectors` a row and layer.
+  int64_t CountLoads(const std::vector<Access>& reads, int64_t rows,
+                     int64_t layers, int64_t vectors) const {
+    int64_t loads = 0;
+    for (const Access& read : reads) {
+      loads += (plan_.m && Stride(read, *plan_.m) != 0 ? rows : 1) *
+               (plan_.q && Stride(read, *plan_.q) != 0 ? layers : 1) *
+               (Stride(read, plan_.n) != 0 ? vectors : 1);
+    }
+    return loads;
+  }
+
+  // Cycles of one step of a tile.
+  double StepCycles(int64_t rows, int64_t layers, int64_t vectors) const {
+    const double products = static_cast<double>(rows * layers * vectors) / 2;
+    const double waits = (products + kWaitedFor) / 2;
+    // Two start in each cycle, less what they wait for each other.
+    const double loads =
+        1.1 * static_cast<double>(CountLoads(reads_, rows, layers, vectors)) /
+        2;
+    const auto moved =
+        static_cast<double>(CountLoads(moved_, rows, layers, vectors));
+    // Rows without layers need room for what only they read.
+    const auto cache = static_cast<double>(target_.l1_bytes);
+    const bool are_near =
+        Product(nest_.reduced) * moved * target_.vector_bytes <=
+        (plan_.q ? 3 * cache / 4 : cache / 2);
+    const bool are_split = plan_.n.extent % lanes_ != 0;
+    const double more = (are_near ? 0 : kFarVectorCycles) +
+                        (are_split ? kSplitVectorCycles : 0);
+    return std::max({products, waits, loads}) + more * moved;
+  }
+
+  // Of all tiles.
+  double Cycles(const std::vector<Segment>& rows,
+                const std::vector<Segment>& layers,
+                const std::vector<Segment>& columns) const {
+    const double steps = Product(nest_.reduced);
+    double cycles = 0;
+    for (const Segment& row : rows) {
+      for (const Segment& layer : layers) {
+        for (const Segment& column : columns) {
+          const int64_t vectors = CeilDiv(column.size, lanes_);
+          cycles +=
+              static_cast<double>(row.count * layer.count * column.count) *
+              (steps * StepCycles(row.size, layer.size, vectors) +
+               kTileOverhead +
+               static_cast<double>(row.size * layer.size * vectors));
+        }
+      }
+    }
+    return cycles;
+  }
+
   void ChooseTile() {
     const int64_t m = plan_.m ? plan_.m->extent : 1;
-    const double steps = Product(nest_.reduced);
+    const int64_t q = plan_.q ? plan_.q->extent : 1;
     double least = INFINITY;
-    for (int64_t vectors = 1; vectors <= 4; ++vectors) {
-      const int64_t accumulators = MostAccumulators(vectors);
-      for (int64_t most = 1; most * vectors <= accumulators; ++most) {
-        std::vector<Segment> rows = Equalize(m, most);
-        std::vector<Segment> columns = Pieces(plan_.n.extent, vectors * lanes_);
-        const double panel =
-            steps * static_cast<double>(vectors * target_.vector_bytes);
-        const Vectors kind{
-            .lanes = lanes_,
-            .are_near = panel <= static_cast<double>(target_.l1_bytes) / 2,
-            .are_split = plan_.n.extent % lanes_ != 0};
-        const double cycles = Cycles(rows, columns, steps, kind);
-        if (cycles >= least) continue;
-        least = cycles;
-        plan_.rows = std::move(rows);
-        plan_.columns = std::move(columns);
+    for (int64_t deep = std::min(q, kMostLayers); deep > 0; --deep) {
+      for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+        const int64_t wide = deep * vectors;
+        const int64_t most = MostAccumulators(wide) / wide;
+        for (int64_t high = 1; high <= most; ++high) {
+          std::vector<Segment> rows = Equalize(m, high);
+          std::vector<Segment> layers = Equalize(q, deep);
+          std::vector<Segment> columns =
+              Pieces(plan_.n.extent, vectors * lanes_);
+          const double cycles = Cycles(rows, layers, columns);
+          if (cycles >= least) continue;
+          least = cycles;
+          plan_.rows = std::move(rows);
+          plan_.layers = std::move(layers);
+          plan_.columns = std::move(columns);
+        }
       }
     }
     const Segment& tile = plan_.rows[0];
-    const int64_t products = tile.size * CeilDiv(plan_.columns[0].size, lanes_);
+    const int64_t products = tile.size * plan_.layers[0].size *
+                             CeilDiv(plan_.columns[0].size, lanes_);
     plan_.unroll = std::clamp<int64_t>(kUnrolledSteps / products, 1,
                                        nest_.reduced.back().extent);
     if (plan_.unroll < nest_.reduced.back().extent) {
@@ -274,11 +316,20 @@ class Planner {
     plan_.parts = Pieces(extent, CeilDiv(extent, count * turn) * turn);
   }
 
-  // Where all rows do not stay in the second cache, many columns stay there.
+  // Where all rows do not stay in the second cache, many columns stay there;
+  // where only the results do not, they are written row by row.
   void ChooseGroup() {
     const auto cache = static_cast<double>(target_.l2_bytes);
-    if (!plan_.packed || RowBytes() <= cache / 4) return;
     const int64_t count = plan_.columns[0].count;
+    const auto cells = static_cast<double>(
+        NumElements(program_.buffers[nest_.set.target.buffer].dims));
+    const double row =
+        static_cast<double>(plan_.n.extent * SizeOfCell(nest_.set.target));
+    if (cells * static_cast<double>(SizeOfCell(nest_.set.target)) > cache &&
+        plan_.outer.empty() && Product(nest_.reduced) * row <= cache / 4) {
+      plan_.group = count;
+    }
+    if (!plan_.packed || RowBytes() <= cache / 4) return;
     const double fit = 3 * cache / 8 / PanelBytes(plan_.parts[0].size);
     plan_.group =
         std::clamp<int64_t>(static_cast<int64_t>(fit), 1,
@@ -290,7 +341,8 @@ class Planner {
   const PerfectNest& nest_;
   const Target& target_;
   int64_t lanes_ = 0;
-  std::vector<Access> moved_;  // operands that n moves
+  std::vector<Access> reads_;  // operands
+  std::vector<Access> moved_;  // those that n moves
   ContractPlan plan_;
 };
 
@@ -315,12 +367,16 @@ std::string Describe(const LoopProgram& program, const PerfectNest& nest,
   for (const NestLoop& loop : plan.outer) {
     absl::StrAppend(&text, loop.extent, " of ");
   }
-  absl::StrAppend(&text, plan.m ? plan.m->extent : 1, " x ", plan.n.extent);
+  absl::StrAppend(&text, plan.m ? plan.m->extent : 1, " x ");
+  if (plan.q) absl::StrAppend(&text, plan.q->extent, " x ");
+  absl::StrAppend(&text, plan.n.extent);
   for (const NestLoop& loop : nest.reduced) {
     absl::StrAppend(&text, " x ", loop.extent);
   }
-  absl::StrAppend(&text, ": rows ", tiles(plan.rows), ", columns ",
-                  tiles(plan.columns), ", unroll ", plan.unroll);
+  absl::StrAppend(&text, ": rows ", tiles(plan.rows));
+  if (plan.q) absl::StrAppend(&text, ", layers ", tiles(plan.layers));
+  absl::StrAppend(&text, ", columns ", tiles(plan.columns), ", unroll ",
+                  plan.unroll);
   if (plan.group > 1) absl::StrAppend(&text, ", groups of ", plan.group);
   if (plan.has_parts()) absl::StrAppend(&text, ", parts ", tiles(plan.parts));
   if (plan.packed) {

@@ -25,12 +25,18 @@ struct Segment {
 };
 
 // A contraction's loops: `n` runs over lanes, `m` over the rows of a tile; the
-// tile's accumulators stay in registers while the reduced loops run.
+// tile's accumulators stay in registers while the reduced loops run. Where n
+// moves what each row reads too, rows share nothing unless a tile has layers as
+// well: of another loop, `q`, which moves what m does not.
+//
+//   y[m, q, n] += a[m, k, n] * b[k, q, n]
 struct ContractPlan {
   std::vector<NestLoop> outer;  // other output loops, in order
   std::optional<NestLoop> m;
+  std::optional<NestLoop> q;
   NestLoop n;
   std::vector<Segment> rows;     // of m; one of size 1 where there is no m
+  std::vector<Segment> layers;   // of q, the same
   std::vector<Segment> columns;  // of n
   // Tiles side by side whose columns stay in the second cache while all rows
   // pass by; as many as divide the columns' count.
