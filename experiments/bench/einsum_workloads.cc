@@ -52,6 +52,20 @@ constexpr Case kContractions[] = {
     {"b|i->h; b|h->o => i->o", "8|64->64", "8|64->64"},
     {"a|i->h; b|h->o => ab|i->o", "4|64->64", "4|64->64"},
     {"i->o; b|i => b|o", "128->128", "128|128"},
+    {"i->o; bt|i => bt|o", "64->64", "8,32|64"},
+    {"b|i->h; h->o => b|i->o", "8|64->64", "64->64"},
+    // Fixed indices and diagonals.
+    {"m1k; kn => mn", "128,4,128", "128,128"},
+    {"mk1; kn => mn", "128,128,2", "128,128"},
+    {"iik; kn => in", "64,64,64", "64,64"},
+    {"kkm; kn => mn", "64,64,64", "64,64"},
+    // Heads and their groups; many axes in batches, contracted, very short.
+    {"bqhd; bkhd => bqhk", "2,64,4,32", "2,64,4,32"},
+    {"bghqd; bhkd => bghqk", "2,4,2,64,32", "2,2,64,32"},
+    {"abcmk; abckn => abcmn", "2,3,4,48,48", "2,3,4,48,48"},
+    {"kim; kin => mn", "16,16,96", "16,16,96"},
+    {"mki; kin => mn", "100,64,3", "64,3,100"},
+    {"mk; kni => mni", "128,128", "128,43,3"},
 };
 
 constexpr Case kMoves[] = {

@@ -29,6 +29,13 @@ constexpr Size kRagged[] = {
     {16, 1000, 1000}, {1000, 1000, 16}, {300, 700, 1100}, {1021, 1019, 1013},
 };
 
+// Squares whose second operand lies in panels of so many columns.
+struct Packed {
+  int64_t n, columns;
+};
+constexpr Packed kPacked[] = {{32, 32},  {48, 48},  {64, 64}, {96, 32},
+                              {128, 32}, {192, 32}, {256, 32}};
+
 Contender OfPeer(const GemmPeer& peer, const Size& size,
                  std::function<void()> run,
                  std::shared_ptr<BoundProgram> memory) {
@@ -75,6 +82,26 @@ absl::StatusOr<Workload> MakeGemm(const Size& size, const Setting& setting) {
   return workload;
 }
 
+std::string NameOf(const Packed& packed) {
+  return absl::StrCat("gemm-packed/", packed.n, "@", packed.columns);
+}
+
+absl::StatusOr<Workload> MakePacked(const Packed& packed,
+                                    const Setting& setting) {
+  auto [n, columns] = packed;
+  Workload workload{.name = NameOf(packed),
+                    .probe = ProbeKind::kFma,
+                    .work = 2. * static_cast<double>(n * n * n)};
+  OCANNL_ASSIGN_OR_RETURN(
+      LoopProgram program,
+      ExpressionProgram(
+          {{"a", absl::StrCat(n, ",", n)},
+           {"b", absl::StrCat(n / columns, ",", n, ",", columns)}},
+          {{"c", "a +* \"mk; jkn => mjn\" b"}}));
+  OCANNL_RETURN_IF_ERROR(AddProgram(setting, {.program = program}, workload));
+  return workload;
+}
+
 }  // namespace
 
 std::vector<WorkloadMaker> GemmWorkloads() {
@@ -89,6 +116,13 @@ std::vector<WorkloadMaker> GemmWorkloads() {
          .make = [size](const Setting& setting) {
            return MakeGemm(size, setting);
          }});
+  }
+  for (const Packed& packed : kPacked) {
+    makers.push_back({.name = NameOf(packed),
+                      .brief = packed.n == 32,
+                      .make = [packed](const Setting& setting) {
+                        return MakePacked(packed, setting);
+                      }});
   }
   return makers;
 }
