@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 
 namespace ocannl {
@@ -22,6 +23,8 @@ struct Columns {
   Affine first;
   int64_t count;
   int64_t size;
+  Affine number = 0;               // of the first tile in `packed`
+  const Access* packed = nullptr;  // where they have been packed
 };
 
 // Iterations of the outermost reduced loop.
@@ -53,7 +56,22 @@ class ContractWriter {
                  const ContractPlan& plan, const TileUse& use)
       : writer_(writer), nest_(nest), plan_(plan), use_(use) {}
 
-  void Write(Block& block) { WriteOuter(block, 0, {}); }
+  void Write(Block& block) {
+    // What no outer loop moves is packed once for all of them.
+    const bool packs_once =
+        plan_.packed && !plan_.outer.empty() && !plan_.has_parts() &&
+        absl::c_all_of(plan_.outer, [&](const NestLoop& loop) {
+          return StrideOf(writer_.program(), *plan_.packed, loop.iterator) == 0;
+        });
+    for (const Segment& columns : plan_.columns) {
+      if (!packs_once) break;
+      const Columns all{.first = Affine(columns.first),
+                        .count = columns.count,
+                        .size = columns.size};
+      packed_.push_back(WritePack(block, {}, all, All(), Role::kTemp));
+    }
+    WriteOuter(block, 0, {});
+  }
 
  private:
   // Only the outermost loop can be parallel.
@@ -79,7 +97,8 @@ class ContractWriter {
       packed_rows = WriteRowPacks(block, places,
                                   outermost ? Role::kTemp : Role::kPrivate);
     }
-    for (const Segment& columns : plan_.columns) {
+    for (size_t k = 0; k < plan_.columns.size(); ++k) {
+      const Segment& columns = plan_.columns[k];
       const int64_t group = std::min(plan_.group, columns.count);
       // Where there is one group, the tiles below each other are shared among
       // threads.
@@ -87,11 +106,14 @@ class ContractWriter {
       writer_.Loop(block, OuterKind(outermost && across), columns.count / group,
                    [&](Block& body, const Affine& at) {
                      const Affine first = columns.size * group * at;
-                     WriteGroup(body, places,
-                                {.first = first + Affine(columns.first),
-                                 .count = group,
-                                 .size = columns.size},
-                                packed_rows, outermost && !across);
+                     WriteGroup(
+                         body, places,
+                         {.first = first + Affine(columns.first),
+                          .count = group,
+                          .size = columns.size,
+                          .number = group * at,
+                          .packed = packed_.empty() ? nullptr : &packed_[k]},
+                         packed_rows, outermost && !across);
                    });
     }
   }
@@ -113,7 +135,11 @@ class ContractWriter {
                  const Part& part, const std::vector<Access>& packed_rows,
                  bool is_outermost) {
     Replaced packed;
-    if (plan_.packed) {
+    Affine number = 0;
+    if (columns.packed != nullptr) {
+      packed.push_back({*plan_.packed, *columns.packed});
+      number = columns.number;
+    } else if (plan_.packed) {
       const Role role = is_outermost ? Role::kTemp : Role::kPrivate;
       packed.push_back(
           {*plan_.packed, WritePack(block, places, columns, part, role)});
@@ -129,7 +155,7 @@ class ContractWriter {
                   .columns = columns.size,
                   .part = part,
                   .packed = packed};
-        if (plan_.packed) tile.packed[0].second.indices[0] = across;
+        if (plan_.packed) tile.packed[0].second.indices[0] = number + across;
         if (plan_.packed_rows) {
           tile.packed.push_back({*plan_.packed_rows, packed_rows[k]});
           tile.packed.back().second.indices[0] = down;
@@ -386,6 +412,7 @@ class ContractWriter {
   const PerfectNest& nest_;
   const ContractPlan& plan_;
   const TileUse& use_;
+  std::vector<Access> packed_;  // the columns, where they are packed once
 };
 
 }  // namespace
