@@ -6,6 +6,9 @@
 // with a polynomial q. Coefficients are minimax for the relative error of e^r;
 // "2^-28" beside them is that error. An intermediate t = n + rounder holds n in
 // its low bits, which saves conversions to integers.
+#include <cmath>
+#include <vector>
+
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/expr.h"
@@ -25,6 +28,7 @@ struct ExpConstants {
   double exp2_most;                    //
   double tanh_most;                    // tanh of more is 1,
   double sigmoid_most;                 // sigmoid too
+  int sigmoid_shift;                   // 2^-shift e^-x is finite
   absl::Span<const double> exp_tail;   // q
   absl::Span<const double> exp2_tail;  // (2^r - 1) / r
   absl::Span<const double> tanh_tail;  // (tanh(x) / x - 1) / x^2 in x^2
@@ -68,6 +72,7 @@ const ExpConstants& ConstantsOf(DType dtype) {
                                         .exp2_most = 128,
                                         .tanh_most = 10,
                                         .sigmoid_most = 18,
+                                        .sigmoid_shift = 32,
                                         .exp_tail = kExpTail32,
                                         .exp2_tail = kExp2Tail32,
                                         .tanh_tail = kTanhTail32};
@@ -80,6 +85,7 @@ const ExpConstants& ConstantsOf(DType dtype) {
                                         .exp2_most = 1024,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
+                                        .sigmoid_shift = 64,
                                         .exp_tail = kExpTail64,
                                         .exp2_tail = kExp2Tail64,
                                         .tanh_tail = kTanhTail64};
@@ -91,43 +97,37 @@ Expr Clamp(Expr x, double least, double most) {
   return Min(most, Max(least, x));
 }
 
-// x = n ln2 + r; the low bits of `word` are n + offset.
+// k x = n ln2 + k r; the low bits of `word` are n + offset.
 struct Reduction {
   Expr word;
   Expr r;
 };
 
-Reduction Reduce(Expr x, int offset) {
+// k is 1, 2 or -1: all that is multiplied by it stays exact.
+Reduction Reduce(Expr x, int k, int offset) {
   const FloatFormat& format = FormatOf(x.dtype());
   const ExpConstants& constants = ConstantsOf(x.dtype());
-  Expr shifted = Fma(x, constants.log2e, format.rounder + offset);
+  Expr shifted = Fma(x, k * constants.log2e, format.rounder + offset);
   Expr n = shifted - (format.rounder + offset);
-  Expr r = Fma(n, -constants.ln2_lo, Fma(n, -constants.ln2_hi, x));
+  Expr r = Fma(n, -constants.ln2_lo / k, Fma(n, -constants.ln2_hi / k, x));
   return {.word = Bitcast(shifted, format.word), .r = r};
 }
 
-// (e^r - 1) / r
-Expr Slope(Expr r) {
-  return Fma(Polynomial(r, ConstantsOf(r.dtype()).exp_tail), r, 1);
+// (e^(k r) - 1) / (|k| r), with k as above.
+Expr Slope(Expr r, int k) {
+  std::vector<double> tail;
+  double factor = k / std::abs(k);
+  for (double c : ConstantsOf(r.dtype()).exp_tail) {
+    tail.push_back(c * (factor *= k));
+  }
+  return Fma(Polynomial(r, tail), r, k / std::abs(k));
 }
 
-// 2^n as the product of two floats, neither of them denormal or infinite even
-// if 2^n is; the low bits of `word` are n + 2 bias.
-struct Halves {
-  Expr first;
-  Expr second;
-};
-
-Halves SplitPowerOfTwo(Expr word, DType dtype) {
-  Expr half = word >> 1;
-  return {.first = PowerOfTwo(half, dtype),
-          .second = PowerOfTwo(word - half, dtype)};
-}
-
-// y * 2^n, rounded once.
+// y * 2^n, rounded once; the low bits of `word` are n + 2 bias. Two factors,
+// neither of them denormal or infinite even if 2^n is.
 Expr Scale(Expr y, Expr word) {
-  Halves power = SplitPowerOfTwo(word, y.dtype());
-  return y * power.first * power.second;
+  Expr half = word >> 1;
+  return y * PowerOfTwo(half, y.dtype()) * PowerOfTwo(word - half, y.dtype());
 }
 
 // x = n + r; the low bits of `word` are n + 2 bias.
@@ -151,8 +151,8 @@ Expr FinishExp2(Expr word, Expr r) {
 Expr ExpValue(Expr x) {
   const ExpConstants& constants = ConstantsOf(x.dtype());
   x = Clamp(x, constants.exp_least, constants.exp_most);
-  Reduction reduction = Reduce(x, 2 * FormatOf(x.dtype()).bias);
-  Expr y = Fma(Slope(reduction.r), reduction.r, 1);
+  Reduction reduction = Reduce(x, 1, 2 * FormatOf(x.dtype()).bias);
+  Expr y = Fma(Slope(reduction.r, 1), reduction.r, 1);
   return Scale(y, reduction.word);
 }
 
@@ -166,15 +166,16 @@ Expr Exp2Value(Expr x) {
   return FinishExp2(reduction.word, reduction.r);
 }
 
-// 1 - 2 / (e^2x + 1), or an odd polynomial where that would lose digits.
+// 1 - 1 / ((e^2x + 1) / 2), or an odd polynomial where that would lose digits.
 Expr TanhValue(Expr x) {
   const ExpConstants& constants = ConstantsOf(x.dtype());
   Expr a = Min(constants.tanh_most, Abs(x));
-  Reduction reduction = Reduce(a + a, FormatOf(x.dtype()).bias);
+  Reduction reduction = Reduce(a, 2, FormatOf(x.dtype()).bias);
   Expr power = PowerOfTwo(reduction.word, x.dtype());
-  // 2^n e^r + 1 = 2^n (e^r - 1) + (2^n + 1) with few roundings.
-  Expr denominator = Fma(power, Slope(reduction.r) * reduction.r, power + 1);
-  Expr large = 1 - 2 / denominator;
+  // (2^n e^2r + 1) / 2 = 2^n (e^2r - 1) / 2 + (2^n + 1) / 2 with few roundings.
+  Expr slope = power * Slope(reduction.r, 2);
+  Expr half = Fma(slope, reduction.r, Fma(power, 0.5, 0.5));
+  Expr large = 1 - 1 / half;
   Expr square = a * a;
   Expr small = Fma(square * Polynomial(square, constants.tanh_tail), a, a);
   Expr y = Select(a < 0.625, small, large);
@@ -183,19 +184,21 @@ Expr TanhValue(Expr x) {
   return Bitcast((Bitcast(x, word) & sign) | Bitcast(y, word), x.dtype());
 }
 
-// With x = n ln2 + r: 2^n / (2^n + e^-r), the quotient refined by its residue.
+// 1 / (1 + e^-x), the quotient corrected by what the sum lost. All but the
+// result is multiplied by a power of two that keeps it finite and normal.
 Expr SigmoidValue(Expr x) {
+  const FloatFormat& format = FormatOf(x.dtype());
   const ExpConstants& constants = ConstantsOf(x.dtype());
+  const double scale = std::ldexp(1, -constants.sigmoid_shift);
   x = Clamp(x, constants.exp_least, constants.sigmoid_most);
-  Reduction reduction = Reduce(x, 2 * FormatOf(x.dtype()).bias);
-  Halves power = SplitPowerOfTwo(reduction.word, x.dtype());
-  Expr minus_r = -reduction.r;
-  // Exact for powers of two that exceed 1, too, up to the digits of a float.
-  Pair one = FastTwoSum(LiteralLike(x, 1), power.first * power.second);
-  Pair sum = FastTwoSum(one.hi, Slope(minus_r) * minus_r);
-  Expr quotient = 1 / sum.hi;
-  Expr residue = Fma(-quotient, one.lo + sum.lo, Fma(-quotient, sum.hi, 1));
-  return Fma(quotient, residue, quotient) * power.first * power.second;
+  Reduction reduction = Reduce(x, -1, format.bias - constants.sigmoid_shift);
+  Expr power = PowerOfTwo(reduction.word, x.dtype());
+  Expr slope = power * Slope(reduction.r, -1);
+  Expr one = power + scale;
+  Expr sum = Fma(slope, reduction.r, one);
+  Expr lost = Fma(slope, reduction.r, one - sum) + ((power - one) + scale);
+  Expr minus = -1 / sum;
+  return Fma(minus, minus * lost, minus) * -scale;
 }
 
 }  // namespace ocannl
