@@ -196,6 +196,25 @@ bool Emitter::EmitFma(const Inst& inst) {
   return true;
 }
 
+// a | (b & c); c may be memory.
+void Emitter::EmitOrAnd(const Inst& inst) {
+  constexpr uint32_t kA = 0xf0, kB = 0xcc, kC = 0xaa;  // as truth tables
+  const uint32_t id =
+      SizeOf(inst.dtype) == 8 ? Ids::kIdVpternlogq : Ids::kIdVpternlogd;
+  Vec dst = Out(inst);
+  Vec a = In(inst, 0);
+  Vec b = In(inst, 1);
+  Operand c = InAny(inst, 2, BytesOf(inst.dtype, inst.lanes));
+  if (dst == b) {
+    Emit(id, dst, a, c, asmjit::imm((kA & kC) | kB));
+  } else if (c == dst) {
+    Emit(id, dst, a, b, asmjit::imm((kA & kC) | kB));
+  } else {
+    if (dst != a) Emit(Ids::kIdVmovaps, dst, a);
+    Emit(id, dst, b, c, asmjit::imm(kA | (kB & kC)));
+  }
+}
+
 bool Emitter::EmitIntegerOp(const Inst& inst) {
   const bool wide = SizeOf(inst.dtype) == 8;
   const bool u8 = inst.dtype == DType::kU8;
@@ -205,6 +224,10 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
       Has512() ? (wide ? Ids::kIdVpxorq : Ids::kIdVpxord) : Ids::kIdVpxor;
   if (inst.op == Op::kAbs && !IsSigned(inst.dtype)) {
     EmitCopy(inst);
+    return true;
+  }
+  if (inst.op == Op::kOr && inst.args[2].kind != Value::kNone) {
+    EmitOrAnd(inst);
     return true;
   }
   Vec dst = Out(inst);

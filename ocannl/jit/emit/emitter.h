@@ -110,6 +110,7 @@ class Emitter {
   bool EmitMaskOp(const Inst& inst);
   bool EmitFloatOp(const Inst& inst);
   bool EmitFma(const Inst& inst);
+  void EmitOrAnd(const Inst& inst);
   bool EmitIntegerOp(const Inst& inst);
   bool EmitCompare(const Inst& inst);
   bool EmitSelect(const Inst& inst);

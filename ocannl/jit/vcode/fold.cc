@@ -65,6 +65,13 @@ bool CanFoldLoad(const Inst& load, Isa isa) {
          load.memory.stride == static_cast<int>(SizeOf(load.dtype));
 }
 
+// Whether the first two operands may change places.
+bool Swaps(const Inst& inst) {
+  if (inst.op == Op::kFma) return true;
+  return (Info(inst.op).traits & kCommutative) &&
+         inst.args[2].kind == Value::kNone;
+}
+
 // Moves the load of `value` into operand k of `user`.
 bool FoldInto(const Inst& load, Inst& user) {
   if (user.code != Code::kApply || user.lanes != load.lanes) return false;
@@ -78,8 +85,8 @@ bool FoldInto(const Inst& load, Inst& user) {
       return true;
     }
     // The other way round, where that makes no difference.
-    bool swaps = user.op == Op::kFma || (Info(user.op).traits & kCommutative);
-    if (!swaps || user.args[0] != loaded || user.args[1].kind != Value::kReg) {
+    if (!Swaps(user) || user.args[0] != loaded ||
+        user.args[1].kind != Value::kReg) {
       return false;
     }
     std::swap(user.args[0], user.args[1]);
@@ -95,9 +102,10 @@ bool CanBeMemory(const Inst& inst, int k) {
     case Op::kAdd:
     case Op::kSub:
     case Op::kAnd:
-    case Op::kOr:
     case Op::kXor:
       return true;
+    case Op::kOr:
+      return k == 2 || inst.args[2].kind == Value::kNone;
     case Op::kMul:
     case Op::kDiv:
     case Op::kMin:
@@ -117,10 +125,38 @@ bool CanBeMemory(const Inst& inst, int k) {
 }
 
 void OrderOperands(Inst& inst) {
-  bool swaps = inst.op == Op::kFma || (Info(inst.op).traits & kCommutative);
-  if (swaps && inst.args[0].kind != Value::kReg &&
+  if (Swaps(inst) && inst.args[0].kind != Value::kReg &&
       inst.args[1].kind == Value::kReg) {
     std::swap(inst.args[0], inst.args[1]);
+  }
+}
+
+void FoldAnds(Nest& nest) {
+  const std::vector<int> uses = CountUses(nest);
+  std::vector<Inst*> ands(nest.registers.size(), nullptr);
+  auto is_variable = [&](const Value& value) {
+    return value.kind == Value::kReg && nest.registers[value.index].is_variable;
+  };
+  auto is_and = [&](const Value& value, const Inst& user) {
+    if (value.kind != Value::kReg || uses[value.index] != 1) return false;
+    const Inst* inst = ands[value.index];
+    return inst != nullptr && inst->dtype == user.dtype &&
+           inst->lanes == user.lanes;
+  };
+  for (Inst& inst : nest.insts) {
+    if (inst.code != Code::kApply || inst.operand == DType::kBool) continue;
+    if (inst.op == Op::kAnd && !is_variable({Value::kReg, inst.dst}) &&
+        !is_variable(inst.args[0]) && !is_variable(inst.args[1])) {
+      ands[inst.dst] = &inst;
+    }
+    if (inst.op != Op::kOr || SizeOf(inst.dtype) < 4) continue;
+    if (inst.args[1].kind != Value::kReg) continue;
+    if (is_and(inst.args[0], inst)) std::swap(inst.args[0], inst.args[1]);
+    if (!is_and(inst.args[1], inst)) continue;
+    Inst& both = *ands[inst.args[1].index];
+    inst.args[1] = both.args[0];
+    inst.args[2] = both.args[1];
+    both = Nothing();
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fold: operands that machine instructions read from memory by themselves.
+// Fold: what machine instructions do beside their operation.
 //
-//   r0 = load x+0;  r1 = add r2, r0        ->   r1 = add r2, x+0
+//   r0 = load x+0;    r1 = add r2, r0      ->   r1 = add r2, x+0
+//   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or r4, r2, r3
 #ifndef OCANNL_JIT_VCODE_FOLD_H_
 #define OCANNL_JIT_VCODE_FOLD_H_
 
@@ -17,6 +18,10 @@ bool CanBeMemory(const Inst& inst, int k);
 // Puts an operand that can be memory where it can be, in ops that do not care
 // for order.
 void OrderOperands(Inst& inst);
+
+// Gives ors the ands among their operands, as AVX-512 has them: the second and
+// the third operand of an or are those of an and.
+void FoldAnds(Nest& nest);
 
 // Folds loads whose value is used once, and drops code whose result is unused.
 void FoldLoads(Nest& nest, Isa isa);
