@@ -92,7 +92,58 @@ class Sharer {
   int next_ = 0;
 };
 
+// The assignment that `block` consists of, with declarations; else null.
+Set* OnlySet(Block& block) {
+  Set* only = nullptr;
+  for (Stmt& stmt : block.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    if (only != nullptr) return nullptr;
+    only = std::get_if<Set>(&stmt);
+    if (only == nullptr && !std::holds_alternative<DeclareLocal>(stmt)) {
+      return nullptr;
+    }
+  }
+  return only;
+}
+
+class Unsharer {
+ public:
+  explicit Unsharer(LoopProgram& program) : program_(program) {}
+
+  void Visit(Block& block) {
+    for (Stmt& stmt : block.stmts) {
+      if (For* loop = std::get_if<For>(&stmt)) Visit(loop->body);
+    }
+    Set* only = OnlySet(block);
+    if (only == nullptr) return;
+    absl::flat_hash_map<int32_t, ExprId> values;
+    auto inlined = [&](ExprId value) {
+      return RewriteLeaves(program_, value, [&](const LeafValue& leaf) {
+        const GetLocal* get = std::get_if<GetLocal>(&leaf);
+        auto it = get == nullptr ? values.end() : values.find(get->local);
+        return it == values.end() ? program_.Read(leaf).id() : it->second;
+      });
+    };
+    for (const Stmt& stmt : block.stmts) {
+      const DeclareLocal* let = std::get_if<DeclareLocal>(&stmt);
+      if (let != nullptr) values[let->local] = inlined(let->value);
+    }
+    only->value = inlined(only->value);
+    std::erase_if(block.stmts, [](const Stmt& stmt) {
+      return std::holds_alternative<DeclareLocal>(stmt);
+    });
+  }
+
+ private:
+  LoopProgram& program_;
+};
+
 }  // namespace
+
+LoopProgram Unshare(LoopProgram program) {
+  Unsharer(program).Visit(program.body);
+  return program;
+}
 
 LoopProgram Share(LoopProgram program) {
   Sharer(program).Visit(program.body);

@@ -17,6 +17,10 @@ namespace ocannl {
 
 LoopProgram Share(LoopProgram program);
 
+// The other way: where a block holds declarations and one assignment, writes
+// the declared values into it.
+LoopProgram Unshare(LoopProgram program);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_OPT_SHARE_H_

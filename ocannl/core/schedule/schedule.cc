@@ -10,6 +10,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/opt/prune.h"
+#include "ocannl/core/opt/share.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/map.h"
@@ -354,12 +355,14 @@ LoopProgram Schedule(LoopProgram program, const Target& target) {
 
 LoopProgram Schedule(LoopProgram program, const Target& target,
                      Decisions& taken) {
+  const bool has_locals = !program.locals.empty();
+  if (has_locals) program = Unshare(std::move(program));
   // A result that lives in accumulators alone leaves its temp unused.
-  LoopProgram scheduled =
-      Prune(Scheduler(std::move(program), target, taken).Run());
-  absl::Status status = Verify(scheduled);
+  program = Prune(Scheduler(std::move(program), target, taken).Run());
+  if (has_locals) program = Share(std::move(program));
+  absl::Status status = Verify(program);
   CHECK(status.ok()) << "after scheduling: " << status.message();
-  return scheduled;
+  return program;
 }
 
 }  // namespace ocannl
