@@ -4,9 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <vector>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/number.h"
@@ -83,29 +82,38 @@ Expr Bitcast(Expr a, DType dtype) {
   return a.dtype() == dtype ? a : ApplyOp(Op::kBitcast, {a}, dtype);
 }
 
-ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to) {
-  absl::flat_hash_map<ExprId, ExprId> copies;
-  std::vector<ExprId> stack = {root};
+void WalkNodes(const ExprPool& pool, ExprId root,
+               absl::FunctionRef<void(const ExprNode&)> visit) {
+  IdMap<ExprId, bool> seen;
+  absl::InlinedVector<ExprId, 32> stack = {root};
   while (!stack.empty()) {
-    ExprId id = stack.back();
-    ExprNode node = from[id];
-    bool ready = true;
-    if (Apply* apply = std::get_if<Apply>(&node)) {
-      for (ExprId& arg : apply->args) {
-        auto copy = copies.find(arg);
-        if (copy == copies.end()) {
-          stack.push_back(arg);
-          ready = false;
-        } else {
-          arg = copy->second;
-        }
-      }
-    }
-    if (!ready) continue;
+    const ExprNode& node = pool[stack.back()];
     stack.pop_back();
-    copies[id] = to.Add(std::move(node));
+    visit(node);
+    const Apply* apply = std::get_if<Apply>(&node);
+    if (apply == nullptr) continue;
+    for (ExprId arg : apply->args) {
+      if (seen.Insert(arg, true)) stack.push_back(arg);
+    }
   }
-  return copies.at(root);
+}
+
+ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to,
+                ExprMap& copies, absl::FunctionRef<ExprId(const Leaf&)> leaf) {
+  return VisitOnce<ExprId>(from, root, copies, [&](ExprId id) {
+    if (const Leaf* old = std::get_if<Leaf>(&from[id])) return leaf(*old);
+    ExprNode node = from[id];
+    if (Apply* apply = std::get_if<Apply>(&node)) {
+      for (ExprId& arg : apply->args) arg = copies.At(arg);
+    }
+    return to.Add(std::move(node));
+  });
+}
+
+ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to) {
+  ExprMap copies;
+  return CopyExpr(from, root, to, copies,
+                  [&](const Leaf& leaf) { return to.Add(leaf); });
 }
 
 Expr ApplyOperands(Op op, absl::Span<const Operand> args) {

@@ -20,9 +20,11 @@
 #include <variant>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/id.h"
+#include "ocannl/core/base/id_map.h"
 #include "ocannl/core/base/pool.h"
 #include "ocannl/core/ops/op.h"
 
@@ -108,8 +110,47 @@ Expr ApplyOp(Op op, absl::Span<const Expr> args, DType wanted);
 Expr Convert(Expr a, DType dtype);  // a itself when it has that type
 Expr Bitcast(Expr a, DType dtype);
 
+// Calls `visit` with `root` and each node below it, each once.
+void WalkNodes(const ExprPool& pool, ExprId root,
+               absl::FunctionRef<void(const ExprNode&)> visit);
+
+// Calls `visit` with `root` and each node below it, operands before what uses
+// them, but for those that `done` has; it then has what `visit` returned. The
+// pool may grow meanwhile.
+template <class Value>
+Value VisitOnce(const ExprPool& pool, ExprId root, IdMap<ExprId, Value>& done,
+                absl::FunctionRef<Value(ExprId)> visit) {
+  absl::InlinedVector<ExprId, 32> stack = {root};
+  while (!stack.empty()) {
+    const ExprId id = stack.back();
+    bool ready = !done.Contains(id);
+    if (!ready) {
+      stack.pop_back();
+      continue;
+    }
+    if (const Apply* apply = std::get_if<Apply>(&pool[id])) {
+      for (ExprId arg : apply->args) {
+        if (done.Contains(arg)) continue;
+        stack.push_back(arg);
+        ready = false;
+      }
+    }
+    if (!ready) continue;
+    stack.pop_back();
+    done.Insert(id, visit(id));
+  }
+  return done.At(root);
+}
+
+using ExprMap = IdMap<ExprId, ExprId>;
+
 // The expression `root` of the pool `from`, added to the pool `to`.
 ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to);
+
+// The same, with `leaf(leaf)` in the place of each leaf; `copies` has what was
+// copied so.
+ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to,
+                ExprMap& copies, absl::FunctionRef<ExprId(const Leaf&)> leaf);
 
 // A literal or an expression: the operand type of the functions below.
 struct Operand {

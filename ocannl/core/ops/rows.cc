@@ -4,7 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "absl/container/flat_hash_map.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/ops/eval.h"
 #include "ocannl/core/ops/math.h"
@@ -75,64 +74,43 @@ std::vector<std::optional<Expr>> Gradients(Op op, absl::Span<const Expr> args,
   __builtin_unreachable();
 }
 
-namespace {
-
-using Rewritten = absl::flat_hash_map<ExprId, ExprId>;
-
-// Rewrite, where `done` says what stands in the place of some nodes already.
-ExprId RewriteFrom(ExprPool& pool, ExprId root,
-                   absl::FunctionRef<ExprId(ExprId)> node, Rewritten& done) {
-  std::vector<ExprId> stack = {root};
-  while (!stack.empty()) {
-    ExprId id = stack.back();
-    if (done.contains(id)) {
-      stack.pop_back();
-      continue;
-    }
-    ExprId rebuilt = id;
-    if (const Apply* apply = std::get_if<Apply>(&pool[id])) {
-      bool ready = true;
-      for (ExprId arg : apply->args) {
-        if (done.contains(arg)) continue;
-        stack.push_back(arg);
-        ready = false;
-      }
-      if (!ready) continue;
-      Apply copy = *apply;
-      for (ExprId& arg : copy.args) arg = done.at(arg);
-      if (copy.args != apply->args) rebuilt = pool.Add(std::move(copy));
-    }
-    stack.pop_back();
-    done[id] = node(rebuilt);
-  }
-  return done.at(root);
+ExprId Rewrite(ExprPool& pool, ExprId root, ExprMap& done,
+               absl::FunctionRef<ExprId(ExprId)> node) {
+  return VisitOnce<ExprId>(pool, root, done, [&](ExprId id) {
+    const Apply* apply = std::get_if<Apply>(&pool[id]);
+    if (apply == nullptr) return node(id);
+    Apply copy = *apply;
+    for (ExprId& arg : copy.args) arg = done.At(arg);
+    return node(copy.args == apply->args ? id : pool.Add(std::move(copy)));
+  });
 }
 
-ExprId ExpandFrom(ExprPool& pool, ExprId root, Rewritten& done) {
-  auto expand = [&pool](ExprId id) {
+ExprId Rewrite(ExprPool& pool, ExprId root,
+               absl::FunctionRef<ExprId(ExprId)> node) {
+  ExprMap done;
+  return Rewrite(pool, root, done, node);
+}
+
+namespace {
+
+ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done) {
+  return Rewrite(pool, root, done, [&pool](ExprId id) {
     const Apply* apply = std::get_if<Apply>(&pool[id]);
     if (apply == nullptr || Info(apply->op).primitive) return id;
     std::vector<Expr> args;
-    Rewritten args_done;  // They hold primitives only.
+    ExprMap args_done;  // They hold primitives only.
     for (ExprId arg : apply->args) {
       args.emplace_back(&pool, arg);
-      args_done[arg] = arg;
+      args_done.Insert(arg, arg);
     }
     return ExpandFrom(pool, Definition(apply->op, args).id(), args_done);
-  };
-  return RewriteFrom(pool, root, expand, done);
+  });
 }
 
 }  // namespace
 
-ExprId Rewrite(ExprPool& pool, ExprId root,
-               absl::FunctionRef<ExprId(ExprId)> node) {
-  Rewritten done;
-  return RewriteFrom(pool, root, node, done);
-}
-
 ExprId Expand(ExprPool& pool, ExprId root) {
-  Rewritten done;
+  ExprMap done;
   return ExpandFrom(pool, root, done);
 }
 

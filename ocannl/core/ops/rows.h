@@ -27,6 +27,9 @@ std::vector<std::optional<Expr>> Gradients(Op op, absl::Span<const Expr> args,
 
 // Rebuilds `root` bottom-up: `node` gets each node, its operands rebuilt
 // already, and returns what stands in its place. Shared nodes are rebuilt once.
+// `done` has what was rebuilt so, and stays as it is.
+ExprId Rewrite(ExprPool& pool, ExprId root, ExprMap& done,
+               absl::FunctionRef<ExprId(ExprId)> node);
 ExprId Rewrite(ExprPool& pool, ExprId root,
                absl::FunctionRef<ExprId(ExprId)> node);
 
