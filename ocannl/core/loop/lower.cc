@@ -7,14 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/split_reduce.h"
-#include "ocannl/core/ops/rows.h"
+#include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
 namespace {
@@ -40,12 +38,14 @@ class Lowering {
         list_.push_back(*assign);
       }
     }
+    FindUses();
     DropZeroes();
   }
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = code_.name;
     DeclareStatics();
+    buffer_of_.resize(code_.arrays.size(), -1);
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
       absl::Status status = Declare(static_cast<int32_t>(k));
       if (!status.ok()) return status;
@@ -63,6 +63,21 @@ class Lowering {
   }
 
  private:
+  void FindUses() {
+    uses_.resize(code_.arrays.size());
+    for (size_t k = 0; k < list_.size(); ++k) {
+      auto use = [&](int32_t array) {
+        std::vector<size_t>& uses = uses_[array];
+        if (uses.empty() || uses.back() != k) uses.push_back(k);
+      };
+      use(list_[k].lhs);
+      for (const Source& source : list_[k].sources) {
+        const ReadArray* read = std::get_if<ReadArray>(&source);
+        if (read != nullptr) use(read->array);
+      }
+    }
+  }
+
   bool ReachesAll(const Assign& assign) const {
     return IsSurjective(assign.extents, assign.lhs_indices,
                         code_.arrays[assign.lhs].dims);
@@ -87,21 +102,19 @@ class Lowering {
     for (size_t k = 0; k < list_.size(); ++k) {
       if (!IsZero(list_[k])) continue;
       int32_t array = list_[k].lhs;
-      for (size_t next = k + 1; next < list_.size(); ++next) {
-        Assign& user = list_[next];
-        if (user.lhs != array && !Reads(user, array)) continue;
-        if (user.lhs != array || user.accum != Op::kAdd || user.reset ||
-            ReadsOperand(user, array)) {
-          break;
-        }
-        if (ReachesEachOnce(user)) {
-          user.accum.reset();
-          dropped_[k] = true;
-        } else if (LanesOf(user)) {
-          user.reset = true;
-          dropped_[k] = true;
-        }
-        break;
+      auto next = absl::c_upper_bound(uses_[array], k);
+      if (next == uses_[array].end()) continue;
+      Assign& user = list_[*next];
+      if (user.lhs != array || user.accum != Op::kAdd || user.reset ||
+          ReadsOperand(user, array)) {
+        continue;
+      }
+      if (ReachesEachOnce(user)) {
+        user.accum.reset();
+        dropped_[k] = true;
+      } else if (LanesOf(user)) {
+        user.reset = true;
+        dropped_[k] = true;
       }
     }
   }
@@ -157,10 +170,8 @@ class Lowering {
       program_.statics.push_back(
           {.name = index.name, .range = index.range.value_or(kUnranged)});
       // An iterator must not have the name of a static index.
-      int32_t number;
-      if (absl::StartsWith(index.name, "i") &&
-          absl::SimpleAtoi(index.name.substr(1), &number)) {
-        next_iterator_ = std::max(next_iterator_, number + 1);
+      if (std::optional<int32_t> number = IteratorNamed(index.name)) {
+        next_iterator_ = std::max(next_iterator_, *number + 1);
       }
     }
   }
@@ -169,7 +180,7 @@ class Lowering {
     const Array& a = code_.arrays[array];
     bool read_first = false;
     bool written = false;
-    for (size_t k = 0; k < list_.size(); ++k) {
+    for (size_t k : uses_[array]) {
       if (dropped_[k]) continue;
       if (!written && Reads(list_[k], array)) read_first = true;
       if (list_[k].lhs == array) written = true;
@@ -196,7 +207,7 @@ class Lowering {
 
   void LowerAssign(const Assign& assign) {
     if (dropped_[&assign - list_.data()]) return;
-    int32_t buffer = buffer_of_.at(assign.lhs);
+    int32_t buffer = buffer_of_[assign.lhs];
     if (IsZero(assign) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer});
     }
@@ -236,24 +247,23 @@ class Lowering {
       }
       return result;
     };
-    ExprId rhs = CopyExpr(code_.exprs, assign.rhs, program_.exprs);
-    rhs = Rewrite(program_.exprs, rhs, [&](ExprId id) {
-      const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[id]);
-      if (leaf == nullptr) return id;
-      return std::visit(
-                 Overload{
-                     [&](const ReadArray& read) {
-                       return program_.Read(Access{buffer_of_.at(read.array),
-                                                   renamed(read.indices)});
+    ExprMap copies;
+    ExprId rhs = CopyExpr(
+        code_.exprs, assign.rhs, program_.exprs, copies, [&](const Leaf& leaf) {
+          return std::visit(
+                     Overload{
+                         [&](const ReadArray& read) {
+                           return program_.Read(Access{buffer_of_[read.array],
+                                                       renamed(read.indices)});
+                         },
+                         [&](const ReadIndex& read) {
+                           return program_.Read(read.index.Substitute(rename));
+                         },
                      },
-                     [&](const ReadIndex& read) {
-                       return program_.Read(read.index.Substitute(rename));
-                     },
-                 },
-                 assign.sources[leaf->id])
-          .id();
-    });
-    Access target{buffer_of_.at(assign.lhs), renamed(assign.lhs_indices)};
+                     assign.sources[leaf.id])
+              .id();
+        });
+    Access target{buffer_of_[assign.lhs], renamed(assign.lhs_indices)};
     if (assign.accum) rhs = Accumulated(target, *assign.accum, rhs);
     return {std::move(target), rhs};
   }
@@ -261,7 +271,7 @@ class Lowering {
   // Every cell becomes the neutral element.
   void Reset(const Assign& assign) {
     const Array& array = code_.arrays[assign.lhs];
-    int32_t buffer = buffer_of_.at(assign.lhs);
+    int32_t buffer = buffer_of_[assign.lhs];
     double neutral = NeutralElement(*assign.accum);
     if (neutral == 0) return Emit(ZeroOut{buffer});
     std::vector<int32_t> iterators;
@@ -303,10 +313,11 @@ class Lowering {
   }
 
   const Assignments& code_;
-  std::vector<Assign> list_;        // the assignments of code_.list
-  std::vector<bool> dropped_;       // of list_
-  std::vector<int32_t> static_of_;  // in program_, -1: unused
-  absl::flat_hash_map<int32_t, int32_t> buffer_of_;
+  std::vector<Assign> list_;               // the assignments of code_.list
+  std::vector<bool> dropped_;              // of list_
+  std::vector<int32_t> static_of_;         // in program_, -1: unused
+  std::vector<std::vector<size_t>> uses_;  // of each array, in list_
+  std::vector<int32_t> buffer_of_;         // of each array in use
   LoopProgram program_;
   int32_t next_iterator_ = 0;
 };

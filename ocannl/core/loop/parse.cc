@@ -8,7 +8,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +15,7 @@
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/print.h"
 
@@ -167,14 +167,12 @@ class Parser {
   absl::StatusOr<Stmt> Loop(LoopKind kind, int depth) {
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("an iterator"));
-    For loop{.kind = kind, .iterator = 0, .extent = 0, .body = {}};
-    if (!absl::StartsWith(name, "i") ||
-        !absl::SimpleAtoi(absl::string_view(name).substr(1), &loop.iterator) ||
-        name != absl::StrCat("i", loop.iterator) ||
-        loop.iterator > 1'000'000'000) {
+    const std::optional<int32_t> iterator = IteratorNamed(name);
+    if (!iterator) {
       return ErrorAt(offset, "`", name,
                      "` is not an iterator; write i0, i1, ...");
     }
+    For loop{.kind = kind, .iterator = *iterator, .extent = 0, .body = {}};
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
     size_t first_offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(int64_t first, TakeInteger("the first value"));

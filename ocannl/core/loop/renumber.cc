@@ -6,7 +6,6 @@
 
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
 namespace {
@@ -49,19 +48,18 @@ class Renumberer {
   }
 
   ExprId Copied(ExprId value) {
-    ExprId copy = CopyExpr(from_.exprs, value, to_.exprs);
-    return Rewrite(to_.exprs, copy, [&](ExprId id) {
-      const Leaf* leaf = std::get_if<Leaf>(&to_.exprs[id]);
-      if (leaf == nullptr) return id;
-      LeafValue renumbered = from_.At(*leaf);
-      std::visit([&](auto& of_leaf) { Visit(of_leaf); }, renumbered);
-      return to_.Read(std::move(renumbered)).id();
-    });
+    auto renumbered = [&](const Leaf& leaf) {
+      LeafValue copy = from_.At(leaf);
+      std::visit([&](auto& of_leaf) { Visit(of_leaf); }, copy);
+      return to_.Read(std::move(copy)).id();
+    };
+    return CopyExpr(from_.exprs, value, to_.exprs, copies_, renumbered);
   }
 
   const LoopProgram& from_;
   const Renumbering& number_;
   LoopProgram& to_;
+  ExprMap copies_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/verify.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,8 @@ class Verifier {
   absl::Status Run() {
     OCANNL_RETURN_IF_ERROR(Declarations());
     nest_of_.resize(program_.buffers.size(), nullptr);
+    known_locals_.resize(program_.locals.size());
+    live_locals_.resize(program_.locals.size());
     OCANNL_RETURN_IF_ERROR(Visit(program_.body));
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
       if (program_.buffers[k].role != Role::kOut || written_.CoversAll(k)) {
@@ -74,6 +77,9 @@ class Verifier {
     };
     for (const StaticIndex& index : program_.statics) {
       OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
+      if (std::optional<int32_t> iterator = IteratorNamed(index.name)) {
+        static_iterators_.push_back(*iterator);
+      }
       if (index.range < 1 && index.range != kUnranged) {
         return Broken("static index `", index.name, "` has no value");
       }
@@ -109,15 +115,15 @@ class Verifier {
               [&](const DeclareLocal& let) {
                 OCANNL_RETURN_IF_ERROR(
                     Value(let.value, program_.locals[let.local].dtype));
-                if (!known_locals_.insert(let.local).second) {
+                if (known_locals_[let.local]) {
                   return Broken("the local is declared twice");
                 }
-                live_locals_.insert(let.local);
+                known_locals_[let.local] = live_locals_[let.local] = true;
                 declared.push_back(let.local);
                 return absl::OkStatus();
               },
               [&](const SetLocal& s) {
-                if (!live_locals_.contains(s.local)) {
+                if (!live_locals_[s.local]) {
                   return Undeclared(s.local);
                 }
                 return Value(s.value, program_.locals[s.local].dtype);
@@ -132,7 +138,7 @@ class Verifier {
           static_cast<const Stmt::variant&>(stmt));
       if (!status.ok()) return InStatement(status, stmt);
     }
-    for (int32_t local : declared) live_locals_.erase(local);
+    for (int32_t local : declared) live_locals_[local] = false;
     return absl::OkStatus();
   }
 
@@ -146,8 +152,7 @@ class Verifier {
 
   absl::Status VisitLoop(const For& loop) {
     if (loop.extent < 1) return Broken("the loop has no iteration");
-    for (const StaticIndex& index : program_.statics) {
-      if (index.name != absl::StrCat("i", loop.iterator)) continue;
+    if (absl::c_linear_search(static_iterators_, loop.iterator)) {
       return Broken("iterator i", loop.iterator, " has a static index's name");
     }
     if (!extents_.emplace(loop.iterator, loop.extent).second) {
@@ -254,8 +259,9 @@ class Verifier {
                             return Written(access);
                           },
                           [&](const GetLocal& get) {
-                            if (live_locals_.contains(get.local))
+                            if (live_locals_[get.local]) {
                               return absl::OkStatus();
+                            }
                             return Undeclared(get.local);
                           },
                           [&](const Affine& index) { return InScope(index); },
@@ -286,9 +292,10 @@ class Verifier {
 
   const LoopProgram& program_;
   absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
-  std::vector<int32_t> loops_;                     // that enclose the statement
-  absl::flat_hash_set<int32_t> known_locals_;
-  absl::flat_hash_set<int32_t> live_locals_;
+  std::vector<int32_t> static_iterators_;  // whose name a static index has
+  std::vector<int32_t> loops_;             // that enclose the statement
+  std::vector<bool> known_locals_;
+  std::vector<bool> live_locals_;
   WrittenBoxes written_;
   const Stmt* nest_ = nullptr;        // the statement of the body
   std::vector<const Stmt*> nest_of_;  // that uses the private buffer

@@ -2,13 +2,12 @@
 #include "ocannl/core/loop/walk.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <variant>
-#include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/rows.h"
 
@@ -27,16 +26,23 @@ void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit) {
   });
 }
 
+std::optional<int32_t> IteratorNamed(absl::string_view name) {
+  int32_t number;
+  if (!absl::StartsWith(name, "i") ||
+      !absl::SimpleAtoi(name.substr(1), &number) || number < 0 ||
+      number > 1'000'000'000 || name != absl::StrCat("i", number)) {
+    return std::nullopt;
+  }
+  return number;
+}
+
 int32_t NextIterator(const LoopProgram& program) {
   int32_t next = 0;
   WalkLoops(program.body,
             [&](const For& loop) { next = std::max(next, loop.iterator + 1); });
   for (const StaticIndex& index : program.statics) {
-    int32_t number;
-    if (absl::StartsWith(index.name, "i") &&
-        absl::SimpleAtoi(absl::string_view(index.name).substr(1), &number) &&
-        number < std::numeric_limits<int32_t>::max()) {
-      next = std::max(next, number + 1);
+    if (std::optional<int32_t> number = IteratorNamed(index.name)) {
+      next = std::max(next, *number + 1);
     }
   }
   return next;
@@ -61,19 +67,9 @@ ExprId* ValueOf(Stmt& stmt) {
 
 void WalkLeaves(const LoopProgram& program, ExprId value,
                 absl::FunctionRef<void(const LeafValue&)> visit) {
-  absl::flat_hash_set<ExprId> seen = {value};
-  std::vector<ExprId> stack = {value};
-  while (!stack.empty()) {
-    const ExprNode& node = program.exprs[stack.back()];
-    stack.pop_back();
-    if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
-      visit(program.At(*leaf));
-    } else if (const Apply* apply = std::get_if<Apply>(&node)) {
-      for (ExprId arg : apply->args) {
-        if (seen.insert(arg).second) stack.push_back(arg);
-      }
-    }
-  }
+  WalkNodes(program.exprs, value, [&](const ExprNode& node) {
+    if (const Leaf* leaf = std::get_if<Leaf>(&node)) visit(program.At(*leaf));
+  });
 }
 
 void RewriteStmts(Block& block, absl::FunctionRef<void(Stmt&)> rewrite) {

@@ -4,10 +4,17 @@
 #ifndef OCANNL_CORE_LOOP_WALK_H_
 #define OCANNL_CORE_LOOP_WALK_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
+
+// The iterator whose text is `name`: 7 for "i7". The greatest is 10^9.
+std::optional<int32_t> IteratorNamed(absl::string_view name);
 
 // An iterator number greater than every one in `program`, those in the names of
 // static indices included.

@@ -21,22 +21,35 @@ bool HasPar(const For& loop) {
 
 }  // namespace
 
+WrittenBoxes::WrittenBoxes(const LoopProgram& program)
+    : program_(program),
+      scopes_(1),
+      boxes_(program.buffers.size()),
+      has_private_(absl::c_any_of(program.buffers, [](const Buffer& buffer) {
+        return buffer.role == Role::kPrivate;
+      })) {}
+
 void WrittenBoxes::Enter(const For& loop) {
-  if (HasPar(loop)) ForgetPrivate();
+  if (has_private_ && HasPar(loop)) ForgetPrivate();
   extents_[loop.iterator] = loop.extent;
-  scopes_.push_back({.loop = &loop, .boxes = {}});
+  scopes_.push_back({.loop = &loop, .buffers = {}});
 }
 
 void WrittenBoxes::Leave() {
-  if (HasPar(*scopes_.back().loop)) ForgetPrivate();
-  Scope ended = std::move(scopes_.back());
+  if (has_private_ && HasPar(*scopes_.back().loop)) ForgetPrivate();
+  const Scope ended = std::move(scopes_.back());
   scopes_.pop_back();
-  for (auto& [buffer, boxes] : ended.boxes) {
-    for (Box& box : boxes) {
+  for (int32_t buffer : ended.buffers) {
+    std::vector<Written>& all = boxes_[buffer];
+    std::vector<Box> boxes;  // the last one first
+    for (; !all.empty() && all.back().depth > scopes_.size(); all.pop_back()) {
+      boxes.push_back(std::move(all.back().box));
+    }
+    for (; !boxes.empty(); boxes.pop_back()) {
       // One loop may close the gaps that another has left.
-      while (WidenOnce(box)) {
+      while (WidenOnce(boxes.back())) {
       }
-      Add(buffer, std::move(box));
+      Add(buffer, std::move(boxes.back()));
     }
   }
 }
@@ -66,12 +79,8 @@ WrittenBoxes::Box WrittenBoxes::Everything(int32_t buffer) const {
 }
 
 bool WrittenBoxes::CoversBox(int32_t buffer, const Box& box) const {
-  return absl::c_any_of(scopes_, [&](const Scope& scope) {
-    auto found = scope.boxes.find(buffer);
-    return found != scope.boxes.end() &&
-           absl::c_any_of(found->second, [&](const Box& written) {
-             return Contains(written, box);
-           });
+  return absl::c_any_of(boxes_[buffer], [&](const Written& written) {
+    return Contains(written.box, box);
   });
 }
 
@@ -157,25 +166,26 @@ bool WrittenBoxes::Join(const Box& other, Box& box) {
 }
 
 void WrittenBoxes::Add(int32_t buffer, Box box) {
-  std::vector<Box>& boxes = scopes_.back().boxes[buffer];
-  for (size_t k = 0; k < boxes.size();) {
-    if (Contains(boxes[k], box)) return;
-    if (Contains(box, boxes[k]) || Join(boxes[k], box)) {
-      std::swap(boxes[k], boxes.back());
-      boxes.pop_back();
-      k = 0;  // the greater box may now touch one that was passed
+  std::vector<Written>& all = boxes_[buffer];
+  size_t first = all.size();  // of this scope
+  while (first > 0 && all[first - 1].depth == scopes_.size()) --first;
+  if (first == all.size()) scopes_.back().buffers.push_back(buffer);
+  for (size_t k = first; k < all.size();) {
+    if (Contains(all[k].box, box)) return;
+    if (Contains(box, all[k].box) || Join(all[k].box, box)) {
+      std::swap(all[k], all.back());
+      all.pop_back();
+      k = first;  // the greater box may now touch one that was passed
     } else {
       ++k;
     }
   }
-  boxes.push_back(std::move(box));
+  all.push_back({.depth = scopes_.size(), .box = std::move(box)});
 }
 
 void WrittenBoxes::ForgetPrivate() {
-  for (Scope& scope : scopes_) {
-    absl::erase_if(scope.boxes, [&](const auto& boxes) {
-      return program_.buffers[boxes.first].role == Role::kPrivate;
-    });
+  for (size_t k = 0; k < boxes_.size(); ++k) {
+    if (program_.buffers[k].role == Role::kPrivate) boxes_[k].clear();
   }
 }
 

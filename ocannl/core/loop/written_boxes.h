@@ -24,8 +24,7 @@ class WrittenBoxes {
  public:
   // Nothing is written yet. The loops that are entered outlive this object, as
   // does the program; indices are in bounds.
-  explicit WrittenBoxes(const LoopProgram& program)
-      : program_(program), scopes_(1) {}
+  explicit WrittenBoxes(const LoopProgram& program);
 
   void Enter(const For& loop);
   void Leave();  // the loop that was entered last
@@ -48,10 +47,14 @@ class WrittenBoxes {
   // One interval an axis. An iterator of a loop that has ended stands for any
   // of its values: the cells are those of the boxes of all of them.
   using Box = std::vector<Interval>;
-  // What one iteration of `loop` has written; the outermost has no loop.
+  // An iteration of `loop`; the outermost scope has no loop.
   struct Scope {
     const For* loop = nullptr;
-    absl::flat_hash_map<int32_t, std::vector<Box>> boxes;
+    std::vector<int32_t> buffers;  // that it has written
+  };
+  struct Written {
+    size_t depth;  // how many scopes it is in
+    Box box;
   };
 
   bool IsLive(Symbol symbol) const;
@@ -68,6 +71,9 @@ class WrittenBoxes {
   const LoopProgram& program_;
   absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
+  // By buffer, those of outer scopes first.
+  std::vector<std::vector<Written>> boxes_;
+  bool has_private_;  // buffers
 };
 
 }  // namespace ocannl
