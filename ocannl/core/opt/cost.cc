@@ -4,28 +4,10 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
 namespace {
-
-// Calls `visit` with every node of `root`, each once.
-template <class F>
-void VisitNodes(const ExprPool& pool, ExprId root, F visit) {
-  absl::flat_hash_set<ExprId> seen = {root};
-  std::vector<ExprId> stack = {root};
-  while (!stack.empty()) {
-    const ExprNode& node = pool[stack.back()];
-    stack.pop_back();
-    visit(node);
-    const Apply* apply = std::get_if<Apply>(&node);
-    if (apply == nullptr) continue;
-    for (ExprId arg : apply->args) {
-      if (seen.insert(arg).second) stack.push_back(arg);
-    }
-  }
-}
 
 int CostOfPrimitive(Op op) {
   const bool slow = op == Op::kDiv || op == Op::kRem || op == Op::kSqrt;
@@ -48,7 +30,7 @@ int CostModel::CostOf(const ExprPool& pool, const Apply& apply) {
   const ExprId root =
       Expand(definition, ApplyOp(apply.op, args, apply.dtype).id());
   int cost = 0;
-  VisitNodes(definition, root, [&](const ExprNode& node) {
+  WalkNodes(definition, root, [&](const ExprNode& node) {
     const Apply* inner = std::get_if<Apply>(&node);
     if (inner != nullptr) cost += CostOfPrimitive(inner->op);
   });
@@ -57,7 +39,7 @@ int CostModel::CostOf(const ExprPool& pool, const Apply& apply) {
 
 int CostModel::Cost(const LoopProgram& program, ExprId value) {
   int cost = 0;
-  VisitNodes(program.exprs, value, [&](const ExprNode& node) {
+  WalkNodes(program.exprs, value, [&](const ExprNode& node) {
     if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
       const bool loads = std::holds_alternative<Access>(program.At(*leaf));
       cost += loads ? kLoadCost : 0;

@@ -51,6 +51,11 @@ absl::Status CheckName(absl::string_view name) {
       "no pass `", name, "`; the passes are ", absl::StrJoin(names, ", ")));
 }
 
+void CheckAfter(absl::string_view what, const LoopProgram& program) {
+  absl::Status status = Verify(program);
+  CHECK(status.ok()) << "after " << what << ": " << status.message();
+}
+
 }  // namespace
 
 absl::Span<const Pass> Passes() { return kPasses; }
@@ -73,12 +78,14 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
     if (!skipped) {
       program = pass.run(std::move(program));
       ++ran;
-      absl::Status status = Verify(program);
-      CHECK(status.ok()) << "after " << pass.name << ": " << status.message();
-      if (options.observer) options.observer(pass, program);
+      if (options.observer) {
+        CheckAfter(pass.name, program);
+        options.observer(pass, program);
+      }
     }
     if (pass.name == options.stop_after) break;
   }
+  if (!options.observer) CheckAfter("the passes", program);
   return program;
 }
 

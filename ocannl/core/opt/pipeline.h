@@ -31,11 +31,12 @@ struct PassOptions {
   std::vector<std::string> skip;  // names of passes to leave out
   std::string stop_after;  // stop the first time it has run; empty: never
   int limit = -1;          // how many passes may run; -1: all (bisecting)
-  // Called with each pass that ran and the program after it.
+  // Called with each pass that ran and the program after it, verified.
   std::function<void(const Pass&, const LoopProgram&)> observer;
 };
 
-// Runs the passes and verifies the program before and after each. Errors: the
+// Runs the passes and verifies the program before the first and after the last,
+// or after each if there is an observer to see which breaks it. Errors: the
 // program is not valid, or an option names no pass. A pass that breaks a valid
 // program is our fault (CHECK).
 absl::StatusOr<LoopProgram> Optimize(LoopProgram program,

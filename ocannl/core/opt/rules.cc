@@ -32,6 +32,10 @@ std::unique_ptr<RuleSet> MakeRules(DType dtype) {
   }
 #include "ocannl/core/opt/rules.def"
 #undef RULE
+  for (size_t k = 0; k < set->rules.size(); ++k) {
+    const auto& root = std::get<Apply>(set->pool[set->rules[k].before]);
+    set->of_op[static_cast<size_t>(root.op)].push_back(static_cast<int>(k));
+  }
   return set;
 }
 

@@ -4,12 +4,14 @@
 #ifndef OCANNL_CORE_OPT_RULES_H_
 #define OCANNL_CORE_OPT_RULES_H_
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/op.h"
 
 namespace ocannl {
 
@@ -26,6 +28,8 @@ struct Rule {
 struct RuleSet {
   ExprPool pool;
   std::vector<Rule> rules;
+  // Those of `rules` that an application of each op may match, in order.
+  std::array<std::vector<int>, kNumOps> of_op;
 };
 const RuleSet& RulesFor(DType dtype);
 

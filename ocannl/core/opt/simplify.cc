@@ -17,7 +17,7 @@ class Simplifier {
   Simplifier(ExprPool& pool, RuleClass most) : pool_(pool), most_(most) {}
 
   ExprId Run(ExprId root) {
-    return Rewrite(pool_, root, [&](ExprId id) { return Node(id); });
+    return Rewrite(pool_, root, done_, [&](ExprId id) { return Node(id); });
   }
 
  private:
@@ -41,16 +41,17 @@ class Simplifier {
         id = pool_.Add(std::move(swapped));
         continue;
       }
-      std::optional<ExprId> smaller = Rule(id);
+      std::optional<ExprId> smaller = Rule(id, apply->op);
       if (!smaller) return id;
       // The right-hand side may hold new operations below its root.
-      id = Run(*smaller);
+      return Run(*smaller);
     }
   }
 
-  std::optional<ExprId> Rule(ExprId id) {
+  std::optional<ExprId> Rule(ExprId id, Op op) {
     const RuleSet& set = RulesFor(TypeOf(pool_, id));
-    for (const ocannl::Rule& rule : set.rules) {
+    for (int number : set.of_op[static_cast<size_t>(op)]) {
+      const ocannl::Rule& rule = set.rules[number];
       if (rule.rule_class > most_) continue;
       if (auto after = ApplyRule(set, rule, pool_, id)) return after;
     }
@@ -59,6 +60,7 @@ class Simplifier {
 
   ExprPool& pool_;
   RuleClass most_;
+  ExprMap done_;  // what became of nodes of every statement so far
 };
 
 }  // namespace

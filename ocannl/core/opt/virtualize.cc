@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/opt/virtualize.h"
 
-#include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_set.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/loop/walk.h"
@@ -44,38 +43,26 @@ std::optional<Nest> AsNest(Stmt& stmt) {
   return nest;
 }
 
-// The buffers that a top-level statement reads, with the indices, and writes.
+// What a top-level statement reads, and the buffers that it writes.
 struct Effects {
-  std::vector<Access> reads;
-  std::vector<Access> writes;
-  std::vector<int32_t> zeroes;
+  std::vector<const Access*> reads;  // in LoopProgram::leaves
+  std::vector<int32_t> writes;
   bool locals = false;
-
-  bool Writes(int32_t buffer) const {
-    return absl::c_linear_search(zeroes, buffer) ||
-           absl::c_any_of(writes, [&](const Access& access) {
-             return access.buffer == buffer;
-           });
-  }
-  bool Reads(int32_t buffer) const {
-    return absl::c_any_of(
-        reads, [&](const Access& access) { return access.buffer == buffer; });
-  }
 };
 
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   auto visit = [&](const Stmt& inner) {
     if (const Set* set = std::get_if<Set>(&inner)) {
-      effects.writes.push_back(set->target);
+      effects.writes.push_back(set->target.buffer);
     } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&inner)) {
-      effects.zeroes.push_back(zero->buffer);
+      effects.writes.push_back(zero->buffer);
     }
     const ExprId* value = ValueOf(inner);
     if (value == nullptr) return;
     WalkLeaves(program, *value, [&](const LeafValue& leaf) {
       if (const Access* access = std::get_if<Access>(&leaf)) {
-        effects.reads.push_back(*access);
+        effects.reads.push_back(access);
       } else if (std::holds_alternative<GetLocal>(leaf)) {
         effects.locals = true;
       }
@@ -104,44 +91,75 @@ int64_t CountReads(const LoopProgram& program, const Stmt& stmt,
   return reads;
 }
 
+// The iterators of a definition in terms of the indices of one read.
+struct Binding {
+  const Access& target;
+  const Access& site;
+
+  Affine operator()(Symbol symbol) const {
+    for (size_t axis = 0; axis < target.indices.size(); ++axis) {
+      if (target.indices[axis].FactorOf(symbol) != 0) return site.indices[axis];
+    }
+    return symbol;
+  }
+};
+
 class Virtualizer {
  public:
-  explicit Virtualizer(LoopProgram program) : program_(std::move(program)) {
-    for (const Stmt& stmt : program_.body.stmts) {
-      effects_.push_back(EffectsOf(program_, stmt));
+  explicit Virtualizer(LoopProgram program)
+      : program_(std::move(program)),
+        effects_(stmts().size()),
+        readers_(program_.buffers.size()),
+        writers_(program_.buffers.size()) {
+    for (size_t k = 0; k < stmts().size(); ++k) {
+      FindEffects(k);
+      for (int32_t buffer : effects_[k].writes) writers_[buffer].insert(k);
     }
   }
 
   LoopProgram Run() {
     // In program order, so that what is inlined is inlined already.
-    for (size_t k = 0; k < program_.body.stmts.size(); ++k) TryInline(k);
+    for (size_t k = 0; k < stmts().size(); ++k) TryInline(k);
     return std::move(program_);
   }
 
  private:
+  using Places = absl::btree_set<size_t>;  // top-level statements
+
   std::vector<Stmt>& stmts() { return program_.body.stmts; }
+
+  void FindEffects(size_t place) {
+    for (const Access* read : effects_[place].reads) {
+      readers_[read->buffer].erase(place);
+    }
+    effects_[place] = EffectsOf(program_, stmts()[place]);
+    for (const Access* read : effects_[place].reads) {
+      readers_[read->buffer].insert(place);
+    }
+  }
 
   void TryInline(size_t definition) {
     std::optional<Nest> nest = AsNest(stmts()[definition]);
     if (!nest || !Defines(definition, *nest)) return;
     const Access& target = nest->set->target;
-    int cost = costs_.Cost(program_, nest->set->value);
-    if (cost > kMaxCost) return;
-    std::vector<size_t> uses;
+    const Places& readers = readers_[target.buffer];
+    const std::vector<size_t> uses(readers.lower_bound(definition),
+                                   readers.end());
     int64_t evaluations = 0;
-    for (size_t k = definition + 1; k < stmts().size(); ++k) {
-      if (!effects_[k].Reads(target.buffer)) continue;
+    for (size_t k : uses) {
       if (!Unchanged(definition, k, *nest)) return;
-      uses.push_back(k);
       evaluations += CountReads(program_, stmts()[k], target.buffer);
     }
+    if (uses.empty()) return;
+    int cost = costs_.Cost(program_, nest->set->value);
+    if (cost > kMaxCost) return;
     // Against one store per cell and one load per use.
     int64_t stored = kStoreCost * nest->points() + kLoadCost * evaluations +
                      cost * nest->points();
-    if (uses.empty() || cost * evaluations > stored) return;
+    if (cost * evaluations > stored) return;
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
-      effects_[k] = EffectsOf(program_, stmts()[k]);
+      FindEffects(k);
     }
   }
 
@@ -149,13 +167,10 @@ class Virtualizer {
   bool Defines(size_t definition, const Nest& nest) const {
     const Access& target = nest.set->target;
     const Buffer& buffer = program_.buffers[target.buffer];
-    const Effects& effects = effects_[definition];
-    if (buffer.role != Role::kTemp || effects.locals ||
-        effects.Reads(target.buffer)) {
+    if (buffer.role != Role::kTemp || effects_[definition].locals ||
+        readers_[target.buffer].contains(definition) ||
+        writers_[target.buffer].size() > 1) {
       return false;
-    }
-    for (size_t k = 0; k < effects_.size(); ++k) {
-      if (k != definition && effects_[k].Writes(target.buffer)) return false;
     }
     Indices indices;
     for (const Affine& index : target.indices) {
@@ -171,20 +186,20 @@ class Virtualizer {
   // Whether what the definition reads is the same where statement `at` would
   // read it.
   bool Unchanged(size_t definition, size_t at, const Nest& nest) {
-    for (const Access& read : effects_[definition].reads) {
-      for (size_t k = definition + 1; k < at; ++k) {
-        if (effects_[k].Writes(read.buffer)) return false;
-      }
-      if (!effects_[at].Writes(read.buffer)) continue;
+    for (const Access* read : effects_[definition].reads) {
+      const Places& writers = writers_[read->buffer];
+      auto next = writers.upper_bound(definition);
+      if (next == writers.end() || *next > at) continue;
+      if (*next < at) return false;
       // In place: each iteration reads just the cell that it alone writes.
       std::optional<Nest> use = AsNest(stmts()[at]);
       if (!use || !ReachesEachOnce(*use)) return false;
       const Access& written = use->set->target;
-      for (const Access& site : effects_[at].reads) {
-        if (site.buffer != nest.set->target.buffer) continue;
-        Access moved = read;
+      for (const Access* site : effects_[at].reads) {
+        if (site->buffer != nest.set->target.buffer) continue;
+        Access moved = *read;
         for (Affine& index : moved.indices) {
-          index = index.Substitute(Bind(nest.set->target, site));
+          index = index.Substitute(Binding{nest.set->target, *site});
         }
         if (!(moved == written)) return false;
       }
@@ -201,36 +216,22 @@ class Virtualizer {
     });
   }
 
-  // The iterators of the definition in terms of the indices of one read.
-  static std::function<Affine(Symbol)> Bind(const Access& target,
-                                            const Access& site) {
-    absl::flat_hash_map<Symbol, Affine> values;
-    for (size_t axis = 0; axis < target.indices.size(); ++axis) {
-      const Affine& index = target.indices[axis];
-      if (index.is_constant()) continue;
-      values.emplace(index.terms()[0].symbol, site.indices[axis]);
-    }
-    return [values = std::move(values)](Symbol symbol) -> Affine {
-      auto found = values.find(symbol);
-      return found == values.end() ? Affine(symbol) : found->second;
-    };
-  }
-
   void Inline(const Nest& nest, Stmt& use) {
     const Access target = nest.set->target;
-    auto inlined = [&](const LeafValue& leaf) {
-      const Access* site = std::get_if<Access>(&leaf);
-      if (site == nullptr || site->buffer != target.buffer) {
-        return program_.Read(leaf).id();
-      }
-      auto bind = Bind(target, *site);
+    auto inlined = [&](ExprId id) {
+      const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[id]);
+      if (leaf == nullptr) return id;
+      const Access* site = std::get_if<Access>(&program_.At(*leaf));
+      if (site == nullptr || site->buffer != target.buffer) return id;
+      const Binding bind{target, *site};
       return RewriteLeaves(
           program_, nest.set->value, [&](const LeafValue& inner) {
             return program_.Read(SubstituteIndices(inner, bind)).id();
           });
     };
+    ExprMap done;
     auto rewrite = [&](ExprId value) {
-      return RewriteLeaves(program_, value, inlined);
+      return Rewrite(program_.exprs, value, done, inlined);
     };
     if (ExprId* value = ValueOf(use)) *value = rewrite(*value);
     if (For* loop = std::get_if<For>(&use)) RewriteValues(loop->body, rewrite);
@@ -239,6 +240,8 @@ class Virtualizer {
   LoopProgram program_;
   CostModel costs_;
   std::vector<Effects> effects_;  // of the top-level statements
+  std::vector<Places> readers_;   // by buffer
+  std::vector<Places> writers_;
 };
 
 }  // namespace
