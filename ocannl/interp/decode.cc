@@ -16,7 +16,8 @@ namespace {
 
 class Decoder {
  public:
-  explicit Decoder(LoopProgram program) : program_(std::move(program)) {}
+  explicit Decoder(const LoopProgram& program)
+      : program_(program), exprs_(program.exprs) {}
 
   Code Run() && {
     for (size_t i = 0; i < program_.locals.size(); ++i) {
@@ -42,10 +43,9 @@ class Decoder {
 
   // The register that holds base + value.
   int32_t RegisterOf(int32_t base, const Affine& value) {
-    auto [it, inserted] = registers_.try_emplace(
-        {base, value}, static_cast<int32_t>(code_.registers.size()));
+    auto [it, inserted] = registers_.try_emplace({base, value}, 0);
     if (!inserted) return it->second;
-    code_.registers.push_back({.base = base, .value = value});
+    it->second = AddRegister(base, value);
     for (const Affine::Term& term : value.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
       steps_[term.symbol.number].push_back(
@@ -54,10 +54,15 @@ class Decoder {
     return it->second;
   }
 
+  int32_t AddRegister(int32_t base, const Affine& value) {
+    code_.registers.push_back({.base = base, .value = value});
+    return static_cast<int32_t>(code_.registers.size()) - 1;
+  }
+
   int32_t NewSlot(uint64_t bits) {
     code_.slots.push_back(bits);
     int64_t number = static_cast<int64_t>(code_.slots.size()) - 1;
-    return RegisterOf(kSlots, number * static_cast<int64_t>(sizeof(bits)));
+    return AddRegister(kSlots, number * static_cast<int64_t>(sizeof(bits)));
   }
 
   // A slot for a value inside of a statement.
@@ -94,7 +99,7 @@ class Decoder {
 
   // The operand that holds `id` once its operands are in `operands`.
   int32_t DecodeNode(ExprId id, int32_t target,
-                     const absl::flat_hash_map<ExprId, int32_t>& operands) {
+                     const IdMap<ExprId, int32_t>& operands) {
     return std::visit(
         Overload{
             [&](const Constant& constant) {
@@ -105,30 +110,30 @@ class Decoder {
             [&](const Leaf& leaf) { return OperandOf(program_.At(leaf)); },
             [&](const Apply& apply) {
               absl::InlinedVector<int32_t, 3> args;
-              for (ExprId arg : apply.args) args.push_back(operands.at(arg));
-              DType operand = TypeOf(program_.exprs, apply.args.back());
+              for (ExprId arg : apply.args) args.push_back(operands.At(arg));
+              DType operand = TypeOf(exprs_, apply.args.back());
               EmitComputation(apply.op, apply.dtype, operand, target, args);
               return target;
             },
         },
-        program_.exprs[id]);
+        exprs_[id]);
   }
 
   // target := value. Only the last instruction writes to the target, which the
   // value may read.
   void DecodeAssignment(int32_t target, ExprId value) {
     num_temporaries_ = 0;
-    ExprId root = Expand(program_.exprs, value);
-    absl::flat_hash_map<ExprId, int32_t> operands;
-    Rewrite(program_.exprs, root, [&](ExprId id) {
-      bool computed = std::holds_alternative<Apply>(program_.exprs[id]);
+    ExprId root = Expand(exprs_, value);
+    IdMap<ExprId, int32_t> operands;
+    auto decode = [&](ExprId id) {
+      bool computed = std::holds_alternative<Apply>(exprs_[id]);
       int32_t result = id == root ? target : computed ? NextTemporary() : 0;
-      operands[id] = DecodeNode(id, result, operands);
-      return id;
-    });
-    if (operands[root] == target) return;
-    DType dtype = TypeOf(program_.exprs, root);
-    EmitComputation(Op::kConvert, dtype, dtype, target, {operands[root]});
+      return DecodeNode(id, result, operands);
+    };
+    int32_t result = VisitOnce<int32_t>(exprs_, root, operands, decode);
+    if (result == target) return;
+    DType dtype = TypeOf(exprs_, root);
+    EmitComputation(Op::kConvert, dtype, dtype, target, {result});
   }
 
   // What the address in `number` gains from one iteration to the next.
@@ -196,7 +201,8 @@ class Decoder {
     }
   }
 
-  LoopProgram program_;
+  const LoopProgram& program_;
+  ExprPool exprs_;
   Code code_;
   absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> registers_;
   absl::flat_hash_map<int32_t, std::vector<Step>> steps_;  // by iterator
@@ -208,6 +214,6 @@ class Decoder {
 
 }  // namespace
 
-Code Decode(LoopProgram program) { return Decoder(std::move(program)).Run(); }
+Code Decode(const LoopProgram& program) { return Decoder(program).Run(); }
 
 }  // namespace ocannl::interp

@@ -11,7 +11,7 @@ namespace ocannl::interp {
 
 // The code of a program that Verify accepts. Derived ops are expanded; equal
 // expressions of one statement are computed once.
-Code Decode(LoopProgram program);
+Code Decode(const LoopProgram& program);
 
 }  // namespace ocannl::interp
 
