@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/fuzz/trial.h"
+#include "ocannl/core/tiering/first_difference.h"
 
 namespace ocannl {
 namespace {
@@ -14,7 +14,7 @@ std::string Difference(const LoopProgram& program, const Results& expected,
   for (const Buffer& buffer : program.buffers) {
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
     std::string difference =
-        fuzz::FirstDifference(buffer, expected[next], actual[next]);
+        FirstDifference(buffer, expected[next], actual[next]);
     if (!difference.empty()) return difference;
     ++next;
   }

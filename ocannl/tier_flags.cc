@@ -13,6 +13,8 @@ const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
       {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
       {"threads", "0", "how many run one program; 0: one for each processor"},
+      {"check", "false",
+       "run everything on the interpreter too, and compare every bit"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"}};
   return *flags;
@@ -21,7 +23,11 @@ const std::vector<Flag>& TierFlags() {
 absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
   OCANNL_ASSIGN_OR_RETURN(bool report, line.GetBool("tier_report"));
-  return FindTier(line.GetString("tier"), static_cast<int>(threads), report);
+  OCANNL_ASSIGN_OR_RETURN(bool check, line.GetBool("check"));
+  OCANNL_ASSIGN_OR_RETURN(
+      const Backend* tier,
+      FindTier(line.GetString("tier"), static_cast<int>(threads), report));
+  return check ? Checked(tier) : tier;
 }
 
 absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
@@ -41,7 +47,7 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
 }
 
 void ReportTier(const CommandLine& line, const Stream& stream) {
-  if (!line.Has("tier_report")) return;
+  if (!line.GetBool("tier_report").value_or(false)) return;
   const Backend& backend = stream.device().backend();
   std::string report = backend.Report() + stream.Report();
   std::cerr << (report.empty() ? std::string(backend.name()) +

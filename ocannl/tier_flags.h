@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that choose what runs programs: --tier, --threads, --tier_report.
+// The flags that choose what runs programs: --tier, --threads, --check and
+// --tier_report.
 #ifndef OCANNL_TIER_FLAGS_H_
 #define OCANNL_TIER_FLAGS_H_
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/runtime/team.h"
+#include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/jit/vcode/isa.h"
@@ -87,6 +88,18 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads,
   return absl::InvalidArgumentError(absl::StrCat(
       "no tier ", name,
       "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda and auto"));
+}
+
+const Backend* Checked(const Backend* tier) {
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<const Backend*, std::unique_ptr<CheckingBackend>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[tier];
+  if (backend == nullptr) {
+    backend = std::make_unique<CheckingBackend>(Interpreter(), tier);
+  }
+  return backend.get();
 }
 
 std::vector<std::string> AvailableTiers() {

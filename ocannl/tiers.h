@@ -19,13 +19,17 @@ namespace ocannl {
 //   x86                     machine code for the best instruction set there is
 //   x86-avx2, x86-avx512    for that one
 //   auto                    the interpreter, then the best tier there is
-//                           (runtime/tiered_backend.h)
+//                           (core/tiering/tiered_backend.h)
 //
 // `threads` is how many threads run one program; 0: one a processor. `report`:
 // whether Report shall have something to tell, where it can. Error: a tier that
 // is unknown, or that this machine cannot run; the message says why.
 absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads = 0,
                                         bool report = false);
+
+// `tier`, each run of which is compared with the interpreter's
+// (core/tiering/checking_backend.h). Lives as long as the program.
+const Backend* Checked(const Backend* tier);
 
 // The tiers that this machine can run, the interpreter first: "interp",
 // "x86-avx2", ...

@@ -48,11 +48,6 @@ class Trial {
   std::vector<int64_t> statics_;
 };
 
-// Where two arrays of a buffer differ first, with both values; empty where they
-// do not. NaNs are equal.
-std::string FirstDifference(const Buffer& buffer, const NdArray& expected,
-                            const NdArray& actual);
-
 // The first line of /proc/self/maps that is writable and executable; empty
 // where there is none.
 std::string WritableExecutableMapping();

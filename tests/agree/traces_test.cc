@@ -16,9 +16,9 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tiering/first_difference.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/programs/generate.h"
-#include "ocannl/fuzz/trial.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/agree/all_tiers.h"
 

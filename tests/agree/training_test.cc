@@ -22,7 +22,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/fuzz/trial.h"
+#include "ocannl/core/tiering/first_difference.h"
 #include "ocannl/tiers.h"
 #include "tests/agree/faulty_backend.h"
 
@@ -93,13 +93,13 @@ std::string Difference(const Training& training, const Trained& expected,
     return array;
   };
   std::string difference =
-      fuzz::FirstDifference(losses, as_array(expected), as_array(actual));
+      FirstDifference(losses, as_array(expected), as_array(actual));
   size_t next = 0;
   for (const Buffer& buffer : training.step.buffers) {
     if (!difference.empty()) return difference;
     if (!IsResult(buffer)) continue;
-    difference = fuzz::FirstDifference(buffer, expected.buffers[next],
-                                       actual.buffers[next]);
+    difference =
+        FirstDifference(buffer, expected.buffers[next], actual.buffers[next]);
     ++next;
   }
   return difference;

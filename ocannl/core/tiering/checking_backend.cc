@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tiering/checking_backend.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tiering/first_difference.h"
+
+namespace ocannl {
+namespace {
+
+bool IsWritten(Role role) { return role == Role::kOut || role == Role::kInOut; }
+
+NdArray ArrayAt(const Buffer& buffer, const std::byte* cells) {
+  NdArray array(buffer.dtype, buffer.dims);
+  std::memcpy(array.data(), cells, array.bytes());
+  return array;
+}
+
+// Buffers for one run, of which some are copies.
+struct Arguments {
+  Arguments(absl::Span<const Buffer> declared,
+            absl::Span<std::byte* const> given,
+            absl::FunctionRef<bool(Role)> copies)
+      : places(given.begin(), given.end()) {
+    own.reserve(declared.size());  // they stay where they are
+    for (size_t k = 0; k < declared.size(); ++k) {
+      if (!copies(declared[k].role)) continue;
+      own.push_back(IsScratch(declared[k].role)
+                        ? NdArray(declared[k].dtype, declared[k].dims)
+                        : ArrayAt(declared[k], given[k]));
+      places[k] = own.back().data();
+    }
+  }
+
+  std::vector<std::byte*> places;
+  std::vector<NdArray> own;
+};
+
+class CheckingExecutable : public Executable {
+ public:
+  CheckingExecutable(const LoopProgram& program, std::string tiers,
+                     std::unique_ptr<Executable> reference,
+                     std::unique_ptr<Executable> checked,
+                     std::atomic<int64_t>* runs)
+      : name_(program.name),
+        buffers_(program.buffers),
+        tiers_(std::move(tiers)),
+        reference_(std::move(reference)),
+        checked_(std::move(checked)),
+        runs_(*runs) {}
+
+  // Each tier gets scratch memory of its own for each run.
+  bool HasScratch() const override { return true; }
+
+  void Run(absl::Span<std::byte* const> buffers,
+           absl::Span<const int64_t> statics) const override {
+    const Arguments expected(buffers_, buffers,
+                             [](Role role) { return role != Role::kIn; });
+    reference_->Run(expected.places, statics);
+    checked_->Run(Arguments(buffers_, buffers, IsScratch).places, statics);
+    for (size_t k = 0; k < buffers_.size(); ++k) {
+      if (!IsWritten(buffers_[k].role)) continue;
+      const std::string difference =
+          FirstDifference(buffers_[k], ArrayAt(buffers_[k], expected.places[k]),
+                          ArrayAt(buffers_[k], buffers[k]));
+      CHECK(difference.empty())
+          << tiers_ << " in routine " << name_ << ": " << difference;
+    }
+    runs_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  const std::string name_;
+  const std::vector<Buffer> buffers_;
+  const std::string tiers_;  // "x86 differs from interp"
+  const std::unique_ptr<Executable> reference_;
+  const std::unique_ptr<Executable> checked_;
+  std::atomic<int64_t>& runs_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Checked(
+    const LoopProgram& program,
+    absl::StatusOr<std::unique_ptr<Executable>> checked) const {
+  OCANNL_RETURN_IF_ERROR(checked.status());
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> reference,
+                          reference_.Compile(program));
+  return std::make_unique<CheckingExecutable>(
+      program,
+      absl::StrCat(checked_.name(), " differs from ", reference_.name()),
+      std::move(reference), *std::move(checked), &runs_);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Compile(
+    const LoopProgram& program) const {
+  return Checked(program, checked_.Compile(program));
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::CompileHot(
+    const LoopProgram& program) const {
+  return Checked(program, checked_.CompileHot(program));
+}
+
+std::string CheckingBackend::Report() const {
+  return absl::StrCat(checked_.Report(), runs_.load(),
+                      " runs left the bits of ", reference_.name(), "\n");
+}
+
+}  // namespace ocannl

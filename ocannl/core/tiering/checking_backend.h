@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CheckingBackend: every run on two tiers, which must leave the same bits.
+//
+//   CheckingBackend backend(/*reference=*/&interp, /*checked=*/&x86);
+//   Device device("host", &backend);
+//
+// A tier that differs is our fault: the run ends the process and names the
+// routine, the buffer, the index and both values.
+#ifndef OCANNL_CORE_TIERING_CHECKING_BACKEND_H_
+#define OCANNL_CORE_TIERING_CHECKING_BACKEND_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/runtime/backend.h"
+
+namespace ocannl {
+
+class CheckingBackend : public Backend {
+ public:
+  // Both must outlive it.
+  CheckingBackend(const Backend* reference, const Backend* checked)
+      : reference_(*reference), checked_(*checked) {}
+
+  // Of the checked tier, as is what a run leaves.
+  absl::string_view name() const override { return checked_.name(); }
+
+  // Errors: those of either tier.
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const LoopProgram& program) const override;
+  absl::StatusOr<std::unique_ptr<Executable>> CompileHot(
+      const LoopProgram& program) const override;
+
+  // Of the checked tier, and how many runs were compared.
+  std::string Report() const override;
+
+ private:
+  absl::StatusOr<std::unique_ptr<Executable>> Checked(
+      const LoopProgram& program,
+      absl::StatusOr<std::unique_ptr<Executable>> checked) const;
+
+  const Backend& reference_;
+  const Backend& checked_;
+  mutable std::atomic<int64_t> runs_ = 0;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TIERING_CHECKING_BACKEND_H_
