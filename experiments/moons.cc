@@ -10,11 +10,13 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -30,6 +32,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/explain.h"
+#include "ocannl/core/loop/print.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/recording.h"
 #include "ocannl/jit/explain_x86.h"
@@ -61,7 +64,8 @@ const std::vector<Flag>& Flags() {
          "[n, 3]; labels are 1 and -1"},
         {"plot_dir", "", "where to write the figures as SVG"},
         {"explain", "false",
-         "write every stage of the step to the directory moons_stages"},
+         "write every stage of the step, and of the loops that steps ran in, "
+         "to the directory moons_stages"},
         {"help", "false", "this text"}};
     all->insert(all->end(), own.begin(), own.end());
     return all;
@@ -215,16 +219,34 @@ absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
   return WriteFile(plot_dir + "/boundary.svg", SvgBoundaryPlot(fine));
 }
 
+// What the x86 tier makes of a program.
+std::vector<StageText> X86Stages(const LoopProgram& program) {
+  const jit::Isa isa = jit::HostIsa().value_or(jit::Isa::kAvx2);
+  return {jit::ExplainSchedule(program, isa), jit::ExplainX86(program, isa)};
+}
+
 absl::Status Explain(const MoonsModel& moons, const std::string& directory) {
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation, ExplainCode(moons.step, {}));
   std::vector<StageText>& stages = explanation.stages;
   stages.push_back(
       ExplainShapes(moons.model.graph, moons.model.shapes, moons.step.name));
-  const jit::Isa isa = jit::HostIsa().value_or(jit::Isa::kAvx2);
-  stages.push_back(jit::ExplainSchedule(explanation.program, isa));
-  stages.push_back(jit::ExplainX86(explanation.program, isa));
+  absl::c_move(X86Stages(explanation.program), std::back_inserter(stages));
   OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
   std::cout << "The stages of the step are in " << directory << "\n";
+  return absl::OkStatus();
+}
+
+// The loops that steps ran in, compiled across routines.
+absl::Status ExplainTraces(const Stream& stream, const std::string& directory) {
+  for (const LoopProgram* program : stream.Programs()) {
+    std::vector<StageText> stages = X86Stages(*program);
+    stages.push_back({.stage = "ll",
+                      .file_name = program->name + ".ll",
+                      .text = Print(*program)});
+    OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
+    std::cout << "The stages of " << program->name << " are in " << directory
+              << "\n";
+  }
   return absl::OkStatus();
 }
 
@@ -257,6 +279,9 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
   OCANNL_ASSIGN_OR_RETURN(History history, Train(step, options));
+  if (explain) {
+    OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, UserPath("moons_stages")));
+  }
   OCANNL_ASSIGN_OR_RETURN(
       NdArray scores,
       Scores(*moons, options, step.context(), points.coordinates, "scores"));

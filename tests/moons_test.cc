@@ -27,6 +27,24 @@ namespace {
 
 using testing::HasSubstr;
 
+// Adds the schedules of `program`, and compares what all stages store.
+void ExpectSameBits(std::vector<StageText> stages, const LoopProgram& program) {
+  for (jit::Isa isa : {jit::Isa::kAvx2, jit::Isa::kAvx512}) {
+    stages.push_back(jit::ExplainSchedule(program, isa));
+  }
+  RunResult expected;
+  for (const StageText& stage : stages) {
+    if (stage.stage == "cd") continue;
+    absl::StatusOr<LoopProgram> parsed = Parse(stage.text);
+    ASSERT_TRUE(parsed.ok()) << stage.stage << ": " << parsed.status();
+    EXPECT_EQ(Print(*parsed), stage.text);
+    absl::StatusOr<RunResult> actual = RunProgram(*parsed, FillInputs(*parsed));
+    ASSERT_TRUE(actual.ok()) << stage.stage << ": " << actual.status();
+    if (expected.empty()) expected = *actual;
+    EXPECT_EQ(Difference(expected, *actual), "") << stage.stage;
+  }
+}
+
 TEST(MoonsTest, EveryPrintedStageStoresTheSameBits) {
   absl::StatusOr<LabelledPoints> points = HalfMoons(40, 1);
   ASSERT_TRUE(points.ok());
@@ -35,23 +53,8 @@ TEST(MoonsTest, EveryPrintedStageStoresTheSameBits) {
   for (const Assignments& code : {(*moons)->init, (*moons)->step}) {
     absl::StatusOr<Explanation> explanation = ExplainCode(code, {});
     ASSERT_TRUE(explanation.ok()) << explanation.status();
-    std::vector<StageText>& stages = explanation->stages;
-    ASSERT_GE(stages.size(), 4u);
-    for (jit::Isa isa : {jit::Isa::kAvx2, jit::Isa::kAvx512}) {
-      stages.push_back(jit::ExplainSchedule(explanation->program, isa));
-    }
-    RunResult expected;
-    for (const StageText& stage : stages) {
-      if (stage.stage == "cd") continue;
-      absl::StatusOr<LoopProgram> program = Parse(stage.text);
-      ASSERT_TRUE(program.ok()) << stage.stage << ": " << program.status();
-      EXPECT_EQ(Print(*program), stage.text);
-      absl::StatusOr<RunResult> actual =
-          RunProgram(*program, FillInputs(*program));
-      ASSERT_TRUE(actual.ok()) << stage.stage << ": " << actual.status();
-      if (expected.empty()) expected = *actual;
-      EXPECT_EQ(Difference(expected, *actual), "") << stage.stage;
-    }
+    ASSERT_GE(explanation->stages.size(), 4u);
+    ExpectSameBits(explanation->stages, explanation->program);
   }
 }
 
@@ -59,19 +62,19 @@ struct Trained {
   double last_loss = 0;
   std::string hash;
   std::string traces;
+  std::vector<LoopProgram> programs;  // that were made of them
 };
 
 // Reads the loss after every step, or after every epoch what was recorded.
 enum class Watching { kSteps, kEpochs };
 
-absl::StatusOr<Trained> Train(uint32_t seed, const std::string& tier,
+absl::StatusOr<Trained> Train(uint32_t seed, const Backend* backend,
                               Watching watching) {
   OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, HalfMoons(400, seed));
   MoonsOptions options;
   options.seed = seed;
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
                           MakeMoons(points, options));
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(tier));
   Device device("host", backend);
   Stream stream(&device);
   Context context(&stream);
@@ -101,6 +104,9 @@ absl::StatusOr<Trained> Train(uint32_t seed, const std::string& tier,
     }
   }
   trained.traces = stream.Report();
+  for (const LoopProgram* program : stream.Programs()) {
+    trained.programs.push_back(*program);
+  }
   OCANNL_ASSIGN_OR_RETURN(trained.hash,
                           train::ParamsHash(context, moons->parameters));
   return trained;
@@ -112,19 +118,40 @@ TEST(MoonsTest, TrainsToTheSameBitsOnEveryTier) {
   std::vector<std::string> tiers = AvailableTiers();
   tiers.push_back("auto");
   for (const std::string& tier : tiers) {
-    absl::StatusOr<Trained> one = Train(1, tier, Watching::kSteps);
+    const Backend* backend = *FindTier(tier);
+    absl::StatusOr<Trained> one = Train(1, backend, Watching::kSteps);
     ASSERT_TRUE(one.ok()) << tier << ": " << one.status();
     EXPECT_EQ(one->hash, "7b0f9e99b4629bf4") << tier;
-    absl::StatusOr<Trained> epochs = Train(1, tier, Watching::kEpochs);
+    absl::StatusOr<Trained> epochs = Train(1, backend, Watching::kEpochs);
     ASSERT_TRUE(epochs.ok()) << tier << ": " << epochs.status();
     EXPECT_EQ(epochs->hash, one->hash) << tier;
     EXPECT_EQ(epochs->last_loss, one->last_loss) << tier;
     EXPECT_THAT(epochs->traces, HasSubstr("compiled as one program")) << tier;
-    absl::StatusOr<Trained> three = Train(3, tier, Watching::kEpochs);
+    absl::StatusOr<Trained> three = Train(3, backend, Watching::kEpochs);
     ASSERT_TRUE(three.ok()) << tier << ": " << three.status();
     EXPECT_EQ(three->hash, "671ad9f04a6b4c52") << tier;
     EXPECT_EQ(three->last_loss, 0) << tier;
   }
+}
+
+TEST(MoonsTest, EveryRunOnTheFastestTierIsThatOfTheInterpreter) {
+  const Backend* backend = Checked(*FindTier("auto"));
+  absl::StatusOr<Trained> trained = Train(1, backend, Watching::kEpochs);
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  EXPECT_EQ(trained->hash, "7b0f9e99b4629bf4");
+  EXPECT_THAT(backend->Report(), HasSubstr("runs left the bits of interp"));
+}
+
+TEST(MoonsTest, AStepAndItsRecordingAreOnePrintedProgram) {
+  absl::StatusOr<Trained> trained =
+      Train(1, *FindTier("auto"), Watching::kEpochs);
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  ASSERT_EQ(trained->programs.size(), 1u);
+  const LoopProgram& program = trained->programs[0];
+  EXPECT_EQ(program.name, "trace_1");
+  EXPECT_THAT(trained->traces, HasSubstr("compiled as one program, trace_1\n"));
+  ExpectSameBits({{.stage = "ll", .file_name = "", .text = Print(program)}},
+                 program);
 }
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/trace.h"
@@ -47,6 +49,9 @@ class Stream {
 
   // What was put off and run together so far, for people; may be empty.
   std::string Report() const { return trace_.Report(); }
+
+  // The programs that were made of such; see trace.h.
+  std::vector<const LoopProgram*> Programs() const { return trace_.Programs(); }
 
  private:
   const Device* device_;

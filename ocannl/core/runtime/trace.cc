@@ -194,13 +194,18 @@ void Trace::RunLoop() {
                                      steps_, waiting_);
   }
   for (int64_t run = 0; run < waiting_; ++run) {
-    for (size_t k = 0; k < sequence.parts.size(); ++k) {
-      const LinkedCode& part = *sequence.parts[k];
-      part.executable->Run(part.buffers, absl::MakeConstSpan(first_).subspan(
-                                             sequence.first_static[k],
-                                             part.program.statics.size()));
-    }
+    RunParts(sequence.parts.size(), first_);
     for (size_t k = 0; k < first_.size(); ++k) first_[k] += steps_[k];
+  }
+}
+
+// The first `count` parts of the current sequence, one after the other.
+void Trace::RunParts(size_t count, absl::Span<const int64_t> statics) const {
+  for (size_t k = 0; k < count; ++k) {
+    const LinkedCode& part = *current_->parts[k];
+    part.executable->Run(part.buffers,
+                         statics.subspan(current_->first_static[k],
+                                         part.program.statics.size()));
   }
 }
 
@@ -208,19 +213,14 @@ void Trace::RunLoop() {
 // there: who looks at this place once may do so each time.
 void Trace::RunBegun() {
   DefaultFloatEnvironment guard;
+  RunParts(position_, next_);
   std::vector<Code> parts = current_->parts;
-  for (size_t k = 0; k < position_; ++k) {
-    const LinkedCode& part = *parts[k];
-    part.executable->Run(part.buffers, absl::MakeConstSpan(next_).subspan(
-                                           current_->first_static[k],
-                                           part.program.statics.size()));
-  }
   std::rotate(parts.begin(), parts.begin() + static_cast<int64_t>(position_),
               parts.end());
   Enter(std::move(parts));
 }
 
-void Trace::CompileWhole(Sequence& sequence) const {
+void Trace::CompileWhole(Sequence& sequence) {
   auto compile = [&]() -> absl::StatusOr<Code> {
     std::vector<ProgramPart> parts;
     for (const Code& part : sequence.parts) {
@@ -229,7 +229,8 @@ void Trace::CompileWhole(Sequence& sequence) const {
         parts.back().bound_to.push_back(array.get());
       }
     }
-    Concatenation whole = Concatenate("trace", parts);
+    Concatenation whole =
+        Concatenate(absl::StrCat("trace_", ++num_programs_), parts);
     std::vector<std::shared_ptr<DeviceArray>> arrays;
     for (const Concatenation::Origin& origin : whole.origins) {
       arrays.push_back(sequence.parts[origin.part]->arrays[origin.buffer]);
@@ -255,13 +256,23 @@ std::string Trace::Report() const {
                     "]: ", sequence->repetitions, " repetitions in ",
                     sequence->loops, " loops");
     if (sequence->whole != nullptr) {
-      absl::StrAppend(&text, ", compiled as one program");
+      absl::StrAppend(&text, ", compiled as one program, ",
+                      sequence->whole->program.name);
     } else if (!sequence->failure.empty()) {
       absl::StrAppend(&text, ", one program cannot be: ", sequence->failure);
     }
     absl::StrAppend(&text, "\n");
   }
   return text;
+}
+
+std::vector<const LoopProgram*> Trace::Programs() const {
+  std::vector<const LoopProgram*> programs;
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (sequence->whole == nullptr) continue;
+    programs.push_back(&sequence->whole->program);
+  }
+  return programs;
 }
 
 }  // namespace ocannl

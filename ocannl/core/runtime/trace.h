@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/linked_code.h"
 
@@ -46,6 +47,10 @@ class Trace {
 
   // The sequences found so far, a line each.
   std::string Report() const;
+
+  // The programs that sequences were compiled as, to be used before the next
+  // Run or Sync. Named trace_1, trace_2, ...
+  std::vector<const LoopProgram*> Programs() const;
 
  private:
   using Code = std::shared_ptr<const LinkedCode>;
@@ -73,12 +78,14 @@ class Trace {
   void AddRepetition();
   void RunWaiting();
   void RunLoop();
+  void RunParts(size_t count, absl::Span<const int64_t> statics) const;
   void RunBegun();
-  void CompileWhole(Sequence& sequence) const;
+  void CompileWhole(Sequence& sequence);
 
   const Device* device_;
   std::vector<Code> history_;  // the last commands, while none repeats
   std::vector<std::unique_ptr<Sequence>> sequences_;  // the latest last
+  int num_programs_ = 0;         // of those that were compiled as one
   Sequence* current_ = nullptr;  // what is expected to come; null: nothing
 
   // Of the current sequence. Static indices of all parts are side by side.

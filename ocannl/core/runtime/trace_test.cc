@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
+#include "ocannl/core/loop/print.h"
 
 namespace ocannl {
 namespace {
@@ -22,6 +23,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 // What ran: a letter and a number for each run of a part.
 using Runs = std::vector<std::pair<char, int64_t>>;
@@ -139,7 +141,12 @@ TEST_F(TraceTest, ASequenceThatKeepsComingBecomesOneProgram) {
   EXPECT_EQ(backend_.compilations, before + 1);
   EXPECT_THAT(trace_.Report(),
               HasSubstr("trace [a_step, b_step]: 997 repetitions in"));
-  EXPECT_THAT(trace_.Report(), HasSubstr("compiled as one program"));
+  EXPECT_THAT(trace_.Report(), HasSubstr("compiled as one program, trace_1"));
+  ASSERT_THAT(trace_.Programs(), SizeIs(1));
+  // What a user gets to see is a program like any other.
+  const std::string text = Print(*trace_.Programs()[0]);
+  EXPECT_EQ(Print(*Parse(text)), text);
+  EXPECT_THAT(text, HasSubstr("trace_1 (n, n_2):"));
   backend_.calls = 0;
   RunPairs(1000);
   trace_.Sync();
