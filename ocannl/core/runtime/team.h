@@ -3,7 +3,7 @@
 // Team: threads that do one piece of work together.
 //
 //   Team team(4);
-//   team.Run([&](int member) {
+//   team.TryRun([&](int member) {
 //     ClaimAll(first_half, ...);
 //     team.Wait();                 // until every member is here
 //     ClaimAll(second_half, ...);
@@ -27,7 +27,7 @@ namespace ocannl {
 
 class Team {
  public:
-  // `size` members, of whom the caller of Run is one; at least 1.
+  // `size` members, of whom the caller of TryRun is one; at least 1.
   explicit Team(int size);
   ~Team();
   Team(const Team&) = delete;

@@ -19,7 +19,7 @@ constexpr double kMostCopies = 192;
 
 class Predictor {
  public:
-  explicit Predictor(LoopProgram& program) : program_(program) {}
+  explicit Predictor(const LoopProgram& program) : program_(program) {}
 
   void Visit(const Block& block, double times) {
     for (const Stmt& stmt : block.stmts) {
@@ -44,14 +44,14 @@ class Predictor {
         cost * std::clamp(times / kLanes, 1., kMostCopies);
   }
 
-  LoopProgram& program_;
+  const LoopProgram& program_;
   CostModel costs_;
   Prediction prediction_;
 };
 
 }  // namespace
 
-Prediction Predict(LoopProgram program) {
+Prediction Predict(const LoopProgram& program) {
   Predictor predictor(program);
   predictor.Visit(program.body, 1);
   return predictor.Take();

@@ -17,7 +17,7 @@ struct Prediction {
   double instructions = 0;  // that a compiler writes, a very rough guess
 };
 
-Prediction Predict(LoopProgram program);
+Prediction Predict(const LoopProgram& program);
 
 }  // namespace ocannl
 
