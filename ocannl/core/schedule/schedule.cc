@@ -39,6 +39,9 @@ class Scheduler {
   }
 
   LoopProgram Run() && {
+    // How often something went behind others at this place: two results of one
+    // user would go behind each other for ever.
+    size_t sunk = 0;
     for (size_t k = 0; k < stmts_.size(); ++k) {
       std::optional<FusedRows> rows =
           FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_);
@@ -55,11 +58,13 @@ class Scheduler {
         result_.stmts.push_back(stmt);
         continue;
       }
-      if (SinkToUser(k, *nest)) {
+      if (sunk < kMaxDistance && SinkToUser(k, *nest)) {
         taken_.Add(Decision::kBroughtToUser);
+        ++sunk;
         --k;
         continue;
       }
+      sunk = 0;
       if (nest->accumulates()) {
         Accumulate(k, *nest);
       } else {
