@@ -72,6 +72,10 @@ Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
   return source.op ? ApplyOp(*source.op, args, dtype) : args[0];
 }
 
+double OutsideOf(const ComputeSource& source) {
+  return source.accum ? NeutralElement(*source.accum) : 0;
+}
+
 std::string LogicText(const ComputeSource& source) {
   switch (source.logic) {
     case ComputeSource::kPointwise:

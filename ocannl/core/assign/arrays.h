@@ -40,6 +40,9 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
 Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
           DType dtype);
 
+// What the operands of `source` hold outside of their arrays.
+double OutsideOf(const ComputeSource& source);
+
 // How .cd names the projections of `source`: "", ".", "@" or its spec.
 std::string LogicText(const ComputeSource& source);
 

@@ -47,6 +47,7 @@ struct Array {
 struct ReadArray {
   int32_t array;
   Indices indices;
+  double outside = 0;  // what the cells hold that are outside of the array
 };
 struct ReadIndex {
   Affine index;      // as an i64
@@ -56,12 +57,13 @@ using Source = std::variant<ReadArray, ReadIndex>;
 
 // For every point of the loops over `extents`, in order:
 //   lhs[lhs_indices] = accum(lhs[lhs_indices], rhs)
+// What an accumulation adds to cells outside of the array is lost.
 struct Assign {
   int32_t lhs;
   Indices lhs_indices;
   std::optional<Op> accum;  // none: plain assignment
-  bool reset;               // first set every cell to the neutral element
-  ExprId rhs;               // in Assignments::exprs
+  bool reset;  // first set every cell to the neutral element, or else 0
+  ExprId rhs;  // in Assignments::exprs
   std::vector<Source> sources;
   std::vector<int64_t> extents;
   std::string logic;  // for .cd: "", ".", "@" or a spec; projections decide

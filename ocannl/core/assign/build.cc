@@ -119,7 +119,8 @@ class Coder {
     for (size_t k = 0; k < source.operands.size(); ++k) {
       TensorId operand = source.operands[k];
       args.push_back(MakeLeaf(code_.exprs, graph_[operand].dtype, k));
-      sources.push_back(ReadArray{Value(operand), p.operands[k]});
+      sources.push_back(
+          ReadArray{Value(operand), p.operands[k], OutsideOf(source)});
     }
     Expr term = Term(source, args, graph_[id].dtype);
     Dims dims = shapes_.at(id).dims();

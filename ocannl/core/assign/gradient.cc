@@ -69,7 +69,7 @@ class Backprop {
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
       Expr g = MakeLeaf(code_.exprs, graph_[id].dtype, kGradient);
       const StaticSymbol& index = graph_.statics()[slice->static_index];
-      Accumulate(id, {slice->of}, 0, g, absl::StrCat("|@ ", index.name));
+      Accumulate(id, {slice->of}, 0, g, 0, absl::StrCat("|@ ", index.name));
     }
   }
 
@@ -105,13 +105,15 @@ class Backprop {
     if (source.op) gradients = Gradients(*source.op, args, term, g);
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[source.operands[k]].has_gradient) continue;
-      Accumulate(id, source.operands, k, *gradients[k], LogicText(source));
+      Accumulate(id, source.operands, k, *gradients[k], OutsideOf(source),
+                 LogicText(source));
     }
   }
 
-  // gradient of operands[k] =+ rhs
+  // gradient of operands[k] =+ rhs, where the operands are `outside` where they
+  // have no cells.
   void Accumulate(TensorId id, const std::vector<TensorId>& operands, size_t k,
-                  Expr rhs, std::string logic) {
+                  Expr rhs, double outside, std::string logic) {
     Projections p = Project(graph_, shapes_, id);
     std::swap(p.lhs, p.operands[k]);
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
@@ -135,7 +137,7 @@ class Backprop {
           size_t at = leaf->id - kOperand;
           sources.push_back(ReadArray{
               code_.AddArray(ValueArray(graph_, shapes_, operands[at])),
-              p.operands[at]});
+              p.operands[at], outside});
         }
       }
       return MakeLeaf(code_.exprs, leaf->dtype, number).id();

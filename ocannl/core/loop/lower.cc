@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/pad.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/split_reduce.h"
@@ -32,8 +33,8 @@ bool Reads(const Assign& assign, int32_t array) {
 
 class Lowering {
  public:
-  explicit Lowering(const Assignments& code) : code_(code) {
-    for (const Assignment& assignment : code.list) {
+  explicit Lowering(Assignments code) : code_(std::move(code)) {
+    for (const Assignment& assignment : code_.list) {
       if (const Assign* assign = std::get_if<Assign>(&assignment)) {
         list_.push_back(*assign);
       }
@@ -213,11 +214,7 @@ class Lowering {
     }
     const std::optional<Lanes> lanes = LanesOf(assign);
     const bool first = lanes && assign.reset && ReachesAll(assign);
-    if (assign.reset && !first) {
-      Reset(assign);
-    } else if (!assign.accum && !ReachesAll(assign)) {
-      Emit(ZeroOut{buffer});
-    }
+    if (assign.reset && !first) Reset(assign);
     std::vector<int32_t> iterators;
     for (size_t k = 0; k < assign.extents.size(); ++k) {
       iterators.push_back(next_iterator_++);
@@ -268,11 +265,11 @@ class Lowering {
     return {std::move(target), rhs};
   }
 
-  // Every cell becomes the neutral element.
+  // Every cell becomes the neutral element, or 0.
   void Reset(const Assign& assign) {
     const Array& array = code_.arrays[assign.lhs];
     int32_t buffer = buffer_of_[assign.lhs];
-    double neutral = NeutralElement(*assign.accum);
+    double neutral = assign.accum ? NeutralElement(*assign.accum) : 0;
     if (neutral == 0) return Emit(ZeroOut{buffer});
     std::vector<int32_t> iterators;
     Access target{buffer, {}};
@@ -312,7 +309,7 @@ class Lowering {
     Emit(std::move(stmt));
   }
 
-  const Assignments& code_;
+  const Assignments code_;
   std::vector<Assign> list_;               // the assignments of code_.list
   std::vector<bool> dropped_;              // of list_
   std::vector<int32_t> static_of_;         // in program_, -1: unused
@@ -325,7 +322,7 @@ class Lowering {
 }  // namespace
 
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
-  return Lowering(assignments).Run();
+  return Lowering(Pad(assignments)).Run();
 }
 
 }  // namespace ocannl

@@ -6,7 +6,6 @@
 //   y =- a * b       y[i] := fma(neg(a[i, k]), b[k], y[i])
 //   y =: 0; y =+ e   y[i] := e[i]     where y =+ reaches each cell once
 //   y =:+ e          zero_out y; then the accumulation
-//   y =: e           zero_out y first where e does not reach every cell
 //
 // A reduction of 32 elements or more that lie side by side, in a nest where no
 // loop over the result could be vectorised instead, is summed in 64 lanes, then

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/pad.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+namespace {
+
+// By how many cells indices leave an array on both sides of each axis.
+struct Margins {
+  Dims before, after;
+};
+
+std::optional<Margins> MarginsOf(const Indices& indices, const Dims& dims,
+                                 const std::vector<int64_t>& extents) {
+  Margins margins;
+  bool any = false;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    int64_t least = indices[axis].offset();
+    int64_t greatest = least;
+    for (const Affine::Term& term : indices[axis].terms()) {
+      // A static index has values inside of its axis.
+      if (term.symbol.kind == Symbol::kStatic) continue;
+      int64_t span = term.factor * (extents[term.symbol.number] - 1);
+      (span < 0 ? least : greatest) += span;
+    }
+    margins.before.push_back(std::max<int64_t>(-least, 0));
+    margins.after.push_back(std::max<int64_t>(greatest - dims[axis] + 1, 0));
+    any = any || margins.before.back() > 0 || margins.after.back() > 0;
+  }
+  if (!any) return std::nullopt;
+  return margins;
+}
+
+class Padder {
+ public:
+  explicit Padder(Assignments code)
+      : code_(std::move(code)), list_(std::exchange(code_.list, {})) {
+    for (const Array& array : code_.arrays) names_.insert(array.name);
+  }
+
+  Assignments Run() {
+    for (Assignment& assignment : list_) {
+      if (auto* assign = std::get_if<Assign>(&assignment)) {
+        Add(std::move(*assign));
+      } else {
+        code_.list.push_back(std::move(assignment));
+      }
+    }
+    return std::move(code_);
+  }
+
+ private:
+  void Add(Assign assign) {
+    for (Source& source : assign.sources) {
+      auto* read = std::get_if<ReadArray>(&source);
+      if (read == nullptr) continue;
+      auto margins = MarginsOf(read->indices, code_.arrays[read->array].dims,
+                               assign.extents);
+      if (margins) PadSource(*margins, *read);
+    }
+    auto margins = MarginsOf(assign.lhs_indices, code_.arrays[assign.lhs].dims,
+                             assign.extents);
+    if (!margins) return code_.list.push_back(std::move(assign));
+    CHECK(assign.accum) << code_.arrays[assign.lhs].name;
+    const int32_t inner = assign.lhs;
+    assign.lhs = AddPadded(inner, *margins);
+    assign.lhs_indices = Shifted(assign.lhs_indices, *margins);
+    std::optional<Op> accum;
+    if (!std::exchange(assign.reset, true)) accum = assign.accum;
+    const int32_t padded = assign.lhs;
+    code_.list.push_back(std::move(assign));
+    CellLoops cells(code_.arrays[inner].dims);
+    Copy(cells.extents, inner, cells.indices, accum, padded,
+         Shifted(cells.indices, *margins));
+  }
+
+  // Reads a padded copy instead, whose margins are what is outside.
+  void PadSource(const Margins& margins, ReadArray& read) {
+    const int32_t inner = read.array;
+    read.array = AddPadded(inner, margins);
+    read.indices = Shifted(read.indices, margins);
+    Expr outside =
+        Literal(code_.exprs, code_.arrays[inner].dtype, read.outside);
+    AssignPointwise(code_, read.array, std::nullopt, outside.id(), {});
+    CellLoops cells(code_.arrays[inner].dims);
+    Copy(cells.extents, read.array, Shifted(cells.indices, margins),
+         std::nullopt, inner, cells.indices);
+  }
+
+  static Indices Shifted(Indices indices, const Margins& margins) {
+    for (size_t axis = 0; axis < indices.size(); ++axis) {
+      indices[axis] += margins.before[axis];
+    }
+    return indices;
+  }
+
+  int32_t AddPadded(int32_t inner, const Margins& margins) {
+    Array array = code_.arrays[inner];
+    const std::string base = absl::StrCat(array.name, ".pad");
+    array.name = base;
+    for (int k = 2; !names_.insert(array.name).second; ++k) {
+      array.name = absl::StrCat(base, "_", k);
+    }
+    array.kind = ArrayKind::kComputed;
+    array.data = nullptr;
+    for (size_t axis = 0; axis < array.dims.size(); ++axis) {
+      array.dims[axis] += margins.before[axis] + margins.after[axis];
+    }
+    code_.arrays.push_back(std::move(array));
+    return static_cast<int32_t>(code_.arrays.size()) - 1;
+  }
+
+  void Copy(std::vector<int64_t> extents, int32_t to, Indices to_indices,
+            std::optional<Op> accum, int32_t from, Indices from_indices) {
+    Expr leaf = MakeLeaf(code_.exprs, code_.arrays[from].dtype, 0);
+    code_.list.push_back(
+        Assign{.lhs = to,
+               .lhs_indices = std::move(to_indices),
+               .accum = accum,
+               .reset = false,
+               .rhs = leaf.id(),
+               .sources = {ReadArray{from, std::move(from_indices)}},
+               .extents = std::move(extents),
+               .logic = ""});
+  }
+
+  Assignments code_;
+  std::vector<Assignment> list_;
+  absl::flat_hash_set<std::string> names_;
+};
+
+}  // namespace
+
+Assignments Pad(Assignments code) { return Padder(std::move(code)).Run(); }
+
+}  // namespace ocannl

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pad: code whose indices stay inside of its arrays.
+//
+//   y[o] =:+ x[o + k - 1] * w[k]   with x and y of 5 cells and w of 3
+//     ->
+//   x.pad[i] =: 0 (of 7 cells);   x.pad[i + 1] =: x[i]
+//   y[o] =:+ x.pad[o + k] * w[k]
+//
+// What is accumulated into cells outside of an array goes into a wider one, of
+// which the inner cells are taken.
+#ifndef OCANNL_CORE_ASSIGN_PAD_H_
+#define OCANNL_CORE_ASSIGN_PAD_H_
+
+#include "ocannl/core/assign/assignments.h"
+
+namespace ocannl {
+
+Assignments Pad(Assignments code);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_ASSIGN_PAD_H_
