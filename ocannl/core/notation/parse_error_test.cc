@@ -177,8 +177,8 @@ TEST_F(ParseErrorTest, Specs) {
             "line 1, column 6: expected the spec of `++` in quotes, such as "
             "\"...|... => 0\", found a string without end");
   EXPECT_THAT(
-      Error("x +* \"2*i+j; j => i\" y"),
-      StartsWith("line 1, column 6: the spec \"2*i+j; j => i\" is wrong: "));
+      Error("x +* \"2*i+2; j => i\" y"),
+      StartsWith("line 1, column 6: the spec \"2*i+2; j => i\" is wrong: "));
 }
 
 TEST_F(ParseErrorTest, Numbers) {

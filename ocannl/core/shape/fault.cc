@@ -240,6 +240,46 @@ absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
       {rule.row.tensor}, "");
 }
 
+absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
+                                   const EinsumAxis& form,
+                                   absl::Span<const int64_t> sizes) const {
+  SizeEquation equation = EquationOf(form);
+  std::optional<Dims> dims = row_(rule.row);
+  const int64_t size = dims ? (*dims)[axis] : 0;
+  std::string problem =
+      absl::StrCat("axis `", ocannl::ToString(form), "` of ",
+                   Label(graph_[rule.row.tensor]), " is ", DimsText({size}));
+  int64_t rest = size - equation.constant;
+  std::vector<std::string> unknown;
+  for (size_t k = 0; k < equation.terms.size(); ++k) {
+    const auto& [name, factor] = equation.terms[k];
+    if (sizes[k] == 0) {
+      unknown.push_back(absl::StrCat("`", name, "`"));
+    } else {
+      absl::StrAppend(&problem, ", `", name, "` is ", sizes[k]);
+      rest -= factor * sizes[k];
+    }
+  }
+  if (!unknown.empty()) {
+    absl::StrAppend(&problem, ", which no size of ",
+                    absl::StrJoin(unknown, " and "), " fits");
+  }
+  const bool no_kernel = sizes[0] != 0 && !unknown.empty();
+  problem = absl::StrCat(
+      no_kernel ? "cannot infer kernel dimension: " : "incompatible stride: ",
+      problem);
+  // The sizes next to it that a whole number of windows fits.
+  std::string hint;
+  const int64_t stride = equation.terms[0].second;
+  if (unknown.size() == 1 && sizes[0] == 0) {
+    const int64_t count = std::max<int64_t>(rest / stride, 1);
+    const int64_t fits = size - rest + count * stride;
+    hint = absl::StrCat("make the axis ", fits);
+    if (fits < size) absl::StrAppend(&hint, " or ", fits + stride);
+  }
+  return Error(rule.node, problem, {rule.row.tensor}, hint);
+}
+
 absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
   for (const CoverRule& rule : rules_.covers) {
     bool is_product = rule.covering == row && rule.node != row.tensor;

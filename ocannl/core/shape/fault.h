@@ -41,6 +41,10 @@ class FaultWriter {
                     const std::string& name) const;
   // Axis `axis` of the row is too short for a position or a static index.
   absl::Status Position(const SlotRule& rule, int axis, int64_t size) const;
+  // Axis `axis` of the row, which is `form` in the spec, has a size that does
+  // not come from its names, whose sizes are `sizes`, as EquationOf has them.
+  absl::Status Relation(const SlotRule& rule, int axis, const EinsumAxis& form,
+                        absl::Span<const int64_t> sizes) const;
   // The row of a result is larger in its uses than its operands make it.
   absl::Status Enlarged(RowRef row, const Dims& used_as) const;
   // Nothing determines the row of a parameter.

@@ -73,6 +73,13 @@ class Inference {
     int64_t at_least;
   };
 
+  // An axis whose size comes from those of others.
+  struct RelatedAxis {
+    size_t slot;
+    int axis;
+    EinsumAxis form;
+  };
+
   const Rules& rules() const { return problem_.rules; }
 
   // The first operation's counts, and ranks before sizes.
@@ -189,6 +196,10 @@ class Inference {
           positions_.push_back({i, k, names[k].position + 1});
           continue;
         }
+        if (!names[k].is_plain()) {
+          RelateAxis(i, k, names[k], axes);
+          continue;
+        }
         const std::string& name = names[k].name;
         int same = axes.try_emplace(name, row[k]).first->second;
         if (sizes_.Equate(same, row[k])) continue;
@@ -198,6 +209,21 @@ class Inference {
       }
       AddSlicePosition(i);
     }
+  }
+
+  // Axis `k` of slot `i` has a size that comes from `axes`.
+  void RelateAxis(size_t i, int k, const EinsumAxis& axis,
+                  absl::flat_hash_map<std::string, int>& axes) {
+    SizeEquation equation = EquationOf(axis);
+    std::vector<SizeSystem::Part> parts;
+    for (const auto& [name, factor] : equation.terms) {
+      auto [at, is_new] = axes.try_emplace(name, -1);
+      if (is_new) at->second = sizes_.Add(Role::kComputed);
+      parts.push_back({.axis = at->second, .factor = factor});
+    }
+    sizes_.Relate(axes_[problem_.RowIndex(rules().slots[i].row)][k],
+                  std::move(parts), equation.constant);
+    related_.push_back({.slot = i, .axis = k, .form = axis});
   }
 
   // A slice reads its operand's first batch axis at the whole static range.
@@ -234,6 +260,15 @@ class Inference {
       Report(1, slot.node, [&slot, position](const FaultWriter& write) {
         return write.Position(slot, position.axis, position.at_least);
       });
+    }
+    for (const auto& failure : failures.relations) {
+      const RelatedAxis& related = related_[failure.first];
+      const SlotRule& slot = rules().slots[related.slot];
+      Report(
+          1, slot.node,
+          [&slot, &related, sizes = failure.second](const FaultWriter& write) {
+            return write.Relation(slot, related.axis, related.form, sizes);
+          });
     }
   }
 
@@ -304,6 +339,7 @@ class Inference {
   std::vector<std::vector<int>> axes_;  // in sizes_, of each row
   SizeSystem sizes_;
   std::vector<Position> positions_;
+  std::vector<RelatedAxis> related_;     // of each relation
   absl::flat_hash_map<int, Dims> made_;  // of results that uses enlarge
   Fault fault_;
   int fault_stage_ = 0;

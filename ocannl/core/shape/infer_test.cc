@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -219,6 +220,38 @@ TEST(InferShapes, ChangesNothingOnAnError) {
   EXPECT_EQ(shapes, before);
   EXPECT_THAT(InferShapes(graph, {good.id}, shapes), IsOk());
   EXPECT_EQ(ToString(shapes.at(good.id)), "3");
+}
+
+TEST(InferShapes, WindowsGoBothWays) {
+  Graph graph;
+  Tensor k = Zeros(graph, "k", "3");
+  auto conv = [&](absl::string_view spec, Tensor x) {
+    return Einsum(spec, x, k);
+  };
+  Tensor x = Zeros(graph, "x", "9");
+  EXPECT_EQ(InferText(conv("2*o<+k; k => o", x)), "4");
+  EXPECT_EQ(InferText(conv("o<+2*k; k => o", x)), "5");
+  EXPECT_EQ(InferText(conv("3*o+k; k => o", x)), "3");
+  // The array, from how many windows its use wants.
+  for (auto [spec, size] :
+       {std::pair("2*o<+k; k => o", "9"), std::pair("2*o=+k; k => o", "8"),
+        std::pair("2*o<+1+k; k => o", "10")}) {
+    Tensor w = Weights(graph, "w", {});
+    EXPECT_EQ(ShapeIn(Zeros(graph, "y", "4") + conv(spec, w), w), size) << spec;
+  }
+  // The window, from the array and how many windows there are.
+  Tensor v = Weights(graph, "v", {});
+  Tensor windows = Einsum("2*o<+k, o; k => o", Zeros(graph, "z", "9,4"), v);
+  EXPECT_EQ(ShapeIn(windows, v), "3");
+}
+
+TEST(InferShapes, ConvolutionsInAChain) {
+  Graph graph;
+  Tensor h = Zeros(graph, "x", "2000");
+  for (int i = 0; i < 100; ++i) {
+    h = Einsum("o<+2*k; k => o", h, Zeros(graph, "k", "3"));
+  }
+  EXPECT_EQ(InferText(h), "1600");
 }
 
 // A chain of layers; the sizes of all parameters are inferred.

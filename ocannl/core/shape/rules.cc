@@ -115,8 +115,12 @@ const EinsumSpec* SpecOf(const TensorSource& source) {
 
 std::vector<EinsumAxis> ExpandRow(const EinsumRow& row, int rank, int place) {
   std::vector<EinsumAxis> axes;
+  int unnamed = 0;
   auto add = [&](EinsumAxis axis) {
-    if (axis.name == "_") absl::StrAppend(&axis.name, place, "_", axes.size());
+    for (std::string* name : axis.Names()) {
+      if (*name != "_") continue;
+      absl::StrAppend(name, place, "_", axes.size(), "_", unnamed++);
+    }
     axes.push_back(std::move(axis));
   };
   for (const EinsumAxis& axis : row.begin) add(axis);
@@ -126,6 +130,18 @@ std::vector<EinsumAxis> ExpandRow(const EinsumRow& row, int rank, int place) {
   for (const EinsumAxis& axis : row.end) add(axis);
   CHECK_EQ(static_cast<int>(axes.size()), rank);
   return axes;
+}
+
+SizeEquation EquationOf(const EinsumAxis& axis) {
+  SizeEquation equation;
+  for (const std::string& part : axis.parts) {
+    equation.terms.emplace_back(part, 1);
+  }
+  if (axis.parts.empty()) equation.terms.emplace_back(axis.name, axis.stride);
+  if (axis.padded) return equation;
+  equation.terms.emplace_back(axis.kernel, axis.dilation);
+  equation.constant = 1 + axis.offset - axis.stride - axis.dilation;
+  return equation;
 }
 
 bool IsNumber(const TensorNode& node) {

@@ -12,6 +12,9 @@
 #ifndef OCANNL_CORE_SHAPE_RULES_H_
 #define OCANNL_CORE_SHAPE_RULES_H_
 
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ocannl/core/tensor/einsum.h"
@@ -55,6 +58,14 @@ const EinsumSpec* SpecOf(const TensorSource& source);
 // The axes of a row that has `rank` of them: those of a row variable, and
 // placeholders, get names of their own.
 std::vector<EinsumAxis> ExpandRow(const EinsumRow& row, int rank, int place);
+
+// How the size of an axis that is not plain comes from those of its names:
+// constant + the sum of factor * size(name).
+struct SizeEquation {
+  std::vector<std::pair<std::string, int64_t>> terms;
+  int64_t constant = 0;
+};
+SizeEquation EquationOf(const EinsumAxis& axis);
 
 // Whether the tensor is a number, whatever its value comes from.
 bool IsNumber(const TensorNode& node);

@@ -4,7 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+
 namespace ocannl {
+namespace {
+
+// No array has as many cells; sums of a few of its multiples do not overflow.
+constexpr int64_t kMaxSize = int64_t{1} << 46;
+
+}  // namespace
 
 int SizeSystem::Add(Role role) {
   int axis = static_cast<int>(parents_.size());
@@ -56,6 +64,11 @@ void SizeSystem::Cover(int covering, int covered) {
   covers_.push_back({.covering = covering, .covered = covered});
 }
 
+void SizeSystem::Relate(int whole, std::vector<Part> parts, int64_t constant) {
+  parts.push_back({.axis = whole, .factor = -1});
+  relations_.push_back({.parts = std::move(parts), .constant = constant});
+}
+
 void SizeSystem::Settle(int root, int64_t size, bool filler) {
   Class& c = classes_[root];
   c.size = size;
@@ -98,11 +111,50 @@ void SizeSystem::SpreadDown(int root) {
   }
 }
 
+void SizeSystem::Fail(Relation& relation) {
+  relation.failed = true;
+  for (const Part& part : relation.parts) {
+    relation.sizes.push_back(Size(part.axis));
+  }
+}
+
+// Settles the last unknown size of the relation.
+void SizeSystem::Spread(Relation& relation) {
+  if (relation.done || relation.failed) return;
+  int unknown = -1;
+  __int128 sum = relation.constant;
+  __int128 factor = 0;  // of the unknown
+  for (const Part& part : relation.parts) {
+    int root = Find(part.axis);
+    const Class& c = classes_[root];
+    if (c.size != 0) {
+      sum += static_cast<__int128>(part.factor) * c.size;
+    } else if (unknown < 0 || unknown == root) {
+      unknown = root;
+      factor += part.factor;
+    } else {
+      return;
+    }
+  }
+  if (factor == 0) {
+    relation.done = sum == 0;
+    if (!relation.done) Fail(relation);
+    return;
+  }
+  __int128 size = -sum / factor;
+  if (sum % factor != 0 || size < 1 || size > kMaxSize) return Fail(relation);
+  relation.done = true;
+  Settle(unknown, static_cast<int64_t>(size), false);
+}
+
 void SizeSystem::Spread() {
   // The queue grows while it is walked: first in, first out.
   for (size_t i = 0; i < queue_.size(); ++i) {
     int root = queue_[i];
-    if (classes_[root].size != 0) SpreadUp(root);
+    if (classes_[root].size != 0) {
+      SpreadUp(root);
+      for (int k : classes_[root].relations) Spread(relations_[k]);
+    }
     SpreadDown(root);
   }
   queue_.clear();
@@ -127,11 +179,18 @@ bool SizeSystem::SettleAtLeast() {
   return !queue_.empty();
 }
 
+// Whether a relation may still tell the size.
+bool SizeSystem::IsOpen(const Class& c) const {
+  return absl::c_any_of(c.relations, [&](int k) {
+    return !relations_[k].done && !relations_[k].failed;
+  });
+}
+
 bool SizeSystem::SettleFreeLeaves() {
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
-    if (is_root && c.size == 0 && c.role == Role::kLeaf) {
+    if (is_root && c.size == 0 && c.role == Role::kLeaf && !IsOpen(c)) {
       Settle(static_cast<int>(root), 1, true);
     }
   }
@@ -149,7 +208,7 @@ bool SizeSystem::SettleCovering() {
   bool any = false;
   for (size_t i = 0; i < ready.size(); ++i) {
     const Class& c = classes_[ready[i]];
-    if (c.size != 0 || c.open != 0) continue;
+    if (c.size != 0 || c.open != 0 || IsOpen(c)) continue;
     if (c.role == Role::kParameter && !c.covers_filler) continue;
     Settle(ready[i], 1, true);
     any = true;
@@ -160,6 +219,21 @@ bool SizeSystem::SettleCovering() {
     }
   }
   return any;
+}
+
+// Windows that are not known from their array are as many as their uses want.
+bool SizeSystem::SettleRelatedByUse() {
+  for (Relation& relation : relations_) {
+    for (const Part& part : relation.parts) {
+      int root = Find(part.axis);
+      const Class& c = classes_[root];
+      bool open = !relation.done && !relation.failed;
+      if (!open || c.size != 0 || c.by_use == 0) continue;
+      Settle(root, c.by_use, false);
+      Spread(relation);
+    }
+  }
+  return !queue_.empty();
 }
 
 // What is left, in circles of covers; but not above an open parameter.
@@ -185,6 +259,14 @@ void SizeSystem::Connect() {
     classes_[below].covered.push_back(static_cast<int>(edge));
     ++classes_[above].open;
   }
+  for (size_t k = 0; k < relations_.size(); ++k) {
+    for (const Part& part : relations_[k].parts) {
+      std::vector<int>& relations = classes_[Find(part.axis)].relations;
+      bool is_new =
+          relations.empty() || relations.back() != static_cast<int>(k);
+      if (is_new) relations.push_back(static_cast<int>(k));
+    }
+  }
 }
 
 SizeSystem::Failures SizeSystem::Solve() {
@@ -199,7 +281,7 @@ SizeSystem::Failures SizeSystem::Solve() {
   do {
     Spread();
   } while (SettleUsedLeaves() || SettleAtLeast() || SettleFreeLeaves() ||
-           SettleCovering() || SettleRest());
+           SettleCovering() || SettleRelatedByUse() || SettleRest());
   Failures failures;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
     if (covers_[edge].failed) failures.covers.push_back(static_cast<int>(edge));
@@ -210,6 +292,10 @@ SizeSystem::Failures SizeSystem::Solve() {
       continue;
     }
     failures.at_least.push_back(static_cast<int>(k));
+  }
+  for (size_t k = 0; k < relations_.size(); ++k) {
+    if (!relations_[k].failed) continue;
+    failures.relations.emplace_back(k, std::move(relations_[k].sizes));
   }
   return failures;
 }

@@ -3,6 +3,7 @@
 // SizeSystem: the size of each axis, from equations and broadcasting.
 //
 //   y covers x   ->   x = y, or x is a filler: a size of 1 that nobody gave
+//   x = 2 * y + k - 2, as windows demand   ->   each from the others
 //
 // Like RankSystem: a computed axis is what the axes that it covers demand, a
 // leaf's axis what the axes that cover it are, or a filler if they differ.
@@ -10,6 +11,7 @@
 #define OCANNL_CORE_SHAPE_SIZE_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ocannl/core/shape/rank.h"
@@ -27,10 +29,18 @@ class SizeSystem {
   // size(axis) >= size; after every Equate.
   void AtLeast(int axis, int64_t size);
   void Cover(int covering, int covered);
+  // size(whole) = constant + the sum of factor * size(axis) over `parts`.
+  struct Part {
+    int axis;
+    int64_t factor;
+  };
+  void Relate(int whole, std::vector<Part> parts, int64_t constant);
 
-  // What cannot hold: calls of Cover and of AtLeast, from 0.
+  // What cannot hold: calls of Cover, of AtLeast and of Relate, from 0; of the
+  // latter also what the sizes of the parts were when that came out.
   struct Failures {
     std::vector<int> covers, at_least;
+    std::vector<std::pair<int, std::vector<int64_t>>> relations;
   };
   // Settles every axis.
   Failures Solve();
@@ -50,6 +60,14 @@ class SizeSystem {
     int members = 1;
     std::vector<int> covering;  // the covers in which it is the larger
     std::vector<int> covered;   // in which it is the smaller
+    std::vector<int> relations;
+  };
+  struct Relation {
+    std::vector<Part> parts;  // constant + their sum = 0
+    int64_t constant;
+    bool done = false;  // it holds
+    bool failed = false;
+    std::vector<int64_t> sizes = {};  // of the parts when it failed
   };
   struct CoverEdge {
     int covering, covered;
@@ -66,16 +84,21 @@ class SizeSystem {
   void Spread();
   void SpreadUp(int root);
   void SpreadDown(int root);
+  void Spread(Relation& relation);
+  void Fail(Relation& relation);
+  bool IsOpen(const Class& c) const;
   bool SettleUsedLeaves();
   bool SettleAtLeast();
   bool SettleFreeLeaves();
   bool SettleCovering();
+  bool SettleRelatedByUse();
   bool SettleRest();
 
   mutable std::vector<int> parents_;
   std::vector<Class> classes_;  // of the roots
   std::vector<CoverEdge> covers_;
   std::vector<Bound> bounds_;
+  std::vector<Relation> relations_;
   std::vector<int> queue_;  // classes to visit
   std::vector<int> used_;   // leaves whose by_use is new
 };

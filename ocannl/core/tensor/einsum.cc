@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
@@ -38,10 +37,12 @@ bool HasLongNames(absl::string_view text) {
 // Reads the axes of one row.
 class RowParser {
  public:
-  RowParser(absl::string_view text, RowKind kind, bool long_names)
+  RowParser(absl::string_view text, RowKind kind, bool long_names,
+            const EinsumNumbers& numbers)
       : rest_(absl::StripAsciiWhitespace(text)),
         kind_(kind),
-        long_names_(long_names) {}
+        long_names_(long_names),
+        numbers_(numbers) {}
 
   absl::StatusOr<EinsumRow> Parse() {
     EinsumRow row;
@@ -68,7 +69,7 @@ class RowParser {
     if (absl::ConsumePrefix(&rest_, ".")) {
       return absl::StrCat(kEllipsis, Name(kind_));
     }
-    std::string name = Word();
+    std::string name = TakeEinsumName(rest_, long_names_);
     if (name.empty()) return Unexpected();
     if (!absl::ConsumePrefix(&rest_, "..")) {
       return Error(absl::StrCat("the row variable `", name,
@@ -79,48 +80,16 @@ class RowParser {
   }
 
   absl::StatusOr<EinsumAxis> Axis() {
-    absl::string_view whole = rest_.substr(0, rest_.find(','));
-    whole = absl::StripTrailingAsciiWhitespace(whole);
-    if (absl::StrContains(whole, "^")) {
-      return absl::UnimplementedError(absl::StrCat(
-          "its axis `", whole, "` concatenates; that is not supported"));
+    absl::string_view text = rest_.substr(0, rest_.find(','));
+    if (!long_names_) {
+      size_t digits = 0;
+      while (digits < text.size() && absl::ascii_isdigit(text[digits])) {
+        ++digits;
+      }
+      text = text.substr(0, std::max<size_t>(digits, 1));
     }
-    if (whole.find_first_of("*+<=&") != absl::string_view::npos) {
-      return absl::UnimplementedError(
-          absl::StrCat("its axis `", whole,
-                       "` has a stride, an offset or a window; these are not "
-                       "supported"));
-    }
-    if (absl::ascii_isdigit(rest_[0])) return Position();
-    std::string name = Word();
-    if (name.empty()) return Unexpected();
-    return EinsumAxis{.name = std::move(name)};
-  }
-
-  absl::StatusOr<EinsumAxis> Position() {
-    size_t size = 0;
-    while (size < rest_.size() && absl::ascii_isdigit(rest_[size])) ++size;
-    EinsumAxis axis;
-    if (!absl::SimpleAtoi(rest_.substr(0, size), &axis.position)) {
-      return Error(absl::StrCat("its position ", rest_.substr(0, size),
-                                " is too large"));
-    }
-    rest_.remove_prefix(size);
-    return axis;
-  }
-
-  // Takes a name, or "_"; empty if there is none.
-  std::string Word() {
-    size_t size = 0;
-    auto belongs = [&](char c) {
-      if (size == 0) return absl::ascii_isalpha(c) || c == '_';
-      return long_names_ && rest_[0] != '_' &&
-             (absl::ascii_isalnum(c) || c == '_');
-    };
-    while (size < rest_.size() && belongs(rest_[size])) ++size;
-    std::string word(rest_.substr(0, size));
-    rest_.remove_prefix(size);
-    return word;
+    rest_.remove_prefix(text.size());
+    return ParseEinsumAxis(absl::StripTrailingAsciiWhitespace(text), numbers_);
   }
 
   absl::Status Unexpected() const {
@@ -131,9 +100,11 @@ class RowParser {
   absl::string_view rest_;
   RowKind kind_;
   bool long_names_;
+  const EinsumNumbers& numbers_;
 };
 
-absl::StatusOr<EinsumSlot> ParseSlot(absl::string_view text, bool long_names) {
+absl::StatusOr<EinsumSlot> ParseSlot(absl::string_view text, bool long_names,
+                                     const EinsumNumbers& numbers) {
   std::array<absl::string_view, 3> rows;
   std::vector<absl::string_view> parts = absl::StrSplit(text, '|');
   if (parts.size() > 2) return Error("it has two `|` in one operand");
@@ -145,8 +116,8 @@ absl::StatusOr<EinsumSlot> ParseSlot(absl::string_view text, bool long_names) {
   EinsumSlot slot;
   for (RowKind kind : kRowKinds) {
     int i = static_cast<int>(kind);
-    OCANNL_ASSIGN_OR_RETURN(slot[i],
-                            RowParser(rows[i], kind, long_names).Parse());
+    OCANNL_ASSIGN_OR_RETURN(
+        slot[i], RowParser(rows[i], kind, long_names, numbers).Parse());
   }
   return slot;
 }
@@ -164,8 +135,8 @@ void CollectNames(const EinsumSpec& spec, std::vector<std::string>& axes,
   for (const EinsumSlot* slot : SlotsOf(spec)) {
     for (const EinsumRow& row : *slot) {
       for (const auto* part : {&row.begin, &row.end}) {
-        for (const EinsumAxis& axis : *part) {
-          if (!axis.is_position()) axes.push_back(axis.name);
+        for (EinsumAxis axis : *part) {
+          for (std::string* name : axis.Names()) axes.push_back(*name);
         }
       }
       if (row.variable) variables.insert(*row.variable);
@@ -173,7 +144,8 @@ void CollectNames(const EinsumSpec& spec, std::vector<std::string>& axes,
   }
 }
 
-absl::StatusOr<EinsumSpec> Parse(absl::string_view text, int num_operands) {
+absl::StatusOr<EinsumSpec> Parse(absl::string_view text, int num_operands,
+                                 const EinsumNumbers& numbers) {
   std::vector<absl::string_view> sides = absl::StrSplit(text, "=>");
   if (sides.size() != 2) {
     return Error("it needs one `=>` between the operands and the result");
@@ -187,10 +159,12 @@ absl::StatusOr<EinsumSpec> Parse(absl::string_view text, int num_operands) {
   bool long_names = HasLongNames(text);
   EinsumSpec spec;
   for (absl::string_view operand : operands) {
-    OCANNL_ASSIGN_OR_RETURN(EinsumSlot slot, ParseSlot(operand, long_names));
+    OCANNL_ASSIGN_OR_RETURN(EinsumSlot slot,
+                            ParseSlot(operand, long_names, numbers));
     spec.operands.push_back(std::move(slot));
   }
-  OCANNL_ASSIGN_OR_RETURN(spec.result, ParseSlot(sides[1], long_names));
+  OCANNL_ASSIGN_OR_RETURN(spec.result,
+                          ParseSlot(sides[1], long_names, numbers));
   std::vector<std::string> axes;
   absl::flat_hash_set<std::string> variables;
   CollectNames(spec, axes, variables);
@@ -218,8 +192,11 @@ bool HasShortForm(const EinsumSpec& spec) {
         auto both = [](const EinsumAxis& a, const EinsumAxis& b) {
           return a.is_position() && b.is_position();
         };
-        if (std::adjacent_find(part->begin(), part->end(), both) !=
-            part->end()) {
+        auto simple = [](const EinsumAxis& axis) {
+          return axis.is_position() || axis.is_plain();
+        };
+        if (!absl::c_all_of(*part, simple) ||
+            absl::c_adjacent_find(*part, both) != part->end()) {
           return false;
         }
       }
@@ -232,8 +209,7 @@ std::string RowText(const EinsumRow& row, absl::string_view separator) {
   std::vector<std::string> parts;
   auto add = [&](const std::vector<EinsumAxis>& axes) {
     for (const EinsumAxis& axis : axes) {
-      parts.push_back(axis.is_position() ? absl::StrCat(axis.position)
-                                         : axis.name);
+      parts.push_back(ToString(axis));
     }
   };
   add(row.begin);
@@ -259,9 +235,9 @@ std::string SlotText(const EinsumSlot& slot, absl::string_view separator) {
 
 }  // namespace
 
-absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text,
-                                       int num_operands) {
-  absl::StatusOr<EinsumSpec> spec = Parse(text, num_operands);
+absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
+                                       const EinsumNumbers& numbers) {
+  absl::StatusOr<EinsumSpec> spec = Parse(text, num_operands, numbers);
   if (spec.ok()) return spec;
   return absl::Status(spec.status().code(),
                       absl::StrCat("the spec \"", text,
@@ -276,8 +252,8 @@ std::string ToString(const EinsumSpec& spec) {
   }
   std::string text = absl::StrCat(absl::StrJoin(operands, "; "), " => ",
                                   SlotText(spec.result, separator));
-  // A comma is what allows long names.
-  if (!separator.empty() && !absl::StrContains(text, ",")) text += ",";
+  // A comma allows long names where nothing else does.
+  if (!separator.empty() && !HasLongNames(text)) text += ",";
   return text;
 }
 

@@ -8,7 +8,9 @@
 //   axis
 //   "...|... => ...|2"           "...": any axes of that kind; 2: position 2
 //   "..v..|...ij => ..v..ji"     "..v..": any axes, wherever v occurs
-//   "row, col => col, row"       with one of `, * + ^ & <` names may be long
+//   "row, col => col, row"       with one of `, * + ^ & <`, or `=` alone, names
+//                                may be long and axes may be computed:
+//   "2*o<+k; k => o"             windows, strides: see einsum_axis.h
 //
 // A row that is left out has no axes; "|x" and "->x" write that out.
 #ifndef OCANNL_CORE_TENSOR_EINSUM_H_
@@ -22,18 +24,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/tensor/einsum_axis.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
-
-// A named axis, or a position: then `name` is empty. "_" is an axis on its own.
-struct EinsumAxis {
-  std::string name;
-  int64_t position = 0;
-
-  bool is_position() const { return name.empty(); }
-  friend bool operator==(const EinsumAxis&, const EinsumAxis&) = default;
-};
 
 // begin..., then the axes of the row variable if there is one, then end...
 // A row without a variable has all its axes in `begin`.
@@ -57,9 +51,9 @@ struct EinsumSpec {
 };
 
 // Reads a spec of `num_operands` operands. Errors: a spec of other operands or
-// bad syntax; what is not supported, such as strides and concatenation.
-absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text,
-                                       int num_operands);
+// bad syntax; a name in the place of a number that is not in `numbers`.
+absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
+                                       const EinsumNumbers& numbers = {});
 
 // The spec as text that ParseEinsum reads back.
 std::string ToString(const EinsumSpec& spec);

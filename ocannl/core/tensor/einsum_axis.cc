@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/einsum_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+// Products with sizes of axes stay far from overflow.
+constexpr int64_t kMaxFactor = 65536;
+
+class AxisParser {
+ public:
+  AxisParser(absl::string_view text, const EinsumNumbers& numbers)
+      : text_(text), rest_(text), numbers_(numbers) {}
+
+  absl::StatusOr<EinsumAxis> Parse() {
+    if (absl::c_linear_search(text_, '&')) {
+      return Error("`&` is reserved; leave it out");
+    }
+    if (absl::c_linear_search(text_, '^')) return Concatenation();
+    EinsumAxis axis;
+    if (absl::c_all_of(text_, absl::ascii_isdigit) && !text_.empty()) {
+      if (!absl::SimpleAtoi(text_, &axis.position)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("its position ", text_, " is too large"));
+      }
+      return axis;
+    }
+    OCANNL_ASSIGN_OR_RETURN(axis.stride, Factor());
+    OCANNL_ASSIGN_OR_RETURN(axis.name, Name());
+    const bool valid = Accept("<");
+    const bool marked = valid || Accept("=");
+    axis.padded = !valid;
+    OCANNL_RETURN_IF_ERROR(Rest(axis));
+    if (!rest_.empty()) return Unexpected();
+    if (marked && axis.kernel.empty()) {
+      return Error(
+          "`=` and `<` say what windows do at the ends of an axis, but it has "
+          "no window; write, such as, `oh<+kh`");
+    }
+    return axis;
+  }
+
+ private:
+  // The offset and the window.
+  absl::Status Rest(EinsumAxis& axis) {
+    bool more = Accept("+");
+    if (more && IsOffset()) {
+      OCANNL_ASSIGN_OR_RETURN(axis.offset, Integer());
+      if (axis.offset >= axis.stride) {
+        return Error(absl::StrCat("its offset ", axis.offset,
+                                  " is not less than its stride ", axis.stride,
+                                  "; every cell has an offset from 0 to ",
+                                  axis.stride - 1));
+      }
+      more = Accept("+");
+    }
+    if (!more) return absl::OkStatus();
+    OCANNL_ASSIGN_OR_RETURN(axis.dilation, Factor());
+    OCANNL_ASSIGN_OR_RETURN(axis.kernel, Name());
+    if (axis.kernel == axis.name && axis.name != "_") {
+      return Error("the window and its cells have one name; use two");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<EinsumAxis> Concatenation() {
+    EinsumAxis axis;
+    do {
+      OCANNL_ASSIGN_OR_RETURN(std::string part, Name());
+      if (part != "_" && absl::c_linear_search(axis.parts, part)) {
+        return Error(absl::StrCat("it has `", part,
+                                  "` twice; name its parts differently"));
+      }
+      axis.parts.push_back(std::move(part));
+    } while (Accept("^"));
+    if (!rest_.empty()) return Unexpected();
+    return absl::UnimplementedError(absl::StrCat(
+        "its axis `", text_, "` concatenates; that is not supported"));
+  }
+
+  bool Accept(absl::string_view symbol) {
+    rest_ = absl::StripLeadingAsciiWhitespace(rest_);
+    if (!absl::ConsumePrefix(&rest_, symbol)) return false;
+    rest_ = absl::StripLeadingAsciiWhitespace(rest_);
+    return true;
+  }
+
+  bool AtDigit() const {
+    return !rest_.empty() && absl::ascii_isdigit(rest_[0]);
+  }
+
+  // Whether a number follows that is no factor.
+  bool IsOffset() const {
+    absl::string_view after = rest_;
+    while (!after.empty() && absl::ascii_isdigit(after[0])) {
+      after.remove_prefix(1);
+    }
+    after = absl::StripLeadingAsciiWhitespace(after);
+    return AtDigit() && (after.empty() || after[0] != '*');
+  }
+
+  absl::StatusOr<int64_t> Integer() {
+    size_t size = 0;
+    while (size < rest_.size() && absl::ascii_isdigit(rest_[size])) ++size;
+    absl::string_view digits = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    int64_t value;
+    if (absl::SimpleAtoi(digits, &value) && value <= kMaxFactor) return value;
+    return Error(absl::StrCat("its number ", digits, " is over ", kMaxFactor));
+  }
+
+  // What stands before `*`, or 1 if there is no `*`.
+  absl::StatusOr<int64_t> Factor() {
+    const absl::string_view before = rest_;
+    if (AtDigit()) {
+      OCANNL_ASSIGN_OR_RETURN(int64_t factor, Integer());
+      if (!Accept("*")) return Unexpected();
+      if (factor == 0) return Error("its factor 0 leaves one cell; write 0");
+      return factor;
+    }
+    std::string name = TakeEinsumName(rest_, true);
+    if (!Accept("*")) {
+      rest_ = before;
+      return 1;
+    }
+    auto number = numbers_.find(name);
+    if (number == numbers_.end()) {
+      return Error(absl::StrCat("`", name,
+                                "` has no value; write a number, or give `",
+                                name, "` one"));
+    }
+    double value = number->second;
+    if (value >= 1 && value <= kMaxFactor && value == std::floor(value)) {
+      return static_cast<int64_t>(value);
+    }
+    return Error(absl::StrCat("`", name, "` is ", value,
+                              ", not a whole number from 1 to ", kMaxFactor));
+  }
+
+  absl::StatusOr<std::string> Name() {
+    std::string name = TakeEinsumName(rest_, true);
+    rest_ = absl::StripLeadingAsciiWhitespace(rest_);
+    if (name.empty()) return Unexpected();
+    return name;
+  }
+
+  absl::Status Unexpected() const {
+    if (rest_.empty()) {
+      return text_.empty() ? absl::InvalidArgumentError("it ends too early")
+                           : Error("it ends too early");
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", rest_.substr(0, 1), "` is unexpected"));
+  }
+
+  absl::Status Error(absl::string_view message) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("in its axis `", text_, "`: ", message));
+  }
+
+  absl::string_view text_;
+  absl::string_view rest_;
+  const EinsumNumbers& numbers_;
+};
+
+// "3*": nothing for 1.
+std::string FactorText(int64_t factor) {
+  return factor == 1 ? "" : absl::StrCat(factor, "*");
+}
+
+}  // namespace
+
+std::vector<std::string*> EinsumAxis::Names() {
+  std::vector<std::string*> names;
+  if (!name.empty()) names.push_back(&name);
+  if (!kernel.empty()) names.push_back(&kernel);
+  for (std::string& part : parts) names.push_back(&part);
+  return names;
+}
+
+absl::StatusOr<EinsumAxis> ParseEinsumAxis(absl::string_view text,
+                                           const EinsumNumbers& numbers) {
+  return AxisParser(text, numbers).Parse();
+}
+
+std::string ToString(const EinsumAxis& axis) {
+  if (!axis.parts.empty()) return absl::StrJoin(axis.parts, "^");
+  if (axis.is_position()) return absl::StrCat(axis.position);
+  std::string text = absl::StrCat(FactorText(axis.stride), axis.name);
+  if (!axis.padded) text += "<";
+  if (axis.offset != 0) absl::StrAppend(&text, "+", axis.offset);
+  if (axis.kernel.empty()) return text;
+  return absl::StrCat(text, "+", FactorText(axis.dilation), axis.kernel);
+}
+
+std::string TakeEinsumName(absl::string_view& text, bool long_names) {
+  size_t size = 0;
+  auto belongs = [&](char c) {
+    if (size == 0) return absl::ascii_isalpha(c) || c == '_';
+    return long_names && text[0] != '_' && (absl::ascii_isalnum(c) || c == '_');
+  };
+  while (size < text.size() && belongs(text[size])) ++size;
+  std::string name(text.substr(0, size));
+  text.remove_prefix(size);
+  return name;
+}
+
+}  // namespace ocannl
