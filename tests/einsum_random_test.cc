@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random specs on random shapes against loops over everything that they name:
+// inferred shapes, values and gradients, on numbers that add up exactly.
+//
+//   bazel test //tests:einsum_random_test --test_env=OCANNL_SEED=7
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/model.h"
+#include "tests/random_einsum.h"
+#include "tests/run_program.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using Values = std::vector<double>;
+
+double Combine(const EinsumProgram& program, const Values& args) {
+  if (!program.op) return args[0];
+  return *program.op == Op::kMul ? args[0] * args[1] : args[0] + args[1];
+}
+
+// What the definition says: the result, and the gradient of sum(c * result)
+// for each operand.
+struct Expected {
+  Values result;
+  std::vector<Values> gradients;
+};
+
+Expected Evaluate(const EinsumProgram& program,
+                  const std::vector<Values>& operands, const Values& c) {
+  const double neutral =
+      program.accum == Op::kAdd ? 0 : -std::numeric_limits<double>::infinity();
+  Expected expected;
+  expected.result.assign(c.size(), neutral);
+  for (const Values& values : operands) {
+    expected.gradients.emplace_back(values.size(), 0.0);
+  }
+  // Calls `visit(cell, args, cells)` for each term that counts.
+  auto terms = [&](auto visit) {
+    program.ForEachPoint([&](const Point& point) {
+      std::optional<int64_t> cell = program.result.CellAt(point);
+      if (!cell || *cell < 0) return;
+      Values args;
+      std::vector<int64_t> cells;
+      for (size_t k = 0; k < operands.size(); ++k) {
+        std::optional<int64_t> from = program.operands[k].CellAt(point);
+        cells.push_back(from.value_or(-1));
+        if (!from && program.operands.size() > 1) continue;
+        if (!from) return;
+        args.push_back(*from < 0 ? neutral : operands[k][*from]);
+      }
+      visit(*cell, args, cells);
+    });
+  };
+  terms([&](int64_t cell, const Values& args, const auto&) {
+    double term = Combine(program, args);
+    double& value = expected.result[cell];
+    value = program.accum == Op::kAdd ? value + term : std::max(value, term);
+  });
+  terms(
+      [&](int64_t cell, const Values& args, const std::vector<int64_t>& cells) {
+        bool attained = Combine(program, args) == expected.result[cell];
+        if (program.accum == Op::kMax && !attained) return;
+        for (size_t k = 0; k < cells.size(); ++k) {
+          if (cells[k] < 0) continue;
+          double factor = program.op == Op::kMul ? args[1 - k] : 1;
+          expected.gradients[k][cells[k]] += c[cell] * factor;
+        }
+      });
+  return expected;
+}
+
+Values SmallNumbers(std::mt19937_64& random, int64_t size) {
+  Values values;
+  for (int64_t i = 0; i < size; ++i) values.push_back(Below(random, 7) - 3.0);
+  return values;
+}
+
+NdArray ArrayOf(const Values& values, const Dims& dims) {
+  return NdArray::Of<float>(dims,
+                            std::vector<float>(values.begin(), values.end()));
+}
+
+void ExpectValues(const RunResult& run, const std::string& name,
+                  const Values& expected) {
+  ASSERT_TRUE(run.contains(name)) << name;
+  Values values;
+  for (int64_t i = 0; i < run.at(name).size(); ++i) {
+    values.push_back(run.at(name).AsDouble(i));
+  }
+  EXPECT_EQ(values, expected) << name;
+}
+
+ShapeSpec Given(const Shape& shape) {
+  ShapeSpec spec;
+  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
+  return spec;
+}
+
+// The operands and weights of the cells of the result, and what the engine
+// makes of them.
+class Case {
+ public:
+  Case(const EinsumProgram& program, std::mt19937_64& random)
+      : program_(program) {
+    for (const RandomTensor& operand : program.operands) {
+      AddOperand(operand.shape(), random);
+    }
+    shape_ = program.result.shape();
+    weights_ = SmallNumbers(random, NumElements(shape_.dims()));
+    expected_ = Evaluate(program, operands_, weights_);
+    for (double value : expected_.result) {
+      differentiable_ = differentiable_ && value > -1e30;
+    }
+  }
+
+  void Check() {
+    Tensor y =
+        Named(Reduce(program_.op, program_.accum, program_.Spec(), args_), "y");
+    model_.graph.SetMaterialized(y.id);
+    auto code = Code(y);
+    ASSERT_THAT(code, IsOk());
+    EXPECT_EQ(ToString(model_.shapes.at(y.id)), ToString(shape_));
+    for (Array& array : code->arrays) {
+      if (absl::EndsWith(array.name, ".grad")) {
+        array.kind = ArrayKind::kMaterialized;
+      }
+    }
+    PassOptions options;
+    Run(*code, options);
+    options.skip = {"share", "simplify", "virtualize"};
+    Run(*code, options);
+  }
+
+ private:
+  void AddOperand(const Shape& shape, std::mt19937_64& random) {
+    operands_.push_back(SmallNumbers(random, NumElements(shape.dims())));
+    std::string name = absl::StrCat("x", args_.size());
+    NdArray array = ArrayOf(operands_.back(), shape.dims());
+    inputs_.emplace(name, array);
+    if (shape[RowKind::kBatch].empty()) {
+      args_.emplace_back(
+          Param(model_.graph, name, Given(shape), DType::kF32, nullptr));
+    } else {
+      differentiable_ = false;
+      args_.emplace_back(Data(model_.graph, name, array, Given(shape)));
+    }
+  }
+
+  absl::StatusOr<Assignments> Code(Tensor y) {
+    if (!differentiable_) return train::Forward(model_, y);
+    NdArray weights = ArrayOf(weights_, shape_.dims());
+    inputs_.emplace("c", weights);
+    return train::GradUpdate(
+        model_, PointMul(y, Data(model_.graph, "c", weights, Given(shape_))));
+  }
+
+  void Run(const Assignments& code, const PassOptions& options) {
+    auto loops = CompileProgram(code, options);
+    ASSERT_THAT(loops, IsOk());
+    auto run = RunProgram(*loops, inputs_);
+    ASSERT_THAT(run, IsOk());
+    ExpectValues(*run, "y", expected_.result);
+    for (size_t k = 0; differentiable_ && k < operands_.size(); ++k) {
+      ExpectValues(*run, absl::StrCat("x", k, ".grad"), expected_.gradients[k]);
+    }
+  }
+
+  const EinsumProgram& program_;
+  train::Model model_;
+  std::vector<Arg> args_;
+  std::vector<Values> operands_;
+  Arrays inputs_;
+  Shape shape_;  // of the result
+  Values weights_;
+  Expected expected_;
+  bool differentiable_ = true;
+};
+
+void Check(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const EinsumProgram program = RandomEinsum(random);
+  const std::string text = program.Spec();
+  SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", text));
+  const int count = static_cast<int>(program.operands.size());
+  auto spec = ParseEinsum(text, count);
+  ASSERT_THAT(spec, IsOk());
+  EXPECT_THAT(ParseEinsum(ToString(*spec), count), IsOkAndHolds(*spec))
+      << ToString(*spec);
+  Case(program, random).Check();
+}
+
+TEST(EinsumRandom, IsWhatItsDefinitionSays) {
+  uint64_t seed = 1;
+  const char* given = std::getenv("OCANNL_SEED");
+  if (given != nullptr) CHECK(absl::SimpleAtoi(given, &seed));
+  for (int k = 0; k < 600 && !testing::Test::HasFailure(); ++k) {
+    Check(1000 * seed + k);
+  }
+}
+
+}  // namespace
+}  // namespace ocannl
