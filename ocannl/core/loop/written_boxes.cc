@@ -22,25 +22,26 @@ bool HasPar(const For& loop) {
 }  // namespace
 
 WrittenBoxes::WrittenBoxes(const LoopProgram& program)
-    : program_(program),
-      scopes_(1),
-      boxes_(program.buffers.size()),
-      has_private_(absl::c_any_of(program.buffers, [](const Buffer& buffer) {
-        return buffer.role == Role::kPrivate;
-      })) {}
+    : program_(program), scopes_(1), boxes_(program.buffers.size()) {}
+
+bool WrittenBoxes::HasPrivate() const {
+  return absl::c_any_of(program_.buffers, [](const Buffer& buffer) {
+    return buffer.role == Role::kPrivate;
+  });
+}
 
 void WrittenBoxes::Enter(const For& loop) {
-  if (has_private_ && HasPar(loop)) ForgetPrivate();
+  if (HasPrivate() && HasPar(loop)) ForgetPrivate();
   extents_[loop.iterator] = loop.extent;
   scopes_.push_back({.loop = &loop, .buffers = {}});
 }
 
 void WrittenBoxes::Leave() {
-  if (has_private_ && HasPar(*scopes_.back().loop)) ForgetPrivate();
+  if (HasPrivate() && HasPar(*scopes_.back().loop)) ForgetPrivate();
   const Scope ended = std::move(scopes_.back());
   scopes_.pop_back();
   for (int32_t buffer : ended.buffers) {
-    std::vector<Written>& all = boxes_[buffer];
+    std::vector<Written>& all = Of(buffer);
     std::vector<Box> boxes;  // the last one first
     for (; !all.empty() && all.back().depth > scopes_.size(); all.pop_back()) {
       boxes.push_back(std::move(all.back().box));
@@ -79,9 +80,10 @@ WrittenBoxes::Box WrittenBoxes::Everything(int32_t buffer) const {
 }
 
 bool WrittenBoxes::CoversBox(int32_t buffer, const Box& box) const {
-  return absl::c_any_of(boxes_[buffer], [&](const Written& written) {
-    return Contains(written.box, box);
-  });
+  return static_cast<size_t>(buffer) < boxes_.size() &&
+         absl::c_any_of(boxes_[buffer], [&](const Written& written) {
+           return Contains(written.box, box);
+         });
 }
 
 bool WrittenBoxes::IsLive(Symbol symbol) const {
@@ -165,8 +167,14 @@ bool WrittenBoxes::Join(const Box& other, Box& box) {
   return true;
 }
 
+std::vector<WrittenBoxes::Written>& WrittenBoxes::Of(int32_t buffer) {
+  // A program that is being written gets more buffers.
+  boxes_.resize(program_.buffers.size());
+  return boxes_[buffer];
+}
+
 void WrittenBoxes::Add(int32_t buffer, Box box) {
-  std::vector<Written>& all = boxes_[buffer];
+  std::vector<Written>& all = Of(buffer);
   size_t first = all.size();  // of this scope
   while (first > 0 && all[first - 1].depth == scopes_.size()) --first;
   if (first == all.size()) scopes_.back().buffers.push_back(buffer);

@@ -57,6 +57,7 @@ class WrittenBoxes {
     Box box;
   };
 
+  bool HasPrivate() const;
   bool IsLive(Symbol symbol) const;
   int64_t Range(Symbol symbol) const;
   bool StaysIn(const Affine& index, int64_t least, int64_t greatest) const;
@@ -64,6 +65,7 @@ class WrittenBoxes {
   bool CoversBox(int32_t buffer, const Box& box) const;
   bool WidenOnce(Box& box) const;
   static bool Join(const Box& other, Box& box);
+  std::vector<Written>& Of(int32_t buffer);
   void Add(int32_t buffer, Box box);
   void ForgetPrivate();
   Box Everything(int32_t buffer) const;
@@ -73,7 +75,6 @@ class WrittenBoxes {
   std::vector<Scope> scopes_;
   // By buffer, those of outer scopes first.
   std::vector<std::vector<Written>> boxes_;
-  bool has_private_;  // buffers
 };
 
 }  // namespace ocannl
