@@ -94,6 +94,35 @@ bool FoldInto(const Inst& load, Inst& user) {
   return false;
 }
 
+void FoldAnds(Nest& nest) {
+  const std::vector<int> uses = CountUses(nest);
+  std::vector<Inst*> ands(nest.registers.size(), nullptr);
+  auto is_variable = [&](const Value& value) {
+    return value.kind == Value::kReg && nest.registers[value.index].is_variable;
+  };
+  auto is_and = [&](const Value& value, const Inst& user) {
+    if (value.kind != Value::kReg || uses[value.index] != 1) return false;
+    const Inst* inst = ands[value.index];
+    return inst != nullptr && inst->dtype == user.dtype &&
+           inst->lanes == user.lanes;
+  };
+  for (Inst& inst : nest.insts) {
+    if (inst.code != Code::kApply || inst.operand == DType::kBool) continue;
+    if (inst.op == Op::kAnd && !is_variable({Value::kReg, inst.dst}) &&
+        !is_variable(inst.args[0]) && !is_variable(inst.args[1])) {
+      ands[inst.dst] = &inst;
+    }
+    if (inst.op != Op::kOr || SizeOf(inst.dtype) < 4) continue;
+    if (inst.args[1].kind != Value::kReg) continue;
+    if (is_and(inst.args[0], inst)) std::swap(inst.args[0], inst.args[1]);
+    if (!is_and(inst.args[1], inst)) continue;
+    Inst& both = *ands[inst.args[1].index];
+    inst.args[1] = both.args[0];
+    inst.args[2] = both.args[1];
+    both = Nothing();
+  }
+}
+
 }  // namespace
 
 bool CanBeMemory(const Inst& inst, int k) {
@@ -131,36 +160,8 @@ void OrderOperands(Inst& inst) {
   }
 }
 
-void FoldAnds(Nest& nest) {
-  const std::vector<int> uses = CountUses(nest);
-  std::vector<Inst*> ands(nest.registers.size(), nullptr);
-  auto is_variable = [&](const Value& value) {
-    return value.kind == Value::kReg && nest.registers[value.index].is_variable;
-  };
-  auto is_and = [&](const Value& value, const Inst& user) {
-    if (value.kind != Value::kReg || uses[value.index] != 1) return false;
-    const Inst* inst = ands[value.index];
-    return inst != nullptr && inst->dtype == user.dtype &&
-           inst->lanes == user.lanes;
-  };
-  for (Inst& inst : nest.insts) {
-    if (inst.code != Code::kApply || inst.operand == DType::kBool) continue;
-    if (inst.op == Op::kAnd && !is_variable({Value::kReg, inst.dst}) &&
-        !is_variable(inst.args[0]) && !is_variable(inst.args[1])) {
-      ands[inst.dst] = &inst;
-    }
-    if (inst.op != Op::kOr || SizeOf(inst.dtype) < 4) continue;
-    if (inst.args[1].kind != Value::kReg) continue;
-    if (is_and(inst.args[0], inst)) std::swap(inst.args[0], inst.args[1]);
-    if (!is_and(inst.args[1], inst)) continue;
-    Inst& both = *ands[inst.args[1].index];
-    inst.args[1] = both.args[0];
-    inst.args[2] = both.args[1];
-    both = Nothing();
-  }
-}
-
-void FoldLoads(Nest& nest, Isa isa) {
+void Fold(Nest& nest, Isa isa) {
+  if (isa == Isa::kAvx512) FoldAnds(nest);
   std::vector<int> uses = CountUses(nest);
   DropUnused(nest, uses);
   for (size_t k = 0; k < nest.insts.size(); ++k) {

@@ -19,12 +19,10 @@ bool CanBeMemory(const Inst& inst, int k);
 // for order.
 void OrderOperands(Inst& inst);
 
-// Gives ors the ands among their operands, as AVX-512 has them: the second and
-// the third operand of an or are those of an and.
-void FoldAnds(Nest& nest);
-
 // Folds loads whose value is used once, and drops code whose result is unused.
-void FoldLoads(Nest& nest, Isa isa);
+// With AVX-512, ors get the ands among their operands: the second and the third
+// operand of an or are those of an and.
+void Fold(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 

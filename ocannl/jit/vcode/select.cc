@@ -443,8 +443,7 @@ Nest Select(LoopProgram& program, const Block& block, Isa isa) {
   Nest nest = Selector(program, isa).Run(block);
   JoinPairs(nest, isa);
   TransposeLoads(nest, isa);
-  if (isa == Isa::kAvx512) FoldAnds(nest);
-  FoldLoads(nest, isa);
+  Fold(nest, isa);
   return nest;
 }
 
