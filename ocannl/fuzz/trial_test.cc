@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/fuzz/trial.h"
 
-#include <cmath>
-
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
@@ -51,18 +49,6 @@ TEST(TrialTest, WhatIsNotWrittenDiffers) {
   EXPECT_NE(Try("p (): out y : f32[2]; y[0] := 1; y[1] := 2;",
                 "p (): inout y : f32[2]; y[0] := 1;"),
             "");
-}
-
-TEST(FirstDifferenceTest, BitsCountButNotThoseOfNans) {
-  Buffer buffer = {"y", DType::kF32, {1}, Role::kOut};
-  auto differ = [&](float a, float b) {
-    return !FirstDifference(buffer, NdArray::Of<float>({1}, {a}),
-                            NdArray::Of<float>({1}, {b}))
-                .empty();
-  };
-  EXPECT_TRUE(differ(0.f, -0.f));
-  EXPECT_TRUE(differ(1.f, NAN));
-  EXPECT_FALSE(differ(NAN, -NAN));
 }
 
 TEST(WritableExecutableMappingTest, ThereIsNone) {
