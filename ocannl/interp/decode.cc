@@ -99,7 +99,7 @@ class Decoder {
 
   // The operand that holds `id` once its operands are in `operands`.
   int32_t DecodeNode(ExprId id, int32_t target,
-                     const IdMap<ExprId, int32_t>& operands) {
+                     const absl::flat_hash_map<ExprId, int32_t>& operands) {
     return std::visit(
         Overload{
             [&](const Constant& constant) {
@@ -110,7 +110,7 @@ class Decoder {
             [&](const Leaf& leaf) { return OperandOf(program_.At(leaf)); },
             [&](const Apply& apply) {
               absl::InlinedVector<int32_t, 3> args;
-              for (ExprId arg : apply.args) args.push_back(operands.At(arg));
+              for (ExprId arg : apply.args) args.push_back(operands.at(arg));
               DType operand = TypeOf(exprs_, apply.args.back());
               EmitComputation(apply.op, apply.dtype, operand, target, args);
               return target;
@@ -124,7 +124,7 @@ class Decoder {
   void DecodeAssignment(int32_t target, ExprId value) {
     num_temporaries_ = 0;
     ExprId root = Expand(exprs_, value);
-    IdMap<ExprId, int32_t> operands;
+    absl::flat_hash_map<ExprId, int32_t> operands;
     auto decode = [&](ExprId id) {
       bool computed = std::holds_alternative<Apply>(exprs_[id]);
       int32_t result = id == root ? target : computed ? NextTemporary() : 0;

@@ -10,14 +10,13 @@
 #ifndef OCANNL_CORE_BASE_POOL_H_
 #define OCANNL_CORE_BASE_POOL_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <variant>
-#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "ocannl/core/base/check.h"
 
@@ -40,17 +39,10 @@ class InternPool {
  public:
   // The id of `value`, which is stored unless an equal one already is.
   IdType Add(T value) {
-    if (2 * values_.size() >= slots_.size()) Grow();
-    const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
-    size_t place = PlaceOf(hash);
-    for (; slots_[place].id.valid(); place = Next(place)) {
-      const Slot& slot = slots_[place];
-      if (slot.hash == hash && values_[slot.id.index] == value) return slot.id;
-    }
-    IdType id{size()};
-    values_.push_back(std::move(value));
-    slots_[place] = {hash, id};
-    return id;
+    auto [it, inserted] = ids_.try_emplace(
+        std::move(value), IdType{static_cast<int32_t>(values_.size())});
+    if (inserted) values_.push_back(it->first);
+    return it->second;
   }
 
   const T& operator[](IdType id) const {
@@ -61,27 +53,8 @@ class InternPool {
   int32_t size() const { return static_cast<int32_t>(values_.size()); }
 
  private:
-  struct Slot {
-    uint32_t hash = 0;
-    IdType id;
-  };
-
-  size_t PlaceOf(uint32_t hash) const { return hash & (slots_.size() - 1); }
-  size_t Next(size_t place) const { return (place + 1) & (slots_.size() - 1); }
-
-  void Grow() {
-    std::vector<Slot> old(std::max<size_t>(64, 2 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (!slot.id.valid()) continue;
-      size_t place = PlaceOf(slot.hash);
-      while (slots_[place].id.valid()) place = Next(place);
-      slots_[place] = slot;
-    }
-  }
-
   std::deque<T> values_;
-  std::vector<Slot> slots_;  // a power of 2 of them, at most half full
+  absl::flat_hash_map<T, IdType, PoolHash<T>> ids_;
 };
 
 }  // namespace ocannl

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/number.h"
@@ -84,7 +85,7 @@ Expr Bitcast(Expr a, DType dtype) {
 
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit) {
-  IdMap<ExprId, bool> seen;
+  absl::flat_hash_set<ExprId> seen;
   absl::InlinedVector<ExprId, 32> stack = {root};
   while (!stack.empty()) {
     const ExprNode& node = pool[stack.back()];
@@ -93,7 +94,7 @@ void WalkNodes(const ExprPool& pool, ExprId root,
     const Apply* apply = std::get_if<Apply>(&node);
     if (apply == nullptr) continue;
     for (ExprId arg : apply->args) {
-      if (seen.Insert(arg, true)) stack.push_back(arg);
+      if (seen.insert(arg).second) stack.push_back(arg);
     }
   }
 }
@@ -104,7 +105,7 @@ ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to,
     if (const Leaf* old = std::get_if<Leaf>(&from[id])) return leaf(*old);
     ExprNode node = from[id];
     if (Apply* apply = std::get_if<Apply>(&node)) {
-      for (ExprId& arg : apply->args) arg = copies.At(arg);
+      for (ExprId& arg : apply->args) arg = copies.at(arg);
     }
     return to.Add(std::move(node));
   });

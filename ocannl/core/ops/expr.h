@@ -19,12 +19,12 @@
 #include <utility>
 #include <variant>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/id.h"
-#include "ocannl/core/base/id_map.h"
 #include "ocannl/core/base/pool.h"
 #include "ocannl/core/ops/op.h"
 
@@ -118,31 +118,32 @@ void WalkNodes(const ExprPool& pool, ExprId root,
 // them, but for those that `done` has; it then has what `visit` returned. The
 // pool may grow meanwhile.
 template <class Value>
-Value VisitOnce(const ExprPool& pool, ExprId root, IdMap<ExprId, Value>& done,
+Value VisitOnce(const ExprPool& pool, ExprId root,
+                absl::flat_hash_map<ExprId, Value>& done,
                 absl::FunctionRef<Value(ExprId)> visit) {
   absl::InlinedVector<ExprId, 32> stack = {root};
   while (!stack.empty()) {
     const ExprId id = stack.back();
-    bool ready = !done.Contains(id);
+    bool ready = !done.contains(id);
     if (!ready) {
       stack.pop_back();
       continue;
     }
     if (const Apply* apply = std::get_if<Apply>(&pool[id])) {
       for (ExprId arg : apply->args) {
-        if (done.Contains(arg)) continue;
+        if (done.contains(arg)) continue;
         stack.push_back(arg);
         ready = false;
       }
     }
     if (!ready) continue;
     stack.pop_back();
-    done.Insert(id, visit(id));
+    done.emplace(id, visit(id));
   }
-  return done.At(root);
+  return done.at(root);
 }
 
-using ExprMap = IdMap<ExprId, ExprId>;
+using ExprMap = absl::flat_hash_map<ExprId, ExprId>;
 
 // The expression `root` of the pool `from`, added to the pool `to`.
 ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to);

@@ -80,7 +80,7 @@ ExprId Rewrite(ExprPool& pool, ExprId root, ExprMap& done,
     const Apply* apply = std::get_if<Apply>(&pool[id]);
     if (apply == nullptr) return node(id);
     Apply copy = *apply;
-    for (ExprId& arg : copy.args) arg = done.At(arg);
+    for (ExprId& arg : copy.args) arg = done.at(arg);
     return node(copy.args == apply->args ? id : pool.Add(std::move(copy)));
   });
 }
@@ -101,7 +101,7 @@ ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done) {
     ExprMap args_done;  // They hold primitives only.
     for (ExprId arg : apply->args) {
       args.emplace_back(&pool, arg);
-      args_done.Insert(arg, arg);
+      args_done.emplace(arg, arg);
     }
     return ExpandFrom(pool, Definition(apply->op, args).id(), args_done);
   });
