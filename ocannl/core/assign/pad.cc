@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/unique_name.h"
 
 namespace ocannl {
 namespace {
@@ -20,8 +22,9 @@ struct Margins {
   Dims before, after;
 };
 
-std::optional<Margins> MarginsOf(const Indices& indices, const Dims& dims,
-                                 const std::vector<int64_t>& extents) {
+std::optional<Margins> MarginsOf(const Assignments& code, const Assign& assign,
+                                 int32_t array, const Indices& indices) {
+  const Dims& dims = code.arrays[array].dims;
   Margins margins;
   bool any = false;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -30,7 +33,7 @@ std::optional<Margins> MarginsOf(const Indices& indices, const Dims& dims,
     for (const Affine::Term& term : indices[axis].terms()) {
       // A static index has values inside of its axis.
       if (term.symbol.kind == Symbol::kStatic) continue;
-      int64_t span = term.factor * (extents[term.symbol.number] - 1);
+      int64_t span = term.factor * (assign.extents[term.symbol.number] - 1);
       (span < 0 ? least : greatest) += span;
     }
     margins.before.push_back(std::max<int64_t>(-least, 0));
@@ -39,6 +42,16 @@ std::optional<Margins> MarginsOf(const Indices& indices, const Dims& dims,
   }
   if (!any) return std::nullopt;
   return margins;
+}
+
+// Whether an index of `assign` leaves its array.
+bool LeavesArrays(const Assignments& code, const Assign& assign) {
+  if (MarginsOf(code, assign, assign.lhs, assign.lhs_indices)) return true;
+  return absl::c_any_of(assign.sources, [&](const Source& source) {
+    const auto* read = std::get_if<ReadArray>(&source);
+    return read != nullptr &&
+           MarginsOf(code, assign, read->array, read->indices);
+  });
 }
 
 class Padder {
@@ -64,12 +77,10 @@ class Padder {
     for (Source& source : assign.sources) {
       auto* read = std::get_if<ReadArray>(&source);
       if (read == nullptr) continue;
-      auto margins = MarginsOf(read->indices, code_.arrays[read->array].dims,
-                               assign.extents);
+      auto margins = MarginsOf(code_, assign, read->array, read->indices);
       if (margins) PadSource(*margins, *read);
     }
-    auto margins = MarginsOf(assign.lhs_indices, code_.arrays[assign.lhs].dims,
-                             assign.extents);
+    auto margins = MarginsOf(code_, assign, assign.lhs, assign.lhs_indices);
     if (!margins) return code_.list.push_back(std::move(assign));
     CHECK(assign.accum) << code_.arrays[assign.lhs].name;
     const int32_t inner = assign.lhs;
@@ -106,11 +117,10 @@ class Padder {
 
   int32_t AddPadded(int32_t inner, const Margins& margins) {
     Array array = code_.arrays[inner];
-    const std::string base = absl::StrCat(array.name, ".pad");
-    array.name = base;
-    for (int k = 2; !names_.insert(array.name).second; ++k) {
-      array.name = absl::StrCat(base, "_", k);
-    }
+    array.name = UniqueName(absl::StrCat(array.name, ".pad"),
+                            [&](const std::string& candidate) {
+                              return !names_.insert(candidate).second;
+                            });
     array.kind = ArrayKind::kComputed;
     array.data = nullptr;
     for (size_t axis = 0; axis < array.dims.size(); ++axis) {
@@ -141,6 +151,14 @@ class Padder {
 
 }  // namespace
 
-Assignments Pad(Assignments code) { return Padder(std::move(code)).Run(); }
+std::optional<Assignments> Pad(const Assignments& code) {
+  if (absl::c_none_of(code.list, [&](const Assignment& assignment) {
+        const auto* assign = std::get_if<Assign>(&assignment);
+        return assign != nullptr && LeavesArrays(code, *assign);
+      })) {
+    return std::nullopt;
+  }
+  return Padder(code).Run();
+}
 
 }  // namespace ocannl

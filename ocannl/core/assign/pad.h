@@ -12,11 +12,14 @@
 #ifndef OCANNL_CORE_ASSIGN_PAD_H_
 #define OCANNL_CORE_ASSIGN_PAD_H_
 
+#include <optional>
+
 #include "ocannl/core/assign/assignments.h"
 
 namespace ocannl {
 
-Assignments Pad(Assignments code);
+// nullopt: no index leaves its array.
+std::optional<Assignments> Pad(const Assignments& code);
 
 }  // namespace ocannl
 

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -60,11 +61,9 @@ class Concatenator {
   LoopProgram& all() { return result_.program; }
 
   std::string Unique(const std::string& name) {
-    std::string unique = name;
-    for (int k = 2; !names_.insert(unique).second; ++k) {
-      unique = absl::StrCat(name, "_", k);
-    }
-    return unique;
+    return UniqueName(name, [&](const std::string& candidate) {
+      return !names_.insert(candidate).second;
+    });
   }
 
   // The buffer of the result that stands for part.program->buffers[k].

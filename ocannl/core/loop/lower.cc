@@ -33,7 +33,7 @@ bool Reads(const Assign& assign, int32_t array) {
 
 class Lowering {
  public:
-  explicit Lowering(Assignments code) : code_(std::move(code)) {
+  explicit Lowering(const Assignments& code) : code_(code) {
     for (const Assignment& assignment : code_.list) {
       if (const Assign* assign = std::get_if<Assign>(&assignment)) {
         list_.push_back(*assign);
@@ -309,7 +309,7 @@ class Lowering {
     Emit(std::move(stmt));
   }
 
-  const Assignments code_;
+  const Assignments& code_;
   std::vector<Assign> list_;               // the assignments of code_.list
   std::vector<bool> dropped_;              // of list_
   std::vector<int32_t> static_of_;         // in program_, -1: unused
@@ -322,7 +322,8 @@ class Lowering {
 }  // namespace
 
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
-  return Lowering(Pad(assignments)).Run();
+  const std::optional<Assignments> padded = Pad(assignments);
+  return Lowering(padded ? *padded : assignments).Run();
 }
 
 }  // namespace ocannl

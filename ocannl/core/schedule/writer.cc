@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -46,9 +46,7 @@ int32_t NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,
            absl::c_any_of(program_->locals, is) ||
            absl::c_any_of(program_->statics, is);
   };
-  std::string unique = name;
-  for (int k = 2; taken(unique); ++k) unique = absl::StrCat(name, "_", k);
-  program_->buffers.push_back({.name = std::move(unique),
+  program_->buffers.push_back({.name = UniqueName(name, taken),
                                .dtype = dtype,
                                .dims = std::move(dims),
                                .role = role});

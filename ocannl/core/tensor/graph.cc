@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/unique_name.h"
 
 namespace ocannl {
 namespace {
@@ -33,7 +34,7 @@ TensorId Graph::Add(TensorNode node) {
   } else {
     node.named = true;
   }
-  node.name = UniqueName(std::move(node.name));
+  node.name = NewName(node.name);
   ids_[node.name] = id;
   nodes_.push_back(std::move(node));
   return id;
@@ -53,7 +54,7 @@ std::optional<TensorId> Graph::Find(absl::string_view name) const {
 void Graph::Rename(TensorId id, std::string name) {
   TensorNode& node = nodes_[id.index];
   ids_.erase(node.name);
-  node.name = UniqueName(std::move(name));
+  node.name = NewName(name);
   node.named = true;
   ids_[node.name] = id;
 }
@@ -67,12 +68,9 @@ void Graph::SetInit(TensorId parameter, TensorId init) {
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;
 }
 
-std::string Graph::UniqueName(std::string base) const {
-  if (!ids_.contains(base)) return base;
-  for (int k = 2;; ++k) {
-    std::string name = absl::StrCat(base, "_", k);
-    if (!ids_.contains(name)) return name;
-  }
+std::string Graph::NewName(const std::string& base) const {
+  return UniqueName(
+      base, [&](const std::string& name) { return ids_.contains(name); });
 }
 
 std::string Describe(const TensorNode& node) {

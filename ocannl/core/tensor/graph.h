@@ -137,7 +137,7 @@ class Graph {
   uint32_t NextRandom() { return ++randoms_; }
 
  private:
-  std::string UniqueName(std::string base) const;
+  std::string NewName(const std::string& base) const;
 
   std::deque<TensorNode> nodes_;
   absl::flat_hash_map<std::string, TensorId> ids_;
