@@ -39,6 +39,11 @@ bool IsBijective(absl::Span<const int64_t> extents, const Indices& indices,
 bool IsSurjective(absl::Span<const int64_t> extents, const Indices& indices,
                   absl::Span<const int64_t> dims);
 
+// Whether the loops of all `pieces` together reach every cell of an array of
+// `dims` through their `lhs` exactly once. Conservative: false when unsure.
+bool IsTiling(absl::Span<const Projections> pieces,
+              absl::Span<const int64_t> dims);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_INDEX_PROJECTIONS_H_

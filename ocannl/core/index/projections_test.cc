@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/index/projections.h"
 
+#include <utility>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace ocannl {
@@ -24,6 +27,22 @@ TEST(ProjectionsTest, BijectiveMissesNoLoop) {
   EXPECT_TRUE(IsBijective({4, 3}, {j, i}, {3, 4}));
   EXPECT_FALSE(IsBijective({4, 3}, {j}, {3}));
   EXPECT_TRUE(IsBijective({1, 3}, {j}, {3}));
+}
+
+Projections Piece(std::vector<int64_t> extents, Indices lhs) {
+  return {.extents = std::move(extents), .lhs = std::move(lhs), .operands = {}};
+}
+
+TEST(ProjectionsTest, TilesMeetWithoutOverlap) {
+  EXPECT_TRUE(IsTiling({Piece({4, 3}, {j, i})}, {3, 4}));
+  EXPECT_FALSE(IsTiling({Piece({4, 3}, {j})}, {3}));
+  EXPECT_FALSE(IsTiling({Piece({4}, {2 * i})}, {4}));
+  EXPECT_FALSE(IsTiling({Piece({4}, {i, i})}, {2, 2}));
+  EXPECT_TRUE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 2})}, {5}));
+  EXPECT_FALSE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 1})}, {5}));
+  EXPECT_FALSE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 3})}, {6}));
+  EXPECT_FALSE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 3})}, {5}));
+  EXPECT_TRUE(IsTiling({Piece({2}, {i, 0}), Piece({2}, {i, 1})}, {2, 2}));
 }
 
 }  // namespace
