@@ -55,12 +55,16 @@ class Inference {
                               [this](RowRef row) { return Known(row); }));
   }
 
-  Dims Sizes(RowRef row) const {
-    Dims sizes;
-    for (int axis : axes_[problem_.RowIndex(row)]) {
-      sizes.push_back(sizes_.Size(axis));
+  // After Run: adds what was inferred.
+  void AddTo(Shapes& shapes) const {
+    for (TensorId id : problem_.nodes) {
+      for (RowKind kind : kRowKinds) shapes[id][kind] = Sizes({id, kind});
     }
-    return sizes;
+    for (const auto& [node, names] : names_) {
+      for (const auto& [name, axis] : names) {
+        shapes.names[node][name] = sizes_.Size(axis);
+      }
+    }
   }
 
  private:
@@ -81,6 +85,14 @@ class Inference {
   };
 
   const Rules& rules() const { return problem_.rules; }
+
+  Dims Sizes(RowRef row) const {
+    Dims sizes;
+    for (int axis : axes_[problem_.RowIndex(row)]) {
+      sizes.push_back(sizes_.Size(axis));
+    }
+    return sizes;
+  }
 
   // The first operation's counts, and ranks before sizes.
   void Report(int stage, TensorId node, Fault fault) {
@@ -214,16 +226,20 @@ class Inference {
   // Axis `k` of slot `i` has a size that comes from `axes`.
   void RelateAxis(size_t i, int k, const EinsumAxis& axis,
                   absl::flat_hash_map<std::string, int>& axes) {
+    related_.push_back({.slot = i, .axis = k, .form = axis});
+    const SlotRule& slot = rules().slots[i];
+    for (const std::string* name : related_.back().form.Names()) {
+      auto [at, is_new] = axes.try_emplace(*name, -1);
+      if (is_new) at->second = sizes_.Add(Role::kComputed);
+      names_[slot.node][*name] = at->second;
+    }
     SizeEquation equation = EquationOf(axis);
     std::vector<SizeSystem::Part> parts;
     for (const auto& [name, factor] : equation.terms) {
-      auto [at, is_new] = axes.try_emplace(name, -1);
-      if (is_new) at->second = sizes_.Add(Role::kComputed);
-      parts.push_back({.axis = at->second, .factor = factor});
+      parts.push_back({.axis = axes.at(name), .factor = factor});
     }
-    sizes_.Relate(axes_[problem_.RowIndex(rules().slots[i].row)][k],
-                  std::move(parts), equation.constant);
-    related_.push_back({.slot = i, .axis = k, .form = axis});
+    sizes_.Relate(axes_[problem_.RowIndex(slot.row)][k], std::move(parts),
+                  equation.constant);
   }
 
   // A slice reads its operand's first batch axis at the whole static range.
@@ -339,7 +355,9 @@ class Inference {
   std::vector<std::vector<int>> axes_;  // in sizes_, of each row
   SizeSystem sizes_;
   std::vector<Position> positions_;
-  std::vector<RelatedAxis> related_;     // of each relation
+  std::vector<RelatedAxis> related_;  // of each relation
+  // In sizes_, of the names in `related_`, by operation.
+  absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> names_;
   absl::flat_hash_map<int, Dims> made_;  // of results that uses enlarge
   Fault fault_;
   int fault_stage_ = 0;
@@ -351,13 +369,9 @@ class Inference {
 absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
                          Shapes& shapes) {
   OCANNL_ASSIGN_OR_RETURN(Problem problem, MakeProblem(graph, roots, shapes));
-  std::vector<TensorId> nodes = problem.nodes;
   Inference inference(graph, std::move(problem));
   OCANNL_RETURN_IF_ERROR(inference.Run());
-  for (TensorId id : nodes) {
-    Shape& shape = shapes[id];
-    for (RowKind kind : kRowKinds) shape[kind] = inference.Sizes({id, kind});
-  }
+  inference.AddTo(shapes);
   return absl::OkStatus();
 }
 

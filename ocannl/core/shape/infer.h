@@ -8,6 +8,9 @@
 #ifndef OCANNL_CORE_SHAPE_INFER_H_
 #define OCANNL_CORE_SHAPE_INFER_H_
 
+#include <cstdint>
+#include <string>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -16,7 +19,12 @@
 
 namespace ocannl {
 
-using Shapes = absl::flat_hash_map<TensorId, Shape>;
+struct Shapes : absl::flat_hash_map<TensorId, Shape> {
+  // Of an operation, the sizes of the names in the axes that its spec computes:
+  // in "2*o+k => o" those of o and k; 0 for a part that has no cells.
+  absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int64_t>>
+      names;
+};
 
 // Infers the shape of every tensor that `roots` depend on, initialisers of
 // parameters included, and adds them to `shapes`; shapes that are there

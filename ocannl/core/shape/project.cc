@@ -2,16 +2,15 @@
 #include "ocannl/core/shape/project.h"
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/shape/rules.h"
-#include "ocannl/core/shape/size.h"
 
 namespace ocannl {
 namespace {
@@ -19,6 +18,8 @@ namespace {
 // A name or a position for each axis of a tensor, in memory order: axes of one
 // name have one loop.
 using AxisNames = std::vector<EinsumAxis>;
+
+using NameSizes = absl::flat_hash_map<std::string, int64_t>;
 
 struct Naming {
   AxisNames result;
@@ -80,53 +81,10 @@ Naming NameAxes(const Shapes& shapes, TensorId id, const TensorSource& source) {
   return naming;
 }
 
-// The sizes of the names in the axes of a spec, from those of the arrays: those
-// that stand alone first, the others from them as in inference.
-class NameSizes {
- public:
-  void Add(const AxisNames& names, const Dims& dims) {
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i].is_position()) continue;
-      int whole = sizes_.Add(Role::kComputed);
-      sizes_.Set(whole, dims[i], false);
-      if (names[i].is_plain()) {
-        CHECK(sizes_.Equate(Axis(names[i].name), whole)) << names[i].name;
-      } else {
-        related_.push_back({whole, EquationOf(names[i])});
-      }
-      EinsumAxis axis = names[i];
-      for (std::string* name : axis.Names()) Axis(*name);
-    }
-  }
-
-  void Solve() {
-    for (const auto& [whole, equation] : related_) {
-      std::vector<SizeSystem::Part> parts;
-      for (const auto& [name, factor] : equation.terms) {
-        parts.push_back({.axis = Axis(name), .factor = factor});
-      }
-      sizes_.Relate(whole, std::move(parts), equation.constant);
-    }
-    CHECK(sizes_.Solve().relations.empty()) << "inference let it pass";
-  }
-
-  int64_t Size(const std::string& name) { return sizes_.Size(Axis(name)); }
-
- private:
-  int Axis(const std::string& name) {
-    auto [at, is_new] = axes_.try_emplace(name, -1);
-    if (is_new) at->second = sizes_.Add(Role::kComputed);
-    return at->second;
-  }
-
-  SizeSystem sizes_;
-  absl::flat_hash_map<std::string, int> axes_;
-  std::vector<std::pair<int, SizeEquation>> related_;
-};
-
 class Projector {
  public:
-  explicit Projector(NameSizes sizes) : sizes_(std::move(sizes)) {}
+  // `sizes` must outlive the projector.
+  explicit Projector(const NameSizes& sizes) : sizes_(sizes) {}
 
   // The index of each axis; a name that is new gets the next loop.
   Indices IndicesOf(const AxisNames& names, const Dims& dims) {
@@ -149,9 +107,9 @@ class Projector {
  private:
   Affine Computed(const EinsumAxis& axis) {
     Affine index =
-        axis.stride * Loop(axis.name, sizes_.Size(axis.name)) + axis.offset;
+        axis.stride * Loop(axis.name, sizes_.at(axis.name)) + axis.offset;
     if (axis.kernel.empty()) return index;
-    const int64_t size = sizes_.Size(axis.kernel);
+    const int64_t size = sizes_.at(axis.kernel);
     index += axis.dilation * Loop(axis.kernel, size);
     return index + -axis.Before(size);
   }
@@ -164,30 +122,10 @@ class Projector {
     return Iterator(at->second);
   }
 
-  NameSizes sizes_;
+  const NameSizes& sizes_;
   std::vector<int64_t> extents_;
   absl::flat_hash_map<std::string, int32_t> loops_;
 };
-
-NameSizes SizesOf(const Graph& graph, const Shapes& shapes, TensorId id,
-                  const Naming& naming) {
-  auto computed = [](const EinsumAxis& axis) {
-    return !axis.is_position() && !axis.is_plain();
-  };
-  NameSizes sizes;
-  std::vector<TensorId> operands = OperandsOf(graph[id].source);
-  bool any = absl::c_any_of(naming.result, computed);
-  for (const AxisNames& names : naming.operands) {
-    any = any || absl::c_any_of(names, computed);
-  }
-  if (!any) return sizes;
-  sizes.Add(naming.result, shapes.at(id).dims());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    sizes.Add(naming.operands[i], shapes.at(operands[i]).dims());
-  }
-  sizes.Solve();
-  return sizes;
-}
 
 }  // namespace
 
@@ -198,7 +136,10 @@ Projections Project(const Graph& graph, const Shapes& shapes, TensorId id) {
   const auto* slice = std::get_if<SliceSource>(&source);
   if (slice != nullptr) naming.operands[0][0] = {.name = "", .position = 0};
   std::vector<TensorId> operands = OperandsOf(source);
-  Projector projector(SizesOf(graph, shapes, id, naming));
+  auto names = shapes.names.find(id);
+  const NameSizes sizes =
+      names == shapes.names.end() ? NameSizes() : names->second;
+  Projector projector(sizes);
   Projections projections;
   projections.lhs = projector.IndicesOf(naming.result, shapes.at(id).dims());
   for (size_t i = 0; i < operands.size(); ++i) {
