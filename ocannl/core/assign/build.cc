@@ -113,27 +113,37 @@ class Coder {
   }
 
   void FromOperands(TensorId id, const ComputeSource& source) {
-    Projections p = Project(graph_, shapes_, id);
+    std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
+    std::vector<Projections> nests;
+    for (const ProjectedPiece& piece : pieces) {
+      nests.push_back(piece.projections);
+    }
+    // Without a reduction to make, accumulating is setting.
+    bool accumulates = source.accum && !IsTiling(nests, shapes_.at(id).dims());
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
+    }
+  }
+
+  void FromPiece(TensorId id, const ComputeSource& source,
+                 const ProjectedPiece& piece, bool accumulates, bool reset) {
     std::vector<Source> sources;
     std::vector<Expr> args;
-    for (size_t k = 0; k < source.operands.size(); ++k) {
-      TensorId operand = source.operands[k];
+    for (size_t k = 0; k < piece.operands.size(); ++k) {
+      TensorId operand = source.operands[piece.operands[k]];
       args.push_back(MakeLeaf(code_.exprs, graph_[operand].dtype, k));
-      sources.push_back(
-          ReadArray{Value(operand), p.operands[k], OutsideOf(source)});
+      sources.push_back(ReadArray{Value(operand), piece.projections.operands[k],
+                                  OutsideOf(source)});
     }
     Expr term = Term(source, args, graph_[id].dtype);
-    Dims dims = shapes_.at(id).dims();
-    // Without a reduction to make, accumulating is setting.
-    bool accumulates = source.accum && !IsBijective(p.extents, p.lhs, dims);
     code_.list.push_back(
         Assign{.lhs = Value(id),
-               .lhs_indices = p.lhs,
+               .lhs_indices = piece.projections.lhs,
                .accum = accumulates ? source.accum : std::nullopt,
-               .reset = accumulates,
+               .reset = reset,
                .rhs = term.id(),
                .sources = std::move(sources),
-               .extents = p.extents,
+               .extents = piece.projections.extents,
                .logic = LogicText(source)});
   }
 

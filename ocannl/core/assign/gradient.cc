@@ -65,11 +65,19 @@ class Backprop {
   void Propagate(TensorId id) {
     const TensorSource& source = graph_[id].source;
     if (const auto* compute = std::get_if<ComputeSource>(&source)) {
-      PropagateCompute(id, *compute);
+      for (ProjectedPiece& piece : ProjectPieces(graph_, shapes_, id)) {
+        ComputeSource part = *compute;
+        part.operands.clear();
+        for (int k : piece.operands) {
+          part.operands.push_back(compute->operands[k]);
+        }
+        PropagateCompute(id, part, piece.projections);
+      }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
       Expr g = MakeLeaf(code_.exprs, graph_[id].dtype, kGradient);
       const StaticSymbol& index = graph_.statics()[slice->static_index];
-      Accumulate(id, {slice->of}, 0, g, 0, absl::StrCat("|@ ", index.name));
+      Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
+                 absl::StrCat("|@ ", index.name));
     }
   }
 
@@ -86,7 +94,9 @@ class Backprop {
     return code_.AddArray(GradientArray(graph_, shapes_, id));
   }
 
-  void PropagateCompute(TensorId id, const ComputeSource& source) {
+  // `source` has the operands of the loops `p` only.
+  void PropagateCompute(TensorId id, const ComputeSource& source,
+                        const Projections& p) {
     ExprPool& pool = code_.exprs;
     DType dtype = graph_[id].dtype;
     std::vector<Expr> args;
@@ -105,16 +115,16 @@ class Backprop {
     if (source.op) gradients = Gradients(*source.op, args, term, g);
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[source.operands[k]].has_gradient) continue;
-      Accumulate(id, source.operands, k, *gradients[k], OutsideOf(source),
+      Accumulate(id, source.operands, p, k, *gradients[k], OutsideOf(source),
                  LogicText(source));
     }
   }
 
   // gradient of operands[k] =+ rhs, where the operands are `outside` where they
   // have no cells.
-  void Accumulate(TensorId id, const std::vector<TensorId>& operands, size_t k,
-                  Expr rhs, double outside, std::string logic) {
-    Projections p = Project(graph_, shapes_, id);
+  void Accumulate(TensorId id, const std::vector<TensorId>& operands,
+                  Projections p, size_t k, Expr rhs, double outside,
+                  std::string logic) {
     std::swap(p.lhs, p.operands[k]);
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
     p.operands[k] = p.lhs;

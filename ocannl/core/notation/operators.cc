@@ -30,6 +30,7 @@ constexpr Infix kInfixes[] = {
     {"+", 9, Infix::kPointwise, Op::kAdd, {}},
     {"-", 9, Infix::kPointwise, Op::kSub, {}},
     {"++", 9, Infix::kReduceOne, {}, Op::kAdd},
+    {"++^", 9, Infix::kReduceMany, {}, Op::kAdd},
     {"+++", 9, Infix::kReducePair, Op::kAdd, Op::kAdd},
     {"+*", 9, Infix::kReducePair, Op::kMul, Op::kAdd},
     {"*", 10, Infix::kCompose, {}, {}},

@@ -22,6 +22,7 @@ struct InfixOperator {
     kCompose,     // a * b
     kReduceOne,   // a ++ "spec"
     kReducePair,  // a +* "spec" b
+    kReduceMany,  // a ++^ "spec" b c: as many as the spec has
     kSlice,       // a @| static_index
   };
   absl::string_view symbol;

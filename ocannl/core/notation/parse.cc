@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
@@ -77,10 +78,11 @@ class Parser {
       return Checked(Slice(args[0], index), offset);
     }
     absl::string_view spec;
+    size_t operands = infix.form == InfixOperator::kReduceOne ? 1 : 2;
     if (infix.accum) {
-      OCANNL_ASSIGN_OR_RETURN(spec, Spec(infix));
+      OCANNL_ASSIGN_OR_RETURN(spec, Spec(infix, operands));
     }
-    if (infix.form != InfixOperator::kReduceOne) {
+    while (args.size() < operands) {
       int strength = infix.strength + (infix.right_associative() ? 0 : 1);
       OCANNL_ASSIGN_OR_RETURN(Tensor right, Expression(strength, depth + 1));
       args.push_back(ArgOf(right));
@@ -95,6 +97,7 @@ class Parser {
         return Checked(Compose(args[0], args[1]), offset);
       case InfixOperator::kReduceOne:
       case InfixOperator::kReducePair:
+      case InfixOperator::kReduceMany:
         return Checked(Reduce(infix.op, *infix.accum, spec, args), offset);
       case InfixOperator::kSlice:
         break;
@@ -102,15 +105,24 @@ class Parser {
     __builtin_unreachable();
   }
 
-  absl::StatusOr<absl::string_view> Spec(const InfixOperator& infix) {
-    bool pair = infix.form == InfixOperator::kReducePair;
+  // Takes the spec of an operator; sets how many operands kReduceMany has.
+  absl::StatusOr<absl::string_view> Spec(const InfixOperator& infix,
+                                         size_t& operands) {
     if (lexer_.peek().kind != Token::kString) {
-      return lexer_.ExpectedError(
-          absl::StrCat("the spec of `", infix.symbol, "` in quotes, such as ",
-                       pair ? "\"i; j => ij\"" : "\"...|... => 0\""));
+      absl::string_view example =
+          infix.form == InfixOperator::kReduceOne    ? "...|... => 0"
+          : infix.form == InfixOperator::kReducePair ? "i; j => ij"
+                                                     : "a; b => a^b";
+      return lexer_.ExpectedError(absl::StrCat("the spec of `", infix.symbol,
+                                               "` in quotes, such as \"",
+                                               example, "\""));
     }
     const Token token = lexer_.Next();
-    absl::Status status = ParseEinsum(token.text, pair ? 2 : 1).status();
+    if (infix.form == InfixOperator::kReduceMany) {
+      operands = 1 + absl::c_count(token.text, ';');
+    }
+    absl::Status status =
+        ParseEinsum(token.text, static_cast<int>(operands)).status();
     if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
     return token.text;
   }

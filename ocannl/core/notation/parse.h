@@ -10,7 +10,7 @@
 //
 // Operators, weakest first; all but **. associate to the left:
 //   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+   << >>
-//   + - ++ +++ +*   * *. / /. %   **.   unary -   f(x), f x
+//   + - ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x
 #ifndef OCANNL_CORE_NOTATION_PARSE_H_
 #define OCANNL_CORE_NOTATION_PARSE_H_
 

@@ -170,6 +170,12 @@ TEST_F(ParseErrorTest, Specs) {
   EXPECT_THAT(
       Error("x ++ \"i; j => i\""),
       StartsWith("line 1, column 6: the spec \"i; j => i\" is wrong: "));
+  EXPECT_EQ(Error("x ++^ y"),
+            "line 1, column 7: expected the spec of `++^` in quotes, such as "
+            "\"a; b => a^b\", found `y`");
+  EXPECT_EQ(
+      Error("x ++^ \"i; j => i^j\""),
+      "line 1, column 20: expected an operand, found the end of the text");
   EXPECT_EQ(
       Error("x +++ \"i; j => ij\""),
       "line 1, column 19: expected an operand, found the end of the text");

@@ -219,6 +219,8 @@ TEST_F(ParseTest, EveryReduction) {
             "SumMul[b|h->o; b|i->h => b|i->o](a, b)");
   EXPECT_EQ(Read("x ++ \"...|... => 0\""), "Sum[...|... => 0](x)");
   EXPECT_EQ(Read("a +++ \"il; jl => ijl\" b"), "SumAdd[il; jl => ijl](a, b)");
+  EXPECT_EQ(Read("a ++^ \"i; j; k => i^j^k\" b -c + a"),
+            "Add(Sum[i; j; k => i^j^k](a, b, Neg(c)), a)");
   EXPECT_EQ(Read("a @^^ \"ij => i\""), "Max[ij => i](a)");
   EXPECT_EQ(Read("a @^+ \"ij; jk => ik\" b"), "MaxAdd[ij; jk => ik](a, b)");
 }

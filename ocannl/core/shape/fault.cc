@@ -261,17 +261,26 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
     }
   }
   if (!unknown.empty()) {
-    absl::StrAppend(&problem, ", which no size of ",
-                    absl::StrJoin(unknown, " and "), " fits");
+    const bool one = unknown.size() == 1;
+    absl::StrAppend(&problem,
+                    one ? ", which no size of " : ", and nothing determines ",
+                    absl::StrJoin(unknown, " and "), one ? " fits" : "");
   }
-  const bool no_kernel = sizes[0] != 0 && !unknown.empty();
-  problem = absl::StrCat(
-      no_kernel ? "cannot infer kernel dimension: " : "incompatible stride: ",
-      problem);
-  // The sizes next to it that a whole number of windows fits.
+  const bool concatenates = !form.parts.empty();
+  absl::string_view what = concatenates ? "wrong concatenation"
+                           : sizes[0] != 0 && !unknown.empty()
+                               ? "cannot infer kernel dimension"
+                               : "incompatible stride";
+  problem = absl::StrCat(what, ": ", problem);
   std::string hint;
-  const int64_t stride = equation.terms[0].second;
-  if (unknown.size() == 1 && sizes[0] == 0) {
+  if (unknown.size() > 1) {
+    hint = "let other operands have all of them but one as axes";
+  } else if (concatenates) {
+    hint = absl::StrCat("make the axis ", size - rest,
+                        unknown.empty() ? "" : " or longer");
+  } else if (!unknown.empty() && sizes[0] == 0) {
+    // The sizes next to it that a whole number of windows fits.
+    const int64_t stride = equation.terms[0].second;
     const int64_t count = std::max<int64_t>(rest / stride, 1);
     const int64_t fits = size - rest + count * stride;
     hint = absl::StrCat("make the axis ", fits);

@@ -230,7 +230,7 @@ class Inference {
     const SlotRule& slot = rules().slots[i];
     for (const std::string* name : related_.back().form.Names()) {
       auto [at, is_new] = axes.try_emplace(*name, -1);
-      if (is_new) at->second = sizes_.Add(Role::kComputed);
+      if (is_new) at->second = sizes_.AddName();
       names_[slot.node][*name] = at->second;
     }
     SizeEquation equation = EquationOf(axis);

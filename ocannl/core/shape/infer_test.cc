@@ -245,6 +245,21 @@ TEST(InferShapes, WindowsGoBothWays) {
   EXPECT_EQ(ShapeIn(windows, v), "3");
 }
 
+TEST(InferShapes, PartsAddUp) {
+  Graph graph;
+  Tensor x = Zeros(graph, "x", "5"), y = Zeros(graph, "y", "2");
+  EXPECT_EQ(InferText(Concat("a; b => a^b", {x, y})), "7");
+  EXPECT_EQ(InferText(Concat("a; b => a^b", {x, x})), "10");
+  EXPECT_EQ(InferText(Einsum1("a^b => a", x)), "5");
+  EXPECT_EQ(InferText(Einsum1("a^b => b", x)), "5");
+  EXPECT_EQ(InferText(Einsum1("a => a^b", x)), "5");
+  EXPECT_EQ(InferText(Einsum1("a^b => b", x) + y), "2");
+  EXPECT_EQ(InferText(Einsum1("a => a^b", y) + x), "5");
+  // A parameter is the part that is left.
+  Tensor w = Weights(graph, "w", {});
+  EXPECT_EQ(ShapeIn(Concat("a; b => a^b", {w, y}) + x, w), "3");
+}
+
 TEST(InferShapes, ConvolutionsInAChain) {
   Graph graph;
   Tensor h = Zeros(graph, "x", "2000");

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/shape/rules.h"
+#include "ocannl/core/tensor/einsum_pieces.h"
 
 namespace ocannl {
 namespace {
@@ -83,8 +85,9 @@ Naming NameAxes(const Shapes& shapes, TensorId id, const TensorSource& source) {
 
 class Projector {
  public:
-  // `sizes` must outlive the projector.
-  explicit Projector(const NameSizes& sizes) : sizes_(sizes) {}
+  // `sizes` and `piece` must outlive the projector.
+  Projector(const NameSizes& sizes, const EinsumPiece& piece)
+      : sizes_(sizes), piece_(piece) {}
 
   // The index of each axis; a name that is new gets the next loop.
   Indices IndicesOf(const AxisNames& names, const Dims& dims) {
@@ -105,7 +108,20 @@ class Projector {
   const std::vector<int64_t>& extents() const { return extents_; }
 
  private:
+  // The part that is there, behind those in front of it.
+  Affine PartOf(const EinsumAxis& axis) {
+    int64_t start = 0;
+    for (const std::string& part : axis.parts) {
+      const int64_t size = sizes_.at(part);
+      if (!piece_.left_out.contains(part)) return Loop(part, size) + start;
+      start += size;
+    }
+    CHECK(false) << "no part is taken of " << ocannl::ToString(axis);
+    __builtin_unreachable();
+  }
+
   Affine Computed(const EinsumAxis& axis) {
+    if (!axis.parts.empty()) return PartOf(axis);
     Affine index =
         axis.stride * Loop(axis.name, sizes_.at(axis.name)) + axis.offset;
     if (axis.kernel.empty()) return index;
@@ -123,34 +139,74 @@ class Projector {
   }
 
   const NameSizes& sizes_;
+  const EinsumPiece& piece_;
   std::vector<int64_t> extents_;
   absl::flat_hash_map<std::string, int32_t> loops_;
 };
 
+std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {
+  EinsumPiece all;
+  for (size_t k = 0; k < OperandsOf(source).size(); ++k) {
+    all.operands.push_back(static_cast<int>(k));
+  }
+  const auto* compute = std::get_if<ComputeSource>(&source);
+  if (compute == nullptr || !compute->spec) return {all};
+  auto pieces =
+      PiecesOf(*compute->spec, !compute->op && compute->operands.size() > 1);
+  CHECK_OK(pieces.status());
+  return *std::move(pieces);
+}
+
+// Whether some part that the piece takes has no cells.
+bool IsEmpty(const EinsumPiece& piece, const Naming& naming,
+             const NameSizes& sizes) {
+  auto is_empty = [&](const EinsumAxis& axis) {
+    return absl::c_any_of(axis.parts, [&](const std::string& part) {
+      return !piece.left_out.contains(part) && sizes.at(part) == 0;
+    });
+  };
+  return absl::c_any_of(naming.result, is_empty) ||
+         absl::c_any_of(piece.operands, [&](int k) {
+           return absl::c_any_of(naming.operands[k], is_empty);
+         });
+}
+
 }  // namespace
 
-Projections Project(const Graph& graph, const Shapes& shapes, TensorId id) {
+std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
+                                          const Shapes& shapes, TensorId id) {
   const TensorSource& source = graph[id].source;
   Naming naming = NameAxes(shapes, id, source);
   // The sliced axis has no loop.
   const auto* slice = std::get_if<SliceSource>(&source);
-  if (slice != nullptr) naming.operands[0][0] = {.name = "", .position = 0};
+  if (slice != nullptr) naming.operands[0][0] = EinsumAxis();
   std::vector<TensorId> operands = OperandsOf(source);
   auto names = shapes.names.find(id);
   const NameSizes sizes =
       names == shapes.names.end() ? NameSizes() : names->second;
-  Projector projector(sizes);
-  Projections projections;
-  projections.lhs = projector.IndicesOf(naming.result, shapes.at(id).dims());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    projections.operands.push_back(
-        projector.IndicesOf(naming.operands[i], shapes.at(operands[i]).dims()));
+  std::vector<ProjectedPiece> projected;
+  for (EinsumPiece& piece : PiecesOf(source)) {
+    if (IsEmpty(piece, naming, sizes)) continue;
+    Projector projector(sizes, piece);
+    Projections projections;
+    projections.lhs = projector.IndicesOf(naming.result, shapes.at(id).dims());
+    for (int k : piece.operands) {
+      projections.operands.push_back(projector.IndicesOf(
+          naming.operands[k], shapes.at(operands[k]).dims()));
+    }
+    if (slice != nullptr) {
+      projections.operands[0][0] = Affine(Static(slice->static_index));
+    }
+    projections.extents = projector.extents();
+    projected.push_back({std::move(projections), std::move(piece.operands)});
   }
-  if (slice != nullptr) {
-    projections.operands[0][0] = Affine(Static(slice->static_index));
-  }
-  projections.extents = projector.extents();
-  return projections;
+  return projected;
+}
+
+Projections Project(const Graph& graph, const Shapes& shapes, TensorId id) {
+  std::vector<ProjectedPiece> pieces = ProjectPieces(graph, shapes, id);
+  CHECK_EQ(pieces.size(), 1u);
+  return std::move(pieces[0].projections);
 }
 
 }  // namespace ocannl

@@ -7,6 +7,8 @@
 #ifndef OCANNL_CORE_SHAPE_PROJECT_H_
 #define OCANNL_CORE_SHAPE_PROJECT_H_
 
+#include <vector>
+
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
@@ -17,7 +19,16 @@ namespace ocannl {
 // SliceSource whose shape is in `shapes`. The axes of the result come first,
 // in memory order, then the reduced ones by first appearance in the operands.
 // An axis of size 1 has no loop: its index is 0.
+// Our fault (CHECK) if a concatenation needs more than one nest.
 Projections Project(const Graph& graph, const Shapes& shapes, TensorId id);
+
+// Likewise, one nest for each piece of a spec (einsum_pieces.h).
+struct ProjectedPiece {
+  Projections projections;    // of the operands below only
+  std::vector<int> operands;  // of `id`: those that the terms are made of
+};
+std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
+                                          const Shapes& shapes, TensorId id);
 
 }  // namespace ocannl
 

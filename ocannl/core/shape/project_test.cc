@@ -168,6 +168,20 @@ std::string ProjectText(Tensor tensor) {
   return ToString(Project(*tensor.graph, shapes, tensor.id));
 }
 
+TEST(Project, TakesOnePartAtATime) {
+  Graph graph;
+  Tensor x = Zeros(graph, "x", "2,3"), y = Zeros(graph, "y", "4,3");
+  Tensor both = Concat("a, u; b, u => a^b, u", {x, y});
+  Shapes shapes;
+  ASSERT_THAT(InferShapes(graph, {both.id}, shapes), IsOk());
+  auto pieces = ProjectPieces(graph, shapes, both.id);
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(ToString(pieces[0].projections), "2,3 : 0 1 <- 0 1");
+  EXPECT_EQ(pieces[1].operands, std::vector<int>{1});
+  EXPECT_EQ(pieces[1].projections.lhs,
+            (Indices{Affine(Iterator(0)) + 2, Iterator(1)}));
+}
+
 TEST(Project, PutsReducedAxesOfAProductLast) {
   Graph graph;
   Tensor w = Zeros(graph, "w", "4,3->5");

@@ -21,6 +21,12 @@ int SizeSystem::Add(Role role) {
   return axis;
 }
 
+int SizeSystem::AddName() {
+  int axis = Add(Role::kComputed);
+  classes_[axis].is_name = true;
+  return axis;
+}
+
 int SizeSystem::Find(int axis) const {
   while (parents_[axis] != axis) {
     parents_[axis] = parents_[parents_[axis]];
@@ -51,6 +57,7 @@ bool SizeSystem::Equate(int a, int b) {
   parents_[a] = b;
   to.role = std::max(to.role, from.role);
   to.members += from.members;
+  to.is_name = to.is_name && from.is_name;
   return true;
 }
 
@@ -111,6 +118,11 @@ void SizeSystem::SpreadDown(int root) {
   }
 }
 
+void SizeSystem::SettleEmpty(int root) {
+  classes_[root].empty = true;
+  for (int k : classes_[root].relations) Spread(relations_[k]);
+}
+
 void SizeSystem::Fail(Relation& relation) {
   relation.failed = true;
   for (const Part& part : relation.parts) {
@@ -127,7 +139,7 @@ void SizeSystem::Spread(Relation& relation) {
   for (const Part& part : relation.parts) {
     int root = Find(part.axis);
     const Class& c = classes_[root];
-    if (c.size != 0) {
+    if (c.size != 0 || c.empty) {
       sum += static_cast<__int128>(part.factor) * c.size;
     } else if (unknown < 0 || unknown == root) {
       unknown = root;
@@ -142,6 +154,10 @@ void SizeSystem::Spread(Relation& relation) {
     return;
   }
   __int128 size = -sum / factor;
+  if (sum == 0 && relation.is_concatenation() && classes_[unknown].is_name) {
+    relation.done = true;
+    return SettleEmpty(unknown);
+  }
   if (sum % factor != 0 || size < 1 || size > kMaxSize) return Fail(relation);
   relation.done = true;
   Settle(unknown, static_cast<int64_t>(size), false);
@@ -208,7 +224,7 @@ bool SizeSystem::SettleCovering() {
   bool any = false;
   for (size_t i = 0; i < ready.size(); ++i) {
     const Class& c = classes_[ready[i]];
-    if (c.size != 0 || c.open != 0 || IsOpen(c)) continue;
+    if (c.size != 0 || c.empty || c.open != 0 || IsOpen(c)) continue;
     if (c.role == Role::kParameter && !c.covers_filler) continue;
     Settle(ready[i], 1, true);
     any = true;
@@ -236,15 +252,46 @@ bool SizeSystem::SettleRelatedByUse() {
   return !queue_.empty();
 }
 
+// The parts of an open concatenation that no array has and nothing settles.
+std::vector<int> SizeSystem::OpenParts(const Relation& relation) const {
+  std::vector<int> open;
+  if (!relation.is_concatenation() || relation.done || relation.failed) {
+    return open;
+  }
+  for (const Part& part : relation.parts) {
+    int root = Find(part.axis);
+    const Class& c = classes_[root];
+    if (c.is_name && c.size == 0 && !c.empty) open.push_back(root);
+  }
+  return open;
+}
+
+bool SizeSystem::SettleEmptyParts() {
+  for (Relation& relation : relations_) {
+    std::vector<int> open = OpenParts(relation);
+    if (open.size() == 1) SettleEmpty(open[0]);
+  }
+  return !queue_.empty();
+}
+
 // What is left, in circles of covers; but not above an open parameter.
 bool SizeSystem::SettleRest() {
   for (size_t axis = 0; axis < classes_.size(); ++axis) {
     const Class& c = classes_[Find(static_cast<int>(axis))];
     if (c.size == 0 && c.role == Role::kParameter) return false;
   }
-  for (size_t axis = 0; axis < classes_.size(); ++axis) {
-    int root = Find(static_cast<int>(axis));
-    if (classes_[root].size == 0) Settle(root, 1, true);
+  for (Relation& relation : relations_) {
+    if (!OpenParts(relation).empty()) Fail(relation);
+  }
+  // Relations may tell the others from the leaves.
+  for (Role least : {Role::kLeaf, Role::kComputed}) {
+    if (!queue_.empty()) break;
+    for (size_t axis = 0; axis < classes_.size(); ++axis) {
+      int root = Find(static_cast<int>(axis));
+      const Class& c = classes_[root];
+      bool open = c.size == 0 && !c.empty;
+      if (open && c.role >= least) Settle(root, 1, true);
+    }
   }
   return !queue_.empty();
 }
@@ -281,7 +328,8 @@ SizeSystem::Failures SizeSystem::Solve() {
   do {
     Spread();
   } while (SettleUsedLeaves() || SettleAtLeast() || SettleFreeLeaves() ||
-           SettleCovering() || SettleRelatedByUse() || SettleRest());
+           SettleCovering() || SettleRelatedByUse() || SettleEmptyParts() ||
+           SettleRest());
   Failures failures;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
     if (covers_[edge].failed) failures.covers.push_back(static_cast<int>(edge));

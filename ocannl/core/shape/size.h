@@ -22,6 +22,9 @@ class SizeSystem {
  public:
   // A new axis; they are numbered from 0.
   int Add(Role role);
+  // The size of a name, until it is equated with an axis of an array. A part of
+  // a concatenation that no array has may be empty: of size 0.
+  int AddName();
   // The size is given; a filler broadcasts. Before any Equate.
   void Set(int axis, int64_t size, bool filler);
   // False, and nothing done, if the sizes are known and differ.
@@ -56,7 +59,9 @@ class SizeSystem {
     int64_t at_least = 1;
     int64_t by_use = 0;  // what the covering axes are; 1 if they differ
     bool covers_filler = false;
-    int open = 0;  // covered axes whose size is unknown
+    bool is_name = false;  // of no array
+    bool empty = false;    // a part without cells: `size` is 0
+    int open = 0;          // covered axes whose size is unknown
     int members = 1;
     std::vector<int> covering;  // the covers in which it is the larger
     std::vector<int> covered;   // in which it is the smaller
@@ -68,6 +73,9 @@ class SizeSystem {
     bool done = false;  // it holds
     bool failed = false;
     std::vector<int64_t> sizes = {};  // of the parts when it failed
+
+    // Windows, the other sums of two, have a constant below 0.
+    bool is_concatenation() const { return constant == 0 && parts.size() > 2; }
   };
   struct CoverEdge {
     int covering, covered;
@@ -85,6 +93,7 @@ class SizeSystem {
   void SpreadUp(int root);
   void SpreadDown(int root);
   void Spread(Relation& relation);
+  void SettleEmpty(int root);
   void Fail(Relation& relation);
   bool IsOpen(const Class& c) const;
   bool SettleUsedLeaves();
@@ -92,6 +101,8 @@ class SizeSystem {
   bool SettleFreeLeaves();
   bool SettleCovering();
   bool SettleRelatedByUse();
+  std::vector<int> OpenParts(const Relation& relation) const;
+  bool SettleEmptyParts();
   bool SettleRest();
 
   mutable std::vector<int> parents_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/shape/size.h"
 
+#include <array>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -94,6 +95,56 @@ TEST(SizeSystem, BoundsSettleOrFail) {
   sizes.AtLeast(two, 3);
   EXPECT_EQ(sizes.Solve().at_least, std::vector<int>{1});
   EXPECT_EQ(sizes.Size(open), 3);
+}
+
+// A concatenation of two parts into an axis of `whole` cells; sizes of 0 are
+// not given.
+struct TwoParts {
+  TwoParts(int64_t whole_size, int64_t a_size, Role a_role) {
+    if (whole_size > 0) sizes.Set(whole, whole_size, false);
+    int axis = sizes.Add(a_role);
+    if (a_size > 0) sizes.Set(axis, a_size, false);
+    EXPECT_TRUE(sizes.Equate(a, axis));
+    sizes.Relate(whole, {{a, 1}, {b, 1}}, 0);
+  }
+
+  SizeSystem sizes;
+  int whole = sizes.Add(Role::kComputed);
+  int a = sizes.AddName(), b = sizes.AddName();
+};
+
+TEST(SizeSystem, APartThatNoArrayHasIsWhatIsLeft) {
+  for (auto [whole, a, b] : {std::array{5, 2, 3}, std::array{5, 5, 0}}) {
+    TwoParts parts(whole, a, Role::kComputed);
+    EXPECT_TRUE(parts.sizes.Solve().relations.empty());
+    EXPECT_EQ(parts.sizes.Size(parts.b), b);
+  }
+  EXPECT_EQ(TwoParts(5, 6, Role::kComputed).sizes.Solve().relations.size(), 1u);
+}
+
+TEST(SizeSystem, APartThatNothingSettlesIsEmpty) {
+  TwoParts reads(5, 0, Role::kComputed);
+  EXPECT_TRUE(reads.sizes.Solve().relations.empty());
+  EXPECT_EQ(reads.sizes.Size(reads.a), 5);
+  TwoParts writes(0, 2, Role::kComputed);
+  EXPECT_TRUE(writes.sizes.Solve().relations.empty());
+  EXPECT_EQ(writes.sizes.Size(writes.whole), 2);
+  TwoParts leaf(0, 0, Role::kLeaf);
+  EXPECT_TRUE(leaf.sizes.Solve().relations.empty());
+  EXPECT_EQ(leaf.sizes.Size(leaf.whole), 1);
+  TwoParts parameter(0, 0, Role::kParameter);
+  parameter.sizes.Solve();
+  EXPECT_EQ(parameter.sizes.Size(parameter.a), 0);
+}
+
+TEST(SizeSystem, NothingTellsTwoPartsApart) {
+  for (int64_t size : {2, 5}) {
+    SizeSystem sizes;
+    int whole = sizes.Add(Role::kComputed);
+    sizes.Set(whole, size, false);
+    sizes.Relate(whole, {{sizes.AddName(), 1}, {sizes.AddName(), 1}}, 0);
+    EXPECT_EQ(sizes.Solve().relations.size(), 1u) << size;
+  }
 }
 
 TEST(SizeSystem, EndsOnCircles) {

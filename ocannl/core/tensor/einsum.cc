@@ -239,9 +239,13 @@ absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
                                        const EinsumNumbers& numbers) {
   absl::StatusOr<EinsumSpec> spec = Parse(text, num_operands, numbers);
   if (spec.ok()) return spec;
-  return absl::Status(spec.status().code(),
-                      absl::StrCat("the spec \"", text,
-                                   "\" is wrong: ", spec.status().message()));
+  return WrongSpec(text, spec.status());
+}
+
+absl::Status WrongSpec(absl::string_view text, const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      absl::StrCat("the spec \"", text, "\" is wrong: ", status.message()));
 }
 
 std::string ToString(const EinsumSpec& spec) {

@@ -81,15 +81,15 @@ class AxisParser {
     EinsumAxis axis;
     do {
       OCANNL_ASSIGN_OR_RETURN(std::string part, Name());
-      if (part != "_" && absl::c_linear_search(axis.parts, part)) {
+      if (part == "_") return Error("its parts need names; replace `_`");
+      if (absl::c_linear_search(axis.parts, part)) {
         return Error(absl::StrCat("it has `", part,
                                   "` twice; name its parts differently"));
       }
       axis.parts.push_back(std::move(part));
     } while (Accept("^"));
     if (!rest_.empty()) return Unexpected();
-    return absl::UnimplementedError(absl::StrCat(
-        "its axis `", text_, "` concatenates; that is not supported"));
+    return axis;
   }
 
   bool Accept(absl::string_view symbol) {

@@ -78,7 +78,7 @@ struct ComputeSource {
     kCompose,  // "@"  input axes of the first pair with output axes of the 2nd
     kEinsum,   // as `spec` says
   };
-  std::optional<Op> op;     // none: the only operand itself
+  std::optional<Op> op;     // none: the operand itself, one at a time
   std::optional<Op> accum;  // kAdd or kMax over reduced axes; none: pointwise
   Logic logic;
   std::optional<EinsumSpec> spec;  // of kEinsum

@@ -14,6 +14,7 @@
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum_pieces.h"
 
 namespace ocannl {
 namespace {
@@ -128,6 +129,10 @@ std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
                        absl::string_view spec, absl::Span<const TensorId> ids) {
   auto texts = OperandTexts(graph, ids, kTight, kTight);
   bool sums = accum == Op::kAdd;
+  if (ids.size() > 1 && !op) {
+    return absl::StrCat(texts[0], " ++^ \"", spec, "\" ",
+                        absl::StrJoin(texts.begin() + 1, texts.end(), " "));
+  }
   if (ids.size() == 1) {
     return absl::StrCat(texts[0], sums ? " ++ \"" : " @^^ \"", spec, "\"");
   }
@@ -201,23 +206,34 @@ class Builder {
     }
   }
 
+  // An error unless the operands from number `first` on have one dtype.
+  absl::Status CheckOneType(size_t first) const {
+    for (size_t i = first + 1; i < ids_.size(); ++i) {
+      const TensorNode &a = operand(first), &b = operand(i);
+      if (a.dtype == b.dtype) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(OperandText(a, kLoose), " is ", Name(a.dtype), " and ",
+                       OperandText(b, kLoose), " is ", Name(b.dtype),
+                       "; convert one of them: ", ConversionText(b, a.dtype)));
+    }
+    return absl::OkStatus();
+  }
+
+  // The dtype of op(operands...), or of the operands without an operation.
+  absl::StatusOr<DType> TermType(std::optional<Op> op) const {
+    if (op) return Type(*op, std::nullopt);
+    OCANNL_RETURN_IF_ERROR(CheckOneType(0));
+    return operand(0).dtype;
+  }
+
   // The dtype of op(operands...).
   absl::StatusOr<DType> Type(Op op, std::optional<DType> wanted) const {
-    std::vector<DType> dtypes = DTypes();
-    size_t first = op == Op::kSelect ? 1 : 0;
-    for (size_t i = first + 1; i < dtypes.size(); ++i) {
-      if (dtypes[i] == dtypes[first]) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          OperandText(operand(first), kLoose), " is ", Name(dtypes[first]),
-          " and ", OperandText(operand(i), kLoose), " is ", Name(dtypes[i]),
-          "; convert one of them: ",
-          ConversionText(operand(i), dtypes[first])));
-    }
+    OCANNL_RETURN_IF_ERROR(CheckOneType(op == Op::kSelect ? 1 : 0));
     if (!wanted && (op == Op::kConvert || op == Op::kBitcast)) {
       return absl::InvalidArgumentError(
           "it does not say to which dtype; write Convert(x, dtype)");
     }
-    return ResultType(op, dtypes, wanted.value_or(DType()));
+    return ResultType(op, DTypes(), wanted.value_or(DType()));
   }
 
   bool HasGradient(std::optional<Op> op, DType dtype) const {
@@ -363,8 +379,12 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
   builder.AdaptDTypes(0, DType::kF32);
   absl::StatusOr<EinsumSpec> parsed =
       ParseEinsum(spec, static_cast<int>(args.size()));
-  absl::StatusOr<DType> dtype = builder.operand(0).dtype;
-  if (op) dtype = builder.Type(*op, std::nullopt);
+  absl::Status status = parsed.status();
+  if (status.ok()) {
+    status = PiecesOf(*parsed, !op && args.size() > 1).status();
+    if (!status.ok()) status = WrongSpec(spec, status);
+  }
+  absl::StatusOr<DType> dtype = builder.TermType(op);
   std::string text =
       ReduceText(builder.graph(), op, accum, spec, builder.ids());
   ComputeSource source = {.op = op,
@@ -374,8 +394,7 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
                           .operands = builder.ids()};
   if (parsed.ok()) source.spec = *parsed;
   return builder.Finish(std::move(source), std::move(text),
-                        ReducedType(dtype, builder.operand(0), parsed.status()),
-                        op);
+                        ReducedType(dtype, builder.operand(0), status), op);
 }
 
 Tensor Slice(const Arg& a, int32_t static_index) {

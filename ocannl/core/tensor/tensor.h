@@ -67,7 +67,8 @@ Tensor Pointwise(Op op, absl::Span<const Arg> args);
 Tensor Compose(const Arg& a, const Arg& b);
 
 // accum of op(args...) over the axes that the result of `spec` leaves out;
-// without `op`, of the only operand itself.
+// without `op`, of the operand itself: of several, of each for the cells that
+// its part of a concatenation has.
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
               absl::Span<const Arg> args);
 
@@ -116,8 +117,9 @@ inline Tensor operator-(const Arg& a) { return Neg(a); }
 inline Tensor PointMul(const Arg& a, const Arg& b) { return Mul(a, b); }
 inline Tensor PointDiv(const Arg& a, const Arg& b) { return Div(a, b); }
 
-// Sum of a * b, of a, of a + b; greatest a; greatest a + b: over the axes that
-// the result of the spec leaves out. In notation: +* ++ +++ @^^ @^+
+// Sum of a * b, of a, of a + b; greatest a; greatest a + b; a concatenation:
+// over the axes that the result of the spec leaves out. In notation:
+// +* ++ +++ @^^ @^+ ++^
 inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b) {
   return Reduce(Op::kMul, Op::kAdd, spec, {a, b});
 }
@@ -132,6 +134,10 @@ inline Tensor EinMax1(absl::string_view spec, const Arg& a) {
 }
 inline Tensor Tropical(absl::string_view spec, const Arg& a, const Arg& b) {
   return Reduce(Op::kAdd, Op::kMax, spec, {a, b});
+}
+
+inline Tensor Concat(absl::string_view spec, absl::Span<const Arg> args) {
+  return Reduce(std::nullopt, Op::kAdd, spec, args);
 }
 
 }  // namespace ocannl
