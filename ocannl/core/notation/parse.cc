@@ -57,6 +57,8 @@ class Parser {
 
   Arg ArgOf(Tensor tensor) const { return Arg(tensor, where_); }
 
+  const EinsumNumbers& numbers() const { return scope_.names().numbers; }
+
   // Infix operators of at least `strength` and their operands.
   absl::StatusOr<Tensor> Expression(int strength, int depth) {
     OCANNL_ASSIGN_OR_RETURN(Tensor left, Operand(depth));
@@ -98,7 +100,8 @@ class Parser {
       case InfixOperator::kReduceOne:
       case InfixOperator::kReducePair:
       case InfixOperator::kReduceMany:
-        return Checked(Reduce(infix.op, *infix.accum, spec, args), offset);
+        return Checked(Reduce(infix.op, *infix.accum, spec, args, numbers()),
+                       offset);
       case InfixOperator::kSlice:
         break;
     }
@@ -122,7 +125,7 @@ class Parser {
       operands = 1 + absl::c_count(token.text, ';');
     }
     absl::Status status =
-        ParseEinsum(token.text, static_cast<int>(operands)).status();
+        ParseEinsum(token.text, static_cast<int>(operands), numbers()).status();
     if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
     return token.text;
   }

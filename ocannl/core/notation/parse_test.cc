@@ -222,6 +222,7 @@ TEST_F(ParseTest, EveryReduction) {
   EXPECT_EQ(Read("a ++^ \"i; j; k => i^j^k\" b -c + a"),
             "Add(Sum[i; j; k => i^j^k](a, b, Neg(c)), a)");
   EXPECT_EQ(Read("a @^^ \"ij => i\""), "Max[ij => i](a)");
+  EXPECT_EQ(Read("a ++ \"steps*i+hid*k => i\""), "Sum[10*i+16*k => i](a)");
   EXPECT_EQ(Read("a @^+ \"ij; jk => ik\" b"), "MaxAdd[ij; jk => ik](a, b)");
 }
 

@@ -23,7 +23,8 @@ namespace ocannl {
 struct Names {
   absl::flat_hash_map<std::string, Tensor> tensors;   // x
   absl::flat_hash_map<std::string, int32_t> statics;  // @| i, !@i
-  absl::flat_hash_map<std::string, double> numbers;   // !.lr, !..n, o=[n]
+  // !.lr, !..n, o=[n], and the strides and dilations of specs: "n*i => i"
+  absl::flat_hash_map<std::string, double> numbers;
 };
 
 // Whether the next token is that symbol.

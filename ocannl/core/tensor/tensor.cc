@@ -374,11 +374,11 @@ Tensor Compose(const Arg& a, const Arg& b) {
 }
 
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
-              absl::Span<const Arg> args) {
+              absl::Span<const Arg> args, const EinsumNumbers& numbers) {
   Builder builder(args);
   builder.AdaptDTypes(0, DType::kF32);
   absl::StatusOr<EinsumSpec> parsed =
-      ParseEinsum(spec, static_cast<int>(args.size()));
+      ParseEinsum(spec, static_cast<int>(args.size()), numbers);
   absl::Status status = parsed.status();
   if (status.ok()) {
     status = PiecesOf(*parsed, !op && args.size() > 1).status();

@@ -25,6 +25,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/einsum_axis.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
@@ -68,9 +69,10 @@ Tensor Compose(const Arg& a, const Arg& b);
 
 // accum of op(args...) over the axes that the result of `spec` leaves out;
 // without `op`, of the operand itself: of several, of each for the cells that
-// its part of a concatenation has.
+// its part of a concatenation has. `numbers` are the names that the spec may
+// have in the place of numbers.
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
-              absl::Span<const Arg> args);
+              absl::Span<const Arg> args, const EinsumNumbers& numbers = {});
 
 // The element of the leftmost batch axis at the value of a static index.
 Tensor Slice(const Arg& a, int32_t static_index);
@@ -120,24 +122,30 @@ inline Tensor PointDiv(const Arg& a, const Arg& b) { return Div(a, b); }
 // Sum of a * b, of a, of a + b; greatest a; greatest a + b; a concatenation:
 // over the axes that the result of the spec leaves out. In notation:
 // +* ++ +++ @^^ @^+ ++^
-inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b) {
-  return Reduce(Op::kMul, Op::kAdd, spec, {a, b});
+inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b,
+                     const EinsumNumbers& numbers = {}) {
+  return Reduce(Op::kMul, Op::kAdd, spec, {a, b}, numbers);
 }
-inline Tensor Einsum1(absl::string_view spec, const Arg& a) {
-  return Reduce(std::nullopt, Op::kAdd, spec, {a});
+inline Tensor Einsum1(absl::string_view spec, const Arg& a,
+                      const EinsumNumbers& numbers = {}) {
+  return Reduce(std::nullopt, Op::kAdd, spec, {a}, numbers);
 }
-inline Tensor OuterSum(absl::string_view spec, const Arg& a, const Arg& b) {
-  return Reduce(Op::kAdd, Op::kAdd, spec, {a, b});
+inline Tensor OuterSum(absl::string_view spec, const Arg& a, const Arg& b,
+                       const EinsumNumbers& numbers = {}) {
+  return Reduce(Op::kAdd, Op::kAdd, spec, {a, b}, numbers);
 }
-inline Tensor EinMax1(absl::string_view spec, const Arg& a) {
-  return Reduce(std::nullopt, Op::kMax, spec, {a});
+inline Tensor EinMax1(absl::string_view spec, const Arg& a,
+                      const EinsumNumbers& numbers = {}) {
+  return Reduce(std::nullopt, Op::kMax, spec, {a}, numbers);
 }
-inline Tensor Tropical(absl::string_view spec, const Arg& a, const Arg& b) {
-  return Reduce(Op::kAdd, Op::kMax, spec, {a, b});
+inline Tensor Tropical(absl::string_view spec, const Arg& a, const Arg& b,
+                       const EinsumNumbers& numbers = {}) {
+  return Reduce(Op::kAdd, Op::kMax, spec, {a, b}, numbers);
 }
 
-inline Tensor Concat(absl::string_view spec, absl::Span<const Arg> args) {
-  return Reduce(std::nullopt, Op::kAdd, spec, args);
+inline Tensor Concat(absl::string_view spec, absl::Span<const Arg> args,
+                     const EinsumNumbers& numbers = {}) {
+  return Reduce(std::nullopt, Op::kAdd, spec, args, numbers);
 }
 
 }  // namespace ocannl
