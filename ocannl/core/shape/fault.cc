@@ -136,14 +136,24 @@ std::string FaultWriter::CoversHint(const CoverRule& rule,
                       "out");
 }
 
+absl::Status FaultWriter::Endless(TensorId node, RowRef row,
+                                  const std::string& hint) const {
+  return Error(node,
+               absl::StrCat("the ", Name(row.kind), " row of ",
+                            Label(graph_[row.tensor]),
+                            " would need more axes than it has, without end"),
+               {}, hint);
+}
+
+absl::Status FaultWriter::Endless(const SlotRule& rule) const {
+  return Endless(
+      rule.node, rule.row,
+      absl::StrCat("it contains itself as ", VariableText(*rule.axes->variable),
+                   "; give that another name in one place"));
+}
+
 absl::Status FaultWriter::Covers(const CoverRule& rule) const {
-  if (!row_(rule.covering)) {
-    return Error(rule.node,
-                 absl::StrCat("the ", Name(rule.covering.kind), " row of ",
-                              Label(graph_[rule.covering.tensor]),
-                              " would need more axes than it has, without end"),
-                 {}, "");
-  }
+  if (!row_(rule.covering)) return Endless(rule.node, rule.covering, "");
   RowRef opponent = Opponent(rule);
   if (opponent.tensor == rule.node) {
     return Error(

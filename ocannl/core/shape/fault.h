@@ -35,6 +35,8 @@ class FaultWriter {
   absl::Status Covers(const CoverRule& rule) const;
   // The row has another number of axes than the rule gives it.
   absl::Status Rank(const SlotRule& rule) const;
+  // The row has, by its own variable, more axes than itself.
+  absl::Status Endless(const SlotRule& rule) const;
   // Axis `axis` of the row, which the spec calls `name`, has another size than
   // an axis of the same name before.
   absl::Status Size(const SlotRule& rule, int axis,
@@ -58,6 +60,8 @@ class FaultWriter {
                      absl::Span<const TensorId> tensors,
                      const std::string& hint) const;
   absl::Status FirstValue(TensorId param, TensorId init) const;
+  absl::Status Endless(TensorId node, RowRef row,
+                       const std::string& hint) const;
   RowRef Opponent(const CoverRule& rule) const;
   bool IsBefore(RowRef a, RowRef b, TensorId node) const;
   std::string CoversHint(const CoverRule& rule, RowRef opponent) const;

@@ -206,6 +206,23 @@ TEST_F(FaultTest, RowsWithoutEnd) {
       "more axes than it has, without end");
 }
 
+TEST_F(FaultTest, ARowThatContainsItself) {
+  Tensor w = Weights(graph_, "w", {});
+  EXPECT_EQ(InferText(Einsum("..v..; ..v..i => i", In(w), In(w))),
+            "shape error in `w +* \"..v..; ..v..i => i\" w` (mlp.cc:42): the "
+            "output row of w would need more axes than it has, without end\n"
+            "  hint: it contains itself as `..v..`; give that another name in "
+            "one place");
+  Tensor h = Relu(In(Weights(graph_, "u", {})));
+  Tensor same = Einsum1("..v..->..v.. => 0", In(h));
+  EXPECT_EQ(InferText(Einsum("...; ..v..i->..v.. => ...", In(same), In(h))),
+            "shape error in `(relu(u) ++ \"..v..->..v.. => 0\") +* \"...; "
+            "..v..i->..v.. => ...\" relu(u)` (mlp.cc:42): the input row of "
+            "`relu(u)` would need more axes than it has, without end\n"
+            "  hint: it contains itself as `..v..`; give that another name in "
+            "one place");
+}
+
 TEST_F(FaultTest, TheFirstOperationIsBlamed) {
   Tensor bad = Add(In(a_), In(b_));
   Tensor worse = Compose(In(bad), In(x_));

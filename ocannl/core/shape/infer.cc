@@ -125,18 +125,25 @@ class Inference {
         auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
         if (is_new) at->second = ranks_.Add(Role::kComputed);
         fits = ranks_.SetDifference(row, at->second, slot.axes->size());
+        if (!fits && !ranks_.HasLength(row)) {
+          MarkWrongSlot(i, &FaultWriter::Endless);
+          continue;
+        }
       } else {
         fits = ranks_.SetLength(row, slot.axes->size());
       }
-      if (!fits) MarkWrongSlot(i);
+      if (!fits) MarkWrongSlot(i, &FaultWriter::Rank);
     }
   }
 
-  void MarkWrongSlot(size_t i) {
+  void MarkWrongSlot(size_t i,
+                     absl::Status (FaultWriter::*wording)(const SlotRule&)
+                         const) {
     const SlotRule& slot = rules().slots[i];
     wrong_slots_[i] = true;
-    Report(0, slot.node,
-           [&slot](const FaultWriter& write) { return write.Rank(slot); });
+    Report(0, slot.node, [&slot, wording](const FaultWriter& write) {
+      return (write.*wording)(slot);
+    });
   }
 
   void MarkWrongCover(int stage, int i) {
@@ -157,7 +164,8 @@ class Inference {
       const SlotRule& slot = rules().slots[i];
       bool is_short =
           ranks_.Length(problem_.RowIndex(slot.row)) < slot.axes->size();
-      if (is_short && !wrong_slots_[i]) MarkWrongSlot(i);
+      if (!is_short || wrong_slots_[i]) continue;
+      MarkWrongSlot(i, &FaultWriter::Rank);
     }
   }
 

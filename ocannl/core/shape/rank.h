@@ -35,6 +35,10 @@ class RankSystem {
   bool SetLength(int row, int length);
   // len(a) = len(b) + difference; likewise.
   bool SetDifference(int a, int b, int difference);
+  // Whether the calls of SetLength tell the length.
+  bool HasLength(int row) const {
+    return classes_[Find(row)].length.has_value();
+  }
   // len(covering) >= len(covered). A filler, such as a number, has axes but
   // does not settle how many the covering row has.
   void Cover(int covering, int covered, bool filler);
