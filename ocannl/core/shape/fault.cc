@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace ocannl {
 namespace {
+
+// Of what else determines a row, that many operations are listed.
+constexpr size_t kMaxOrigins = 20;
 
 std::string Label(const TensorNode& node) {
   if (node.named || IsNumber(node)) return node.named ? node.name : node.text;
@@ -72,8 +76,46 @@ std::string FaultWriter::ShapeText(TensorId id) const {
                       text(RowKind::kOutput, ""));
 }
 
+// Which tensor of the operation `node` it is.
+std::string FaultWriter::PlaceText(TensorId node, TensorId tensor) const {
+  if (tensor == node) return "the result";
+  std::vector<TensorId> operands = OperandsOf(graph_[node].source);
+  auto at = absl::c_find(operands, tensor);
+  if (at == operands.end()) return "the first value";
+  return absl::StrCat("operand ", at - operands.begin() + 1);
+}
+
+// What is given needs no origin.
+std::string FaultWriter::Origins(TensorId node,
+                                 absl::Span<const RowRef> rows) const {
+  std::vector<std::pair<TensorId, TensorId>> origins;
+  auto add = [&](TensorId from, RowRef row) {
+    const TensorNode& tensor = graph_[row.tensor];
+    bool is_given = tensor.spec[row.kind] || IsNumber(tensor) ||
+                    std::holds_alternative<DataSource>(tensor.source);
+    if (from == node || is_given || !absl::c_linear_search(rows, row)) return;
+    origins.emplace_back(from, row.tensor);
+  };
+  for (const CoverRule& rule : rules_.covers) {
+    add(rule.node, rule.covering);
+    add(rule.node, rule.covered);
+  }
+  for (const SlotRule& rule : rules_.slots) add(rule.node, rule.row);
+  absl::c_sort(origins, [](const auto& a, const auto& b) { return b < a; });
+  origins.erase(std::unique(origins.begin(), origins.end()), origins.end());
+  std::string text;
+  for (size_t k = 0; k < std::min(origins.size(), kMaxOrigins); ++k) {
+    const auto& [from, tensor] = origins[k];
+    absl::StrAppend(&text, "\n  from ", Describe(graph_[from]), ": ",
+                    PlaceText(from, tensor));
+  }
+  if (origins.size() <= kMaxOrigins) return text;
+  return absl::StrCat(text, "\n  and ", origins.size() - kMaxOrigins, " more");
+}
+
 absl::Status FaultWriter::Error(TensorId node, const std::string& problem,
                                 absl::Span<const TensorId> tensors,
+                                absl::Span<const RowRef> rows,
                                 const std::string& hint) const {
   std::string message =
       absl::StrCat("shape error in ", Describe(graph_[node]), ": ", problem);
@@ -83,6 +125,7 @@ absl::Status FaultWriter::Error(TensorId node, const std::string& problem,
     written.push_back(id);
     absl::StrAppend(&message, "\n  ", Label(graph_[id]), " : ", ShapeText(id));
   }
+  absl::StrAppend(&message, Origins(node, rows));
   if (!hint.empty()) absl::StrAppend(&message, "\n  hint: ", hint);
   return absl::InvalidArgumentError(message);
 }
@@ -142,7 +185,7 @@ absl::Status FaultWriter::Endless(TensorId node, RowRef row,
                absl::StrCat("the ", Name(row.kind), " row of ",
                             Label(graph_[row.tensor]),
                             " would need more axes than it has, without end"),
-               {}, hint);
+               {}, {row}, hint);
 }
 
 absl::Status FaultWriter::Endless(const SlotRule& rule) const {
@@ -160,19 +203,21 @@ absl::Status FaultWriter::Covers(const CoverRule& rule) const {
         rule.node,
         absl::StrCat(RowWithName(rule.covered), ", but the result is used as ",
                      RowText(opponent)),
-        {rule.covered.tensor}, CoversHint(rule, opponent));
+        {rule.covered.tensor}, {opponent, rule.covered},
+        CoversHint(rule, opponent));
   }
   bool is_first = IsBefore(opponent, rule.covered, rule.node);
   RowRef first = is_first ? opponent : rule.covered;
   RowRef second = is_first ? rule.covered : opponent;
   return Error(rule.node,
                absl::StrCat(RowWithName(first), ", ", RowWithName(second)),
-               {first.tensor, second.tensor}, CoversHint(rule, opponent));
+               {first.tensor, second.tensor}, {first, second},
+               CoversHint(rule, opponent));
 }
 
 absl::Status FaultWriter::FirstValue(TensorId param, TensorId init) const {
   return Error(param, "a parameter and its first value have one shape",
-               {param, init}, "");
+               {param, init}, {}, "");
 }
 
 absl::Status FaultWriter::Rank(const SlotRule& rule) const {
@@ -196,7 +241,7 @@ absl::Status FaultWriter::Rank(const SlotRule& rule) const {
                                      " stands for ", Axes(has - given), " in ",
                                      row, " and for another number elsewhere");
   }
-  return Error(rule.node, problem, {rule.row.tensor}, "");
+  return Error(rule.node, problem, {rule.row.tensor}, {rule.row}, "");
 }
 
 absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
@@ -212,6 +257,7 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
       absl::StrCat(AxisText(rule, axis, name), " is ", size_of(rule, axis),
                    " in ", Label(graph_[rule.row.tensor]));
   std::vector<TensorId> tensors = {rule.row.tensor};
+  std::vector<RowRef> rows = {rule.row};
   for (const SlotRule& other : rules_.slots) {
     if (other.node != rule.node || tensors.size() > 1) continue;
     std::optional<Dims> dims = row_(other.row);
@@ -227,10 +273,11 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
       absl::StrAppend(&problem, " and ", size, " in ",
                       Label(graph_[other.row.tensor]));
       tensors.push_back(other.row.tensor);
+      rows.push_back(other.row);
       break;
     }
   }
-  return Error(rule.node, problem, tensors, "");
+  return Error(rule.node, problem, tensors, rows, "");
 }
 
 absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
@@ -247,7 +294,7 @@ absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
       absl::StrCat(reads, ", but axis ", axis, " of the ", Name(rule.row.kind),
                    " row of ", Label(graph_[rule.row.tensor]), " has size ",
                    dims ? (*dims)[axis] : 0),
-      {rule.row.tensor}, "");
+      {rule.row.tensor}, {rule.row}, "");
 }
 
 absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
@@ -296,7 +343,7 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
     hint = absl::StrCat("make the axis ", fits);
     if (fits < size) absl::StrAppend(&hint, " or ", fits + stride);
   }
-  return Error(rule.node, problem, {rule.row.tensor}, hint);
+  return Error(rule.node, problem, {rule.row.tensor}, {rule.row}, hint);
 }
 
 absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
@@ -308,7 +355,7 @@ absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
       row.tensor,
       absl::StrCat("the operands make its ", Name(row.kind), " row ",
                    RowText(row), ", but it is used as ", DimsText(used_as)),
-      {}, "");
+      {}, {row}, "");
 }
 
 absl::Status FaultWriter::Undetermined(RowRef row) const {

@@ -6,7 +6,10 @@
 //   row of x is 28,28
 //     w1 : 784->128
 //     x : 28,28
+//     from `relu(y)` (mlp.cc:40): the result
 //     hint: flatten x, or declare w1 : 28,28->128
+//
+// "from" are the operations that those rows are in as well, newest first.
 #ifndef OCANNL_CORE_SHAPE_FAULT_H_
 #define OCANNL_CORE_SHAPE_FAULT_H_
 
@@ -56,9 +59,13 @@ class FaultWriter {
   std::string RowText(RowRef row) const;
   std::string RowWithName(RowRef row) const;
   std::string ShapeText(TensorId id) const;
+  // With the shapes of `tensors`, and what else determines `rows`.
   absl::Status Error(TensorId node, const std::string& problem,
                      absl::Span<const TensorId> tensors,
+                     absl::Span<const RowRef> rows,
                      const std::string& hint) const;
+  std::string Origins(TensorId node, absl::Span<const RowRef> rows) const;
+  std::string PlaceText(TensorId node, TensorId tensor) const;
   absl::Status FirstValue(TensorId param, TensorId init) const;
   absl::Status Endless(TensorId node, RowRef row,
                        const std::string& hint) const;

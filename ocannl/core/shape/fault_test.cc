@@ -13,6 +13,8 @@
 namespace ocannl {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class FaultTest : public ::testing::Test {
@@ -59,6 +61,7 @@ TEST_F(FaultTest, ComposeWhereAPointwiseProductIsMeant) {
             "`relu(a)` is empty, the output row of a is 3\n"
             "  `relu(a)` : 3\n"
             "  a : 3\n"
+            "  from `relu(a)` (mlp.cc:42): the result\n"
             "  hint: `*` multiplies tensors; `*.` is pointwise, PointMul in "
             "C++");
 }
@@ -68,7 +71,8 @@ TEST_F(FaultTest, PointwiseOfDifferentSizes) {
             "shape error in `relu(a) + b` (mlp.cc:42): the output row of "
             "`relu(a)` is 3, the output row of b is 4\n"
             "  `relu(a)` : 3\n"
-            "  b : 4");
+            "  b : 4\n"
+            "  from `relu(a)` (mlp.cc:42): the result");
 }
 
 TEST_F(FaultTest, AGivenSizeOfOneDoesNotBroadcast) {
@@ -86,17 +90,20 @@ TEST_F(FaultTest, AResultThatItsUseContradicts) {
   Tensor doubled = Add(In(a_), In(a_));
   EXPECT_EQ(InferText(Einsum1("ij => 0", In(doubled))),
             "shape error in `a + a` (mlp.cc:42): the operands make its output "
-            "row 3, but it is used as 1,3");
+            "row 3, but it is used as 1,3\n"
+            "  from `(a + a) ++ \"ij => 0\"` (mlp.cc:42): operand 1");
   EXPECT_EQ(InferText(Einsum1(" => 0", In(doubled))),
             "shape error in `a + a` (mlp.cc:42): the output row of a is 3, but "
             "the result is used as empty\n"
-            "  a : 3");
+            "  a : 3\n"
+            "  from `(a + a) ++ \" => 0\"` (mlp.cc:42): operand 1");
   Tensor total = Einsum1("i => 0", In(a_));
   EXPECT_EQ(InferText(Einsum("i; i => i", In(total), In(b_))),
             "shape error in `(a ++ \"i => 0\") +* \"i; i => i\" b` "
             "(mlp.cc:42): axis `i` is 4 in b and 1 in `a ++ \"i => 0\"`\n"
             "  b : 4\n"
-            "  `a ++ \"i => 0\"` : 1");
+            "  `a ++ \"i => 0\"` : 1\n"
+            "  from `a ++ \"i => 0\"` (mlp.cc:42): the result");
 }
 
 TEST_F(FaultTest, EinsumOfDifferentSizes) {
@@ -203,7 +210,9 @@ TEST_F(FaultTest, RowsWithoutEnd) {
   EXPECT_EQ(
       InferText(Einsum("..v..->..v..i; ...->... => 0", In(w), In(square))),
       "shape error in `w * w` (mlp.cc:42): the input row of w would need "
-      "more axes than it has, without end");
+      "more axes than it has, without end\n"
+      "  from `w +* \"..v..->..v..i; ...->... => 0\" (w * w)` (mlp.cc:42): "
+      "operand 1");
 }
 
 TEST_F(FaultTest, ARowThatContainsItself) {
@@ -219,8 +228,29 @@ TEST_F(FaultTest, ARowThatContainsItself) {
             "shape error in `(relu(u) ++ \"..v..->..v.. => 0\") +* \"...; "
             "..v..i->..v.. => ...\" relu(u)` (mlp.cc:42): the input row of "
             "`relu(u)` would need more axes than it has, without end\n"
+            "  from `relu(u) ++ \"..v..->..v.. => 0\"` (mlp.cc:42): operand 1\n"
+            "  from `relu(u)` (mlp.cc:42): the result\n"
             "  hint: it contains itself as `..v..`; give that another name in "
             "one place");
+}
+
+TEST_F(FaultTest, OriginsAreListedNewestFirst) {
+  Tensor w = Weights(graph_, "w", {});
+  Tensor sum = Add(Arg(a_, At(1)), Arg(w, At(1)));
+  for (int line = 2; line < 26; ++line) {
+    sum = Add(Arg(sum, At(line)), Arg(w, At(line)));
+  }
+  const std::string text = InferText(Einsum("i; i => i", In(b_), In(w)) + sum);
+  EXPECT_THAT(text, HasSubstr("  w : 4\n"
+                              "  from `b +* \"i; i => i\" w` (mlp.cc:42): "
+                              "operand 2\n"));
+  size_t at = 0;
+  for (const char* line :
+       {":25): operand 2", ":24): ", ":7): ", "\n  and 5 more"}) {
+    at = text.find(line, at);
+    EXPECT_NE(at, std::string::npos) << line << " in " << text;
+  }
+  EXPECT_THAT(text, Not(HasSubstr(":5): ")));
 }
 
 TEST_F(FaultTest, TheFirstOperationIsBlamed) {
