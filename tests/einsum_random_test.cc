@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random specs on random shapes against loops over everything that they name:
-// inferred shapes, values and gradients, on numbers that add up exactly.
+// inferred shapes, values and gradients, on numbers that add up exactly; some
+// of them on each tier.
 //
 //   bazel test //tests:einsum_random_test --test_env=OCANNL_SEED=7
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/model.h"
+#include "tests/agree/all_tiers.h"
 #include "tests/random_einsum.h"
 #include "tests/run_program.h"
 #include "tests/status_matchers.h"
@@ -126,6 +128,7 @@ class Case {
     shape_ = program.result.shape();
     weights_ = SmallNumbers(random, NumElements(shape_.dims()));
     stored_ = Below(random, 2) == 0;
+    on_each_tier_ = Below(random, 20) == 0;
     expected_ = Evaluate(program, operands_, weights_);
     for (double value : expected_.result) {
       differentiable_ = differentiable_ && value > -1e30;
@@ -176,6 +179,7 @@ class Case {
   void Run(const Assignments& code, const PassOptions& options) {
     auto loops = CompileProgram(code, options);
     ASSERT_THAT(loops, IsOk());
+    ASSERT_TRUE(!on_each_tier_ || fuzz::TiersAgree(*loops));
     auto run = RunProgram(*loops, inputs_);
     ASSERT_THAT(run, IsOk());
     if (stored_ || !differentiable_) ExpectValues(*run, "y", expected_.result);
@@ -192,6 +196,7 @@ class Case {
   Shape shape_;  // of the result
   Values weights_;
   bool stored_;  // else it may be computed where it is used
+  bool on_each_tier_;
   Expected expected_;
   bool differentiable_ = true;
 };
