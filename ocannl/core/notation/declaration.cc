@@ -27,24 +27,6 @@ std::string RowText(RowKind kind, const std::optional<Dims>& dims) {
   return absl::StrCat(letter, "=[", absl::StrJoin(*dims, ", "), "]");
 }
 
-// An axis size: 16, or the name of a number.
-absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
-  const size_t offset = lexer.peek().offset;
-  double size = 0;
-  if (lexer.Accept("!..") || lexer.peek().kind == Token::kName) {
-    OCANNL_ASSIGN_OR_RETURN(size, TakeNamedNumber(lexer, names, true));
-  } else if (lexer.peek().kind != Token::kNumber ||
-             !absl::SimpleAtod(lexer.peek().text, &size)) {
-    return lexer.ExpectedError("an axis size");
-  } else {
-    lexer.Next();
-  }
-  if (size >= 1 && size <= kMaxSize && size == static_cast<int64_t>(size)) {
-    return static_cast<int64_t>(size);
-  }
-  return lexer.ErrorAt(offset, "an axis size is a whole number from 1 to 2^40");
-}
-
 // letter = [sizes]
 absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   const Token letter = lexer.peek();
@@ -71,6 +53,23 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
 }
 
 }  // namespace
+
+absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
+  const size_t offset = lexer.peek().offset;
+  double size = 0;
+  if (lexer.Accept("!..") || lexer.peek().kind == Token::kName) {
+    OCANNL_ASSIGN_OR_RETURN(size, TakeNamedNumber(lexer, names, true));
+  } else if (lexer.peek().kind != Token::kNumber ||
+             !absl::SimpleAtod(lexer.peek().text, &size)) {
+    return lexer.ExpectedError("an axis size");
+  } else {
+    lexer.Next();
+  }
+  if (size >= 1 && size <= kMaxSize && size == static_cast<int64_t>(size)) {
+    return static_cast<int64_t>(size);
+  }
+  return lexer.ErrorAt(offset, "an axis size is a whole number from 1 to 2^40");
+}
 
 absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
   OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a parameter's name"));

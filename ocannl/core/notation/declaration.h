@@ -6,6 +6,7 @@
 #ifndef OCANNL_CORE_NOTATION_DECLARATION_H_
 #define OCANNL_CORE_NOTATION_DECLARATION_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -24,6 +25,9 @@ struct Declaration {
   std::optional<Lexer> init;  // stands where the first value starts
   ShapeSpec spec;
 };
+
+// Takes an axis size: 16, or the name of a number.
+absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names);
 
 // Reads a declaration after its `{`, with its `}`. The first value is skipped,
 // because the rows, which stand after it, must be known first.

@@ -20,6 +20,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/print.h"
+#include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -80,9 +81,12 @@ class Parser {
       return Checked(Slice(args[0], index), offset);
     }
     absl::string_view spec;
+    std::optional<Lexer> sizes;  // stands where they start
     size_t operands = infix.form == InfixOperator::kReduceOne ? 1 : 2;
     if (infix.accum) {
       OCANNL_ASSIGN_OR_RETURN(spec, Spec(infix, operands));
+      sizes = lexer_;
+      OCANNL_RETURN_IF_ERROR(Sizes(std::nullopt));
     }
     while (args.size() < operands) {
       int strength = infix.strength + (infix.right_associative() ? 0 : 1);
@@ -99,9 +103,16 @@ class Parser {
         return Checked(Compose(args[0], args[1]), offset);
       case InfixOperator::kReduceOne:
       case InfixOperator::kReducePair:
-      case InfixOperator::kReduceMany:
-        return Checked(Reduce(infix.op, *infix.accum, spec, args, numbers()),
-                       offset);
+      case InfixOperator::kReduceMany: {
+        OCANNL_ASSIGN_OR_RETURN(
+            Tensor result,
+            Checked(Reduce(infix.op, *infix.accum, spec, args, numbers()),
+                    offset));
+        Lexer after = std::exchange(lexer_, *sizes);
+        OCANNL_RETURN_IF_ERROR(Sizes(result));
+        lexer_ = std::move(after);
+        return result;
+      }
       case InfixOperator::kSlice:
         break;
     }
@@ -128,6 +139,36 @@ class Parser {
         ParseEinsum(token.text, static_cast<int>(operands), numbers()).status();
     if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
     return token.text;
+  }
+
+  // Takes what names in a spec stand for, if the text says so behind it:
+  // ["i" = 3; "j" = "..v.."]. Sets them in the spec that made `of`.
+  absl::Status Sizes(std::optional<Tensor> of) {
+    Lexer inside = lexer_;
+    if (!inside.Accept("[") || inside.peek().kind != Token::kString) {
+      return absl::OkStatus();  // an array
+    }
+    lexer_ = std::move(inside);
+    do {
+      const Token name = lexer_.peek();
+      OCANNL_RETURN_IF_ERROR(TakeString().status());
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
+      absl::Status status;
+      if (lexer_.peek().kind == Token::kString) {
+        OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
+        if (of) status = SetEqual(*of, name.text, *of, other);
+      } else {
+        OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, scope_.names()));
+        if (of) status = SetDim(*of, name.text, size);
+      }
+      if (!status.ok()) return lexer_.ErrorAt(name.offset, status.message());
+    } while (lexer_.Accept(";"));
+    return TakeClosing(lexer_, "`;`", "]");
+  }
+
+  absl::StatusOr<absl::string_view> TakeString() {
+    if (lexer_.peek().kind == Token::kString) return lexer_.Next().text;
+    return lexer_.ExpectedError("a name of the spec in quotes, such as \"i\"");
   }
 
   absl::StatusOr<Tensor> Operand(int depth) {

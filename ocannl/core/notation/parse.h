@@ -8,6 +8,9 @@
 //   (relu(1 - y *. h) ++ "...|... => 0") /. !..n   einsum; a C++-side number
 //   (moons @| batch_n) + [(1, 2); (3, 4)]          a slice; an array 2->2
 //
+// Behind a spec may stand what its names are: ["i" = 3; "..v.." = n; "j" =
+// "i"].
+//
 // Operators, weakest first; all but **. associate to the left:
 //   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+   << >>
 //   + - ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x

@@ -170,6 +170,18 @@ TEST_F(ParseErrorTest, Specs) {
   EXPECT_THAT(
       Error("x ++ \"i; j => i\""),
       StartsWith("line 1, column 6: the spec \"i; j => i\" is wrong: "));
+  EXPECT_EQ(Error("x ++ \"i => i\" [\"i\" 3]"),
+            "line 1, column 20: expected `=`, found `3`");
+  EXPECT_EQ(Error("x ++ \"i => i\" [\"i\" = ]"),
+            "line 1, column 22: expected an axis size, found `]`");
+  EXPECT_EQ(Error("x ++ \"i => i\" [\"i\" = 3; j]"),
+            "line 1, column 25: expected a name of the spec in quotes, such as "
+            "\"i\", found `j`");
+  EXPECT_EQ(
+      Error("x ++ \"i => i\" [\"i\" = 3"),
+      "line 1, column 23: expected `;` or `]`, found the end of the text");
+  EXPECT_THAT(Error("x ++ \"i => i\" [\"j\" = 3]"),
+              StartsWith("line 1, column 16: the spec of `x ++ \"i => i\"` "));
   EXPECT_EQ(Error("x ++^ y"),
             "line 1, column 7: expected the spec of `++^` in quotes, such as "
             "\"a; b => a^b\", found `y`");

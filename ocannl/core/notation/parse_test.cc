@@ -222,6 +222,14 @@ TEST_F(ParseTest, EveryReduction) {
   EXPECT_EQ(Read("a ++^ \"i; j; k => i^j^k\" b -c + a"),
             "Add(Sum[i; j; k => i^j^k](a, b, Neg(c)), a)");
   EXPECT_EQ(Read("a @^^ \"ij => i\""), "Max[ij => i](a)");
+  EXPECT_EQ(Read("a ++ \"..v.., i => i\" [\"i\" = 2; \"..v..\" = hid] *. b"),
+            "Mul(Sum[..v..i => i](a), b)");
+  ASSERT_EQ(graph_.size_rules().size(), 2u);
+  EXPECT_EQ(graph_.size_rules()[1].name.name, "..v..");
+  EXPECT_EQ(std::get<int64_t>(graph_.size_rules()[1].is), 16);
+  EXPECT_EQ(Read("a +* \"i; j => ij\" [\"i\" = \"j\"] [1; 2]"),
+            "SumMul[i; j => ij](a, Data batch= output=2 input= 1 2)");
+  EXPECT_EQ(std::get<SpecName>(graph_.size_rules()[2].is).name, "j");
   EXPECT_EQ(Read("a ++ \"steps*i+hid*k => i\""), "Sum[10*i+16*k => i](a)");
   EXPECT_EQ(Read("a @^+ \"ij; jk => ik\" b"), "MaxAdd[ij; jk => ik](a, b)");
 }

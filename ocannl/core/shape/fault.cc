@@ -331,7 +331,9 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
   problem = absl::StrCat(what, ": ", problem);
   std::string hint;
   if (unknown.size() > 1) {
-    hint = "let other operands have all of them but one as axes";
+    hint =
+        "let other operands have all of them but one as axes, or set their "
+        "sizes";
   } else if (concatenates) {
     hint = absl::StrCat("make the axis ", size - rest,
                         unknown.empty() ? "" : " or longer");
@@ -344,6 +346,24 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
     if (fits < size) absl::StrAppend(&hint, " or ", fits + stride);
   }
   return Error(rule.node, problem, {rule.row.tensor}, {rule.row}, hint);
+}
+
+absl::Status FaultWriter::Rule(
+    const SizeRule& rule,
+    absl::FunctionRef<Dims(const SpecName&)> sizes_of) const {
+  std::string problem =
+      absl::StrCat("`", rule.name.name, "` is ", DimsText(sizes_of(rule.name)));
+  std::vector<TensorId> operands = OperandsOf(graph_[rule.name.node].source);
+  if (const auto* other = std::get_if<SpecName>(&rule.is)) {
+    absl::StrAppend(&problem, ", but it is set equal to `", other->name,
+                    "` of ", Describe(graph_[other->node]), ", which is ",
+                    DimsText(sizes_of(*other)));
+  } else {
+    absl::StrAppend(&problem, ", but it is set to ",
+                    std::get<int64_t>(rule.is));
+  }
+  return Error(rule.name.node, problem, operands, {},
+               "leave one of the two out, or make them fit");
 }
 
 absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
@@ -50,6 +51,10 @@ class FaultWriter {
   // not come from its names, whose sizes are `sizes`, as EquationOf has them.
   absl::Status Relation(const SlotRule& rule, int axis, const EinsumAxis& form,
                         absl::Span<const int64_t> sizes) const;
+  // A name cannot have the size that SetDim or SetEqual says; `sizes_of` knows
+  // those of what names stand for.
+  absl::Status Rule(const SizeRule& rule,
+                    absl::FunctionRef<Dims(const SpecName&)> sizes_of) const;
   // The row of a result is larger in its uses than its operands make it.
   absl::Status Enlarged(RowRef row, const Dims& used_as) const;
   // Nothing determines the row of a parameter.

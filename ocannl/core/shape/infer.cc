@@ -15,6 +15,7 @@
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/shape/size.h"
+#include "ocannl/core/shape/size_rules.h"
 
 namespace ocannl {
 namespace {
@@ -38,7 +39,8 @@ class Inference {
       : graph_(graph),
         problem_(std::move(problem)),
         wrong_covers_(problem_.rules.covers.size(), false),
-        wrong_slots_(problem_.rules.slots.size(), false) {}
+        wrong_slots_(problem_.rules.slots.size(), false),
+        size_rules_(graph, problem_.index) {}
 
   absl::Status Run() {
     AddRows();
@@ -124,6 +126,7 @@ class Inference {
       if (slot.axes->variable) {
         auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
         if (is_new) at->second = ranks_.Add(Role::kComputed);
+        size_rules_.AddRow(slot.node, *slot.axes->variable, at->second);
         fits = ranks_.SetDifference(row, at->second, slot.axes->size());
         if (!fits && !ranks_.HasLength(row)) {
           MarkWrongSlot(i, &FaultWriter::Endless);
@@ -134,6 +137,22 @@ class Inference {
       }
       if (!fits) MarkWrongSlot(i, &FaultWriter::Rank);
     }
+    for (const SizeRule* rule : size_rules_.SetRanks(ranks_)) {
+      MarkWrongRule(0, *rule);
+    }
+  }
+
+  void MarkWrongRule(int stage, const SizeRule& rule) {
+    Report(stage, rule.name.node, [this, &rule](const FaultWriter& write) {
+      auto sizes_of = [&](const SpecName& name) {
+        Dims sizes;
+        for (int axis : size_rules_.AxesOf(name)) {
+          sizes.push_back(sizes_.Size(axis));
+        }
+        return sizes;
+      };
+      return write.Rule(rule, sizes_of);
+    });
   }
 
   void MarkWrongSlot(size_t i,
@@ -222,12 +241,16 @@ class Inference {
         }
         const std::string& name = names[k].name;
         int same = axes.try_emplace(name, row[k]).first->second;
+        size_rules_.AddAxis(slot.node, name, same);
         if (sizes_.Equate(same, row[k])) continue;
         Report(1, slot.node, [&slot, k, name](const FaultWriter& write) {
           return write.Size(slot, k, name);
         });
       }
       AddSlicePosition(i);
+    }
+    for (const SizeRule* rule : size_rules_.SetSizes(ranks_, sizes_)) {
+      MarkWrongRule(1, *rule);
     }
   }
 
@@ -239,6 +262,7 @@ class Inference {
     for (const std::string* name : related_.back().form.Names()) {
       auto [at, is_new] = axes.try_emplace(*name, -1);
       if (is_new) at->second = sizes_.AddName();
+      size_rules_.AddAxis(slot.node, *name, at->second);
       names_[slot.node][*name] = at->second;
     }
     SizeEquation equation = EquationOf(axis);
@@ -286,6 +310,12 @@ class Inference {
       });
     }
     for (const auto& failure : failures.relations) {
+      // The products come after the others.
+      const size_t product = failure.first - related_.size();
+      if (product < size_rules_.products().size()) {
+        MarkWrongRule(1, *size_rules_.products()[product]);
+        continue;
+      }
       const RelatedAxis& related = related_[failure.first];
       const SlotRule& slot = rules().slots[related.slot];
       Report(
@@ -359,6 +389,7 @@ class Inference {
   const Graph& graph_;
   Problem problem_;
   std::vector<bool> wrong_covers_, wrong_slots_;
+  SizeRules size_rules_;
   RankSystem ranks_;
   std::vector<std::vector<int>> axes_;  // in sizes_, of each row
   SizeSystem sizes_;

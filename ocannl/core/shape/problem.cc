@@ -2,8 +2,10 @@
 #include "ocannl/core/shape/problem.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -25,17 +27,36 @@ std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given) {
   return needs;
 }
 
+// The einsums that size rules name, and those that the same rules name.
+using Ruled = absl::flat_hash_map<TensorId, std::vector<TensorId>>;
+
+Ruled RuledNodes(const Graph& graph) {
+  Ruled ruled;
+  for (const SizeRule& rule : graph.size_rules()) {
+    std::vector<TensorId>& others = ruled[rule.name.node];
+    const auto* other = std::get_if<SpecName>(&rule.is);
+    if (other == nullptr) continue;
+    others.push_back(other->node);
+    ruled[other->node].push_back(rule.name.node);
+  }
+  return ruled;
+}
+
 void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
-                  const GivenShapes& given, Problem& problem) {
+                  const GivenShapes& given, const Ruled& ruled,
+                  Problem& problem) {
   std::vector<TensorId> stack(roots.begin(), roots.end());
   while (!stack.empty()) {
     TensorId id = stack.back();
     stack.pop_back();
     if (!problem.index.try_emplace(id, 0).second) continue;
     problem.nodes.push_back(id);
-    for (TensorId need : NeedsOf(graph, id, given.contains(id))) {
+    auto rules = ruled.find(id);
+    const bool is_ruled = rules != ruled.end();
+    for (TensorId need : NeedsOf(graph, id, given.contains(id) && !is_ruled)) {
       stack.push_back(need);
     }
+    if (is_ruled) absl::c_copy(rules->second, std::back_inserter(stack));
   }
   std::sort(problem.nodes.begin(), problem.nodes.end());
   for (size_t i = 0; i < problem.nodes.size(); ++i) {
@@ -160,7 +181,8 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
                                     absl::Span<const TensorId> roots,
                                     const GivenShapes& given) {
   Problem problem;
-  CollectNodes(graph, roots, given, problem);
+  const Ruled ruled = RuledNodes(graph);
+  CollectNodes(graph, roots, given, ruled, problem);
   absl::flat_hash_set<TensorId> in_first_values = InFirstValues(graph, problem);
   for (TensorId id : problem.nodes) {
     const TensorNode& node = graph[id];
@@ -176,7 +198,7 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
       problem.rows.push_back(
           MakeRow(node, kind, role, is_given ? &shape->second : nullptr));
     }
-    if (!is_given) AddRules(graph, id, problem.rules);
+    if (!is_given || ruled.contains(id)) AddRules(graph, id, problem.rules);
   }
   AllowNoInputs(graph, problem);
   auto slicers = Slicers(graph, problem);

@@ -137,6 +137,15 @@ bool RankSystem::SettleLeavesByUse() {
   return !up_.empty();
 }
 
+bool RankSystem::SettlePreferred() {
+  for (auto [row, length] : preferred_) {
+    const int root = Find(row);
+    const Class& c = classes_[root];
+    if (!c.known) Settle(root, std::max(length - OffsetOf(row), c.low));
+  }
+  return !up_.empty();
+}
+
 bool RankSystem::SettleFreeLeaves() {
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
@@ -164,7 +173,7 @@ std::vector<int> RankSystem::Solve() {
   do {
     RaiseLows();
     LowerHighs();
-  } while (SettleLeavesByUse() || SettleFreeLeaves());
+  } while (SettleLeavesByUse() || SettlePreferred() || SettleFreeLeaves());
   std::vector<int> failed;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
     if (covers_[edge].failed) failed.push_back(static_cast<int>(edge));

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace ocannl {
@@ -35,6 +36,8 @@ class RankSystem {
   bool SetLength(int row, int length);
   // len(a) = len(b) + difference; likewise.
   bool SetDifference(int a, int b, int difference);
+  // len(row) = length unless anything else tells.
+  void Prefer(int row, int length) { preferred_.emplace_back(row, length); }
   // Whether the calls of SetLength tell the length.
   bool HasLength(int row) const {
     return classes_[Find(row)].length.has_value();
@@ -80,6 +83,7 @@ class RankSystem {
   void RaiseLow(int edge);
   void LowerHighs();
   bool SettleLeavesByUse();
+  bool SettlePreferred();
   bool SettleFreeLeaves();
 
   // Union-find: len(row) = len(parent) + offset; compressed by Find.
@@ -87,7 +91,8 @@ class RankSystem {
   mutable std::vector<int> offsets_;
   std::vector<Class> classes_;  // of the roots
   std::vector<CoverEdge> covers_;
-  std::vector<int> up_, down_, used_;  // classes to visit
+  std::vector<std::pair<int, int>> preferred_;  // rows and lengths
+  std::vector<int> up_, down_, used_;           // classes to visit
 };
 
 }  // namespace ocannl

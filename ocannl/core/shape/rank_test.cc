@@ -92,5 +92,20 @@ TEST(RankSystem, EndsOnCircles) {
   EXPECT_EQ(ranks.Solve().size(), 1u);
 }
 
+TEST(RankSystem, APreferenceYieldsToEverything) {
+  RankSystem ranks;
+  int open = ranks.Add(Role::kParameter), used = ranks.Add(Role::kLeaf);
+  int user = ranks.Add(Role::kComputed), three = ranks.Add(Role::kComputed);
+  EXPECT_TRUE(ranks.SetLength(user, 2));
+  EXPECT_TRUE(ranks.SetLength(three, 3));
+  ranks.Cover(user, used, false);
+  for (int row : {open, used, three}) ranks.Prefer(row, 1);
+  EXPECT_TRUE(ranks.Solve().empty());
+  EXPECT_EQ(ranks.Length(open), 1);
+  EXPECT_TRUE(ranks.IsDetermined(open));
+  EXPECT_EQ(ranks.Length(used), 2);
+  EXPECT_EQ(ranks.Length(three), 3);
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -76,6 +76,13 @@ void SizeSystem::Relate(int whole, std::vector<Part> parts, int64_t constant) {
   relations_.push_back({.parts = std::move(parts), .constant = constant});
 }
 
+void SizeSystem::Multiply(int whole, absl::Span<const int> axes) {
+  std::vector<Part> parts;
+  for (int axis : axes) parts.push_back({.axis = axis, .factor = 1});
+  Relate(whole, std::move(parts), 0);
+  relations_.back().multiplies = true;
+}
+
 void SizeSystem::Settle(int root, int64_t size, bool filler) {
   Class& c = classes_[root];
   c.size = size;
@@ -133,6 +140,7 @@ void SizeSystem::Fail(Relation& relation) {
 // Settles the last unknown size of the relation.
 void SizeSystem::Spread(Relation& relation) {
   if (relation.done || relation.failed) return;
+  if (relation.multiplies) return SpreadProduct(relation);
   int unknown = -1;
   __int128 sum = relation.constant;
   __int128 factor = 0;  // of the unknown
@@ -161,6 +169,31 @@ void SizeSystem::Spread(Relation& relation) {
   if (sum % factor != 0 || size < 1 || size > kMaxSize) return Fail(relation);
   relation.done = true;
   Settle(unknown, static_cast<int64_t>(size), false);
+}
+
+void SizeSystem::SpreadProduct(Relation& relation) {
+  const int whole = Find(relation.parts.back().axis);
+  int unknown = -1;
+  int64_t product = 1;
+  for (size_t k = 0; k + 1 < relation.parts.size(); ++k) {
+    const int root = Find(relation.parts[k].axis);
+    const int64_t size = classes_[root].size;
+    if (size == 0 && unknown >= 0) return;
+    if (size == 0) unknown = root;
+    if (size > kMaxSize / product) return Fail(relation);
+    if (size != 0) product *= size;
+  }
+  const int64_t total = classes_[whole].size;
+  if (total == 0) {
+    if (unknown >= 0) return;
+    relation.done = true;
+    return Settle(whole, product, false);
+  }
+  if (total % product != 0 || (unknown < 0 && total != product)) {
+    return Fail(relation);
+  }
+  relation.done = true;
+  if (unknown >= 0) Settle(unknown, total / product, false);
 }
 
 void SizeSystem::Spread() {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ocannl/core/shape/rank.h"
 
 namespace ocannl {
@@ -38,6 +39,8 @@ class SizeSystem {
     int64_t factor;
   };
   void Relate(int whole, std::vector<Part> parts, int64_t constant);
+  // size(whole) = the product of the sizes of `axes`; counts as a Relate.
+  void Multiply(int whole, absl::Span<const int> axes);
 
   // What cannot hold: calls of Cover, of AtLeast and of Relate, from 0; of the
   // latter also what the sizes of the parts were when that came out.
@@ -70,12 +73,15 @@ class SizeSystem {
   struct Relation {
     std::vector<Part> parts;  // constant + their sum = 0
     int64_t constant;
-    bool done = false;  // it holds
+    bool multiplies = false;  // the last part is the product of the others
+    bool done = false;        // it holds
     bool failed = false;
     std::vector<int64_t> sizes = {};  // of the parts when it failed
 
     // Windows, the other sums of two, have a constant below 0.
-    bool is_concatenation() const { return constant == 0 && parts.size() > 2; }
+    bool is_concatenation() const {
+      return !multiplies && constant == 0 && parts.size() > 2;
+    }
   };
   struct CoverEdge {
     int covering, covered;
@@ -93,6 +99,7 @@ class SizeSystem {
   void SpreadUp(int root);
   void SpreadDown(int root);
   void Spread(Relation& relation);
+  void SpreadProduct(Relation& relation);
   void SettleEmpty(int root);
   void Fail(Relation& relation);
   bool IsOpen(const Class& c) const;

@@ -147,6 +147,36 @@ TEST(SizeSystem, NothingTellsTwoPartsApart) {
   }
 }
 
+TEST(SizeSystem, ProductsGoBothWays) {
+  for (auto [whole, a, b] : {std::array{12, 3, 4}, std::array{3, 3, 1}}) {
+    for (int unknown = 0; unknown < 3; ++unknown) {
+      SizeSystem sizes;
+      const int known[] = {whole, a, b};
+      for (int k = 0; k < 3; ++k) {
+        sizes.Add(Role::kComputed);
+        if (k != unknown) sizes.Set(k, known[k], false);
+      }
+      sizes.Multiply(0, {1, 2});
+      EXPECT_TRUE(sizes.Solve().relations.empty());
+      EXPECT_EQ(sizes.Size(unknown), known[unknown]);
+    }
+  }
+}
+
+TEST(SizeSystem, ProductsThatDoNotFit) {
+  for (auto [whole, a, b] :
+       {std::array{12, 5, 0}, std::array{12, 3, 5}, std::array{3, 6, 0}}) {
+    SizeSystem sizes;
+    const int known[] = {whole, a, b};
+    for (int k = 0; k < 3; ++k) {
+      sizes.Add(Role::kComputed);
+      if (known[k] != 0) sizes.Set(k, known[k], false);
+    }
+    sizes.Multiply(0, {1, 2});
+    EXPECT_EQ(sizes.Solve().relations.size(), 1u) << whole;
+  }
+}
+
 TEST(SizeSystem, EndsOnCircles) {
   SizeSystem sizes;
   int a = sizes.Add(Role::kComputed), b = sizes.Add(Role::kComputed);

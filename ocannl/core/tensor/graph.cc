@@ -45,6 +45,16 @@ int32_t Graph::AddStatic(std::string name, std::optional<int64_t> range) {
   return static_cast<int32_t>(statics_.size()) - 1;
 }
 
+void Graph::AddSizeRule(SizeRule rule) {
+  auto check = [&](const SpecName& name) {
+    CHECK(std::get<ComputeSource>(nodes_[name.node.index].source).spec)
+        << name.name;
+  };
+  check(rule.name);
+  if (const auto* other = std::get_if<SpecName>(&rule.is)) check(*other);
+  size_rules_.push_back(std::move(rule));
+}
+
 std::optional<TensorId> Graph::Find(absl::string_view name) const {
   auto at = ids_.find(name);
   if (at == ids_.end()) return std::nullopt;

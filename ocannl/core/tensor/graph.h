@@ -10,6 +10,7 @@
 #ifndef OCANNL_CORE_TENSOR_GRAPH_H_
 #define OCANNL_CORE_TENSOR_GRAPH_H_
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -106,6 +107,23 @@ struct TensorNode {
   bool named = false;  // the name is the user's
 };
 
+// A name in the spec of the einsum `node`: an axis "i", or a row variable
+// "..v..".
+struct SpecName {
+  TensorId node;
+  std::string name;
+
+  bool is_row() const { return name[0] == '.'; }
+  friend auto operator<=>(const SpecName&, const SpecName&) = default;
+};
+
+// What `name` stands for has as many cells as it is said, or as another has; of
+// two rows, axis by axis. Of a row and an axis, the row is `name`.
+struct SizeRule {
+  SpecName name;
+  std::variant<int64_t, SpecName> is;
+};
+
 // An integer argument of routines, with values in [0, range).
 struct StaticSymbol {
   std::string name;
@@ -130,6 +148,10 @@ class Graph {
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);
 
+  // Our fault (CHECK) if the nodes are no einsums.
+  void AddSizeRule(SizeRule rule);
+  const std::vector<SizeRule>& size_rules() const { return size_rules_; }
+
   // The seed of everything random, 42 at first, and how many random
   // operations there are: the k-th of them, from 1, has its own key.
   uint32_t seed() const { return seed_; }
@@ -142,6 +164,7 @@ class Graph {
   std::deque<TensorNode> nodes_;
   absl::flat_hash_map<std::string, TensorId> ids_;
   std::vector<StaticSymbol> statics_;
+  std::vector<SizeRule> size_rules_;
   uint32_t seed_ = 42;
   uint32_t randoms_ = 0;
 };

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SizeRules: what SetDim and SetEqual say, as equations of an inference.
+#ifndef OCANNL_CORE_SHAPE_SIZE_RULES_H_
+#define OCANNL_CORE_SHAPE_SIZE_RULES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "ocannl/core/shape/rank.h"
+#include "ocannl/core/shape/size.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+class SizeRules {
+ public:
+  // Those of `graph` about `nodes`; the graph must outlive it.
+  SizeRules(const Graph& graph,
+            const absl::flat_hash_map<TensorId, int>& nodes);
+
+  // What stands for a name in the systems below. Others than the rules name
+  // are left out.
+  void AddRow(TensorId node, const std::string& variable, int row);
+  void AddAxis(TensorId node, const std::string& name, int axis);
+
+  // Both return the rules that contradict; the first before anything is solved,
+  // the other before sizes are.
+  std::vector<const SizeRule*> SetRanks(RankSystem& ranks);
+  std::vector<const SizeRule*> SetSizes(const RankSystem& ranks,
+                                        SizeSystem& sizes);
+  // The rules that are calls of SizeSystem::Multiply, in order.
+  const std::vector<const SizeRule*>& products() const { return products_; }
+
+  // In the system of sizes; after SetSizes.
+  std::vector<int> AxesOf(const SpecName& name) const;
+
+ private:
+  std::vector<const SizeRule*> rules_, products_;
+  absl::flat_hash_set<TensorId> nodes_;  // that the rules name
+  absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> rows_,
+      axes_;
+  absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> lengths_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_SIZE_RULES_H_

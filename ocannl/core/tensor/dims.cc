@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/dims.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+// "i", "..v..": what the spec has, as the user writes it.
+std::vector<std::string> NamesIn(const EinsumSpec& spec) {
+  std::vector<std::string> names;
+  auto add = [&](std::string name) {
+    if (name == "_" || absl::c_linear_search(names, name)) return;
+    names.push_back(std::move(name));
+  };
+  auto add_slot = [&](const EinsumSlot& slot) {
+    for (const EinsumRow& row : slot) {
+      for (const auto* part : {&row.begin, &row.end}) {
+        for (EinsumAxis axis : *part) {
+          for (const std::string* name : axis.Names()) add(*name);
+        }
+      }
+      // "..." stands for other axes in each kind of row.
+      const bool named = row.variable && (*row.variable)[0] != '.';
+      if (named) add(absl::StrCat("..", *row.variable, ".."));
+    }
+  };
+  for (const EinsumSlot& operand : spec.operands) add_slot(operand);
+  add_slot(spec.result);
+  return names;
+}
+
+absl::StatusOr<SpecName> Find(Tensor of, absl::string_view name) {
+  const TensorNode& node = of.node();
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  if (compute == nullptr || !compute->spec) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(node), " has no spec with a `", name,
+                     "`; name an axis of an einsum"));
+  }
+  std::vector<std::string> names = NamesIn(*compute->spec);
+  if (absl::c_linear_search(names, name)) {
+    return SpecName{.node = of.id, .name = std::string(name)};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the spec of ", Describe(node), " has no `", name,
+                   "`; it has ", absl::StrJoin(names, ", ")));
+}
+
+bool IsError(Tensor tensor) {
+  return std::holds_alternative<ErrorSource>(tensor.node().source);
+}
+
+}  // namespace
+
+absl::Status SetDim(Tensor of, absl::string_view name, int64_t size) {
+  if (IsError(of)) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(SpecName found, Find(of, name));
+  if (size < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", name, "` of ", Describe(of.node()), " cannot have ",
+                     size, " cells; give it a size from 1"));
+  }
+  of.graph->AddSizeRule({.name = std::move(found), .is = size});
+  return absl::OkStatus();
+}
+
+absl::Status SetEqual(Tensor of, absl::string_view name, Tensor other,
+                      absl::string_view other_name) {
+  CHECK(of.graph == other.graph);
+  if (IsError(of) || IsError(other)) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(SpecName a, Find(of, name));
+  OCANNL_ASSIGN_OR_RETURN(SpecName b, Find(other, other_name));
+  if (b.is_row() && !a.is_row()) std::swap(a, b);
+  of.graph->AddSizeRule({.name = std::move(a), .is = std::move(b)});
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl
