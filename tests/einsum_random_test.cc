@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/model.h"
@@ -138,6 +139,9 @@ class Case {
   void Check() {
     Tensor y =
         Named(Reduce(program_.op, program_.accum, program_.Spec(), args_), "y");
+    for (const std::string& part : program_.parts) {
+      EXPECT_THAT(SetDim(y, part, program_.sizes.at(part)), IsOk());
+    }
     if (stored_) model_.graph.SetMaterialized(y.id);
     auto code = Code(y);
     ASSERT_THAT(code, IsOk());

@@ -300,11 +300,13 @@ class Generator {
   int unnamed_ = 0;
 };
 
-// An array and what one of its parts is combined with.
+// An array and what all of it, or one of its parts, is combined with.
 void GeneratePart(Generator& random, EinsumProgram& program) {
   const std::vector<RandomAxis> shared = random.Shared();
   const std::vector<RandomTensor> parts = {random.Part({}), random.Part({})};
-  program.operands = {random.Concatenated(shared), parts[random.Below(2)]};
+  program.operands = {
+      random.Concatenated(shared),
+      random.OneIn(3) ? random.Concatenated({}) : parts[random.Below(2)]};
   program.op = random.OneIn(2) ? Op::kMul : Op::kAdd;
   program.result = random.OneIn(2) ? program.operands[1] : random.Result();
 }
@@ -313,6 +315,11 @@ void Generate(Generator& random, EinsumProgram& program) {
   if (random.OneIn(8)) return GeneratePart(random, program);
   if (random.OneIn(6)) {
     std::vector<RandomAxis> shared = random.Shared();
+    if (random.OneIn(3)) {
+      // What is put together already.
+      for (int k = 0; k < 2; ++k) random.Part({});
+      program.operands.push_back(random.Concatenated(shared));
+    }
     for (int64_t n = random.Below(4) + 1; n > 0; --n) {
       program.operands.push_back(random.Part(shared));
     }

@@ -49,7 +49,9 @@ struct EinsumProgram {
   std::optional<Op> op;  // none: of the only operand, or of the one at hand
   Op accum = Op::kAdd;
   std::map<std::string, int64_t> sizes;  // of the names that the operands use
-  std::vector<std::string> parts;        // those of them that are concatenated
+  // Those of them that are concatenated: what does not stand alone in an
+  // operand has its size from `sizes` only.
+  std::vector<std::string> parts;
 
   std::string Spec() const;
   // Every combination of values; of the parts one at a time.
