@@ -8,8 +8,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "asmjit/asmjit.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/status_macros.h"
 #include "ocannl/jit/vcode/select.h"
 
 namespace ocannl::jit {
@@ -62,12 +62,10 @@ std::vector<Part> PartsOf(const std::deque<Nest>& nests) {
   return parts;
 }
 
-// The functions of a program, not yet in their place.
 class Assembly {
  public:
   // A `logger` gets the listing; null: no listing.
-  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger)
-      : name_(program.name) {
+  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger) {
     for (const Block& block : NestsOf(program.body)) {
       nests_.push_back(Select(program, block, isa));
     }
@@ -85,10 +83,31 @@ class Assembly {
       emitter.EmitFunction(part.nests);
     }
     emitter.EmitPool();
+    run_slow_op_ = emitter.run_slow_op();
   }
 
-  asmjit::CodeHolder& code() { return code_; }
-  const std::vector<Part>& parts() const { return parts_; }
+  CodeImage Image() {
+    CHECK(code_.flatten() == asmjit::kErrorOk);
+    CHECK(code_.resolveUnresolvedLinks() == asmjit::kErrorOk);
+    // What would depend on the place of the code.
+    CHECK(code_.relocEntries().empty());
+    CodeImage image{.bytes = std::string(code_.codeSize(), '\0'),
+                    .buffers = Buffers()};
+    CHECK(code_.copyFlattenedData(image.bytes.data(), image.bytes.size()) ==
+          asmjit::kErrorOk);
+    for (const Part& part : parts_) {
+      image.sections.push_back({OffsetOf(part.label), part.iterations});
+    }
+    if (code_.isLabelBound(run_slow_op_)) {
+      image.run_slow_op = OffsetOf(run_slow_op_);
+    }
+    return image;
+  }
+
+ private:
+  int64_t OffsetOf(const asmjit::Label& label) const {
+    return static_cast<int64_t>(code_.labelOffsetFromBase(label));
+  }
 
   // Those that the functions find through pointers.
   std::vector<int32_t> Buffers() const {
@@ -103,51 +122,17 @@ class Assembly {
     return buffers;
   }
 
-  // The functions, placed at `memory`.
-  std::vector<DebugSymbol> Symbols(const CodeMemory& memory) const {
-    std::vector<DebugSymbol> symbols;
-    for (const Part& part : parts_) {
-      const uint64_t begin = code_.labelOffsetFromBase(part.label);
-      if (!symbols.empty()) {
-        symbols.back().size = memory.data() + begin - symbols.back().begin;
-      }
-      symbols.push_back({.name = absl::StrCat(name_, ":nest-", symbols.size()),
-                         .begin = memory.data() + begin,
-                         .size = memory.size() - begin});
-    }
-    return symbols;
-  }
-
- private:
-  std::string name_;
   FatalErrors errors_;
   asmjit::CodeHolder code_;
   std::deque<Nest> nests_;
   std::vector<Part> parts_;
+  asmjit::Label run_slow_op_;
 };
 
 }  // namespace
 
-absl::StatusOr<MachineCode> Assemble(LoopProgram program, Isa isa) {
-  Assembly assembly(std::move(program), isa, /*logger=*/nullptr);
-  asmjit::CodeHolder& code = assembly.code();
-  OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(code));
-  MachineCode result{.memory = std::move(memory),
-                     .sections = {},
-                     .buffers = assembly.Buffers(),
-                     .symbols = {}};
-  for (const Part& part : assembly.parts()) {
-    const std::byte* entry =
-        result.memory.data() + code.labelOffsetFromBase(part.label);
-    result.sections.push_back({.function = reinterpret_cast<NestFunction>(
-                                   reinterpret_cast<uintptr_t>(entry)),
-                               .iterations = part.iterations});
-  }
-  const absl::string_view wanted = WantedDebugSymbols();
-  if (!wanted.empty()) {
-    result.symbols = DebugSymbols(assembly.Symbols(result.memory), wanted);
-  }
-  return result;
+CodeImage Assemble(LoopProgram program, Isa isa) {
+  return Assembly(std::move(program), isa, /*logger=*/nullptr).Image();
 }
 
 std::string Listing(LoopProgram program, Isa isa) {

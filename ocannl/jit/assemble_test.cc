@@ -19,10 +19,9 @@ std::vector<int64_t> Iterations(const char* body) {
                         "temp t : f32[16]; private p : f32[16];") +
             body);
   CHECK_OK(program);
-  absl::StatusOr<MachineCode> code = Assemble(*program, Isa::kAvx2);
-  CHECK_OK(code);
+  const CodeImage image = Assemble(*program, Isa::kAvx2);
   std::vector<int64_t> iterations;
-  for (const Section& section : code->sections) {
+  for (const CodeImage::Section& section : image.sections) {
     iterations.push_back(section.iterations);
   }
   return iterations;

@@ -3,15 +3,14 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/check.h"
 
 namespace ocannl::jit {
 
-absl::StatusOr<CodeMemory> CodeMemory::Place(asmjit::CodeHolder& code) {
-  CHECK(code.flatten() == asmjit::kErrorOk);
-  CHECK(code.resolveUnresolvedLinks() == asmjit::kErrorOk);
-  const size_t size = code.codeSize();
+absl::StatusOr<CodeMemory> CodeMemory::Place(absl::string_view code) {
+  const size_t size = code.size();
   if (size == 0) return CodeMemory(nullptr, 0);
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -20,9 +19,7 @@ absl::StatusOr<CodeMemory> CodeMemory::Place(asmjit::CodeHolder& code) {
         absl::StrCat("no memory for ", size, " bytes of machine code"));
   }
   CodeMemory memory(static_cast<std::byte*>(data), size);
-  CHECK(code.relocateToBase(reinterpret_cast<uint64_t>(data)) ==
-        asmjit::kErrorOk);
-  CHECK(code.copyFlattenedData(data, size) == asmjit::kErrorOk);
+  std::memcpy(data, code.data(), size);
   if (mprotect(data, size, PROT_READ | PROT_EXEC) != 0) {
     return absl::ResourceExhaustedError(
         "the system does not let memory become executable");

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "asmjit/asmjit.h"
+#include "absl/strings/string_view.h"
 
 namespace ocannl::jit {
 
 class CodeMemory {
  public:
-  // The code of `code`, placed and executable. Error: no memory.
-  static absl::StatusOr<CodeMemory> Place(asmjit::CodeHolder& code);
+  // The code, executable. Error: no memory.
+  static absl::StatusOr<CodeMemory> Place(absl::string_view code);
 
   CodeMemory(CodeMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}

@@ -75,10 +75,11 @@ TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
   ASSERT_TRUE(program.ok()) << program.status();
   const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
   unlink(path.c_str());
-  ASSERT_TRUE(Assemble(*program, Isa::kAvx2).ok());
+  const CodeImage image = Assemble(*program, Isa::kAvx2);
+  ASSERT_TRUE(Load(image, program->name).ok());
   EXPECT_FALSE(ReadFile(path).ok());
   setenv("OCANNL_JIT_SYMBOLS", "perf,gdb", 1);
-  absl::StatusOr<MachineCode> code = Assemble(*program, Isa::kAvx2);
+  absl::StatusOr<MachineCode> code = Load(image, program->name);
   unsetenv("OCANNL_JIT_SYMBOLS");
   ASSERT_TRUE(code.ok()) << code.status();
   absl::StatusOr<std::string> map = ReadFile(path);

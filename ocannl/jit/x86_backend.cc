@@ -11,72 +11,13 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/aligned_memory.h"
-#include "ocannl/core/runtime/plan_buffers.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
+#include "ocannl/jit/machine_code.h"
+#include "ocannl/jit/memory_plan.h"
 
 namespace ocannl::jit {
 namespace {
-
-// Where the buffers of a scheduled program are: the caller's, and temps,
-// private buffers and the addresses of all of them in a thread's scratch
-// memory. Threads that work together share the temps of one of them.
-struct MemoryPlan {
-  using Offsets = std::vector<std::pair<int32_t, int64_t>>;  // by buffer
-  std::vector<std::pair<int32_t, int32_t>> callers;          // buffer, argument
-  Offsets temps;
-  Offsets privates;
-  size_t num_buffers = 0;
-  size_t pointers = 0;
-  size_t bytes = 0;
-  bool is_callers = false;  // the code can have the caller's addresses as such
-};
-
-// The buffers that a caller gives, in order.
-std::vector<int32_t> CallersBuffers(const LoopProgram& program) {
-  std::vector<int32_t> numbers;
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
-    if (IsScratch(program.buffers[k].role)) continue;
-    numbers.push_back(static_cast<int32_t>(k));
-  }
-  return numbers;
-}
-
-absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
-                                      const LoopProgram& program) {
-  OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(program));
-  MemoryPlan plan;
-  const std::vector<int32_t> arguments = CallersBuffers(original);
-  const std::vector<int32_t> buffers = CallersBuffers(program);
-  CHECK(arguments.size() == buffers.size());
-  for (size_t k = 0; k < buffers.size(); ++k) {
-    plan.callers.emplace_back(buffers[k], arguments[k]);
-  }
-  plan.num_buffers = program.buffers.size();
-  plan.pointers = (arena.arena_bytes + 63) / 64 * 64;
-  plan.bytes = plan.pointers + plan.num_buffers * sizeof(std::byte*);
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
-    if (arena.offsets[k] < 0) continue;
-    const bool is_private = program.buffers[k].role == Role::kPrivate;
-    (is_private ? plan.privates : plan.temps)
-        .emplace_back(static_cast<int32_t>(k), arena.offsets[k]);
-  }
-  return plan;
-}
-
-// What is in registers only needs no place.
-void KeepOnly(const std::vector<int32_t>& buffers, MemoryPlan& plan) {
-  auto is_unused = [&](const auto& place) {
-    return !absl::c_binary_search(buffers, place.first);
-  };
-  std::erase_if(plan.callers, is_unused);
-  std::erase_if(plan.temps, is_unused);
-  std::erase_if(plan.privates, is_unused);
-  plan.is_callers = plan.temps.empty() && plan.privates.empty() &&
-                    absl::c_all_of(plan.callers, [](const auto& place) {
-                      return place.first == place.second;
-                    });
-}
 
 // This thread's scratch memory; what was there is lost.
 std::byte* Scratch(size_t bytes) {
@@ -93,7 +34,7 @@ class X86Executable : public Executable {
  public:
   X86Executable(MachineCode code, MemoryPlan plan, std::shared_ptr<Team> team)
       : code_(std::move(code)), plan_(std::move(plan)) {
-    if (absl::c_any_of(code_.sections, [](const Section& section) {
+    if (absl::c_any_of(code_.sections, [](const MachineCode::Section& section) {
           return section.iterations > 0;
         })) {
       team_ = std::move(team);
@@ -129,17 +70,15 @@ class X86Executable : public Executable {
   std::byte** Prepare(absl::Span<std::byte* const> buffers) const {
     std::byte* scratch = Scratch(plan_.bytes);
     std::byte** all = Pointers(scratch);
-    for (auto [buffer, argument] : plan_.callers) {
-      all[buffer] = buffers[argument];
-    }
-    Place(plan_.temps, scratch, all);
-    Place(plan_.privates, scratch, all);
+    for (auto [buffer, at] : plan_.callers) all[buffer] = buffers[at];
+    PlaceIn(scratch, plan_.temps, all);
+    PlaceIn(scratch, plan_.privates, all);
     return all;
   }
 
   void RunAlone(std::byte* const* all,
                 absl::Span<const int64_t> statics) const {
-    for (const Section& section : code_.sections) {
+    for (const MachineCode::Section& section : code_.sections) {
       section.function(all, statics.data(), 0, section.iterations);
     }
   }
@@ -148,9 +87,10 @@ class X86Executable : public Executable {
     return reinterpret_cast<std::byte**>(scratch + plan_.pointers);
   }
 
-  static void Place(const MemoryPlan::Offsets& offsets, std::byte* scratch,
-                    std::byte** pointers) {
-    for (auto [buffer, offset] : offsets) pointers[buffer] = scratch + offset;
+  static void PlaceIn(std::byte* scratch,
+                      const std::vector<MemoryPlan::Place>& places,
+                      std::byte** pointers) {
+    for (auto [buffer, at] : places) pointers[buffer] = scratch + at;
   }
 
   bool RunTogether(std::byte** callers,
@@ -162,11 +102,11 @@ class X86Executable : public Executable {
         std::byte* scratch = Scratch(plan_.bytes);
         own = std::copy_n(callers, plan_.num_buffers, Pointers(scratch)) -
               plan_.num_buffers;
-        Place(plan_.privates, scratch, own);
+        PlaceIn(scratch, plan_.privates, own);
       }
       for (size_t k = 0; k < code_.sections.size(); ++k) {
         if (k > 0) team_->Wait();
-        const Section& section = code_.sections[k];
+        const MachineCode::Section& section = code_.sections[k];
         if (section.iterations > 0) {
           RunClaimed(section, own, statics, claimed[k]);
         } else if (member == 0) {
@@ -177,7 +117,7 @@ class X86Executable : public Executable {
   }
 
   // Runs iterations that no other member has, a few at once.
-  void RunClaimed(const Section& section, std::byte** buffers,
+  void RunClaimed(const MachineCode::Section& section, std::byte** buffers,
                   absl::Span<const int64_t> statics,
                   std::atomic<int64_t>& claimed) const {
     const int64_t end = section.iterations;
@@ -211,9 +151,9 @@ absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
   LoopProgram scheduled =
       schedules_ ? Schedule(program, TargetOf(isa_)) : program;
   OCANNL_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(program, scheduled));
-  OCANNL_ASSIGN_OR_RETURN(MachineCode code,
-                          Assemble(std::move(scheduled), isa_));
-  KeepOnly(code.buffers, plan);
+  const CodeImage image = Assemble(std::move(scheduled), isa_);
+  KeepOnly(image.buffers, plan);
+  OCANNL_ASSIGN_OR_RETURN(MachineCode code, Load(image, program.name));
   return std::make_unique<X86Executable>(std::move(code), std::move(plan),
                                          team_);
 }

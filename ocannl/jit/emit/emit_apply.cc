@@ -393,9 +393,7 @@ bool Emitter::EmitSlow(const Inst& inst) {
       a.vmovups(place(k), In(inst, k, bytes));
     }
   }
-  SlowOp op = FindSlowOp(inst.op, inst.dtype, inst.operand);
-  // A listing is the same wherever the function happens to be.
-  a.mov(x86::rax, HasListing() ? 0 : reinterpret_cast<uint64_t>(op));
+  a.mov(x86::eax, SlowOpNumber(inst.op, inst.dtype, inst.operand));
   a.lea(x86::rdx, place(0));
   a.mov(x86::ecx, inst.lanes);
   a.call(stub_label_);

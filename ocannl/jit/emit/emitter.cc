@@ -77,7 +77,8 @@ Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa)
       program_(program),
       isa_(isa),
       pool_label_(assembler.newNamedLabel("pool")),
-      stub_label_(assembler.newNamedLabel("slow_op")) {}
+      stub_label_(assembler.newNamedLabel("slow_op")),
+      run_slow_op_(assembler.newNamedLabel("run_slow_op")) {}
 
 void Emitter::PlanFrame(const std::vector<const Nest*>& nests) {
   allocations_.clear();
@@ -316,7 +317,7 @@ void Emitter::EmitInst(const Inst& inst) {
   }
 }
 
-// Calls the function in rax with rsi lanes at rdx; keeps every other register.
+// Runs slow op eax with ecx lanes at rdx; keeps every other register.
 void Emitter::EmitStub() {
   x86::Assembler& a = assembler_;
   const int vectors = NumRegisters(/*masks=*/false, isa_);
@@ -338,8 +339,9 @@ void Emitter::EmitStub() {
   }
   a.mov(x86::rdi, x86::rdx);
   a.mov(x86::esi, x86::ecx);
+  a.mov(x86::edx, x86::eax);
   a.vzeroupper();
-  a.call(x86::rax);
+  a.call(x86::ptr(run_slow_op_));
   for (int k = 0; k < vectors; ++k) {
     a.vmovups(VecOf(k, bytes), x86::ptr(x86::rsp, k * bytes));
   }
@@ -353,7 +355,12 @@ void Emitter::EmitStub() {
 }
 
 void Emitter::EmitPool() {
-  if (uses_stub_) EmitStub();
+  if (uses_stub_) {
+    EmitStub();
+    assembler_.align(asmjit::AlignMode::kData, sizeof(uint64_t));
+    assembler_.bind(run_slow_op_);
+    assembler_.embedUInt64(0);
+  }
   if (pool_.empty()) return;
   assembler_.align(asmjit::AlignMode::kData, 64);
   assembler_.bind(pool_label_);

@@ -43,6 +43,9 @@ class Emitter {
   // What the functions share. Called once, after them.
   void EmitPool();
 
+  // Where the address of RunSlowOp is to be written; not bound: nowhere.
+  const asmjit::Label& run_slow_op() const { return run_slow_op_; }
+
  private:
   using Vec = asmjit::x86::Vec;
   using KReg = asmjit::x86::KReg;
@@ -179,6 +182,7 @@ class Emitter {
   const Isa isa_;
   asmjit::Label pool_label_;
   asmjit::Label stub_label_;
+  asmjit::Label run_slow_op_;
   std::string pool_;
   absl::flat_hash_map<std::string, int32_t> pool_places_;
   bool uses_stub_ = false;

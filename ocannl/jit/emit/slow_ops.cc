@@ -14,6 +14,8 @@
 namespace ocannl::jit {
 namespace {
 
+using SlowOp = void (*)(std::byte* area, int lanes);
+
 // What a lane of a register holds of a T.
 template <class T>
 using LaneOf =
@@ -95,18 +97,30 @@ SlowOp SlowOpOf(Op op) {
   return nullptr;
 }
 
-}  // namespace
-
+// Null: there is none.
 SlowOp FindSlowOp(Op op, DType result, DType operand) {
-  SlowOp found = VisitDType(operand, [&](auto zero) {
+  return VisitDType(operand, [&](auto zero) {
     using T = decltype(zero);
     if (op != Op::kConvert && op != Op::kBitcast) return SlowOpOf<T>(op);
     return VisitDType(result, [&](auto wanted) {
       return Conversion<T, decltype(wanted)>(op);
     });
   });
-  CHECK(found != nullptr) << Info(op).name << " of " << Name(operand);
-  return found;
+}
+
+}  // namespace
+
+uint32_t SlowOpNumber(Op op, DType result, DType operand) {
+  CHECK(FindSlowOp(op, result, operand) != nullptr)
+      << Info(op).name << " of " << Name(operand);
+  return static_cast<uint32_t>(op) << 16 | static_cast<uint32_t>(result) << 8 |
+         static_cast<uint32_t>(operand);
+}
+
+void RunSlowOp(std::byte* area, int lanes, uint32_t number) {
+  FindSlowOp(static_cast<Op>(number >> 16),
+             static_cast<DType>(number >> 8 & 0xff),
+             static_cast<DType>(number & 0xff))(area, lanes);
 }
 
 }  // namespace ocannl::jit

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/machine_code.h"
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/emit/slow_ops.h"
+
+namespace ocannl::jit {
+namespace {
+
+std::vector<DebugSymbol> SymbolsOf(const CodeImage& image,
+                                   const std::byte* code,
+                                   absl::string_view name) {
+  std::vector<DebugSymbol> symbols;
+  for (size_t k = 0; k < image.sections.size(); ++k) {
+    const size_t begin = image.sections[k].begin;
+    const size_t end = k + 1 < image.sections.size()
+                           ? image.sections[k + 1].begin
+                           : image.bytes.size();
+    symbols.push_back({.name = absl::StrCat(name, ":nest-", k),
+                       .begin = code + begin,
+                       .size = end - begin});
+  }
+  return symbols;
+}
+
+}  // namespace
+
+absl::StatusOr<MachineCode> Load(const CodeImage& image,
+                                 absl::string_view name) {
+  std::string bytes = image.bytes;
+  if (image.run_slow_op >= 0) {
+    const auto address = reinterpret_cast<uintptr_t>(&RunSlowOp);
+    std::memcpy(bytes.data() + image.run_slow_op, &address, sizeof(address));
+  }
+  OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(bytes));
+  MachineCode code{.memory = std::move(memory), .sections = {}, .symbols = {}};
+  for (const CodeImage::Section& section : image.sections) {
+    const std::byte* entry = code.memory.data() + section.begin;
+    code.sections.push_back({.function = reinterpret_cast<NestFunction>(
+                                 reinterpret_cast<uintptr_t>(entry)),
+                             .iterations = section.iterations});
+  }
+  const absl::string_view wanted = WantedDebugSymbols();
+  if (!wanted.empty()) {
+    code.symbols =
+        DebugSymbols(SymbolsOf(image, code.memory.data(), name), wanted);
+  }
+  return code;
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/memory_plan.h"
+
+#include <cstddef>
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/plan_buffers.h"
+
+namespace ocannl::jit {
+namespace {
+
+// The buffers that a caller gives, in order.
+std::vector<int32_t> CallersBuffers(const LoopProgram& program) {
+  std::vector<int32_t> numbers;
+  for (size_t k = 0; k < program.buffers.size(); ++k) {
+    if (IsScratch(program.buffers[k].role)) continue;
+    numbers.push_back(static_cast<int32_t>(k));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
+                                      const LoopProgram& scheduled) {
+  OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(scheduled));
+  MemoryPlan plan;
+  const std::vector<int32_t> arguments = CallersBuffers(original);
+  const std::vector<int32_t> buffers = CallersBuffers(scheduled);
+  CHECK(arguments.size() == buffers.size());
+  for (size_t k = 0; k < buffers.size(); ++k) {
+    plan.callers.push_back({buffers[k], arguments[k]});
+  }
+  plan.num_buffers = static_cast<int64_t>(scheduled.buffers.size());
+  plan.pointers = static_cast<int64_t>((arena.arena_bytes + 63) / 64 * 64);
+  plan.bytes = plan.pointers + plan.num_buffers * sizeof(std::byte*);
+  for (int32_t k = 0; k < plan.num_buffers; ++k) {
+    if (arena.offsets[k] < 0) continue;
+    const bool is_private = scheduled.buffers[k].role == Role::kPrivate;
+    (is_private ? plan.privates : plan.temps).push_back({k, arena.offsets[k]});
+  }
+  return plan;
+}
+
+void KeepOnly(absl::Span<const int32_t> buffers, MemoryPlan& plan) {
+  auto is_unused = [&](const MemoryPlan::Place& place) {
+    return !absl::c_binary_search(buffers, static_cast<int32_t>(place.buffer));
+  };
+  std::erase_if(plan.callers, is_unused);
+  std::erase_if(plan.temps, is_unused);
+  std::erase_if(plan.privates, is_unused);
+  plan.is_callers =
+      plan.temps.empty() && plan.privates.empty() &&
+      absl::c_all_of(plan.callers, [](const MemoryPlan::Place& place) {
+        return place.buffer == place.at;
+      });
+}
+
+}  // namespace ocannl::jit
