@@ -31,7 +31,8 @@ add (k : [0..9]):
 
 absl::StatusOr<double> NanosecondsPerRun(const std::string& tier,
                                          int64_t runs) {
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(tier, 1));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                          FindTier(tier, {.threads = 1}));
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Parse(kProgram));
   Device device("host", backend);
   Stream stream(&device);

@@ -15,18 +15,30 @@ const std::vector<Flag>& TierFlags() {
       {"threads", "0", "how many run one program; 0: one for each processor"},
       {"check", "false",
        "run everything on the interpreter too, and compare every bit"},
+      {"code_cache", "",
+       "a directory that keeps machine code for the next process"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"}};
   return *flags;
 }
 
-absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
+namespace {
+
+absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
+  TierOptions options{.code_cache = line.GetString("code_cache")};
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
-  OCANNL_ASSIGN_OR_RETURN(bool report, line.GetBool("tier_report"));
+  options.threads = static_cast<int>(threads);
+  OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(bool check, line.GetBool("check"));
-  OCANNL_ASSIGN_OR_RETURN(
-      const Backend* tier,
-      FindTier(line.GetString("tier"), static_cast<int>(threads), report));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* tier,
+                          FindTier(line.GetString("tier"), options));
   return check ? Checked(tier) : tier;
 }
 
@@ -36,11 +48,10 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
     return std::vector<NamedTier>{{wanted, backend}};
   }
-  OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
+  OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
   std::vector<NamedTier> tiers;
   for (const std::string& name : AvailableTiers()) {
-    OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
-                            FindTier(name, static_cast<int>(threads)));
+    OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(name, options));
     tiers.push_back({name, backend});
   }
   return tiers;

@@ -5,13 +5,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/team.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
+#include "ocannl/jit/code_cache.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
 
@@ -25,30 +28,50 @@ const Backend* Interpreter() {
   return interp;
 }
 
-// One backend for each instruction set and number of threads.
-const Backend* X86(Isa isa, int threads) {
+// One cache for each directory.
+absl::StatusOr<std::shared_ptr<jit::CodeCache>> Cache(
+    const std::string& directory) {
   static auto* mutex = new std::mutex();
-  static auto* backends =
-      new std::map<std::pair<Isa, int>, std::unique_ptr<jit::X86Backend>>();
+  static auto* caches =
+      new std::map<std::string, std::shared_ptr<jit::CodeCache>>();
+  if (directory.empty()) return nullptr;
   std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[{isa, threads}];
+  auto& cache = (*caches)[directory];
+  if (cache == nullptr) {
+    OCANNL_ASSIGN_OR_RETURN(cache, jit::CodeCache::Open(directory));
+  }
+  return cache;
+}
+
+// One backend for each instruction set, number of threads and cache.
+absl::StatusOr<const Backend*> X86(Isa isa, const TierOptions& options) {
+  using Key = std::tuple<Isa, int, std::string>;
+  static auto* mutex = new std::mutex();
+  static auto* backends = new std::map<Key, std::unique_ptr<jit::X86Backend>>();
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<jit::CodeCache> cache,
+                          Cache(options.code_cache));
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[{isa, options.threads, options.code_cache}];
   if (backend == nullptr) {
-    backend = std::make_unique<jit::X86Backend>(isa, threads);
+    backend = std::make_unique<jit::X86Backend>(
+        isa,
+        jit::X86Options{.threads = options.threads, .cache = std::move(cache)});
   }
   return backend.get();
 }
 
-const Backend* Auto(Isa isa, int threads, bool report) {
+absl::StatusOr<const Backend*> Auto(Isa isa, const TierOptions& options) {
+  using Key = std::pair<const Backend*, bool>;
   static auto* mutex = new std::mutex();
-  static auto* backends =
-      new std::map<std::pair<int, bool>, std::unique_ptr<TieredBackend>>();
+  static auto* backends = new std::map<Key, std::unique_ptr<TieredBackend>>();
+  OCANNL_ASSIGN_OR_RETURN(const Backend* x86, X86(isa, options));
   std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[{threads, report}];
+  auto& backend = (*backends)[{x86, options.report}];
   if (backend == nullptr) {
-    const Tiering tiering{.first = Interpreter(), .second = X86(isa, threads)};
     backend = std::make_unique<TieredBackend>(
-        tiering,
-        TieredOptions{.report = report, .background = Team::MaxSize() > 1});
+        Tiering{.first = Interpreter(), .second = x86},
+        TieredOptions{.report = options.report,
+                      .background = Team::MaxSize() > 1});
   }
   return backend.get();
 }
@@ -57,16 +80,16 @@ std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 
 }  // namespace
 
-absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads,
-                                        bool report) {
-  if (threads == 0) threads = Team::MaxSize();
+absl::StatusOr<const Backend*> FindTier(absl::string_view name,
+                                        TierOptions options) {
+  if (options.threads == 0) options.threads = Team::MaxSize();
   const std::optional<Isa> host = jit::HostIsa();
   if (name == "interp" || (name == "auto" && !host)) return Interpreter();
-  if (name == "auto") return Auto(*host, threads, report);
+  if (name == "auto") return Auto(*host, options);
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     bool best = name == "x86" && host == isa;
     if (!best && name != NameOf(isa)) continue;
-    if (jit::IsSupported(isa)) return X86(isa, threads);
+    if (jit::IsSupported(isa)) return X86(isa, options);
     return absl::UnimplementedError(
         absl::StrCat("tier ", name, " needs a processor with ", jit::Name(isa),
                      "; use --tier=auto for the best that this machine has"));

@@ -13,6 +13,14 @@
 
 namespace ocannl {
 
+struct TierOptions {
+  int threads = 0;      // that run one program; 0: one a processor
+  bool report = false;  // Report shall have something to tell, where it can
+  // The directory that keeps machine code for other processes
+  // (jit/code_cache.h); "": none.
+  std::string code_cache = "";
+};
+
 // The backend of tier `name`, which lives as long as the program:
 //
 //   interp                  the interpreter
@@ -21,11 +29,10 @@ namespace ocannl {
 //   auto                    the interpreter, then the best tier there is
 //                           (core/tiering/tiered_backend.h)
 //
-// `threads` is how many threads run one program; 0: one a processor. `report`:
-// whether Report shall have something to tell, where it can. Error: a tier that
-// is unknown, or that this machine cannot run; the message says why.
-absl::StatusOr<const Backend*> FindTier(absl::string_view name, int threads = 0,
-                                        bool report = false);
+// Errors: a tier that is unknown, or that this machine cannot run, and a
+// directory that cannot be used; the message says why.
+absl::StatusOr<const Backend*> FindTier(absl::string_view name,
+                                        TierOptions options = {});
 
 // `tier`, each run of which is compared with the interpreter's
 // (core/tiering/checking_backend.h). Lives as long as the program.

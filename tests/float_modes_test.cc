@@ -40,7 +40,8 @@ p ():
 absl::StatusOr<RunResult> Results(const LoopProgram& program,
                                   const Arrays& inputs,
                                   const std::string& tier) {
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(tier, 2));
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                          FindTier(tier, {.threads = 2}));
   OCANNL_ASSIGN_OR_RETURN(LoopProgram optimized, Optimize(program, {}));
   return RunProgram(optimized, inputs, *backend);
 }

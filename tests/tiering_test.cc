@@ -62,7 +62,7 @@ TEST(TieringTest, ChangesNoBitOfAnyRun) {
     for (double background_seconds : {0., 1e9}) {
       // Compiling for the second tier comes after some runs.
       const Tiering tiering{.first = &interp,
-                            .second = *FindTier(tier, 2),
+                            .second = *FindTier(tier, {.threads = 2}),
                             .operation_seconds = 0,
                             .background_seconds = background_seconds};
       TieredBackend tiered(tiering, {.report = true});

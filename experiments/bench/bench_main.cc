@@ -82,7 +82,7 @@ absl::StatusOr<Setting> SettingOf(const CommandLine& line) {
   if (names.empty()) names = AvailableTiers();
   for (const std::string& name : names) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
-                            FindTier(name, setting.threads));
+                            FindTier(name, {.threads = setting.threads}));
     setting.tiers.push_back({name, backend});
   }
   return setting;

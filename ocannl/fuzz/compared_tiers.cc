@@ -55,7 +55,8 @@ const Backend* Scheduled() {
 
 template <Isa isa, int threads, bool schedules>
 const Backend* X86() {
-  static const auto* backend = new jit::X86Backend(isa, threads, schedules);
+  static const auto* backend =
+      new jit::X86Backend(isa, {.threads = threads, .schedules = schedules});
   return backend;
 }
 

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/fixed_array.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/canonical_text.h"
 #include "ocannl/core/runtime/aligned_memory.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
@@ -140,22 +143,46 @@ const Target& TargetOf(Isa isa) {
   return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
 }
 
-X86Backend::X86Backend(Isa isa, int threads, bool schedules)
-    : isa_(isa), schedules_(schedules) {
+X86Backend::X86Backend(Isa isa, X86Options options)
+    : isa_(isa), options_(std::move(options)) {
   CHECK(IsSupported(isa)) << Name(isa);
-  if (threads > 1) team_ = std::make_shared<Team>(threads);
+  if (options_.threads > 1) team_ = std::make_shared<Team>(options_.threads);
+}
+
+absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
+    const LoopProgram& program) const {
+  LoopProgram scheduled =
+      options_.schedules ? Schedule(program, TargetOf(isa_)) : program;
+  CompiledProgram compiled;
+  OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
+  compiled.image = Assemble(std::move(scheduled), isa_);
+  KeepOnly(compiled.image.buffers, compiled.plan);
+  return compiled;
+}
+
+absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
+    const LoopProgram& program) const {
+  if (options_.cache == nullptr) return CompileNew(program);
+  const std::string key =
+      absl::StrCat(Name(isa_), options_.schedules ? ", scheduled\n" : "\n",
+                   CanonicalText(program));
+  std::optional<CompiledProgram> found = options_.cache->Find(key);
+  if (found) return *std::move(found);
+  absl::StatusOr<CompiledProgram> compiled = CompileNew(program);
+  if (compiled.ok()) options_.cache->Insert(key, *compiled);
+  return compiled;
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
     const LoopProgram& program) const {
-  LoopProgram scheduled =
-      schedules_ ? Schedule(program, TargetOf(isa_)) : program;
-  OCANNL_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(program, scheduled));
-  const CodeImage image = Assemble(std::move(scheduled), isa_);
-  KeepOnly(image.buffers, plan);
-  OCANNL_ASSIGN_OR_RETURN(MachineCode code, Load(image, program.name));
-  return std::make_unique<X86Executable>(std::move(code), std::move(plan),
-                                         team_);
+  OCANNL_ASSIGN_OR_RETURN(CompiledProgram compiled, FindOrCompile(program));
+  OCANNL_ASSIGN_OR_RETURN(MachineCode code, Load(compiled.image, program.name));
+  return std::make_unique<X86Executable>(std::move(code),
+                                         std::move(compiled.plan), team_);
+}
+
+std::string X86Backend::Report() const {
+  return options_.cache == nullptr ? "" : options_.cache->Report();
 }
 
 }  // namespace ocannl::jit

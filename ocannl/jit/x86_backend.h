@@ -3,18 +3,20 @@
 // The x86 tier: LoopProgram -> Executable of machine code, with the
 // interpreter's bits.
 //
-//   jit::X86Backend backend(*HostIsa(), /*threads=*/2);
+//   jit::X86Backend backend(*jit::HostIsa(), {.threads = 2});
 //   auto executable = backend.Compile(program);
 #ifndef OCANNL_JIT_X86_BACKEND_H_
 #define OCANNL_JIT_X86_BACKEND_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/team.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/jit/code_cache.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::jit {
@@ -22,15 +24,18 @@ namespace ocannl::jit {
 // What `isa` depends on of a processor.
 const Target& TargetOf(Isa isa);
 
+struct X86Options {
+  int threads = 1;        // that run one program
+  bool schedules = true;  // false: the machine code of programs as they are
+  std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
+};
+
 // Thread-safe. Executables share its threads; one that finds them at work runs
 // on the caller's alone. No number of threads changes a bit.
 class X86Backend : public Backend {
  public:
-  // This machine must have `isa`: see IsSupported. Programs are scheduled
-  // first.
-  X86Backend(Isa isa, int threads) : X86Backend(isa, threads, true) {}
-  // `schedules` false: the machine code of programs as they are.
-  X86Backend(Isa isa, int threads, bool schedules);
+  // This machine must have `isa`: see IsSupported.
+  X86Backend(Isa isa, X86Options options);
 
   absl::string_view name() const override { return "x86"; }
 
@@ -38,9 +43,16 @@ class X86Backend : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const override;
 
+  // What its cache did.
+  std::string Report() const override;
+
  private:
+  absl::StatusOr<CompiledProgram> CompileNew(const LoopProgram& program) const;
+  absl::StatusOr<CompiledProgram> FindOrCompile(
+      const LoopProgram& program) const;
+
   Isa isa_;
-  bool schedules_;
+  X86Options options_;
   std::shared_ptr<Team> team_;  // null: one thread
 };
 

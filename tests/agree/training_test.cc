@@ -43,7 +43,8 @@ std::vector<Runner> Runners() {
   tiers.push_back("auto");
   for (const std::string& tier : tiers) {
     for (int threads : kThreads) {
-      absl::StatusOr<const Backend*> backend = FindTier(tier, threads);
+      absl::StatusOr<const Backend*> backend =
+          FindTier(tier, {.threads = threads});
       CHECK_OK(backend);
       runners.push_back(
           {absl::StrCat(tier, " with ", threads, " threads"), *backend});

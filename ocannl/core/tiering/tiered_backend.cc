@@ -154,7 +154,7 @@ std::string TieredBackend::Report() const {
                     Describe(tiering_.second->name(), record->second), "\n  ",
                     record->origin, "; ", record->code->Describe(), "\n");
   }
-  return text;
+  return text + tiering_.second->Report();
 }
 
 }  // namespace ocannl

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/code_cache.h"
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/build_id.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl::jit {
+namespace {
+
+// A sequence is written as its size in bytes and those.
+struct Writer {
+  std::string bytes;
+
+  template <class Sequence>
+  void operator()(const Sequence& sequence) {
+    using Value = typename Sequence::value_type;
+    static_assert(std::has_unique_object_representations_v<Value>);
+    const uint64_t size = sequence.size() * sizeof(Value);
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    bytes.append(reinterpret_cast<const char*>(sequence.data()), size);
+  }
+};
+
+struct Reader {
+  absl::string_view bytes;
+  bool ok = true;
+
+  template <class Sequence>
+  void operator()(Sequence& sequence) {
+    using Value = typename Sequence::value_type;
+    uint64_t size = 0;
+    ok = ok && bytes.size() >= sizeof(size);
+    if (!ok) return;
+    std::memcpy(&size, bytes.data(), sizeof(size));
+    bytes.remove_prefix(sizeof(size));
+    ok = size <= bytes.size() && size % sizeof(Value) == 0;
+    if (!ok) return;
+    sequence.resize(size / sizeof(Value));
+    std::memcpy(sequence.data(), bytes.data(), size);
+    bytes.remove_prefix(size);
+  }
+};
+
+template <class Archive, class Image, class Plan>
+void TransferSequences(Archive& archive, Image& image, Plan& plan) {
+  archive(image.bytes);
+  archive(image.sections);
+  archive(image.buffers);
+  archive(plan.callers);
+  archive(plan.temps);
+  archive(plan.privates);
+}
+
+}  // namespace
+
+std::string ToBytes(const CompiledProgram& compiled) {
+  const auto& [image, plan] = compiled;
+  Writer writer;
+  TransferSequences(writer, image, plan);
+  writer(std::vector<int64_t>{image.run_slow_op, plan.num_buffers,
+                              plan.pointers, plan.bytes, plan.is_callers});
+  return std::move(writer.bytes);
+}
+
+std::optional<CompiledProgram> FromBytes(absl::string_view bytes) {
+  CompiledProgram compiled;
+  auto& [image, plan] = compiled;
+  Reader reader{.bytes = bytes};
+  TransferSequences(reader, image, plan);
+  std::vector<int64_t> numbers;
+  reader(numbers);
+  if (!reader.ok || !reader.bytes.empty() || numbers.size() != 5) {
+    return std::nullopt;
+  }
+  image.run_slow_op = numbers[0];
+  plan.num_buffers = numbers[1];
+  plan.pointers = numbers[2];
+  plan.bytes = numbers[3];
+  plan.is_callers = numbers[4] != 0;
+  return compiled;
+}
+
+absl::StatusOr<std::unique_ptr<CodeCache>> CodeCache::Open(
+    const std::string& directory) {
+  std::string build = BuildId();
+  if (build.empty()) {
+    return absl::FailedPreconditionError(
+        "a cache of code tells builds by their ids, and this binary has none; "
+        "link it with -Wl,--build-id");
+  }
+  OCANNL_ASSIGN_OR_RETURN(DiskCache files, DiskCache::Open(directory));
+  return absl::WrapUnique(
+      new CodeCache(std::move(files), directory, std::move(build)));
+}
+
+std::optional<CompiledProgram> CodeCache::Find(absl::string_view key) {
+  std::optional<std::string> bytes =
+      files_.Find(absl::StrCat(build_, "\n", key));
+  if (!bytes) return std::nullopt;
+  std::optional<CompiledProgram> compiled = FromBytes(*bytes);
+  std::lock_guard<std::mutex> lock(mutex_);
+  found_ += compiled.has_value();
+  return compiled;
+}
+
+void CodeCache::Insert(absl::string_view key, const CompiledProgram& compiled) {
+  const absl::Status written =
+      files_.Insert(absl::StrCat(build_, "\n", key), ToBytes(compiled));
+  std::lock_guard<std::mutex> lock(mutex_);
+  kept_ += written.ok();
+  failure_.Update(written);
+}
+
+std::string CodeCache::Report() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return absl::StrCat(
+      "code in ", directory_, ": ", found_, " programs found, ", kept_, " kept",
+      failure_.ok() ? "" : absl::StrCat("; ", failure_.message()), "\n");
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CodeCache: compiled programs that outlive the process, in a DiskCache. Code
+// is found by what the program computes, whatever its names, by how it was
+// compiled, and by the build of the engine: no build runs another one's code.
+#ifndef OCANNL_JIT_CODE_CACHE_H_
+#define OCANNL_JIT_CODE_CACHE_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/disk_cache.h"
+#include "ocannl/jit/machine_code.h"
+#include "ocannl/jit/memory_plan.h"
+
+namespace ocannl::jit {
+
+struct CompiledProgram {
+  CodeImage image;
+  MemoryPlan plan;
+};
+
+std::string ToBytes(const CompiledProgram& compiled);
+// nullopt: ToBytes does not write that.
+std::optional<CompiledProgram> FromBytes(absl::string_view bytes);
+
+// Thread-safe.
+class CodeCache {
+ public:
+  // Errors: as of DiskCache::Open; the binary has no build id.
+  static absl::StatusOr<std::unique_ptr<CodeCache>> Open(
+      const std::string& directory);
+
+  // `key` need not name the build.
+  std::optional<CompiledProgram> Find(absl::string_view key);
+  // Where the disk is full, say, the program is not kept; Report tells.
+  void Insert(absl::string_view key, const CompiledProgram& compiled);
+
+  // What was found and kept so far: one line.
+  std::string Report() const;
+
+ private:
+  CodeCache(DiskCache files, std::string directory, std::string build)
+      : files_(std::move(files)),
+        directory_(std::move(directory)),
+        build_(std::move(build)) {}
+
+  const DiskCache files_;
+  const std::string directory_;
+  const std::string build_;
+  mutable std::mutex mutex_;  // guards the rest
+  int64_t found_ = 0;
+  int64_t kept_ = 0;
+  absl::Status failure_;
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_CODE_CACHE_H_
