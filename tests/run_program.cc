@@ -62,7 +62,10 @@ std::string Difference(const RunResult& a, const RunResult& b) {
   for (const auto& [name, array] : a) {
     auto other = b.find(name);
     if (other == b.end()) return absl::StrCat(name, " is missing");
-    if (SameBits(array, other->second)) continue;
+    if (array.size() != other->second.size()) {
+      return absl::StrCat(name, " has another number of cells");
+    }
+    if (SameBits(array, other->second.Reshaped(array.dims()))) continue;
     for (int64_t k = 0; k < array.size(); ++k) {
       double x = array.AsDouble(k);
       double y = other->second.AsDouble(k);

@@ -30,7 +30,8 @@ absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
                                      const Arrays& inputs,
                                      const Backend& backend);
 
-// The first array of `a` whose bits are others in `b`; empty if there is none.
+// The first array of `a` whose bits are others in `b`, in whatever shape; empty
+// if there is none.
 std::string Difference(const RunResult& a, const RunResult& b);
 
 }  // namespace ocannl

@@ -16,6 +16,7 @@
 
 // DECISION(enumerator, text): every decision, once.
 #define OCANNL_DECISIONS(DECISION)                       \
+  DECISION(MergedLoops, "merged loops")                  \
   DECISION(Map, "map")                                   \
   DECISION(MapWithUsers, "map with users")               \
   DECISION(ParallelMap, "parallel map")                  \

@@ -14,6 +14,7 @@
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/merge.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/plan.h"
 #include "ocannl/core/schedule/rows.h"
@@ -362,6 +363,7 @@ LoopProgram Schedule(LoopProgram program, const Target& target,
                      Decisions& taken) {
   const bool has_locals = !program.locals.empty();
   if (has_locals) program = Unshare(std::move(program));
+  program = MergeLoops(std::move(program), taken);
   // A result that lives in accumulators alone leaves its temp unused.
   program = Prune(Scheduler(std::move(program), target, taken).Run());
   if (has_locals) program = Share(std::move(program));

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/merge.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl {
+namespace {
+
+// Whether vectors of an axis would have many empty lanes, or end in many.
+bool IsWasteful(int64_t extent) {
+  constexpr int64_t kLanes = 16;
+  return extent > 1 && extent < 4 * kLanes && extent % kLanes != 0;
+}
+
+// A loop with nothing but another one in it.
+struct LoopPair {
+  int32_t inner;   // its iterator
+  int64_t extent;  // of the inner one
+  bool merges = true;
+};
+
+// The loop that `loop` consists of; null: more, or something else.
+const For* OnlyLoopIn(const For& loop) {
+  const std::vector<Stmt>& stmts = loop.body.stmts;
+  return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
+}
+
+std::optional<int32_t> IteratorIn(const Affine& index) {
+  if (index.terms().size() != 1 || index.terms()[0].factor != 1 ||
+      index.terms()[0].symbol.kind != Symbol::kIterator) {
+    return std::nullopt;
+  }
+  return index.terms()[0].symbol.number;
+}
+
+class Merger {
+ public:
+  explicit Merger(LoopProgram program) : program_(std::move(program)) {
+    WalkLoops(program_.body, [&](const For& outer) {
+      const For* inner = OnlyLoopIn(outer);
+      if (inner == nullptr || outer.kind != LoopKind::kFor ||
+          inner->kind != LoopKind::kFor || !IsWasteful(inner->extent)) {
+        return;
+      }
+      pairs_[outer.iterator] = {.inner = inner->iterator,
+                                .extent = inner->extent};
+      outer_of_[inner->iterator] = outer.iterator;
+    });
+    for (const Buffer& buffer : program_.buffers) {
+      merges_.push_back(buffer.dims.size() >= 2 &&
+                        IsWasteful(buffer.dims.back()));
+    }
+    has_pair_.resize(merges_.size());
+  }
+
+  // Merges the last two axes of some buffers; false where there are none.
+  bool Run() {
+    if (pairs_.empty() || !Settle()) return false;
+    RewriteStmts(program_.body, [&](Stmt& stmt) { Rewrite(stmt); });
+    for (size_t k = 0; k < merges_.size(); ++k) {
+      if (!merges_[k]) continue;
+      Dims& dims = program_.buffers[k].dims;
+      const int64_t last = dims.back();
+      dims.pop_back();
+      dims.back() *= last;
+    }
+    return true;
+  }
+
+  LoopProgram Program() && { return std::move(program_); }
+
+ private:
+  // Finds what merges: a buffer does if all accesses have the two iterators of
+  // a pair that merges in their last places, a pair does if it occurs nowhere
+  // else. False: nothing merges.
+  bool Settle() {
+    do {
+      changed_ = false;
+      WalkStmts(program_.body, [&](const Stmt& stmt) {
+        if (const Set* set = std::get_if<Set>(&stmt)) Check(set->target);
+        const ExprId* value = ValueOf(stmt);
+        if (value == nullptr) return;
+        WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
+          if (const auto* access = std::get_if<Access>(&leaf)) Check(*access);
+          if (const auto* index = std::get_if<Affine>(&leaf)) Forbid(*index);
+        });
+      });
+    } while (changed_);
+    bool any = false;
+    for (size_t k = 0; k < merges_.size(); ++k) {
+      merges_[k] = merges_[k] && has_pair_[k];
+      any = any || merges_[k];
+    }
+    return any;
+  }
+
+  void Check(const Access& access) {
+    const bool fits = merges_[access.buffer] && EndsInPair(access);
+    if (merges_[access.buffer] && !fits) {
+      merges_[access.buffer] = false;
+      changed_ = true;
+    }
+    size_t others = access.indices.size();
+    if (fits) {
+      others -= 2;
+      has_pair_[access.buffer] = true;
+      ForbidAsInner(*IteratorIn(access.indices[others]));
+      ForbidAsOuter(*IteratorIn(access.indices[others + 1]));
+    }
+    for (size_t k = 0; k < others; ++k) Forbid(access.indices[k]);
+  }
+
+  bool EndsInPair(const Access& access) const {
+    const size_t rank = access.indices.size();
+    const std::optional<int32_t> outer = IteratorIn(access.indices[rank - 2]);
+    const Affine& last = access.indices[rank - 1];
+    const std::optional<int32_t> inner = IteratorIn(last);
+    if (!outer || !inner || last.offset() != 0) return false;
+    auto it = pairs_.find(*outer);
+    return it != pairs_.end() && it->second.merges &&
+           it->second.inner == *inner &&
+           it->second.extent == program_.buffers[access.buffer].dims.back();
+  }
+
+  // The iterators of `index` stay as they are.
+  void Forbid(const Affine& index) {
+    for (const Affine::Term& term : index.terms()) {
+      if (term.symbol.kind != Symbol::kIterator) continue;
+      ForbidAsOuter(term.symbol.number);
+      ForbidAsInner(term.symbol.number);
+    }
+  }
+
+  void ForbidAsOuter(int32_t iterator) {
+    auto it = pairs_.find(iterator);
+    if (it == pairs_.end() || !it->second.merges) return;
+    it->second.merges = false;
+    changed_ = true;
+  }
+
+  void ForbidAsInner(int32_t iterator) {
+    auto it = outer_of_.find(iterator);
+    if (it != outer_of_.end()) ForbidAsOuter(it->second);
+  }
+
+  void Rewrite(Stmt& stmt) {
+    if (Set* set = std::get_if<Set>(&stmt)) Rewrite(set->target);
+    if (ExprId* value = ValueOf(stmt)) {
+      *value = RewriteLeaves(program_, *value, [&](LeafValue leaf) {
+        if (Access* access = std::get_if<Access>(&leaf)) Rewrite(*access);
+        return program_.Read(std::move(leaf)).id();
+      });
+    }
+    For* outer = std::get_if<For>(&stmt);
+    if (outer == nullptr) return;
+    auto it = pairs_.find(outer->iterator);
+    if (it == pairs_.end() || !it->second.merges) return;
+    Block body = std::move(std::get<For>(outer->body.stmts[0]).body);
+    outer->body = std::move(body);
+    outer->extent *= it->second.extent;
+  }
+
+  void Rewrite(Access& access) {
+    if (!merges_[access.buffer]) return;
+    access.indices.pop_back();
+    Affine& last = access.indices.back();
+    const int64_t extent = program_.buffers[access.buffer].dims.back();
+    last = Iterator(*IteratorIn(last)) + Affine(extent * last.offset());
+  }
+
+  LoopProgram program_;
+  absl::flat_hash_map<int32_t, LoopPair> pairs_;  // by the outer iterator
+  absl::flat_hash_map<int32_t, int32_t> outer_of_;
+  std::vector<bool> merges_;    // by buffer
+  std::vector<bool> has_pair_;  // by buffer: some access ends in a pair
+  bool changed_ = false;
+};
+
+}  // namespace
+
+LoopProgram MergeLoops(LoopProgram program, Decisions& taken) {
+  while (true) {
+    Merger merger(std::move(program));
+    const bool merged = merger.Run();
+    program = std::move(merger).Program();
+    if (!merged) return program;
+    taken.Add(Decision::kMergedLoops);
+  }
+}
+
+}  // namespace ocannl
