@@ -36,6 +36,7 @@
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/recording.h"
 #include "ocannl/jit/explain_x86.h"
+#include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
@@ -310,7 +311,7 @@ absl::Status Run(const CommandLine& line) {
 }
 
 int Main(const std::vector<std::string>& args) {
-  absl::StatusOr<CommandLine> line = CommandLine::Parse(args, Flags());
+  absl::StatusOr<CommandLine> line = ParseWithSettings(args, Flags());
   if (line.ok() && line->Has("help")) {
     std::cout << "Trains the half-moons network.\n\n"
               << CommandLine::Help(Flags());
@@ -323,7 +324,8 @@ int Main(const std::vector<std::string>& args) {
   }
   if (status.ok()) status = Run(*line);
   if (status.ok()) return 0;
-  std::cerr << "moons: " << status.message() << "\n";
+  std::cerr << "moons: " << status.message()
+            << (line.ok() ? line->DescribeSettings() : "") << "\n";
   return 1;
 }
 

@@ -10,6 +10,7 @@
 #include "ocannl/commands.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/near_names.h"
+#include "ocannl/setting_flags.h"
 
 namespace ocannl {
 namespace {
@@ -63,7 +64,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   if (command == std::end(kCommands)) return UnknownCommand(args[0], err);
   std::vector<Flag> flags = command->flags();
   flags.push_back({"help", "false", "this text"});
-  absl::StatusOr<CommandLine> line = CommandLine::Parse(args.subspan(1), flags);
+  absl::StatusOr<CommandLine> line = ParseWithSettings(args.subspan(1), flags);
   if (!line.ok()) {
     err << "error: " << line.status().message() << "\n";
     return 2;
@@ -84,7 +85,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   }
   absl::Status status = command->run(*line, out);
   if (status.ok()) return 0;
-  err << "error: " << status.message() << "\n";
+  err << "error: " << status.message() << line->DescribeSettings() << "\n";
   return 1;
 }
 

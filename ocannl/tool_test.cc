@@ -4,6 +4,7 @@
 // exit code, and what needs files of its own.
 #include "ocannl/tool.h"
 
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -145,6 +146,21 @@ TEST(ToolTest, LongArraysAreCut) {
   Outcome outcome = Tool({"eval", "x", "--in=x=range:1001"});
   EXPECT_THAT(outcome.out,
               HasSubstr("999\n  ... 1 more; write them to a file"));
+}
+
+TEST(ToolTest, SettingsOfTheEnvironment) {
+  setenv("OCANNL_TIER", "none", /*overwrite=*/1);
+  Outcome outcome = Tool({"eval", "1 + 2"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no tier none; "));
+  EXPECT_THAT(outcome.err, HasSubstr(" (set: OCANNL_TIER=none)\n"));
+  EXPECT_EQ(Tool({"eval", "1 + 2", "--tier=interp"}).code, 0);
+  unsetenv("OCANNL_TIER");
+  setenv("OCANNL_TEIR", "interp", /*overwrite=*/1);
+  outcome = Tool({"eval", "1 + 2"});
+  unsetenv("OCANNL_TEIR");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("near names: OCANNL_TIER"));
 }
 
 }  // namespace

@@ -32,20 +32,11 @@ bool IsSwitch(const Flag& flag) {
   return flag.default_value == "true" || flag.default_value == "false";
 }
 
-absl::StatusOr<int64_t> ParseInt(absl::string_view name, absl::string_view text,
-                                 int64_t low, int64_t high) {
-  int64_t value;
-  if (absl::SimpleAtoi(text, &value) && value >= low && value <= high) {
-    return value;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", name, "=", text, " is not an integer from ", low, " to ", high));
-}
-
 }  // namespace
 
 absl::StatusOr<CommandLine> CommandLine::Parse(
-    absl::Span<const std::string> args, std::vector<Flag> flags) {
+    absl::Span<const std::string> args, std::vector<Flag> flags,
+    const Settings& settings) {
   CommandLine line;
   line.flags_ = std::move(flags);
   bool flags_ended = false;
@@ -78,7 +69,30 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
     }
     line.given_[parts.first].push_back(parts.second);
   }
+  for (const Flag& flag : line.flags_) {
+    const auto setting = settings.find(flag.name);
+    if (setting == settings.end() || line.Has(flag.name)) continue;
+    line.given_[flag.name] = {setting->second.value};
+    line.origins_[flag.name] = setting->second.origin;
+  }
   return line;
+}
+
+std::string CommandLine::Describe(absl::string_view name) const {
+  const auto origin = origins_.find(name);
+  return origin == origins_.end() ? absl::StrCat("--", name) : origin->second;
+}
+
+absl::StatusOr<int64_t> CommandLine::ParseInt(absl::string_view name,
+                                              absl::string_view text,
+                                              int64_t low, int64_t high) const {
+  int64_t value;
+  if (absl::SimpleAtoi(text, &value) && value >= low && value <= high) {
+    return value;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(Describe(name), "=", text,
+                                                 " is not an integer from ",
+                                                 low, " to ", high));
 }
 
 const std::string& CommandLine::GetString(absl::string_view name) const {
@@ -98,7 +112,7 @@ absl::StatusOr<bool> CommandLine::GetBool(absl::string_view name) const {
   bool value;
   if (absl::SimpleAtob(GetString(name), &value)) return value;
   return absl::InvalidArgumentError(absl::StrCat(
-      "--", name, "=", GetString(name), " is neither true nor false"));
+      Describe(name), "=", GetString(name), " is neither true nor false"));
 }
 
 absl::StatusOr<int64_t> CommandLine::GetInt(absl::string_view name, int64_t low,
@@ -115,6 +129,18 @@ absl::StatusOr<std::vector<int64_t>> CommandLine::GetIntList(
     values.push_back(value);
   }
   return values;
+}
+
+std::string CommandLine::DescribeSettings() const {
+  std::vector<std::string> settings;
+  for (const Flag& flag : flags_) {
+    const auto origin = origins_.find(flag.name);
+    if (origin == origins_.end()) continue;
+    settings.push_back(absl::StrCat(origin->second, "=", GetString(flag.name)));
+  }
+  return settings.empty()
+             ? ""
+             : absl::StrCat(" (set: ", absl::StrJoin(settings, ", "), ")");
 }
 
 std::string CommandLine::Help(absl::Span<const Flag> flags) {

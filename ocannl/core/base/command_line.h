@@ -9,7 +9,8 @@
 //
 // A flag is --name=value or --name value. One whose default is true or false is
 // a switch: --name alone means --name=true. `--` ends the flags. A flag may be
-// given more than once: GetAll sees all values, the others the last.
+// given more than once: GetAll sees all values, the others the last. What the
+// line does not give may come from settings (settings.h).
 #ifndef OCANNL_CORE_BASE_COMMAND_LINE_H_
 #define OCANNL_CORE_BASE_COMMAND_LINE_H_
 
@@ -21,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/settings.h"
 
 namespace ocannl {
 
@@ -33,18 +35,20 @@ struct Flag {
 class CommandLine {
  public:
   // Errors: a flag that is not one of `flags`, with near names; a flag without
-  // its value.
+  // its value. Settings of other flags are ignored.
   static absl::StatusOr<CommandLine> Parse(absl::Span<const std::string> args,
-                                           std::vector<Flag> flags);
+                                           std::vector<Flag> flags,
+                                           const Settings& settings = {});
 
   // The arguments that are not flags.
   const std::vector<std::string>& positional() const { return positional_; }
 
-  // Whether the flag was given.
+  // Whether the flag was given, or set.
   bool Has(absl::string_view name) const { return given_.contains(name); }
 
   // The value, or the default. The getters of other types fail on a value that
-  // is not one, or not in [low, high]; the message names flag and range.
+  // is not one, or not in [low, high]; the message names flag, or setting, and
+  // range.
   const std::string& GetString(absl::string_view name) const;
   std::vector<std::string> GetAll(absl::string_view name) const;
   absl::StatusOr<bool> GetBool(absl::string_view name) const;
@@ -55,12 +59,23 @@ class CommandLine {
                                                   int64_t low,
                                                   int64_t high) const;
 
+  // What the settings gave: " (set: OCANNL_TIER=x86)"; empty: nothing. For
+  // messages of what happens later.
+  std::string DescribeSettings() const;
+
   // A line for each flag: name, default and help.
   static std::string Help(absl::Span<const Flag> flags);
 
  private:
+  // "--threads", or where else its value comes from.
+  std::string Describe(absl::string_view name) const;
+  absl::StatusOr<int64_t> ParseInt(absl::string_view name,
+                                   absl::string_view text, int64_t low,
+                                   int64_t high) const;
+
   std::vector<Flag> flags_;
   absl::flat_hash_map<std::string, std::vector<std::string>> given_;
+  absl::flat_hash_map<std::string, std::string> origins_;  // of settings
   std::vector<std::string> positional_;
 };
 

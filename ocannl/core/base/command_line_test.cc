@@ -78,5 +78,23 @@ TEST(CommandLineTest, ErrorsNameFlagAndMend) {
             "--real=7 is neither true nor false");
 }
 
+TEST(CommandLineTest, SettingsAreWhatTheLineDoesNotGive) {
+  const Settings settings = {{"epochs", {"many", "config:3: epochs"}},
+                             {"real", {"yes", "OCANNL_REAL"}},
+                             {"unrelated", {"1", "OCANNL_UNRELATED"}}};
+  absl::StatusOr<CommandLine> line =
+      CommandLine::Parse({"--real=false"}, kFlags, settings);
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_FALSE(*line->GetBool("real"));
+  EXPECT_EQ(line->DescribeSettings(), " (set: config:3: epochs=many)");
+  EXPECT_EQ(line->GetInt("epochs", 0, 9).status().message(),
+            "config:3: epochs=many is not an integer from 0 to 9");
+  line = CommandLine::Parse({"--epochs=4"}, kFlags, settings);
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(*line->GetInt("epochs", 0, 9), 4);
+  EXPECT_TRUE(*line->GetBool("real"));
+  EXPECT_EQ(Line({"--real"}).DescribeSettings(), "");
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -3,26 +3,20 @@
 // Holds README.md, the reference of the operations, to ops.def. To write it:
 //
 //   bazel run //ocannl/core/ops:reference_test -- --update
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/ops/op.h"
 #include "tests/math_accuracy.h"
+#include "tests/reference_page.h"
 
 namespace ocannl {
 namespace {
-
-constexpr char kPath[] = "ocannl/core/ops/README.md";
 
 constexpr char kHead[] =
     R"(# Scalar operations
@@ -117,7 +111,7 @@ std::string Gradients(absl::string_view text) {
   return Cell(text.substr(1, text.size() - 2));
 }
 
-std::string Reference() {
+std::string Page() {
   std::string primitives = kPrimitives;
   std::string derived = kDerived;
 #define PRIMITIVE(name, text, arity, typing, traits, grads)                    \
@@ -134,28 +128,11 @@ std::string Reference() {
   return absl::StrCat(kHead, primitives, derived);
 }
 
-int Update() {
-  const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
-  CHECK(workspace != nullptr) << "run this with bazel run";
-  CHECK_OK(WriteFile(absl::StrCat(workspace, "/", kPath), Reference()));
-  return 0;
-}
-
-int Compare() {
-  absl::StatusOr<std::string> readme = ReadFile(kPath);
-  CHECK_OK(readme);
-  if (*readme == Reference()) return 0;
-  std::fprintf(stderr,
-               "%s is not what ops.def says; write it with\n"
-               "  bazel run //ocannl/core/ops:reference_test -- --update\n",
-               kPath);
-  return 1;
-}
-
 }  // namespace
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  const bool update = argc == 2 && absl::string_view(argv[1]) == "--update";
-  return update ? ocannl::Update() : ocannl::Compare();
+  return ocannl::ReferencePageMain(argc, argv, "ocannl/core/ops/README.md",
+                                   "//ocannl/core/ops:reference_test",
+                                   ocannl::Page());
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/settings.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/file.h"
+
+namespace ocannl {
+namespace {
+
+const std::vector<std::string> kKeys = {"tier", "tier_report", "threads"};
+
+// A directory with a file of settings in it, and one inside it without.
+class SettingsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(outer_);
+    ASSERT_TRUE(MakeDirectory(inner_).ok());
+  }
+
+  void Write(absl::string_view text) {
+    ASSERT_TRUE(WriteFile(outer_ + "/ocannl_config", text).ok());
+  }
+
+  absl::StatusOr<Settings> Find(
+      const std::vector<std::string>& environment = {}) const {
+    return FindSettings(kKeys, environment, inner_);
+  }
+
+  std::string Error(const std::vector<std::string>& environment = {}) const {
+    return std::string(Find(environment).status().message());
+  }
+
+  std::string outer_ = testing::TempDir() + "/settings_test";
+  std::string inner_ = outer_ + "/a/b";
+};
+
+TEST_F(SettingsTest, TheEnvironmentGoesBeforeTheNearestFile) {
+  EXPECT_TRUE(Find()->empty());
+  Write("# a comment\n\n  tier = x86 avx2 \nthreads=3\n");
+  absl::StatusOr<Settings> settings =
+      Find({"PATH=/bin", "OCANNL_THREADS=8=9", "XOCANNL_TIER=no"});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->at("tier").value, "x86 avx2");
+  EXPECT_EQ(settings->at("tier").origin,
+            absl::StrCat(outer_, "/ocannl_config:3: tier"));
+  EXPECT_EQ(settings->at("threads").value, "8=9");
+  EXPECT_EQ(settings->at("threads").origin, "OCANNL_THREADS");
+  EXPECT_EQ(settings->size(), 2u);
+  ASSERT_TRUE(WriteFile(inner_ + "/ocannl_config", "tier=interp").ok());
+  EXPECT_EQ(Find()->at("tier").value, "interp");
+  EXPECT_EQ(Find()->size(), 1u);
+}
+
+TEST_F(SettingsTest, ErrorsNameThePlaceAndTheMend) {
+  EXPECT_EQ(Error({"OCANNL_TEIR=x86"}),
+            "in the environment, `OCANNL_TEIR` is no setting; near names: "
+            "OCANNL_TIER");
+  const std::string file = outer_ + "/ocannl_config";
+  Write("tier=x86\nthread=1");
+  EXPECT_EQ(Error(), file + ":2: `thread` is no setting; near names: threads");
+  Write("tier x86");
+  EXPECT_EQ(Error(), file + ":1: `tier x86` is no setting; write KEY = VALUE");
+  Write("tier=x86\ntier=interp");
+  EXPECT_EQ(Error(),
+            absl::StrCat(file, ":2: `tier` is set twice; the first is ", file,
+                         ":1: tier"));
+}
+
+}  // namespace
+}  // namespace ocannl

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/setting_flags.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "ocannl/core/base/settings.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/pass_flags.h"
+#include "ocannl/tier_flags.h"
+
+namespace ocannl {
+
+const std::vector<Flag>& SettingFlags() {
+  static const auto* flags = [] {
+    auto* all = new std::vector<Flag>(TierFlags());
+    all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    all->push_back({"jit_symbols", "",
+                    "names of machine code for profilers (perf) and debuggers "
+                    "(gdb), or both (perf,gdb)"});
+    return all;
+  }();
+  return *flags;
+}
+
+absl::StatusOr<CommandLine> ParseWithSettings(
+    absl::Span<const std::string> args, std::vector<Flag> flags) {
+  std::vector<std::string> keys;
+  for (const Flag& flag : SettingFlags()) keys.push_back(flag.name);
+  OCANNL_ASSIGN_OR_RETURN(Settings settings,
+                          FindSettings(keys, Environment(), UserPath(".")));
+  // The environment is where code that is not the tool's looks.
+  if (const auto symbols = settings.find("jit_symbols");
+      symbols != settings.end()) {
+    setenv("OCANNL_JIT_SYMBOLS", symbols->second.value.c_str(),
+           /*overwrite=*/0);
+  }
+  return CommandLine::Parse(args, std::move(flags), settings);
+}
+
+}  // namespace ocannl
