@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -115,8 +117,20 @@ class Planner {
     });
   }
 
+  // How far the innermost reduced loop steps in what `loop` moves.
+  int64_t StepOf(const NestLoop& loop) const {
+    int64_t step = 0;
+    for (const Access& read : moved_) {
+      if (Stride(read, loop) == 0) continue;
+      step = std::max(step, std::abs(Stride(read, nest_.reduced.back())));
+    }
+    return step;
+  }
+
   // Rows share what n moves: the innermost output loop that moves least of it.
-  // Layers share what the rows do not.
+  // Layers share what the rows do not. What the rows read stays in the first
+  // cache while all layers pass: it is the operand that is read in shorter
+  // steps, which that cache has room for whatever its steps are.
   void ChooseTileLoops(int lane_loop) {
     std::vector<NestLoop> loops = nest_.outputs;
     if (lane_loop >= 0) loops.erase(loops.begin() + lane_loop);
@@ -130,6 +144,9 @@ class Planner {
     }
     for (const NestLoop& loop : loops) {
       if (plan_.m && least > 0 && !MoveTheSame(*plan_.m, loop)) plan_.q = loop;
+    }
+    if (plan_.q && StepOf(*plan_.q) < StepOf(*plan_.m)) {
+      std::swap(*plan_.m, *plan_.q);
     }
     for (const NestLoop& loop : loops) {
       auto is = [&](const std::optional<NestLoop>& other) {
