@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products too large for the caches, as machine code: the interpreter's bits.
+// Products and sums too large for the caches, as machine code: the
+// interpreter's bits.
 #include <string>
 
 #include "absl/strings/match.h"
@@ -64,6 +65,17 @@ TEST(LargeProductsTest, PackedRows) {
 
 TEST(LargeProductsTest, Parts) {
   ExpectSameBits(Product(37, 130, 4500, true, true), Decision::kParts);
+}
+
+// Sums of columns: no part leaves its pages.
+TEST(LargeProductsTest, PartsOfColumns) {
+  absl::StatusOr<LoopProgram> program = Parse(R"(sums ():
+  in x : f32[515, 1100]; out y : f32[1100];
+  zero_out y;
+  for i0 = 0 to 1099 { for i1 = 0 to 514 { y[i0] := y[i0] + x[i1, i0]; } }
+)");
+  CHECK_OK(program);
+  ExpectSameBits(*program, Decision::kParts);
 }
 
 }  // namespace

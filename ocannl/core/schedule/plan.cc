@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 
 namespace ocannl {
 namespace {
@@ -24,6 +23,10 @@ constexpr double kFarVectorCycles = 0.25;
 // What a vector across two cache lines costs more.
 constexpr double kSplitVectorCycles = 0.2;
 constexpr int64_t kCacheLine = 64;
+constexpr int64_t kPage = 4096;
+// Rows of a matrix in memory that are summed before the next columns: what
+// finds their pages keeps those.
+constexpr int64_t kRowsOfPart = 64;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
@@ -317,11 +320,21 @@ class Planner {
                                SizeOfCell(*plan_.packed));
   }
 
+  // Whether each step reads a little of another page of what no cache holds.
+  bool LeavesPages() const {
+    if (plan_.m || plan_.packed || moved_.size() != 1) return false;
+    const int64_t step =
+        std::abs(Stride(moved_[0], nest_.reduced[0])) * SizeOfCell(moved_[0]);
+    return Stride(moved_[0], plan_.n) == 1 && step >= kPage &&
+           step * nest_.reduced[0].extent > target_.l2_bytes;
+  }
+
   // Cuts the steps where one tile's columns take much of the second cache; into
   // long parts, as each costs another pass over the target.
   void ChooseParts() {
     const int64_t extent = nest_.reduced[0].extent;
     plan_.parts = {{0, 1, extent}};
+    if (LeavesPages()) plan_.parts = Pieces(extent, kRowsOfPart);
     if (!plan_.packed || plan_.columns[0].count == 1) return;
     const auto cache = static_cast<double>(target_.l2_bytes);
     if (PanelBytes(extent) <= cache / 4) return;
@@ -346,8 +359,15 @@ class Planner {
         plan_.outer.empty() && Product(nest_.reduced) * row <= cache / 4) {
       plan_.group = count;
     }
-    if (!plan_.packed || RowBytes() <= cache / 4) return;
-    const double fit = 3 * cache / 8 / PanelBytes(plan_.parts[0].size);
+    double fit = 0;
+    if (LeavesPages()) {
+      fit = static_cast<double>(kPage) /
+            static_cast<double>(plan_.columns[0].size * SizeOfCell(moved_[0]));
+    } else if (plan_.packed && RowBytes() > cache / 4) {
+      fit = 3 * cache / 8 / PanelBytes(plan_.parts[0].size);
+    } else {
+      return;
+    }
     plan_.group =
         std::clamp<int64_t>(static_cast<int64_t>(fit), 1,
                             std::max<int64_t>(count / target_.threads, 1));
@@ -368,43 +388,6 @@ class Planner {
 ContractPlan PlanContract(const LoopProgram& program, const PerfectNest& nest,
                           const Target& target) {
   return Planner(program, nest, target).Run();
-}
-
-std::string Describe(const LoopProgram& program, const PerfectNest& nest,
-                     const ContractPlan& plan) {
-  auto tiles = [](const std::vector<Segment>& segments) {
-    std::string text;
-    for (const Segment& segment : segments) {
-      absl::StrAppend(&text, text.empty() ? "" : " + ", segment.count, "*",
-                      segment.size);
-    }
-    return text;
-  };
-  std::string text = absl::StrCat("contract ");
-  for (const NestLoop& loop : plan.outer) {
-    absl::StrAppend(&text, loop.extent, " of ");
-  }
-  absl::StrAppend(&text, plan.m ? plan.m->extent : 1, " x ");
-  if (plan.q) absl::StrAppend(&text, plan.q->extent, " x ");
-  absl::StrAppend(&text, plan.n.extent);
-  for (const NestLoop& loop : nest.reduced) {
-    absl::StrAppend(&text, " x ", loop.extent);
-  }
-  absl::StrAppend(&text, ": rows ", tiles(plan.rows));
-  if (plan.q) absl::StrAppend(&text, ", layers ", tiles(plan.layers));
-  absl::StrAppend(&text, ", columns ", tiles(plan.columns), ", unroll ",
-                  plan.unroll);
-  if (plan.group > 1) absl::StrAppend(&text, ", groups of ", plan.group);
-  if (plan.has_parts()) absl::StrAppend(&text, ", parts ", tiles(plan.parts));
-  if (plan.packed) {
-    absl::StrAppend(&text, ", pack ",
-                    program.buffers[plan.packed->buffer].name);
-  }
-  if (plan.packed_rows) {
-    absl::StrAppend(&text, ", pack rows of ",
-                    program.buffers[plan.packed_rows->buffer].name);
-  }
-  return text;
 }
 
 int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest) {
