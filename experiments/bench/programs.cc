@@ -64,19 +64,21 @@ absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
                                   BatchOf(mlp.batch, mlp.sizes.back()))}},
       .statics = {},
       .numbers = {{"batch", static_cast<double>(mlp.batch)}}};
-  size_t last = mlp.sizes.size() - 1;
-  std::string text = "x";
+  const size_t last = mlp.sizes.size() - 1;
+  names.tensors.emplace("h", names.tensors.at("x"));
   for (size_t layer = 1; layer <= last; ++layer) {
-    text = absl::StrCat("({w", layer, "} * ", text, ")");
-    if (layer == last) break;
-    text = absl::StrCat("relu ({b", layer, "; o=[", mlp.sizes[layer], "]} + ",
-                        text, ")");
+    std::string text = absl::StrCat("{w", layer, "} * h");
+    if (layer < last) {
+      text = absl::StrCat("relu ({b", layer, "; o=[", mlp.sizes[layer], "]} + ",
+                          text, ")");
+    }
+    OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
+                            ParseTensor(graph, text, names));
+    names.tensors.insert_or_assign("h", parsed.tensor);
   }
   OCANNL_ASSIGN_OR_RETURN(
       ParsedTensor sum,
-      ParseTensor(graph,
-                  absl::StrCat("((square (", text,
-                               " - y)) ++ \"...|... => 0\") /. !..batch"),
+      ParseTensor(graph, "((square (h - y)) ++ \"...|... => 0\") /. !..batch",
                   names));
   Tensor loss = Named(sum.tensor, "loss");
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
