@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/code_cache.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -43,7 +44,8 @@ struct Reader {
     ok = size <= bytes.size() && size % sizeof(Value) == 0;
     if (!ok) return;
     sequence.resize(size / sizeof(Value));
-    std::memcpy(sequence.data(), bytes.data(), size);
+    // Of nothing, memcpy would still want addresses.
+    std::copy_n(bytes.data(), size, reinterpret_cast<char*>(sequence.data()));
     bytes.remove_prefix(size);
   }
 };
