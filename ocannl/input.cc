@@ -74,7 +74,8 @@ absl::Status StoreRange(const Input& input, absl::string_view start,
   }
   for (int64_t k = 0; k < array.size(); ++k) {
     Constant constant = MakeConstant(array.dtype(), first + k);
-    if (!IsFloat(array.dtype()) && ToDouble(constant) != first + k) {
+    if (!IsFloat(ComputeDType(array.dtype())) &&
+        ToDouble(constant) != first + k) {
       return Wrong("--in=", input.name, ": ", Name(array.dtype()),
                    " cannot hold ", first + k, " of this range; give numbers");
     }

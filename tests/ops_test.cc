@@ -246,12 +246,14 @@ void CheckIntegers(Op op, DType dtype, std::mt19937_64& random) {
   }
   VisitDType(row.root.dtype(), [&](auto zero) {
     using R = decltype(zero);
-    const R* values = evaluator.Run<R>();
-    for (int i = 0; i < kBlock; ++i) {
-      const std::vector<Int128>& at = points[i];
-      EXPECT_EQ(values[i], static_cast<R>(ExactInteger(op, 8 * sizeof(T), at[0],
-                                                       at[1], at[2])))
-          << Name(dtype) << " " << T(at[0]) << ", " << T(at[1]);
+    if constexpr (!kIsNarrow<R>) {
+      const R* values = evaluator.Run<R>();
+      for (int i = 0; i < kBlock; ++i) {
+        const std::vector<Int128>& at = points[i];
+        EXPECT_EQ(values[i], static_cast<R>(ExactInteger(op, 8 * sizeof(T),
+                                                         at[0], at[1], at[2])))
+            << Name(dtype) << " " << T(at[0]) << ", " << T(at[1]);
+      }
     }
   });
 }

@@ -22,41 +22,36 @@ Constant ConstantOf(T value) {
   return FromBits(DTypeOf<T>(), bits);
 }
 
+// All numbers of 8 bits, every 97th of 16.
+template <class T>
+std::vector<Constant> MakeNarrowZoo() {
+  std::vector<Constant> zoo;
+  const int step = sizeof(T) == 1 ? 1 : 97;
+  for (int bits = 0; bits < 1 << (8 * sizeof(T)); bits += step) {
+    zoo.push_back(ConstantOf(T{static_cast<typename T::Bits>(bits)}));
+  }
+  zoo.push_back(ConstantOf(T{T::kBeyond}));
+  zoo.push_back(ConstantOf(T{T::kNaN}));
+  return zoo;
+}
+
 template <class T>
 std::vector<Constant> MakeZoo() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values = {T(0), T(1)};
   if constexpr (std::is_floating_point_v<T>) {
-    for (T value : {T(0),
-                    T(0.5),
-                    T(1),
-                    T(1.5),
-                    T(2.5),
-                    std::nextafter(T(0.5), T(0)),
-                    std::nextafter(T(1), T(2)),
-                    T(3),
-                    T(1e-3),
-                    T(88.7),
-                    T(127),
-                    T(128),
-                    T(255),
-                    T(256),
-                    T(0x1p23) - T(0.5),
-                    T(0x1p24) + T(2),
-                    T(0x1p31),
-                    std::nextafter(T(0x1p31), T(0)),
-                    T(0x1p32),
-                    T(0x1p52) + T(0.5),
-                    T(0x1p63),
-                    std::nextafter(T(0x1p63), T(0)),
-                    T(0x1p64),
-                    Limits::max(),
-                    Limits::min(),
-                    Limits::denorm_min(),
-                    Limits::min() / 3,
-                    std::sqrt(Limits::max()),
-                    Limits::epsilon(),
-                    Limits::infinity()}) {
+    for (T value :
+         {T(0), T(0.5), T(1), T(1.5), T(2.5), std::nextafter(T(0.5), T(0)),
+          std::nextafter(T(1), T(2)), T(3), T(1e-3), T(88.7), T(127), T(128),
+          T(255), T(256), T(0x1p23) - T(0.5), T(0x1p24) + T(2), T(0x1p31),
+          std::nextafter(T(0x1p31), T(0)), T(0x1p32), T(0x1p52) + T(0.5),
+          T(0x1p63), std::nextafter(T(0x1p63), T(0)), T(0x1p64),
+          // Between neighbours of 8 and 16 bits.
+          T(65519.9), T(65520), T(0x1p-25), T(0x1.000002p-25), T(0x1.8p-24),
+          T(0x1.01p0), T(0x1.03p0), T(0x1.ffp127), T(464), T(465), T(0x1p-10),
+          T(61440), T(0x1p-17), T(0x1.002p0), T(0x1.006p0), Limits::max(),
+          Limits::min(), Limits::denorm_min(), Limits::min() / 3,
+          std::sqrt(Limits::max()), Limits::epsilon(), Limits::infinity()}) {
       values.push_back(value);
       values.push_back(-value);
     }
@@ -83,25 +78,35 @@ std::vector<Constant> MakeZoo() {
 }
 
 template <class T>
-Constant LogUniform(Random& random) {
-  if constexpr (std::is_floating_point_v<T>) {
-    T value = static_cast<T>(std::exp2(random.Between(-20, 20)));
-    return ConstantOf(random.OneIn(2) ? value : -value);
+std::vector<Constant> MakeZooOf() {
+  if constexpr (kIsNarrow<T>) {
+    return MakeNarrowZoo<T>();
+  } else {
+    return MakeZoo<T>();
   }
-  uint64_t bits = random.Bits() >> random.Below(64);
-  return ConstantOf(static_cast<T>(random.OneIn(2) ? bits : 0 - bits));
+}
+
+template <class T>
+Constant LogUniform(Random& random) {
+  if constexpr (std::is_floating_point_v<T> || kIsNarrow<T>) {
+    const double value = std::exp2(random.Between(-20, 20));
+    return ConstantOf(number::Convert<T>(random.OneIn(2) ? value : -value));
+  } else {
+    uint64_t bits = random.Bits() >> random.Below(64);
+    return ConstantOf(number::Convert<T>(random.OneIn(2) ? bits : 0 - bits));
+  }
 }
 
 template <class T>
 Constant Draw(FillKind kind, Random& random) {
   switch (kind) {
     case FillKind::kUnit:
-      if constexpr (std::is_floating_point_v<T>) {
-        return ConstantOf(static_cast<T>(random.Between(-1, 1)));
+      if constexpr (std::is_floating_point_v<T> || kIsNarrow<T>) {
+        return ConstantOf(number::Convert<T>(random.Between(-1, 1)));
       }
       [[fallthrough]];
     case FillKind::kSmallIntegers:
-      return ConstantOf(static_cast<T>(random.Below(17) - 8));
+      return ConstantOf(number::Convert<T>(random.Below(17) - 8));
     case FillKind::kLogUniform:
       return LogUniform<T>(random);
     case FillKind::kZoo: {
@@ -155,7 +160,7 @@ std::vector<int64_t> FillStatics(const LoopProgram& program, uint64_t seed) {
 
 absl::Span<const Constant> Zoo(DType dtype) {
   static const auto* zoos = new std::vector<std::vector<Constant>>{
-#define OCANNL_ZOO(name, text, type) MakeZoo<type>(),
+#define OCANNL_ZOO(name, text, type) MakeZooOf<type>(),
       OCANNL_DTYPES(OCANNL_ZOO)
 #undef OCANNL_ZOO
   };

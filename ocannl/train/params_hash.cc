@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/number.h"
 
 namespace ocannl::train {
 namespace {
@@ -19,9 +21,10 @@ namespace {
 void MakeNansEqual(NdArray& array) {
   VisitDType(array.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> || kIsNarrow<T>) {
       for (T& value : array.values<T>()) {
-        if (value != value) value = std::numeric_limits<T>::quiet_NaN();
+        if (!std::isnan(static_cast<double>(value))) continue;
+        value = number::Convert<T>(std::numeric_limits<double>::quiet_NaN());
       }
     }
   });

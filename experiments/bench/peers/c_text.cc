@@ -34,6 +34,8 @@ absl::string_view TypeText(DType dtype) {
       return "bool";
     case DType::kU8:
       return "uint8_t";
+    case DType::kU16:
+      return "uint16_t";
     case DType::kI32:
       return "int32_t";
     case DType::kU32:
@@ -46,8 +48,11 @@ absl::string_view TypeText(DType dtype) {
       return "float";
     case DType::kF64:
       return "double";
+    default:
+      break;
   }
-  __builtin_unreachable();
+  CHECK(false) << Name(dtype) << " is not a type of C";
+  return "";
 }
 
 std::string ConstantText(const Constant& constant) {

@@ -20,7 +20,7 @@ namespace ocannl {
 // C11 with GCC's -fwrapv and -ffp-contract=off, of one function:
 //   void run(char* const* buffers, const int64_t* statics);
 // It computes the interpreter's bits unless the compiler may change them.
-// Scratch is static, so one run at a time.
+// Scratch is static, so one run at a time. Not of floats of 8 or 16 bits.
 std::string CText(LoopProgram program);
 
 }  // namespace ocannl

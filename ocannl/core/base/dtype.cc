@@ -3,6 +3,10 @@
 
 #include <optional>
 #include <type_traits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace ocannl {
 
@@ -25,6 +29,16 @@ std::optional<DType> FindDType(absl::string_view name) {
   return std::nullopt;
 }
 
+std::string DTypeNames() {
+  std::vector<absl::string_view> names;
+#define OCANNL_ADD(enumerator, text, type) names.push_back(text);
+  OCANNL_DTYPES(OCANNL_ADD)
+#undef OCANNL_ADD
+  const absl::string_view last = names.back();
+  names.pop_back();
+  return absl::StrCat(absl::StrJoin(names, ", "), " or ", last);
+}
+
 size_t SizeOf(DType dtype) {
   return VisitDType(dtype, [](auto zero) { return sizeof(zero); });
 }
@@ -35,11 +49,25 @@ bool IsFloat(DType dtype) {
   });
 }
 
-bool IsInteger(DType dtype) { return dtype != DType::kBool && !IsFloat(dtype); }
+bool IsNarrow(DType dtype) {
+  return VisitDType(dtype, [](auto zero) { return kIsNarrow<decltype(zero)>; });
+}
+
+bool IsInteger(DType dtype) {
+  return VisitDType(dtype, [](auto zero) {
+    using T = decltype(zero);
+    return std::is_integral_v<T> && !std::is_same_v<T, bool>;
+  });
+}
 
 bool IsSigned(DType dtype) {
-  return VisitDType(dtype,
-                    [](auto zero) { return std::is_signed_v<decltype(zero)>; });
+  return VisitDType(dtype, [](auto zero) {
+    return std::is_signed_v<decltype(zero)> || kIsNarrow<decltype(zero)>;
+  });
+}
+
+DType ComputeDType(DType dtype) {
+  return IsNarrow(dtype) ? DType::kF32 : dtype;
 }
 
 }  // namespace ocannl

@@ -3,25 +3,34 @@
 // DType: the type of one array element.
 //
 // A bool is stored as one byte, 0 or 1. All integers are two's complement and
-// wrap around; f32 and f64 are IEEE 754 binary32 and binary64.
+// wrap around; f32 and f64 are IEEE 754 binary32 and binary64. The floats of 8
+// and 16 bits are for memory only (narrow_float.h): what reads them computes
+// with f32.
 #ifndef OCANNL_CORE_BASE_DTYPE_H_
 #define OCANNL_CORE_BASE_DTYPE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/narrow_float.h"
 
 // DTYPE(enumerator, text, C++ type): every element type, once.
-#define OCANNL_DTYPES(DTYPE)  \
-  DTYPE(Bool, "bool", bool)   \
-  DTYPE(U8, "u8", uint8_t)    \
-  DTYPE(I32, "i32", int32_t)  \
-  DTYPE(U32, "u32", uint32_t) \
-  DTYPE(I64, "i64", int64_t)  \
-  DTYPE(U64, "u64", uint64_t) \
-  DTYPE(F32, "f32", float)    \
+#define OCANNL_DTYPES(DTYPE)      \
+  DTYPE(Bool, "bool", bool)       \
+  DTYPE(U8, "u8", uint8_t)        \
+  DTYPE(U16, "u16", uint16_t)     \
+  DTYPE(I32, "i32", int32_t)      \
+  DTYPE(U32, "u32", uint32_t)     \
+  DTYPE(I64, "i64", int64_t)      \
+  DTYPE(U64, "u64", uint64_t)     \
+  DTYPE(F8E4M3, "f8e4m3", F8E4M3) \
+  DTYPE(F8E5M2, "f8e5m2", F8E5M2) \
+  DTYPE(BF16, "bf16", BF16)       \
+  DTYPE(F16, "f16", F16)          \
+  DTYPE(F32, "f32", float)        \
   DTYPE(F64, "f64", double)
 
 namespace ocannl {
@@ -38,12 +47,19 @@ absl::string_view Name(DType dtype);
 // The dtype that `name` names, if any.
 std::optional<DType> FindDType(absl::string_view name);
 
+// All names, for messages: "bool, u8, ... or f64".
+std::string DTypeNames();
+
 // The bytes of one element.
 size_t SizeOf(DType dtype);
 
-bool IsFloat(DType dtype);
+bool IsFloat(DType dtype);    // f32 or f64
+bool IsNarrow(DType dtype);   // a float of memory only
 bool IsInteger(DType dtype);  // not bool
 bool IsSigned(DType dtype);   // integers and floats with a sign
+
+// The dtype that values of `dtype` are computed with: f32 for narrow ones.
+DType ComputeDType(DType dtype);
 
 // Calls `f(T())` with the C++ type T of `dtype` and returns its result.
 template <class F>

@@ -37,12 +37,13 @@ bool SameBits(const NdArray& a, const NdArray& b) {
   if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_) return false;
   return VisitDType(a.dtype_, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> || kIsNarrow<T>) {
+      auto is_nan = [](T x) { return std::isnan(static_cast<double>(x)); };
       for (int64_t i = 0; i < a.size_; ++i) {
         T x = a.values<T>()[i];
         T y = b.values<T>()[i];
         bool same = std::memcmp(&x, &y, sizeof(T)) == 0;
-        if (!same && !(std::isnan(x) && std::isnan(y))) return false;
+        if (!same && !(is_nan(x) && is_nan(y))) return false;
       }
       return true;
     }

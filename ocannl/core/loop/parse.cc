@@ -117,9 +117,7 @@ class Parser {
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a dtype"));
     if (std::optional<DType> dtype = FindDType(name)) return *dtype;
-    return ErrorAt(
-        offset, "`", name,
-        "` is not a dtype; write f32, f64, i32, i64, u8, u32, u64 or bool");
+    return ErrorAt(offset, "`", name, "` is not a dtype; write ", DTypeNames());
   }
 
   absl::Status Declaration() {

@@ -213,11 +213,13 @@ TEST_F(ParseErrorTest, Numbers) {
             "line 1, column 1: `9007199254740993` is beyond 2^53, where "
             "integers are not exact; pass it as data");
   EXPECT_EQ(Error("2:i65"),
-            "line 1, column 3: expected a dtype, which is f32, f64, i32, i64, "
-            "u8, u32, u64 or bool, found `i65`");
+            "line 1, column 3: expected a dtype, which is bool, u8, u16, i32, "
+            "u32, i64, u64, f8e4m3, f8e5m2, bf16, f16, f32 or f64, found "
+            "`i65`");
   EXPECT_EQ(Error("2:"),
-            "line 1, column 3: expected a dtype, which is f32, f64, i32, i64, "
-            "u8, u32, u64 or bool, found the end of the text");
+            "line 1, column 3: expected a dtype, which is bool, u8, u16, i32, "
+            "u32, i64, u64, f8e4m3, f8e5m2, bf16, f16, f32 or f64, found the "
+            "end of the text");
   EXPECT_EQ(Error("[1, x]"),
             "line 1, column 5: expected a number or a bracket, as an array "
             "holds numbers only, found `x`");
@@ -283,9 +285,10 @@ TEST_F(ParseErrorTest, Parameters) {
   EXPECT_THAT(Error("{w; b=[2]}"),
               StartsWith("line 1, column 2: error in `w` (net.cc:7): a "
                          "parameter has no batch axes"));
-  EXPECT_EQ(Error("{w: f16}"),
-            "line 1, column 5: expected a dtype, which is f32, f64, i32, i64, "
-            "u8, u32, u64 or bool, found `f16`");
+  EXPECT_EQ(Error("{w: f17}"),
+            "line 1, column 5: expected a dtype, which is bool, u8, u16, i32, "
+            "u32, i64, u64, f8e4m3, f8e5m2, bf16, f16, f32 or f64, found "
+            "`f17`");
 }
 
 TEST_F(ParseErrorTest, ParametersDeclaredAgain) {

@@ -43,8 +43,7 @@ absl::StatusOr<DType> TakeDType(Lexer& lexer) {
   if (lexer.peek().kind == Token::kName) dtype = FindDType(lexer.peek().text);
   if (!dtype) {
     return lexer.ExpectedError(
-        "a dtype, which is f32, f64, i32, i64, u8, u32, u64 or "
-        "bool");
+        absl::StrCat("a dtype, which is ", DTypeNames()));
   }
   lexer.Next();
   return *dtype;

@@ -22,6 +22,7 @@ template <class T>
 constexpr bool Fits(Typing typing) {
   switch (typing) {
     case Typing::kNumber:
+      return !std::same_as<T, bool> && !kIsNarrow<T>;
     case Typing::kBitcast:
       return !std::same_as<T, bool>;
     case Typing::kInteger:
@@ -33,6 +34,7 @@ constexpr bool Fits(Typing typing) {
     case Typing::kWord:
       return std::same_as<T, uint32_t>;
     case Typing::kCompare:
+      return !kIsNarrow<T>;
     case Typing::kSelect:
     case Typing::kConvert:
       return true;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/ops/expr.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -35,13 +36,19 @@ double ToDouble(const Constant& constant) {
 }
 
 Constant FromBits(DType dtype, uint64_t bits) {
-  if (dtype == DType::kF32 &&
-      std::isnan(std::bit_cast<float>(static_cast<uint32_t>(bits)))) {
-    bits = 0x7fc00000;
-  } else if (dtype == DType::kF64 && std::isnan(std::bit_cast<double>(bits))) {
-    bits = 0x7ff8000000000000;
-  }
-  return {.dtype = dtype, .bits = bits};
+  return VisitDType(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (kIsNarrow<T> || std::is_floating_point_v<T>) {
+      T value;
+      std::memcpy(&value, &bits, sizeof(value));
+      if (std::isnan(static_cast<double>(value))) {
+        value = number::Convert<T>(std::numeric_limits<double>::quiet_NaN());
+        bits = 0;
+        std::memcpy(&bits, &value, sizeof(value));
+      }
+    }
+    return Constant{.dtype = dtype, .bits = bits};
+  });
 }
 
 Expr MakeLeaf(ExprPool& pool, DType dtype, int32_t leaf) {

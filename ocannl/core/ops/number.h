@@ -16,6 +16,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "ocannl/core/base/narrow_float.h"
+
 namespace ocannl::number {
 
 template <class T>
@@ -102,9 +104,36 @@ T Rotl(T a, T b) {
   return T(std::rotl(U(a), static_cast<int>(U(b) % kWidth<T>)));
 }
 
+// `a`, or the odd one of its neighbours if no double is: rounding the result to
+// less bits is rounding `a` once.
+template <Integer T>
+double ToOdd(T a) {
+  if constexpr (sizeof(T) < 8) {
+    return a;
+  } else {
+    const bool negative = a < 0;
+    auto magnitude = static_cast<uint64_t>(a);
+    if (negative) magnitude = -magnitude;
+    if (magnitude >> 53 != 0) {
+      const uint64_t rest = magnitude & 0x7ff;
+      magnitude = (magnitude - rest) | (rest != 0 ? 0x800 : 0);
+    }
+    const auto result = static_cast<double>(magnitude);
+    return negative ? -result : result;
+  }
+}
+
 template <class To, class From>
 To Convert(From a) {
-  if constexpr (std::same_as<To, bool>) {
+  if constexpr (std::same_as<To, From>) {
+    return a;
+  } else if constexpr (kIsNarrow<From>) {
+    return Convert<To>(static_cast<float>(a));
+  } else if constexpr (kIsNarrow<To> && Integer<From>) {
+    return To::Round(ToOdd(a));
+  } else if constexpr (kIsNarrow<To>) {
+    return To::Round(a);
+  } else if constexpr (std::same_as<To, bool>) {
     return a != From(0);
   } else if constexpr (Integer<To> && Float<From>) {
     // The least value beyond the range is a power of two, hence exact.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 
 #include "gtest/gtest.h"
 
@@ -114,6 +115,54 @@ TEST(NumberTest, FloatsConvertToIntegersTruncatingAndSaturating) {
   EXPECT_EQ((number::Convert<uint64_t>(0x1p63)), uint64_t{1} << 63);
   EXPECT_EQ((number::Convert<int64_t>(0x1p63)),
             std::numeric_limits<int64_t>::max());
+}
+
+TEST(NumberTest, NarrowFloatsRoundOnce) {
+  auto half = [](auto x) { return float(number::Convert<F16>(x)); };
+  auto brain = [](auto x) { return float(number::Convert<BF16>(x)); };
+  // By way of a float, or of a double, these would be in the middle.
+  EXPECT_EQ(half(1 + 0x1p-11), 1);
+  EXPECT_EQ(half(1 + 0x1p-11 + 0x1p-30), 1 + 0x1p-10);
+  EXPECT_EQ(brain(int64_t{1} << 62), 0x1p62);
+  EXPECT_EQ(brain((int64_t{1} << 62) + (int64_t{1} << 54)), 0x1p62);
+  EXPECT_EQ(brain((int64_t{1} << 62) + (int64_t{1} << 54) + 1),
+            0x1p62 + 0x1p55);
+  EXPECT_EQ(brain(-(int64_t{1} << 62) - (int64_t{1} << 54) - 1),
+            -0x1p62 - 0x1p55);
+  EXPECT_EQ(brain(std::numeric_limits<int64_t>::min()), -0x1p63);
+  EXPECT_EQ(brain(~uint64_t{0}), 0x1p64);
+  EXPECT_EQ(half(65519), 65504);
+  EXPECT_EQ(half(65520), kInfinity);
+  EXPECT_EQ(half(true), 1);
+  EXPECT_EQ((number::Convert<uint16_t>(F16::Round(-1))), 0);
+  EXPECT_EQ((number::Convert<uint16_t>(F16{0x7c00})), 65535);
+  EXPECT_EQ((number::Convert<int64_t>(BF16::Round(0x1p40))), int64_t{1} << 40);
+  EXPECT_TRUE((number::Convert<bool>(F8E4M3{1})));
+  EXPECT_EQ((number::Convert<F8E4M3>(F8E5M2::Round(1.75)).bits), 0x3e);
+  EXPECT_EQ((number::Bitcast<uint16_t>(F16::Round(-2))), 0xc000);
+}
+
+// The nearest of three neighbours, compared exactly: a long double holds all.
+TEST(NumberTest, IntegersBecomeTheNearestNarrowFloat) {
+  auto distance = [](long double x, int bits) {
+    return std::abs(x - static_cast<float>(BF16{static_cast<uint16_t>(bits)}));
+  };
+  std::mt19937_64 random(5);
+  for (int k = 0; k < 100'000; ++k) {
+    // Few bits far apart are often close to the middle.
+    const uint64_t x =
+        (random() | 1) >> random() % 64 & (~uint64_t{0} << random() % 64 | 1);
+    const int bits = number::Convert<BF16>(x).bits;
+    const long double error = distance(x, bits);
+    for (int other : {bits - 1, bits + 1}) {
+      if (x == 0) continue;
+      EXPECT_LE(error, distance(x, other)) << x;
+      EXPECT_TRUE(error < distance(x, other) || bits % 2 == 0) << x;
+    }
+    const auto y = static_cast<int64_t>(x >> 1);
+    EXPECT_EQ(number::Convert<BF16>(-y).bits,
+              number::Convert<BF16>(y).bits | (y == 0 ? 0 : BF16::kSign));
+  }
 }
 
 TEST(NumberTest, OtherConversions) {

@@ -103,6 +103,7 @@ bool IsInfix(Op op) { return !absl::ascii_isalpha(Info(op).text[0]); }
 bool Accepts(Typing typing, DType dtype) {
   switch (typing) {
     case Typing::kNumber:
+      return dtype != DType::kBool && !IsNarrow(dtype);
     case Typing::kBitcast:
       return dtype != DType::kBool;
     case Typing::kInteger:
@@ -110,10 +111,11 @@ bool Accepts(Typing typing, DType dtype) {
     case Typing::kFloat:
       return IsFloat(dtype);
     case Typing::kBits:
-      return !IsFloat(dtype);
+      return IsInteger(dtype) || dtype == DType::kBool;
     case Typing::kWord:
       return dtype == DType::kU32;
     case Typing::kCompare:
+      return !IsNarrow(dtype);
     case Typing::kSelect:
     case Typing::kConvert:
       return true;

@@ -72,7 +72,11 @@ std::string PrintConstant(const Constant& constant) {
       return std::string(constant.bits ? "true" : "false");
     } else {
       std::memcpy(&number, &constant.bits, sizeof(number));
-      return NumberText(number);
+      if constexpr (kIsNarrow<decltype(number)>) {
+        return NumberText(static_cast<float>(number));
+      } else {
+        return NumberText(number);
+      }
     }
   });
   if (constant.dtype != DType::kF32 && constant.dtype != DType::kBool) {
@@ -82,12 +86,17 @@ std::string PrintConstant(const Constant& constant) {
 }
 
 std::optional<Constant> ParseConstant(absl::string_view text, DType dtype) {
+  if (IsNarrow(dtype)) {
+    std::optional<Constant> wide = ParseConstant(text, DType::kF64);
+    if (!wide) return std::nullopt;
+    return MakeConstant(dtype, ToDouble(*wide));
+  }
   return VisitDType(dtype, [&](auto value) -> std::optional<Constant> {
     using T = decltype(value);
     const char* begin = text.data();
     const char* end = begin + text.size();
     std::from_chars_result result = {begin, std::errc()};
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (std::is_same_v<T, bool> || kIsNarrow<T>) {
       return std::nullopt;
     } else if constexpr (std::is_integral_v<T>) {
       int base = absl::StartsWith(text, "0x") ? 16 : 10;

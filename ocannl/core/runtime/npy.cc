@@ -119,6 +119,12 @@ absl::StatusOr<std::string> FormatNpy(const NdArray& array) {
         "an array of ", DescribeArray(array.dtype(), array.dims()),
         " has more than ", kMostNpyAxes, " axes; reshape it before saving"));
   }
+  if (!HasNpyType(array.dtype())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("NumPy has no numbers like those of an array of ",
+                     DescribeArray(array.dtype(), array.dims()),
+                     "; convert it to f32 before saving"));
+  }
   std::string header = Format(NpyHeader{
       .dtype = array.dtype(), .dims = array.dims(), .fortran_order = false});
   // The numbers start at a multiple of 64, behind a newline.

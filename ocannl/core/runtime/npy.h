@@ -20,12 +20,13 @@
 namespace ocannl {
 
 // The array of a .npy file with the contents `bytes`: version 1 or 2, C or
-// Fortran order, little-endian numbers of any of our dtypes. Errors name the
-// file as `name`, what is wrong with it, and the mend.
+// Fortran order, little-endian numbers of any dtype of ours that NumPy has.
+// Errors name the file as `name`, what is wrong with it, and the mend.
 absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
                                  absl::string_view name);
 
-// The contents of a .npy file, version 1 and C order. Error: too many axes.
+// The contents of a .npy file, version 1 and C order. Errors: too many axes,
+// bf16 or numbers of 8 bits.
 absl::StatusOr<std::string> FormatNpy(const NdArray& array);
 
 absl::StatusOr<NdArray> ReadNpy(const std::string& path);

@@ -22,14 +22,23 @@ struct Descr {
   absl::string_view text;
   DType dtype;
 };
-constexpr std::array<Descr, 8> kDescrs = {{{"|b1", DType::kBool},
-                                           {"|u1", DType::kU8},
-                                           {"<i4", DType::kI32},
-                                           {"<u4", DType::kU32},
-                                           {"<i8", DType::kI64},
-                                           {"<u8", DType::kU64},
-                                           {"<f4", DType::kF32},
-                                           {"<f8", DType::kF64}}};
+constexpr std::array<Descr, 10> kDescrs = {{{"|b1", DType::kBool},
+                                            {"|u1", DType::kU8},
+                                            {"<u2", DType::kU16},
+                                            {"<i4", DType::kI32},
+                                            {"<u4", DType::kU32},
+                                            {"<i8", DType::kI64},
+                                            {"<u8", DType::kU64},
+                                            {"<f2", DType::kF16},
+                                            {"<f4", DType::kF32},
+                                            {"<f8", DType::kF64}}};
+
+const Descr* FindDescr(DType dtype) {
+  const Descr* descr =
+      std::find_if(kDescrs.begin(), kDescrs.end(),
+                   [&](const Descr& d) { return d.dtype == dtype; });
+  return descr == kDescrs.end() ? nullptr : descr;
+}
 
 absl::Status Error(absl::string_view message) {
   return absl::InvalidArgumentError(message);
@@ -170,11 +179,11 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view text) {
   return Parser(text).Header();
 }
 
+bool HasNpyType(DType dtype) { return FindDescr(dtype) != nullptr; }
+
 std::string Format(const NpyHeader& header) {
-  const Descr* descr =
-      std::find_if(kDescrs.begin(), kDescrs.end(),
-                   [&](const Descr& d) { return d.dtype == header.dtype; });
-  CHECK(descr != kDescrs.end()) << Name(header.dtype);
+  const Descr* descr = FindDescr(header.dtype);
+  CHECK(descr != nullptr) << Name(header.dtype);
   return absl::StrCat("{'descr': '", descr->text, "', 'fortran_order': ",
                       header.fortran_order ? "True" : "False", ", 'shape': (",
                       absl::StrJoin(header.dims, ", "),

@@ -31,7 +31,10 @@ inline constexpr int kMostNpyAxes = 32;
 // negative.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view text);
 
-// ParseNpyHeader(Format(header)) == header.
+// Whether NumPy has such numbers: not bf16 and those of 8 bits.
+bool HasNpyType(DType dtype);
+
+// ParseNpyHeader(Format(header)) == header. Of a dtype that NumPy has.
 std::string Format(const NpyHeader& header);
 
 }  // namespace ocannl

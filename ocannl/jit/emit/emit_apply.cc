@@ -55,7 +55,7 @@ struct IntegerRow {
   uint32_t id512;
 };
 
-// Lanes of u8 are those of u32; what leaves the range is cut off.
+// Lanes of u8 and u16 are those of u32; what leaves the range is cut off.
 constexpr IntegerRow kIntegerRows[] = {
     {Op::kAdd, DType::kI32, Ids::kIdVpaddd, Ids::kIdVpaddd},
     {Op::kAdd, DType::kI64, Ids::kIdVpaddq, Ids::kIdVpaddq},
@@ -93,8 +93,8 @@ bool IgnoresSign(Op op) {
 }
 
 uint32_t IntegerBinary(Op op, DType dtype, bool has_512) {
-  if (dtype == DType::kU8 && op == Op::kRotl) return 0;
-  if (dtype == DType::kU8) dtype = DType::kU32;
+  if (SizeOf(dtype) < 4 && op == Op::kRotl) return 0;
+  if (SizeOf(dtype) < 4) dtype = DType::kU32;
   if (IgnoresSign(op)) {
     dtype = SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32;
   }
@@ -217,7 +217,6 @@ void Emitter::EmitOrAnd(const Inst& inst) {
 
 bool Emitter::EmitIntegerOp(const Inst& inst) {
   const bool wide = SizeOf(inst.dtype) == 8;
-  const bool u8 = inst.dtype == DType::kU8;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const int size = wide ? 8 : 4;
   const uint32_t xor_id =
@@ -244,10 +243,7 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   } else {
     return !Has512() && EmitLongIntegerOp(inst);
   }
-  if (u8) {
-    Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, dst, dst,
-         PoolSplat(0xff, 4, bytes));
-  }
+  CutOff(inst.dtype, dst, bytes);
   return true;
 }
 

@@ -22,8 +22,8 @@ uint64_t SignBit(int size) { return uint64_t{1} << (8 * size - 1); }
 Emitter::Vec Emitter::Greater(DType dtype, Vec a, Vec b, int bytes) {
   const int size = SizeOf(dtype) == 8 ? 8 : 4;
   Vec mask = Scratch(0, bytes);
-  // Lanes of u8 have no sign bit.
-  if (!IsSigned(dtype) && dtype != DType::kU8) {
+  // Lanes of u8 and u16 have no sign bit.
+  if (!IsSigned(dtype) && SizeOf(dtype) >= 4) {
     // There are comparisons of signed numbers only.
     Mem sign = PoolSplat(SignBit(size), size, bytes);
     Vec other = Scratch(1, bytes);
@@ -60,7 +60,7 @@ void Emitter::CompareIntegers(const Inst& inst) {
 }
 
 bool Emitter::EmitLongIntegerOp(const Inst& inst) {
-  if (inst.op == Op::kRotl && inst.dtype != DType::kU8) {
+  if (inst.op == Op::kRotl && SizeOf(inst.dtype) >= 4) {
     RotateBits(inst);
     return true;
   }

@@ -18,6 +18,8 @@ bool Emitter::EmitConvert(const Inst& inst) {
     return true;
   }
   if (inst.operand == DType::kBool) return ConvertFromBool(inst);
+  if (IsNarrow(inst.operand)) return WidenFloat(inst);
+  if (IsNarrow(inst.dtype)) return NarrowFloat(inst);
   if (inst.dtype == DType::kBool) return ConvertToBool(inst);
   if (IsFloat(inst.dtype)) return ConvertToFloat(inst);
   return IsFloat(inst.operand) ? ConvertToInteger(inst) : ConvertInteger(inst);
@@ -94,7 +96,7 @@ void Emitter::NarrowMask(const Vec& dst, const Vec& wide, int lanes) {
                   asmjit::imm(0x88));
 }
 
-// Between integers: lanes of 32 bits hold u8, i32 and u32.
+// Between integers: lanes of 32 bits hold u8, u16, i32 and u32.
 bool Emitter::ConvertInteger(const Inst& inst) {
   const int to = BytesOf(inst.dtype, inst.lanes);
   const int from = BytesOf(inst.operand, inst.lanes);
@@ -111,11 +113,16 @@ bool Emitter::ConvertInteger(const Inst& inst) {
   } else {
     NarrowMask(dst, source, inst.lanes);
   }
-  if (inst.dtype == DType::kU8) {
-    Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, dst, dst,
-         PoolSplat(0xff, 4, to));
-  }
+  CutOff(inst.dtype, dst, to);
   return true;
+}
+
+// Clears the bits that an integer of less than 32 bits does not have.
+void Emitter::CutOff(DType dtype, const Vec& lanes, int bytes) {
+  const size_t size = SizeOf(dtype);
+  if (size >= 4) return;
+  Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, lanes, lanes,
+       PoolSplat((uint64_t{1} << (8 * size)) - 1, 4, bytes));
 }
 
 bool Emitter::ConvertToFloat(const Inst& inst) {
@@ -131,6 +138,7 @@ bool Emitter::ConvertToFloat(const Inst& inst) {
       id = Ids::kIdVcvtpd2ps;
       break;
     case DType::kU8:
+    case DType::kU16:
     case DType::kI32:
       id = f64 ? Ids::kIdVcvtdq2pd : Ids::kIdVcvtdq2ps;
       break;
@@ -143,7 +151,7 @@ bool Emitter::ConvertToFloat(const Inst& inst) {
     case DType::kU64:
       id = f64 ? Ids::kIdVcvtuqq2pd : Ids::kIdVcvtuqq2ps;
       break;
-    case DType::kBool:
+    default:
       return false;
   }
   const bool needs_512 = inst.operand == DType::kU32 ||
@@ -165,10 +173,13 @@ bool Emitter::ConvertToInteger(const Inst& inst) {
   Vec cut = Scratch(0, bytes);
   switch (inst.dtype) {
     case DType::kU8:
+    case DType::kU16:
       // max(a, 0) is 0 where a is NaN.
       assembler_.vxorps(cut, cut, cut);
       assembler_.vmaxps(cut, from, cut);
-      Emit(Ids::kIdVminps, cut, cut, PoolSplat(0x437f0000, 4, bytes));
+      Emit(Ids::kIdVminps, cut, cut,
+           PoolSplat(inst.dtype == DType::kU8 ? 0x437f0000 : 0x477fff00, 4,
+                     bytes));
       Emit(Ids::kIdVcvttps2dq, Out(inst), cut);
       return true;
     case DType::kU32:

@@ -13,7 +13,8 @@ namespace Ids = x86::Inst;
 // More bytes are zeroed in a loop.
 constexpr int64_t kMaxUnrolledZero = 2048;
 
-bool IsByte(DType dtype) { return SizeOf(dtype) == 1; }
+// Whether lanes of 32 bits hold it in memory's one or two bytes.
+bool IsShort(DType dtype) { return SizeOf(dtype) < 4; }
 
 bool IsSideBySide(const Inst& inst) {
   return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
@@ -28,8 +29,8 @@ void Emitter::EmitLoad(const Inst& inst) {
   }
   Vec dst = Out(inst);
   const bool wide = SizeOf(inst.dtype) == 8;
-  if (IsByte(inst.dtype)) {
-    LoadBytes(inst, dst);
+  if (IsShort(inst.dtype)) {
+    LoadShort(inst, dst);
   } else if (inst.lanes == 1 || inst.memory.stride == 0) {
     LoadOne(inst, dst, At(inst.memory));
   } else if (!IsSideBySide(inst)) {
@@ -84,28 +85,44 @@ void Emitter::Gather(const Inst& inst, const Vec& dst) {
   Emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from, mask);
 }
 
-// Numbers of one byte fill lanes of 32 bits.
-void Emitter::LoadBytes(const Inst& inst, const Vec& dst) {
+// Numbers of one or two bytes fill lanes of 32 bits.
+void Emitter::LoadShort(const Inst& inst, const Vec& dst) {
   x86::Assembler& a = assembler_;
-  Vec bytes = Scratch(0, 16);
+  const int size = static_cast<int>(SizeOf(inst.dtype));
+  const InstId widen = size == 1 ? Ids::kIdVpmovzxbd : Ids::kIdVpmovzxwd;
   Mem from = At(inst.memory);
+  from.setSize(size);
   if (inst.lanes == 1 || inst.memory.stride == 0) {
-    from.setSize(1);
     a.movzx(x86::eax, from);
     a.vmovd(dst.xmm(), x86::eax);
     if (inst.lanes > 1) a.vpbroadcastd(dst, dst.xmm());
   } else if (IsSideBySide(inst) && inst.valid == inst.lanes) {
-    Emit(Ids::kIdVpmovzxbd, dst, from);
+    from.setSize(size * inst.lanes);
+    Emit(widen, dst, from);
   } else if (IsSideBySide(inst) && Has512()) {
-    a.k(LaneMask(0, inst.valid)).z().vmovdqu8(bytes.xmm(), from);
-    Emit(Ids::kIdVpmovzxbd, dst, bytes);
+    Vec packed = Scratch(0, std::max(16, size * inst.lanes));
+    from.setSize(0);
+    a.k(LaneMask(0, inst.valid))
+        .z()
+        .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, packed, from);
+    Emit(widen, dst, packed);
   } else {
-    a.vpxor(bytes.xmm(), bytes.xmm(), bytes.xmm());
-    for (int k = 0; k < inst.valid; ++k) {
-      from = At(inst.memory, int64_t{k} * inst.memory.stride);
-      a.vpinsrb(bytes.xmm(), bytes.xmm(), from, k);
+    Vec packed = Scratch(0, std::max(16, size * inst.lanes));
+    auto collect = [&](const Vec& to, int first) {
+      a.vxorps(to.xmm(), to.xmm(), to.xmm());
+      const int end = std::min<int>(inst.valid, first + 16 / size);
+      for (int k = first; k < end; ++k) {
+        Emit(size == 1 ? Ids::kIdVpinsrb : Ids::kIdVpinsrw, to.xmm(), to.xmm(),
+             At(inst.memory, int64_t{k} * inst.memory.stride),
+             asmjit::imm(k - first));
+      }
+    };
+    collect(packed, 0);
+    if (packed.size() == 32) {
+      collect(dst, 8);
+      Emit(Ids::kIdVinserti32x4, packed, packed, dst.xmm(), asmjit::imm(1));
     }
-    Emit(Ids::kIdVpmovzxbd, dst, bytes);
+    Emit(widen, dst, packed);
   }
 }
 
@@ -126,7 +143,7 @@ void Emitter::LoadMask(const Inst& inst) {
     return;
   }
   Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
-  LoadBytes(inst, lanes);
+  LoadShort(inst, lanes);
   if (Has512()) {
     a.vptestmd(OutMask(inst), lanes, lanes);
     return;
@@ -140,8 +157,8 @@ void Emitter::LoadMask(const Inst& inst) {
 void Emitter::EmitStore(const Inst& inst) {
   const bool wide = SizeOf(inst.dtype) == 8;
   if (inst.lanes > 1 && !IsSideBySide(inst)) return Scatter(inst);
-  if (IsByte(inst.dtype)) {
-    StoreBytes(inst, PackBytes(inst));
+  if (IsShort(inst.dtype)) {
+    StoreShort(inst, PackShort(inst));
   } else if (inst.lanes == 1) {
     StoreOne(inst, At(inst.memory));
   } else if (inst.valid < inst.lanes) {
@@ -172,10 +189,12 @@ void Emitter::StoreTail(const Inst& inst, const Mem& to) {
   Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, to, mask, In(inst, 0));
 }
 
-// The lanes as bytes, in the first scratch register. A true bool is 1.
-Emitter::Vec Emitter::PackBytes(const Inst& inst) {
+// The lanes with no more bytes than they have in memory, in the first scratch
+// register. A true bool is 1.
+Emitter::Vec Emitter::PackShort(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const size_t size = SizeOf(inst.dtype);
   Vec packed = Scratch(0, 16);
   if (IsMask(inst.dtype, isa_)) {
     a.vpmovm2b(packed.xmm(), InMask(inst, 0));
@@ -188,34 +207,42 @@ Emitter::Vec Emitter::PackBytes(const Inst& inst) {
     Emit(Ids::kIdVpsrld, ones, lanes, asmjit::imm(31));
     lanes = ones;
   }
+  if (size == 2) return PackWords(lanes, bytes);
   if (Has512()) {
     Emit(Ids::kIdVpmovdb, packed, lanes);
     return packed;
   }
-  if (bytes == 32) {
-    Vec high = Scratch(1, 16);
-    Emit(Ids::kIdVextracti128, high, lanes, asmjit::imm(1));
-    a.vpackusdw(packed.xmm(), lanes.xmm(), high.xmm());
-  } else {
-    a.vpackusdw(packed.xmm(), lanes.xmm(), lanes.xmm());
-  }
+  PackWords(lanes, bytes);
   a.vpackuswb(packed.xmm(), packed.xmm(), packed.xmm());
   return packed;
 }
 
-void Emitter::StoreBytes(const Inst& inst, const Vec& bytes) {
+void Emitter::StoreShort(const Inst& inst, const Vec& packed) {
   x86::Assembler& a = assembler_;
+  const int size = static_cast<int>(SizeOf(inst.dtype));
   Mem to = At(inst.memory);
-  if (inst.valid == 16) {
-    a.vmovdqu(to, bytes.xmm());
-  } else if (inst.valid == 8) {
-    a.vmovq(to, bytes.xmm());
-  } else if (inst.valid == 4) {
-    a.vmovd(to, bytes.xmm());
-  } else {
-    for (int k = 0; k < inst.valid; ++k) {
-      a.vpextrb(At(inst.memory, k), bytes.xmm(), k);
-    }
+  switch (inst.valid * size) {
+    case 32:
+      a.vmovdqu(to, packed.ymm());
+      return;
+    case 16:
+      a.vmovdqu(to, packed.xmm());
+      return;
+    case 8:
+      a.vmovq(to, packed.xmm());
+      return;
+    case 4:
+      a.vmovd(to, packed.xmm());
+      return;
+  }
+  if (Has512() && inst.lanes > 1) {
+    a.k(LaneMask(0, inst.valid))
+        .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, to, packed);
+    return;
+  }
+  for (int k = 0; k < inst.valid; ++k) {
+    Emit(size == 1 ? Ids::kIdVpextrb : Ids::kIdVpextrw,
+         At(inst.memory, k * size), packed.xmm(), asmjit::imm(k));
   }
 }
 
@@ -226,14 +253,14 @@ void Emitter::Scatter(const Inst& inst) {
   const int size = static_cast<int>(SizeOf(inst.dtype));
   CHECK(inst.memory.stride != 0);
   if (size == 1) {
-    Vec packed = PackBytes(inst);
+    Vec packed = PackShort(inst);
     for (int k = 0; k < inst.valid; ++k) {
       Mem to = At(inst.memory, int64_t{k} * inst.memory.stride);
       a.vpextrb(to, packed.xmm(), k);
     }
     return;
   }
-  if (Has512()) {
+  if (Has512() && size != 2) {
     Vec index = Scratch(0, std::max(16, inst.lanes * 4));
     Emit(Ids::kIdVmovups, index,
          PoolRange(0, inst.memory.stride, inst.lanes, 4));
@@ -248,7 +275,8 @@ void Emitter::Scatter(const Inst& inst) {
   a.vmovups(OperandSlot(0), In(inst, 0, bytes));
   for (int k = 0; k < inst.valid; ++k) {
     Gp lane = size == 8 ? Gp(x86::rax) : Gp(x86::eax);
-    a.mov(lane, OperandSlot(k * size));
+    a.mov(lane, OperandSlot(k * std::max(4, size)));
+    if (size == 2) lane = x86::ax;
     a.mov(At(inst.memory, int64_t{k} * inst.memory.stride), lane);
   }
 }

@@ -85,15 +85,15 @@ class Emitter {
   void EmitLoad(const Inst& inst);
   void LoadOne(const Inst& inst, const Vec& dst, const Mem& from);
   void LoadMask(const Inst& inst);
-  void LoadBytes(const Inst& inst, const Vec& dst);
+  void LoadShort(const Inst& inst, const Vec& dst);
   void LoadTail(const Inst& inst, const Vec& dst, const Mem& from);
   void Gather(const Inst& inst, const Vec& dst);
   void EmitStore(const Inst& inst);
   void StoreOne(const Inst& inst, const Mem& to);
-  void StoreBytes(const Inst& inst, const Vec& bytes);
+  void StoreShort(const Inst& inst, const Vec& packed);
   void StoreTail(const Inst& inst, const Mem& to);
   void Scatter(const Inst& inst);
-  Vec PackBytes(const Inst& inst);
+  Vec PackShort(const Inst& inst);
   void EmitZero(const Inst& inst);
 
   // emit_move.cc: between registers.
@@ -134,6 +134,10 @@ class Emitter {
   bool EmitLongIntegerOp(const Inst& inst);
   void MultiplyWide(const Vec& dst, const Vec& a, const Vec& b, int bytes);
   void RotateBits(const Inst& inst);
+  void CutOff(DType dtype, const Vec& lanes, int bytes);
+  Vec PackWords(const Vec& lanes, int bytes);
+  bool WidenFloat(const Inst& inst);
+  bool NarrowFloat(const Inst& inst);
   void ConvertU32ToFloat(const Inst& inst);
   void ConvertF32ToI32(const Inst& inst);
 

@@ -27,13 +27,23 @@ T Load(const std::byte* area, int operand, int lane) {
   LaneOf<T> value;
   std::memcpy(&value, area + operand * kSlowOperandBytes + lane * sizeof(value),
               sizeof(value));
-  if constexpr (std::same_as<T, bool>) return value != 0;
-  return static_cast<T>(value);
+  if constexpr (kIsNarrow<T>) {
+    return T{static_cast<typename T::Bits>(value)};
+  } else if constexpr (std::same_as<T, bool>) {
+    return value != 0;
+  } else {
+    return static_cast<T>(value);
+  }
 }
 
 template <class T>
 void Store(std::byte* area, int lane, T value) {
-  auto wide = static_cast<LaneOf<T>>(value);
+  LaneOf<T> wide;
+  if constexpr (kIsNarrow<T>) {
+    wide = value.bits;
+  } else {
+    wide = static_cast<LaneOf<T>>(value);
+  }
   std::memcpy(area + 3 * kSlowOperandBytes + lane * sizeof(wide), &wide,
               sizeof(wide));
 }

@@ -11,7 +11,7 @@ absl::string_view Name(Isa isa) {
 
 bool IsSupported(Isa isa) {
   const auto& has = asmjit::CpuInfo::host().features().x86();
-  if (!has.hasAVX2() || !has.hasFMA()) return false;
+  if (!has.hasAVX2() || !has.hasFMA() || !has.hasF16C()) return false;
   if (isa == Isa::kAvx2) return true;
   return has.hasAVX512_F() && has.hasAVX512_BW() && has.hasAVX512_DQ() &&
          has.hasAVX512_VL();

@@ -14,7 +14,7 @@
 namespace ocannl::jit {
 
 enum class Isa : uint8_t {
-  kAvx2,    // with FMA: 16 registers of 32 bytes
+  kAvx2,    // with FMA and F16C: 16 registers of 32 bytes
   kAvx512,  // F, BW, DQ and VL: 32 registers of 64 bytes, 8 mask registers
 };
 
