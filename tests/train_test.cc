@@ -48,8 +48,9 @@ class TrainTest : public testing::Test {
   }
 
   // w after `steps` updates by the gradient 2 w of w * w, from w = 1.
-  double Descend(const train::SgdOptions& options, int steps) {
-    Tensor loss = Parse("{w = 1; o=[1]} *. w");
+  double Descend(const train::SgdOptions& options, int steps,
+                 const std::string& text = "{w = 1; o=[1]} *. w") {
+    Tensor loss = Parse(text);
     Tensor rate = Number(model_.graph, 0.125);
     auto init = train::InitParams(model_, loss);
     auto grad = train::GradUpdate(model_, loss);
@@ -74,6 +75,11 @@ class TrainTest : public testing::Test {
 TEST_F(TrainTest, PlainDescent) {
   // w - 0.125 * 2 w = 0.75 w
   EXPECT_EQ(Descend({}, 2), 0.5625);
+}
+
+TEST_F(TrainTest, NarrowParametersRoundToEven) {
+  // f16(0.1) is 1638 steps; 0.75 * 1638 = 1228.5
+  EXPECT_EQ(Descend({}, 1, "{w: f16 = 0.1:f16; o=[1]} *. w"), 1228 * 0x1p-14);
 }
 
 TEST_F(TrainTest, WeightDecay) {

@@ -54,7 +54,9 @@ absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
   Assignments& update = code.update;
   ExprPool& exprs = update.exprs;
   const std::string& name = p.node().name;
-  auto leaf = [&](int k) { return MakeLeaf(exprs, p.node().dtype, k); };
+  auto leaf = [&](int k) {
+    return MakeLeaf(exprs, ComputeDType(p.node().dtype), k);
+  };
   auto temp = [&](absl::string_view prefix, ArrayKind kind) {
     Array array = ValueArray(model.graph, model.shapes, p.id);
     array.name = absl::StrCat(prefix, "_", name);

@@ -67,6 +67,13 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                              .logic = "."});
 }
 
+Expr OperandLeaf(ExprPool& pool, const Graph& graph,
+                 const ComputeSource& source, size_t k, int leaf) {
+  const DType dtype = graph[source.operands[k]].dtype;
+  return MakeLeaf(pool, source.op == Op::kBitcast ? dtype : ComputeDType(dtype),
+                  leaf);
+}
+
 Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
           DType dtype) {
   return source.op ? ApplyOp(*source.op, args, dtype) : args[0];

@@ -36,6 +36,11 @@ struct CellLoops {
 void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                      ExprId rhs, absl::Span<const int32_t> sources);
 
+// Leaf `leaf` for operand k of `source`: its value as it is computed with,
+// which a bitcast takes as it is stored.
+Expr OperandLeaf(ExprPool& pool, const Graph& graph,
+                 const ComputeSource& source, size_t k, int leaf);
+
 // op(args...) of `source`, or its only operand.
 Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
           DType dtype);

@@ -130,9 +130,10 @@ class Coder {
     std::vector<Source> sources;
     std::vector<Expr> args;
     for (size_t k = 0; k < piece.operands.size(); ++k) {
-      TensorId operand = source.operands[piece.operands[k]];
-      args.push_back(MakeLeaf(code_.exprs, graph_[operand].dtype, k));
-      sources.push_back(ReadArray{Value(operand), piece.projections.operands[k],
+      const int number = piece.operands[k];
+      args.push_back(OperandLeaf(code_.exprs, graph_, source, number, k));
+      sources.push_back(ReadArray{Value(source.operands[number]),
+                                  piece.projections.operands[k],
                                   OutsideOf(source)});
     }
     Expr term = Term(source, args, graph_[id].dtype);

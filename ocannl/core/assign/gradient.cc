@@ -74,7 +74,7 @@ class Backprop {
         PropagateCompute(id, part, piece.projections);
       }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
-      Expr g = MakeLeaf(code_.exprs, graph_[id].dtype, kGradient);
+      Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
       const StaticSymbol& index = graph_.statics()[slice->static_index];
       Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
                  absl::StrCat("|@ ", index.name));
@@ -98,15 +98,20 @@ class Backprop {
   void PropagateCompute(TensorId id, const ComputeSource& source,
                         const Projections& p) {
     ExprPool& pool = code_.exprs;
-    DType dtype = graph_[id].dtype;
+    const DType stored = graph_[id].dtype;
+    const DType dtype = ComputeDType(stored);
     std::vector<Expr> args;
     for (size_t k = 0; k < source.operands.size(); ++k) {
-      args.push_back(MakeLeaf(pool, graph_[source.operands[k]].dtype,
-                              kOperand + static_cast<int>(k)));
+      args.push_back(
+          OperandLeaf(pool, graph_, source, k, kOperand + static_cast<int>(k)));
     }
     Expr g = MakeLeaf(pool, dtype, kGradient);
     Expr result = MakeLeaf(pool, dtype, kResult);
-    Expr term = source.accum ? Term(source, args, dtype) : result;
+    Expr term = result;
+    if (source.accum) {
+      // As it was rounded when it was stored.
+      term = Convert(Convert(Term(source, args, stored), stored), dtype);
+    }
     if (source.accum == Op::kMax) {
       // Every cell that attains the maximum receives the whole gradient.
       g = Select(Equal(result, term), g, 0);

@@ -101,7 +101,7 @@ class Padder {
     read.array = AddPadded(inner, margins);
     read.indices = Shifted(read.indices, margins);
     Expr outside =
-        Literal(code_.exprs, code_.arrays[inner].dtype, read.outside);
+        Literal(code_.exprs, code_.arrays[read.array].dtype, read.outside);
     AssignPointwise(code_, read.array, std::nullopt, outside.id(), {});
     CellLoops cells(code_.arrays[inner].dims);
     Copy(cells.extents, read.array, Shifted(cells.indices, margins),
@@ -121,6 +121,8 @@ class Padder {
                             [&](const std::string& candidate) {
                               return !names_.insert(candidate).second;
                             });
+    // Not every narrow type has the infinities that may be outside.
+    array.dtype = ComputeDType(array.dtype);
     array.kind = ArrayKind::kComputed;
     array.data = nullptr;
     for (size_t axis = 0; axis < array.dims.size(); ++axis) {
@@ -132,7 +134,8 @@ class Padder {
 
   void Copy(std::vector<int64_t> extents, int32_t to, Indices to_indices,
             std::optional<Op> accum, int32_t from, Indices from_indices) {
-    Expr leaf = MakeLeaf(code_.exprs, code_.arrays[from].dtype, 0);
+    Expr leaf =
+        MakeLeaf(code_.exprs, ComputeDType(code_.arrays[from].dtype), 0);
     code_.list.push_back(
         Assign{.lhs = to,
                .lhs_indices = std::move(to_indices),

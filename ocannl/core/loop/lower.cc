@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/pad.h"
+#include "ocannl/core/assign/widen.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/split_reduce.h"
@@ -247,22 +248,24 @@ class Lowering {
     ExprMap copies;
     ExprId rhs = CopyExpr(
         code_.exprs, assign.rhs, program_.exprs, copies, [&](const Leaf& leaf) {
-          return std::visit(
-                     Overload{
-                         [&](const ReadArray& read) {
-                           return program_.Read(Access{buffer_of_[read.array],
-                                                       renamed(read.indices)});
-                         },
-                         [&](const ReadIndex& read) {
-                           return program_.Read(read.index.Substitute(rename));
-                         },
-                     },
-                     assign.sources[leaf.id])
-              .id();
+          Expr value = std::visit(
+              Overload{
+                  [&](const ReadArray& read) {
+                    return program_.Read(
+                        Access{buffer_of_[read.array], renamed(read.indices)});
+                  },
+                  [&](const ReadIndex& read) {
+                    return program_.Read(read.index.Substitute(rename));
+                  },
+              },
+              assign.sources[leaf.id]);
+          return Convert(value, leaf.dtype).id();
         });
     Access target{buffer_of_[assign.lhs], renamed(assign.lhs_indices)};
-    if (assign.accum) rhs = Accumulated(target, *assign.accum, rhs);
-    return {std::move(target), rhs};
+    Expr value(&program_.exprs, rhs);
+    if (assign.accum) value = Accumulated(target, *assign.accum, value);
+    value = Convert(value, program_.buffers[target.buffer].dtype);
+    return {std::move(target), value.id()};
   }
 
   // Every cell becomes the neutral element, or 0.
@@ -281,18 +284,19 @@ class Lowering {
     EmitNest(iterators, array.dims, Set{std::move(target), value.id()});
   }
 
-  ExprId Accumulated(const Access& target, Op accum, ExprId rhs) {
+  Expr Accumulated(const Access& target, Op accum, Expr term) {
     Expr cell = program_.Read(target);
-    Expr term(&program_.exprs, rhs);
-    const Apply* apply = std::get_if<Apply>(&program_.exprs[rhs]);
+    cell = Convert(cell, ComputeDType(cell.dtype()));
+    term = Convert(term, cell.dtype());
+    const Apply* apply = std::get_if<Apply>(&program_.exprs[term.id()]);
     bool product =
         apply != nullptr && apply->op == Op::kMul && IsFloat(apply->dtype);
     if (!product || (accum != Op::kAdd && accum != Op::kSub)) {
-      return ApplyOp(accum, {cell, term}, cell.dtype()).id();
+      return ApplyOp(accum, {cell, term}, cell.dtype());
     }
     Expr a(&program_.exprs, apply->args[0]);
     Expr b(&program_.exprs, apply->args[1]);
-    return Fma(accum == Op::kSub ? -a : a, b, cell).id();
+    return Fma(accum == Op::kSub ? -a : a, b, cell);
   }
 
   void EmitNest(const std::vector<int32_t>& iterators,
@@ -322,8 +326,10 @@ class Lowering {
 }  // namespace
 
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
-  const std::optional<Assignments> padded = Pad(assignments);
-  return Lowering(padded ? *padded : assignments).Run();
+  const std::optional<Assignments> wide = WidenSums(assignments);
+  const Assignments& summed = wide ? *wide : assignments;
+  const std::optional<Assignments> padded = Pad(summed);
+  return Lowering(padded ? *padded : summed).Run();
 }
 
 }  // namespace ocannl

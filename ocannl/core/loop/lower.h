@@ -11,6 +11,9 @@
 // loop over the result could be vectorised instead, is summed in 64 lanes, then
 // by a tree (split_reduce.h). Every other one keeps the order of its loops.
 //
+// Floats of 8 and 16 bits are widened to f32 where they are read and rounded
+// where they are stored; their sums are summed in f32 (widen.h).
+//
 // An array becomes a buffer: kData is `in`; kMaterialized is `in`, `out` or
 // `inout` by what the code does with it; kComputed is `temp`.
 #ifndef OCANNL_CORE_LOOP_LOWER_H_

@@ -17,7 +17,8 @@ namespace {
 Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
                std::string text, DType dtype, ShapeSpec spec,
                SourceLocation where) {
-  bool trains = std::holds_alternative<ParamSource>(source) && IsFloat(dtype);
+  bool trains = std::holds_alternative<ParamSource>(source) &&
+                IsFloat(ComputeDType(dtype));
   TensorId id = graph.Add({.source = std::move(source),
                            .name = std::move(name),
                            .text = std::move(text),

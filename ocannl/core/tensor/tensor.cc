@@ -147,10 +147,11 @@ std::vector<bool> Differentiable(Op op, absl::Span<const DType> dtypes,
   ExprPool pool;
   std::vector<Expr> leaves;
   for (DType dtype : dtypes) {
-    leaves.push_back(MakeLeaf(pool, dtype, static_cast<int>(leaves.size())));
+    leaves.push_back(
+        MakeLeaf(pool, ComputeDType(dtype), static_cast<int>(leaves.size())));
   }
-  Expr y = MakeLeaf(pool, result, -1);
-  Expr g = MakeLeaf(pool, result, -2);
+  Expr y = MakeLeaf(pool, ComputeDType(result), -1);
+  Expr g = MakeLeaf(pool, ComputeDType(result), -2);
   std::vector<bool> has_gradient;
   for (const auto& gradient : Gradients(op, leaves, y, g)) {
     has_gradient.push_back(gradient.has_value());
@@ -233,11 +234,17 @@ class Builder {
       return absl::InvalidArgumentError(
           "it does not say to which dtype; write Convert(x, dtype)");
     }
-    return ResultType(op, DTypes(), wanted.value_or(DType()));
+    std::vector<DType> dtypes = DTypes();
+    if (wanted) return ResultType(op, dtypes, *wanted);
+    // Narrow operands are computed with f32 and give a narrow result.
+    const DType narrow = dtypes.back();
+    for (DType& dtype : dtypes) dtype = ComputeDType(dtype);
+    OCANNL_ASSIGN_OR_RETURN(DType result, ResultType(op, dtypes, DType()));
+    return result == ComputeDType(narrow) ? narrow : result;
   }
 
   bool HasGradient(std::optional<Op> op, DType dtype) const {
-    if (!IsFloat(dtype)) return false;
+    if (!IsFloat(ComputeDType(dtype))) return false;
     std::vector<bool> passes(ids_.size(), true);
     if (op) passes = Differentiable(*op, DTypes(), dtype);
     for (size_t i = 0; i < ids_.size(); ++i) {
@@ -332,7 +339,7 @@ absl::StatusOr<DType> ReducedType(const absl::StatusOr<DType>& dtype,
                                   const absl::Status& spec) {
   OCANNL_RETURN_IF_ERROR(spec);
   OCANNL_RETURN_IF_ERROR(dtype.status());
-  if (Accepts(Typing::kNumber, *dtype)) return dtype;
+  if (Accepts(Typing::kNumber, ComputeDType(*dtype))) return dtype;
   return absl::InvalidArgumentError(
       absl::StrCat("a reduction takes numbers, not ", Name(*dtype),
                    "; convert them: ", ConversionText(operand, DType::kF32)));

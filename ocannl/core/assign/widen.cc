@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/widen.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/index/projections.h"
+
+namespace ocannl {
+namespace {
+
+// Whether it accumulates more than one term into cells of a narrow type, or
+// starts them with a number that the type need not have.
+bool IsNarrowSum(const Assignments& code, const Assign& assign) {
+  const Array& lhs = code.arrays[assign.lhs];
+  if (!assign.accum || !IsNarrow(lhs.dtype)) return false;
+  return assign.reset ||
+         !IsBijective(assign.extents, assign.lhs_indices, lhs.dims);
+}
+
+class Widener {
+ public:
+  explicit Widener(const Assignments& code) : code_(code), wide_(code) {
+    wide_.list.clear();
+    for (const Array& array : code.arrays) names_.insert(array.name);
+  }
+
+  Assignments Run() {
+    for (const Assignment& assignment : code_.list) {
+      if (std::holds_alternative<BlockComment>(assignment)) {
+        wide_.list.push_back(assignment);
+        continue;
+      }
+      const auto& assign = std::get<Assign>(assignment);
+      if (!Continues(assign)) {
+        Close();
+        if (IsNarrowSum(code_, assign)) Open(assign);
+      }
+      wide_.list.push_back(assignment);
+      if (sum_ >= 0) std::get<Assign>(wide_.list.back()).lhs = sum_;
+    }
+    Close();
+    return std::move(wide_);
+  }
+
+ private:
+  // Whether `assign` adds to the open sum, before anything reads it.
+  bool Continues(const Assign& assign) const {
+    return sum_ >= 0 && assign.lhs == narrow_ && assign.accum &&
+           !assign.reset &&
+           absl::c_none_of(assign.sources, [&](const Source& source) {
+             const auto* read = std::get_if<ReadArray>(&source);
+             return read != nullptr && read->array == narrow_;
+           });
+  }
+
+  // From here on, the array of `assign` is summed in another.
+  void Open(const Assign& assign) {
+    narrow_ = assign.lhs;
+    Array cells = code_.arrays[narrow_];
+    cells.name = UniqueName(absl::StrCat(cells.name, ".sum"),
+                            [&](const std::string& candidate) {
+                              return !names_.insert(candidate).second;
+                            });
+    cells.dtype = ComputeDType(cells.dtype);
+    cells.kind = ArrayKind::kComputed;
+    sum_ = wide_.AddArray(std::move(cells));
+    if (!assign.reset) Copy(sum_, narrow_);
+  }
+
+  void Close() {
+    if (sum_ >= 0) Copy(narrow_, sum_);
+    sum_ = -1;
+  }
+
+  void Copy(int32_t to, int32_t from) {
+    const Expr cell = MakeLeaf(wide_.exprs, wide_.arrays[sum_].dtype, 0);
+    AssignPointwise(wide_, to, std::nullopt, cell.id(), {from});
+  }
+
+  const Assignments& code_;
+  Assignments wide_;
+  absl::flat_hash_set<std::string> names_;
+  int32_t narrow_ = -1;  // an array of code_
+  int32_t sum_ = -1;     // what it becomes, in wide_; -1: none
+};
+
+}  // namespace
+
+std::optional<Assignments> WidenSums(const Assignments& code) {
+  if (absl::c_none_of(code.list, [&](const Assignment& assignment) {
+        const auto* assign = std::get_if<Assign>(&assignment);
+        return assign != nullptr && IsNarrowSum(code, *assign);
+      })) {
+    return std::nullopt;
+  }
+  return Widener(code).Run();
+}
+
+}  // namespace ocannl
