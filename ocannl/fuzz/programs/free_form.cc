@@ -169,11 +169,12 @@ class FreeFormGenerator {
   Stmt SetCell(Access target) {
     DType dtype = program_.buffers[target.buffer].dtype;
     ExprId value = Value(dtype);
-    bool accumulates = IsInteger(dtype) || IsFloat(dtype);
+    bool accumulates = dtype != DType::kBool;
     if (accumulates && Reads(target) && random_.OneIn(2)) {
-      Expr old = program_.Read(target);
-      Expr more(&program_.exprs, value);
-      value = (random_.OneIn(3) ? Max(old, more) : old + more).id();
+      Expr old = Convert(program_.Read(target), ComputeDType(dtype));
+      Expr more = Convert(Expr(&program_.exprs, value), old.dtype());
+      Expr sum = random_.OneIn(3) ? Max(old, more) : old + more;
+      value = Convert(sum, dtype).id();
     }
     boxes_.Write(target);
     return Set{std::move(target), value};

@@ -109,7 +109,7 @@ Array Product(ProgramText& text, const Array* x, const Sizes& sizes,
   std::string step =
       text.Assign(y, Of(cell),
                   absl::Substitute(fuses ? "fma($1, $2, $0)" : "$0 + $1 * $2",
-                                   text.Cell(y, Of(cell)), a, b));
+                                   text.Read(y, Of(cell)), a, b));
   Axes loops = cell;
   loops.push_back(k);
   // The gradients of weights sum over the outermost loop.

@@ -87,7 +87,9 @@ Array ProgramText::Declare(Role role, Extents extents) {
   Array array{
       absl::StrCat("b", num_buffers_++), dtype_, std::move(extents), {}};
   const bool gaps = role == Role::kIn || role == Role::kInOut;
-  if (role == Role::kIn && Has(Policy::kMixedPrecision)) {
+  const bool stored = role == Role::kTemp || role == Role::kOut;
+  if (Has(Policy::kMixedPrecision) &&
+      (role == Role::kIn || (stored && random_->OneIn(3)))) {
     array.dtype = random_->Pick(kDTypes);
   }
   for (size_t axis = 0; axis < array.extents.size(); ++axis) {
@@ -146,7 +148,11 @@ std::string ProgramText::Read(const Array& array,
 
 std::string ProgramText::Assign(const Array& array, const Indices& indices,
                                 absl::string_view value) const {
-  return absl::StrCat(Cell(array, indices), " := ", value, ";\n");
+  std::string text(value);
+  if (array.dtype != dtype_) {
+    text = absl::StrCat(Name(array.dtype), "(", value, ")");
+  }
+  return absl::StrCat(Cell(array, indices), " := ", text, ";\n");
 }
 
 Axes ProgramText::Ordered(Axes axes) {

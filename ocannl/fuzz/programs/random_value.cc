@@ -27,7 +27,8 @@ std::vector<DType> DrawDTypes(Random& random, const Policies& policies) {
     return {std::begin(kDTypes), std::end(kDTypes)};
   }
   if (random.OneIn(2)) return {DType::kF32};
-  return {random.Pick(kDTypes)};
+  const DType dtype = random.Pick(kDTypes);
+  return {dtype, ComputeDType(dtype)};
 }
 
 }  // namespace
@@ -54,6 +55,9 @@ Expr RandomValues::LeafOf(DType dtype) {
 
 Expr RandomValues::Value(DType dtype, int depth) {
   if (depth == 0) return LeafOf(dtype);
+  if (IsNarrow(dtype) && !random_->OneIn(4)) {
+    return Convert(Value(ComputeDType(dtype), depth - 1), dtype);
+  }
   const Op op = random_->Pick(ops_);
   std::vector<DType> types(Info(op).arity, dtype);
   switch (Info(op).typing) {
@@ -80,8 +84,11 @@ Expr RandomValues::Value(DType dtype, int depth) {
 // Operands where most results are numbers, and where all bits of the result are
 // part of the contract: those of a NaN are not.
 Expr RandomValues::Tame(Op op, size_t operand, Expr value) {
+  if (op == Op::kBitcast && IsFloat(ComputeDType(value.dtype()))) {
+    Expr wide = Convert(value, ComputeDType(value.dtype()));
+    return Select(Equal(wide, wide), value, 0);
+  }
   if (!IsFloat(value.dtype())) return value;
-  if (op == Op::kBitcast) return Select(Equal(value, value), value, 0);
   if (wild_) return value;
   switch (op) {
     case Op::kSqrt:

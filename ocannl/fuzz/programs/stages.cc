@@ -56,7 +56,7 @@ void Accumulate(ProgramText& text, const Array& y, const Axes& kept,
   const Accumulation drawn = IsFloat(text.dtype()) && random.OneIn(2)
                                  ? kFused
                                  : random.Pick(kAccumulations);
-  std::string cell = text.Cell(y, Of(kept));
+  std::string cell = text.Read(y, Of(kept));
   std::string step =
       text.Assign(y, Of(kept), absl::Substitute(drawn.value, cell, a, b));
   if (random.OneIn(3)) {
@@ -186,9 +186,11 @@ Array Softmax(ProgramText& text, const Array& x, Role role) {
   std::string declare_sum;
   std::string max = text.NewLocal(text.Literal("-inf"), declare_max);
   std::string sum = text.NewLocal(text.Literal("0"), declare_sum);
-  auto over_row = [&, outer = rows](const Array& array, Axis axis) {
-    Axes all = Joined(outer, {std::move(axis)});
-    return text.Read(array, Of(all));
+  auto over_row = [&, outer = rows](const Array& array, const Axis& axis) {
+    return text.Read(array, Of(Joined(outer, {axis})));
+  };
+  auto assign = [&, outer = rows](const Axis& axis, absl::string_view value) {
+    return text.Assign(y, Of(Joined(outer, {axis})), value);
   };
   Axis second = text.NewAxis(column.extent);
   Axis third = text.NewAxis(column.extent);
@@ -199,10 +201,12 @@ Array Softmax(ProgramText& text, const Array& x, Role role) {
       declare_sum,
       text.Nest(
           {second},
-          absl::Substitute("$0 := exp($1 - $2); $3 := $3 + $0;\n",
-                           over_row(y, second), over_row(x, second), max, sum)),
+          absl::StrCat(
+              assign(second, absl::Substitute("exp($0 - $1)",
+                                              over_row(x, second), max)),
+              absl::Substitute("$0 := $0 + $1;\n", sum, over_row(y, second)))),
       text.Nest({third},
-                absl::Substitute("$0 := $0 / $1;\n", over_row(y, third), sum)));
+                assign(third, absl::StrCat(over_row(y, third), " / ", sum))));
   text.AddNest(text.Ordered(rows), body);
   return y;
 }
