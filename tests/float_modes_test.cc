@@ -29,9 +29,15 @@ p ():
   in x : f32[4096, 16];
   out y : f32[4096, 16];
   out z : f32[1];
+  out half : f16[4096, 16];
+  out brain : bf16[4096, 16];
+  out wide : f32[4096, 16];
   for i0 = 0 to 4095 {
     for i1 = 0 to 15 {
       y[i0, i1] := exp(x[i0, i1] * 30.1) / 3 * 1e-20 * 1e-6;
+      half[i0, i1] := f16(x[i0, i1] * 1e-6);
+      brain[i0, i1] := bf16(x[i0, i1] * 1e-20 * 1e-19);
+      wide[i0, i1] := f32(half[i0, i1]) * (f32(brain[i0, i1]) * 1e20);
     }
   }
   z[0] := 1 / 3 + 1e-20 * 1e-22;
