@@ -12,8 +12,8 @@
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/rewriting_backend.h"
-#include "ocannl/fuzz/tree_backend.h"
 #include "ocannl/interp/interp_backend.h"
+#include "ocannl/interp/tree_backend.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
 
@@ -28,7 +28,7 @@ const Backend* Interp() {
 }
 
 const Backend* Tree() {
-  static const auto* backend = new TreeBackend();
+  static const auto* backend = new interp::TreeBackend();
   return backend;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -59,6 +60,12 @@ class Backend {
       const LoopProgram& program) const {
     return Compile(program);
   }
+
+  // The first error of a run of what it compiled; what any run since then left
+  // means nothing. Runs may be put off, so that it is not for them to return
+  // it: who reads what they left asks (context.h). Most tiers have no such
+  // errors.
+  virtual absl::Status RunStatus() const { return absl::OkStatus(); }
 
   // What it did so far, for people; empty: there is nothing to tell.
   virtual std::string Report() const { return ""; }

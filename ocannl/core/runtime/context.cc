@@ -132,6 +132,7 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
                           FindWritten(name));
   NdArray values(array->dtype, array->dims);
   stream().Copy(array->memory.data(), values.bytes(), values.data());
+  OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
   return values;
 }
 
@@ -139,6 +140,7 @@ absl::Status Context::Copy(absl::string_view name, const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
   from.stream().Sync();
+  OCANNL_RETURN_IF_ERROR(from.stream().device().backend().RunStatus());
   return WriteBytes(name, array->dtype, array->dims, array->memory.data());
 }
 

@@ -52,7 +52,8 @@ class Context {
   // Errors: as of Link.
   absl::Status Write(absl::string_view name, const NdArray& values) const;
 
-  // Errors: no such array, or one that was never written.
+  // Errors: no such array, or one that was never written; that of a run
+  // (Backend::RunStatus).
   absl::StatusOr<NdArray> Read(absl::string_view name) const;
 
   // Zeros of the dtype and dims of an array, which need not be written. Error:

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/interp/tree_backend.h"
+
+#include <cstring>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/eval.h"
+#include "ocannl/core/ops/rows.h"
+
+namespace ocannl::interp {
+namespace {
+
+// Every node of an expression made of primitives, operands first, by the node
+// of the program that it stands for.
+using NodeOrders = absl::flat_hash_map<ExprId, std::vector<ExprId>>;
+
+std::vector<ExprId> OperandsFirst(const ExprPool& pool, ExprId root) {
+  std::vector<ExprId> order;
+  absl::flat_hash_map<ExprId, bool> done;
+  VisitOnce<bool>(pool, root, done, [&](ExprId id) {
+    order.push_back(id);
+    return true;
+  });
+  return order;
+}
+
+// One run.
+class Walker : public RunState {
+ public:
+  Walker(const LoopProgram& program, const NodeOrders& orders,
+         absl::Span<const std::unique_ptr<RunObserver>> observers,
+         absl::Span<std::byte* const> buffers,
+         absl::Span<const int64_t> statics)
+      : program_(program),
+        orders_(orders),
+        observers_(observers),
+        buffers_(buffers),
+        statics_(statics),
+        locals_(program.locals.size()),
+        values_(program.exprs.size()),
+        written_(program.buffers.size()) {}
+
+  const LoopProgram& program() const override { return program_; }
+  absl::Span<const int64_t> statics() const override { return statics_; }
+  absl::Span<const LoopAt> loops() const override { return loops_; }
+
+  int64_t ValueOf(Symbol symbol) const override {
+    if (symbol.kind == Symbol::kStatic) return statics_[symbol.number];
+    return absl::c_find_if(loops_,
+                           [&](const LoopAt& loop) {
+                             return loop.iterator == symbol.number;
+                           })
+        ->value;
+  }
+
+  std::optional<Constant> Read(const LeafValue& leaf) const override {
+    if (const Access* access = std::get_if<Access>(&leaf)) {
+      const std::vector<bool>& written = written_[access->buffer];
+      if (!written.empty() && !written[CellOf(*access)]) return std::nullopt;
+    }
+    return Eval(leaf);
+  }
+
+  Constant ValueOf(ExprId node) const override { return Eval(node); }
+
+  absl::Status Run() {
+    if (observers_.empty()) return Run(program_.body);
+    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+      const Buffer& buffer = program_.buffers[k];
+      if (buffer.role == Role::kIn || buffer.role == Role::kInOut) continue;
+      written_[k].resize(NumElements(buffer.dims));
+    }
+    absl::Status status;
+    for (const auto& observer : observers_) {
+      status.Update(observer->Starts(*this));
+    }
+    if (status.ok()) status = Run(program_.body);
+    for (const auto& observer : observers_) status.Update(observer->Ends());
+    return status;
+  }
+
+ private:
+  absl::Status Run(const Block& block) {
+    for (const Stmt& stmt : block.stmts) {
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        OCANNL_RETURN_IF_ERROR(Run(*loop));
+      } else if (const ExprId* value = ocannl::ValueOf(stmt)) {
+        const Constant result = Eval(*value);
+        for (const auto& observer : observers_) {
+          OCANNL_RETURN_IF_ERROR(observer->Stores(*this, stmt, result));
+        }
+        Store(stmt, result);
+      } else {
+        for (const auto& observer : observers_) {
+          OCANNL_RETURN_IF_ERROR(observer->Meets(*this, stmt));
+        }
+        if (const auto* zero = std::get_if<ZeroOut>(&stmt)) Zero(zero->buffer);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(const For& loop) {
+    for (int64_t i = 0; i < loop.extent; ++i) {
+      loops_.push_back({.iterator = loop.iterator, .value = i});
+      OCANNL_RETURN_IF_ERROR(Run(loop.body));
+      loops_.pop_back();
+    }
+    return absl::OkStatus();
+  }
+
+  void Store(const Stmt& stmt, const Constant& value) {
+    if (const auto* set = std::get_if<Set>(&stmt)) {
+      const int64_t cell = CellOf(set->target);
+      std::memcpy(AddressOf(set->target.buffer, cell), &value.bits,
+                  SizeOf(value.dtype));
+      std::vector<bool>& written = written_[set->target.buffer];
+      if (!written.empty()) written[cell] = true;
+    } else if (const auto* let = std::get_if<DeclareLocal>(&stmt)) {
+      locals_[let->local] = value;
+    } else {
+      locals_[std::get<SetLocal>(stmt).local] = value;
+    }
+  }
+
+  void Zero(int32_t number) {
+    const Buffer& buffer = program_.buffers[number];
+    std::memset(buffers_[number], 0,
+                NumElements(buffer.dims) * SizeOf(buffer.dtype));
+    absl::c_fill(written_[number], true);
+  }
+
+  int64_t Eval(const Affine& index) const {
+    // Indices that are read as numbers may wrap around.
+    uint64_t sum = index.offset();
+    for (const Affine::Term& term : index.terms()) {
+      sum += static_cast<uint64_t>(term.factor) *
+             static_cast<uint64_t>(ValueOf(term.symbol));
+    }
+    return static_cast<int64_t>(sum);
+  }
+
+  int64_t CellOf(const Access& access) const {
+    const Buffer& buffer = program_.buffers[access.buffer];
+    int64_t cell = 0;
+    for (size_t axis = 0; axis < access.indices.size(); ++axis) {
+      int64_t index = Eval(access.indices[axis]);
+      CHECK(index >= 0 && index < buffer.dims[axis]);
+      cell = cell * buffer.dims[axis] + index;
+    }
+    return cell;
+  }
+
+  std::byte* AddressOf(int32_t buffer, int64_t cell) const {
+    return buffers_[buffer] + cell * SizeOf(program_.buffers[buffer].dtype);
+  }
+
+  Constant Eval(const LeafValue& leaf) const {
+    return std::visit(
+        Overload{
+            [&](const Access& access) {
+              DType dtype = program_.buffers[access.buffer].dtype;
+              uint64_t bits = 0;
+              std::memcpy(&bits, AddressOf(access.buffer, CellOf(access)),
+                          SizeOf(dtype));
+              return FromBits(dtype, bits);
+            },
+            [&](const GetLocal& get) { return locals_[get.local]; },
+            [&](const Affine& index) {
+              return FromBits(DType::kI64, Eval(index));
+            },
+        },
+        leaf);
+  }
+
+  Constant Eval(ExprId value) const {
+    const std::vector<ExprId>& order = orders_.at(value);
+    for (ExprId id : order) {
+      values_[id.index] = std::visit(
+          Overload{
+              [&](const Constant& constant) { return constant; },
+              [&](const Leaf& leaf) { return Eval(program_.At(leaf)); },
+              [&](const Apply& apply) {
+                absl::InlinedVector<Constant, 3> args;
+                for (ExprId arg : apply.args) {
+                  args.push_back(values_[arg.index]);
+                }
+                return EvalPrimitive(apply.op, apply.dtype, args);
+              },
+          },
+          program_.exprs[id]);
+    }
+    return values_[order.back().index];
+  }
+
+  const LoopProgram& program_;
+  const NodeOrders& orders_;
+  absl::Span<const std::unique_ptr<RunObserver>> observers_;
+  absl::Span<std::byte* const> buffers_;
+  absl::Span<const int64_t> statics_;
+  std::vector<LoopAt> loops_;
+  std::vector<Constant> locals_;
+  mutable std::vector<Constant> values_;  // of the nodes, by id
+  // Of the cells of each buffer; empty: all, or nobody asks.
+  std::vector<std::vector<bool>> written_;
+};
+
+class TreeExecutable : public Executable {
+ public:
+  TreeExecutable(LoopProgram program, Observation* observation)
+      : program_(std::move(program)), observation_(*observation) {
+    WalkStmts(program_.body, [&](const Stmt& stmt) {
+      const ExprId* value = ocannl::ValueOf(stmt);
+      if (value == nullptr) return;
+      if (observation_.observers.empty()) return AddOrder(*value);
+      for (ExprId node : OperandsFirst(program_.exprs, *value)) AddOrder(node);
+    });
+  }
+
+  void Run(absl::Span<std::byte* const> buffers,
+           absl::Span<const int64_t> statics) const override {
+    Walker walker(program_, orders_, observation_.observers, buffers, statics);
+    if (observation_.observers.empty()) {
+      CHECK_OK(walker.Run());
+      return;
+    }
+    std::lock_guard<std::mutex> lock(observation_.mutex);
+    if (observation_.status.ok()) observation_.status = walker.Run();
+  }
+
+ private:
+  void AddOrder(ExprId node) {
+    auto [order, is_new] = orders_.try_emplace(node);
+    if (!is_new) return;
+    order->second = OperandsFirst(program_.exprs, Expand(program_.exprs, node));
+  }
+
+  LoopProgram program_;
+  NodeOrders orders_;
+  Observation& observation_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> TreeBackend::Compile(
+    const LoopProgram& program) const {
+  return std::make_unique<TreeExecutable>(program, &observation_);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> TreeBackend::CompileHot(
+    const LoopProgram& program) const {
+  if (observation_.observers.empty()) return Compile(program);
+  return absl::UnimplementedError("routines that are watched stay apart");
+}
+
+absl::Status TreeBackend::RunStatus() const {
+  std::lock_guard<std::mutex> lock(observation_.mutex);
+  return observation_.status;
+}
+
+}  // namespace ocannl::interp
