@@ -2,16 +2,34 @@
 //
 // Programs picked by hand, programs/*.ll, on every tier.
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
+#include "ocannl/fuzz/trial.h"
+#include "ocannl/interp/run_log.h"
+#include "ocannl/interp/tree_backend.h"
 #include "tests/agree/all_tiers.h"
 
 namespace ocannl::fuzz {
 namespace {
+
+// A run that is watched leaves the interpreter's bits too.
+std::string DifferenceWhenLogged(const LoopProgram& program) {
+  const std::string path = testing::TempDir() + "/" + program.name + ".log";
+  auto log = interp::RunLog::Open(path, /*most_lines=*/1000);
+  CHECK_OK(log);
+  std::vector<std::unique_ptr<interp::RunObserver>> observers;
+  observers.push_back(*std::move(log));
+  const interp::TreeBackend watched(std::move(observers));
+  return Trial(program, FillKind::kZoo, /*seed=*/1).Try(watched);
+}
 
 class ProgramTest : public testing::Test {
  public:
@@ -24,6 +42,7 @@ class ProgramTest : public testing::Test {
     ASSERT_TRUE(program.ok()) << program.status();
     ASSERT_TRUE(Verify(*program).ok()) << Verify(*program);
     EXPECT_TRUE(TiersAgree(*program));
+    EXPECT_EQ(DifferenceWhenLogged(*program), "");
   }
 
  private:

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ExplainNonfinite: ends a run where the first NaN or infinity comes from.
+//
+//   `p` makes -inf of finite numbers in
+//     y[i0] := log(x[i0]) * 2;
+//   where
+//     i0 = 3
+//     x[3] = 0
+//     log(x[i0]) = -inf
+//     y[3] = -inf
+//
+// To blame is an operation with finite operands and another result, if it is
+// why a statement stores that. An infinity that the program has as a number, as
+// the start of a maximum, or that comes from outside, is nobody's fault, and so
+// is what is made of it.
+#ifndef OCANNL_INTERP_EXPLAIN_NONFINITE_H_
+#define OCANNL_INTERP_EXPLAIN_NONFINITE_H_
+
+#include "absl/status/status.h"
+#include "ocannl/interp/observer.h"
+
+namespace ocannl::interp {
+
+class ExplainNonfinite : public RunObserver {
+ public:
+  absl::Status Stores(const RunState& run, const Stmt& stmt,
+                      const Constant& result) override;
+};
+
+}  // namespace ocannl::interp
+
+#endif  // OCANNL_INTERP_EXPLAIN_NONFINITE_H_

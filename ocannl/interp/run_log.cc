@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/interp/run_log.h"
+
+#include <cerrno>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/loop/words.h"
+#include "ocannl/core/ops/print.h"
+
+namespace ocannl::interp {
+namespace {
+
+// x[2, 0]{=0.5}
+std::string WithValue(const RunState& run, const LeafValue& leaf) {
+  const std::optional<Constant> value = run.Read(leaf);
+  return absl::StrCat(TextOf(run, leaf),
+                      "{=", value ? PrintConstant(*value) : "unset", "}");
+}
+
+std::string Target(const RunState& run, const Stmt& stmt) {
+  if (const auto* set = std::get_if<Set>(&stmt)) {
+    return WithValue(run, set->target);
+  }
+  if (const auto* set = std::get_if<SetLocal>(&stmt)) {
+    return WithValue(run, GetLocal{set->local});
+  }
+  return TextOf(run, GetLocal{std::get<DeclareLocal>(stmt).local});
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path,
+                                                     int64_t most_lines) {
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  }
+  return std::unique_ptr<RunLog>(new RunLog(path, file, most_lines));
+}
+
+RunLog::~RunLog() { std::fclose(file_); }
+
+void RunLog::Write(absl::FunctionRef<std::string()> text) {
+  if (++lines_ > most_lines_) return;
+  std::fputs((text() + "\n").c_str(), file_);
+}
+
+void RunLog::ShowStatement(const RunState& run, const Stmt& stmt) {
+  if (std::exchange(last_, &stmt) == &stmt) return;
+  Write([&] {
+    std::string text = PrintStmt(run.program(), stmt, /*depth=*/0);
+    text.pop_back();  // the end of the line
+    return absl::StrCat("# ", text);
+  });
+}
+
+absl::Status RunLog::Starts(const RunState& run) {
+  const LoopProgram& program = run.program();
+  lines_ = 0;
+  last_ = nullptr;
+  Write([&] {
+    std::vector<std::string> statics;
+    for (size_t k = 0; k < program.statics.size(); ++k) {
+      statics.push_back(
+          absl::StrCat(program.statics[k].name, " = ", run.statics()[k]));
+    }
+    return absl::StrCat(program.name, " (", absl::StrJoin(statics, ", "), "):");
+  });
+  for (const Buffer& buffer : program.buffers) {
+    Write([&] {
+      return absl::StrCat("  ", WordOf(buffer.role), " ", buffer.name, " : ",
+                          Name(buffer.dtype), "[",
+                          absl::StrJoin(buffer.dims, ", "), "];");
+    });
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunLog::Meets(const RunState& run, const Stmt& stmt) {
+  if (const auto* comment = std::get_if<Comment>(&stmt)) {
+    last_ = &stmt;
+    Write([&] { return absl::StrCat("COMMENT: ", comment->text); });
+    return absl::OkStatus();
+  }
+  ShowStatement(run, stmt);
+  Write([&] {
+    const Buffer& zeroed =
+        run.program().buffers[std::get<ZeroOut>(stmt).buffer];
+    return absl::StrCat(zeroed.name, ": ", NumElements(zeroed.dims),
+                        " cells = 0");
+  });
+  return absl::OkStatus();
+}
+
+absl::Status RunLog::Stores(const RunState& run, const Stmt& stmt,
+                            const Constant& result) {
+  ShowStatement(run, stmt);
+  Write([&] {
+    const LoopProgram& program = run.program();
+    return absl::StrCat(
+        Target(run, stmt), " = ", PrintConstant(result), " = ",
+        PrintExpr(program.exprs, *ValueOf(stmt), [&](const Leaf& leaf) {
+          return WithValue(run, program.At(leaf));
+        }));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status RunLog::Ends() {
+  if (lines_ > most_lines_) {
+    std::fprintf(file_, "... and %lld more lines\n",
+                 static_cast<long long>(lines_ - most_lines_));
+  }
+  std::fputs("\n", file_);
+  if (std::fflush(file_) == 0 && std::ferror(file_) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
+}
+
+}  // namespace ocannl::interp
