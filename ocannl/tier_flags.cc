@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/tier_flags.h"
 
+#include <cstdint>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/interp/explain_nonfinite.h"
+#include "ocannl/interp/run_log.h"
 #include "ocannl/tiers.h"
 
 namespace ocannl {
@@ -18,7 +24,13 @@ const std::vector<Flag>& TierFlags() {
       {"code_cache", "",
        "a directory that keeps machine code for the next process"},
       {"tier_report", "false",
-       "write to stderr what ran on which tier, and why"}};
+       "write to stderr what ran on which tier, and why"},
+      {"log_runs", "",
+       "a file for what each statement reads and stores; on the interpreter"},
+      {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
+      {"explain_nonfinite", "false",
+       "end where the first NaN or infinity is made of finite numbers, and say "
+       "of which; on the interpreter"}};
   return *flags;
 }
 
@@ -32,10 +44,50 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
   return options;
 }
 
+using Observers = std::vector<std::unique_ptr<interp::RunObserver>>;
+
+// Only the interpreter goes statement by statement.
+absl::Status CheckIsOnInterpreter(const CommandLine& line,
+                                  absl::string_view flag) {
+  const std::string& tier = line.GetString("tier");
+  if (tier != "interp" && tier != "auto") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, " runs on the interpreter, not on --tier=", tier,
+        "; leave one of them out"));
+  }
+  OCANNL_ASSIGN_OR_RETURN(bool check, line.GetBool("check"));
+  if (!check) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag,
+                   " runs on the interpreter, with which --check compares "
+                   "other tiers; leave one of them out"));
+}
+
+// Those that flags ask for.
+absl::StatusOr<Observers> ObserversOf(const CommandLine& line) {
+  Observers observers;
+  const std::string log = line.GetString("log_runs");
+  OCANNL_ASSIGN_OR_RETURN(int64_t lines,
+                          line.GetInt("log_run_lines", 1, 1'000'000'000));
+  OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain_nonfinite"));
+  if (!log.empty()) {
+    OCANNL_RETURN_IF_ERROR(CheckIsOnInterpreter(line, "log_runs"));
+    OCANNL_ASSIGN_OR_RETURN(observers.emplace_back(),
+                            interp::RunLog::Open(UserPath(log), lines));
+  }
+  if (explain) {
+    OCANNL_RETURN_IF_ERROR(CheckIsOnInterpreter(line, "explain_nonfinite"));
+    observers.push_back(std::make_unique<interp::ExplainNonfinite>());
+  }
+  return observers;
+}
+
 }  // namespace
 
 absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(Observers observers, ObserversOf(line));
+  if (!observers.empty()) return Observed(std::move(observers));
   OCANNL_ASSIGN_OR_RETURN(bool check, line.GetBool("check"));
   OCANNL_ASSIGN_OR_RETURN(const Backend* tier,
                           FindTier(line.GetString("tier"), options));
@@ -48,6 +100,7 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
     return std::vector<NamedTier>{{wanted, backend}};
   }
+  OCANNL_RETURN_IF_ERROR(ObserversOf(line).status());
   OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
   std::vector<NamedTier> tiers;
   for (const std::string& name : AvailableTiers()) {

@@ -14,6 +14,7 @@
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
+#include "ocannl/interp/tree_backend.h"
 #include "ocannl/jit/code_cache.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
@@ -123,6 +124,16 @@ const Backend* Checked(const Backend* tier) {
     backend = std::make_unique<CheckingBackend>(Interpreter(), tier);
   }
   return backend.get();
+}
+
+const Backend* Observed(
+    std::vector<std::unique_ptr<interp::RunObserver>> observers) {
+  static auto* mutex = new std::mutex();
+  static auto* backends = new std::vector<std::unique_ptr<interp::TreeBackend>>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  backends->push_back(
+      std::make_unique<interp::TreeBackend>(std::move(observers)));
+  return backends->back().get();
 }
 
 std::vector<std::string> AvailableTiers() {

@@ -4,12 +4,14 @@
 #ifndef OCANNL_TIERS_H_
 #define OCANNL_TIERS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/interp/observer.h"
 
 namespace ocannl {
 
@@ -37,6 +39,11 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name,
 // `tier`, each run of which is compared with the interpreter's
 // (core/tiering/checking_backend.h). Lives as long as the program.
 const Backend* Checked(const Backend* tier);
+
+// The interpreter, watched by `observers` (interp/tree_backend.h). Lives as
+// long as the program.
+const Backend* Observed(
+    std::vector<std::unique_ptr<interp::RunObserver>> observers);
 
 // The tiers that this machine can run, the interpreter first: "interp",
 // "x86-avx2", ...

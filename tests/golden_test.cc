@@ -7,8 +7,8 @@
 //                                    an empty directory
 //     ...
 //   ---
-//   p ():                            what the runs print, exactly
-//     ...
+//   p ():                            what the runs print, exactly, and then
+//     ...                            each %t/NAME.log that they wrote
 //
 // A golden whose name starts with fail_ expects an error, any other none. Every
 // program that a golden compiles is also printed and parsed again, and run
@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -94,6 +95,18 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
+void ShowLogs(const std::string& directory, std::ostream& out) {
+  std::set<fs::path> logs;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    if (entry.path().extension() == ".log") logs.insert(entry.path());
+  }
+  for (const fs::path& path : logs) {
+    absl::StatusOr<std::string> text = ReadFile(path.string());
+    EXPECT_TRUE(text.ok()) << text.status();
+    out << path.string() << ":\n" << text.value_or("");
+  }
+}
+
 // What the runs print, errors included, and whether one failed.
 std::pair<std::string, bool> Output(const Golden& golden) {
   const std::string base = (fs::path(testing::TempDir()) /
@@ -111,6 +124,7 @@ std::pair<std::string, bool> Output(const Golden& golden) {
         Words(absl::StrReplaceAll(run, {{"%s", file}, {"%t", directory}}));
     failed = RunTool(args, out, out) != 0 || failed;
   }
+  ShowLogs(directory, out);
   return {absl::StrReplaceAll(out.str(), {{file, "%s"}, {directory, "%t"}}),
           failed};
 }
