@@ -52,6 +52,9 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
       return Chain(x, std::cos(v), -std::sin(v));
     case Op::kTanh:
       return Chain(x, std::tanh(v), std::pow(std::cosh(v), -2));
+    case Op::kErf:
+      return Chain(x, std::erf(v),
+                   2 / std::sqrt(std::acos(-1)) * std::exp(-v * v));
     case Op::kSigmoid: {
       const double power = std::exp(-std::abs(v));
       return Chain(x, (v < 0 ? power : 1) / (1 + power),

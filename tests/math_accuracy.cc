@@ -35,6 +35,8 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return std::cos(x);
     case Op::kTanh:
       return std::tanh(x);
+    case Op::kErf:
+      return std::erf(x);
     case Op::kSigmoid:
       return Sigmoid(x);
     case Op::kSoftplus:
@@ -82,6 +84,7 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kSin, .f32 = 0.502, .f64 = 0.85},
       {.op = Op::kCos, .f32 = 0.502, .f64 = 0.85},
       {.op = Op::kTanh, .f32 = 1.17, .f64 = 1.30},
+      {.op = Op::kErf, .f32 = 1.10, .f64 = 1.15},
       {.op = Op::kSigmoid, .f32 = 1.37, .f64 = 1.37},
       {.op = Op::kSoftplus, .f32 = 1.68, .f64 = 1.75},
       {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},

@@ -4,20 +4,21 @@
 // primitives so that every tier computes the same bits.
 //
 // Each takes f32 or f64 and follows C's Annex F for special values. Measured,
-// in units of the last place; `ops` counts primitives but bit casts:
+// in units of the last place; `ops` counts primitives, bit casts too:
 //
-//            f32, all 2^32 numbers                          f64, 4e7 numbers
+//            f32, all 2^32 numbers                          f64, samples
 //            max     at                 not nearest   ops   max     ops
-//   exp      0.894    0x1.4cec68p+2     0.25 %         18   0.911    23
-//   exp2     0.952   -0x1.fbe9f6p-2     0.29 %         17   0.944    22
-//   log      0.881    0x1.4852d8p+0     0.31 %         30   1.004    41
-//   log1p    0.881    0x1.214b60p-2     0.43 %         36   0.986    47
-//   log2     0.950    0x1.689b86p-1     0.27 %         31   1.060    42
-//   tanh     1.213    0x1.40b402p-1     0.17 %         29   1.235    40
-//   sigmoid  1.095   -0x1.04a2dap+4     0.16 %         32   1.078    37
-//   sin      0.502    0x1.7708fcp+8     0.02 %         62   0.807   160
-//   cos      0.502    0x1.93b262p+126   0.02 %         60   0.809   158
-//   pow      0.500   (4e7 pairs)        0.00 %         93   1.048   116
+//   exp      0.894    0x1.4cec68p+2     0.25 %         21   0.911    26
+//   exp2     0.952   -0x1.fbe9f6p-2     0.29 %         20   0.944    25
+//   log      0.881    0x1.4852d8p+0     0.31 %         33   1.004    44
+//   log1p    0.881    0x1.214b60p-2     0.43 %         39   0.986    50
+//   log2     0.950    0x1.689b86p-1     0.27 %         34   1.060    45
+//   tanh     1.167    0x1.40653ap-1     0.17 %         34   1.235    45
+//   sigmoid  1.364   -0x1.b61bb2p+4     2.12 %         26   1.290    31
+//   erf      1.097    0x1.0f5e16p+0     0.70 %         44   1.056    66
+//   sin      0.502    0x1.7708fcp+8     0.02 %         67   0.807   167
+//   cos      0.502    0x1.93b262p+126   0.02 %         64   0.809   164
+//   pow      0.500   (4e7 pairs)        0.00 %        103   1.048   126
 //
 // Tests hold the functions to bounds a little above (tests/math_accuracy.h).
 #ifndef OCANNL_CORE_OPS_MATH_H_
@@ -36,6 +37,7 @@ Expr SinValue(Expr x);
 Expr CosValue(Expr x);
 Expr TanhValue(Expr x);
 Expr SigmoidValue(Expr x);
+Expr ErfValue(Expr x);
 Expr PowValue(Expr x, Expr y);
 
 }  // namespace ocannl
