@@ -50,6 +50,19 @@ bool IsResult(const Buffer& buffer) {
   return buffer.role == Role::kOut || buffer.role == Role::kInOut;
 }
 
+// Whether `merged` is `dims` with neighbours multiplied: an array of a
+// scheduled program may have fewer axes than the caller's
+// (core/schedule/merge.h).
+bool MergeTo(const Dims& dims, const Dims& merged) {
+  size_t next = 0;
+  for (int64_t size : merged) {
+    int64_t product = 1;
+    while (next < dims.size() && product < size) product *= dims[next++];
+    if (product != size) return false;
+  }
+  return next == dims.size();
+}
+
 absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
                          const Context& context) {
   absl::flat_hash_set<std::string> given;
@@ -69,12 +82,14 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
     }
     OCANNL_ASSIGN_OR_RETURN(NdArray values,
                             LoadInput(input, buffer->dtype, buffer->dims));
-    if (values.dtype() != buffer->dtype || values.dims() != buffer->dims) {
+    if (values.dtype() != buffer->dtype ||
+        !MergeTo(values.dims(), buffer->dims)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--in=", text, " is ", TypeText(values.dtype(), values.dims()),
           ", but `", program.name, "` reads ", Describe(*buffer)));
     }
-    OCANNL_RETURN_IF_ERROR(context.Write(input.name, values));
+    OCANNL_RETURN_IF_ERROR(
+        context.Write(input.name, values.Reshaped(buffer->dims)));
   }
   std::string missing;
   for (const Buffer& buffer : program.buffers) {

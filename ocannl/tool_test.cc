@@ -148,6 +148,31 @@ TEST(ToolTest, LongArraysAreCut) {
               HasSubstr("999\n  ... 1 more; write them to a file"));
 }
 
+// Scheduling merges the axes of x; what the caller has keeps its own.
+TEST(ToolTest, ScheduledProgramsTakeTheSameInputs) {
+  const std::string program = TempFile("doubled.ll",
+                                       "p (): in x : f32[8, 3];"
+                                       "out y : f32[8, 3];"
+                                       "for i0 = 0 to 7 { for i1 = 0 to 2 {"
+                                       "  y[i0, i1] := x[i0, i1] * 2; } }");
+  ASSERT_EQ(
+      Tool({"run", program, "--in=x=range", "--out=" + testing::TempDir()})
+          .code,
+      0);
+  const std::string input = "--in=x=" + testing::TempDir() + "/y.npy";
+  const Outcome scheduled = Tool({"explain", program, "--stage=schedule"});
+  ASSERT_THAT(scheduled.out, HasSubstr("in x : f32[24];"));
+  const Outcome run =
+      Tool({"run", TempFile("scheduled.ll", scheduled.out), input});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("y : f32[24]"));
+  const std::string rows = TempFile("rows.ll",
+                                    "p (): in x : f32[6, 4]; out y : f32[1];"
+                                    "y[0] := x[0, 0];");
+  EXPECT_THAT(Tool({"run", rows, input}).err,
+              HasSubstr("is f32[8, 3], but `p` reads x : f32[6, 4]"));
+}
+
 TEST(ToolTest, SettingsOfTheEnvironment) {
   setenv("OCANNL_TIER", "none", /*overwrite=*/1);
   Outcome outcome = Tool({"eval", "1 + 2"});
