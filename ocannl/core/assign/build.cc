@@ -118,11 +118,19 @@ class Coder {
     for (const ProjectedPiece& piece : pieces) {
       nests.push_back(piece.projections);
     }
+    if (pieces.empty()) return FromNothing(id, source);
     // Without a reduction to make, accumulating is setting.
     bool accumulates = source.accum && !IsTiling(nests, shapes_.at(id).dims());
     for (size_t i = 0; i < pieces.size(); ++i) {
       FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
     }
+  }
+
+  // Every part of a concatenation that would be read is empty.
+  void FromNothing(TensorId id, const ComputeSource& source) {
+    const Expr start =
+        Literal(code_.exprs, graph_[id].dtype, OutsideOf(source));
+    AssignPointwise(code_, Value(id), std::nullopt, start.id(), {});
   }
 
   void FromPiece(TensorId id, const ComputeSource& source,
