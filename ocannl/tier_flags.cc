@@ -37,7 +37,7 @@ const std::vector<Flag>& TierFlags() {
 namespace {
 
 absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
-  TierOptions options{.code_cache = line.GetString("code_cache")};
+  TierOptions options{.code_cache = UserPath(line.GetString("code_cache"))};
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
   options.threads = static_cast<int>(threads);
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));

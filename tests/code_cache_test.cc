@@ -95,10 +95,10 @@ TEST(CodeCacheTest, AnotherProcessRunsTheCode) {
   EXPECT_THAT(Report("auto"), HasSubstr("programs found"));
 }
 
-// Whatever a file holds, it is a program or nothing.
+// What is cut, or has too large a size in it, is nothing.
 TEST(CodeCacheTest, BytesAreAProgramOrNothing) {
   jit::CompiledProgram compiled{
-      .image = {.bytes = "\xc3",
+      .image = {.bytes = std::string(9, '\xc3'),
                 .sections = {{.begin = 0, .iterations = 3}},
                 .buffers = {1, 4},
                 .run_slow_op = 0},
@@ -116,6 +116,8 @@ TEST(CodeCacheTest, BytesAreAProgramOrNothing) {
   std::string large = bytes;
   large[7] = '\x7f';  // the size of the code
   EXPECT_FALSE(jit::FromBytes(large).has_value());
+  compiled.image.run_slow_op = 2;  // an address would not fit behind it
+  EXPECT_FALSE(jit::FromBytes(jit::ToBytes(compiled)).has_value());
 }
 
 }  // namespace

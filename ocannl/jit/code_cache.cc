@@ -78,7 +78,9 @@ std::optional<CompiledProgram> FromBytes(absl::string_view bytes) {
   TransferSequences(reader, image, plan);
   std::vector<int64_t> numbers;
   reader(numbers);
-  if (!reader.ok || !reader.bytes.empty() || numbers.size() != 5) {
+  const auto size = static_cast<int64_t>(image.bytes.size());
+  if (!reader.ok || !reader.bytes.empty() || numbers.size() != 5 ||
+      numbers[0] > size - static_cast<int64_t>(sizeof(void*))) {
     return std::nullopt;
   }
   image.run_slow_op = numbers[0];

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -36,24 +37,27 @@ uint64_t Hash(absl::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<DiskCache> DiskCache::Open(const std::string& directory) {
+  const std::string above =
+      std::filesystem::path(directory).parent_path().string();
+  if (!above.empty()) OCANNL_RETURN_IF_ERROR(MakeDirectory(above));
   struct stat found = {};
-  if (stat(directory.c_str(), &found) != 0) {
-    OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
-    chmod(directory.c_str(), S_IRWXU);
-    if (stat(directory.c_str(), &found) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot use ", directory));
-    }
+  if ((mkdir(directory.c_str(), S_IRWXU) != 0 && errno != EEXIST) ||
+      stat(directory.c_str(), &found) != 0) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot make directory ", directory));
   }
   if (!S_ISDIR(found.st_mode)) {
     return absl::FailedPreconditionError(
         absl::StrCat(directory, " is no directory"));
   }
-  if (found.st_uid != geteuid() || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (found.st_uid != geteuid()) {
     return absl::PermissionDeniedError(absl::StrCat(
-        "others may write to ", directory,
-        ", whose files would be run as code; use a directory of your own, or "
-        "chmod go-w ",
-        directory));
+        "another user owns ", directory, "; use a directory of your own"));
+  }
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("others may write to ", directory,
+                     "; delete it, or use a directory of your own"));
   }
   return DiskCache(directory);
 }

@@ -3,9 +3,8 @@
 // DiskCache: values by key, in files that outlive the process. Processes may
 // share the directory; each value is there whole or not at all.
 //
-//   absl::StatusOr<DiskCache> cache =
-//   DiskCache::Open("/home/me/.cache/ocannl"); if (auto code =
-//   cache->Find(key)) ...
+//   auto cache = DiskCache::Open("/home/me/.cache/ocannl");
+//   std::optional<std::string> value = cache->Find(key);
 //
 // Nothing is ever dropped: to make room, delete the directory.
 #ifndef OCANNL_CORE_BASE_DISK_CACHE_H_
@@ -25,8 +24,8 @@ namespace ocannl {
 class DiskCache {
  public:
   // Makes the directory, for its owner alone, unless it is there. Errors: it
-  // cannot be made, or someone else owns it or may write to it; who does
-  // chooses what this process runs.
+  // cannot be made, or someone else owns it or may write to it: what he puts
+  // there would pass for ours.
   static absl::StatusOr<DiskCache> Open(const std::string& directory);
 
   // The value of `key`; none where the file is missing or damaged.
