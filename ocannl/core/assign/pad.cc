@@ -117,10 +117,7 @@ class Padder {
 
   int32_t AddPadded(int32_t inner, const Margins& margins) {
     Array array = code_.arrays[inner];
-    array.name = UniqueName(absl::StrCat(array.name, ".pad"),
-                            [&](const std::string& candidate) {
-                              return !names_.insert(candidate).second;
-                            });
+    array.name = UniqueName(absl::StrCat(array.name, ".pad"), names_);
     // Not every narrow type has the infinities that may be outside.
     array.dtype = ComputeDType(array.dtype);
     array.kind = ArrayKind::kComputed;

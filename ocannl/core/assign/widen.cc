@@ -64,10 +64,7 @@ class Widener {
   void Open(const Assign& assign) {
     narrow_ = assign.lhs;
     Array cells = code_.arrays[narrow_];
-    cells.name = UniqueName(absl::StrCat(cells.name, ".sum"),
-                            [&](const std::string& candidate) {
-                              return !names_.insert(candidate).second;
-                            });
+    cells.name = UniqueName(absl::StrCat(cells.name, ".sum"), names_);
     cells.dtype = ComputeDType(cells.dtype);
     cells.kind = ArrayKind::kComputed;
     sum_ = wide_.AddArray(std::move(cells));

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 
@@ -19,6 +20,14 @@ inline std::string UniqueName(
   std::string name = base;
   for (int k = 2; is_taken(name); ++k) name = absl::StrCat(base, "_", k);
   return name;
+}
+
+// The same, and from then on `taken`.
+inline std::string UniqueName(const std::string& base,
+                              absl::flat_hash_set<std::string>& taken) {
+  return UniqueName(base, [&](const std::string& candidate) {
+    return !taken.insert(candidate).second;
+  });
 }
 
 }  // namespace ocannl

@@ -61,9 +61,7 @@ class Concatenator {
   LoopProgram& all() { return result_.program; }
 
   std::string Unique(const std::string& name) {
-    return UniqueName(name, [&](const std::string& candidate) {
-      return !names_.insert(candidate).second;
-    });
+    return UniqueName(name, names_);
   }
 
   // The buffer of the result that stands for part.program->buffers[k].
