@@ -117,10 +117,11 @@ absl::Status RunLog::Ends() {
                  static_cast<long long>(lines_ - most_lines_));
   }
   std::fputs("\n", file_);
-  if (std::fflush(file_) == 0 && std::ferror(file_) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
+  const bool failed_before = std::ferror(file_) != 0;
+  if (std::fflush(file_) == 0 && !failed_before) return absl::OkStatus();
+  // What errno says may be about something else by now.
+  return absl::ErrnoToStatus(failed_before ? EIO : errno,
+                             absl::StrCat("cannot write ", path_));
 }
 
 }  // namespace ocannl::interp

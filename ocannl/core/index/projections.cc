@@ -63,9 +63,10 @@ bool AreApart(const Box& a, const Box& b) {
   return false;
 }
 
-int64_t Product(absl::Span<const int64_t> factors) {
-  int64_t product = 1;
-  for (int64_t factor : factors) product *= factor;
+// Modulo 2^64, so that no size is too large.
+uint64_t Product(absl::Span<const int64_t> factors) {
+  uint64_t product = 1;
+  for (int64_t factor : factors) product *= static_cast<uint64_t>(factor);
   return product;
 }
 
@@ -74,7 +75,7 @@ int64_t Product(absl::Span<const int64_t> factors) {
 bool IsTiling(absl::Span<const Projections> pieces,
               absl::Span<const int64_t> dims) {
   std::vector<Box> boxes;
-  int64_t cells = 0;
+  uint64_t cells = 0;
   for (const Projections& piece : pieces) {
     std::optional<Box> box = BoxOf(piece);
     if (!box) return false;

@@ -108,6 +108,17 @@ TEST(MergeTest, PairsThatOverlap) {
   EXPECT_EQ(Merged(text), Same(text));
 }
 
+// Loops that only repeat merge with whatever else does.
+TEST(MergeTest, LoopsThatNoIndexNeeds) {
+  EXPECT_EQ(Merged("inout s : f32[1]; out y : f32[8, 3];"
+                   "for i0 = 0 to 4 { for i1 = 0 to 2 { for i2 = 0 to 6 {"
+                   "  s[0] := s[0] + 1; } } }"
+                   "for i3 = 0 to 7 { for i4 = 0 to 2 { y[i3, i4] := 1; } }"),
+            Same("inout s : f32[1]; out y : f32[24];"
+                 "for i0 = 0 to 14 { for i2 = 0 to 6 { s[0] := s[0] + 1; } }"
+                 "for i3 = 0 to 23 { y[i3] := 1; }"));
+}
+
 TEST(MergeTest, ArraysThatNothingTouchesStay) {
   const char* text = "in x : f32[8, 3]; out y : f32[8, 3]; zero_out y;";
   EXPECT_EQ(Merged(text), Same(text));

@@ -322,7 +322,10 @@ class Planner {
 
   // Whether each step reads a little of another page of what no cache holds.
   bool LeavesPages() const {
-    if (plan_.m || plan_.packed || moved_.size() != 1) return false;
+    if (plan_.m || plan_.packed || moved_.size() != 1 ||
+        nest_.reduced.size() != 1) {
+      return false;
+    }
     const int64_t step =
         std::abs(Stride(moved_[0], nest_.reduced[0])) * SizeOfCell(moved_[0]);
     return Stride(moved_[0], plan_.n) == 1 && step >= kPage &&
