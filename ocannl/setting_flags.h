@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The flags that settings (core/base/settings.h) give values to, for the tool
-// and the experiments; SETTINGS.md lists them.
+// and moons; SETTINGS.md lists them.
 #ifndef OCANNL_SETTING_FLAGS_H_
 #define OCANNL_SETTING_FLAGS_H_
 

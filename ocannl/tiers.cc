@@ -97,7 +97,8 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name,
   }
   if (name == "x86") {
     return absl::UnimplementedError(
-        "tier x86 needs a processor with AVX2 and FMA; use --tier=interp");
+        "tier x86 needs a processor with AVX2, FMA and F16C; use "
+        "--tier=interp");
   }
   if (name == "cuda") {
     return absl::UnimplementedError(

@@ -34,7 +34,8 @@ absl::Status Unknown(absl::string_view place, absl::string_view name,
 // The file in `directory` or the nearest one above it.
 std::optional<std::string> FindFile(const std::string& directory) {
   std::error_code error;
-  std::filesystem::path place = std::filesystem::absolute(directory, error);
+  std::filesystem::path place =
+      std::filesystem::absolute(directory, error).lexically_normal();
   while (!error) {
     const std::filesystem::path file = place / "ocannl_config";
     if (std::filesystem::is_regular_file(file, error)) return file.string();

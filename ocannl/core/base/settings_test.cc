@@ -29,14 +29,14 @@ class SettingsTest : public testing::Test {
 
   absl::StatusOr<Settings> Find(
       const std::vector<std::string>& environment = {}) const {
-    return FindSettings(kKeys, environment, inner_);
+    return FindSettings(kKeys, environment, inner_ + "/../b/.");
   }
 
   std::string Error(const std::vector<std::string>& environment = {}) const {
     return std::string(Find(environment).status().message());
   }
 
-  std::string outer_ = testing::TempDir() + "/settings_test";
+  std::string outer_ = testing::TempDir() + "settings_test";
   std::string inner_ = outer_ + "/a/b";
 };
 
