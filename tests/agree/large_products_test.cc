@@ -67,7 +67,7 @@ TEST(LargeProductsTest, Parts) {
   ExpectSameBits(Product(37, 130, 4500, true, true), Decision::kParts);
 }
 
-// Sums of columns: no part leaves its pages.
+// Sums of columns: a tile reads a little of each long row.
 TEST(LargeProductsTest, PartsOfColumns) {
   absl::StatusOr<LoopProgram> program = Parse(R"(sums ():
   in x : f32[515, 1100]; out y : f32[1100];

@@ -24,8 +24,8 @@ constexpr double kFarVectorCycles = 0.25;
 constexpr double kSplitVectorCycles = 0.2;
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPage = 4096;
-// Rows of a matrix in memory that are summed before the next columns: what
-// finds their pages keeps those.
+// Rows of a matrix in memory that are summed before the next columns, which
+// what reads ahead has found by then.
 constexpr int64_t kRowsOfPart = 64;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
@@ -320,15 +320,16 @@ class Planner {
                                SizeOfCell(*plan_.packed));
   }
 
-  // Whether each step reads a little of another page of what no cache holds.
-  bool LeavesPages() const {
+  // Whether each step reads a little of a long row of what no cache holds.
+  bool LeavesRows() const {
     if (plan_.m || plan_.packed || moved_.size() != 1 ||
         nest_.reduced.size() != 1) {
       return false;
     }
     const int64_t step =
         std::abs(Stride(moved_[0], nest_.reduced[0])) * SizeOfCell(moved_[0]);
-    return Stride(moved_[0], plan_.n) == 1 && step >= kPage &&
+    return Stride(moved_[0], plan_.n) == 1 &&
+           step > plan_.columns[0].size * SizeOfCell(moved_[0]) &&
            step * nest_.reduced[0].extent > target_.l2_bytes;
   }
 
@@ -337,7 +338,7 @@ class Planner {
   void ChooseParts() {
     const int64_t extent = nest_.reduced[0].extent;
     plan_.parts = {{0, 1, extent}};
-    if (LeavesPages()) plan_.parts = Pieces(extent, kRowsOfPart);
+    if (LeavesRows()) plan_.parts = Pieces(extent, kRowsOfPart);
     if (!plan_.packed || plan_.columns[0].count == 1) return;
     const auto cache = static_cast<double>(target_.l2_bytes);
     if (PanelBytes(extent) <= cache / 4) return;
@@ -363,7 +364,10 @@ class Planner {
       plan_.group = count;
     }
     double fit = 0;
-    if (LeavesPages()) {
+    int64_t most = count / target_.threads;
+    if (LeavesRows()) {
+      // Memory is shared: more threads would not read faster than two.
+      most = count / 2;
       fit = static_cast<double>(kPage) /
             static_cast<double>(plan_.columns[0].size * SizeOfCell(moved_[0]));
     } else if (plan_.packed && RowBytes() > cache / 4) {
@@ -371,9 +375,8 @@ class Planner {
     } else {
       return;
     }
-    plan_.group =
-        std::clamp<int64_t>(static_cast<int64_t>(fit), 1,
-                            std::max<int64_t>(count / target_.threads, 1));
+    plan_.group = std::clamp<int64_t>(static_cast<int64_t>(fit), 1,
+                                      std::max<int64_t>(most, 1));
     while (count % plan_.group != 0) --plan_.group;
   }
 

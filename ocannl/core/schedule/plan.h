@@ -40,7 +40,7 @@ struct ContractPlan {
   std::vector<Segment> columns;  // of n
   // Tiles side by side whose columns stay in the second cache while all rows
   // pass by; as many as divide the columns' count. Or, where each step reads
-  // another page, as many as take their share of it.
+  // a little of a long row, as many as take a page of it.
   int64_t group = 1;
   // Of the outermost reduced loop: parts whose columns the second cache holds.
   std::vector<Segment> parts;
