@@ -45,14 +45,6 @@ std::optional<ExprId> FindOrigin(const RunState& run, ExprId value) {
   return std::nullopt;
 }
 
-LeafValue TargetOf(const Stmt& stmt) {
-  if (const auto* set = std::get_if<Set>(&stmt)) return set->target;
-  if (const auto* set = std::get_if<SetLocal>(&stmt)) {
-    return GetLocal{set->local};
-  }
-  return GetLocal{std::get<DeclareLocal>(stmt).local};
-}
-
 }  // namespace
 
 absl::Status ExplainNonfinite::Stores(const RunState& run, const Stmt& stmt,

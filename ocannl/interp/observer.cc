@@ -4,29 +4,26 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
-#include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl::interp {
 
 std::string TextOf(const RunState& run, LeafValue leaf) {
-  const LoopProgram& program = run.program();
   if (std::holds_alternative<Access>(leaf)) {
     leaf = SubstituteIndices(std::move(leaf), [&](Symbol symbol) {
       return Affine(run.ValueOf(symbol));
     });
   }
-  return std::visit(
-      Overload{
-          [&](const Access& access) { return PrintAccess(program, access); },
-          [&](const GetLocal& get) { return program.locals[get.local].name; },
-          [&](const Affine& index) {
-            return absl::StrCat("[", PrintIndex(program, index), "]");
-          },
-      },
-      leaf);
+  return PrintLeaf(run.program(), leaf);
+}
+
+LeafValue TargetOf(const Stmt& stmt) {
+  if (const auto* set = std::get_if<Set>(&stmt)) return set->target;
+  if (const auto* set = std::get_if<SetLocal>(&stmt)) {
+    return GetLocal{set->local};
+  }
+  return GetLocal{std::get<DeclareLocal>(stmt).local};
 }
 
 absl::Status RunObserver::Starts(const RunState&) { return absl::OkStatus(); }

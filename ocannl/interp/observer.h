@@ -50,6 +50,9 @@ class RunState {
 // are as in .ll: [2*i1 + 1].
 std::string TextOf(const RunState& run, LeafValue leaf);
 
+// What a Set, DeclareLocal or SetLocal stores to, as a leaf that reads it.
+LeafValue TargetOf(const Stmt& stmt);
+
 // An error ends the run. No two runs are observed at once.
 class RunObserver {
  public:

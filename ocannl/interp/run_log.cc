@@ -22,14 +22,11 @@ std::string WithValue(const RunState& run, const LeafValue& leaf) {
                       "{=", value ? PrintConstant(*value) : "unset", "}");
 }
 
+// A local that is declared has no value before.
 std::string Target(const RunState& run, const Stmt& stmt) {
-  if (const auto* set = std::get_if<Set>(&stmt)) {
-    return WithValue(run, set->target);
-  }
-  if (const auto* set = std::get_if<SetLocal>(&stmt)) {
-    return WithValue(run, GetLocal{set->local});
-  }
-  return TextOf(run, GetLocal{std::get<DeclareLocal>(stmt).local});
+  return std::holds_alternative<DeclareLocal>(stmt)
+             ? TextOf(run, TargetOf(stmt))
+             : WithValue(run, TargetOf(stmt));
 }
 
 }  // namespace

@@ -79,17 +79,21 @@ std::string PrintAccess(const LoopProgram& program, const Access& access) {
                       "]");
 }
 
+std::string PrintLeaf(const LoopProgram& program, const LeafValue& leaf) {
+  return std::visit(
+      Overload{
+          [&](const Access& access) { return PrintAccess(program, access); },
+          [&](const GetLocal& get) { return program.locals[get.local].name; },
+          [&](const Affine& index) {
+            return absl::StrCat("[", PrintIndex(program, index), "]");
+          },
+      },
+      leaf);
+}
+
 std::string PrintValue(const LoopProgram& program, ExprId value) {
   return PrintExpr(program.exprs, value, [&](const Leaf& leaf) {
-    return std::visit(
-        Overload{
-            [&](const Access& access) { return PrintAccess(program, access); },
-            [&](const GetLocal& get) { return program.locals[get.local].name; },
-            [&](const Affine& index) {
-              return absl::StrCat("[", PrintIndex(program, index), "]");
-            },
-        },
-        program.At(leaf));
+    return PrintLeaf(program, program.At(leaf));
   });
 }
 

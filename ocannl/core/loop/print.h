@@ -29,6 +29,9 @@ std::string PrintIndex(const LoopProgram& program, const Affine& index);
 // "w1[i3, 0]".
 std::string PrintAccess(const LoopProgram& program, const Access& access);
 
+// That, or "v1", or "[2*i1 + 1]".
+std::string PrintLeaf(const LoopProgram& program, const LeafValue& leaf);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_LOOP_PRINT_H_
