@@ -25,11 +25,9 @@ std::vector<std::string> NamesIn(const EinsumSpec& spec) {
   };
   auto add_slot = [&](const EinsumSlot& slot) {
     for (const EinsumRow& row : slot) {
-      for (const auto* part : {&row.begin, &row.end}) {
-        for (EinsumAxis axis : *part) {
-          for (const std::string* name : axis.Names()) add(*name);
-        }
-      }
+      ForEachAxis(row, [&](EinsumAxis axis) {
+        for (const std::string* name : axis.Names()) add(*name);
+      });
       // "..." stands for other axes in each kind of row.
       const bool named = row.variable && (*row.variable)[0] != '.';
       if (named) add(absl::StrCat("..", *row.variable, ".."));

@@ -134,11 +134,9 @@ void CollectNames(const EinsumSpec& spec, std::vector<std::string>& axes,
                   absl::flat_hash_set<std::string>& variables) {
   for (const EinsumSlot* slot : SlotsOf(spec)) {
     for (const EinsumRow& row : *slot) {
-      for (const auto* part : {&row.begin, &row.end}) {
-        for (EinsumAxis axis : *part) {
-          for (std::string* name : axis.Names()) axes.push_back(*name);
-        }
-      }
+      ForEachAxis(row, [&](EinsumAxis axis) {
+        for (std::string* name : axis.Names()) axes.push_back(*name);
+      });
       if (row.variable) variables.insert(*row.variable);
     }
   }

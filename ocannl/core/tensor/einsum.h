@@ -40,8 +40,20 @@ struct EinsumRow {
   friend bool operator==(const EinsumRow&, const EinsumRow&) = default;
 };
 
+// Calls `visit` for each axis but those of the variable, in order.
+template <class Visit>
+void ForEachAxis(const EinsumRow& row, Visit visit) {
+  for (const EinsumAxis& axis : row.begin) visit(axis);
+  for (const EinsumAxis& axis : row.end) visit(axis);
+}
+
 // The rows of one tensor, indexed by RowKind.
 using EinsumSlot = std::array<EinsumRow, 3>;
+
+template <class Visit>
+void ForEachAxis(const EinsumSlot& slot, Visit visit) {
+  for (const EinsumRow& row : slot) ForEachAxis(row, visit);
+}
 
 struct EinsumSpec {
   std::vector<EinsumSlot> operands;

@@ -17,15 +17,6 @@ constexpr size_t kMaxPieces = 256;
 
 using Parts = std::vector<std::string>;
 
-template <class Visit>
-void ForEachAxis(const EinsumSlot& slot, Visit visit) {
-  for (const EinsumRow& row : slot) {
-    for (const auto* part : {&row.begin, &row.end}) {
-      for (const EinsumAxis& axis : *part) visit(axis);
-    }
-  }
-}
-
 // Whether every axis has a value without the parts that are left out.
 bool HasValue(const EinsumSlot& slot, const EinsumPiece& piece) {
   bool has = true;

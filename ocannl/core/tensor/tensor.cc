@@ -388,7 +388,7 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
       ParseEinsum(spec, static_cast<int>(args.size()), numbers);
   absl::Status status = parsed.status();
   if (status.ok()) {
-    status = PiecesOf(*parsed, !op && args.size() > 1).status();
+    status = PiecesOf(*parsed, /*one_at_a_time=*/!op).status();
     if (!status.ok()) status = WrongSpec(spec, status);
   }
   absl::StatusOr<DType> dtype = builder.TermType(op);
