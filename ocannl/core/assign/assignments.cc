@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 
 namespace ocannl {
@@ -20,6 +21,14 @@ int32_t Assignments::AddArray(Array array) {
   }
   arrays.push_back(std::move(array));
   return static_cast<int32_t>(arrays.size()) - 1;
+}
+
+bool AnyAssign(const Assignments& code,
+               absl::FunctionRef<bool(const Assign&)> is) {
+  return absl::c_any_of(code.list, [&](const Assignment& assignment) {
+    const auto* assign = std::get_if<Assign>(&assignment);
+    return assign != nullptr && is(*assign);
+  });
 }
 
 double NeutralElement(Op accum) {

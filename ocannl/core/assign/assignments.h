@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/index/affine.h"
@@ -89,6 +90,10 @@ struct Assignments {
 
 // Appends the code of `from`, of the same graph, to `to`.
 void Append(Assignments& to, const Assignments& from);
+
+// Whether some assignment `is` so.
+bool AnyAssign(const Assignments& code,
+               absl::FunctionRef<bool(const Assign&)> is);
 
 // The value that leaves every other unchanged under `accum`: 0 for kAdd and
 // kSub, 1 for kMul, -inf for kMax, +inf for kMin.

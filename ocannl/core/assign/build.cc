@@ -114,16 +114,20 @@ class Coder {
 
   void FromOperands(TensorId id, const ComputeSource& source) {
     std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
+    if (pieces.empty()) return FromNothing(id, source);
+    const bool accumulates = source.accum && !IsTiled(id, pieces);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
+    }
+  }
+
+  // Whether no cell gets two terms, so that accumulating is setting.
+  bool IsTiled(TensorId id, const std::vector<ProjectedPiece>& pieces) const {
     std::vector<Projections> nests;
     for (const ProjectedPiece& piece : pieces) {
       nests.push_back(piece.projections);
     }
-    if (pieces.empty()) return FromNothing(id, source);
-    // Without a reduction to make, accumulating is setting.
-    bool accumulates = source.accum && !IsTiling(nests, shapes_.at(id).dims());
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
-    }
+    return IsTiling(nests, shapes_.at(id).dims());
   }
 
   // Every part of a concatenation that would be read is empty.

@@ -65,13 +65,8 @@ class Backprop {
   void Propagate(TensorId id) {
     const TensorSource& source = graph_[id].source;
     if (const auto* compute = std::get_if<ComputeSource>(&source)) {
-      for (ProjectedPiece& piece : ProjectPieces(graph_, shapes_, id)) {
-        ComputeSource part = *compute;
-        part.operands.clear();
-        for (int k : piece.operands) {
-          part.operands.push_back(compute->operands[k]);
-        }
-        PropagateCompute(id, part, piece.projections);
+      for (const ProjectedPiece& piece : ProjectPieces(graph_, shapes_, id)) {
+        PropagatePiece(id, *compute, piece);
       }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
       Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
@@ -94,16 +89,17 @@ class Backprop {
     return code_.AddArray(GradientArray(graph_, shapes_, id));
   }
 
-  // `source` has the operands of the loops `p` only.
-  void PropagateCompute(TensorId id, const ComputeSource& source,
-                        const Projections& p) {
+  void PropagatePiece(TensorId id, const ComputeSource& source,
+                      const ProjectedPiece& piece) {
     ExprPool& pool = code_.exprs;
     const DType stored = graph_[id].dtype;
     const DType dtype = ComputeDType(stored);
+    std::vector<TensorId> operands;
     std::vector<Expr> args;
-    for (size_t k = 0; k < source.operands.size(); ++k) {
-      args.push_back(
-          OperandLeaf(pool, graph_, source, k, kOperand + static_cast<int>(k)));
+    for (int number : piece.operands) {
+      const int leaf = kOperand + static_cast<int>(args.size());
+      operands.push_back(source.operands[number]);
+      args.push_back(OperandLeaf(pool, graph_, source, number, leaf));
     }
     Expr g = MakeLeaf(pool, dtype, kGradient);
     Expr result = MakeLeaf(pool, dtype, kResult);
@@ -119,9 +115,9 @@ class Backprop {
     std::vector<std::optional<Expr>> gradients = {g};
     if (source.op) gradients = Gradients(*source.op, args, term, g);
     for (size_t k = 0; k < gradients.size(); ++k) {
-      if (!gradients[k] || !graph_[source.operands[k]].has_gradient) continue;
-      Accumulate(id, source.operands, p, k, *gradients[k], OutsideOf(source),
-                 LogicText(source));
+      if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
+      Accumulate(id, operands, piece.projections, k, *gradients[k],
+                 OutsideOf(source), LogicText(source));
     }
   }
 

@@ -152,12 +152,9 @@ class Padder {
 }  // namespace
 
 std::optional<Assignments> Pad(const Assignments& code) {
-  if (absl::c_none_of(code.list, [&](const Assignment& assignment) {
-        const auto* assign = std::get_if<Assign>(&assignment);
-        return assign != nullptr && LeavesArrays(code, *assign);
-      })) {
-    return std::nullopt;
-  }
+  const bool any = AnyAssign(
+      code, [&](const Assign& assign) { return LeavesArrays(code, assign); });
+  if (!any) return std::nullopt;
   return Padder(code).Run();
 }
 

@@ -91,12 +91,9 @@ class Widener {
 }  // namespace
 
 std::optional<Assignments> WidenSums(const Assignments& code) {
-  if (absl::c_none_of(code.list, [&](const Assignment& assignment) {
-        const auto* assign = std::get_if<Assign>(&assignment);
-        return assign != nullptr && IsNarrowSum(code, *assign);
-      })) {
-    return std::nullopt;
-  }
+  const bool any = AnyAssign(
+      code, [&](const Assign& assign) { return IsNarrowSum(code, assign); });
+  if (!any) return std::nullopt;
   return Widener(code).Run();
 }
 

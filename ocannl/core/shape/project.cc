@@ -151,8 +151,7 @@ std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {
   }
   const auto* compute = std::get_if<ComputeSource>(&source);
   if (compute == nullptr || !compute->spec) return {all};
-  auto pieces =
-      PiecesOf(*compute->spec, !compute->op && compute->operands.size() > 1);
+  auto pieces = PiecesOf(*compute->spec, /*one_at_a_time=*/!compute->op);
   CHECK_OK(pieces.status());
   return *std::move(pieces);
 }
@@ -181,9 +180,10 @@ std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
   const auto* slice = std::get_if<SliceSource>(&source);
   if (slice != nullptr) naming.operands[0][0] = EinsumAxis();
   std::vector<TensorId> operands = OperandsOf(source);
+  static const auto* const no_sizes = new NameSizes();
   auto names = shapes.names.find(id);
-  const NameSizes sizes =
-      names == shapes.names.end() ? NameSizes() : names->second;
+  const NameSizes& sizes =
+      names == shapes.names.end() ? *no_sizes : names->second;
   std::vector<ProjectedPiece> projected;
   for (EinsumPiece& piece : PiecesOf(source)) {
     if (IsEmpty(piece, naming, sizes)) continue;
