@@ -96,6 +96,7 @@ class Bench {
       CHECK_OK(step_.Set("step", interp_steps_ % kMoonsSteps));
       CHECK_OK(step_.Run());
     }
+    stream_.Sync();  // runs may wait until somebody looks
   }
 
   // The greatest relative difference of the losses of the next `count` steps.
