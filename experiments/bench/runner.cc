@@ -73,10 +73,22 @@ struct Entrant {
   std::vector<double> seconds = {};  // of one run, by round
 };
 
+// How long it runs before it is timed, once at least: a cache of the last level
+// may take in only what missed it a few times. Runs of more than kLongRun
+// seconds find little of what others left there, and are timed at once.
+constexpr double kWarmSeconds = 0.002;
+constexpr double kLongRun = 0.05;
+
+int64_t WarmRuns(const Entrant& entrant) {
+  if (entrant.one_run > kLongRun) return 0;
+  double runs = std::ceil(kWarmSeconds / std::max(entrant.one_run, 1e-9));
+  return std::min(entrant.runs + 3, static_cast<int64_t>(runs));
+}
+
 // One timing; what a run finds in the caches is what a run left there.
 double TimeOnce(const Entrant& entrant) {
   const Contender& contender = *entrant.contender;
-  if (entrant.runs > 1) Time(contender, 1);
+  if (int64_t runs = WarmRuns(entrant); runs > 0) Time(contender, runs);
   return Time(contender, entrant.runs) / static_cast<double>(entrant.runs);
 }
 
@@ -106,7 +118,8 @@ int RoundsFor(const std::vector<Entrant>& entrants,
               const RunnerOptions& options) {
   double round = options.moment;  // of the probe
   for (const Entrant& entrant : entrants) {
-    round += std::max(entrant.one_run, options.moment);
+    round += static_cast<double>(WarmRuns(entrant)) * entrant.one_run +
+             std::max(entrant.one_run, options.moment);
   }
   return static_cast<int>(std::clamp<double>(
       options.seconds / round, options.least_rounds, options.most_rounds));
