@@ -67,6 +67,11 @@ TEST(LargeProductsTest, Parts) {
   ExpectSameBits(Product(37, 130, 4500, true, true), Decision::kParts);
 }
 
+// Few rows: not worth copying columns for.
+TEST(LargeProductsTest, PartsOfAFewRows) {
+  ExpectSameBits(Product(19, 1100, 520, false, false), Decision::kParts);
+}
+
 // Sums of columns: a tile reads a little of each long row.
 TEST(LargeProductsTest, PartsOfColumns) {
   absl::StatusOr<LoopProgram> program = Parse(R"(sums ():

@@ -162,13 +162,17 @@ class ContractWriter {
         }
         WriteLayers(body, places, tile);
       };
-      writer_.Loop(block, OuterKind(is_outermost), rows.count,
-                   [&](Block& body, const Affine& down) {
-                     writer_.Loop(body, LoopKind::kFor, columns.count,
-                                  [&](Block& inner, const Affine& across) {
-                                    write(inner, down, across);
-                                  });
-                   });
+      // Columns of a part that are not copied come from memory once.
+      const bool is_once = plan_.has_parts() && !plan_.packed;
+      writer_.Loop(
+          block, OuterKind(is_outermost), is_once ? columns.count : rows.count,
+          [&](Block& body, const Affine& at) {
+            writer_.Loop(
+                body, LoopKind::kFor, is_once ? rows.count : columns.count,
+                [&](Block& inner, const Affine& then) {
+                  is_once ? write(inner, then, at) : write(inner, at, then);
+                });
+          });
     }
   }
 

@@ -24,9 +24,10 @@ constexpr double kFarVectorCycles = 0.25;
 constexpr double kSplitVectorCycles = 0.2;
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPage = 4096;
-// Rows of a matrix in memory that are summed before the next columns, which
-// what reads ahead has found by then.
-constexpr int64_t kRowsOfPart = 64;
+// Rows of a matrix in memory that pass before the next columns, which what
+// reads ahead has found by then; what a tile reads of them stays in the first
+// cache.
+constexpr int64_t kRowsOfPart = 32;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
@@ -322,8 +323,7 @@ class Planner {
 
   // Whether each step reads a little of a long row of what no cache holds.
   bool LeavesRows() const {
-    if (plan_.m || plan_.packed || moved_.size() != 1 ||
-        nest_.reduced.size() != 1) {
+    if (plan_.packed || moved_.size() != 1 || nest_.reduced.size() != 1) {
       return false;
     }
     const int64_t step =
