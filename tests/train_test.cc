@@ -23,6 +23,7 @@ namespace ocannl {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TrainTest : public testing::Test {
  protected:
@@ -124,6 +125,19 @@ TEST_F(TrainTest, CodeIsConsumedOnce) {
             "expression anew");
   EXPECT_FALSE(train::GradUpdate(model_, loss).ok());
   EXPECT_FALSE(train::GradUpdate(model_, Number(model_.graph, 1)).ok());
+}
+
+TEST_F(TrainTest, WhatIsKeptIsReadWithoutItsOperands) {
+  names_.tensors.emplace("inner", Named(Parse("{w = 1; o=[1]} *. w"), "inner"));
+  Tensor kept = Named(Parse("inner + 1"), "kept");
+  names_.tensors.emplace("kept", kept);
+  model_.graph.SetMaterialized(kept.id);
+  Tensor loss = Named(Parse("kept *. kept"), "loss");
+  ASSERT_THAT(train::GradUpdate(model_, loss), IsOk());
+  auto code = train::Forward(model_, Named(Parse("kept + 2"), "next"));
+  ASSERT_THAT(code, IsOk());
+  EXPECT_THAT(PrintCd(*code), HasSubstr("next =: kept +"));
+  EXPECT_THAT(PrintCd(*code), Not(HasSubstr("inner")));
 }
 
 TEST_F(TrainTest, BackwardWithoutForwardNamesWhatIsMissing) {

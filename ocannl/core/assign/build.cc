@@ -184,14 +184,22 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
                                     TensorId root, Rootness& rootness) {
   Coder coder(graph, shapes);
   Rootness after = rootness;
-  for (TensorId id : TopologicalOrder(graph, {root}, false)) {
+  const std::vector<TensorId> order = TopologicalOrder(graph, {root}, false);
+  absl::flat_hash_set<TensorId> needed = {root};
+  for (size_t k = order.size(); k-- > 0;) {
+    const TensorId id = order[k];
+    if (!needed.contains(id)) continue;
     auto consumed = rootness.forward.find(id);
-    if (IsLeaf(graph, id) || consumed == rootness.forward.end()) {
-      coder.Compute(id);
-      if (!IsLeaf(graph, id)) after.forward.emplace(id, root);
+    if (consumed == rootness.forward.end() || IsLeaf(graph, id)) {
+      for (TensorId of : OperandsOf(graph[id].source)) needed.insert(of);
     } else if (id == root || !graph[id].materialized) {
       return NotARoot(graph, id, consumed->second, "forward");
     }
+  }
+  for (TensorId id : order) {
+    if (!needed.contains(id) || rootness.forward.contains(id)) continue;
+    coder.Compute(id);
+    if (!IsLeaf(graph, id)) after.forward.emplace(id, root);
   }
   rootness = std::move(after);
   return std::move(coder.code());
