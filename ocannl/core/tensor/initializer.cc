@@ -13,12 +13,15 @@ namespace {
 constexpr double kTwoPi = 6.283185307179586;
 constexpr double kTiny = 0x1p-24;
 
+// The words of the graph's next key.
+std::array<uint32_t, 4> NextKey(Graph& graph) {
+  return Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
+                  {graph.seed(), 0, 0, 0});
+}
+
 // Word `word` of the blocks at `counter`, under the graph's next key.
 Tensor RandomWords(const Arg& counter, const Arg& word, SourceLocation where) {
-  Graph& graph = *std::get<Tensor>(counter.value).graph;
-  std::array<uint32_t, 4> key =
-      Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
-               {graph.seed(), 0, 0, 0});
+  std::array<uint32_t, 4> key = NextKey(*std::get<Tensor>(counter.value).graph);
   auto at = [&](uint32_t key_word) { return Arg(key_word, where); };
   return ThreefryLight(at(key[0]), at(key[1]), at(key[2]), at(key[3]), counter,
                        word);
@@ -52,6 +55,18 @@ Tensor Uniform1(Graph& graph, SourceLocation where) {
   Tensor offsets = Offsets(graph, DType::kU32, where);
   return ToUniform(RandomWords(Arg(offsets, where), Arg(0, where), where),
                    where);
+}
+
+Tensor Uniform1At(Tensor counter, SourceLocation where) {
+  auto at = [&](auto value) { return Arg(value, where); };
+  std::array<uint32_t, 4> first = NextKey(*counter.graph);
+  auto key = [&](int word) {
+    return at(ThreefryLight(at(first[0]), at(first[1]), at(first[2]),
+                            at(first[3]), at(counter), at(word)));
+  };
+  Tensor offsets = Offsets(*counter.graph, DType::kU32, where);
+  return ToUniform(
+      ThreefryLight(key(0), key(1), key(2), key(3), at(offsets), at(0)), where);
 }
 
 Tensor Uniform(Graph& graph, SourceLocation where) {

@@ -23,6 +23,11 @@ namespace ocannl {
 Tensor Uniform1(Graph& graph, SourceLocation where = SourceLocation::Current());
 Tensor Uniform(Graph& graph, SourceLocation where = SourceLocation::Current());
 
+// Like Uniform1, and others for each value of `counter`: a static index or a
+// u32 tensor of one cell.
+Tensor Uniform1At(Tensor counter,
+                  SourceLocation where = SourceLocation::Current());
+
 // Standard normal f32, by Box and Muller, of two tensors like Uniform.
 Tensor Normal(Graph& graph, SourceLocation where = SourceLocation::Current());
 

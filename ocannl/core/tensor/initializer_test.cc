@@ -60,6 +60,24 @@ TEST(Initializer, TheSeedChangesTheNumbers) {
   EXPECT_NE(ValueAt(Uniform1(graph), 0), ValueAt(Uniform1(other), 0));
 }
 
+TEST(Initializer, ACounterChangesTheNumbers) {
+  auto first = [](uint32_t counter, int64_t cell) {
+    Graph graph;
+    return ValueAt(Uniform1At(Convert(Number(graph, counter), DType::kU32)),
+                   cell);
+  };
+  EXPECT_EQ(first(1, 0), first(1, 0));
+  EXPECT_NE(first(1, 0), first(2, 0));
+  EXPECT_NE(first(1, 0), first(1, 1));
+  double sum = 0;
+  for (uint32_t counter = 0; counter < 400; ++counter) {
+    double value = first(counter, 0);
+    EXPECT_TRUE(0 <= value && value < 1) << value;
+    sum += value;
+  }
+  EXPECT_NEAR(sum / 400, 0.5, 5 / std::sqrt(12. * 400));
+}
+
 TEST(Initializer, EveryRandomTensorDiffers) {
   Graph graph;
   Tensor first = Uniform1(graph), second = Uniform1(graph);
