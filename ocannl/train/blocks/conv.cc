@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/blocks/conv.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/tensor/dims.h"
+#include "ocannl/train/blocks/norm.h"
+
+namespace ocannl::train {
+namespace {
+
+WindowOptions WindowsOf(const Conv2dOptions& options) {
+  return {.kernel = options.kernel,
+          .stride = options.stride,
+          .dilation = options.dilation,
+          .padding = options.padding};
+}
+
+Conv2dOptions OneByOne(const Conv2dOptions& options) {
+  Conv2dOptions mix = options;
+  mix.kernel = mix.stride = mix.dilation = 1;
+  return mix;
+}
+
+// The two axes of an image that `windows` reads, with window axes kh and kw, as
+// a part of a spec.
+std::string WindowAxes(const WindowOptions& windows) {
+  const char* inside = windows.padding == Padding::kValid ? "<" : "";
+  return absl::StrCat("stride*oh", inside, "+dilation*kh, stride*ow", inside,
+                      "+dilation*kw");
+}
+
+EinsumNumbers WindowNumbers(const WindowOptions& windows) {
+  return {{"stride", static_cast<double>(windows.stride)},
+          {"dilation", static_cast<double>(windows.dilation)}};
+}
+
+// `image_map`, an einsum with those axes, whose windows get their size.
+Tensor WithWindows(Tensor image_map, const WindowOptions& windows) {
+  for (const char* axis : {"kh", "kw"}) {
+    absl::Status status = SetDim(image_map, axis, windows.kernel);
+    if (status.ok()) continue;
+    return ErrorTensor(*image_map.graph, status, image_map.node().where);
+  }
+  return image_map;
+}
+
+Tensor Pool(Op accum, Tensor x, const WindowOptions& windows) {
+  std::string spec =
+      absl::StrCat("...|", WindowAxes(windows), ", c => ...|oh, ow, c");
+  return WithWindows(
+      Reduce(std::nullopt, accum, spec, {x}, WindowNumbers(windows)), windows);
+}
+
+}  // namespace
+
+Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options)
+    : windows_(WindowsOf(options)),
+      w_(MakeParam(scope, "w", Dims{options.channels}, std::nullopt,
+                   options.init)) {
+  if (!options.bias) return;
+  b_ = MakeParam(scope, "b", Dims{options.channels}, Dims{}, ConstantInit(0));
+}
+
+Tensor Conv2d::operator()(Tensor x) const {
+  std::string spec = absl::StrCat("...|", WindowAxes(windows_),
+                                  ", c; kh, kw, c -> o => ...|oh, ow, o");
+  Tensor y =
+      WithWindows(Einsum(spec, x, w_, WindowNumbers(windows_)), windows_);
+  return b_ ? y + *b_ : y;
+}
+
+DepthwiseSeparableConv2d::DepthwiseSeparableConv2d(const ParamScope& scope,
+                                                   const Conv2dOptions& options)
+    : windows_(WindowsOf(options)),
+      depth_(MakeParam(scope, "depth_w", std::nullopt,
+                       Dims{options.kernel, options.kernel}, options.init)),
+      mix_(scope, OneByOne(options)) {}
+
+Tensor DepthwiseSeparableConv2d::operator()(Tensor x) const {
+  std::string spec = absl::StrCat("...|", WindowAxes(windows_),
+                                  ", c; kh, kw -> c => ...|oh, ow, c");
+  return mix_(
+      WithWindows(Einsum(spec, x, depth_, WindowNumbers(windows_)), windows_));
+}
+
+Tensor MaxPool2d(Tensor x, const WindowOptions& windows) {
+  return Pool(Op::kMax, x, windows);
+}
+
+Tensor AvgPool2d(Tensor x, const WindowOptions& windows) {
+  return Pool(Op::kAdd, x, windows) / (windows.kernel * windows.kernel);
+}
+
+Tensor GlobalAvgPool2d(Tensor x) { return Mean("...|h, w, c => ...|c", x); }
+
+}  // namespace ocannl::train

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/blocks/init.h"
+
+#include "ocannl/core/tensor/initializer.h"
+#include "ocannl/train/blocks/params.h"
+
+namespace ocannl::train {
+namespace {
+
+// random * sqrt(scale_sq / (fan_in + outputs * fan_out)), in f32.
+template <class Random>
+Initializer Scaled(Random random, double scale_sq, int64_t outputs) {
+  return [=](Tensor param) {
+    Tensor fan = EmbedDim(param, {RowKind::kInput});
+    if (outputs > 0) {
+      fan = fan + Mul(outputs, EmbedDim(param, {RowKind::kOutput}));
+    }
+    return As(param.node().dtype,
+              Mul(random(*param.graph), Sqrt(scale_sq / fan)));
+  };
+}
+
+// In [-1, 1).
+Tensor Centred(Graph& graph) { return Mul(2, Uniform(graph)) - 1; }
+
+Tensor Standard(Graph& graph) { return Normal(graph); }
+
+}  // namespace
+
+Initializer KaimingUniform() { return Scaled(Centred, 6, 0); }
+
+Initializer KaimingNormal() { return Scaled(Standard, 2, 0); }
+
+Initializer XavierUniform(int64_t window) { return Scaled(Centred, 6, window); }
+
+Initializer XavierNormal(int64_t window) { return Scaled(Standard, 2, window); }
+
+Initializer NormalInit(double standard_deviation) {
+  return [=](Tensor param) {
+    return As(param.node().dtype,
+              Mul(Normal(*param.graph), standard_deviation));
+  };
+}
+
+Initializer ConstantInit(double value) {
+  return [=](Tensor param) {
+    return As(param.node().dtype, Number(*param.graph, value));
+  };
+}
+
+}  // namespace ocannl::train

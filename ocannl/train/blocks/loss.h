@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Losses: numbers to minimise, means over what counts.
+//
+//   Tensor loss = CrossEntropy(logits, OneHot(labels, 10), {});
+//   Tensor loss = CrossEntropy(logits, OneHot(next, 256),
+//                              {.weights = NotEqual(next, kNone)});
+#ifndef OCANNL_TRAIN_BLOCKS_LOSS_H_
+#define OCANNL_TRAIN_BLOCKS_LOSS_H_
+
+#include <optional>
+
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::train {
+
+struct CrossEntropyOptions {
+  // In [0, 1]: the targets are mixed with that much of equal probabilities.
+  double label_smoothing = 0;
+  // What each element of the batch counts: floats, or bools for a mask. What
+  // counts 0 is left out of the mean, too. It has batch axes only; for the
+  // targets to be ignored at an index, compare ids with it.
+  std::optional<Tensor> weights = {};
+};
+
+// The sum over the only output axis of -target * log_softmax(logits), in nats,
+// averaged over the batch by weight; 0 if nothing counts. `targets` are
+// probabilities of the shape and dtype of the logits, whose logarithms must be
+// finite. The result has one cell. Error node: a smoothing out of range.
+Tensor CrossEntropy(Tensor logits, Tensor targets,
+                    const CrossEntropyOptions& options);
+
+// The mean over all cells of the squared difference.
+Tensor MeanSquaredError(Tensor values, Tensor targets);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_BLOCKS_LOSS_H_

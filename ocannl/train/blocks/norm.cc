@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/blocks/norm.h"
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/number_text.h"
+#include "ocannl/train/blocks/init.h"
+#include "ocannl/train/blocks/softmax.h"
+
+namespace ocannl::train {
+namespace {
+
+constexpr absl::string_view kOverOutputs = "...|..v.. => ...|0";
+constexpr absl::string_view kOverChannels = "...|..s.., c => |c";
+
+// Of as many cells as its use demands.
+Tensor FilledParam(const ParamScope& scope, absl::string_view name,
+                   double first) {
+  return MakeParam(scope, name, std::nullopt, Dims{}, ConstantInit(first));
+}
+
+Tensor CellsOf(Tensor x) {
+  return EmbedDim(x, {RowKind::kBatch, RowKind::kOutput, RowKind::kInput});
+}
+
+}  // namespace
+
+Tensor Mean(absl::string_view spec, Tensor x) {
+  Tensor sum = Einsum1(spec, x);
+  return Mul(sum, CellsOf(sum)) / CellsOf(x);
+}
+
+LayerNorm::LayerNorm(const ParamScope& scope, double epsilon)
+    : scale_(FilledParam(scope, "scale", 1)),
+      shift_(FilledParam(scope, "shift", 0)),
+      epsilon_(epsilon) {}
+
+Tensor LayerNorm::operator()(Tensor x) const {
+  Tensor centred = x - Mean(kOverOutputs, x);
+  Tensor variance = Mean(kOverOutputs, Square(centred));
+  return Fma(Mul(centred, Rsqrt(variance + epsilon_)), scale_, shift_);
+}
+
+RmsNorm::RmsNorm(const ParamScope& scope, double epsilon)
+    : scale_(FilledParam(scope, "scale", 1)), epsilon_(epsilon) {}
+
+Tensor RmsNorm::operator()(Tensor x) const {
+  Tensor squares = Mean(kOverOutputs, Square(x));
+  return Mul(Mul(x, Rsqrt(squares + epsilon_)), scale_);
+}
+
+BatchNorm::BatchNorm(const ParamScope& scope, const BatchNormOptions& options)
+    : scope_(scope),
+      options_(options),
+      scale_(FilledParam(scope, "scale", 1)),
+      shift_(FilledParam(scope, "shift", 0)),
+      mean_(FilledParam(scope, "running_mean", 0)),
+      variance_(FilledParam(scope, "running_variance", 1)) {}
+
+Tensor BatchNorm::Normalise(Tensor centred, Tensor variance) const {
+  // Copies of one axis, for the channels not to take other axes of x.
+  Tensor scale = Einsum1("c => c", scale_);
+  Tensor shift = Einsum1("c => c", shift_);
+  Tensor factor = Mul(Rsqrt(variance + options_.epsilon), scale);
+  return Fma(centred, factor, shift);
+}
+
+Tensor BatchNorm::operator()(Tensor x, Training* training) const {
+  const double momentum = options_.momentum;
+  if (!(momentum >= 0 && momentum <= 1)) {
+    return OptionError(scope_,
+                       absl::StrCat("momentum is ", NumberText(momentum),
+                                    "; it must be in [0, 1]"));
+  }
+  if (training == kInUse) {
+    Tensor centred = x - Einsum1("c => c", StopGradient(mean_));
+    return Normalise(centred, Einsum1("c => c", StopGradient(variance_)));
+  }
+  Tensor mean = Mean(kOverChannels, x);
+  Tensor centred = x - mean;
+  Tensor variance = Mean(kOverChannels, Square(centred));
+  for (Tensor kept : {mean, variance}) kept.graph->SetMaterialized(kept.id);
+  Tensor n = EmbedDim(x, {RowKind::kBatch, RowKind::kOutput}) /
+             EmbedDim(mean, {RowKind::kOutput});
+  n = As(x.node().dtype, n);
+  Tensor unbiased = Mul(variance, n / Max(1, n - 1));
+  auto update = [&](Tensor state, Tensor batch) {
+    Tensor next = Mul(1 - momentum, state) + Mul(momentum, batch);
+    training->updates.push_back({.state = state, .value = next});
+  };
+  update(mean_, mean);
+  update(variance_, unbiased);
+  return Normalise(centred, variance);
+}
+
+}  // namespace ocannl::train

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ParamScope: where the parameters of a block go, and how they are called.
+//
+//   ParamScope scope{&graph, "encoder"};
+//   Linear query(scope / "query", {.outputs = {64}});   // encoder_query_w, _b
+//
+// A block makes its parameters when it is constructed and uses the same ones
+// each time it is applied. Sizes that its options leave out are inferred from
+// what it is applied to. Options that make no sense are error nodes, which
+// InferShapes reports (tensor.h).
+#ifndef OCANNL_TRAIN_BLOCKS_PARAMS_H_
+#define OCANNL_TRAIN_BLOCKS_PARAMS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/shape.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::train {
+
+struct ParamScope {
+  Graph* graph;
+  std::string name;
+  DType dtype = DType::kF32;
+
+  // The scope "name_part".
+  ParamScope operator/(absl::string_view part) const;
+};
+
+// The parameter "name_part" with those rows, inferred where there are none.
+Tensor MakeParam(const ParamScope& scope, absl::string_view part,
+                 std::optional<Dims> outputs, std::optional<Dims> inputs,
+                 const Initializer& init);
+
+// The tensor as `dtype`; itself when it is.
+Tensor As(DType dtype, Tensor tensor);
+
+// An error node that says what is wrong with an option of the block `scope`.
+Tensor OptionError(const ParamScope& scope, absl::string_view fault);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_BLOCKS_PARAMS_H_

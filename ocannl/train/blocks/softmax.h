@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax and its logarithm, without overflow: numbers are taken relative to
+// the greatest one of their group.
+//
+//   Softmax("...|v => ...|0", x)             over the only output axis
+//   Softmax("...|t->... => ...|0->...", x)   over the only input axis
+//
+// The spec says which numbers are a group: those that it reduces, to axes of
+// size 1. The greatest number is a constant to the gradient, which is exact all
+// the same: softmax does not change when all numbers of a group shift.
+#ifndef OCANNL_TRAIN_BLOCKS_SOFTMAX_H_
+#define OCANNL_TRAIN_BLOCKS_SOFTMAX_H_
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::train {
+
+// The value of x; no gradient flows back.
+Tensor StopGradient(Tensor x);
+
+// exp(x) / sum of exp(x) over the group. A group of infinities is NaN.
+Tensor Softmax(absl::string_view spec, Tensor x);
+
+// Likewise over the numbers of the group where `mask`, of bools that broadcast
+// to x, is true: others weigh exactly 0 whatever they are, and so does all of
+// a group without any true.
+Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask);
+
+// log(softmax(x)) = x - max - log(sum of exp(x - max)).
+Tensor LogSoftmax(absl::string_view spec, Tensor x);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_BLOCKS_SOFTMAX_H_

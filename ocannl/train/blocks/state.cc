@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/blocks/state.h"
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/number_text.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/initializer.h"
+#include "ocannl/core/tensor/leaf.h"
+
+namespace ocannl::train {
+
+absl::StatusOr<OptimizerCode> UpdateStates(
+    Model& model, absl::Span<const StateUpdate> updates) {
+  OptimizerCode code;
+  code.init.name = "state_init";
+  code.update.name = "state_update";
+  for (const auto& [state, value] : updates) {
+    OCANNL_ASSIGN_OR_RETURN(Assignments first, InitParams(model, state));
+    Append(code.init, first);
+    OCANNL_ASSIGN_OR_RETURN(Assignments next, Forward(model, value));
+    Append(code.update, next);
+    Array kept = ValueArray(model.graph, model.shapes, state.id);
+    int32_t to = code.update.AddArray(std::move(kept));
+    int32_t from =
+        code.update.AddArray(ValueArray(model.graph, model.shapes, value.id));
+    Expr leaf =
+        MakeLeaf(code.update.exprs, ComputeDType(value.node().dtype), 0);
+    AssignPointwise(code.update, to, std::nullopt, leaf.id(), {from});
+  }
+  return code;
+}
+
+Tensor Dropout(Tensor x, double rate, const Training* training) {
+  if (!(rate >= 0 && rate < 1)) {
+    return ErrorTensor(*x.graph,
+                       absl::InvalidArgumentError(absl::StrCat(
+                           "the rate of the dropout of ", Describe(x.node()),
+                           " is ", NumberText(rate), "; it must be in [0, 1)")),
+                       x.node().where);
+  }
+  if (training == kInUse || rate == 0) return x;
+  Tensor step = EmbedSymbol(*x.graph, training->step);
+  Tensor kept = LessEqual(rate, Uniform1At(step));
+  return Select(kept, x / (1 - rate), 0);
+}
+
+}  // namespace ocannl::train

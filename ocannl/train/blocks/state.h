@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What blocks do in training and not in use, and what they keep beside the
+// parameters.
+//
+//   Training training{.step = graph.AddStatic("step", std::nullopt)};
+//   Tensor logits = net(images, &training);
+//   ...                                        // loss, GradUpdate, SgdUpdate
+//   OCANNL_ASSIGN_OR_RETURN(OptimizerCode states,
+//                           UpdateStates(model, training.updates));
+//   init: states.init     step: gradient, states.update, sgd.update
+//
+//   Tensor answer = net(images, kInUse);       // the same parameters
+#ifndef OCANNL_TRAIN_BLOCKS_STATE_H_
+#define OCANNL_TRAIN_BLOCKS_STATE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/sgd.h"
+
+namespace ocannl::train {
+
+// After each step, `state`, a parameter that no gradient reaches, is `value`.
+struct StateUpdate {
+  Tensor state;
+  Tensor value;
+};
+
+struct Training {
+  // A static index that has another value in each step: what dropout draws
+  // depends on it.
+  int32_t step;
+  // What the blocks that were applied in this training keep.
+  std::vector<StateUpdate> updates = {};
+};
+
+// In the place of a training: none.
+inline constexpr Training* kInUse = nullptr;
+
+// The code that gives the states their first values, and that of the updates,
+// which comes after the code of what was trained. Errors: those of Forward.
+absl::StatusOr<OptimizerCode> UpdateStates(
+    Model& model, absl::Span<const StateUpdate> updates);
+
+// Dropout: in training, each cell is 0 with probability `rate`, and divided by
+// 1 - rate otherwise, so that its mean stays; in use, nothing happens.
+//
+// What is dropped is a function of the graph's seed, of the ordinal of the call
+// among the random operations of the graph, of the step and of the cell's
+// offset: the same on every tier, and with any number of threads.
+//
+// Srivastava et al., "Dropout" (2014).
+//
+// Error node: a rate that is not in [0, 1).
+Tensor Dropout(Tensor x, double rate, const Training* training);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_BLOCKS_STATE_H_

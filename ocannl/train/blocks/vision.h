@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Networks for images, batch|height,width,channels, and their parts.
+#ifndef OCANNL_TRAIN_BLOCKS_VISION_H_
+#define OCANNL_TRAIN_BLOCKS_VISION_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/blocks/conv.h"
+#include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/blocks/norm.h"
+#include "ocannl/train/blocks/params.h"
+#include "ocannl/train/blocks/state.h"
+
+namespace ocannl::train {
+
+// Two convolutions with relu and halving, and a perceptron: logits of classes
+// for images of 28 x 28 cells, or of another size that fits. LeCun et al.,
+// "Gradient-based learning applied to document recognition" (1998), with relu
+// and max pooling.
+struct LeNetOptions {
+  int64_t channels1 = 6;
+  int64_t channels2 = 16;
+  int64_t hidden1 = 120;
+  int64_t hidden2 = 84;
+  int64_t classes = 10;
+};
+class LeNet {
+ public:
+  explicit LeNet(const ParamScope& scope, const LeNetOptions& options = {});
+
+  Tensor operator()(Tensor images) const;
+
+ private:
+  Conv2d conv1_, conv2_;
+  Mlp mlp_;
+};
+
+// Convolution, batch norm.
+class ConvBatchNorm {
+ public:
+  // The bias of the convolution is left to the norm.
+  ConvBatchNorm(const ParamScope& scope, Conv2dOptions options);
+
+  Tensor operator()(Tensor x, Training* training) const;
+
+ private:
+  Conv2d conv_;
+  BatchNorm norm_;
+};
+
+// relu(f(x) + x) with f two 3 x 3 convolutions with norms and a relu between
+// them. With another stride than 1 or `project`, x is projected by a 1 x 1
+// convolution with norm: needed where f changes the number of channels. He et
+// al., "Deep residual learning for image recognition" (2016).
+struct ResNetBlockOptions {
+  int64_t channels;
+  int64_t stride = 1;
+  bool project = false;
+};
+class ResNetBlock {
+ public:
+  ResNetBlock(const ParamScope& scope, const ResNetBlockOptions& options);
+
+  Tensor operator()(Tensor x, Training* training) const;
+
+ private:
+  ConvBatchNorm first_, second_;
+  std::optional<ConvBatchNorm> project_;
+};
+
+// 3 x 3 convolutions with relu, then max pooling that halves the image.
+// Simonyan and Zisserman, "Very deep convolutional networks" (2015).
+struct VggBlockOptions {
+  int64_t channels;
+  int64_t convolutions = 2;
+};
+class VggBlock {
+ public:
+  VggBlock(const ParamScope& scope, const VggBlockOptions& options);
+
+  Tensor operator()(Tensor x) const;
+
+ private:
+  std::vector<Conv2d> convs_;
+};
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_BLOCKS_VISION_H_

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/blocks/attention.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/position.h"
+#include "ocannl/train/blocks/transformer.h"
+#include "tests/blocks/block_check.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using train::CausalMask;
+using train::kInUse;
+using train::MultiHeadAttention;
+using train::ParamScope;
+using train::Positions;
+using train::TransformerOptions;
+
+Tensor Turned(const ParamScope& scope, Tensor x) {
+  return train::Rope(scope, {.length = 2, .size = 4}, x);
+}
+
+ApplyBlock Attention(bool causal, std::optional<int64_t> rope_length) {
+  return [=](const ParamScope& scope, Tensor x) {
+    MultiHeadAttention attend(scope, {.size = 5,
+                                      .heads = 2,
+                                      .key_size = 4,
+                                      .value_size = 3,
+                                      .rope_length = rope_length});
+    std::optional<Tensor> mask;
+    if (causal) mask = CausalMask(*scope.graph, 3);
+    return attend(x, x, mask, kInUse);
+  };
+}
+
+ApplyBlock Encoder(const TransformerOptions& options) {
+  return [=](const ParamScope& scope, Tensor x) {
+    train::Training training{.step = scope.graph->AddStatic("step", 10)};
+    return train::EncoderBlock(scope, options)(x, std::nullopt, &training);
+  };
+}
+
+// Of the sequence backwards as its memory.
+ApplyBlock Decoder(const TransformerOptions& options) {
+  return [=](const ParamScope& scope, Tensor x) {
+    Tensor memory = Einsum1("b,s|d => b,s|d", Mul(x, x));
+    return train::DecoderBlock(scope, options)(
+        x, memory, CausalMask(*scope.graph, 3), kInUse);
+  };
+}
+
+// Tokens are the whole numbers in x + 1.
+ApplyBlock Language(const TransformerOptions& options) {
+  return [=](const ParamScope& scope, Tensor x) {
+    train::DecoderOnly model(
+        scope, {.vocabulary = 3, .length = 4, .layers = 2, .block = options});
+    return model(Floor(Mul(x, 1.5) + 1), kInUse);
+  };
+}
+
+constexpr TransformerOptions kSmall{.size = 4, .heads = 2, .hidden = 6};
+
+TEST(PositionTest, Sinusoidal) {
+  auto table = [](const ParamScope& scope, Tensor x) {
+    return x + train::SinusoidalPositions(scope, {.length = 3, .size = 4});
+  };
+  EXPECT_EQ(ShapesOf({2, 3}, {4}, table), "=> 2,3|4");
+  std::vector<float> values =
+      ValuesOf({3}, {4}, {.x = std::vector<double>(12)}, table);
+  EXPECT_THAT(
+      values,
+      ElementsAre(0, 1, 0, 1, FloatNear(0.8415, 5e-5), FloatNear(0.5403, 5e-5),
+                  FloatNear(0.01, 5e-5), FloatNear(0.99995, 5e-6),
+                  FloatNear(0.9093, 5e-5), FloatNear(-0.4161, 5e-5),
+                  FloatNear(0.02, 5e-5), FloatNear(0.9998, 5e-6)));
+}
+
+TEST(RopeTest, ShapesGradientBits) {
+  EXPECT_EQ(ShapesOf({3, 2}, {4}, Turned), "=> 3,2|4");
+  EXPECT_EQ(ShapesOf({3, 2}, {5, 4}, Turned), "=> 3,2|5,4");
+  ExpectGradient({3, 2}, {2, 4}, Turned);
+  ExpectSameBits({3, 2}, {2, 4}, Turned);
+}
+
+TEST(RopeTest, Values) {
+  EXPECT_THAT(
+      ValuesOf({2}, {4}, {.x = {5, 6, 7, 8, 5, 6, 7, 8}}, Turned),
+      ElementsAre(5, 6, 7, 8, FloatNear(-2.3473, 5e-5), FloatNear(7.4492, 5e-5),
+                  FloatNear(6.9197, 5e-5), FloatNear(8.0696, 5e-5)));
+}
+
+TEST(RopeTest, SizesThatMakeNoSense) {
+  EXPECT_THAT(ShapesOf({2}, {3},
+                       [](const ParamScope& scope, Tensor x) {
+                         return train::Rope(scope / "r",
+                                            {.length = 2, .size = 3}, x);
+                       }),
+              HasSubstr("`r`: positions of length 2, size 3 and base 10000; "
+                        "the size must be even, and all above 0"));
+}
+
+TEST(AttentionTest, ShapesGradientBits) {
+  EXPECT_EQ(ShapesOf({2, 3}, {5}, Attention(false, std::nullopt)),
+            "query_w:5->2,4 query_b:2,4 key_w:5->2,4 key_b:2,4 value_w:5->2,3 "
+            "value_b:2,3 out_w:2,3->5 out_b:5 => 2,3|5");
+  ExpectGradient({2, 3}, {5}, Attention(false, std::nullopt));
+  ExpectGradient({2, 3}, {5}, Attention(true, 3));
+  ExpectSameBits({2, 3}, {5}, Attention(false, 3));
+  ExpectSameBits({2, 3}, {5}, Attention(true, std::nullopt));
+}
+
+// One head of size 1, whose maps are the identity.
+TEST(AttentionTest, Values) {
+  auto attend = [](bool causal) {
+    return [=](const ParamScope& scope, Tensor x) {
+      MultiHeadAttention attention(
+          scope, {.size = 1, .heads = 1, .key_size = 1, .bias = false});
+      std::optional<Tensor> mask;
+      if (causal) mask = CausalMask(*scope.graph, 2);
+      return attention(x, x, mask, kInUse);
+    };
+  };
+  const BlockInputs inputs = {
+      .x = {1, 2},
+      .given = {
+          {"query_w", {1}}, {"key_w", {1}}, {"value_w", {1}}, {"out_w", {1}}}};
+  auto mean = [](double a, double b) {
+    return (std::exp(a) + 2 * std::exp(b)) / (std::exp(a) + std::exp(b));
+  };
+  EXPECT_THAT(
+      ValuesOf({2}, {1}, inputs, attend(false)),
+      ElementsAre(FloatNear(mean(1, 2), 1e-6), FloatNear(mean(2, 4), 1e-6)));
+  EXPECT_THAT(ValuesOf({2}, {1}, inputs, attend(true)),
+              ElementsAre(1, FloatNear(mean(2, 4), 1e-6)));
+}
+
+// Scores shrink by the root of the key's size.
+TEST(AttentionTest, ScoresAreScaled) {
+  auto attend = [](const ParamScope& scope, Tensor x) {
+    return MultiHeadAttention(
+        scope,
+        {.size = 1, .heads = 1, .key_size = 4, .value_size = 1, .bias = false})(
+        x, x, std::nullopt, kInUse);
+  };
+  // q k = 4 x^2, and half of it is the score.
+  EXPECT_THAT(
+      ValuesOf({2}, {1},
+               {.x = {1, 0},
+                .given = {{"query_w", {1, 1, 1, 1}},
+                          {"key_w", {1, 1, 1, 1}},
+                          {"value_w", {1}},
+                          {"out_w", {1}}}},
+               attend),
+      ElementsAre(FloatNear(std::exp(2) / (std::exp(2) + 1), 1e-6), 0.5));
+}
+
+TEST(TransformerTest, ShapesGradientBits) {
+  EXPECT_EQ(ShapesOf({2, 3}, {4}, Encoder(kSmall)),
+            "self_query_w:4->2,2 self_query_b:2,2 self_key_w:4->2,2 "
+            "self_key_b:2,2 self_value_w:4->2,2 self_value_b:2,2 "
+            "self_out_w:2,2->4 self_out_b:4 self_norm_scale:4 "
+            "self_norm_shift:4 in_w:4->6 in_b:6 out_w:6->4 out_b:4 "
+            "mlp_norm_scale:4 mlp_norm_shift:4 => 2,3|4");
+  TransformerOptions dropping = kSmall;
+  dropping.dropout = 0.2;
+  TransformerOptions after = kSmall;
+  after.pre_norm = false;
+  ExpectGradient({2, 3}, {4}, Encoder(dropping));
+  ExpectGradient({1, 3}, {4}, Encoder(after));
+  ExpectSameBits({2, 3}, {4}, Encoder(dropping));
+  ExpectGradient({2, 3}, {4}, Decoder(kSmall));
+  ExpectGradient({1, 3}, {4}, Decoder(after));
+  ExpectSameBits({1, 3}, {4}, Decoder(kSmall));
+}
+
+TEST(DecoderOnlyTest, ShapesGradientBits) {
+  EXPECT_THAT(
+      ShapesOf({2, 4}, {}, Language(kSmall)),
+      testing::AllOf(
+          testing::StartsWith("token_table:3->4 position_table:4->4 block1"),
+          testing::EndsWith("norm_scale:4 norm_shift:4 => 2,4|3")));
+  TransformerOptions turning = kSmall;
+  turning.rope_length = 4;
+  turning.pre_norm = false;
+  EXPECT_THAT(ShapesOf({2, 4}, {}, Language(turning)),
+              testing::Not(HasSubstr("position_table")));
+  ExpectGradient({2, 4}, {}, Language(kSmall));
+  ExpectGradient({1, 4}, {}, Language(turning));
+  ExpectSameBits({2, 4}, {}, Language(kSmall));
+}
+
+// What comes later in the sequence changes no logits before it.
+TEST(DecoderOnlyTest, LooksBackOnly) {
+  auto logits = [](double last) {
+    std::vector<float> all =
+        ValuesOf({1, 4}, {}, {.x = {0, -0.5, 0.9, last}}, Language(kSmall));
+    return all;
+  };
+  std::vector<float> a = logits(0.9), b = logits(-0.9);
+  EXPECT_NE(a, b);
+  a.resize(9);
+  b.resize(9);
+  EXPECT_EQ(a, b);
+}
+
+}  // namespace
+}  // namespace ocannl
