@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fuzz [FILE.ll]: compares tiers with the interpreter, and writes what fails
-// to files.
+// to files. fuzz --notation: tries texts of the notation.
+#include <filesystem>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/commands.h"
@@ -14,6 +17,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/fuzz/campaign.h"
 #include "ocannl/fuzz/compared_tiers.h"
+#include "ocannl/fuzz/notation/text_campaign.h"
 #include "ocannl/input.h"
 
 namespace ocannl {
@@ -24,9 +28,55 @@ const std::vector<Flag>& FuzzFlags() {
       {"seed", "1", "of the first; the next ones count up"},
       {"seconds", "1000000", "to stop after, if that comes first"},
       {"tiers", "all", "what to compare with the interpreter, commas between"},
-      {"out", ".", "a directory for programs that fail, as fuzz-SEED.ll"}};
+      {"out", ".", "a directory for programs that fail, as fuzz-SEED.ll"},
+      {"notation", "false",
+       "texts of the notation instead: read, run, and einsums compared with "
+       "what they mean"},
+      {"corpus", "",
+       "a directory of goldens, whose expressions --notation changes too"}};
   return *flags;
 }
+
+namespace {
+
+// The expressions in the `# RUN:` lines of the files below `directory`.
+absl::StatusOr<std::vector<std::string>> ReadCorpus(
+    const std::string& directory) {
+  std::vector<std::string> corpus;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(directory, error), end;
+       !error && at != end; at.increment(error)) {
+    if (at->path().extension() != ".txt") continue;
+    OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(at->path().string()));
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      std::vector<std::string> quoted = absl::StrSplit(line, '\'');
+      if (absl::StartsWith(line, "# RUN: e") && quoted.size() > 2) {
+        corpus.push_back(std::move(quoted[1]));
+      }
+    }
+  }
+  if (!error) return corpus;
+  return absl::NotFoundError(absl::StrCat("--corpus=", directory, ": ",
+                                          error.message(),
+                                          "; name a directory, such as "
+                                          "tests/golden"));
+}
+
+absl::Status FuzzNotation(const CommandLine& line,
+                          fuzz::TextCampaignOptions options,
+                          std::ostream& out) {
+  if (line.Has("corpus")) {
+    OCANNL_ASSIGN_OR_RETURN(options.corpus,
+                            ReadCorpus(UserPath(line.GetString("corpus"))));
+  }
+  fuzz::TextCampaignResult result = fuzz::RunTextCampaign(options);
+  out << Report(result);
+  if (result.failures.empty()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(result.failures.size(), " of ",
+                                          result.texts, " texts fail"));
+}
+
+}  // namespace
 
 absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   constexpr int64_t kMost = 1'000'000'000'000;
@@ -34,6 +84,14 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(options.programs, line.GetInt("programs", 1, kMost));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, kMost));
   OCANNL_ASSIGN_OR_RETURN(options.seconds, line.GetInt("seconds", 1, kMost));
+  OCANNL_ASSIGN_OR_RETURN(bool notation, line.GetBool("notation"));
+  if (notation) {
+    return FuzzNotation(line,
+                        {.seed = options.seed,
+                         .texts = options.programs,
+                         .seconds = options.seconds},
+                        out);
+  }
   std::vector<std::string> names =
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());
   OCANNL_ASSIGN_OR_RETURN(options.tiers, fuzz::FindComparedTiers(names));

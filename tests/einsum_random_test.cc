@@ -5,11 +5,7 @@
 // of them on each tier.
 //
 //   bazel test //tests:einsum_random_test --test_env=OCANNL_SEED=7
-#include <algorithm>
 #include <cstdlib>
-#include <limits>
-#include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,76 +19,26 @@
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/fuzz/notation/einsum_program.h"
+#include "ocannl/fuzz/notation/random_einsum.h"
+#include "ocannl/fuzz/programs/random.h"
 #include "ocannl/train/model.h"
 #include "tests/agree/all_tiers.h"
-#include "tests/random_einsum.h"
 #include "tests/run_program.h"
 #include "tests/status_matchers.h"
 
 namespace ocannl {
 namespace {
 
-using Values = std::vector<double>;
+using fuzz::EinsumProgram;
+using fuzz::EinsumValues;
+using fuzz::ProgramTensor;
+using fuzz::Random;
+using fuzz::Values;
 
-double Combine(const EinsumProgram& program, const Values& args) {
-  if (!program.op) return args[0];
-  return *program.op == Op::kMul ? args[0] * args[1] : args[0] + args[1];
-}
-
-// What the definition says: the result, and the gradient of sum(c * result)
-// for each operand.
-struct Expected {
-  Values result;
-  std::vector<Values> gradients;
-};
-
-Expected Evaluate(const EinsumProgram& program,
-                  const std::vector<Values>& operands, const Values& c) {
-  const double neutral =
-      program.accum == Op::kAdd ? 0 : -std::numeric_limits<double>::infinity();
-  Expected expected;
-  expected.result.assign(c.size(), neutral);
-  for (const Values& values : operands) {
-    expected.gradients.emplace_back(values.size(), 0.0);
-  }
-  // Calls `visit(cell, args, cells)` for each term that counts.
-  auto terms = [&](auto visit) {
-    program.ForEachPoint([&](const Point& point) {
-      std::optional<int64_t> cell = program.result.CellAt(point);
-      if (!cell || *cell < 0) return;
-      Values args;
-      std::vector<int64_t> cells;
-      for (size_t k = 0; k < operands.size(); ++k) {
-        std::optional<int64_t> from = program.operands[k].CellAt(point);
-        cells.push_back(from.value_or(-1));
-        if (!from && !program.op) continue;
-        if (!from) return;
-        args.push_back(*from < 0 ? neutral : operands[k][*from]);
-      }
-      if (!args.empty()) visit(*cell, args, cells);
-    });
-  };
-  terms([&](int64_t cell, const Values& args, const auto&) {
-    double term = Combine(program, args);
-    double& value = expected.result[cell];
-    value = program.accum == Op::kAdd ? value + term : std::max(value, term);
-  });
-  terms(
-      [&](int64_t cell, const Values& args, const std::vector<int64_t>& cells) {
-        bool attained = Combine(program, args) == expected.result[cell];
-        if (program.accum == Op::kMax && !attained) return;
-        for (size_t k = 0; k < cells.size(); ++k) {
-          if (cells[k] < 0) continue;
-          double factor = program.op == Op::kMul ? args[1 - k] : 1;
-          expected.gradients[k][cells[k]] += c[cell] * factor;
-        }
-      });
-  return expected;
-}
-
-Values SmallNumbers(std::mt19937_64& random, int64_t size) {
+Values SmallNumbers(Random& random, int64_t size) {
   Values values;
-  for (int64_t i = 0; i < size; ++i) values.push_back(Below(random, 7) - 3.0);
+  for (int64_t i = 0; i < size; ++i) values.push_back(random.Below(7) - 3.0);
   return values;
 }
 
@@ -121,15 +67,14 @@ ShapeSpec Given(const Shape& shape) {
 // makes of them.
 class Case {
  public:
-  Case(const EinsumProgram& program, std::mt19937_64& random)
-      : program_(program) {
-    for (const RandomTensor& operand : program.operands) {
+  Case(const EinsumProgram& program, Random& random) : program_(program) {
+    for (const ProgramTensor& operand : program.operands) {
       AddOperand(operand.shape(), random);
     }
     shape_ = program.result.shape();
     weights_ = SmallNumbers(random, NumElements(shape_.dims()));
-    stored_ = Below(random, 2) == 0;
-    on_each_tier_ = Below(random, 20) == 0;
+    stored_ = random.OneIn(2);
+    on_each_tier_ = random.OneIn(20);
     expected_ = Evaluate(program, operands_, weights_);
     for (double value : expected_.result) {
       differentiable_ = differentiable_ && value > -1e30;
@@ -139,8 +84,10 @@ class Case {
   void Check() {
     Tensor y =
         Named(Reduce(program_.op, program_.accum, program_.Spec(), args_), "y");
-    for (const std::string& part : program_.parts) {
-      EXPECT_THAT(SetDim(y, part, program_.sizes.at(part)), IsOk());
+    for (const auto& group : program_.groups) {
+      for (const std::string& part : group) {
+        EXPECT_THAT(SetDim(y, part, program_.sizes.at(part)), IsOk());
+      }
     }
     if (stored_) model_.graph.SetMaterialized(y.id);
     auto code = Code(y);
@@ -158,7 +105,7 @@ class Case {
   }
 
  private:
-  void AddOperand(const Shape& shape, std::mt19937_64& random) {
+  void AddOperand(const Shape& shape, Random& random) {
     operands_.push_back(SmallNumbers(random, NumElements(shape.dims())));
     std::string name = absl::StrCat("x", args_.size());
     NdArray array = ArrayOf(operands_.back(), shape.dims());
@@ -201,13 +148,13 @@ class Case {
   Values weights_;
   bool stored_;  // else it may be computed where it is used
   bool on_each_tier_;
-  Expected expected_;
+  EinsumValues expected_;
   bool differentiable_ = true;
 };
 
 void Check(uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const EinsumProgram program = RandomEinsum(random);
+  Random random(seed);
+  const EinsumProgram program = fuzz::RandomEinsum(random);
   const std::string text = program.Spec();
   SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", text));
   const int count = static_cast<int>(program.operands.size());

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/fuzz/campaign.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +15,7 @@
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/programs/generate.h"
+#include "ocannl/fuzz/shared_memory.h"
 #include "ocannl/fuzz/shrink.h"
 #include "ocannl/fuzz/trial.h"
 
@@ -36,29 +34,12 @@ constexpr int64_t kProgramsOfAChild = 200;
 constexpr int kSecondsOfAChild = 300;
 constexpr int kSecondsOfATrial = 30;
 
-// What a child has done, in memory that outlives it.
+// What a child has done.
 struct Progress {
   int64_t programs;
   int64_t mostly_finite;
   DecisionCounts decisions;
   size_t tier;  // that is at work
-};
-
-class SharedProgress {
- public:
-  SharedProgress() {
-    void* memory = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    progress_ = new (memory) Progress();
-  }
-  SharedProgress(const SharedProgress&) = delete;
-  ~SharedProgress() { munmap(progress_, sizeof(Progress)); }
-
-  Progress* operator->() { return progress_; }
-
- private:
-  Progress* progress_;
 };
 
 void CountDecisions(const LoopProgram& program, DecisionCounts& counts) {
@@ -124,7 +105,7 @@ class Campaign {
   void RunBatch() {
     const uint64_t first = options_.seed + result_.programs;
     const int64_t left = options_.programs - result_.programs;
-    SharedProgress progress;
+    SharedMemory<Progress> progress;
     ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
       while (progress->programs < std::min(left, kProgramsOfAChild) &&
              !IsOver()) {

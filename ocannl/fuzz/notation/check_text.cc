@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/notation/check_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/assign/build.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/fuzz/notation/einsum_program.h"
+#include "ocannl/fuzz/notation/read_spec.h"
+#include "ocannl/interp/interp_backend.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+// Cells and steps of what is run.
+constexpr double kMostWork = 200'000;
+
+ShapeSpec Given(const Shape& shape) {
+  ShapeSpec spec;
+  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
+  return spec;
+}
+
+// Small whole numbers, whose sums of products are exact.
+Values ValuesOf(const Shape& shape, size_t number) {
+  Values values(NumElements(shape.dims()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>((i * 5 + number * 3 + i / 7) % 7) - 3;
+  }
+  return values;
+}
+
+std::string TextOfValues(const Values& values) {
+  return absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+}
+
+class Check {
+ public:
+  explicit Check(const RandomText& text) : text_(text) {
+    for (size_t k = 0; k < text.operands.size(); ++k) {
+      AddOperand(absl::StrCat("x", k), k);
+    }
+    const char* const kNames[] = {"x", "y", "a", "b", "t", "c"};
+    for (size_t k = 0; k < 6; ++k) {
+      const size_t operand = k % text.operands.size();
+      names_.tensors.emplace(kNames[k],
+                             names_.tensors.at(absl::StrCat("x", operand)));
+    }
+    Shape pair;
+    pair[RowKind::kOutput] = {2};
+    names_.tensors.emplace(
+        "n", Data(graph_, "n", NdArray(DType::kI64, {2}), Given(pair)));
+    names_.statics.emplace("step", graph_.AddStatic("step", 2));
+    names_.numbers = {{"lr", 10}, {"s", 2}};
+  }
+
+  TextOutcome Run() {
+    const int32_t size = graph_.size();
+    absl::StatusOr<ParsedTensor> parsed =
+        ParseTensor(graph_, text_.text, names_);
+    ReadEinsum(parsed.status());
+    if (!parsed.ok()) {
+      const bool kept = graph_.size() == size && graph_.NextRandom() == 1;
+      if (!kept) Fault("a text that is refused leaves a trace");
+      Refused(parsed.status(), "line ");
+      return outcome_;
+    }
+    result_ = parsed->tensor.id;
+    Infer(parsed->parameters);
+    return outcome_;
+  }
+
+ private:
+  void AddOperand(const std::string& name, size_t k) {
+    const Shape& shape = text_.operands[k];
+    values_.push_back(ValuesOf(shape, k));
+    std::vector<float> cells(values_.back().begin(), values_.back().end());
+    names_.tensors.emplace(
+        name, Data(graph_, name, NdArray::Of<float>(shape.dims(), cells),
+                   Given(shape)));
+  }
+
+  void Fault(std::string fault) {
+    if (outcome_.fault.empty()) outcome_.fault = std::move(fault);
+  }
+
+  void Refused(const absl::Status& status, absl::string_view start) {
+    if (status.code() != absl::StatusCode::kInvalidArgument &&
+        status.code() != absl::StatusCode::kFailedPrecondition) {
+      Fault(absl::StrCat("the error is of another kind: ", status.ToString()));
+    }
+    if (!absl::StartsWith(status.message(), start)) {
+      Fault(absl::StrCat("the error has no place: ", status.message()));
+    }
+    const bool is_right = text_.einsum && text_.einsum->is_right;
+    if (is_right) Fault(absl::StrCat("it is right, but ", status.message()));
+  }
+
+  // What the spec means; whether it can be read is no other question.
+  void ReadEinsum(const absl::Status& status) {
+    if (!text_.einsum) return;
+    const int count = static_cast<int>(text_.operands.size());
+    auto spec = ParseEinsum(text_.einsum->spec, count, names_.numbers);
+    if (!spec.ok()) {
+      if (status.ok()) Fault("a spec is read, and is not");
+      return;
+    }
+    auto again = ParseEinsum(ToString(*spec), count);
+    if (!again.ok() || !(*again == *spec)) {
+      Fault(absl::StrCat("it is printed as ", ToString(*spec)));
+    }
+    if (!status.ok()) return;
+    meaning_ = ReadSpec(*spec, text_.operands, text_.einsum->sizes, nullptr);
+    spec_ = *std::move(spec);
+  }
+
+  void Infer(const std::vector<Tensor>& parameters) {
+    outcome_.stage = TextOutcome::kNoShapes;
+    outcome_.open = meaning_ && meaning_->kind == SpecMeaning::kOpen;
+    absl::Status status = InferShapes(graph_, {result_}, shapes_);
+    if (!status.ok()) {
+      Refused(status, "");
+      if (!shapes_.empty()) Fault("an inference that fails leaves shapes");
+      if (meaning_ && meaning_->kind == SpecMeaning::kFits) {
+        Fault(absl::StrCat("it fits, but ", status.message()));
+      }
+      return;
+    }
+    if (!InferShapes(graph_, {result_}, shapes_).ok()) {
+      Fault("what was inferred does not hold a second time");
+    }
+    CompareShapes();
+    MakeCode(parameters);
+  }
+
+  void CompareShapes() {
+    if (!meaning_) return;
+    const Shape& shape = shapes_.at(result_);
+    if (meaning_->kind == SpecMeaning::kOpen) {
+      std::map<std::string, int64_t> sizes = text_.einsum->sizes;
+      auto names = shapes_.names.find(result_);
+      if (names != shapes_.names.end()) {
+        sizes.insert(names->second.begin(), names->second.end());
+      }
+      meaning_ = ReadSpec(*spec_, text_.operands, sizes, &shape);
+    }
+    if (meaning_->kind == SpecMeaning::kRefused) {
+      Fault(
+          absl::StrCat("it does not fit, but the result is ", ToString(shape)));
+    } else if (meaning_->kind == SpecMeaning::kFits &&
+               meaning_->program.result.shape() != shape) {
+      Fault(absl::StrCat("the result is ", ToString(shape), ", not ",
+                         ToString(meaning_->program.result.shape())));
+    }
+  }
+
+  // The loops of code; nothing if it is refused.
+  absl::StatusOr<LoopProgram> Compile(absl::StatusOr<Assignments> code) {
+    if (code.ok()) code->name = "text";
+    absl::StatusOr<LoopProgram> loops =
+        code.ok() ? CompileProgram(*code, {}) : code.status();
+    if (!loops.ok()) Refused(loops.status(), "");
+    return loops;
+  }
+
+  void MakeCode(const std::vector<Tensor>& parameters) {
+    outcome_.stage = TextOutcome::kNoCode;
+    graph_.SetMaterialized(result_);
+    Rootness rootness;
+    auto forward = Forward(graph_, shapes_, result_, rootness);
+    auto loops = Compile(forward);
+    if (!loops.ok()) return;
+    if (graph_[result_].has_gradient) {
+      (void)Compile(Backward(graph_, shapes_, result_, rootness));
+    }
+    std::vector<TensorId> ids;
+    for (Tensor parameter : parameters) ids.push_back(parameter.id);
+    if (!ids.empty()) (void)Compile(Initialize(graph_, shapes_, ids));
+    outcome_.stage = TextOutcome::kTooLarge;
+    if (Work(*forward) <= kMostWork) RunAndCompare(*forward, *loops);
+  }
+
+  static double Work(const Assignments& code) {
+    double work = 0;
+    for (const Array& array : code.arrays) {
+      double cells = 1;
+      for (int64_t d : array.dims) cells *= static_cast<double>(d);
+      work += cells;
+    }
+    for (const Assignment& assignment : code.list) {
+      const auto* assign = std::get_if<Assign>(&assignment);
+      if (assign == nullptr) continue;
+      double steps = 1;
+      for (int64_t n : assign->extents) steps *= static_cast<double>(n);
+      work += steps;
+    }
+    return work;
+  }
+
+  void RunAndCompare(const Assignments& code, const LoopProgram& program) {
+    std::vector<NdArray> arrays;
+    std::vector<std::byte*> buffers;
+    const NdArray* result = nullptr;
+    arrays.reserve(program.buffers.size());
+    for (const Buffer& buffer : program.buffers) {
+      arrays.emplace_back(buffer.dtype, buffer.dims);
+      for (const Array& array : code.arrays) {
+        if (array.name != buffer.name || !array.data) continue;
+        std::memcpy(arrays.back().data(), array.data->data(),
+                    arrays.back().bytes());
+      }
+      if (buffer.name == graph_[result_].name) result = &arrays.back();
+      buffers.push_back(arrays.back().data());
+    }
+    const std::vector<int64_t> statics(program.statics.size(), 1);
+    auto executable = interp::InterpBackend().Compile(program);
+    CHECK_OK(executable);
+    (*executable)->Run(buffers, statics);
+    outcome_.stage = TextOutcome::kRan;
+    if (result == nullptr) return;
+    const bool compares = meaning_ && meaning_->kind == SpecMeaning::kFits &&
+                          outcome_.fault.empty();
+    if (compares) Compare(*result);
+  }
+
+  void Compare(const NdArray& result) {
+    EinsumProgram& program = meaning_->program;
+    double points = 1;
+    for (const auto& entry : program.sizes) {
+      points *= static_cast<double>(std::max<int64_t>(entry.second, 1));
+    }
+    if (points > kMostWork) return;
+    program.op = text_.einsum->op;
+    program.accum = text_.einsum->accum;
+    const Values expected =
+        Evaluate(program, values_, Values(result.size(), 0.0)).result;
+    Values actual;
+    for (int64_t i = 0; i < result.size(); ++i) {
+      actual.push_back(result.AsDouble(i));
+    }
+    outcome_.stage = TextOutcome::kCompared;
+    if (actual == expected) return;
+    Fault(absl::StrCat("the result is ", TextOfValues(actual), ", not ",
+                       TextOfValues(expected)));
+  }
+
+  const RandomText& text_;
+  Graph graph_;
+  Names names_;
+  Shapes shapes_;
+  std::vector<Values> values_;  // of the operands
+  std::optional<EinsumSpec> spec_;
+  std::optional<SpecMeaning> meaning_;
+  TensorId result_;
+  TextOutcome outcome_ = {
+      .stage = TextOutcome::kRefused, .open = false, .fault = ""};
+};
+
+}  // namespace
+
+absl::string_view Name(TextOutcome::Stage stage) {
+  static constexpr absl::string_view kNames[TextOutcome::kNumStages] = {
+      "refused by the parser",
+      "without shapes",
+      "without code",
+      "too large to run",
+      "ran",
+      "compared"};
+  return kNames[stage];
+}
+
+TextOutcome CheckText(const RandomText& text) { return Check(text).Run(); }
+
+}  // namespace ocannl::fuzz

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/notation/einsum_program.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace ocannl::fuzz {
+
+Shape ProgramTensor::shape() const {
+  Shape shape;
+  for (size_t r = 0; r < 3; ++r) {
+    for (const ProgramAxis& axis : rows[r]) shape.rows[r].push_back(axis.size);
+  }
+  return shape;
+}
+
+std::optional<int64_t> ProgramTensor::CellAt(const Point& point) const {
+  int64_t cell = 0;
+  bool inside = true;
+  for (const auto& row : rows) {
+    for (const ProgramAxis& axis : row) {
+      std::optional<int64_t> index = axis.index(point);
+      if (!index) return std::nullopt;
+      inside = inside && *index >= 0 && *index < axis.size;
+      cell = cell * axis.size + *index;
+    }
+  }
+  return inside ? cell : -1;
+}
+
+bool ProgramTensor::HasName(const std::string& name) const {
+  for (const auto& row : rows) {
+    for (const ProgramAxis& axis : row) {
+      if (std::count(axis.names.begin(), axis.names.end(), name) != 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string EinsumProgram::Spec() const {
+  auto text = [&](const ProgramTensor& tensor) {
+    std::array<std::string, 3> rows;
+    for (size_t r = 0; r < 3; ++r)
+      rows[r] = absl::StrJoin(tensor.texts[r], ", ");
+    return absl::StrCat(rows[0], "|", rows[2], "->", rows[1]);
+  };
+  std::vector<std::string> texts;
+  for (const ProgramTensor& operand : operands) texts.push_back(text(operand));
+  return absl::StrCat(absl::StrJoin(texts, "; "), " => ", text(result));
+}
+
+void EinsumProgram::ForEachPoint(
+    const std::function<void(const Point&)>& visit) const {
+  // What is there one at a time: a name alone, or the parts of a group.
+  std::vector<std::vector<std::string>> choices = groups;
+  Point point;
+  for (const auto& [name, size] : sizes) {
+    auto has_name = [&, name = name](const std::vector<std::string>& group) {
+      return std::count(group.begin(), group.end(), name) != 0;
+    };
+    if (!std::any_of(groups.begin(), groups.end(), has_name)) {
+      choices.push_back({name});
+    }
+    point[name] = std::nullopt;
+  }
+  std::function<void(size_t)> walk = [&](size_t k) {
+    if (k == choices.size()) return visit(point);
+    for (const std::string& name : choices[k]) {
+      for (int64_t i = 0; i < sizes.at(name); ++i) {
+        point[name] = i;
+        walk(k + 1);
+      }
+      point[name] = std::nullopt;
+    }
+  };
+  walk(0);
+}
+
+namespace {
+
+double Combine(const EinsumProgram& program, const Values& args) {
+  if (!program.op) return args[0];
+  return *program.op == Op::kMul ? args[0] * args[1] : args[0] + args[1];
+}
+
+// A term that counts: where it goes, and what it is made of; cells are -1 where
+// an operand has none.
+struct TermOf {
+  int64_t cell;
+  Values args;
+  std::vector<int64_t> cells;
+};
+
+// Whether the point has the term of `operand` alone once more: what the others
+// name is not summed over.
+bool Repeats(const EinsumProgram& program, const ProgramTensor& operand,
+             const Point& point) {
+  return std::any_of(point.begin(), point.end(), [&](const auto& entry) {
+    return entry.second.value_or(0) != 0 && !operand.HasName(entry.first) &&
+           !program.result.HasName(entry.first);
+  });
+}
+
+// The term at a point, if there is one.
+std::optional<TermOf> TermAt(const EinsumProgram& program,
+                             const std::vector<Values>& operands,
+                             double neutral, const Point& point) {
+  std::optional<int64_t> cell = program.result.CellAt(point);
+  if (!cell || *cell < 0) return std::nullopt;
+  TermOf term = {.cell = *cell, .args = {}, .cells = {}};
+  for (size_t k = 0; k < operands.size(); ++k) {
+    std::optional<int64_t> from = program.operands[k].CellAt(point);
+    term.cells.push_back(from.value_or(-1));
+    if (!from && !program.op) continue;
+    if (!from) return std::nullopt;
+    if (!program.op && Repeats(program, program.operands[k], point)) {
+      return std::nullopt;
+    }
+    term.args.push_back(*from < 0 ? neutral : operands[k][*from]);
+  }
+  if (term.args.empty()) return std::nullopt;
+  return term;
+}
+
+}  // namespace
+
+EinsumValues Evaluate(const EinsumProgram& program,
+                      const std::vector<Values>& operands, const Values& c) {
+  const double neutral =
+      program.accum == Op::kAdd ? 0 : -std::numeric_limits<double>::infinity();
+  EinsumValues values;
+  values.result.assign(c.size(), neutral);
+  for (const Values& operand : operands) {
+    values.gradients.emplace_back(operand.size(), 0.0);
+  }
+  program.ForEachPoint([&](const Point& point) {
+    std::optional<TermOf> term = TermAt(program, operands, neutral, point);
+    if (!term) return;
+    double& value = values.result[term->cell];
+    const double more = Combine(program, term->args);
+    value = program.accum == Op::kAdd ? value + more : std::max(value, more);
+  });
+  program.ForEachPoint([&](const Point& point) {
+    std::optional<TermOf> term = TermAt(program, operands, neutral, point);
+    if (!term) return;
+    const bool attained =
+        Combine(program, term->args) == values.result[term->cell];
+    if (program.accum == Op::kMax && !attained) return;
+    for (size_t k = 0; k < term->cells.size(); ++k) {
+      if (term->cells[k] < 0) continue;
+      const double factor = program.op == Op::kMul ? term->args[1 - k] : 1;
+      values.gradients[k][term->cells[k]] += c[term->cell] * factor;
+    }
+  });
+  return values;
+}
+
+}  // namespace ocannl::fuzz

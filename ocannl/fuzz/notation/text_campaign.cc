@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/notation/text_campaign.h"
+
+#include <sys/time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/tensor/shape.h"
+#include "ocannl/fuzz/child.h"
+#include "ocannl/fuzz/shared_memory.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+// The texts that one child tries, how long it may take, and how much processor
+// time one text may: what hangs uses it up, and what is stopped does not.
+constexpr int64_t kTextsOfAChild = 5000;
+constexpr int kSecondsOfAChild = 3600;
+constexpr int kSecondsOfAText = 10;
+constexpr double kSecondsToShrink = 60;
+
+// What a child has done.
+struct Progress {
+  int64_t texts;
+  std::array<int64_t, TextOutcome::kNumStages> stages;
+  int64_t open;
+};
+
+double Now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// In a child, which dies of what takes too long.
+TextOutcome CheckInTime(const RandomText& text) {
+  itimerval limit = {};
+  limit.it_value.tv_sec = kSecondsOfAText;
+  CHECK_EQ(setitimer(ITIMER_PROF, &limit, nullptr), 0);
+  return CheckText(text);
+}
+
+// What is wrong with a text, in a child; empty: nothing.
+std::string FaultOf(const RandomText& text) {
+  return RunInChild(kSecondsOfAChild, [&] { return CheckInTime(text).fault; })
+      .text;
+}
+
+// Leaves out pieces of what `part` picks while it fails.
+void ShrinkPart(RandomText& text,
+                absl::FunctionRef<std::string&(RandomText&)> part) {
+  const double until = Now() + kSecondsToShrink;
+  for (size_t size = part(text).size() / 2; size > 0; size /= 2) {
+    for (size_t at = 0; at < part(text).size() && Now() < until;) {
+      RandomText less = text;
+      part(less).erase(at, size);
+      if (less.einsum) {
+        less.text = TextOf(*less.einsum, less.operands.size());
+      }
+      if (FaultOf(less).empty()) {
+        at += size;
+      } else {
+        text = std::move(less);
+      }
+    }
+  }
+}
+
+void Shrink(RandomText& text) {
+  if (text.einsum && text.einsum->is_right) return;  // a part of it may not be
+  if (!text.einsum) {
+    ShrinkPart(text, [](RandomText& t) -> std::string& { return t.text; });
+  } else {
+    ShrinkPart(text,
+               [](RandomText& t) -> std::string& { return t.einsum->spec; });
+  }
+  for (Shape& shape : text.operands) {
+    for (Dims& row : shape.rows) {
+      for (int64_t& size : row) {
+        const int64_t before = std::exchange(size, 1);
+        if (FaultOf(text).empty()) size = before;
+      }
+    }
+  }
+}
+
+// The command that shows the text to a user, and what it is.
+std::string Describe(const TextFailure& failure) {
+  std::string text =
+      absl::StrCat("seed ", failure.seed, ": ", failure.fault,
+                   "\n  bazel run //ocannl -- eval '", failure.text.text, "'");
+  for (size_t k = 0; k < failure.text.operands.size(); ++k) {
+    absl::StrAppend(&text, " --in=x", k,
+                    "=range:", ToString(failure.text.operands[k]));
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
+  const double start = Now();
+  TextCampaignResult result;
+  result.seed = options.seed;
+  auto is_over = [&] {
+    return result.texts >= options.texts || Now() - start > options.seconds ||
+           static_cast<int64_t>(result.failures.size()) >= options.max_failures;
+  };
+  while (!is_over()) {
+    const uint64_t first = options.seed + result.texts;
+    const int64_t left = std::min(options.texts - result.texts, kTextsOfAChild);
+    SharedMemory<Progress> progress;
+    ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
+      while (progress->texts < left && Now() - start <= options.seconds) {
+        TextOutcome outcome =
+            CheckInTime(MakeText(first + progress->texts, options.corpus));
+        if (!outcome.fault.empty()) return outcome.fault;
+        ++progress->stages[outcome.stage];
+        progress->open += outcome.open ? 1 : 0;
+        ++progress->texts;
+      }
+      return "";
+    });
+    result.texts += progress->texts;
+    result.open += progress->open;
+    for (size_t k = 0; k < result.stages.size(); ++k) {
+      result.stages[k] += progress->stages[k];
+    }
+    if (child.text.empty()) continue;
+    ++result.texts;  // The one that failed.
+    const uint64_t seed = first + progress->texts;
+    TextFailure failure = {.seed = seed,
+                           .text = MakeText(seed, options.corpus),
+                           .fault = child.text};
+    Shrink(failure.text);
+    std::string fault = FaultOf(failure.text);
+    if (!fault.empty()) failure.fault = std::move(fault);
+    result.failures.push_back(std::move(failure));
+  }
+  result.seconds = Now() - start;
+  return result;
+}
+
+std::string Report(const TextCampaignResult& result) {
+  const auto texts = static_cast<double>(std::max<int64_t>(result.texts, 1));
+  std::string text = absl::StrFormat(
+      "seed %d, %d texts in %.1f s, %.0f a second\n", result.seed, result.texts,
+      result.seconds, texts / result.seconds);
+  for (int k = 0; k < TextOutcome::kNumStages; ++k) {
+    absl::StrAppendFormat(&text, "  %s: %.2f %%\n",
+                          Name(static_cast<TextOutcome::Stage>(k)),
+                          100 * static_cast<double>(result.stages[k]) / texts);
+  }
+  absl::StrAppendFormat(&text, "  of open sizes: %.2f %%\n",
+                        100 * static_cast<double>(result.open) / texts);
+  for (const TextFailure& failure : result.failures) {
+    text += Describe(failure);
+  }
+  if (result.failures.empty()) text += "no failures\n";
+  return text;
+}
+
+}  // namespace ocannl::fuzz
