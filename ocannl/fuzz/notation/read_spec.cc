@@ -160,15 +160,18 @@ class Reader {
   }
 
   void Equations(const std::map<std::string, int64_t>& names) {
-    std::set<std::string> of_operands;
+    std::set<std::string> all, of_operands;
     ForEachPlace([&](Place& place, bool is_result) {
       for (std::string* name : place.form.Names()) {
+        all.insert(*name);
         if (place.form.parts.empty()) alone_.insert(*name);
         const bool computed = !place.form.is_plain();
         if (!is_result || computed) of_operands.insert(*name);
       }
     });
-    for (const auto& [name, size] : names) Learn(name, size);
+    for (const auto& [name, size] : names) {
+      if (all.contains(name)) Learn(name, size);
+    }
     auto apply = [&](Place& place, bool is_result) {
       if (!fits_ || place.form.is_position()) return;
       // What stands in the result only has one cell.
