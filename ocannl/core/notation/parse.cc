@@ -378,10 +378,12 @@ absl::StatusOr<ParsedTensor> ParseTensor(Graph& graph, absl::string_view text,
     CHECK(entry.second.graph == &graph)
         << entry.first << " is of another graph";
   }
-  // Names and random keys that a wrong text takes would be lost: try a copy.
-  Graph copy = graph;
-  OCANNL_RETURN_IF_ERROR(Parser(copy, text, names, where).Parse().status());
-  return Parser(graph, text, names, where).Parse();
+  // Also names and random keys that a wrong text takes would be lost.
+  const Graph::Mark before = graph.mark();
+  absl::StatusOr<ParsedTensor> parsed =
+      Parser(graph, text, names, where).Parse();
+  if (!parsed.ok()) graph.RollBack(before);
+  return parsed;
 }
 
 }  // namespace ocannl

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
-#include "ocannl/core/base/unique_name.h"
 
 namespace ocannl {
 namespace {
@@ -63,7 +64,7 @@ std::optional<TensorId> Graph::Find(absl::string_view name) const {
 
 void Graph::Rename(TensorId id, std::string name) {
   TensorNode& node = nodes_[id.index];
-  ids_.erase(node.name);
+  Release(node.name);
   node.name = NewName(name);
   node.named = true;
   ids_[node.name] = id;
@@ -78,9 +79,45 @@ void Graph::SetInit(TensorId parameter, TensorId init) {
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;
 }
 
-std::string Graph::NewName(const std::string& base) const {
-  return UniqueName(
-      base, [&](const std::string& name) { return ids_.contains(name); });
+// "w", or the first of w_2, w_3, ... that is free.
+std::string Graph::NewName(const std::string& base) {
+  if (!ids_.contains(base)) return base;
+  int& last = numbered_.try_emplace(base, 1).first->second;
+  std::string name;
+  do {
+    name = absl::StrCat(base, "_", ++last);
+  } while (ids_.contains(name));
+  return name;
+}
+
+void Graph::Release(const std::string& name) {
+  ids_.erase(name);
+  const size_t underscore = name.rfind('_');
+  int number;
+  if (underscore == std::string::npos ||
+      !absl::SimpleAtoi(name.substr(underscore + 1), &number)) {
+    return;
+  }
+  auto numbered = numbered_.find(name.substr(0, underscore));
+  if (numbered == numbered_.end()) return;
+  numbered->second = std::min(numbered->second, std::max(number - 1, 1));
+}
+
+Graph::Mark Graph::mark() const {
+  return {.nodes = size(),
+          .statics = statics_.size(),
+          .size_rules = size_rules_.size(),
+          .randoms = randoms_};
+}
+
+void Graph::RollBack(const Mark& mark) {
+  while (size() > mark.nodes) {
+    Release(nodes_.back().name);
+    nodes_.pop_back();
+  }
+  statics_.resize(mark.statics);
+  while (size_rules_.size() > mark.size_rules) size_rules_.pop_back();
+  randoms_ = mark.randoms;
 }
 
 std::string Describe(const TensorNode& node) {

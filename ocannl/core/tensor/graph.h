@@ -11,6 +11,7 @@
 #define OCANNL_CORE_TENSOR_GRAPH_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -152,6 +153,16 @@ class Graph {
   void AddSizeRule(SizeRule rule);
   const std::vector<SizeRule>& size_rules() const { return size_rules_; }
 
+  // How much the graph holds, and back to that: what was added since is gone.
+  // Nothing that was there may have been renamed or given a first value since.
+  struct Mark {
+    int32_t nodes;
+    size_t statics, size_rules;
+    uint32_t randoms;
+  };
+  Mark mark() const;
+  void RollBack(const Mark& mark);
+
   // The seed of everything random, 42 at first, and how many random
   // operations there are: the k-th of them, from 1, has its own key.
   uint32_t seed() const { return seed_; }
@@ -159,10 +170,13 @@ class Graph {
   uint32_t NextRandom() { return ++randoms_; }
 
  private:
-  std::string NewName(const std::string& base) const;
+  std::string NewName(const std::string& base);
+  void Release(const std::string& name);
 
   std::deque<TensorNode> nodes_;
   absl::flat_hash_map<std::string, TensorId> ids_;
+  // Of a name: the numbers from 2 to this one are taken behind it.
+  absl::flat_hash_map<std::string, int> numbered_;
   std::vector<StaticSymbol> statics_;
   std::vector<SizeRule> size_rules_;
   uint32_t seed_ = 42;
