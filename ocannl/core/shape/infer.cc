@@ -57,6 +57,8 @@ class Inference {
                               [this](RowRef row) { return Known(row); }));
   }
 
+  int64_t steps() const { return ranks_.steps() + sizes_.steps(); }
+
   // After Run: adds what was inferred.
   void AddTo(Shapes& shapes) const {
     for (TensorId id : problem_.nodes) {
@@ -406,10 +408,12 @@ class Inference {
 }  // namespace
 
 absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
-                         Shapes& shapes) {
+                         Shapes& shapes, int64_t* steps) {
   OCANNL_ASSIGN_OR_RETURN(Problem problem, MakeProblem(graph, roots, shapes));
   Inference inference(graph, std::move(problem));
-  OCANNL_RETURN_IF_ERROR(inference.Run());
+  absl::Status status = inference.Run();
+  if (steps != nullptr) *steps += inference.steps();
+  OCANNL_RETURN_IF_ERROR(status);
   inference.AddTo(shapes);
   return absl::OkStatus();
 }

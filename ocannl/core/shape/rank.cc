@@ -75,6 +75,7 @@ void RankSystem::Settle(int root, int length) {
 }
 
 void RankSystem::RaiseLow(int edge) {
+  ++steps_;
   CoverEdge& cover = covers_[edge];
   int root = Find(cover.covering);
   Class& larger = classes_[root];
@@ -98,6 +99,7 @@ void RankSystem::RaiseLows() {
   // The queue grows while it is walked: first in, first out.
   for (size_t i = 0; i < up_.size(); ++i) {
     int root = up_[i];
+    ++steps_;
     classes_[root].queued = false;
     for (int edge : classes_[root].covered) {
       if (!covers_[edge].failed) RaiseLow(edge);
@@ -109,10 +111,12 @@ void RankSystem::RaiseLows() {
 
 void RankSystem::LowerHighs() {
   for (size_t i = 0; i < down_.size(); ++i) {
+    ++steps_;
     const Class& larger = classes_[down_[i]];
     if (!larger.known && !larger.high) continue;
     int high = larger.known ? larger.low : *larger.high;
     for (int edge : larger.covering) {
+      ++steps_;
       const CoverEdge& cover = covers_[edge];
       int root = Find(cover.covered);
       Class& smaller = classes_[root];
@@ -130,6 +134,7 @@ void RankSystem::LowerHighs() {
 bool RankSystem::SettleLeavesByUse() {
   std::vector<int> used;
   std::swap(used, used_);
+  steps_ += static_cast<int64_t>(used.size());
   for (int root : used) {
     const Class& c = classes_[root];
     if (!c.known) Settle(root, std::max(*c.high, c.low));
@@ -138,6 +143,7 @@ bool RankSystem::SettleLeavesByUse() {
 }
 
 bool RankSystem::SettlePreferred() {
+  steps_ += static_cast<int64_t>(preferred_.size());
   for (auto [row, length] : preferred_) {
     const int root = Find(row);
     const Class& c = classes_[root];
@@ -147,6 +153,7 @@ bool RankSystem::SettlePreferred() {
 }
 
 bool RankSystem::SettleFreeLeaves() {
+  steps_ += static_cast<int64_t>(classes_.size());
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);

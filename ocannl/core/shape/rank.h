@@ -53,6 +53,8 @@ class RankSystem {
   int Length(int row) const;
   // False for a parameter's row that nothing determines.
   bool IsDetermined(int row) const;
+  // What Solve has looked at: classes and covers, again each time.
+  int64_t steps() const { return steps_; }
 
  private:
   // Rows whose lengths differ by constants; lengths are those of the root.
@@ -93,6 +95,7 @@ class RankSystem {
   std::vector<CoverEdge> covers_;
   std::vector<std::pair<int, int>> preferred_;  // rows and lengths
   std::vector<int> up_, down_, used_;           // classes to visit
+  int64_t steps_ = 0;
 };
 
 }  // namespace ocannl

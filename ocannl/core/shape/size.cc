@@ -93,6 +93,7 @@ void SizeSystem::Settle(int root, int64_t size, bool filler) {
 
 void SizeSystem::SpreadUp(int root) {
   const Class& smaller = classes_[root];
+  steps_ += static_cast<int64_t>(smaller.covered.size());
   for (int edge : smaller.covered) {
     int above = Find(covers_[edge].covering);
     Class& larger = classes_[above];
@@ -109,6 +110,7 @@ void SizeSystem::SpreadUp(int root) {
 void SizeSystem::SpreadDown(int root) {
   const Class& larger = classes_[root];
   int64_t size = larger.size != 0 ? larger.size : larger.by_use;
+  steps_ += static_cast<int64_t>(larger.covering.size());
   for (int edge : larger.covering) {
     int below = Find(covers_[edge].covered);
     Class& smaller = classes_[below];
@@ -139,7 +141,9 @@ void SizeSystem::Fail(Relation& relation) {
 
 // Settles the last unknown size of the relation.
 void SizeSystem::Spread(Relation& relation) {
+  ++steps_;
   if (relation.done || relation.failed) return;
+  steps_ += static_cast<int64_t>(relation.parts.size());
   if (relation.multiplies) return SpreadProduct(relation);
   int unknown = -1;
   __int128 sum = relation.constant;
@@ -199,6 +203,7 @@ void SizeSystem::SpreadProduct(Relation& relation) {
 void SizeSystem::Spread() {
   // The queue grows while it is walked: first in, first out.
   for (size_t i = 0; i < queue_.size(); ++i) {
+    ++steps_;
     int root = queue_[i];
     if (classes_[root].size != 0) {
       SpreadUp(root);
@@ -212,6 +217,7 @@ void SizeSystem::Spread() {
 bool SizeSystem::SettleUsedLeaves() {
   std::vector<int> used;
   std::swap(used, used_);
+  steps_ += static_cast<int64_t>(used.size());
   for (int root : used) {
     const Class& c = classes_[root];
     if (c.size == 0) Settle(root, c.by_use, c.by_use == 1);
@@ -220,6 +226,7 @@ bool SizeSystem::SettleUsedLeaves() {
 }
 
 bool SizeSystem::SettleAtLeast() {
+  steps_ += static_cast<int64_t>(bounds_.size());
   for (const Bound& bound : bounds_) {
     int root = Find(bound.axis);
     const Class& c = classes_[root];
@@ -231,11 +238,13 @@ bool SizeSystem::SettleAtLeast() {
 // Whether a relation may still tell the size.
 bool SizeSystem::IsOpen(const Class& c) const {
   return absl::c_any_of(c.relations, [&](int k) {
+    ++steps_;
     return !relations_[k].done && !relations_[k].failed;
   });
 }
 
 bool SizeSystem::SettleFreeLeaves() {
+  steps_ += static_cast<int64_t>(classes_.size());
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
@@ -248,6 +257,7 @@ bool SizeSystem::SettleFreeLeaves() {
 
 // What covers fillers only is a filler: from the operands up.
 bool SizeSystem::SettleCovering() {
+  steps_ += static_cast<int64_t>(classes_.size());
   std::vector<int> ready;
   for (size_t root = 0; root < classes_.size(); ++root) {
     if (parents_[root] == static_cast<int>(root)) {
@@ -256,6 +266,7 @@ bool SizeSystem::SettleCovering() {
   }
   bool any = false;
   for (size_t i = 0; i < ready.size(); ++i) {
+    ++steps_;
     const Class& c = classes_[ready[i]];
     if (c.size != 0 || c.empty || c.open != 0 || IsOpen(c)) continue;
     if (c.role == Role::kParameter && !c.covers_filler) continue;
@@ -272,6 +283,7 @@ bool SizeSystem::SettleCovering() {
 
 // Windows that are not known from their array are as many as their uses want.
 bool SizeSystem::SettleRelatedByUse() {
+  steps_ += static_cast<int64_t>(relations_.size());
   for (Relation& relation : relations_) {
     for (const Part& part : relation.parts) {
       int root = Find(part.axis);
@@ -300,6 +312,7 @@ std::vector<int> SizeSystem::OpenParts(const Relation& relation) const {
 }
 
 bool SizeSystem::SettleEmptyParts() {
+  steps_ += static_cast<int64_t>(relations_.size());
   for (Relation& relation : relations_) {
     std::vector<int> open = OpenParts(relation);
     if (open.size() == 1) SettleEmpty(open[0]);
@@ -309,6 +322,7 @@ bool SizeSystem::SettleEmptyParts() {
 
 // What is left, in circles of covers; but not above an open parameter.
 bool SizeSystem::SettleRest() {
+  steps_ += static_cast<int64_t>(classes_.size() + relations_.size());
   for (size_t axis = 0; axis < classes_.size(); ++axis) {
     const Class& c = classes_[Find(static_cast<int>(axis))];
     if (c.size == 0 && c.role == Role::kParameter) return false;

@@ -51,6 +51,9 @@ class SizeSystem {
   // Settles every axis.
   Failures Solve();
 
+  // What Solve has looked at: classes, covers and relations, again each time.
+  int64_t steps() const { return steps_; }
+
   // 0 if unknown: after Solve, a parameter's axis and what depends on it.
   int64_t Size(int axis) const { return classes_[Find(axis)].size; }
 
@@ -119,6 +122,7 @@ class SizeSystem {
   std::vector<Relation> relations_;
   std::vector<int> queue_;  // classes to visit
   std::vector<int> used_;   // leaves whose by_use is new
+  mutable int64_t steps_ = 0;
 };
 
 }  // namespace ocannl
