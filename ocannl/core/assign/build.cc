@@ -40,11 +40,8 @@ class Coder {
               FromIndex(id, Static(s.static_index), absl::StrCat("!@", name));
             },
             [&](const DimSource& s) {
-              int64_t product = 1;
-              for (RowKind row : s.rows) {
-                product *= NumElements(shapes_.at(s.of)[row]);
-              }
-              Terminal(id, Literal(code_.exprs, graph_[id].dtype, product), {});
+              const double size = static_cast<double>(Captured(s));
+              Terminal(id, Literal(code_.exprs, graph_[id].dtype, size), {});
             },
             [&](const SliceSource& s) { Slice(id, s); },
             [&](const ComputeSource& s) { FromOperands(id, s); },
@@ -79,6 +76,17 @@ class Coder {
                                 .sources = std::move(sources),
                                 .extents = loops.extents,
                                 .logic = ""});
+  }
+
+  int64_t Captured(const DimSource& source) const {
+    if (!source.name.empty()) {
+      return shapes_.names.at(source.of).at(source.name);
+    }
+    int64_t product = 1;
+    for (RowKind row : source.rows) {
+      product *= NumElements(shapes_.at(source.of)[row]);
+    }
+    return product;
   }
 
   void FromIndex(TensorId id, Affine index, std::string text) {

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/function.h"
@@ -42,14 +43,8 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   }
   OCANNL_RETURN_IF_ERROR(lexer.Expect("="));
   OCANNL_RETURN_IF_ERROR(lexer.Expect("["));
-  Dims dims;
-  while (!IsNext(lexer, "]")) {
-    OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer, names));
-    dims.push_back(size);
-    if (!lexer.Accept(",") && !lexer.Accept(";")) break;
-  }
-  spec[*kind] = std::move(dims);
-  return TakeClosing(lexer, "`,`", "]");
+  OCANNL_ASSIGN_OR_RETURN(spec[*kind], TakeSizes(lexer, names));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -69,6 +64,17 @@ absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
     return static_cast<int64_t>(size);
   }
   return lexer.ErrorAt(offset, "an axis size is a whole number from 1 to 2^40");
+}
+
+absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names) {
+  Dims dims;
+  while (!IsNext(lexer, "]")) {
+    OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer, names));
+    dims.push_back(size);
+    if (!lexer.Accept(",") && !lexer.Accept(";")) break;
+  }
+  OCANNL_RETURN_IF_ERROR(TakeClosing(lexer, "`,`", "]"));
+  return dims;
 }
 
 absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {

@@ -29,6 +29,9 @@ struct Declaration {
 // Takes an axis size: 16, or the name of a number.
 absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names);
 
+// Takes axis sizes after their `[`, with its `]`.
+absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names);
+
 // Reads a declaration after its `{`, with its `}`. The first value is skipped,
 // because the rows, which stand after it, must be known first.
 absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names);

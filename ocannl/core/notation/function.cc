@@ -9,6 +9,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/initializer.h"
+#include "ocannl/core/tensor/stretch.h"
 
 namespace ocannl {
 namespace {
@@ -74,6 +75,13 @@ std::vector<Function> MakeFunctions() {
                        }});
   OCANNL_DTYPES(OCANNL_CONVERSIONS)
 #undef OCANNL_CONVERSIONS
+  functions.push_back({.name = "stretch",
+                       .min_args = 1,
+                       .max_args = 1,
+                       .apply = [](const Call& call) {
+                         return Stretch(std::get<Tensor>(call.args[0].value),
+                                        call.where);
+                       }});
   functions.push_back(RandomTensor("uniform1", Uniform1));
   functions.push_back(RandomTensor("uniform", Uniform));
   functions.push_back(RandomTensor("normal", Normal));

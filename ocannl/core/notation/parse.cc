@@ -150,20 +150,59 @@ class Parser {
     }
     lexer_ = std::move(inside);
     do {
-      const Token name = lexer_.peek();
-      OCANNL_RETURN_IF_ERROR(TakeString().status());
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
-      absl::Status status;
-      if (lexer_.peek().kind == Token::kString) {
-        OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
-        if (of) status = SetEqual(*of, name.text, *of, other);
-      } else {
-        OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, scope_.names()));
-        if (of) status = SetDim(*of, name.text, size);
-      }
-      if (!status.ok()) return lexer_.ErrorAt(name.offset, status.message());
+      OCANNL_RETURN_IF_ERROR(NameRule(of));
     } while (lexer_.Accept(";"));
     return TakeClosing(lexer_, "`;`", "]");
+  }
+
+  // One of them: "i" = 3, "i" = "j", "i" = 2 * "j", "..v.." = [2, 3],
+  // "i" >= 3, "i" : n.
+  absl::Status NameRule(std::optional<Tensor> of) {
+    const Token token = lexer_.peek();
+    OCANNL_ASSIGN_OR_RETURN(absl::string_view name, TakeString());
+    absl::Status status;
+    if (lexer_.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(Token as, TakeName(lexer_, "a name for a size"));
+      if (of) return Capture(*of, token, as);
+      return absl::OkStatus();
+    }
+    const Names& names = scope_.names();
+    if (lexer_.Accept(">=")) {
+      OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
+      if (of) status = SetAtLeast(*of, name, size);
+    } else {
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
+      if (lexer_.peek().kind == Token::kString) {
+        OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
+        if (of) status = SetEqual(*of, name, *of, other);
+      } else if (lexer_.Accept("[")) {
+        OCANNL_ASSIGN_OR_RETURN(Dims sizes, TakeSizes(lexer_, names));
+        if (of) status = SetDims(*of, name, std::move(sizes));
+      } else {
+        OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
+        if (lexer_.Accept("*")) {
+          OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
+          if (of) status = SetScale(*of, name, size, *of, other);
+        } else if (of) {
+          status = SetDim(*of, name, size);
+        }
+      }
+    }
+    if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
+    return absl::OkStatus();
+  }
+
+  // From here on `as` is the size of what `name` stands for.
+  absl::Status Capture(Tensor of, const Token& name, const Token& as) {
+    if (scope_.FindGiven(as.text)) {
+      return lexer_.ErrorAt(
+          as.offset, absl::StrCat("there is a tensor `", as.text,
+                                  "` already; give the size another name"));
+    }
+    OCANNL_ASSIGN_OR_RETURN(
+        Tensor size, Checked(EmbedDim(of, name.text, where_), name.offset));
+    scope_.Declare(std::string(as.text), size);
+    return absl::OkStatus();
   }
 
   absl::StatusOr<absl::string_view> TakeString() {

@@ -8,8 +8,9 @@
 //   (relu(1 - y *. h) ++ "...|... => 0") /. !..n   einsum; a C++-side number
 //   (moons @| batch_n) + [(1, 2); (3, 4)]          a slice; an array 2->2
 //
-// Behind a spec may stand what its names are: ["i" = 3; "..v.." = n; "j" =
-// "i"].
+// Behind a spec may stand what its names are: ["i" = 3; "..v.." = n; "j" = "i";
+// "k" = 2 * "i"; "..u.." = [2, 3]; "l" >= 4], and names for what sizes they
+// have, to be used further right: (x ++ "...|i => ...|0" ["i" : n]) /. n.
 //
 // Operators, weakest first; all but **. associate to the left:
 //   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+   << >>

@@ -355,12 +355,17 @@ absl::Status FaultWriter::Rule(
       absl::StrCat("`", rule.name.name, "` is ", DimsText(sizes_of(rule.name)));
   std::vector<TensorId> operands = OperandsOf(graph_[rule.name.node].source);
   if (const auto* other = std::get_if<SpecName>(&rule.is)) {
-    absl::StrAppend(&problem, ", but it is set equal to `", other->name,
-                    "` of ", Describe(graph_[other->node]), ", which is ",
-                    DimsText(sizes_of(*other)));
+    absl::StrAppend(&problem, ", but it is set ",
+                    rule.factor == 1
+                        ? std::string("equal to `")
+                        : absl::StrCat("to ", rule.factor, " times `"),
+                    other->name, "` of ", Describe(graph_[other->node]),
+                    ", which is ", DimsText(sizes_of(*other)));
   } else {
-    absl::StrAppend(&problem, ", but it is set to ",
-                    std::get<int64_t>(rule.is));
+    const auto* sizes = std::get_if<Dims>(&rule.is);
+    absl::StrAppend(
+        &problem, ", but it is set to ", rule.at_least ? "at least " : "",
+        DimsText(sizes != nullptr ? *sizes : Dims{std::get<int64_t>(rule.is)}));
   }
   return Error(rule.name.node, problem, operands, {},
                "leave one of the two out, or make them fit");
@@ -381,10 +386,18 @@ absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
 absl::Status FaultWriter::Undetermined(RowRef row) const {
   const TensorNode& node = graph_[row.tensor];
   absl::string_view letter = row.kind == RowKind::kInput ? "i" : "o";
-  return absl::InvalidArgumentError(absl::StrCat(
-      "You forgot to specify the hidden dimension(s) of ", Describe(node),
-      ": nothing determines its ", Name(row.kind), " row; give it, such as {",
-      node.name, "; ", letter, "=[16]}"));
+  Dims dims = row_(row).value_or(Dims());
+  // What is known of it, if that is a part, and what would do.
+  const bool partly = absl::c_linear_search(dims, 0) &&
+                      absl::c_any_of(dims, [](int64_t d) { return d != 0; });
+  std::string known = partly ? absl::StrCat(" row ", DimsText(dims)) : " row";
+  if (!partly) dims = {0};
+  absl::c_replace(dims, 0, 16);
+  return absl::InvalidArgumentError(
+      absl::StrCat("You forgot to specify the hidden dimension(s) of ",
+                   Describe(node), ": nothing determines its ", Name(row.kind),
+                   known, "; give it, such as {", node.name, "; ", letter, "=[",
+                   absl::StrJoin(dims, ", "), "]}"));
 }
 
 }  // namespace ocannl

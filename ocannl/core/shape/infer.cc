@@ -62,6 +62,16 @@ class Inference {
   // After Run: adds what was inferred.
   void AddTo(Shapes& shapes) const {
     for (TensorId id : problem_.nodes) {
+      const auto* dim = std::get_if<DimSource>(&graph_[id].source);
+      const bool captures = dim != nullptr && !dim->name.empty();
+      if (!captures || shapes.contains(id)) continue;
+      int64_t size = 1;
+      for (int axis : size_rules_.AxesOf({dim->of, dim->name})) {
+        size *= sizes_.Size(axis);
+      }
+      shapes.names[dim->of][dim->name] = size;
+    }
+    for (TensorId id : problem_.nodes) {
       for (RowKind kind : kRowKinds) shapes[id][kind] = Sizes({id, kind});
     }
     for (const auto& [node, names] : names_) {
@@ -178,7 +188,8 @@ class Inference {
     for (const CoverRule& cover : rules().covers) {
       ranks_.Cover(problem_.RowIndex(cover.covering),
                    problem_.RowIndex(cover.covered),
-                   IsNumber(graph_[cover.covered.tensor]));
+                   IsNumber(graph_[cover.covered.tensor]) ||
+                       Stretches(graph_[cover.node]));
     }
     for (int failed : ranks_.Solve()) MarkWrongCover(0, failed);
     for (size_t i = 0; i < rules().slots.size(); ++i) {
@@ -291,6 +302,7 @@ class Inference {
       sizes_.AtLeast(axes_[problem_.RowIndex(slot.row)][position.axis],
                      position.at_least);
     }
+    size_rules_.SetBounds(sizes_);
     std::vector<int> rule_of;  // each pair of axes
     for (size_t i = 0; i < rules().covers.size(); ++i) {
       if (wrong_covers_[i]) continue;
@@ -304,7 +316,12 @@ class Inference {
     }
     SizeSystem::Failures failures = sizes_.Solve();
     for (int pair : failures.covers) MarkWrongCover(1, rule_of[pair]);
-    for (int k : failures.at_least) {
+    for (size_t k : failures.at_least) {
+      // Those of the rules come after the positions.
+      if (k >= positions_.size()) {
+        MarkWrongRule(1, *size_rules_.bounds()[k - positions_.size()]);
+        continue;
+      }
       const Position position = positions_[k];
       const SlotRule& slot = rules().slots[position.slot];
       Report(1, slot.node, [&slot, position](const FaultWriter& write) {
@@ -312,10 +329,10 @@ class Inference {
       });
     }
     for (const auto& failure : failures.relations) {
-      // The products come after the others.
-      const size_t product = failure.first - related_.size();
-      if (product < size_rules_.products().size()) {
-        MarkWrongRule(1, *size_rules_.products()[product]);
+      // Those of the rules come after the axes.
+      const size_t rule = failure.first - related_.size();
+      if (rule < size_rules_.relations().size()) {
+        MarkWrongRule(1, *size_rules_.relations()[rule]);
         continue;
       }
       const RelatedAxis& related = related_[failure.first];
@@ -371,8 +388,10 @@ class Inference {
     }
     for (const CoverRule& cover : rules().covers) {
       if (!(cover.covering.tensor == cover.node)) continue;
-      if (first_values.contains(cover.node) || IsParameter(cover.node))
+      if (first_values.contains(cover.node) || IsParameter(cover.node) ||
+          Stretches(graph_[cover.node])) {
         continue;
+      }
       RowRef row = cover.covering;
       Dims used_as = Sizes(row);
       const Dims& dims = made[problem_.RowIndex(row)];

@@ -21,7 +21,8 @@ namespace ocannl {
 
 struct Shapes : absl::flat_hash_map<TensorId, Shape> {
   // Of an operation, the sizes of the names in the axes that its spec computes:
-  // in "2*o+k => o" those of o and k; 0 for a part that has no cells.
+  // in "2*o+k => o" those of o and k; 0 for a part that has no cells. Also of
+  // names and row variables that an EmbedDim asks for.
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int64_t>>
       names;
 };

@@ -42,9 +42,15 @@ Ruled RuledNodes(const Graph& graph) {
   return ruled;
 }
 
+// The einsum a name of which the tensor is the size of.
+std::optional<TensorId> CapturedIn(const TensorNode& node) {
+  const auto* dim = std::get_if<DimSource>(&node.source);
+  if (dim == nullptr || dim->name.empty()) return std::nullopt;
+  return dim->of;
+}
+
 void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
-                  const GivenShapes& given, const Ruled& ruled,
-                  Problem& problem) {
+                  const GivenShapes& given, Ruled& ruled, Problem& problem) {
   std::vector<TensorId> stack(roots.begin(), roots.end());
   while (!stack.empty()) {
     TensorId id = stack.back();
@@ -57,6 +63,11 @@ void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
       stack.push_back(need);
     }
     if (is_ruled) absl::c_copy(rules->second, std::back_inserter(stack));
+    std::optional<TensorId> einsum = CapturedIn(graph[id]);
+    if (!einsum || given.contains(id)) continue;
+    // Whether it was met or not, its rules tell the sizes of its names.
+    ruled.try_emplace(*einsum);
+    absl::c_copy(OperandsOf(graph[*einsum].source), std::back_inserter(stack));
   }
   std::sort(problem.nodes.begin(), problem.nodes.end());
   for (size_t i = 0; i < problem.nodes.size(); ++i) {
@@ -77,7 +88,8 @@ Role RoleOf(const Graph& graph, const TensorNode& node) {
     bool is_open = !param->init || TakesShapeOfUse(graph, *param->init);
     return is_open ? Role::kParameter : Role::kLeaf;
   }
-  bool is_leaf = std::holds_alternative<OffsetsSource>(node.source);
+  bool is_leaf =
+      std::holds_alternative<OffsetsSource>(node.source) || Stretches(node);
   return is_leaf ? Role::kLeaf : Role::kComputed;
 }
 
@@ -181,7 +193,7 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
                                     absl::Span<const TensorId> roots,
                                     const GivenShapes& given) {
   Problem problem;
-  const Ruled ruled = RuledNodes(graph);
+  Ruled ruled = RuledNodes(graph);
   CollectNodes(graph, roots, given, ruled, problem);
   absl::flat_hash_set<TensorId> in_first_values = InFirstValues(graph, problem);
   for (TensorId id : problem.nodes) {

@@ -144,6 +144,11 @@ SizeEquation EquationOf(const EinsumAxis& axis) {
   return equation;
 }
 
+bool Stretches(const TensorNode& node) {
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  return compute != nullptr && compute->stretches;
+}
+
 bool IsNumber(const TensorNode& node) {
   return std::holds_alternative<NumberSource>(node.source) ||
          std::holds_alternative<SymbolSource>(node.source) ||

@@ -67,6 +67,9 @@ struct SizeEquation {
 };
 SizeEquation EquationOf(const EinsumAxis& axis);
 
+// Whether the tensor is as large as its uses want.
+bool Stretches(const TensorNode& node);
+
 // Whether the tensor is a number, whatever its value comes from.
 bool IsNumber(const TensorNode& node);
 

@@ -13,6 +13,13 @@ const SpecName* OtherOf(const SizeRule& rule) {
   return std::get_if<SpecName>(&rule.is);
 }
 
+// Whether the axes of a row have so many cells together.
+bool IsProduct(const SizeRule& rule) {
+  const SpecName* other = OtherOf(rule);
+  return rule.name.is_row() && !std::holds_alternative<Dims>(rule.is) &&
+         (other == nullptr || !other->is_row());
+}
+
 }  // namespace
 
 SizeRules::SizeRules(const Graph& graph,
@@ -22,6 +29,10 @@ SizeRules::SizeRules(const Graph& graph,
     rules_.push_back(&rule);
     nodes_.insert(rule.name.node);
     if (OtherOf(rule) != nullptr) nodes_.insert(OtherOf(rule)->node);
+  }
+  for (const auto& entry : nodes) {
+    const auto* dim = std::get_if<DimSource>(&graph[entry.first].source);
+    if (dim != nullptr && !dim->name.empty()) nodes_.insert(dim->of);
   }
 }
 
@@ -41,7 +52,10 @@ std::vector<const SizeRule*> SizeRules::SetRanks(RankSystem& ranks) {
     if (!name.is_row()) continue;
     const int row = rows_[name.node][name.name];
     const SpecName* other = OtherOf(*rule);
-    if (other == nullptr || !other->is_row()) {
+    if (const auto* sizes = std::get_if<Dims>(&rule->is)) {
+      const auto length = static_cast<int>(sizes->size());
+      if (!ranks.SetLength(row, length)) wrong.push_back(rule);
+    } else if (other == nullptr || !other->is_row()) {
       const auto* size = std::get_if<int64_t>(&rule->is);
       ranks.Prefer(row, size != nullptr && *size == 1 ? 0 : 1);
     } else if (!ranks.SetDifference(row, rows_[other->node][other->name], 0)) {
@@ -60,21 +74,22 @@ std::vector<const SizeRule*> SizeRules::SetSizes(const RankSystem& ranks,
   }
   std::vector<const SizeRule*> wrong;
   for (const SizeRule* rule : rules_) {
+    if (rule->at_least) continue;
     const std::vector<int> axes = AxesOf(rule->name);
-    std::vector<int> others;
-    const SpecName* other = OtherOf(*rule);
-    if (other != nullptr) {
-      others = AxesOf(*other);
-    } else {
-      others = {sizes.Add(Role::kComputed)};
-      sizes.Set(others[0], std::get<int64_t>(rule->is), false);
-    }
+    const std::vector<int> others = OthersOf(*rule, sizes);
     bool fits = axes.size() == others.size();
-    if (rule->name.is_row() && (other == nullptr || !other->is_row())) {
-      // Without an axis for the other, its slot is wrong.
+    // Without an axis for one of them, its slot is wrong.
+    const bool has_axes = !others.empty() && !axes.empty();
+    if (rule->factor != 1) {
+      if (!has_axes) continue;
+      sizes.Relate(axes[0], {{.axis = others[0], .factor = rule->factor}}, 0);
+      relations_.push_back(rule);
+      continue;
+    }
+    if (IsProduct(*rule)) {
       if (others.empty()) continue;
       sizes.Multiply(others[0], axes);
-      products_.push_back(rule);
+      relations_.push_back(rule);
       continue;
     }
     for (size_t k = 0; fits && k < axes.size(); ++k) {
@@ -83,6 +98,30 @@ std::vector<const SizeRule*> SizeRules::SetSizes(const RankSystem& ranks,
     if (!fits) wrong.push_back(rule);
   }
   return wrong;
+}
+
+void SizeRules::SetBounds(SizeSystem& sizes) {
+  for (const SizeRule* rule : rules_) {
+    if (!rule->at_least) continue;
+    const std::vector<int> axes = AxesOf(rule->name);
+    if (axes.empty()) continue;  // its slot is wrong
+    sizes.AtLeast(axes[0], std::get<int64_t>(rule->is));
+    bounds_.push_back(rule);
+  }
+}
+
+// The axes of the other name, or new ones of the sizes that are said.
+std::vector<int> SizeRules::OthersOf(const SizeRule& rule,
+                                     SizeSystem& sizes) const {
+  if (OtherOf(rule) != nullptr) return AxesOf(*OtherOf(rule));
+  const auto* dims = std::get_if<Dims>(&rule.is);
+  std::vector<int> others;
+  for (int64_t size :
+       dims != nullptr ? *dims : Dims{std::get<int64_t>(rule.is)}) {
+    others.push_back(sizes.Add(Role::kComputed));
+    sizes.Set(others.back(), size, false);
+  }
+  return others;
 }
 
 std::vector<int> SizeRules::AxesOf(const SpecName& name) const {

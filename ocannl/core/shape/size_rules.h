@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SizeRules: what SetDim and SetEqual say, as equations of an inference.
+// SizeRules: what SetDim, SetEqual and the like say, as equations of an
+// inference; and the axes of the names whose sizes are captured.
 #ifndef OCANNL_CORE_SHAPE_SIZE_RULES_H_
 #define OCANNL_CORE_SHAPE_SIZE_RULES_H_
 
@@ -31,14 +32,19 @@ class SizeRules {
   std::vector<const SizeRule*> SetRanks(RankSystem& ranks);
   std::vector<const SizeRule*> SetSizes(const RankSystem& ranks,
                                         SizeSystem& sizes);
-  // The rules that are calls of SizeSystem::Multiply, in order.
-  const std::vector<const SizeRule*>& products() const { return products_; }
+  // After the last Equate.
+  void SetBounds(SizeSystem& sizes);
+  // The rules that are calls of Relate or Multiply, and of AtLeast, in order.
+  const std::vector<const SizeRule*>& relations() const { return relations_; }
+  const std::vector<const SizeRule*>& bounds() const { return bounds_; }
 
   // In the system of sizes; after SetSizes.
   std::vector<int> AxesOf(const SpecName& name) const;
 
  private:
-  std::vector<const SizeRule*> rules_, products_;
+  std::vector<int> OthersOf(const SizeRule& rule, SizeSystem& sizes) const;
+
+  std::vector<const SizeRule*> rules_, relations_, bounds_;
   absl::flat_hash_set<TensorId> nodes_;  // that the rules name
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> rows_,
       axes_;

@@ -3,9 +3,12 @@
 // What SetDim and SetEqual make of shapes.
 #include "ocannl/core/shape/size_rules.h"
 
+#include <string>
+
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
 #include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/stretch.h"
 #include "tests/status_matchers.h"
 
 namespace ocannl {
@@ -90,6 +93,86 @@ TEST_F(SizeRulesTest, CountsAfterAnEarlierInference) {
   EXPECT_EQ(ToString(shapes.at(w.id)), "3->3");
 }
 
+TEST_F(SizeRulesTest, ADimensionIsAMultiple) {
+  Tensor w = W("w"), v = W("v");
+  Tensor y = Einsum("i; i->o => o", a_, w);
+  EXPECT_THAT(SetScale(y, "o", 4, y, "i"), IsOk());
+  EXPECT_EQ(Text(y, w), "3->12");
+  // Of a name in another spec, and from the larger to the smaller.
+  Tensor z = Einsum("i; i->o => o", Zeros(graph_, "c", "8"), v);
+  EXPECT_THAT(SetScale(y, "o", 2, z, "o"), IsOk());
+  EXPECT_EQ(Text(z, v), "8->6");
+  Tensor x = Einsum("i; i->o => o", a_, W("u"));
+  EXPECT_THAT(SetScale(x, "o", 1, x, "i"), IsOk());
+  EXPECT_EQ(InferText(x), "3");
+}
+
+TEST_F(SizeRulesTest, ARowIsExact) {
+  Tensor w = W("w");
+  Tensor y = Einsum("i; i->..v.. => ..v..", a_, w);
+  EXPECT_THAT(SetDims(y, "..v..", {2, 5}), IsOk());
+  EXPECT_EQ(Text(y, w), "3->2,5");
+  Tensor z = Einsum("i; i->..v..,k => k", a_, W("v"));
+  EXPECT_THAT(SetDims(z, "..v..", {}), IsOk());
+  EXPECT_THAT(SetDim(z, "k", 2), IsOk());
+  EXPECT_EQ(Text(z, {&graph_, *graph_.Find("v")}), "3->2");
+}
+
+TEST_F(SizeRulesTest, ADimensionIsAtLeast) {
+  Tensor w = W("w");
+  Tensor y = Einsum("i; i->o => o", a_, w);
+  EXPECT_THAT(SetAtLeast(y, "o", 5), IsOk());
+  EXPECT_EQ(Text(y, w), "3->5");
+  EXPECT_EQ(Text(y + Zeros(graph_, "c", "7"), w), "3->7");
+  EXPECT_EQ(InferText(y + Zeros(graph_, "d", "4")),
+            "shape error in `a +* \"i; i->o => o\" w` (size_rules_test.cc:" +
+                std::to_string(y.node().where.line) +
+                "): `o` is 4, but it is set to at least 5\n  a : 3\n  w : "
+                "3->4\n  hint: leave one of the two out, or make them fit");
+}
+
+TEST_F(SizeRulesTest, SizesAreCaptured) {
+  Tensor w = W("w");
+  Tensor y = Einsum("..r..; ..r..->k => k", b_, w);
+  EXPECT_THAT(SetDim(y, "k", 7), IsOk());
+  Tensor r = EmbedDim(y, "..r.."), k = EmbedDim(y, "k");
+  Tensor root = PointMul(y, r) + k;
+  Shapes shapes;
+  ASSERT_THAT(InferShapes(graph_, {root.id}, shapes), IsOk());
+  EXPECT_EQ(shapes.names.at(y.id).at("..r.."), 20);
+  EXPECT_EQ(shapes.names.at(y.id).at("k"), 7);
+  // Also of a spec whose shapes are known already.
+  Tensor z = Einsum1("2*i+j => i", Zeros(graph_, "c", "6"));
+  ASSERT_THAT(InferShapes(graph_, {z.id}, shapes), IsOk());
+  Tensor j = EmbedDim(z, "j"), i = EmbedDim(z, "i");
+  ASSERT_THAT(InferShapes(graph_, {(i + j).id}, shapes), IsOk());
+  EXPECT_EQ(shapes.names.at(z.id).at("i"), 3);
+  EXPECT_EQ(shapes.names.at(z.id).at("j"), 1);
+  Shapes later;
+  EXPECT_EQ(InferText(EmbedDim(z, "k", At(9))),
+            "the spec of `c ++ \"2*i+j => i\"` (size_rules_test.cc:" +
+                std::to_string(z.node().where.line) +
+                ") has no `k`; it has i, j");
+}
+
+TEST_F(SizeRulesTest, AStretchedTensorIsAsItsUses) {
+  Tensor c = Zeros(graph_, "c", "2,3"), w = W("w");
+  Tensor s = Stretch(a_);
+  EXPECT_EQ(InferText(s), "3");
+  EXPECT_EQ(Text(Einsum("ij; ij => i", s, c), s), "2,3");
+  Tensor h = Relu(a_);
+  EXPECT_EQ(Text(Stretch(h) + c, h), "3");
+  // A parameter in it is none of its uses.
+  Tensor t = Stretch(w);
+  EXPECT_EQ(Text(Einsum("ij; ij => i", t, c), w), "2,3");
+  // What the operand says of the axes that it has stays.
+  EXPECT_EQ(InferText(Einsum("ij; ij => i", Stretch(b_, At(8)), c)),
+            "shape error in `stretch(b)` (mlp.cc:8): the output row of b is "
+            "4,5, but the result is used as 2,3\n  b : 4,5\n  from `"
+            "stretch(b) +* \"ij; ij => i\" c` (size_rules_test.cc:" +
+                std::to_string(__LINE__ - 4) + "): operand 1");
+}
+
 TEST_F(SizeRulesTest, SaysWhatDoesNotFit) {
   auto same = [&] { return Einsum1("..v..i => ..v..i", Arg(b_, At(42))); };
   const std::string start =
@@ -133,6 +216,18 @@ TEST_F(SizeRulesTest, SaysWhichNameThereIsNot) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "`a` (mlp.cc:1) has no spec with a `i`; name an axis of "
                        "an einsum"));
+  EXPECT_THAT(SetScale(y, "i", 0, y, "i"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "`i` of `b ++ \"..v.., 2*i, _ => ..v..\"` (mlp.cc:42) "
+                       "cannot be 0 times `i`; give a factor from 1 to 65536"));
+  EXPECT_THAT(SetAtLeast(y, "..v..", 2),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "`..v..` of `b ++ \"..v.., 2*i, _ => ..v..\"` "
+                       "(mlp.cc:42) is a row variable; name an axis"));
+  EXPECT_THAT(SetDims(y, "i", {2}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "`i` of `b ++ \"..v.., 2*i, _ => ..v..\"` (mlp.cc:42) "
+                       "is an axis; give it one size"));
   Tensor wrong = Einsum1("i", a_);
   EXPECT_THAT(SetDim(wrong, "i", 6), IsOk());
   EXPECT_THAT(SetEqual(y, "i", wrong, "i"), IsOk());

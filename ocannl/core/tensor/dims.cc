@@ -55,6 +55,23 @@ absl::StatusOr<SpecName> Find(Tensor of, absl::string_view name) {
                    "`; it has ", absl::StrJoin(names, ", ")));
 }
 
+// Likewise, an axis or a row variable only.
+absl::StatusOr<SpecName> FindOnly(Tensor of, absl::string_view name,
+                                  bool is_row) {
+  OCANNL_ASSIGN_OR_RETURN(SpecName found, Find(of, name));
+  if (found.is_row() == is_row) return found;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "`", name, "` of ", Describe(of.node()), " is ",
+      is_row ? "an axis; give it one size" : "a row variable; name an axis"));
+}
+
+absl::Status CheckSize(Tensor of, absl::string_view name, int64_t size) {
+  if (size >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", name, "` of ", Describe(of.node()), " cannot have ",
+                   size, " cells; give it a size from 1"));
+}
+
 bool IsError(Tensor tensor) {
   return std::holds_alternative<ErrorSource>(tensor.node().source);
 }
@@ -64,11 +81,7 @@ bool IsError(Tensor tensor) {
 absl::Status SetDim(Tensor of, absl::string_view name, int64_t size) {
   if (IsError(of)) return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(SpecName found, Find(of, name));
-  if (size < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("`", name, "` of ", Describe(of.node()), " cannot have ",
-                     size, " cells; give it a size from 1"));
-  }
+  OCANNL_RETURN_IF_ERROR(CheckSize(of, name, size));
   of.graph->AddSizeRule({.name = std::move(found), .is = size});
   return absl::OkStatus();
 }
@@ -82,6 +95,58 @@ absl::Status SetEqual(Tensor of, absl::string_view name, Tensor other,
   if (b.is_row() && !a.is_row()) std::swap(a, b);
   of.graph->AddSizeRule({.name = std::move(a), .is = std::move(b)});
   return absl::OkStatus();
+}
+
+absl::Status SetAtLeast(Tensor of, absl::string_view name, int64_t size) {
+  if (IsError(of)) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(SpecName found, FindOnly(of, name, false));
+  OCANNL_RETURN_IF_ERROR(CheckSize(of, name, size));
+  of.graph->AddSizeRule(
+      {.name = std::move(found), .is = size, .at_least = true});
+  return absl::OkStatus();
+}
+
+absl::Status SetDims(Tensor of, absl::string_view name, Dims sizes) {
+  if (IsError(of)) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(SpecName found, FindOnly(of, name, true));
+  for (int64_t size : sizes) {
+    OCANNL_RETURN_IF_ERROR(CheckSize(of, name, size));
+  }
+  of.graph->AddSizeRule({.name = std::move(found), .is = std::move(sizes)});
+  return absl::OkStatus();
+}
+
+absl::Status SetScale(Tensor of, absl::string_view name, int64_t factor,
+                      Tensor other, absl::string_view other_name) {
+  constexpr int64_t kMaxFactor = 65536;  // as in specs
+  CHECK(of.graph == other.graph);
+  if (IsError(of) || IsError(other)) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(SpecName a, FindOnly(of, name, false));
+  OCANNL_ASSIGN_OR_RETURN(SpecName b, FindOnly(other, other_name, false));
+  if (factor < 1 || factor > kMaxFactor) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", name, "` of ", Describe(of.node()), " cannot be ", factor,
+        " times `", other_name, "`; give a factor from 1 to ", kMaxFactor));
+  }
+  of.graph->AddSizeRule(
+      {.name = std::move(a), .is = std::move(b), .factor = factor});
+  return absl::OkStatus();
+}
+
+Tensor EmbedDim(Tensor of, absl::string_view name, SourceLocation where) {
+  if (IsError(of)) return of;
+  absl::StatusOr<SpecName> found = Find(of, name);
+  if (!found.ok()) return ErrorTensor(*of.graph, found.status(), where);
+  TensorId id = of.graph->Add(
+      {.source = DimSource{.of = of.id, .rows = {}, .name = found->name},
+       .name = "",
+       .text = absl::StrCat("dim(", of.node().name, ", ", name, ")"),
+       .dtype = DType::kF32,
+       .spec = {},
+       .has_gradient = false,
+       .materialized = false,
+       .where = where});
+  return {of.graph, id};
 }
 
 }  // namespace ocannl

@@ -61,10 +61,12 @@ struct SymbolSource {
   int32_t static_index;
 };
 
-// The product of the sizes of the given rows of another tensor.
+// The product of the sizes of the given rows of another tensor, or of what a
+// name in the spec that made it stands for.
 struct DimSource {
   TensorId of;
   std::vector<RowKind> rows;
+  std::string name = "";  // empty: rows
 };
 
 // One element of the leftmost batch axis, chosen by a static index.
@@ -85,6 +87,7 @@ struct ComputeSource {
   Logic logic;
   std::optional<EinsumSpec> spec;  // of kEinsum
   std::vector<TensorId> operands;
+  bool stretches = false;  // the result is as large as its uses want
 };
 
 // A construction that failed.
@@ -122,7 +125,9 @@ struct SpecName {
 // two rows, axis by axis. Of a row and an axis, the row is `name`.
 struct SizeRule {
   SpecName name;
-  std::variant<int64_t, SpecName> is;
+  std::variant<int64_t, Dims, SpecName> is;  // Dims: the axes of a row
+  int64_t factor = 1;                        // of two axes: times the other
+  bool at_least = false;                     // or more, of a number
 };
 
 // An integer argument of routines, with values in [0, range).

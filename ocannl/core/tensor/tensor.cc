@@ -73,7 +73,7 @@ Level LevelOf(const TensorNode& node) {
   const auto* compute = std::get_if<ComputeSource>(&node.source);
   if (compute == nullptr) return kTight;
   if (compute->logic == ComputeSource::kEinsum) return kLoose;
-  return LevelOf(*compute->op);
+  return compute->op ? LevelOf(*compute->op) : kTight;
 }
 
 // `least` is the level that needs no parentheses.

@@ -33,6 +33,10 @@ constexpr const char* kTexts[] = {
     "exp(x) /. (exp(x) ++ \"...|... => ...|0\")",
     "bits_u32(x) >> 3 ^ 5:u32",
     "[|(1, 2); (3, 4)|] * [5; 6]",
+    "stretch(x) +* \"i->o; o => i\" {v; o=[2]} + stretch(0.5)",
+    "(a ++ \"..., i => ..., 0\" [\"i\" : d; \"i\" >= 2]) /. d",
+    "x +* \"i; i->..v.. => ..v..\" [\"..v..\" = [2, 3]] {w}",
+    "x +* \"i; i->j => j\" [\"j\" = 2 * \"i\"] {w = 1}",
 };
 
 constexpr const char* kPieces[] = {
@@ -83,6 +87,10 @@ constexpr const char* kWords[] = {"x",
                                   "\"i => i\"",
                                   "1e99",
                                   "/*",
+                                  "stretch",
+                                  ">=",
+                                  "\"i\"",
+                                  "\"..v..\"",
                                   "#",
                                   "\"...|... => 0\"",
                                   "18446744073709551616"};
@@ -188,7 +196,8 @@ class Writer {
         return Operand();
       case 1: {
         static constexpr const char* kCalls[] = {
-            "relu", "exp", "log", "tanh", "sqrt", "not", "f64", "f16", "abs"};
+            "relu", "stretch", "exp", "log", "tanh",
+            "sqrt", "not",     "f64", "f16", "abs"};
         return absl::StrCat(random_.Pick(kCalls), "(", Expression(depth - 1),
                             ")");
       }
