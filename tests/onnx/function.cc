@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "tests/onnx/rules.h"
+
+namespace ocannl::onnx {
+namespace {
+
+constexpr double kHalfPi = 1.5707963267948966;
+
+using Unary = Value (*)(const Value&);
+
+// x where the condition holds, else 0, in the dtype of x.
+Value Where(const Value& condition, const Value& x) {
+  return Select(condition, x, 0);
+}
+
+Value CopySign(const Value& size, const Value& x) {
+  return Select(Less(x, 0), Neg(size), size);
+}
+
+// Beyond 1 by way of 1/x; then twice atan(t) = 2 atan(t / (1 + sqrt(1 + t^2))),
+// which leaves at most tan(pi / 16) to the series.
+Value Atan(const Value& x) {
+  Value t = Abs(x);
+  t = Select(Less(t, 1), t, Recip(t));
+  for (int k = 0; k < 2; ++k) t = t / (1.0 + Sqrt(1.0 + t * t));
+  const Value square = t * t;
+  Value series = square * (-1.0 / 19) + 1.0 / 17;
+  for (int k = 15; k > 0; k -= 2) series = 1.0 / k - square * series;
+  const Value angle = 4.0 * (t * series);
+  return CopySign(Select(Less(Abs(x), 1), angle, kHalfPi - angle), x);
+}
+
+Value Asin(const Value& x) {
+  return 2.0 * Atan(x / (1.0 + Sqrt((1.0 - x) * (1.0 + x))));
+}
+
+// exp(x) - 1, which is x where that is lost: (u - 1) x / log(u) for u = exp(x).
+Value Expm1(const Value& x) {
+  const Value u = Exp(x);
+  const Value mended = (u - 1.0) * (x / Log(u));
+  return Select(Equal(u, 1), x, mended);
+}
+
+Value Sinh(const Value& x) {
+  const Value e = Expm1(Abs(x));
+  return CopySign((e + e / (e + 1.0)) * 0.5, x);
+}
+
+Value Asinh(const Value& x) {
+  const Value t = Abs(x);
+  return CopySign(Log1p(t + t * t / (1.0 + Sqrt(1.0 + t * t))), x);
+}
+
+Value Selu(const Value& x, double alpha, double gamma) {
+  return gamma * Select(LessEqual(x, 0), alpha * Expm1(x), x);
+}
+
+Value HardSigmoid(const Value& x, double alpha, double beta) {
+  return Sat01(alpha * x + beta);
+}
+
+Value Shrink(const Value& x, double bias, double lambda) {
+  return Where(Less(x, -lambda), x + bias) + Where(Less(lambda, x), x - bias);
+}
+
+std::vector<OpRule> Plain() {
+  std::vector<std::pair<std::string, Unary>> functions = {
+      {"Exp", Exp},
+      {"Log", Log},
+      {"Sin", Sin},
+      {"Cos", Cos},
+      {"Tanh", Tanh},
+      {"Erf", Erf},
+      {"Sigmoid", Sigmoid},
+      {"Relu", Relu},
+      {"Softplus", Softplus},
+      {"Atan", Atan},
+      {"Asin", Asin},
+      {"Sinh", Sinh},
+      {"Asinh", Asinh},
+      {"Acos", [](const Value& x) { return kHalfPi - Asin(x); }},
+      {"Tan", [](const Value& x) { return Sin(x) / Cos(x); }},
+      {"Cosh", [](const Value& x) { return (Exp(x) + Exp(Neg(x))) * 0.5; }},
+      {"Acosh", [](const Value& x) { return Log(x + Sqrt(x * x - 1.0)); }},
+      {"Atanh",
+       [](const Value& x) { return (Log1p(x) - Log1p(Neg(x))) * 0.5; }},
+      {"Softsign", [](const Value& x) { return x / (1.0 + Abs(x)); }},
+      {"HardSwish",
+       [](const Value& x) { return x * HardSigmoid(x, 1.0 / 6, 0.5); }}};
+  std::vector<OpRule> rules;
+  for (const auto& [name, function] : functions) {
+    rules.push_back({name, [function = function](const OpCall& call) {
+                       return function(call[0]);
+                     }});
+  }
+  return rules;
+}
+
+}  // namespace
+
+std::vector<OpRule> FunctionRules() {
+  std::vector<OpRule> rules = Plain();
+  rules.push_back({"Elu", [](const OpCall& call) {
+                     return Selu(call[0], call.Number("alpha", 1), 1);
+                   }});
+  rules.push_back({"Celu", [](const OpCall& call) {
+                     const double alpha = call.Number("alpha", 1);
+                     const Value& x = call[0];
+                     return Max(x, 0) + Min(alpha * Expm1(x / alpha), 0);
+                   }});
+  rules.push_back({"Selu", [](const OpCall& call) {
+                     return Selu(call[0],
+                                 call.Number("alpha", 1.67326319217681884765),
+                                 call.Number("gamma", 1.05070102214813232421));
+                   }});
+  rules.push_back({"LeakyRelu", [](const OpCall& call) {
+                     const Value& x = call[0];
+                     return Select(Less(x, 0), call.Number("alpha", 0.01) * x,
+                                   x);
+                   }});
+  rules.push_back({"PRelu", [](const OpCall& call) {
+                     const Value& x = call[0];
+                     return Select(Less(x, 0), call[1] * x, x);
+                   }});
+  rules.push_back({"ThresholdedRelu", [](const OpCall& call) {
+                     return Where(Less(call.Number("alpha", 1), call[0]),
+                                  call[0]);
+                   }});
+  rules.push_back({"HardSigmoid", [](const OpCall& call) {
+                     return HardSigmoid(call[0], call.Number("alpha", 0.2),
+                                        call.Number("beta", 0.5));
+                   }});
+  rules.push_back({"Shrink", [](const OpCall& call) {
+                     return Shrink(call[0], call.Number("bias", 0),
+                                   call.Number("lambd", 0.5));
+                   }});
+  return rules;
+}
+
+}  // namespace ocannl::onnx

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/base/status_macros.h"
+#include "tests/onnx/rules.h"
+
+namespace ocannl::onnx {
+namespace {
+
+using Axes64 = std::vector<int64_t>;
+
+// The axes of an attribute or of input 1; none given are all.
+absl::StatusOr<Axes64> ReducedAxes(const OpCall& call) {
+  Axes64 axes = call.Wholes("axes", {});
+  if (call.Has(1)) {
+    OCANNL_ASSIGN_OR_RETURN(axes, call.WholeElements(1));
+  }
+  const int rank = call[0].rank();
+  if (axes.empty() && call.Whole("noop_with_empty_axes", 0) == 0) {
+    axes.resize(rank);
+    absl::c_iota(axes, 0);
+  }
+  for (int64_t& axis : axes) axis = Axis(axis, rank);
+  return axes;
+}
+
+// Without the given axes, which have one cell.
+Value Without(const Value& a, const Axes64& axes) {
+  Dims dims;
+  for (int k = 0; k < a.rank(); ++k) {
+    if (!absl::c_linear_search(axes, k)) dims.push_back(a.dims[k]);
+  }
+  return Reshape(a, dims);
+}
+
+int64_t Cells(const Value& a, const Axes64& axes) {
+  int64_t cells = 1;
+  for (int64_t axis : axes) cells *= a.dims[axis];
+  return cells;
+}
+
+Value Sum(const Value& a, const Axes64& axes) {
+  return ReduceAxes(Op::kAdd, a, axes);
+}
+
+Value Greatest(const Value& a, const Axes64& axes) {
+  return ReduceAxes(Op::kMax, a, axes);
+}
+
+Value LogSumExp(const Value& a, const Axes64& axes) {
+  const Value greatest = Greatest(a, axes);
+  return Log(Sum(Exp(a - greatest), axes)) + greatest;
+}
+
+using Reduction = Value (*)(const Value&, const Axes64&);
+
+OpRule ReduceRule(std::string name, Reduction reduction) {
+  auto rule = [reduction](const OpCall& call) -> absl::StatusOr<Outputs> {
+    OCANNL_ASSIGN_OR_RETURN(Axes64 axes, ReducedAxes(call));
+    const Value reduced = reduction(call[0], axes);
+    return call.Whole("keepdims", 1) != 0 ? reduced : Without(reduced, axes);
+  };
+  return {std::move(name), rule};
+}
+
+OpRule ArgRule(std::string name, bool greatest) {
+  auto rule = [greatest](const OpCall& call) -> absl::StatusOr<Outputs> {
+    const Value& x = call[0];
+    const int axis = Axis(call.Whole("axis", 0), x.rank());
+    const bool last = call.Whole("select_last_index", 0) != 0;
+    const Value found =
+        ArgGreatest(call.graph(), greatest ? x : Neg(x), axis, last);
+    return call.Whole("keepdims", 1) != 0 ? found : Without(found, {axis});
+  };
+  return {std::move(name), rule};
+}
+
+// Sums over the cells up to each one, by a matrix of zeros and ones.
+absl::StatusOr<Outputs> CumSumRule(const OpCall& call) {
+  const Value& x = call[0];
+  OCANNL_ASSIGN_OR_RETURN(Axes64 axes, call.WholeElements(1));
+  const int axis = Axis(axes[0], x.rank());
+  const int64_t size = x.dims[axis];
+  Value low = Reshape(Iota(call.graph(), size), {size, 1});
+  Value high = Iota(call.graph(), size);
+  if (call.Whole("reverse", 0) != 0) std::swap(low, high);
+  const bool exclusive = call.Whole("exclusive", 0) != 0;
+  const Value counts = Map(exclusive ? Op::kLess : Op::kLessEqual, {low, high});
+  Axes result = AxisNames(x.rank());
+  result[axis] = "to";
+  return Product({{x, AxisNames(x.rank())},
+                  {Cast(counts, x.dtype()), {AxisNames(x.rank())[axis], "to"}}},
+                 result);
+}
+
+// A cell's place among the cells along the axis is how many come before it:
+// greater ones, and equal ones further left.
+absl::StatusOr<Outputs> TopKRule(const OpCall& call) {
+  Value x = call[0];
+  OCANNL_ASSIGN_OR_RETURN(Axes64 count, call.WholeElements(1));
+  const int axis = Axis(call.Whole("axis", -1), x.rank());
+  std::vector<int64_t> to_end(x.rank());
+  absl::c_iota(to_end, 0);
+  std::swap(to_end[axis], to_end.back());
+  x = Transpose(x, to_end);
+  const int64_t size = x.dims.back();
+  Dims other_dims = x.dims;
+  other_dims.insert(other_dims.end() - 1, 1);
+  Dims own_dims = x.dims;
+  own_dims.push_back(1);
+  const Value own = Reshape(x, own_dims), other = Reshape(x, other_dims);
+  const Value at = Iota(call.graph(), size);
+  const Value further_left = Less(at, Reshape(at, {size, 1}));
+  const bool largest = call.Whole("largest", 1) != 0;
+  const Value before = Or(largest ? Less(own, other) : Less(other, own),
+                          And(Equal(own, other), further_left));
+  const Value place =
+      ReduceAxes(Op::kAdd, Cast(before, DType::kI64), {x.rank()});
+  const Value chosen =
+      Equal(place, Reshape(Iota(call.graph(), count[0]), {count[0]}));
+  Axes from = AxisNames(x.rank());
+  Axes to = from;
+  to.back() = "k";
+  Axes both = from;
+  both.push_back("k");
+  const Value values =
+      Product({{x, from}, {Cast(chosen, x.dtype()), both}}, to);
+  const Value places =
+      Product({{at, {from.back()}}, {Cast(chosen, DType::kI64), both}}, to);
+  return Outputs{Transpose(values, to_end), Transpose(places, to_end)};
+}
+
+}  // namespace
+
+std::vector<OpRule> ReductionRules() {
+  return {
+      ReduceRule("ReduceSum", Sum),
+      ReduceRule("ReduceMax", Greatest),
+      ReduceRule("ReduceMin",
+                 [](const Value& a, const Axes64& axes) {
+                   return Neg(Greatest(Neg(a), axes));
+                 }),
+      ReduceRule("ReduceProd",
+                 [](const Value& a, const Axes64& axes) {
+                   Value product = a;
+                   for (int64_t axis : axes) {
+                     product = Multiplied(product, static_cast<int>(axis));
+                   }
+                   return product;
+                 }),
+      ReduceRule("ReduceMean",
+                 [](const Value& a, const Axes64& axes) {
+                   return Sum(a, axes) / static_cast<double>(Cells(a, axes));
+                 }),
+      ReduceRule(
+          "ReduceL1",
+          [](const Value& a, const Axes64& axes) { return Sum(Abs(a), axes); }),
+      ReduceRule("ReduceL2",
+                 [](const Value& a, const Axes64& axes) {
+                   return Sqrt(Sum(a * a, axes));
+                 }),
+      ReduceRule(
+          "ReduceSumSquare",
+          [](const Value& a, const Axes64& axes) { return Sum(a * a, axes); }),
+      ReduceRule(
+          "ReduceLogSum",
+          [](const Value& a, const Axes64& axes) { return Log(Sum(a, axes)); }),
+      ReduceRule("ReduceLogSumExp", LogSumExp),
+      ArgRule("ArgMax", true),
+      ArgRule("ArgMin", false),
+      {"CumSum", CumSumRule},
+      {"TopK", TopKRule},
+  };
+}
+
+}  // namespace ocannl::onnx

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of ONNX operations: one list of rules for each theme.
+#ifndef TESTS_ONNX_RULES_H_
+#define TESTS_ONNX_RULES_H_
+
+#include <vector>
+
+#include "tests/onnx/op_call.h"
+
+namespace ocannl::onnx {
+
+std::vector<OpRule> ArithmeticRules();     // + mod pow sum clip cast bits
+std::vector<OpRule> ComparisonRules();     // less equal and isnan where
+std::vector<OpRule> FunctionRules();       // exp atan elu sigmoid softsign
+std::vector<OpRule> ReductionRules();      // reduce* argmax cumsum top-k
+std::vector<OpRule> ProductRules();        // matmul gemm einsum
+std::vector<OpRule> WindowRules();         // conv pool
+std::vector<OpRule> NormalisationRules();  // softmax batch norm lrn dropout
+std::vector<OpRule> MovementRules();       // transpose reshape slice pad
+std::vector<OpRule> CreationRules();       // constant shape range window
+std::vector<OpRule> IndexingRules();       // gather scatter one-hot
+std::vector<OpRule> LossRules();           // nll, cross-entropy
+std::vector<OpRule> OptimizerRules();      // adam momentum
+
+}  // namespace ocannl::onnx
+
+#endif  // TESTS_ONNX_RULES_H_

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Value: a tensor whose dims are known, as ONNX has them: all axes in one row.
+// What is built of values says its dims by itself; the importer compares them
+// with what the engine infers. For an axis of no cells, which no tensor of ours
+// has, there stands one of one cell; nothing reads it.
+//
+//   Value shifted = x - Reduce({}, Op::kMax, {{x, {"n", "c"}}}, {"n", "0"});
+#ifndef TESTS_ONNX_VALUE_H_
+#define TESTS_ONNX_VALUE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::onnx {
+
+struct Value {
+  Value(Tensor made, Dims its_dims) : arg(made), dims(std::move(its_dims)) {}
+  Value(double number) : arg(number) {}  // NOLINT
+
+  Tensor tensor() const { return std::get<Tensor>(arg.value); }
+  DType dtype() const { return tensor().node().dtype; }
+  int rank() const { return static_cast<int>(dims.size()); }
+
+  Arg arg;
+  Dims dims;
+};
+
+// An array from the host; one of no cells, whatever its elements are.
+Value Constant(Graph& graph, NdArray array);
+// All cells are `number`; cell i along the only axis is i, an i64.
+Value Filled(Graph& graph, Dims dims, double number, DType dtype);
+Value Iota(Graph& graph, int64_t size);
+
+// op of each cell; dims broadcast from the right. Numbers take the dtype of the
+// others.
+Value Map(Op op, const std::vector<Value>& args);
+Value Cast(const Value& a, DType dtype);
+
+#define OCANNL_VALUE_1(name) \
+  inline Value name(const Value& a) { return Map(Op::k##name, {a}); }
+#define OCANNL_VALUE_2(name)                          \
+  inline Value name(const Value& a, const Value& b) { \
+    return Map(Op::k##name, {a, b});                  \
+  }
+#define OCANNL_VALUE_3(name)                                          \
+  inline Value name(const Value& a, const Value& b, const Value& c) { \
+    return Map(Op::k##name, {a, b, c});                               \
+  }
+#define OCANNL_VALUE_6(name)
+#define PRIMITIVE(name, text, arity, ...) OCANNL_VALUE_##arity(name)
+#define DERIVED(name, text, arity, ...) OCANNL_VALUE_##arity(name)
+#include "ocannl/core/ops/ops.def"
+#undef PRIMITIVE
+#undef DERIVED
+#undef OCANNL_VALUE_1
+#undef OCANNL_VALUE_2
+#undef OCANNL_VALUE_3
+#undef OCANNL_VALUE_6
+
+inline Value operator+(const Value& a, const Value& b) { return Add(a, b); }
+inline Value operator-(const Value& a, const Value& b) { return Sub(a, b); }
+inline Value operator*(const Value& a, const Value& b) { return Mul(a, b); }
+inline Value operator/(const Value& a, const Value& b) { return Div(a, b); }
+
+// The axes of one operand or of a result, each as in a spec: "c", "2*o<+k",
+// "a^b"; "0" is an axis of one cell.
+using Axes = std::vector<std::string>;
+// Names that no operand has as an axis of its own, and their sizes.
+using NameSizes = std::map<std::string, int64_t>;
+struct Term {
+  Value value;
+  Axes axes;
+};
+
+// "a0", "a1", ...
+Axes AxisNames(int rank);
+
+// accum of op(terms...), or of each term, over what `result` leaves out. Terms
+// without `op` may be bools, of which kMax is "or".
+Value Reduce(std::optional<Op> op, Op accum, const std::vector<Term>& terms,
+             const Axes& result, const NameSizes& sizes = {});
+
+// The sum of products.
+Value Product(const std::vector<Term>& terms, const Axes& result,
+              const NameSizes& sizes = {});
+
+// accum over the given axes of `a`, which keep one cell.
+Value ReduceAxes(Op accum, const Value& a, const std::vector<int64_t>& axes);
+
+// The same cells in memory order under other dims.
+Value Reshape(const Value& a, const Dims& dims);
+// The product over an axis, which keeps one cell: no reduction of ours
+// multiplies.
+Value Multiplied(const Value& a, int axis);
+Value Transpose(const Value& a, const std::vector<int64_t>& permutation);
+// `a` repeated along axes of one cell, and along new ones on the left.
+Value Expand(const Value& a, const Dims& dims);
+// Cells start to start + size along an axis.
+Value Part(const Value& a, int axis, int64_t start, int64_t size);
+// Cells before and behind: 0 if `accum` is kAdd, the least number if kMax. As
+// many less if negative.
+Value Pad(const Value& a, int axis, int64_t before, int64_t behind,
+          Op accum = Op::kAdd);
+Value Concatenate(const std::vector<Value>& parts, int axis);
+
+// The position, an i64, of the greatest cell along an axis, which keeps one
+// cell: of several, the first or the last.
+Value ArgGreatest(Graph& graph, const Value& a, int axis, bool last);
+// The given cells of an axis, in that order.
+Value Take(Graph& graph, const Value& a, int axis,
+           const std::vector<int64_t>& cells);
+// The cells of an axis at the ids, whose axes come to its place.
+Value GatherAxis(Graph& graph, const Value& a, int axis, const Value& ids);
+// With an axis more, at `axis`, of `depth` cells: whether each is the one that
+// the id means.
+Value OneHot(Graph& graph, const Value& ids, int axis, int64_t depth);
+
+// x - log(sum(exp(x))) along an axis.
+Value LogSoftmax(const Value& x, int axis);
+
+// `axis` counted from the end if negative.
+int Axis(int64_t axis, int rank);
+// The product of the dims in [begin, end).
+int64_t SizeOf(const Dims& dims, int begin, int end);
+
+}  // namespace ocannl::onnx
+
+#endif  // TESTS_ONNX_VALUE_H_

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "tests/onnx/rules.h"
+
+namespace ocannl::onnx {
+namespace {
+
+// The windows along one axis of an image: `cells` of them.
+struct Window {
+  int64_t kernel, stride, dilation, before, behind, cells;
+
+  int64_t span() const { return (kernel - 1) * dilation + 1; }
+  // The cells that all windows reach.
+  int64_t reach() const { return stride * (cells - 1) + span(); }
+  // The axis as a spec says it, for windows `o` with cells `k`.
+  std::string Axis(const std::string& o, const std::string& k) const {
+    return absl::StrCat(stride, "*", o, "<+", dilation, "*", k);
+  }
+};
+
+// The windows on the axes of `x` from the third on.
+std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
+                              std::vector<int64_t> kernel) {
+  const std::string pad = call.Text("auto_pad", "NOTSET");
+  const std::vector<int64_t> ones(kernel.size(), 1);
+  const std::vector<int64_t> strides = call.Wholes("strides", ones);
+  const std::vector<int64_t> dilations = call.Wholes("dilations", ones);
+  const std::vector<int64_t> pads =
+      call.Wholes("pads", std::vector<int64_t>(2 * kernel.size(), 0));
+  std::vector<Window> windows;
+  for (size_t k = 0; k < kernel.size(); ++k) {
+    Window window = {.kernel = kernel[k],
+                     .stride = strides[k],
+                     .dilation = dilations[k],
+                     .before = pads[k],
+                     .behind = pads[k + kernel.size()],
+                     .cells = 0};
+    const int64_t size = x.dims[k + 2];
+    if (absl::StartsWith(pad, "SAME")) {
+      window.cells = (size + window.stride - 1) / window.stride;
+      const int64_t all = std::max<int64_t>(0, window.reach() - size);
+      window.before = pad == "SAME_LOWER" ? all - all / 2 : all / 2;
+      window.behind = all - window.before;
+    } else {
+      const int64_t free = size + window.before + window.behind - window.span();
+      const int64_t up =
+          call.Whole("ceil_mode", 0) != 0 ? window.stride - 1 : 0;
+      window.cells = (free + up) / window.stride + 1;
+    }
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+// `x` with as many cells as its windows reach: those outside are 0, or the
+// least number for kMax.
+Value Padded(Value x, const std::vector<Window>& windows, Op accum) {
+  for (size_t k = 0; k < windows.size(); ++k) {
+    const Window& window = windows[k];
+    const int axis = static_cast<int>(k) + 2;
+    const int64_t behind = window.reach() - x.dims[axis] - window.before;
+    x = Pad(x, axis, window.before, behind, accum);
+  }
+  return x;
+}
+
+// The axes of the image, of its windows and of their cells.
+struct WindowAxes {
+  Axes image, cells, kernel;
+  NameSizes sizes;
+};
+
+WindowAxes AxesOf(const std::vector<Window>& windows) {
+  WindowAxes axes;
+  for (size_t k = 0; k < windows.size(); ++k) {
+    const std::string o = absl::StrCat("o", k), i = absl::StrCat("k", k);
+    axes.image.push_back(windows[k].Axis(o, i));
+    axes.cells.push_back(o);
+    axes.kernel.push_back(i);
+    axes.sizes.emplace(o, windows[k].cells);
+    axes.sizes.emplace(i, windows[k].kernel);
+  }
+  return axes;
+}
+
+Axes Join(Axes front, const Axes& rest) {
+  front.insert(front.end(), rest.begin(), rest.end());
+  return front;
+}
+
+// accum over each window, of each channel by itself.
+Value Pool(const Value& x, const std::vector<Window>& windows, Op accum) {
+  const WindowAxes axes = AxesOf(windows);
+  return Reduce({}, accum,
+                {{Padded(x, windows, accum), Join({"n", "c"}, axes.image)}},
+                Join({"n", "c"}, axes.cells), axes.sizes);
+}
+
+// The bias of each channel, for images of that rank.
+Value ChannelBias(const Value& bias, int rank) {
+  Dims dims(rank, 1);
+  dims[1] = bias.dims[0];
+  return Reshape(bias, dims);
+}
+
+absl::StatusOr<Outputs> ConvRule(const OpCall& call) {
+  const Value &x = call[0], &w = call[1];
+  const std::vector<Window> windows =
+      WindowsOf(call, x, {w.dims.begin() + 2, w.dims.end()});
+  WindowAxes axes = AxesOf(windows);
+  // Channels of the image and of the result are those of a group, group by
+  // group.
+  const int64_t groups = call.Whole("group", 1);
+  axes.sizes["g"] = groups;
+  axes.sizes["i"] = w.dims[1];
+  axes.sizes["j"] = w.dims[0] / groups;
+  const std::string channels = absl::StrCat(w.dims[1], "*g<+i");
+  const std::string results = absl::StrCat(w.dims[0] / groups, "*g<+j");
+  const Value y = Product(
+      {{Padded(x, windows, Op::kAdd), Join({"n", channels}, axes.image)},
+       {w, Join({results, "i"}, axes.kernel)}},
+      Join({"n", results}, axes.cells), axes.sizes);
+  return call.Has(2) ? y + ChannelBias(call[2], x.rank()) : y;
+}
+
+// What is cut off at both ends of a transposed convolution, or put there if it
+// is negative, when its windows reach `reach` cells.
+struct Cut {
+  int64_t before, behind;
+};
+
+Cut CutOf(const OpCall& call, int axis, int axes, int64_t reach, int64_t stride,
+          int64_t size) {
+  const std::vector<int64_t> none(2 * axes, 0);
+  const std::vector<int64_t> pads = call.Wholes("pads", none);
+  const int64_t more = call.Wholes("output_padding", none)[axis];
+  const std::string pad = call.Text("auto_pad", "NOTSET");
+  const std::vector<int64_t> given = call.Wholes("output_shape", {});
+  if (given.empty() && !absl::StartsWith(pad, "SAME")) {
+    return {pads[axis], pads[axis + axes] - more};
+  }
+  const int64_t wanted = given.empty() ? size * stride : given[axis];
+  const int64_t all = reach + more - wanted;
+  const int64_t half = all >> 1;  // towards less
+  const int64_t before = pad == "SAME_UPPER" ? half : all - half;
+  return {before, all - before - more};
+}
+
+absl::StatusOr<Outputs> ConvTransposeRule(const OpCall& call) {
+  const Value &x = call[0], &w = call[1];
+  if (call.Whole("group", 1) != 1) {
+    return absl::UnimplementedError("groups of a transposed convolution");
+  }
+  std::vector<int64_t> ones(x.rank() - 2, 1);
+  const std::vector<int64_t> strides = call.Wholes("strides", ones);
+  const std::vector<int64_t> dilations = call.Wholes("dilations", ones);
+  std::vector<Window> windows;
+  for (int k = 0; k < x.rank() - 2; ++k) {
+    windows.push_back({.kernel = w.dims[k + 2],
+                       .stride = strides[k],
+                       .dilation = dilations[k],
+                       .before = 0,
+                       .behind = 0,
+                       .cells = x.dims[k + 2]});
+  }
+  const WindowAxes axes = AxesOf(windows);
+  Value y = Product(
+      {{x, Join({"n", "c"}, axes.cells)}, {w, Join({"c", "j"}, axes.kernel)}},
+      Join({"n", "j"}, axes.image), axes.sizes);
+  for (int k = 0; k < x.rank() - 2; ++k) {
+    const Cut cut = CutOf(call, k, x.rank() - 2, windows[k].reach(),
+                          windows[k].stride, x.dims[k + 2]);
+    y = Pad(y, k + 2, -cut.before, -cut.behind);
+  }
+  return call.Has(2) ? y + ChannelBias(call[2], x.rank()) : y;
+}
+
+absl::StatusOr<Outputs> MaxPoolRule(const OpCall& call) {
+  if (call.node.outputs.size() > 1) {
+    return absl::UnimplementedError("the positions of the greatest cells");
+  }
+  return Pool(call[0],
+              WindowsOf(call, call[0], call.Wholes("kernel_shape", {})),
+              Op::kMax);
+}
+
+// Sums over how many cells of the image, or of the padding too, there are.
+absl::StatusOr<Outputs> AveragePoolRule(const OpCall& call) {
+  const Value& x = call[0];
+  const std::vector<Window> windows =
+      WindowsOf(call, x, call.Wholes("kernel_shape", {}));
+  Dims counted = x.dims;
+  counted[0] = counted[1] = 1;
+  std::vector<Window> inside = windows;
+  for (size_t k = 0; k < windows.size(); ++k) {
+    if (call.Whole("count_include_pad", 0) == 0) continue;
+    counted[k + 2] += windows[k].before + windows[k].behind;
+    inside[k].before = inside[k].behind = 0;
+  }
+  const Value ones = Filled(call.graph(), counted, 1, x.dtype());
+  return Pool(x, windows, Op::kAdd) / Pool(ones, inside, Op::kAdd);
+}
+
+OpRule GlobalPool(std::string name, Op accum) {
+  return {std::move(name), [accum](const OpCall& call) {
+            const Value& x = call[0];
+            std::vector<int64_t> axes;
+            for (int k = 2; k < x.rank(); ++k) axes.push_back(k);
+            const Value all = ReduceAxes(accum, x, axes);
+            if (accum == Op::kMax) return all;
+            return all / static_cast<double>(SizeOf(x.dims, 2, x.rank()));
+          }};
+}
+
+}  // namespace
+
+std::vector<OpRule> WindowRules() {
+  return {{"Conv", ConvRule},
+          {"ConvTranspose", ConvTransposeRule},
+          {"MaxPool", MaxPoolRule},
+          {"AveragePool", AveragePoolRule},
+          GlobalPool("GlobalMaxPool", Op::kMax),
+          GlobalPool("GlobalAveragePool", Op::kAdd)};
+}
+
+}  // namespace ocannl::onnx
