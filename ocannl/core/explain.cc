@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/explain.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/opt/share.h"
 
 namespace ocannl {
 
@@ -32,6 +38,55 @@ StageText ExplainShapes(const Graph& graph, const Shapes& shapes,
   return stage;
 }
 
+namespace {
+
+// The operations of the longest value, written out: shared ones each time.
+double LongestText(const LoopProgram& program) {
+  absl::flat_hash_map<ExprId, double> sizes;
+  double longest = 0;
+  WalkStmts(program.body, [&](const Stmt& stmt) {
+    const ExprId* value = ValueOf(stmt);
+    if (value == nullptr) return;
+    std::vector<ExprId> stack = {*value};
+    while (!stack.empty()) {
+      const ExprId id = stack.back();
+      if (sizes.contains(id)) {
+        stack.pop_back();
+        continue;
+      }
+      double size = 1;
+      bool ready = true;
+      if (const Apply* apply = std::get_if<Apply>(&program.exprs[id])) {
+        for (ExprId arg : apply->args) {
+          auto known = sizes.find(arg);
+          if (known == sizes.end()) {
+            stack.push_back(arg);
+            ready = false;
+          } else {
+            size += known->second;
+          }
+        }
+      }
+      if (ready) sizes[id] = size;
+    }
+    longest = std::max(longest, sizes.at(*value));
+  });
+  return longest;
+}
+
+// The text of a stage. Before values that occur again have names, 50 doublings
+// of a number are more text than there is memory for.
+std::string TextOf(const LoopProgram& program) {
+  constexpr double kLongest = 100'000;
+  if (LongestText(program) <= kLongest) return Print(program);
+  return absl::StrCat(
+      "# values that occur again have names here: written out, they are too "
+      "long\n",
+      Print(Share(program)));
+}
+
+}  // namespace
+
 absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
                                         const PassOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
@@ -43,18 +98,18 @@ absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
       {{.stage = "cd", .file_name = code.name + ".cd", .text = PrintCd(code)},
        {.stage = "unoptimized",
         .file_name = code.name + "-unoptimized.ll",
-        .text = Print(program)}});
+        .text = TextOf(program)}});
   return explanation;
 }
 
 absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,
                                            const PassOptions& options) {
   std::vector<StageText> stages;
-  std::string before = Print(program);
+  std::string before = TextOf(program);
   PassOptions observed = options;
   observed.observer = [&](const Pass& pass, const LoopProgram& after) {
     if (options.observer) options.observer(pass, after);
-    std::string text = Print(after);
+    std::string text = TextOf(after);
     if (text == before) return;
     before = text;
     stages.push_back(
@@ -65,7 +120,7 @@ absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,
   OCANNL_ASSIGN_OR_RETURN(LoopProgram optimized, Optimize(program, observed));
   stages.push_back({.stage = "ll",
                     .file_name = program.name + ".ll",
-                    .text = Print(optimized)});
+                    .text = TextOf(optimized)});
   return Explanation{.stages = std::move(stages),
                      .program = std::move(optimized)};
 }

@@ -324,10 +324,11 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
                     absl::StrJoin(unknown, " and "), one ? " fits" : "");
   }
   const bool concatenates = !form.parts.empty();
-  absl::string_view what = concatenates ? "wrong concatenation"
-                           : sizes[0] != 0 && !unknown.empty()
-                               ? "cannot infer kernel dimension"
-                               : "incompatible stride";
+  absl::string_view what =
+      concatenates ? "wrong concatenation"
+      : unknown.size() > 1 || (sizes[0] != 0 && !unknown.empty())
+          ? "cannot infer kernel dimension"
+          : "incompatible stride";
   problem = absl::StrCat(what, ": ", problem);
   std::string hint;
   if (unknown.size() > 1) {

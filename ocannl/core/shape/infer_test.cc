@@ -260,6 +260,25 @@ TEST(InferShapes, PartsAddUp) {
   EXPECT_EQ(ShapeIn(Concat("a; b => a^b", {w, y}) + x, w), "3");
 }
 
+// What failed before, in construction or inference, is nobody else's business.
+TEST(InferShapes, AFailureLeavesTheGraphAndTheShapesUsable) {
+  Graph graph;
+  Tensor x = Zeros(graph, "x", "3"), w = Weights(graph, "w", {});
+  Shapes shapes;
+  Tensor wrong_spec = Einsum1("i", x);
+  EXPECT_FALSE(InferShapes(graph, {wrong_spec.id}, shapes).ok());
+  EXPECT_FALSE(InferShapes(graph, {(wrong_spec + x).id}, shapes).ok());
+  Tensor wrong_use = w * x + Zeros(graph, "y", "4") + Zeros(graph, "z", "5");
+  EXPECT_FALSE(InferShapes(graph, {wrong_use.id}, shapes).ok());
+  EXPECT_TRUE(shapes.empty());
+  // The parameter takes the sizes of the use that is inferred.
+  Tensor right = w * x + Zeros(graph, "v", "2");
+  ASSERT_THAT(InferShapes(graph, {right.id}, shapes), IsOk());
+  EXPECT_EQ(ToString(shapes.at(w.id)), "3->2");
+  EXPECT_FALSE(InferShapes(graph, {wrong_use.id}, shapes).ok());
+  EXPECT_EQ(ToString(shapes.at(w.id)), "3->2");
+}
+
 TEST(InferShapes, ConvolutionsInAChain) {
   Graph graph;
   Tensor h = Zeros(graph, "x", "2000");

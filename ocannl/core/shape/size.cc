@@ -311,6 +311,19 @@ std::vector<int> SizeSystem::OpenParts(const Relation& relation) const {
   return open;
 }
 
+// An axis is windows of a size that nothing tells: guessing helps nobody.
+void SizeSystem::FailOpenWindows() {
+  for (Relation& relation : relations_) {
+    const bool closed = relation.multiplies || relation.done || relation.failed;
+    if (closed || Size(relation.parts.back().axis) == 0) continue;
+    const int64_t open =
+        absl::c_count_if(relation.parts, [&](const Part& part) {
+          return Size(part.axis) == 0 && !classes_[Find(part.axis)].empty;
+        });
+    if (open > 1) Fail(relation);
+  }
+}
+
 bool SizeSystem::SettleEmptyParts() {
   steps_ += static_cast<int64_t>(relations_.size());
   for (Relation& relation : relations_) {
@@ -333,6 +346,7 @@ bool SizeSystem::SettleRest() {
   // Relations may tell the others from the leaves.
   for (Role least : {Role::kLeaf, Role::kComputed}) {
     if (!queue_.empty()) break;
+    if (least == Role::kComputed) FailOpenWindows();
     for (size_t axis = 0; axis < classes_.size(); ++axis) {
       int root = Find(static_cast<int>(axis));
       const Class& c = classes_[root];

@@ -113,6 +113,7 @@ class SizeSystem {
   bool SettleRelatedByUse();
   std::vector<int> OpenParts(const Relation& relation) const;
   bool SettleEmptyParts();
+  void FailOpenWindows();
   bool SettleRest();
 
   mutable std::vector<int> parents_;
