@@ -146,16 +146,18 @@ TEST(InitTest, Centred) {
   EXPECT_NEAR(sum / 4000, 0, 5 * 0.2449 / std::sqrt(3. * 4000));
 }
 
-// Running statistics of 1 channel with the batches {1, 3} and {5, 9}.
+// Running statistics with the batches {1, 3} and {5, 9} in a channel, and twice
+// as much in the other.
 TEST(StateTest, BatchNormKeepsStatistics) {
   train::Model model;
   Graph& graph = model.graph;
   ParamScope scope{.graph = &graph, .name = "bn"};
   train::Training training{.step = graph.AddStatic("batch", 2)};
   ShapeSpec spec;
-  spec[RowKind::kOutput] = Dims{1};
+  spec[RowKind::kOutput] = Dims{2};
   Tensor batches =
-      Data(graph, "x", NdArray::Of<float>({2, 2, 1}, {1, 3, 5, 9}), spec);
+      Data(graph, "x",
+           NdArray::Of<float>({2, 2, 2}, {1, 2, 3, 6, 5, 10, 9, 18}), spec);
   train::BatchNorm norm(scope, {.momentum = 0.25});
   Tensor y = norm(Slice(batches, training.step), &training);
   Tensor loss = Named(Einsum1("...|... => |0", Square(y)), "loss");
@@ -181,18 +183,19 @@ TEST(StateTest, BatchNormKeepsStatistics) {
   auto read = [&](const std::string& name) {
     auto array = context.Read(name);
     CHECK_OK(array);
-    return array->AsDouble(0);
+    CHECK_EQ(array->size(), 2);
+    return std::vector<double>{array->AsDouble(0), array->AsDouble(1)};
   };
-  EXPECT_EQ(read("bn_running_mean"), 0);
-  EXPECT_EQ(read("bn_running_variance"), 1);
+  EXPECT_THAT(read("bn_running_mean"), ElementsAre(0, 0));
+  EXPECT_THAT(read("bn_running_variance"), ElementsAre(1, 1));
   CHECK_OK(step->Set("batch", 0));
   CHECK_OK(step->Run());
-  EXPECT_EQ(read("bn_running_mean"), 0.25 * 2);
-  EXPECT_EQ(read("bn_running_variance"), 0.75 * 1 + 0.25 * 2);
+  EXPECT_THAT(read("bn_running_mean"), ElementsAre(0.5, 1));
+  EXPECT_THAT(read("bn_running_variance"), ElementsAre(1.25, 2.75));
   CHECK_OK(step->Set("batch", 1));
   CHECK_OK(step->Run());
-  EXPECT_EQ(read("bn_running_mean"), 0.75 * 0.5 + 0.25 * 7);
-  EXPECT_EQ(read("bn_running_variance"), 0.75 * 1.25 + 0.25 * 8);
+  EXPECT_THAT(read("bn_running_mean"), ElementsAre(2.125, 4.25));
+  EXPECT_THAT(read("bn_running_variance"), ElementsAre(2.9375, 10.0625));
 }
 
 }  // namespace

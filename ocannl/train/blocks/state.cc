@@ -16,10 +16,11 @@ absl::StatusOr<OptimizerCode> UpdateStates(
   code.init.name = "state_init";
   code.update.name = "state_update";
   for (const auto& [state, value] : updates) {
-    OCANNL_ASSIGN_OR_RETURN(Assignments first, InitParams(model, state));
-    Append(code.init, first);
+    // First, for it says the sizes of the state.
     OCANNL_ASSIGN_OR_RETURN(Assignments next, Forward(model, value));
     Append(code.update, next);
+    OCANNL_ASSIGN_OR_RETURN(Assignments first, InitParams(model, state));
+    Append(code.init, first);
     Array kept = ValueArray(model.graph, model.shapes, state.id);
     int32_t to = code.update.AddArray(std::move(kept));
     int32_t from =
