@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/index/windows.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/shape/project.h"
 
@@ -48,6 +49,14 @@ Projections LhsFirst(Projections p) {
   return sorted;
 }
 
+// Whether the gradients of the operands are 0 where that of the result is, also
+// where the operands are what is outside of them: infinities for a maximum.
+bool Vanishes(const ComputeSource& source) {
+  const bool is_sum =
+      !source.op || source.op == Op::kAdd || source.op == Op::kSub;
+  return is_sum || (source.op == Op::kMul && source.accum == Op::kAdd);
+}
+
 class Backprop {
  public:
   Backprop(const Graph& graph, const Shapes& shapes)
@@ -72,7 +81,7 @@ class Backprop {
       Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
       const StaticSymbol& index = graph_.statics()[slice->static_index];
       Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
-                 absl::StrCat("|@ ", index.name));
+                 absl::StrCat("|@ ", index.name), /*vanishes=*/false);
     }
   }
 
@@ -117,19 +126,37 @@ class Backprop {
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
       Accumulate(id, operands, piece.projections, k, *gradients[k],
-                 OutsideOf(source), LogicText(source));
+                 OutsideOf(source), LogicText(source), Vanishes(source));
     }
   }
 
   // gradient of operands[k] =+ rhs, where the operands are `outside` where they
-  // have no cells.
+  // have no cells. If the rhs is 0 where the gradient of `id` is, however the
+  // operands are, the sums go cell by cell.
   void Accumulate(TensorId id, const std::vector<TensorId>& operands,
                   Projections p, size_t k, Expr rhs, double outside,
-                  std::string logic) {
+                  std::string logic, bool vanishes) {
     std::swap(p.lhs, p.operands[k]);
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
     p.operands[k] = p.lhs;
-    p = LhsFirst(std::move(p));
+    std::vector<Projections> parts = {p};
+    if (vanishes) {
+      parts = CellByCell(p, p.operands.size() - 1,
+                         shapes_.at(operands[k]).dims(), shapes_.at(id).dims());
+    }
+    for (size_t part = 0; part < parts.size(); ++part) {
+      std::string of_part =
+          parts.size() == 1
+              ? logic
+              : absl::StrCat(logic, " [", part + 1, " of ", parts.size(), "]");
+      AccumulatePart(id, operands, LhsFirst(std::move(parts[part])), k, rhs,
+                     outside, std::move(of_part));
+    }
+  }
+
+  void AccumulatePart(TensorId id, const std::vector<TensorId>& operands,
+                      const Projections& p, size_t k, Expr rhs, double outside,
+                      std::string logic) {
     const Indices& result = p.operands.back();
     std::vector<Source> sources;
     std::vector<int> numbers(kOperand + operands.size(), -1);

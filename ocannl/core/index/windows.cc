@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/index/windows.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace ocannl {
+namespace {
+
+constexpr int64_t kMaxParts = 16;
+
+// An axis of lhs: stride * window + dilation * cell + offset.
+struct WindowAxis {
+  Symbol window, cell;
+  int64_t stride, dilation, offset;
+};
+
+int64_t FloorDivide(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+// Whether `symbol` alone runs over a whole axis of the operand.
+bool RunsOver(Symbol symbol, int64_t extent, const Indices& operand,
+              absl::Span<const int64_t> dims) {
+  for (size_t axis = 0; axis < operand.size(); ++axis) {
+    if (operand[axis] == Affine(symbol)) return dims[axis] == extent;
+  }
+  return false;
+}
+
+std::optional<WindowAxis> AsWindowAxis(const Projections& sum, size_t axis,
+                                       size_t windows,
+                                       absl::Span<const int64_t> window_dims) {
+  const Affine& index = sum.lhs[axis];
+  if (index.terms().size() != 2) return std::nullopt;
+  Affine::Term window = index.terms()[0], cell = index.terms()[1];
+  for (int turn = 0; turn < 2; ++turn, std::swap(window, cell)) {
+    if (window.symbol.kind == Symbol::kStatic ||
+        cell.symbol.kind == Symbol::kStatic || window.factor < 1 ||
+        cell.factor < 1 || (window.factor > 1 && cell.factor > 1)) {
+      return std::nullopt;
+    }
+    if (RunsOver(window.symbol, sum.extents[window.symbol.number],
+                 sum.operands[windows], window_dims)) {
+      return WindowAxis{.window = window.symbol,
+                        .cell = cell.symbol,
+                        .stride = window.factor,
+                        .dilation = cell.factor,
+                        .offset = index.offset()};
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether another axis of lhs moves with them, too.
+bool IsShared(const Projections& sum, size_t axis, const WindowAxis& window) {
+  for (size_t other = 0; other < sum.lhs.size(); ++other) {
+    if (other == axis) continue;
+    if (sum.lhs[other].FactorOf(window.window) != 0 ||
+        sum.lhs[other].FactorOf(window.cell) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The terms of the cells stride * u + phase + offset, where u is
+// window + reach * j and cell = stride * j + phase; none where there are none.
+std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
+                                 int64_t dim, int64_t phase) {
+  const auto [window, cell, stride, dilation, offset] = axis;
+  const int64_t cells = sum.extents[cell.number];
+  const int64_t taps = FloorDivide(cells - phase + stride - 1, stride);
+  const int64_t shift = phase + offset;
+  const int64_t least = std::max<int64_t>(0, -FloorDivide(shift, stride));
+  const int64_t most =
+      std::min(sum.extents[window.number] - 1 + dilation * (taps - 1),
+               FloorDivide(dim - 1 - shift, stride));
+  if (taps < 1 || most < least) return std::nullopt;
+  Projections part = sum;
+  part.extents[window.number] = most - least + 1;
+  part.extents[cell.number] = taps;
+  auto move = [&](Symbol symbol) -> Affine {
+    const Affine same = symbol;
+    if (symbol == window) return same + least + -dilation * Affine(cell);
+    if (symbol == cell) return stride * same + phase;
+    return same;
+  };
+  auto move_all = [&](Indices& indices) {
+    for (Affine& index : indices) index = index.Substitute(move);
+  };
+  move_all(part.lhs);
+  for (Indices& operand : part.operands) move_all(operand);
+  return part;
+}
+
+}  // namespace
+
+std::vector<Projections> CellByCell(const Projections& sum, size_t windows,
+                                    absl::Span<const int64_t> dims,
+                                    absl::Span<const int64_t> window_dims) {
+  std::vector<Projections> parts = {sum};
+  int64_t count = 1;
+  for (size_t axis = 0; axis < sum.lhs.size(); ++axis) {
+    auto window = AsWindowAxis(sum, axis, windows, window_dims);
+    if (!window || IsShared(sum, axis, *window)) continue;
+    count *= window->stride;
+    if (count > kMaxParts) return {sum};
+    std::vector<Projections> finer;
+    for (const Projections& part : parts) {
+      for (int64_t phase = 0; phase < window->stride; ++phase) {
+        auto found = Phase(part, *window, dims[axis], phase);
+        if (found) finer.push_back(*std::move(found));
+      }
+    }
+    parts = std::move(finer);
+  }
+  return parts;
+}
+
+}  // namespace ocannl
