@@ -23,9 +23,9 @@
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "experiments/plot.h"
-#include "experiments/progress_bar.h"
 #include "experiments/svg_plot.h"
 #include "experiments/terminal_plot.h"
+#include "experiments/training_loop.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
@@ -34,12 +34,10 @@
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/core/runtime/recording.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
-#include "ocannl/train/sequential_loop.h"
 
 namespace ocannl {
 namespace {
@@ -95,58 +93,6 @@ absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
     rows.push_back(static_cast<float>(array.AsDouble(k)));
   }
   return PointsFromRows(rows, path);
-}
-
-struct History {
-  std::vector<double> rates;
-  std::vector<double> losses;
-  double final_epoch_loss = 0;
-  double seconds = 0;
-  double seconds_of_steps = 0;
-};
-
-absl::StatusOr<History> Train(Routine& step, const MoonsOptions& options) {
-  History history;
-  OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
-  OCANNL_ASSIGN_OR_RETURN(StaticRef number, step.Static("step"));
-  // Kept on the device, so that the steps of an epoch may run as one loop.
-  OCANNL_ASSIGN_OR_RETURN(
-      Recording losses,
-      Recording::Make(step.context(), "scalar_loss", *batch.range()));
-  OCANNL_ASSIGN_OR_RETURN(
-      Recording rates,
-      Recording::Make(step.context(), "learning_rate", *batch.range()));
-  int64_t step_number = 0;
-  auto start = Clock::now();
-  for (int64_t epoch = 1; epoch <= options.epochs; ++epoch) {
-    auto epoch_start = Clock::now();
-    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(step.statics(), [&] {
-      absl::Status status = number.Set(step_number++);
-      if (status.ok()) status = step.Run();
-      if (status.ok()) status = losses.Append();
-      if (status.ok()) status = rates.Append();
-      return status;
-    }));
-    OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
-    history.seconds_of_steps += SecondsSince(epoch_start);
-    OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
-    double epoch_loss = 0;
-    for (int64_t k = 0; k < loss.size(); ++k) {
-      history.losses.push_back(loss.AsDouble(k));
-      history.rates.push_back(rate.AsDouble(k));
-      epoch_loss += loss.AsDouble(k);
-    }
-    ShowProgress("");
-    std::cout << absl::StrFormat(
-        "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n", epoch,
-        step_number - 1, history.rates.back(), history.losses.back(),
-        epoch_loss);
-    ShowProgress(ProgressBar("epoch", epoch, options.epochs, 40));
-    history.final_epoch_loss = epoch_loss;
-  }
-  ShowProgress("");
-  history.seconds = SecondsSince(start);
-  return history;
 }
 
 // The score of each point: the sign is the class.
@@ -279,7 +225,9 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
-  OCANNL_ASSIGN_OR_RETURN(History history, Train(step, options));
+  OCANNL_ASSIGN_OR_RETURN(History history,
+                          TrainingLoop(step, "scalar_loss", options.epochs,
+                                       [] { return absl::OkStatus(); }));
   if (explain) {
     OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, UserPath("moons_stages")));
   }

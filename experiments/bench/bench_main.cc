@@ -48,8 +48,8 @@ const std::vector<Flag>& Flags() {
 std::vector<WorkloadMaker> AllWorkloads() {
   std::vector<WorkloadMaker> all;
   for (auto workloads :
-       {MoonsWorkloads, MlpWorkloads, GemmWorkloads, EinsumWorkloads,
-        MapWorkloads, RowWorkloads, LatencyWorkloads}) {
+       {MoonsWorkloads, MlpWorkloads, NetWorkloads, GemmWorkloads,
+        EinsumWorkloads, MapWorkloads, RowWorkloads, LatencyWorkloads}) {
     for (WorkloadMaker& maker : workloads()) all.push_back(std::move(maker));
   }
   return all;

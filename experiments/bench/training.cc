@@ -14,6 +14,48 @@
 
 namespace ocannl {
 
+namespace {
+
+// `code`, with the values that `init` leaves.
+absl::StatusOr<Training> TrainingOf(const Assignments& init,
+                                    const Assignments& code,
+                                    const std::string& loss) {
+  interp::InterpBackend backend;
+  Device device("host", &backend);
+  Stream stream(&device);
+  Context context(&stream);
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(context, init, {}));
+  OCANNL_RETURN_IF_ERROR(routine.Run());
+  Training training{.step = {}, .first_values = {}, .loss = loss};
+  OCANNL_ASSIGN_OR_RETURN(training.step, CompileProgram(code, {}));
+  for (const Array& array : code.arrays) {
+    if (array.data == nullptr) continue;
+    training.first_values.emplace(array.name, array.data->Reshaped(array.dims));
+  }
+  for (const Array& array : init.arrays) {
+    if (array.kind != ArrayKind::kMaterialized) continue;
+    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(array.name));
+    training.first_values.emplace(array.name, std::move(values));
+  }
+  return training;
+}
+
+// The same numbers, which a BoundProgram takes.
+NdArray AsFloats(const NdArray& array) {
+  NdArray floats(DType::kF32, array.dims());
+  for (int64_t k = 0; k < array.size(); ++k) {
+    floats.values<float>()[k] = static_cast<float>(array.AsDouble(k));
+  }
+  return floats;
+}
+
+Examples AsFloats(const Examples& examples) {
+  return {.inputs = AsFloats(examples.inputs),
+          .classes = AsFloats(examples.classes)};
+}
+
+}  // namespace
+
 absl::StatusOr<Moons> PrepareMoons() {
   OCANNL_ASSIGN_OR_RETURN(
       LabelledPoints points,
@@ -21,26 +63,27 @@ absl::StatusOr<Moons> PrepareMoons() {
   Moons moons;
   OCANNL_ASSIGN_OR_RETURN(moons.model, MakeMoons(points, {}));
   CHECK_EQ(moons.model->steps, kMoonsSteps);
-  interp::InterpBackend backend;
-  Device device("host", &backend);
-  Stream stream(&device);
-  Context context(&stream);
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, moons.model->init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  Training& training = moons.training;
-  training.loss = "scalar_loss";
-  OCANNL_ASSIGN_OR_RETURN(training.step, CompileProgram(moons.model->step, {}));
-  for (const Array& array : moons.model->step.arrays) {
-    if (array.data == nullptr) continue;
-    training.first_values.emplace(array.name, array.data->Reshaped(array.dims));
-  }
-  for (const Tensor& parameter : moons.model->parameters) {
-    const std::string& name = parameter.node().name;
-    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
-    training.first_values.emplace(name, std::move(values));
-  }
+  OCANNL_ASSIGN_OR_RETURN(
+      moons.training,
+      TrainingOf(moons.model->init, moons.model->step, "scalar_loss"));
   return moons;
+}
+
+absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
+                                       const MakeNet& net, int64_t batch_size) {
+  const Lessons floats = {.train = AsFloats(lessons.train),
+                          .test = AsFloats(lessons.test),
+                          .classes = lessons.classes};
+  OCANNL_ASSIGN_OR_RETURN(
+      std::unique_ptr<Supervised> supervised,
+      MakeSupervised(floats, net, {.batch_size = batch_size, .rate = 1e-3}));
+  NetTraining training;
+  OCANNL_ASSIGN_OR_RETURN(
+      training.step, TrainingOf(supervised->init, supervised->step, "loss"));
+  OCANNL_ASSIGN_OR_RETURN(
+      training.forward,
+      TrainingOf(supervised->init, supervised->test, "test_loss"));
+  return training;
 }
 
 absl::StatusOr<Training> MlpTraining(const Mlp& mlp) {

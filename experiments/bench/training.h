@@ -17,6 +17,7 @@
 #include "experiments/bench/bound_program.h"
 #include "experiments/bench/programs.h"
 #include "experiments/moons_model.h"
+#include "experiments/nets/supervised.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -36,6 +37,14 @@ absl::StatusOr<Moons> PrepareMoons();
 
 // With first values that keep the size of the numbers from layer to layer.
 absl::StatusOr<Training> MlpTraining(const Mlp& mlp);
+
+// A step of one of the networks of //experiments:lenet, :cifar_conv and
+// :gpt2_mini, or what it makes of its inputs.
+struct NetTraining {
+  Training step, forward;
+};
+absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
+                                       const MakeNet& net, int64_t batch_size);
 
 struct NamedMlp {
   std::string name;  // of the workload

@@ -17,6 +17,10 @@ std::vector<WorkloadMaker> MoonsWorkloads();
 // mlp/small, mlp/mid, mlp/wide; width/16 ... width/512: training steps.
 std::vector<WorkloadMaker> MlpWorkloads();
 
+// net/lenet, net/cifar_conv, net/gpt2_mini: training steps on 64 images, on 4
+// sequences of 256 letters; net/lenet-forward ...: the network in use.
+std::vector<WorkloadMaker> NetWorkloads();
+
 // gemm/MxNxK: squares, and sizes that fit nothing well.
 std::vector<WorkloadMaker> GemmWorkloads();
 

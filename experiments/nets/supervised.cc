@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/nets/supervised.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/embedding.h"
+#include "ocannl/train/blocks/loss.h"
+#include "ocannl/train/sgd.h"
+
+namespace ocannl {
+namespace {
+
+// The first `count` rows.
+NdArray FirstRows(const NdArray& array, int64_t count) {
+  Dims dims = array.dims();
+  const size_t row = array.bytes() / static_cast<size_t>(dims[0]);
+  dims[0] = count;
+  NdArray rows(array.dtype(), dims);
+  std::copy(array.data(), array.data() + row * static_cast<size_t>(count),
+            rows.data());
+  return rows;
+}
+
+// Batches of examples: those at the value of a static index.
+struct Batch {
+  Tensor inputs, classes;
+};
+
+class Batches {
+ public:
+  Batches(Graph& graph, const Examples& examples, const std::string& name,
+          int64_t size)
+      : graph_(graph), examples_(examples), name_(name), size_(size) {}
+
+  absl::Status Check() const {
+    const int64_t examples = examples_.inputs.dims()[0];
+    CHECK_EQ(examples, examples_.classes.dims()[0]);
+    if (examples >= size_) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the ", examples, " examples to ", name_,
+                     " fill no batch of ", size_, "; make the batch smaller"));
+  }
+
+  int64_t count() const { return examples_.inputs.dims()[0] / size_; }
+
+  Batch At(const std::string& index) const {
+    const int32_t number = graph_.AddStatic(index, count());
+    // Sequences are places, each with a class of its own.
+    const int64_t places =
+        NumElements(examples_.classes.dims()) / examples_.classes.dims()[0];
+    return {
+        .inputs = Slice(Rows(examples_.inputs, "inputs", places), number),
+        .classes = Slice(Rows(examples_.classes, "classes", places), number)};
+  }
+
+ private:
+  // batches,size,places|cells: without places and cells where they are one.
+  Tensor Rows(const NdArray& array, absl::string_view what,
+              int64_t places) const {
+    ShapeSpec spec;
+    Dims batch = {count(), size_};
+    Dims cells(array.dims().begin() + 1, array.dims().end());
+    if (places > 1) {
+      batch.push_back(cells[0]);
+      cells.erase(cells.begin());
+    }
+    spec[RowKind::kBatch] = std::move(batch);
+    spec[RowKind::kOutput] = std::move(cells);
+    spec[RowKind::kInput] = Dims{};
+    return Data(graph_, absl::StrCat(name_, "_", what),
+                FirstRows(array, count() * size_), std::move(spec));
+  }
+
+  Graph& graph_;
+  const Examples& examples_;
+  std::string name_;
+  int64_t size_;
+};
+
+// The share of the targets whose logit is the greatest.
+Tensor Hits(Tensor logits, Tensor targets) {
+  Tensor theirs = Einsum("...|v; ...|v => ...|", logits, targets);
+  Tensor hits =
+      Convert(Equal(theirs, EinMax1("...|v => ...|", logits)), DType::kF32);
+  return Einsum1("...| => |0", hits) / EmbedDim(hits, {RowKind::kBatch});
+}
+
+absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
+                     Supervised& result) {
+  Batches batches(result.model.graph, lessons.test, "test", batch_size);
+  OCANNL_RETURN_IF_ERROR(batches.Check());
+  const Batch batch = batches.At("test_n");
+  Tensor logits = net(batch.inputs, train::kInUse);
+  logits.graph->SetMaterialized(logits.id);
+  Tensor targets = train::OneHot(batch.classes, lessons.classes);
+  targets.graph->SetMaterialized(targets.id);
+  Tensor loss = Named(train::CrossEntropy(logits, targets, {}), "test_loss");
+  Tensor hits = Named(Hits(logits, targets), "test_hits");
+  OCANNL_ASSIGN_OR_RETURN(Assignments first,
+                          train::Forward(result.model, loss));
+  OCANNL_ASSIGN_OR_RETURN(Assignments second,
+                          train::Forward(result.model, hits));
+  result.test = train::Sequence("test", {first, second});
+  return absl::OkStatus();
+}
+
+// From `rate` down to a tenth of it.
+Tensor FallingRate(Graph& graph, double rate, int32_t step, int64_t steps) {
+  Tensor done = EmbedSymbol(graph, step) / static_cast<double>(steps);
+  return Named(Mul(rate, 1 - Mul(0.9, done)), "learning_rate");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
+    const Lessons& lessons, const MakeNet& make_net,
+    const SupervisedOptions& options) {
+  auto result = std::make_unique<Supervised>();
+  train::Model& model = result->model;
+  Graph& graph = model.graph;
+  graph.set_seed(options.seed);
+  Batches batches(graph, lessons.train, "train", options.batch_size);
+  OCANNL_RETURN_IF_ERROR(batches.Check());
+  const Batch batch = batches.At("batch_n");
+  train::Training training{.step = graph.AddStatic("step", std::nullopt)};
+  Tensor rate = FallingRate(graph, options.rate, training.step,
+                            options.epochs * batches.count());
+  const Net net = make_net({.graph = &graph, .name = ""});
+  Tensor targets = train::OneHot(batch.classes, lessons.classes);
+  Tensor loss = Named(
+      train::CrossEntropy(net(batch.inputs, &training), targets, {}), "loss");
+  OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
+  OCANNL_ASSIGN_OR_RETURN(train::OptimizerCode states,
+                          train::UpdateStates(model, training.updates));
+  OCANNL_ASSIGN_OR_RETURN(
+      train::OptimizerCode sgd,
+      train::SgdUpdate(model, loss, rate,
+                       {.momentum = options.momentum,
+                        .weight_decay = options.weight_decay}));
+  OCANNL_ASSIGN_OR_RETURN(Assignments init, train::InitParams(model, loss));
+  result->init = train::Sequence("init", {init, states.init, sgd.init});
+  result->step = train::Sequence("step", {gradient, states.update, sgd.update});
+  result->parameters = train::Parameters(model, loss);
+  OCANNL_RETURN_IF_ERROR(AddTest(lessons, net, options.batch_size, *result));
+  return result;
+}
+
+}  // namespace ocannl

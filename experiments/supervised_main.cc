@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/supervised_main.h"
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiments/training_loop.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/number_text.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/setting_flags.h"
+#include "ocannl/tier_flags.h"
+#include "ocannl/train/params_hash.h"
+#include "ocannl/train/sequential_loop.h"
+
+namespace ocannl {
+namespace {
+
+using Make = absl::FunctionRef<absl::StatusOr<Task>(
+    const CommandLine&, int64_t examples, uint32_t seed)>;
+
+std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
+  const SupervisedOptions& options = experiment.options;
+  std::vector<Flag> flags = TierFlags();
+  const std::vector<Flag> own = {
+      {"epochs", absl::StrCat(options.epochs),
+       "how often the training sees every example"},
+      {"examples", absl::StrCat(experiment.examples), "to train"},
+      {"batch_size", absl::StrCat(options.batch_size), "examples of one step"},
+      {"rate", NumberText(options.rate),
+       "of learning in the first step; it falls to a tenth of it"},
+      {"seed", "1", "of the examples and of the parameters' first values"},
+      {"help", "false", "this text"}};
+  flags.insert(flags.end(), own.begin(), own.end());
+  flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
+  return flags;
+}
+
+struct Score {
+  double loss = 0;
+  double hits = 0;
+};
+
+// The means over the batches of the tests.
+absl::StatusOr<Score> TestScore(Routine& test) {
+  Score sum;
+  double batches = 0;
+  auto run = [&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(test.Run());
+    OCANNL_ASSIGN_OR_RETURN(NdArray loss, test.context().Read("test_loss"));
+    OCANNL_ASSIGN_OR_RETURN(NdArray hits, test.context().Read("test_hits"));
+    sum.loss += loss.AsDouble(0);
+    sum.hits += hits.AsDouble(0);
+    ++batches;
+    return absl::OkStatus();
+  };
+  OCANNL_RETURN_IF_ERROR(train::SequentialLoop(test.statics(), run));
+  return Score{.loss = sum.loss / batches, .hits = sum.hits / batches};
+}
+
+absl::Status Run(const SupervisedExperiment& experiment,
+                 const CommandLine& line, Make make) {
+  SupervisedOptions options = experiment.options;
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+  OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(options.batch_size,
+                          line.GetInt("batch_size", 1, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(int64_t examples,
+                          line.GetInt("examples", 1, 10'000'000));
+  if (!absl::SimpleAtod(line.GetString("rate"), &options.rate) ||
+      !(options.rate > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--rate=", line.GetString("rate"), " is not a number above 0"));
+  }
+  OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
+  OCANNL_ASSIGN_OR_RETURN(Task task, make(line, examples, options.seed));
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
+                          MakeSupervised(task.lessons, task.net, options));
+  Device device("host", backend);
+  Stream stream(&device);
+  Context context(&stream);
+  OCANNL_ASSIGN_OR_RETURN(Routine init,
+                          ToRoutine(context, supervised->init, {}));
+  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(Routine step,
+                          ToRoutine(init.context(), supervised->step, {}));
+  OCANNL_ASSIGN_OR_RETURN(Routine test,
+                          ToRoutine(step.context(), supervised->test, {}));
+  Score score;
+  OCANNL_ASSIGN_OR_RETURN(
+      History history,
+      TrainingLoop(step, "loss", options.epochs, [&]() -> absl::Status {
+        OCANNL_ASSIGN_OR_RETURN(score, TestScore(test));
+        std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
+                                     score.loss, 100 * score.hits);
+        return absl::OkStatus();
+      }));
+  OCANNL_ASSIGN_OR_RETURN(
+      std::string hash,
+      train::ParamsHash(step.context(), supervised->parameters));
+  nlohmann::ordered_json result = {
+      {"experiment", experiment.name},
+      {"tier", std::string(backend->name())},
+      {"seed", options.seed},
+      {"epochs", options.epochs},
+      {"steps", history.losses.size()},
+      {"first_loss", history.losses.front()},
+      {"test_loss", score.loss},
+      {"test_right", score.hits},
+      {"ms_per_step", 1e3 * history.seconds_of_steps /
+                          static_cast<double>(history.losses.size())},
+      {"params_hash", hash}};
+  std::cout << "RESULT " << result.dump() << std::endl;
+  ReportTier(line, stream);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
+                   char** argv) {
+  const std::vector<Flag> flags = FlagsOf(experiment);
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  absl::StatusOr<CommandLine> line = ParseWithSettings(args, flags);
+  if (line.ok() && line->Has("help")) {
+    std::cout << experiment.what << "\n\n" << CommandLine::Help(flags);
+    return 0;
+  }
+  absl::Status status = line.status();
+  if (status.ok() && !line->positional().empty()) {
+    status = absl::InvalidArgumentError(absl::StrCat(
+        "`", line->positional()[0], "` is not a flag; see --help"));
+  }
+  if (status.ok()) status = Run(experiment, *line, make);
+  if (status.ok()) return 0;
+  std::cerr << experiment.name << ": " << status.message()
+            << (line.ok() ? line->DescribeSettings() : "") << "\n";
+  return 1;
+}
+
+}  // namespace ocannl

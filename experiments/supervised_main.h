@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program around a supervised experiment: trains the network, prints a
+// line per epoch, and as the last line of stdout `RESULT {json}`.
+//
+//   bazel run //experiments:lenet -- --tier=interp --seed=1
+#ifndef EXPERIMENTS_SUPERVISED_MAIN_H_
+#define EXPERIMENTS_SUPERVISED_MAIN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "experiments/nets/supervised.h"
+#include "ocannl/core/base/command_line.h"
+
+namespace ocannl {
+
+struct SupervisedExperiment {
+  std::string name;
+  std::string what;              // it does, for --help
+  int64_t examples;              // to train, before --examples
+  SupervisedOptions options;     // before the flags
+  std::vector<Flag> flags = {};  // of its own
+};
+
+// What is taught to what.
+struct Task {
+  Lessons lessons;
+  MakeNet net;
+};
+
+// The exit code. `make` gets the flags, the number of examples to train, and
+// the seed.
+int SupervisedMain(const SupervisedExperiment& experiment,
+                   absl::FunctionRef<absl::StatusOr<Task>(
+                       const CommandLine&, int64_t examples, uint32_t seed)>
+                       make,
+                   int argc, char** argv);
+
+}  // namespace ocannl
+
+#endif  // EXPERIMENTS_SUPERVISED_MAIN_H_

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The experiments with networks: a few steps leave the same bits on every tier,
+// and training comes as far as it is said to.
+#include "experiments/nets/nets.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/nets/pictures.h"
+#include "experiments/nets/sentences.h"
+#include "experiments/nets/supervised.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/tiers.h"
+#include "ocannl/train/params_hash.h"
+#include "ocannl/train/sequential_loop.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+struct Trained {
+  std::string hash;
+  double test_loss = 0;  // means over the batches
+  double test_hits = 0;
+};
+
+absl::StatusOr<Trained> Train(const Lessons& lessons, const MakeNet& net,
+                              const SupervisedOptions& options,
+                              const Backend* backend) {
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
+                          MakeSupervised(lessons, net, options));
+  Device device("host", backend);
+  Stream stream(&device);
+  Context context(&stream);
+  OCANNL_ASSIGN_OR_RETURN(Routine init,
+                          ToRoutine(context, supervised->init, {}));
+  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(Routine step,
+                          ToRoutine(init.context(), supervised->step, {}));
+  OCANNL_ASSIGN_OR_RETURN(Routine test,
+                          ToRoutine(step.context(), supervised->test, {}));
+  int64_t number = 0;
+  auto run_step = [&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(step.Set("step", number++));
+    return step.Run();
+  };
+  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
+    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(step.statics(), run_step));
+  }
+  Trained trained;
+  int64_t batches = 0;
+  auto run_test = [&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(test.Run());
+    OCANNL_ASSIGN_OR_RETURN(NdArray loss, context.Read("test_loss"));
+    OCANNL_ASSIGN_OR_RETURN(NdArray hits, context.Read("test_hits"));
+    trained.test_loss += loss.AsDouble(0);
+    trained.test_hits += hits.AsDouble(0);
+    ++batches;
+    return absl::OkStatus();
+  };
+  OCANNL_RETURN_IF_ERROR(train::SequentialLoop(test.statics(), run_test));
+  trained.test_loss /= static_cast<double>(batches);
+  trained.test_hits /= static_cast<double>(batches);
+  OCANNL_ASSIGN_OR_RETURN(trained.hash,
+                          train::ParamsHash(context, supervised->parameters));
+  return trained;
+}
+
+// On every tier, with one thread and with several.
+void ExpectSameBits(const Lessons& lessons, const MakeNet& net,
+                    const SupervisedOptions& options) {
+  std::vector<std::string> tiers = AvailableTiers();
+  tiers.push_back("auto");
+  std::string hash;
+  for (const std::string& tier : tiers) {
+    for (int threads : {1, 3}) {
+      if (tier == "interp" && threads > 1) continue;
+      absl::StatusOr<const Backend*> backend =
+          FindTier(tier, {.threads = threads});
+      ASSERT_THAT(backend, IsOk());
+      absl::StatusOr<Trained> trained = Train(lessons, net, options, *backend);
+      ASSERT_THAT(trained, IsOk());
+      if (hash.empty()) hash = trained->hash;
+      EXPECT_EQ(trained->hash, hash)
+          << tier << " with " << threads << " threads";
+    }
+  }
+}
+
+Trained OnTheFastestTier(const Lessons& lessons, const MakeNet& net,
+                         const SupervisedOptions& options) {
+  absl::StatusOr<Trained> trained =
+      Train(lessons, net, options, *FindTier("auto"));
+  CHECK_OK(trained);
+  return *trained;
+}
+
+TEST(NetsTest, LeNetAgrees) {
+  ExpectSameBits(DrawnDigits(12, 4, 1), LeNetOf(), {.batch_size = 4});
+}
+
+TEST(NetsTest, LeNetKnowsTheDigits) {
+  const Trained trained =
+      OnTheFastestTier(DrawnDigits(2000, 500, 1), LeNetOf(), {.epochs = 3});
+  EXPECT_LT(trained.test_loss, 0.05);
+  EXPECT_GT(trained.test_hits, 0.98);
+}
+
+TEST(NetsTest, CifarConvAgrees) {
+  ExpectSameBits(DrawnPatterns(4, 2, 1), CifarConv(), {.batch_size = 2});
+}
+
+TEST(NetsTest, CifarConvLearns) {
+  const Trained trained =
+      OnTheFastestTier(DrawnPatterns(1000, 200, 1), CifarConv(),
+                       {.batch_size = 20, .rate = 0.005});
+  EXPECT_LT(trained.test_loss, 1.7);
+  EXPECT_GT(trained.test_hits, 0.4);
+}
+
+MakeNet SmallGpt(int64_t length, double dropout) {
+  return Gpt2Mini({.vocabulary = kLetters,
+                   .length = length,
+                   .layers = 2,
+                   .size = 32,
+                   .heads = 2,
+                   .dropout = dropout});
+}
+
+TEST(NetsTest, Gpt2MiniAgrees) {
+  ExpectSameBits(LetterLessons(6, 2, 16, 1), SmallGpt(16, 0.1),
+                 {.batch_size = 2});
+}
+
+// A model without a memory of letters would need 2.5 nats.
+TEST(NetsTest, Gpt2MiniLearnsTheGrammar) {
+  const Trained trained =
+      OnTheFastestTier(LetterLessons(2000, 100, 32, 1), SmallGpt(32, 0),
+                       {.epochs = 3, .batch_size = 10});
+  EXPECT_LT(trained.test_loss, 0.6);
+  EXPECT_GT(trained.test_loss, NatsOfLetter());
+}
+
+TEST(NetsTest, TooFewExamples) {
+  EXPECT_EQ(MakeSupervised(DrawnDigits(3, 4, 1), LeNetOf(), {.batch_size = 4})
+                .status()
+                .message(),
+            "the 3 examples to train fill no batch of 4; make the batch "
+            "smaller");
+}
+
+}  // namespace
+}  // namespace ocannl
