@@ -10,16 +10,15 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/explain_training.h"
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "experiments/plot.h"
@@ -31,10 +30,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/explain.h"
-#include "ocannl/core/loop/print.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/jit/explain_x86.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
@@ -93,6 +89,17 @@ absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
     rows.push_back(static_cast<float>(array.AsDouble(k)));
   }
   return PointsFromRows(rows, path);
+}
+
+absl::StatusOr<LabelledPoints> WholeBatches(const CommandLine& line,
+                                            const MoonsOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, GetPoints(line, options.seed));
+  OCANNL_ASSIGN_OR_RETURN(int64_t dropped,
+                          DropPartialBatch(options.batch_size, points));
+  if (dropped > 0) {
+    std::cout << "Left out " << dropped << " points that fill no batch.\n";
+  }
+  return points;
 }
 
 // The score of each point: the sign is the class.
@@ -166,37 +173,6 @@ absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
   return WriteFile(plot_dir + "/boundary.svg", SvgBoundaryPlot(fine));
 }
 
-// What the x86 tier makes of a program.
-std::vector<StageText> X86Stages(const LoopProgram& program) {
-  const jit::Isa isa = jit::HostIsa().value_or(jit::Isa::kAvx2);
-  return {jit::ExplainSchedule(program, isa), jit::ExplainX86(program, isa)};
-}
-
-absl::Status Explain(const MoonsModel& moons, const std::string& directory) {
-  OCANNL_ASSIGN_OR_RETURN(Explanation explanation, ExplainCode(moons.step, {}));
-  std::vector<StageText>& stages = explanation.stages;
-  stages.push_back(
-      ExplainShapes(moons.model.graph, moons.model.shapes, moons.step.name));
-  absl::c_move(X86Stages(explanation.program), std::back_inserter(stages));
-  OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
-  std::cout << "The stages of the step are in " << directory << "\n";
-  return absl::OkStatus();
-}
-
-// The loops that steps ran in, compiled across routines.
-absl::Status ExplainTraces(const Stream& stream, const std::string& directory) {
-  for (const LoopProgram* program : stream.Programs()) {
-    std::vector<StageText> stages = X86Stages(*program);
-    stages.push_back({.stage = "ll",
-                      .file_name = program->name + ".ll",
-                      .text = Print(*program)});
-    OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
-    std::cout << "The stages of " << program->name << " are in " << directory
-              << "\n";
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Run(const CommandLine& line) {
   auto start = Clock::now();
   MoonsOptions options;
@@ -207,16 +183,12 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(options.hidden, line.GetIntList("hidden", 1, 65536));
   OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain"));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
-  OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, GetPoints(line, options.seed));
-  OCANNL_ASSIGN_OR_RETURN(int64_t dropped,
-                          DropPartialBatch(options.batch_size, points));
-  if (dropped > 0) {
-    std::cout << "Left out " << dropped << " points that fill no batch.\n";
-  }
+  OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, WholeBatches(line, options));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
                           MakeMoons(points, options));
   if (explain) {
-    OCANNL_RETURN_IF_ERROR(Explain(*moons, UserPath("moons_stages")));
+    OCANNL_RETURN_IF_ERROR(
+        ExplainStep(moons->model, moons->step, UserPath("moons_stages")));
   }
   Device device("host", backend);
   Stream stream(&device);
@@ -234,9 +206,9 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(
       NdArray scores,
       Scores(*moons, options, step.context(), points.coordinates, "scores"));
-  std::string plot_dir = line.GetString("plot_dir");
   OCANNL_RETURN_IF_ERROR(ShowFigures(*moons, options, step.context(), points,
-                                     history, UserPath(plot_dir)));
+                                     history,
+                                     UserPath(line.GetString("plot_dir"))));
   OCANNL_ASSIGN_OR_RETURN(std::string hash,
                           train::ParamsHash(step.context(), moons->parameters));
   nlohmann::ordered_json result = {

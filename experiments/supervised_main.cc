@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/explain_training.h"
 #include "experiments/training_loop.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/number_text.h"
@@ -35,6 +36,9 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       {"rate", NumberText(options.rate),
        "of learning in the first step; it falls to a tenth of it"},
       {"seed", "1", "of the examples and of the parameters' first values"},
+      {"explain", "",
+       "a directory for every stage of the step, and of the loops that steps "
+       "ran in"},
       {"help", "false", "this text"}};
   flags.insert(flags.end(), own.begin(), own.end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
@@ -63,24 +67,35 @@ absl::StatusOr<Score> TestScore(Routine& test) {
   return Score{.loss = sum.loss / batches, .hits = sum.hits / batches};
 }
 
-absl::Status Run(const SupervisedExperiment& experiment,
-                 const CommandLine& line, Make make) {
-  SupervisedOptions options = experiment.options;
-  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+absl::StatusOr<SupervisedOptions> OptionsOf(const CommandLine& line,
+                                            SupervisedOptions options) {
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 1'000'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));
-  OCANNL_ASSIGN_OR_RETURN(int64_t examples,
-                          line.GetInt("examples", 1, 10'000'000));
   if (!absl::SimpleAtod(line.GetString("rate"), &options.rate) ||
       !(options.rate > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--rate=", line.GetString("rate"), " is not a number above 0"));
   }
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
+  return options;
+}
+
+absl::Status Run(const SupervisedExperiment& experiment,
+                 const CommandLine& line, Make make) {
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+  OCANNL_ASSIGN_OR_RETURN(SupervisedOptions options,
+                          OptionsOf(line, experiment.options));
+  OCANNL_ASSIGN_OR_RETURN(int64_t examples,
+                          line.GetInt("examples", 1, 10'000'000));
   OCANNL_ASSIGN_OR_RETURN(Task task, make(line, examples, options.seed));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
                           MakeSupervised(task.lessons, task.net, options));
+  const std::string explain = UserPath(line.GetString("explain"));
+  if (!explain.empty()) {
+    OCANNL_RETURN_IF_ERROR(
+        ExplainStep(supervised->model, supervised->step, explain));
+  }
   Device device("host", backend);
   Stream stream(&device);
   Context context(&stream);
@@ -100,6 +115,9 @@ absl::Status Run(const SupervisedExperiment& experiment,
                                      score.loss, 100 * score.hits);
         return absl::OkStatus();
       }));
+  if (!explain.empty()) {
+    OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, explain));
+  }
   OCANNL_ASSIGN_OR_RETURN(
       std::string hash,
       train::ParamsHash(step.context(), supervised->parameters));
