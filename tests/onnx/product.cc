@@ -24,31 +24,6 @@ Axes MatrixAxes(int rank, int batch, const std::string& row,
   return axes;
 }
 
-absl::StatusOr<Outputs> MatMulRule(const OpCall& call) {
-  const Value &a = call[0], &b = call[1];
-  const int batch = std::max({0, a.rank() - 2, b.rank() - 2});
-  Axes left = MatrixAxes(a.rank(), batch, "m", "k");
-  Axes right = MatrixAxes(b.rank(), batch, "k", "n");
-  if (b.rank() == 1) right = {"k"};
-  Axes result = AxisNames(batch);
-  if (a.rank() > 1) result.push_back("m");
-  if (b.rank() > 1) result.push_back("n");
-  auto broadcast = [](const Value& value, Axes& axes) {
-    for (int k = 0; k + 2 < value.rank(); ++k) {
-      if (value.dims[k] == 1) axes[k] = "0";
-    }
-  };
-  broadcast(a, left);
-  broadcast(b, right);
-  for (std::string& axis : result) {
-    const bool named = std::count(left.begin(), left.end(), axis) +
-                           std::count(right.begin(), right.end(), axis) >
-                       0;
-    if (!named) axis = "0";
-  }
-  return Product({{a, left}, {b, right}}, result);
-}
-
 absl::StatusOr<Outputs> GemmRule(const OpCall& call) {
   const bool turn_a = call.Whole("transA", 0) != 0;
   const bool turn_b = call.Whole("transB", 0) != 0;
@@ -108,8 +83,35 @@ absl::StatusOr<Outputs> EinsumRule(const OpCall& call) {
 
 }  // namespace
 
+Value MatrixProduct(const Value& a, const Value& b) {
+  const int batch = std::max({0, a.rank() - 2, b.rank() - 2});
+  Axes left = MatrixAxes(a.rank(), batch, "m", "k");
+  Axes right = MatrixAxes(b.rank(), batch, "k", "n");
+  if (b.rank() == 1) right = {"k"};
+  Axes result = AxisNames(batch);
+  if (a.rank() > 1) result.push_back("m");
+  if (b.rank() > 1) result.push_back("n");
+  auto broadcast = [](const Value& value, Axes& axes) {
+    for (int k = 0; k + 2 < value.rank(); ++k) {
+      if (value.dims[k] == 1) axes[k] = "0";
+    }
+  };
+  broadcast(a, left);
+  broadcast(b, right);
+  for (std::string& axis : result) {
+    const bool named = std::count(left.begin(), left.end(), axis) +
+                           std::count(right.begin(), right.end(), axis) >
+                       0;
+    if (!named) axis = "0";
+  }
+  return Product({{a, left}, {b, right}}, result);
+}
+
 std::vector<OpRule> ProductRules() {
-  return {{"MatMul", MatMulRule}, {"Gemm", GemmRule}, {"Einsum", EinsumRule}};
+  auto matmul = [](const OpCall& call) {
+    return MatrixProduct(call[0], call[1]);
+  };
+  return {{"MatMul", matmul}, {"Gemm", GemmRule}, {"Einsum", EinsumRule}};
 }
 
 }  // namespace ocannl::onnx

@@ -20,8 +20,15 @@ std::vector<OpRule> NormalisationRules();  // softmax batch norm lrn dropout
 std::vector<OpRule> MovementRules();       // transpose reshape slice pad
 std::vector<OpRule> CreationRules();       // constant shape range window
 std::vector<OpRule> IndexingRules();       // gather scatter one-hot
+std::vector<OpRule> QuantisedRules();      // u8 cells with a scale
+std::vector<OpRule> RecurrentRules();      // rnn gru lstm
 std::vector<OpRule> LossRules();           // nll, cross-entropy
 std::vector<OpRule> OptimizerRules();      // adam momentum
+
+// What several rules are made of: MatMul, and Conv with its attributes but no
+// bias.
+Value MatrixProduct(const Value& a, const Value& b);
+Value Convolution(const OpCall& call, const Value& x, const Value& w);
 
 }  // namespace ocannl::onnx
 

@@ -46,6 +46,8 @@ const Table& RuleTable() {
                                  {"creation", CreationRules()},
                                  {"indexing", IndexingRules()},
                                  {"losses", LossRules()},
+                                 {"quantised", QuantisedRules()},
+                                 {"recurrent", RecurrentRules()},
                                  {"optimisers", OptimizerRules()}}) {
       for (const OpRule& rule : rules) {
         CHECK(all->rules.emplace(rule.op, rule.rule).second) << rule.op;

@@ -53,6 +53,21 @@ Value Aligned(const Value& a, const Dims& dims) {
   return Reduce({}, Op::kAdd, {{a, axes}}, axes);
 }
 
+// Makes the numbers tensors without axes: a number has an axis of one cell,
+// which broadcasts, but which a result of others without axes would get.
+void NumbersToScalars(std::vector<Arg>& args) {
+  std::optional<Tensor> other;
+  for (const Arg& arg : args) {
+    const auto* tensor = std::get_if<Tensor>(&arg.value);
+    if (tensor != nullptr) other = *tensor;
+  }
+  for (Arg& arg : args) {
+    const auto* number = std::get_if<double>(&arg.value);
+    if (number == nullptr) continue;
+    arg = Filled(*other->graph, {}, *number, other->node().dtype).arg;
+  }
+}
+
 // The sizes at which `dims` have more than one cell.
 Dims WithoutOnes(const Dims& dims) {
   Dims kept;
@@ -136,6 +151,7 @@ Value Map(Op op, const std::vector<Value>& args) {
   }
   std::vector<Arg> aligned;
   for (const Value& arg : args) aligned.push_back(Aligned(arg, dims).arg);
+  if (dims.empty()) NumbersToScalars(aligned);
   return {Pointwise(op, aligned), dims};
 }
 

@@ -110,26 +110,6 @@ Value ChannelBias(const Value& bias, int rank) {
   return Reshape(bias, dims);
 }
 
-absl::StatusOr<Outputs> ConvRule(const OpCall& call) {
-  const Value &x = call[0], &w = call[1];
-  const std::vector<Window> windows =
-      WindowsOf(call, x, {w.dims.begin() + 2, w.dims.end()});
-  WindowAxes axes = AxesOf(windows);
-  // Channels of the image and of the result are those of a group, group by
-  // group.
-  const int64_t groups = call.Whole("group", 1);
-  axes.sizes["g"] = groups;
-  axes.sizes["i"] = w.dims[1];
-  axes.sizes["j"] = w.dims[0] / groups;
-  const std::string channels = absl::StrCat(w.dims[1], "*g<+i");
-  const std::string results = absl::StrCat(w.dims[0] / groups, "*g<+j");
-  const Value y = Product(
-      {{Padded(x, windows, Op::kAdd), Join({"n", channels}, axes.image)},
-       {w, Join({results, "i"}, axes.kernel)}},
-      Join({"n", results}, axes.cells), axes.sizes);
-  return call.Has(2) ? y + ChannelBias(call[2], x.rank()) : y;
-}
-
 // What is cut off at both ends of a transposed convolution, or put there if it
 // is negative, when its windows reach `reach` cells.
 struct Cut {
@@ -219,7 +199,30 @@ OpRule GlobalPool(std::string name, Op accum) {
           }};
 }
 
+absl::StatusOr<Outputs> ConvRule(const OpCall& call) {
+  const Value y = Convolution(call, call[0], call[1]);
+  return call.Has(2) ? y + ChannelBias(call[2], y.rank()) : y;
+}
+
 }  // namespace
+
+Value Convolution(const OpCall& call, const Value& x, const Value& w) {
+  const std::vector<Window> windows =
+      WindowsOf(call, x, {w.dims.begin() + 2, w.dims.end()});
+  WindowAxes axes = AxesOf(windows);
+  // Channels of the image and of the result are those of a group, group by
+  // group.
+  const int64_t groups = call.Whole("group", 1);
+  axes.sizes["g"] = groups;
+  axes.sizes["i"] = w.dims[1];
+  axes.sizes["j"] = w.dims[0] / groups;
+  const std::string channels = absl::StrCat(w.dims[1], "*g<+i");
+  const std::string results = absl::StrCat(w.dims[0] / groups, "*g<+j");
+  return Product(
+      {{Padded(x, windows, Op::kAdd), Join({"n", channels}, axes.image)},
+       {w, Join({results, "i"}, axes.kernel)}},
+      Join({"n", results}, axes.cells), axes.sizes);
+}
 
 std::vector<OpRule> WindowRules() {
   return {{"Conv", ConvRule},
