@@ -46,25 +46,26 @@ std::vector<int64_t> OpCall::Wholes(
 }
 
 absl::StatusOr<NdArray> OpCall::Elements(size_t k) const {
-  return Evaluate(model, (*this)[k]);
+  return Evaluate(model, (*this)[k], interp::InterpBackend());
 }
 
 absl::StatusOr<std::vector<int64_t>> OpCall::WholeElements(size_t k) const {
   if (NumElements((*this)[k].dims) == 0) return std::vector<int64_t>();
-  OCANNL_ASSIGN_OR_RETURN(NdArray array,
-                          Evaluate(model, Cast((*this)[k], DType::kI64)));
+  OCANNL_ASSIGN_OR_RETURN(
+      NdArray array,
+      Evaluate(model, Cast((*this)[k], DType::kI64), interp::InterpBackend()));
   absl::Span<const int64_t> values = array.values<int64_t>();
   return std::vector<int64_t>(values.begin(), values.end());
 }
 
-absl::StatusOr<NdArray> Evaluate(train::Model model, const Value& value) {
+absl::StatusOr<NdArray> Evaluate(train::Model model, const Value& value,
+                                 const Backend& tier) {
   if (NumElements(value.dims) == 0) return NdArray(value.dtype(), value.dims);
   const Tensor tensor = {&model.graph, value.tensor().id};
   const auto* data = std::get_if<DataSource>(&tensor.node().source);
   if (data != nullptr) return *data->data;
   OCANNL_ASSIGN_OR_RETURN(Assignments code, train::Forward(model, tensor));
-  interp::InterpBackend backend;
-  Device device("host", &backend);
+  Device device("host", &tier);
   Stream stream(&device);
   OCANNL_ASSIGN_OR_RETURN(Routine routine,
                           ToRoutine(Context(&stream), code, {}));

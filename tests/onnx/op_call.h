@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/backend.h"
 #include "ocannl/train/model.h"
 #include "tests/onnx/model.h"
 #include "tests/onnx/value.h"
@@ -60,9 +61,10 @@ struct OpRule {
   Rule rule;
 };
 
-// What the engine computes for the value. The model stays as it is. Errors:
-// those of inference, compilation and running.
-absl::StatusOr<NdArray> Evaluate(train::Model model, const Value& value);
+// What the tier computes for the value. The model stays as it is. Errors: those
+// of inference, compilation and running.
+absl::StatusOr<NdArray> Evaluate(train::Model model, const Value& value,
+                                 const Backend& tier);
 
 }  // namespace ocannl::onnx
 

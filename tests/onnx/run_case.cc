@@ -16,6 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/tiers.h"
 #include "tests/onnx/model.h"
 #include "tests/onnx/op_call.h"
 #include "tests/onnx/rules.h"
@@ -161,6 +162,23 @@ absl::Status Compare(const NdArray& found, const NdArray& expected,
   return absl::OkStatus();
 }
 
+// What the interpreter computes. Error: another tier computes other bits.
+absl::StatusOr<NdArray> EvaluateOnTiers(const train::Model& model,
+                                        const Value& value) {
+  std::optional<NdArray> found;
+  for (const std::string& name : AvailableTiers()) {
+    OCANNL_ASSIGN_OR_RETURN(const Backend* tier, FindTier(name));
+    OCANNL_ASSIGN_OR_RETURN(NdArray array, Evaluate(model, value, *tier));
+    if (!found)
+      found = std::move(array);
+    else if (!SameBits(*found, array)) {
+      return absl::InternalError(name +
+                                 " gives other bits than the interpreter");
+    }
+  }
+  return *found;
+}
+
 absl::Status HasRules(const OnnxModel& model) {
   for (const Node& node : model.nodes) {
     if (RuleTable().rules.contains(node.op)) continue;
@@ -213,7 +231,7 @@ absl::Status RunCase(const std::string& folder, const std::string& op) {
           absl::StrCat("result ", k, " is ", absl::StrJoin(value.dims, ","),
                        ", not ", absl::StrJoin(expected.dims(), ",")));
     }
-    OCANNL_ASSIGN_OR_RETURN(NdArray found, Evaluate(model, value));
+    OCANNL_ASSIGN_OR_RETURN(NdArray found, EvaluateOnTiers(model, value));
     OCANNL_RETURN_IF_ERROR(
         Compare(found, expected, ToleranceOf(found.dtype(), file, op)));
   }

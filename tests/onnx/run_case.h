@@ -22,9 +22,9 @@ std::string OpOfCase(const std::string& folder);
 
 // `op` is that of OpOfCase. Imports the model, runs it on the interpreter and
 // compares what comes out: integers, bools, and what is only moved, exactly;
-// floats to the tolerance of run_case.cc. Errors: Unimplemented, with what is
-// missing: an operation or attribute without a rule, a dtype that is not ours,
-// an array without cells; else what is wrong.
+// floats to the tolerance of run_case.cc. Every other tier must give the
+// interpreter's bits. Errors: Unimplemented, with what is missing: an operation
+// or attribute without a rule, a dtype that is not ours; else what is wrong.
 absl::Status RunCase(const std::string& folder, const std::string& op);
 
 }  // namespace ocannl::onnx
