@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
@@ -15,12 +13,11 @@
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/einsum_pieces.h"
+#include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
 
-// Longer operands are written "..." in the text of an expression.
-constexpr size_t kMaxOperandText = 40;
 constexpr double kMaxMultipliedPower = 8;
 
 Graph* GraphOf(absl::Span<const Arg> args) {
@@ -41,104 +38,6 @@ bool IsFlexible(const TensorNode& node) {
   return std::holds_alternative<NumberSource>(node.source) ||
          std::holds_alternative<SymbolSource>(node.source) ||
          std::holds_alternative<DimSource>(node.source);
-}
-
-// How tightly an expression holds together: operands of the same level or a
-// lower one are in parentheses, but not the first one of the same level.
-enum Level { kLoose, kComparison, kSum, kProduct, kTight };
-
-Level LevelOf(Op op) {
-  switch (op) {
-    case Op::kMul:
-    case Op::kDiv:
-    case Op::kRem:
-    case Op::kNeg:
-      return kProduct;
-    case Op::kAdd:
-    case Op::kSub:
-      return kSum;
-    case Op::kLess:
-    case Op::kLessEqual:
-    case Op::kEqual:
-    case Op::kNotEqual:
-      return kComparison;
-    default:
-      return IsInfix(op) ? kLoose : kTight;
-  }
-}
-
-Level LevelOf(const TensorNode& node) {
-  if (node.named) return kTight;
-  if (std::holds_alternative<SliceSource>(node.source)) return kLoose;
-  const auto* compute = std::get_if<ComputeSource>(&node.source);
-  if (compute == nullptr) return kTight;
-  if (compute->logic == ComputeSource::kEinsum) return kLoose;
-  return compute->op ? LevelOf(*compute->op) : kTight;
-}
-
-// `least` is the level that needs no parentheses.
-std::string OperandText(const TensorNode& node, Level least) {
-  std::string text = node.named ? node.name : node.text;
-  if (text.size() > kMaxOperandText) return "...";
-  return LevelOf(node) < least ? absl::StrCat("(", text, ")") : text;
-}
-
-// The operands; `first` and `rest` are the levels that need no parentheses.
-std::vector<std::string> OperandTexts(const Graph& graph,
-                                      absl::Span<const TensorId> ids,
-                                      Level first, Level rest) {
-  std::vector<std::string> texts;
-  for (TensorId id : ids) {
-    texts.push_back(OperandText(graph[id], texts.empty() ? first : rest));
-  }
-  return texts;
-}
-
-std::string InfixText(const Graph& graph, absl::string_view symbol, Level level,
-                      absl::Span<const TensorId> ids) {
-  Level first = level == kLoose ? kTight : level;
-  Level rest = level == kLoose ? kTight : static_cast<Level>(level + 1);
-  return absl::StrJoin(OperandTexts(graph, ids, first, rest),
-                       absl::StrCat(" ", symbol, " "));
-}
-
-// `wanted` is the dtype that a conversion gives, if it says so.
-std::string PointwiseText(const Graph& graph, Op op,
-                          std::optional<DType> wanted,
-                          absl::Span<const TensorId> ids) {
-  if (op == Op::kNeg)
-    return absl::StrCat("-", OperandText(graph[ids[0]], kTight));
-  // `*` is the product of tensors.
-  absl::string_view symbol = op == Op::kMul ? "*." : Info(op).text;
-  if (IsInfix(op)) return InfixText(graph, symbol, LevelOf(op), ids);
-  auto texts = OperandTexts(graph, ids, kLoose, kLoose);
-  return absl::StrCat(wanted ? CallName(op, *wanted) : symbol, "(",
-                      absl::StrJoin(texts, ", "), ")");
-}
-
-// How to make it a `dtype`: "f32(i), in C++ Convert(i, DType::kF32)".
-std::string ConversionText(const TensorNode& node, DType dtype) {
-  std::string operand = OperandText(node, kLoose);
-  std::string enumerator(Name(dtype));
-  enumerator[0] = absl::ascii_toupper(enumerator[0]);
-  return absl::StrCat(Name(dtype), "(", operand, "), in C++ Convert(", operand,
-                      ", DType::k", enumerator, ")");
-}
-
-std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
-                       absl::string_view spec, absl::Span<const TensorId> ids) {
-  auto texts = OperandTexts(graph, ids, kTight, kTight);
-  bool sums = accum == Op::kAdd;
-  if (ids.size() > 1 && !op) {
-    return absl::StrCat(texts[0], " ++^ \"", spec, "\" ",
-                        absl::StrJoin(texts.begin() + 1, texts.end(), " "));
-  }
-  if (ids.size() == 1) {
-    return absl::StrCat(texts[0], sums ? " ++ \"" : " @^^ \"", spec, "\"");
-  }
-  absl::string_view symbol = !sums ? "@^+" : op == Op::kAdd ? "+++" : "+*";
-  return absl::StrCat(texts[0], " ", symbol, " \"", spec, "\" ",
-                      absl::StrJoin(texts.begin() + 1, texts.end(), " "));
 }
 
 // Which operands of `op` get a gradient.
@@ -213,8 +112,8 @@ class Builder {
       const TensorNode &a = operand(first), &b = operand(i);
       if (a.dtype == b.dtype) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat(OperandText(a, kLoose), " is ", Name(a.dtype), " and ",
-                       OperandText(b, kLoose), " is ", Name(b.dtype),
+          absl::StrCat(OperandText(a), " is ", Name(a.dtype), " and ",
+                       OperandText(b), " is ", Name(b.dtype),
                        "; convert one of them: ", ConversionText(b, a.dtype)));
     }
     return absl::OkStatus();
@@ -370,7 +269,7 @@ Tensor Pointwise(Op op, absl::Span<const Arg> args) {
 Tensor Compose(const Arg& a, const Arg& b) {
   Builder builder({a, b});
   builder.AdaptDTypes(0, DType::kF32);
-  std::string text = InfixText(builder.graph(), "*", kProduct, builder.ids());
+  std::string text = ComposeText(builder.graph(), builder.ids());
   ComputeSource source = {.op = Op::kMul,
                           .accum = Op::kAdd,
                           .logic = ComputeSource::kCompose,
@@ -412,9 +311,8 @@ Tensor Slice(const Arg& a, int32_t static_index) {
   const TensorNode& of = builder.operand(0);
   return builder.Finish(
       SliceSource{.of = builder.ids()[0], .static_index = static_index},
-      absl::StrCat(OperandText(of, kTight), " @| ",
-                   graph.statics()[static_index].name),
-      of.dtype, std::nullopt);
+      SliceText(of, graph.statics()[static_index].name), of.dtype,
+      std::nullopt);
 }
 
 Tensor Convert(const Arg& a, DType dtype) {

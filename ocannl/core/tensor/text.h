@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How error messages write tensor expressions: as the notation does.
+//
+//   "relu(b1 + w1 * x)"    an operand that is too long is "..."
+#ifndef OCANNL_CORE_TENSOR_TEXT_H_
+#define OCANNL_CORE_TENSOR_TEXT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// The node's name if its user gave one, else its expression.
+std::string OperandText(const TensorNode& node);
+
+// `wanted` is the dtype that a conversion gives, if it says so.
+std::string PointwiseText(const Graph& graph, Op op,
+                          std::optional<DType> wanted,
+                          absl::Span<const TensorId> ids);
+std::string ComposeText(const Graph& graph, absl::Span<const TensorId> ids);
+std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
+                       absl::string_view spec, absl::Span<const TensorId> ids);
+std::string SliceText(const TensorNode& of, absl::string_view index);
+
+// How to make it a `dtype`: "f32(i), in C++ Convert(i, DType::kF32)".
+std::string ConversionText(const TensorNode& node, DType dtype);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_TEXT_H_
