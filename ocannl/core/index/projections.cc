@@ -4,24 +4,42 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+
 namespace ocannl {
+namespace {
+
+// How many cells from its offset on `index` reaches, each once, if those are
+// all: the cells of i, or of 4*i + j where j has 4. Marks its loops as used.
+std::optional<int64_t> CellsInARow(const Affine& index,
+                                   absl::Span<const int64_t> extents,
+                                   std::vector<bool>& used) {
+  auto terms = index.terms();
+  absl::c_sort(terms, [](const Affine::Term& a, const Affine::Term& b) {
+    return a.factor < b.factor;
+  });
+  int64_t cells = 1;
+  for (const Affine::Term& term : terms) {
+    const int32_t loop = term.symbol.number;
+    if (term.symbol.kind != Symbol::kIterator || term.factor != cells ||
+        used[loop] || __builtin_mul_overflow(cells, extents[loop], &cells)) {
+      return std::nullopt;
+    }
+    used[loop] = true;
+  }
+  return cells;
+}
+
+}  // namespace
 
 bool IsSurjective(absl::Span<const int64_t> extents, const Indices& indices,
                   absl::Span<const int64_t> dims) {
   std::vector<bool> used(extents.size(), false);
   for (size_t axis = 0; axis < indices.size(); ++axis) {
-    const Affine& index = indices[axis];
-    if (index.is_constant()) {
-      if (dims[axis] != 1) return false;
-      continue;
+    if (indices[axis].offset() != 0 ||
+        CellsInARow(indices[axis], extents, used) != dims[axis]) {
+      return false;
     }
-    const Affine::Term& term = index.terms()[0];
-    bool whole = index.terms().size() == 1 && index.offset() == 0 &&
-                 term.factor == 1 && term.symbol.kind == Symbol::kIterator &&
-                 extents[term.symbol.number] == dims[axis] &&
-                 !used[term.symbol.number];
-    if (!whole) return false;
-    used[term.symbol.number] = true;
   }
   return true;
 }
@@ -39,15 +57,9 @@ std::optional<Box> BoxOf(const Projections& p) {
   Box box;
   for (const Affine& index : p.lhs) {
     box.first.push_back(index.offset());
-    box.size.push_back(1);
-    if (index.is_constant()) continue;
-    const Affine::Term& term = index.terms()[0];
-    const int32_t loop = term.symbol.number;
-    bool plain = index.terms().size() == 1 && term.factor == 1 &&
-                 term.symbol.kind == Symbol::kIterator && !used[loop];
-    if (!plain) return std::nullopt;
-    used[loop] = true;
-    box.size.back() = p.extents[loop];
+    std::optional<int64_t> size = CellsInARow(index, p.extents, used);
+    if (!size) return std::nullopt;
+    box.size.push_back(*size);
   }
   for (size_t k = 0; k < used.size(); ++k) {
     if (!used[k] && p.extents[k] != 1) return std::nullopt;

@@ -20,6 +20,8 @@ TEST(ProjectionsTest, Surjective) {
   EXPECT_FALSE(IsSurjective({4}, {i}, {5}));
   EXPECT_FALSE(IsSurjective({4}, {i, i}, {4, 4}));
   EXPECT_FALSE(IsSurjective({4}, {2 * i}, {7}));
+  EXPECT_TRUE(IsSurjective({4, 2}, {2 * i + j}, {8}));
+  EXPECT_FALSE(IsSurjective({4, 2}, {2 * i + j + 1}, {8}));
   EXPECT_FALSE(IsSurjective({4}, {Affine(Static(0))}, {4}));
 }
 
@@ -27,6 +29,11 @@ TEST(ProjectionsTest, BijectiveMissesNoLoop) {
   EXPECT_TRUE(IsBijective({4, 3}, {j, i}, {3, 4}));
   EXPECT_FALSE(IsBijective({4, 3}, {j}, {3}));
   EXPECT_TRUE(IsBijective({1, 3}, {j}, {3}));
+  EXPECT_TRUE(IsBijective({4, 3}, {3 * i + j}, {12}));
+  EXPECT_TRUE(IsBijective({4, 3}, {i + 4 * j}, {12}));
+  EXPECT_FALSE(IsBijective({4, 3}, {2 * i + j}, {9}));
+  EXPECT_FALSE(IsBijective({4, 3}, {4 * i + j}, {15}));
+  EXPECT_FALSE(IsBijective({4, 4}, {i + 4 * i}, {16}));
 }
 
 Projections Piece(std::vector<int64_t> extents, Indices lhs) {

@@ -174,6 +174,8 @@ class Virtualizer {
     }
     Indices indices;
     for (const Affine& index : target.indices) {
+      // A reader's index does not tell the iterators of a sum of them apart.
+      if (index.terms().size() > 1) return false;
       indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
         if (symbol.kind == Symbol::kStatic) return symbol;
         auto at = absl::c_find(nest.iterators, symbol.number);
