@@ -2,6 +2,7 @@
 #include "tests/dual.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
@@ -16,6 +17,9 @@ namespace ocannl {
 namespace {
 
 using std::numbers::ln2;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kPi = std::numbers::pi;
 
 // f(a) with f'(a) = slope; no slope where a is constant, whatever f' is.
 Dual Chain(Dual a, double value, double slope) {
@@ -55,6 +59,11 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
     case Op::kErf:
       return Chain(x, std::erf(v),
                    2 / std::sqrt(std::acos(-1)) * std::exp(-v * v));
+    case Op::kGelu: {
+      const double p = 0.5 * std::erfc(-v / std::sqrt(2));
+      return Chain(x, v == -kInfinity ? 0 : v * p,
+                   p + v * std::exp(-v * v / 2) / std::sqrt(2 * kPi));
+    }
     case Op::kSigmoid: {
       const double power = std::exp(-std::abs(v));
       return Chain(x, (v < 0 ? power : 1) / (1 + power),
@@ -157,8 +166,8 @@ Dual DualEvaluator::EvalNode(ExprId id) {
   if (apply.op != Op::kConvert) {
     return Primitive(apply.op, args[0], args[1], args[2]);
   }
-  CHECK(IsFloat(apply.dtype));
   if (apply.dtype == DType::kF64) return args[0];
+  if (!IsFloat(apply.dtype)) return {std::trunc(args[0].value), 0};
   return {static_cast<float>(args[0].value), args[0].slope};
 }
 

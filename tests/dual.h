@@ -21,7 +21,7 @@ struct Dual {
 };
 
 // Knows primitives by their derivatives and transcendental rows by libm; any
-// other derived row is its definition. Floats and bools only.
+// other derived row is its definition. Integers have no slope.
 class DualEvaluator {
  public:
   // `leaves` gives each leaf's number a value.

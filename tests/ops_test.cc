@@ -118,6 +118,17 @@ std::vector<double> RunRow(BlockEvaluator& evaluator, DType dtype) {
   });
 }
 
+// Whether what rounding loses is measured by the operand: the value is tiny
+// where the operand is far below 0.
+bool IsExactToOperand(Op op) { return op == Op::kGelu || op == Op::kGeluTanh; }
+
+// Whether products of products leave the range of T on the way.
+template <class T>
+bool Overflows(Op op, const absl::flat_hash_map<int, Dual>& at) {
+  if (op != Op::kMul3) return false;
+  return !std::isnormal(static_cast<T>(at.at(0).value * at.at(1).value));
+}
+
 // Compares a row with the dual evaluator, which knows it by libm.
 template <class T>
 void CheckFloats(Op op, std::mt19937_64& random, double ulps) {
@@ -140,10 +151,14 @@ void CheckFloats(Op op, std::mt19937_64& random, double ulps) {
   for (int i = 0; i < kBlock; ++i) {
     const double wanted =
         DualEvaluator(row.pool, points[i]).Eval(row.root.id()).value;
-    const double error =
-        std::is_same_v<T, float>
-            ? UlpError(static_cast<float>(values[i]), wanted)
-            : UlpError(values[i], static_cast<long double>(wanted));
+    if (Overflows<T>(op, points[i])) continue;
+    double error = std::is_same_v<T, float>
+                       ? UlpError(static_cast<float>(values[i]), wanted)
+                       : UlpError(values[i], static_cast<long double>(wanted));
+    if (IsExactToOperand(op) && error > ulps) {
+      error = std::abs(values[i] - wanted) / std::abs(points[i][0].value) /
+              std::numeric_limits<T>::epsilon();
+    }
     EXPECT_LE(error, ulps) << values[i] << " instead of " << wanted << " at "
                            << points[i][0].value << ", " << points[i][1].value;
   }
@@ -161,6 +176,11 @@ TEST_P(OpsTest, ValuesOfFloats) {
 
 __extension__ using Int128 = __int128;
 
+Int128 Product(Int128 a, Int128 b) {
+  return static_cast<Int128>(static_cast<unsigned __int128>(a) *
+                             static_cast<unsigned __int128>(b));
+}
+
 // A row on integers that stand for numbers of `width` bits: the exact result,
 // to be wrapped.
 Int128 ExactInteger(Op op, int width, Int128 a, Int128 b, Int128 c) {
@@ -174,8 +194,9 @@ Int128 ExactInteger(Op op, int width, Int128 a, Int128 b, Int128 c) {
     case Op::kSub:
       return a - b;
     case Op::kMul:
-      return static_cast<Int128>(static_cast<unsigned __int128>(a) *
-                                 static_cast<unsigned __int128>(b));
+      return Product(a, b);
+    case Op::kMul3:
+      return Product(Product(a, b), c);
     case Op::kDiv:
       return b == 0 ? 0 : a / b;
     case Op::kRem:

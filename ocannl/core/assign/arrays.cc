@@ -76,7 +76,11 @@ Expr OperandLeaf(ExprPool& pool, const Graph& graph,
 
 Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
           DType dtype) {
-  return source.op ? ApplyOp(*source.op, args, dtype) : args[0];
+  if (!source.op) return args[0];
+  // A sum fuses with the last of the products, as with that of two operands.
+  if (source.op == Op::kMul3) return args[0] * args[1] * args[2];
+  if (source.op == Op::kBitcast) return Bitcast(args[0], dtype);
+  return ApplyOp(*source.op, args, dtype);
 }
 
 double OutsideOf(const ComputeSource& source) {

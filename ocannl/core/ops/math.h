@@ -38,7 +38,13 @@ Expr CosValue(Expr x);
 Expr TanhValue(Expr x);
 Expr SigmoidValue(Expr x);
 Expr ErfValue(Expr x);
+Expr GeluValue(Expr x);
+Expr GeluTanhValue(Expr x);
 Expr PowValue(Expr x, Expr y);
+
+// The derivatives of the gelus.
+Expr GeluSlope(Expr x);
+Expr GeluTanhSlope(Expr x);
 
 }  // namespace ocannl
 
