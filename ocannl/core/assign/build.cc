@@ -220,9 +220,19 @@ absl::StatusOr<Assignments> Backward(const Graph& graph, const Shapes& shapes,
         "`", graph[root].name, "` has no gradient: no parameter reaches it ",
         "through operations that have gradients; use one in it, such as {w}"));
   }
+  const std::vector<TensorId> all = TopologicalOrder(graph, {root}, false);
+  absl::flat_hash_set<TensorId> reached = {root};
+  for (size_t k = all.size(); k-- > 0;) {
+    if (!reached.contains(all[k])) continue;
+    for (TensorId operand : OperandsOf(graph[all[k]].source)) {
+      if (graph[operand].has_gradient) reached.insert(operand);
+    }
+  }
   std::vector<TensorId> order;
-  for (TensorId id : TopologicalOrder(graph, {root}, false)) {
+  for (TensorId id : all) {
+    // A parameter behind stop_gradient has one of 0.
     if (!graph[id].has_gradient) continue;
+    if (!reached.contains(id) && !IsLeaf(graph, id)) continue;
     order.push_back(id);
     if (IsLeaf(graph, id)) continue;
     auto consumed = rootness.backward.find(id);

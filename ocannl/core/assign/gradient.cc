@@ -117,8 +117,8 @@ class Backprop {
       // As it was rounded when it was stored.
       term = Convert(Convert(Term(source, args, stored), stored), dtype);
     }
-    if (source.accum == Op::kMax) {
-      // Every cell that attains the maximum receives the whole gradient.
+    if (source.accum == Op::kMax || source.accum == Op::kMin) {
+      // Every cell that attains the extreme receives the whole gradient.
       g = Select(Equal(result, term), g, 0);
     }
     std::vector<std::optional<Expr>> gradients = {g};

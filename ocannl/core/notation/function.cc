@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/notation/function.h"
 
+#include <cmath>
+#include <cstdint>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/arrange.h"
+#include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/stretch.h"
 
 namespace ocannl {
@@ -17,6 +23,8 @@ namespace {
 using Call = FunctionCall;
 
 constexpr double kScaleSquared = 6;  // of the source documents
+constexpr double kMaxWhole = 0x1p53;
+constexpr int kMaxStacked = 64;
 
 template <class Scaled>
 Function ScaledInit(std::string name, Scaled scaled) {
@@ -56,6 +64,99 @@ Function RandomTensor(std::string name, Random random) {
           }};
 }
 
+Tensor TensorAt(const Call& call, size_t k) {
+  return std::get<Tensor>(call.args[k].value);
+}
+
+// Argument `k` from 0, which is a whole number.
+absl::StatusOr<int64_t> WholeAt(const Call& call, size_t k) {
+  const TensorNode& node = TensorAt(call, k).node();
+  const auto* number = std::get_if<NumberSource>(&node.source);
+  if (number != nullptr && number->value == std::trunc(number->value) &&
+      std::abs(number->value) <= kMaxWhole) {
+    return static_cast<int64_t>(number->value);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "argument ", k + 1, " is a whole number, but it was given ", node.text));
+}
+
+// Functions of tensors, then of whole numbers.
+template <class Apply>
+Function OfNumbers(std::string name, int tensors, int numbers, bool takes_spec,
+                   Apply apply) {
+  auto checked = [=](const Call& call) -> absl::StatusOr<Tensor> {
+    std::vector<int64_t> values;
+    for (int k = tensors; k < tensors + numbers; ++k) {
+      OCANNL_ASSIGN_OR_RETURN(values.emplace_back(), WholeAt(call, k));
+    }
+    return apply(call, values);
+  };
+  return {.name = std::move(name),
+          .min_args = tensors + numbers,
+          .max_args = tensors + numbers,
+          .apply = checked,
+          .takes_spec = takes_spec};
+}
+
+using Numbers = std::vector<int64_t>;
+
+void AddIndexing(std::vector<Function>& functions) {
+  auto add = [&](std::string name, int tensors, int numbers, bool takes_spec,
+                 auto apply) {
+    functions.push_back(
+        OfNumbers(std::move(name), tensors, numbers, takes_spec, apply));
+  };
+  add("range", 0, 1, false, [](const Call& c, const Numbers& n) {
+    return Range(*c.graph, n[0], DType::kF32, c.where);
+  });
+  add("one_hot", 1, 1, false, [](const Call& c, const Numbers& n) {
+    return OneHot(TensorAt(c, 0), n[0], DType::kF32, c.where);
+  });
+  add("gather", 2, 0, true, [](const Call& c, const Numbers&) {
+    return Gather(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
+  });
+  add("scatter_add", 2, 1, true, [](const Call& c, const Numbers& n) {
+    return ScatterAdd(c.spec, TensorAt(c, 0), TensorAt(c, 1), n[0], c.where);
+  });
+  add("argmax", 1, 0, true, [](const Call& c, const Numbers&) {
+    return ArgMax(c.spec, TensorAt(c, 0), c.where);
+  });
+  add("argmin", 1, 0, true, [](const Call& c, const Numbers&) {
+    return ArgMin(c.spec, TensorAt(c, 0), c.where);
+  });
+  add("cumulative_sum", 1, 0, true, [](const Call& c, const Numbers&) {
+    return CumulativeSum(c.spec, TensorAt(c, 0), c.where);
+  });
+}
+
+void AddArranging(std::vector<Function>& functions) {
+  auto add = [&](std::string name, int tensors, int numbers, auto apply) {
+    functions.push_back(
+        OfNumbers(std::move(name), tensors, numbers, true, apply));
+  };
+  add("interleave", 2, 0, [](const Call& c, const Numbers&) {
+    return Interleave(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
+  });
+  add("every_nth", 1, 2, [](const Call& c, const Numbers& n) {
+    return EveryNth(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
+  });
+  add("part", 1, 2, [](const Call& c, const Numbers& n) {
+    return Part(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
+  });
+  functions.push_back({.name = "stack",
+                       .min_args = 1,
+                       .max_args = kMaxStacked,
+                       .apply =
+                           [](const Call& call) {
+                             std::vector<Tensor> parts;
+                             for (size_t k = 0; k < call.args.size(); ++k) {
+                               parts.push_back(TensorAt(call, k));
+                             }
+                             return Stack(call.spec, parts, call.where);
+                           },
+                       .takes_spec = true});
+}
+
 std::vector<Function> MakeFunctions() {
   std::vector<Function> functions;
   for (Op op : AllOps()) {
@@ -82,6 +183,14 @@ std::vector<Function> MakeFunctions() {
                          return Stretch(std::get<Tensor>(call.args[0].value),
                                         call.where);
                        }});
+  functions.push_back({"where", 3, 3, [](const Call& call) {
+                         return Where(call.args[0], call.args[1], call.args[2]);
+                       }});
+  functions.push_back({"stop_gradient", 1, 1, [](const Call& call) {
+                         return StopGradient(call.args[0]);
+                       }});
+  AddIndexing(functions);
+  AddArranging(functions);
   functions.push_back(RandomTensor("uniform1", Uniform1));
   functions.push_back(RandomTensor("uniform", Uniform));
   functions.push_back(RandomTensor("normal", Normal));
@@ -98,8 +207,10 @@ const std::vector<Function>& Functions() {
 // "max(a, b)"
 std::string Example(const Function& function) {
   std::string text = absl::StrCat(function.name, "(");
+  if (function.takes_spec) absl::StrAppend(&text, "\"spec\"");
   for (int i = 0; i < function.min_args; ++i) {
-    absl::StrAppend(&text, i > 0 ? ", " : "", std::string(1, 'a' + i));
+    absl::StrAppend(&text, i > 0 || function.takes_spec ? ", " : "",
+                    std::string(1, 'a' + i));
   }
   return text + ")";
 }
@@ -121,6 +232,12 @@ std::vector<std::string> FunctionNames() {
 
 absl::StatusOr<Tensor> CallFunction(const Function& function,
                                     const FunctionCall& call) {
+  if (function.takes_spec == call.spec.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", function.name, "` takes ",
+                     function.takes_spec ? "a spec in quotes first" : "no spec",
+                     "; write ", Example(function)));
+  }
   int given = static_cast<int>(call.args.size());
   if (function.min_args <= given && given <= function.max_args) {
     return function.apply(call);
@@ -128,7 +245,9 @@ absl::StatusOr<Tensor> CallFunction(const Function& function,
   return absl::InvalidArgumentError(absl::StrCat(
       "`", function.name, "` takes ", function.min_args,
       function.max_args > function.min_args
-          ? absl::StrCat(" or ", function.max_args)
+          ? absl::StrCat(
+                function.max_args > function.min_args + 1 ? " to " : " or ",
+                function.max_args)
           : "",
       function.max_args == 1 ? " argument" : " arguments",
       ", but it was given ", given, "; write ", Example(function)));

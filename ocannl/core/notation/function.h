@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the notation, each of them made of the operations of
-// ops.def, of conversions and of initializer.h.
+// ops.def, of conversions and of what core/tensor composes of them.
 //
 //   relu(x)  max(a, b)  f64(x)  bits_u32(x)  uniform1()  kaiming(normal(), 2)
+//   gather("v, d; b| => b|d", table, ids)  stack("...|i, ...", x, y)
 #ifndef OCANNL_CORE_NOTATION_FUNCTION_H_
 #define OCANNL_CORE_NOTATION_FUNCTION_H_
 
@@ -23,6 +24,7 @@ namespace ocannl {
 // A function and what it is given.
 struct FunctionCall {
   Graph* graph;
+  std::string spec;  // of the functions that take one
   std::vector<Arg> args;
   std::optional<Tensor> parameter;  // which the call initialises
   SourceLocation where;
@@ -33,6 +35,7 @@ struct Function {
   int min_args;
   int max_args;
   std::function<absl::StatusOr<Tensor>(const FunctionCall&)> apply;
+  bool takes_spec = false;  // in quotes, before the arguments
 };
 
 // The function of that name, or null.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/notation/parse.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -106,7 +107,9 @@ class Parser {
       case InfixOperator::kReduceMany: {
         OCANNL_ASSIGN_OR_RETURN(
             Tensor result,
-            Checked(Reduce(infix.op, *infix.accum, spec, args, numbers()),
+            Checked(Reduce(operands == 3 && infix.op == Op::kMul ? Op::kMul3
+                                                                 : infix.op,
+                           *infix.accum, spec, args, numbers()),
                     offset));
         Lexer after = std::exchange(lexer_, *sizes);
         OCANNL_RETURN_IF_ERROR(Sizes(result));
@@ -123,10 +126,10 @@ class Parser {
   absl::StatusOr<absl::string_view> Spec(const InfixOperator& infix,
                                          size_t& operands) {
     if (lexer_.peek().kind != Token::kString) {
-      absl::string_view example =
-          infix.form == InfixOperator::kReduceOne    ? "...|... => 0"
-          : infix.form == InfixOperator::kReducePair ? "i; j => ij"
-                                                     : "a; b => a^b";
+      absl::string_view example = infix.form == InfixOperator::kReduceOne
+                                      ? "...|... => 0"
+                                  : infix.op ? "i; j => ij"
+                                             : "a; b => a^b";
       return lexer_.ExpectedError(absl::StrCat("the spec of `", infix.symbol,
                                                "` in quotes, such as \"",
                                                example, "\""));
@@ -134,6 +137,7 @@ class Parser {
     const Token token = lexer_.Next();
     if (infix.form == InfixOperator::kReduceMany) {
       operands = 1 + absl::c_count(token.text, ';');
+      if (infix.op) operands = std::clamp<size_t>(operands, 2, 3);
     }
     absl::Status status =
         ParseEinsum(token.text, static_cast<int>(operands), numbers()).status();
@@ -322,12 +326,17 @@ class Parser {
   absl::StatusOr<Tensor> Call(const Function& function, size_t offset,
                               int depth) {
     FunctionCall call = {.graph = &graph_,
+                         .spec = "",
                          .args = {},
                          .parameter = initialised_,
                          .where = where_};
     if (lexer_.Accept("(")) {
+      if (lexer_.peek().kind == Token::kString) {
+        call.spec = std::string(lexer_.Next().text);
+      }
       while (!lexer_.Accept(")")) {
-        if (!call.args.empty() && !lexer_.Accept(",")) {
+        const bool first = call.args.empty() && call.spec.empty();
+        if (!first && !lexer_.Accept(",")) {
           return lexer_.ExpectedError("an operator, `,` or `)`");
         }
         OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));

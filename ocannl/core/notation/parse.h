@@ -13,7 +13,7 @@
 // have, to be used further right: (x ++ "...|i => ...|0" ["i" : n]) /. n.
 //
 // Operators, weakest first; all but **. associate to the left:
-//   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+   << >>
+//   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+ @-- @-+   << >>
 //   + - ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x
 #ifndef OCANNL_CORE_NOTATION_PARSE_H_
 #define OCANNL_CORE_NOTATION_PARSE_H_

@@ -82,11 +82,12 @@ TEST_F(ParseErrorTest, Names) {
             "line 1, column 1: no tensor `qqq`; put it into the names, or "
             "declare a parameter: {qqq}");
   EXPECT_EQ(Error("rellu(x)"),
-            "line 1, column 1: no function `rellu`; near names: relu; the "
-            "operations are in ocannl/core/ops/ops.def");
-  EXPECT_EQ(Error("stop_gradient x"),
-            "line 1, column 1: no function `stop_gradient`; the operations are "
-            "in ocannl/core/ops/ops.def");
+            "line 1, column 1: no function `rellu`; near names: relu, gelu; "
+            "the operations are in ocannl/core/ops/ops.def");
+  EXPECT_EQ(
+      Error("detach_gradient x"),
+      "line 1, column 1: no function `detach_gradient`; the operations are "
+      "in ocannl/core/ops/ops.def");
   EXPECT_EQ(Error("x *. step"),
             "line 1, column 6: `step` is a static index; write !@step");
   EXPECT_EQ(Error("x *. lr"), "line 1, column 6: `lr` is a number; write !.lr");
@@ -136,6 +137,14 @@ TEST_F(ParseErrorTest, Functions) {
   EXPECT_EQ(Error("uniform1(x)"),
             "line 1, column 1: `uniform1` takes 0 arguments, but it was given "
             "1; write uniform1()");
+  EXPECT_EQ(Error("argmax(x)"),
+            "line 1, column 1: `argmax` takes a spec in quotes first; write "
+            "argmax(\"spec\", a)");
+  EXPECT_EQ(Error("relu(\"i\", x)"),
+            "line 1, column 1: `relu` takes no spec; write relu(a)");
+  EXPECT_EQ(Error("range(x)"),
+            "line 1, column 1: argument 1 is a whole number, but it was given "
+            "x");
   EXPECT_EQ(Error("max(x, y"),
             "line 1, column 9: expected an operator, `,` or `)`, found the end "
             "of the text");

@@ -209,6 +209,7 @@ class Inference {
         axes.push_back(sizes_.Add(given.size_role));
         if (!given.sizes) continue;
         int64_t size = (*given.sizes)[i];
+        if (size == 0) continue;  // it comes from the use
         sizes_.Set(axes.back(), size, given.filler && size == 1);
       }
       axes_.push_back(std::move(axes));

@@ -70,6 +70,10 @@ void Graph::Rename(TensorId id, std::string name) {
   ids_[node.name] = id;
 }
 
+void Graph::SetText(TensorId id, std::string text) {
+  nodes_[id.index].text = std::move(text);
+}
+
 void Graph::SetMaterialized(TensorId id) {
   nodes_[id.index].materialized = true;
 }

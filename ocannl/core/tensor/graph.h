@@ -53,7 +53,8 @@ struct ParamSource {
   std::optional<TensorId> init;
 };
 
-// Cell i, in memory order, holds i. The shape comes from the use.
+// Cell i, in memory order, holds i. What the node's spec leaves open of the
+// shape, and axes of size 0 in it, come from the use.
 struct OffsetsSource {};
 
 // The value of a static index.
@@ -83,7 +84,7 @@ struct ComputeSource {
     kEinsum,   // as `spec` says
   };
   std::optional<Op> op;     // none: the operand itself, one at a time
-  std::optional<Op> accum;  // kAdd or kMax over reduced axes; none: pointwise
+  std::optional<Op> accum;  // over reduced axes: kAdd, kMax or kMin
   Logic logic;
   std::optional<EinsumSpec> spec;  // of kEinsum
   std::vector<TensorId> operands;
@@ -149,6 +150,7 @@ class Graph {
   std::optional<TensorId> Find(absl::string_view name) const;
 
   void Rename(TensorId id, std::string name);
+  void SetText(TensorId id, std::string text);  // for error messages
   void SetMaterialized(TensorId id);  // keep the value after a run
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.

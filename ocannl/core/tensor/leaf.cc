@@ -30,22 +30,6 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
   return {&graph, id};
 }
 
-Tensor AddFault(Graph& graph, absl::string_view text, absl::string_view fault,
-                SourceLocation where) {
-  TensorNode node = {.source = NumberSource{0},
-                     .name = "",
-                     .text = std::string(text),
-                     .dtype = DType::kF32,
-                     .spec = {},
-                     .has_gradient = false,
-                     .materialized = false,
-                     .where = where};
-  return ErrorTensor(graph,
-                     absl::InvalidArgumentError(absl::StrCat(
-                         "error in ", Describe(node), ": ", fault)),
-                     where);
-}
-
 // What is wrong with an array of `size` elements in the rows of `spec`.
 std::optional<std::string> SpecFault(const ShapeSpec& spec, int64_t size) {
   int64_t given = 1;
@@ -88,7 +72,7 @@ Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
     spec[RowKind::kInput] = Dims();
   }
   std::optional<std::string> fault = SpecFault(spec, array.size());
-  if (fault) return AddFault(graph, name, *fault, where);
+  if (fault) return FaultTensor(graph, name, *fault, where);
   DType dtype = array.dtype();
   auto data = std::make_shared<const NdArray>(std::move(array));
   return AddLeaf(graph, DataSource{std::move(data)}, name, name, dtype,
@@ -104,7 +88,7 @@ Tensor Literal(Graph& graph, const Shape& shape,
   auto number = [](std::string* out, float v) { *out += NumberText(v); };
   std::string text =
       absl::StrCat("[", absl::StrJoin(values, ", ", number), "]");
-  if (fault) return AddFault(graph, text, *fault, where);
+  if (fault) return FaultTensor(graph, text, *fault, where);
   auto data =
       std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));
   return AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
@@ -115,16 +99,17 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
              const Initializer& init, SourceLocation where) {
   Dims batch = spec[RowKind::kBatch].value_or(Dims());
   if (!batch.empty()) {
-    return AddFault(graph, name,
-                    "a parameter has no batch axes; give output "
-                    "and input axes only",
-                    where);
+    return FaultTensor(graph, name,
+                       "a parameter has no batch axes; give output "
+                       "and input axes only",
+                       where);
   }
   for (RowKind kind : kRowKinds) {
     for (int64_t d : spec[kind].value_or(Dims())) {
       if (d > 0) continue;
-      return AddFault(graph, name,
-                      absl::StrCat("a size of ", d, " is not positive"), where);
+      return FaultTensor(graph, name,
+                         absl::StrCat("a size of ", d, " is not positive"),
+                         where);
     }
   }
   Tensor param =
@@ -134,7 +119,8 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
   CHECK(value.graph == &graph);
   bool is_error = std::holds_alternative<ErrorSource>(value.node().source);
   if (!is_error && (value.node().has_gradient || value.node().dtype != dtype)) {
-    value = AddFault(graph, name, InitFault(param.node(), value.node()), where);
+    value =
+        FaultTensor(graph, name, InitFault(param.node(), value.node()), where);
   }
   graph.SetInit(param.id, value.id);
   return param;
@@ -142,6 +128,20 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
 
 Tensor Offsets(Graph& graph, DType dtype, SourceLocation where) {
   return AddLeaf(graph, OffsetsSource{}, "", "offsets", dtype, {}, where);
+}
+
+Tensor Range(Graph& graph, int64_t size, DType dtype, SourceLocation where) {
+  const std::string text =
+      absl::StrCat("range(", size == 0 ? "" : absl::StrCat(size), ")");
+  if (size < 0) {
+    return FaultTensor(graph, text, "its size is below 0; give it one from 1",
+                       where);
+  }
+  ShapeSpec spec;
+  spec[RowKind::kBatch] = spec[RowKind::kInput] = Dims();
+  spec[RowKind::kOutput] = Dims{size};
+  return AddLeaf(graph, OffsetsSource{}, "", text, dtype, std::move(spec),
+                 where);
 }
 
 Tensor EmbedSymbol(Graph& graph, int32_t static_index, SourceLocation where) {

@@ -49,6 +49,11 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
 Tensor Offsets(Graph& graph, DType dtype,
                SourceLocation where = SourceLocation::Current());
 
+// An output axis whose cell i holds i. It has `size` cells; of size 0, as many
+// as its use demands.
+Tensor Range(Graph& graph, int64_t size, DType dtype,
+             SourceLocation where = SourceLocation::Current());
+
 // The value of a static index, as f32 unless beside another dtype.
 Tensor EmbedSymbol(Graph& graph, int32_t static_index,
                    SourceLocation where = SourceLocation::Current());

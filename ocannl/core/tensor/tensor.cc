@@ -282,7 +282,7 @@ Tensor Compose(const Arg& a, const Arg& b) {
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
               absl::Span<const Arg> args, const EinsumNumbers& numbers) {
   Builder builder(args);
-  builder.AdaptDTypes(0, DType::kF32);
+  builder.AdaptDTypes(op == Op::kSelect ? 1 : 0, DType::kF32);
   absl::StatusOr<EinsumSpec> parsed =
       ParseEinsum(spec, static_cast<int>(args.size()), numbers);
   absl::Status status = parsed.status();
@@ -323,6 +323,29 @@ Tensor Bitcast(const Arg& a, DType dtype) {
   return PointwiseOf(Op::kBitcast, {a}, dtype);
 }
 
+Tensor Where(const Arg& condition, const Arg& a, const Arg& b) {
+  const auto* tensor = std::get_if<Tensor>(&condition.value);
+  if (tensor != nullptr && tensor->node().dtype == DType::kBool) {
+    return Select(condition, a, b);
+  }
+  const Arg number(tensor != nullptr
+                       ? *tensor
+                       : Number(*GraphOf({a, b}), *NumberOf(condition)),
+                   condition.where);
+  return Select(Arg(NotEqual(number, 0), condition.where), a, b);
+}
+
+Tensor StopGradient(const Arg& a) {
+  Builder builder({a});
+  const TensorNode& of = builder.operand(0);
+  if (!of.has_gradient) return {&builder.graph(), builder.ids()[0]};
+  const DType dtype = of.dtype;
+  Tensor result = Bitcast(a, dtype);
+  result.graph->SetText(result.id,
+                        absl::StrCat("stop_gradient(", OperandText(of), ")"));
+  return result;
+}
+
 Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
   CHECK(!status.ok());
   TensorId id = graph.Add({.source = ErrorSource{std::move(status)},
@@ -334,6 +357,22 @@ Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
                            .materialized = false,
                            .where = where});
   return {&graph, id};
+}
+
+Tensor FaultTensor(Graph& graph, absl::string_view text,
+                   absl::string_view fault, SourceLocation where) {
+  TensorNode node = {.source = NumberSource{0},
+                     .name = "",
+                     .text = std::string(text),
+                     .dtype = DType::kF32,
+                     .spec = {},
+                     .has_gradient = false,
+                     .materialized = false,
+                     .where = where};
+  return ErrorTensor(graph,
+                     absl::InvalidArgumentError(absl::StrCat(
+                         "error in ", Describe(node), ": ", fault)),
+                     where);
 }
 
 }  // namespace ocannl

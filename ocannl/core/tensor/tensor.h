@@ -82,8 +82,17 @@ Tensor Convert(const Arg& a, DType dtype);
 // The same bits read as `dtype`, which has the same size.
 Tensor Bitcast(const Arg& a, DType dtype);
 
+// `a` where the condition is true, or a number that is not 0, else `b`.
+Tensor Where(const Arg& condition, const Arg& a, const Arg& b);
+
+// The same tensor, through which no gradient flows.
+Tensor StopGradient(const Arg& a);
+
 // An error node: for those who build expressions from other text forms.
 Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where);
+// The same, for what is wrong with the expression `text`.
+Tensor FaultTensor(Graph& graph, absl::string_view text,
+                   absl::string_view fault, SourceLocation where);
 
 // One function per op of ops.def, by its arity: Relu(x), Max(a, b), ...
 #define OCANNL_POINTWISE_1(name) \
@@ -119,9 +128,10 @@ inline Tensor operator-(const Arg& a) { return Neg(a); }
 inline Tensor PointMul(const Arg& a, const Arg& b) { return Mul(a, b); }
 inline Tensor PointDiv(const Arg& a, const Arg& b) { return Div(a, b); }
 
-// Sum of a * b, of a, of a + b; greatest a; greatest a + b; a concatenation:
-// over the axes that the result of the spec leaves out. In notation:
-// +* ++ +++ @^^ @^+ ++^
+// Sum of a * b, of a, of a + b; greatest and least a; greatest a + b; a
+// concatenation; sum of a * b * c: over the axes that the result of the spec
+// leaves out. In notation:
+// +* ++ +++ @^^ @-- @^+ ++^ +*
 inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b,
                      const EinsumNumbers& numbers = {}) {
   return Reduce(Op::kMul, Op::kAdd, spec, {a, b}, numbers);
@@ -138,11 +148,18 @@ inline Tensor EinMax1(absl::string_view spec, const Arg& a,
                       const EinsumNumbers& numbers = {}) {
   return Reduce(std::nullopt, Op::kMax, spec, {a}, numbers);
 }
+inline Tensor EinMin1(absl::string_view spec, const Arg& a,
+                      const EinsumNumbers& numbers = {}) {
+  return Reduce(std::nullopt, Op::kMin, spec, {a}, numbers);
+}
 inline Tensor Tropical(absl::string_view spec, const Arg& a, const Arg& b,
                        const EinsumNumbers& numbers = {}) {
   return Reduce(Op::kAdd, Op::kMax, spec, {a, b}, numbers);
 }
-
+inline Tensor Einsum3(absl::string_view spec, const Arg& a, const Arg& b,
+                      const Arg& c, const EinsumNumbers& numbers = {}) {
+  return Reduce(Op::kMul3, Op::kAdd, spec, {a, b, c}, numbers);
+}
 inline Tensor Concat(absl::string_view spec, absl::Span<const Arg> args,
                      const EinsumNumbers& numbers = {}) {
   return Reduce(std::nullopt, Op::kAdd, spec, args, numbers);

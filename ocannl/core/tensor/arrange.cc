@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/arrange.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/axis_spec.h"
+#include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/text.h"
+
+namespace ocannl {
+namespace {
+
+std::string CallText(absl::string_view function, absl::string_view axis,
+                     absl::Span<const Tensor> args, absl::string_view rest) {
+  std::string text = absl::StrCat(function, "(\"", axis, "\"");
+  for (const Tensor& arg : args) {
+    absl::StrAppend(&text, ", ", OperandText(arg.node()));
+  }
+  return absl::StrCat(text, rest, ")");
+}
+
+// `parts`, each of which has the slot without the axis, one after the other.
+Tensor StackAt(const AxisSpec& along, absl::Span<const Tensor> parts,
+               SourceLocation where) {
+  std::vector<Arg> args;
+  std::vector<EinsumSlot> slots;
+  EinsumAxis whole;
+  for (const Tensor& part : parts) {
+    std::string spec = SpecText({along.With({})}, along.With({FirstCell()}));
+    args.emplace_back(Einsum1(spec, Arg(part, where)), where);
+    whole.parts.push_back(absl::StrCat(along.name, "_", args.size()));
+    slots.push_back(along.With({PlainAxis(whole.parts.back())}));
+  }
+  if (args.size() == 1) return std::get<Tensor>(args[0].value);
+  return Concat(SpecText(slots, along.With({whole})), args);
+}
+
+}  // namespace
+
+Tensor Stack(absl::string_view axis, absl::Span<const Tensor> parts,
+             SourceLocation where) {
+  CHECK(!parts.empty());
+  std::string text = CallText("stack", axis, parts, "");
+  return Composed(
+      *parts[0].graph, text, where, [&]() -> absl::StatusOr<Tensor> {
+        OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
+        return StackAt(along, parts, where);
+      });
+}
+
+Tensor Interleave(absl::string_view axis, Tensor a, Tensor b,
+                  SourceLocation where) {
+  std::string text = CallText("interleave", axis, {a, b}, "");
+  return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
+    OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
+    const EinsumAxis which = PlainAxis(absl::StrCat(along.name, "_which"));
+    AxisSpec pairs = {.slot = along.With({PlainAxis(along.name), which}),
+                      .name = which.name};
+    EinsumAxis whole = PlainAxis(along.name);
+    whole.stride = 2;
+    whole.kernel = which.name;
+    whole.padded = false;
+    return Einsum1(SpecText({pairs.slot}, along.With({whole})),
+                   Arg(StackAt(pairs, {a, b}, where), where));
+  });
+}
+
+Tensor EveryNth(absl::string_view axis, Tensor a, int64_t step, int64_t first,
+                SourceLocation where) {
+  std::string text =
+      CallText("every_nth", axis, {a}, absl::StrCat(", ", step, ", ", first));
+  return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
+    OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
+    if (step < 1 || step > 65536 || first < 0 || first >= step) {
+      return absl::InvalidArgumentError(
+          "the step is from 1 to 65536, and the first cell is from 0 and less "
+          "than it");
+    }
+    EinsumAxis whole = PlainAxis(along.name);
+    whole.stride = step;
+    whole.offset = first;
+    return Einsum1(SpecText({along.With({whole})}, along.slot), Arg(a, where));
+  });
+}
+
+Tensor Part(absl::string_view axis, Tensor a, int64_t start, int64_t size,
+            SourceLocation where) {
+  std::string text =
+      CallText("part", axis, {a}, absl::StrCat(", ", start, ", ", size));
+  return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
+    OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
+    if (start < 0 || size < 1) {
+      return absl::InvalidArgumentError(
+          "a part starts at a cell from 0 and has 1 or more");
+    }
+    const std::string before = absl::StrCat(along.name, "_before");
+    EinsumAxis whole;
+    if (start > 0) whole.parts.push_back(before);
+    whole.parts.push_back(along.name);
+    whole.parts.push_back(absl::StrCat(along.name, "_after"));
+    Tensor part =
+        Einsum1(SpecText({along.With({whole})}, along.slot), Arg(a, where));
+    if (start > 0) OCANNL_RETURN_IF_ERROR(SetDim(part, before, start));
+    OCANNL_RETURN_IF_ERROR(SetDim(part, along.name, size));
+    return part;
+  });
+}
+
+}  // namespace ocannl

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors that index others: integers that say which cell of an axis is meant.
+//
+//   Tensor rows = Gather("v, d; b| => b|d", table, ids);   // table[ids[b]]
+//   Tensor best = ArgMax("...|...->..., i", logits);
+//
+// An index outside of its axis means no cell: what is gathered there is 0, what
+// is scattered there is lost, a one-hot row is all 0. Nothing is read or
+// written out of range, and indices count from the start only. Sums run over
+// the terms in memory order of what is summed, as those of einsums do: the bits
+// depend on shapes alone. As in any sum, -0 becomes 0.
+//
+// Indices are integers of any type; anything else is an error.
+#ifndef OCANNL_CORE_TENSOR_INDEXING_H_
+#define OCANNL_CORE_TENSOR_INDEXING_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+// One output axis more, of `classes` cells: 1 in the cell that the id says,
+// else 0.
+Tensor OneHot(Tensor ids, int64_t classes, DType dtype,
+              SourceLocation where = SourceLocation::Current());
+
+// The cells of `table` at `ids` along the one axis that the spec names in the
+// first operand only. The gradient of the table is what ScatterAdd makes of
+// that of the result.
+Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
+              SourceLocation where = SourceLocation::Current());
+
+// The sums of the cells of `values` that have the same id: they come to that
+// cell of the one axis, of `size` cells, that the spec names in the result
+// only: "b|d; b| => v, d".
+Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
+                  int64_t size,
+                  SourceLocation where = SourceLocation::Current());
+
+// The index, an i32, of the greatest or least cell along the axis; of several,
+// the first. Where the greatest is NaN it is the greatest i32. The result does
+// not have the axis. No gradient.
+Tensor ArgMax(absl::string_view axis, Tensor a,
+              SourceLocation where = SourceLocation::Current());
+Tensor ArgMin(absl::string_view axis, Tensor a,
+              SourceLocation where = SourceLocation::Current());
+
+// Cell i is the sum of the cells 0 to i along the axis, first to last. Takes
+// time in the square of the axis's size.
+Tensor CumulativeSum(absl::string_view axis, Tensor a,
+                     SourceLocation where = SourceLocation::Current());
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_INDEXING_H_
