@@ -2,6 +2,7 @@
 #include "ocannl/core/schedule/contract.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,10 @@ class ContractWriter {
   }
 
   void WriteOuter(Block& block, size_t depth, const Places& places) {
+    if (depth == 1 && plan_.shares_parts && !part_) {
+      return WithParts(block,
+                       [&](Block& body) { WriteOuter(body, depth, places); });
+    }
     if (depth == plan_.outer.size()) return WriteColumns(block, places);
     const NestLoop& loop = plan_.outer[depth];
     writer_.Loop(block, OuterKind(depth == 0), loop.extent,
@@ -92,11 +97,9 @@ class ContractWriter {
 
   void WriteColumns(Block& block, const Places& places) {
     const bool outermost = plan_.outer.empty();
+    const Role role = outermost ? Role::kTemp : Role::kPrivate;
     std::vector<Access> packed_rows;
-    if (plan_.packed_rows) {
-      packed_rows = WriteRowPacks(block, places,
-                                  outermost ? Role::kTemp : Role::kPrivate);
-    }
+    if (plan_.packed_rows) packed_rows = WriteRowPacks(block, places, role);
     for (size_t k = 0; k < plan_.columns.size(); ++k) {
       const Segment& columns = plan_.columns[k];
       const int64_t group = std::min(plan_.group, columns.count);
@@ -105,35 +108,35 @@ class ContractWriter {
       const bool across = columns.count > group;
       writer_.Loop(block, OuterKind(outermost && across), columns.count / group,
                    [&](Block& body, const Affine& at) {
-                     const Affine first = columns.size * group * at;
-                     WriteGroup(
-                         body, places,
-                         {.first = first + Affine(columns.first),
-                          .count = group,
-                          .size = columns.size,
-                          .number = group * at,
-                          .packed = packed_.empty() ? nullptr : &packed_[k]},
-                         packed_rows, outermost && !across);
+                     Columns some = {columns.size * group * at, group,
+                                     columns.size, group * at};
+                     some.first += Affine(columns.first);
+                     if (!packed_.empty()) some.packed = &packed_[k];
+                     WithParts(body, [&](Block& inner) {
+                       WritePart(inner, places, some, packed_rows,
+                                 outermost && !across && !plan_.has_parts());
+                     });
                    });
     }
   }
 
-  void WriteGroup(Block& block, const Places& places, const Columns& columns,
-                  const std::vector<Access>& packed_rows, bool is_outermost) {
+  // Loops over the parts around what `write` appends, where there are none yet.
+  void WithParts(Block& block, absl::FunctionRef<void(Block& body)> write) {
+    if (part_) return write(block);
     for (const Segment& parts : plan_.parts) {
-      writer_.Loop(block, LoopKind::kFor, parts.count,
-                   [&](Block& body, const Affine& at) {
-                     const Affine first = parts.size * at + Affine(parts.first);
-                     WritePart(body, places, columns, {first, parts.size},
-                               packed_rows, is_outermost && !plan_.has_parts());
-                   });
+      writer_.Loop(
+          block, LoopKind::kFor, parts.count,
+          [&](Block& body, const Affine& at) {
+            part_ = {parts.size * at + Affine(parts.first), parts.size};
+            write(body);
+            part_.reset();
+          });
     }
   }
 
   // All rows pass by the columns, which the second cache holds.
   void WritePart(Block& block, const Places& places, const Columns& columns,
-                 const Part& part, const std::vector<Access>& packed_rows,
-                 bool is_outermost) {
+                 const std::vector<Access>& packed_rows, bool is_outermost) {
     Replaced packed;
     Affine number = 0;
     if (columns.packed != nullptr) {
@@ -142,7 +145,7 @@ class ContractWriter {
     } else if (plan_.packed) {
       const Role role = is_outermost ? Role::kTemp : Role::kPrivate;
       packed.push_back(
-          {*plan_.packed, WritePack(block, places, columns, part, role)});
+          {*plan_.packed, WritePack(block, places, columns, *part_, role)});
     }
     for (size_t k = 0; k < plan_.rows.size(); ++k) {
       const Segment& rows = plan_.rows[k];
@@ -153,7 +156,7 @@ class ContractWriter {
                   .layers = 1,
                   .first_column = columns.first + columns.size * across,
                   .columns = columns.size,
-                  .part = part,
+                  .part = *part_,
                   .packed = packed};
         if (plan_.packed) tile.packed[0].second.indices[0] = number + across;
         if (plan_.packed_rows) {
@@ -417,6 +420,7 @@ class ContractWriter {
   const ContractPlan& plan_;
   const TileUse& use_;
   std::vector<Access> packed_;  // the columns, where they are packed once
+  std::optional<Part> part_;    // inside of the loops over parts
 };
 
 }  // namespace

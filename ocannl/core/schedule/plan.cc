@@ -41,19 +41,12 @@ constexpr int64_t kMinTilesToPackFar = 4;
 
 constexpr int64_t kMostLayers = 6;
 
+// Parts for all tiles: what makes up for accumulators that go to their buffer
+// and back.
+constexpr double kMinPasses = 4;
+constexpr double kMinStepsOfPart = 32;
+
 constexpr int32_t kNoIterator = -1;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Pieces of `width`, and one for the rest.
-std::vector<Segment> Pieces(int64_t extent, int64_t width) {
-  std::vector<Segment> segments;
-  if (extent >= width) segments.push_back({0, extent / width, width});
-  if (extent % width != 0) {
-    segments.push_back({extent / width * width, 1, extent % width});
-  }
-  return segments;
-}
 
 double Product(const std::vector<NestLoop>& loops) {
   double product = 1;
@@ -80,9 +73,11 @@ class Planner {
     }
     ChooseTileLoops(lane_loop);
     ChooseTile();
-    ChoosePacking();
-    ChooseRowPacking();
-    ChooseParts();
+    if (!ChooseSharedParts()) {
+      ChoosePacking();
+      ChooseRowPacking();
+      ChooseParts();
+    }
     ChooseGroup();
     return std::move(plan_);
   }
@@ -265,6 +260,41 @@ class Planner {
     plan_.is_parallel = least * Product(plan_.outer) > kMinParallelCycles;
   }
 
+  // Where many loops and tiles pass over operands that no cache holds: parts of
+  // them that the second cache holds.
+  bool ChooseSharedParts() {
+    if (plan_.outer.empty() || moved_.size() != 1) return false;
+    if (Stride(moved_[0], plan_.n) != 1) return false;
+    std::vector<NestLoop> tile_loops = nest_.reduced;
+    tile_loops.push_back(plan_.n);
+    if (plan_.m) tile_loops.push_back(*plan_.m);
+    double bytes = 0;
+    for (const Access& read : reads_) {
+      if (Stride(read, nest_.reduced[0]) == 0) return false;
+      auto cells = static_cast<double>(SizeOfCell(read));
+      for (const NestLoop& loop : tile_loops) {
+        if (Stride(read, loop) != 0) cells *= static_cast<double>(loop.extent);
+      }
+      bytes += cells;
+    }
+    const int64_t extent = nest_.reduced[0].extent;
+    const auto all = static_cast<double>(extent);
+    const auto most = static_cast<int64_t>(
+        static_cast<double>(target_.l2_bytes) / 2 / bytes * all);
+    const double passes = Product(plan_.outer) /
+                          static_cast<double>(plan_.outer[0].extent) *
+                          static_cast<double>(plan_.rows[0].count);
+    const bool are_long =
+        Product(nest_.reduced) / all * static_cast<double>(most) >=
+        kMinStepsOfPart;
+    if (most < 1 || most * 2 > extent || passes < kMinPasses || !are_long) {
+      return false;
+    }
+    plan_.parts = Pieces(extent, most);
+    plan_.shares_parts = true;
+    return true;
+  }
+
   void ChoosePacking() {
     if (moved_.size() != 1) return;
     const Access& operand = moved_[0];
@@ -404,18 +434,6 @@ int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest) {
     }
   }
   return -1;
-}
-
-std::vector<Segment> Equalize(int64_t extent, int64_t most) {
-  const int64_t count = CeilDiv(extent, most);
-  const int64_t size = CeilDiv(extent, count);
-  const int64_t smaller = size * count - extent;
-  std::vector<Segment> segments;
-  if (count > smaller) segments.push_back({0, count - smaller, size});
-  if (smaller > 0) {
-    segments.push_back({(count - smaller) * size, smaller, size - 1});
-  }
-  return segments;
 }
 
 }  // namespace ocannl

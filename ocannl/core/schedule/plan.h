@@ -13,16 +13,10 @@
 #include <vector>
 
 #include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/schedule/segment.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {
-
-// Pieces of equal size side by side.
-struct Segment {
-  int64_t first;  // index where they begin
-  int64_t count;
-  int64_t size;
-};
 
 // A contraction's loops: `n` runs over lanes, `m` over the rows of a tile; the
 // tile's accumulators stay in registers while the reduced loops run. Where n
@@ -44,6 +38,9 @@ struct ContractPlan {
   int64_t group = 1;
   // Of the outermost reduced loop: parts whose columns the second cache holds.
   std::vector<Segment> parts;
+  // Those parts are inside of the outermost loop and outside of all others:
+  // they hold what all tiles of a part read.
+  bool shares_parts = false;
   int64_t unroll = 1;            // iterations of the innermost reduced loop
   std::optional<Access> packed;  // the operand that n moves, where it is packed
   bool is_transposed = false;    // n does not move it cell by cell
@@ -65,9 +62,6 @@ std::string Describe(const LoopProgram& program, const PerfectNest& nest,
 
 // The place of the output loop that moves the target cell by cell, or -1.
 int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest);
-
-// Sizes of `extent` in tiles of at most `most` that differ by at most one.
-std::vector<Segment> Equalize(int64_t extent, int64_t most);
 
 // Work that is worth sharing with other threads, in cycles of one.
 inline constexpr double kMinParallelCycles = 16'000;
