@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
                           train::GradUpdate(moons->model, loss));
   train::SgdOptions sgd_options{.weight_decay = options.weight_decay};
   OCANNL_ASSIGN_OR_RETURN(
-      train::OptimizerCode sgd,
+      train::UpdateCode sgd,
       train::SgdUpdate(moons->model, loss, learning_rate, sgd_options));
   moons->step = train::Sequence("scalar_loss_gradient_then_sgd_update",
                                 {update, sgd.update});

@@ -37,7 +37,7 @@ TEST(ReadmeTest, TheModelLearns) {
 
   Assignments init = *train::InitParams(model, loss);
   Assignments grad = *train::GradUpdate(model, loss);
-  train::OptimizerCode sgd = *train::SgdUpdate(model, loss, rate, {});
+  train::UpdateCode sgd = *train::SgdUpdate(model, loss, rate, {});
 
   interp::InterpBackend backend;
   Device device("host", &backend);

@@ -83,7 +83,7 @@ absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
   Tensor loss = Named(sum.tensor, "loss");
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
   OCANNL_ASSIGN_OR_RETURN(
-      train::OptimizerCode sgd,
+      train::UpdateCode sgd,
       train::SgdUpdate(model, loss, Named(Number(graph, mlp.rate), "rate"),
                        {}));
   return train::Sequence("mlp_step", {gradient, sgd.update});

@@ -33,7 +33,7 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
   Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
-  absl::StatusOr<Assignments> backward =
+  absl::StatusOr<BackwardCode> backward =
       Backward(model.graph, model.shapes, loss.id, model.rootness);
   if (!backward.ok()) {
     model.rootness = std::move(before);
@@ -45,7 +45,9 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
   Say(code, absl::StrCat(name, " forward and gradient update"));
   Append(code, forward);
   Say(code, absl::StrCat(name, " zero grads and backprop"));
-  Append(code, *backward);
+  Append(code, backward->zero_grads);
+  Append(code, backward->seed);
+  Append(code, backward->backprop);
   return code;
 }
 

@@ -30,6 +30,12 @@ struct Model {
   Rootness rootness;
 };
 
+// Code of which a part runs once, before the first run of the other.
+struct UpdateCode {
+  Assignments init;
+  Assignments update;  // in each step
+};
+
 // The code that computes `t`, whose value is kept after a run. Errors: shapes
 // that do not fit; `t` is part of code that was asked for before (build.h).
 absl::StatusOr<Assignments> Forward(Model& model, Tensor t);

@@ -48,7 +48,7 @@ absl::Status CheckParameter(Model& model, Tensor p) {
 }  // namespace
 
 absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
-                    const SgdOptions& options, OptimizerCode& code) {
+                    const SgdOptions& options, UpdateCode& code) {
   OCANNL_RETURN_IF_ERROR(CheckOptions(options));
   OCANNL_RETURN_IF_ERROR(CheckParameter(model, p));
   Assignments& update = code.update;
@@ -97,10 +97,10 @@ absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
   return absl::OkStatus();
 }
 
-absl::StatusOr<OptimizerCode> SgdUpdate(Model& model, Tensor loss,
-                                        Tensor learning_rate,
-                                        const SgdOptions& options) {
-  OptimizerCode code;
+absl::StatusOr<UpdateCode> SgdUpdate(Model& model, Tensor loss,
+                                     Tensor learning_rate,
+                                     const SgdOptions& options) {
+  UpdateCode code;
   OCANNL_ASSIGN_OR_RETURN(code.update, Forward(model, learning_rate));
   code.update.name = "sgd_update";
   code.init.name = "sgd_init";

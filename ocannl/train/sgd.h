@@ -25,23 +25,18 @@ struct SgdOptions {
   bool nesterov = false;  // needs momentum
 };
 
-struct OptimizerCode {
-  Assignments init;    // once, before the first update: clears the momenta
-  Assignments update;  // after the gradients
-};
-
 // One update of the parameter `p`, whose gradient is in `p.grad`, by the only
 // cell of the array `learning_rate` of `code`; appended to the parts of `code`.
 // Errors: `p` is not a parameter; an option out of range.
 absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
-                    const SgdOptions& options, OptimizerCode& code);
+                    const SgdOptions& options, UpdateCode& code);
 
 // The code of `learning_rate`, a tensor of one cell that is kept after a run,
 // and one update of every parameter of `loss`. Errors: those of SgdOne and of
 // Forward(learning_rate).
-absl::StatusOr<OptimizerCode> SgdUpdate(Model& model, Tensor loss,
-                                        Tensor learning_rate,
-                                        const SgdOptions& options);
+absl::StatusOr<UpdateCode> SgdUpdate(Model& model, Tensor loss,
+                                     Tensor learning_rate,
+                                     const SgdOptions& options);
 
 }  // namespace ocannl::train
 

@@ -45,6 +45,27 @@ CellLoops::CellLoops(const Dims& dims) {
   }
 }
 
+std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of) {
+  const CellLoops loops(of.dims());
+  Indices indices;
+  size_t begin = 0;
+  for (RowKind kind : kRowKinds) {
+    const Dims& few = from[kind];
+    const Dims& all = of[kind];
+    if (few.size() > all.size()) return std::nullopt;
+    const size_t skipped = all.size() - few.size();
+    for (size_t axis = 0; axis < few.size(); ++axis) {
+      if (few[axis] != 1 && few[axis] != all[skipped + axis]) {
+        return std::nullopt;
+      }
+      indices.push_back(few[axis] == 1 ? Affine(0)
+                                       : loops.indices[begin + skipped + axis]);
+    }
+    begin += all.size();
+  }
+  return indices;
+}
+
 void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                      ExprId rhs, absl::Span<const int32_t> sources) {
   const Dims& dims = code.arrays[lhs].dims;

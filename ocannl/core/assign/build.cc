@@ -9,7 +9,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
-#include "ocannl/core/assign/gradient.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
@@ -213,8 +212,8 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
   return std::move(coder.code());
 }
 
-absl::StatusOr<Assignments> Backward(const Graph& graph, const Shapes& shapes,
-                                     TensorId root, Rootness& rootness) {
+absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
+                                      TensorId root, Rootness& rootness) {
   if (!graph[root].has_gradient) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`", graph[root].name, "` has no gradient: no parameter reaches it ",

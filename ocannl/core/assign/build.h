@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/gradient.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
 
@@ -39,8 +40,8 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
 // The code that adds the gradient of `root`, 1, to the zeroed gradients of all
 // it depends on. Uses values, so the code of Forward comes first. Errors: the
 // tensor has no gradient; its code is consumed already.
-absl::StatusOr<Assignments> Backward(const Graph& graph, const Shapes& shapes,
-                                     TensorId root, Rootness& rootness);
+absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
+                                      TensorId root, Rootness& rootness);
 
 // The code that gives each of `parameters` its initial value.
 Assignments Initialize(const Graph& graph, const Shapes& shapes,

@@ -197,15 +197,19 @@ class Backprop {
 
 }  // namespace
 
-Assignments BackpropCode(const Graph& graph, const Shapes& shapes,
-                         absl::Span<const TensorId> order) {
-  Backprop backprop(graph, shapes);
+BackwardCode BackpropCode(const Graph& graph, const Shapes& shapes,
+                          absl::Span<const TensorId> order) {
+  Backprop zero_grads(graph, shapes);
   for (TensorId id : order) {
-    if (id != order.back()) backprop.Fill(id, 0);
+    if (id != order.back()) zero_grads.Fill(id, 0);
   }
-  backprop.Fill(order.back(), 1);
+  Backprop seed(graph, shapes);
+  seed.Fill(order.back(), 1);
+  Backprop backprop(graph, shapes);
   for (size_t k = order.size(); k-- > 0;) backprop.Propagate(order[k]);
-  return std::move(backprop.code());
+  return {.zero_grads = std::move(zero_grads.code()),
+          .seed = std::move(seed.code()),
+          .backprop = std::move(backprop.code())};
 }
 
 }  // namespace ocannl

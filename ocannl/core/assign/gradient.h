@@ -17,10 +17,17 @@
 
 namespace ocannl {
 
-// The code that zeroes the gradients of `order`, tensors with a gradient,
-// operands first, sets that of the last one to 1 and propagates it back.
-Assignments BackpropCode(const Graph& graph, const Shapes& shapes,
-                         absl::Span<const TensorId> order);
+// In the order in which it runs.
+struct BackwardCode {
+  Assignments zero_grads;  // of all tensors but the root
+  Assignments seed;        // that of the root =: 1
+  Assignments backprop;    // from the root to all others
+};
+
+// The code for `order`, tensors with a gradient, operands first; the last one
+// is the root.
+BackwardCode BackpropCode(const Graph& graph, const Shapes& shapes,
+                          absl::Span<const TensorId> order);
 
 }  // namespace ocannl
 

@@ -10,9 +10,9 @@
 
 namespace ocannl::train {
 
-absl::StatusOr<OptimizerCode> UpdateStates(
+absl::StatusOr<UpdateCode> UpdateStates(
     Model& model, absl::Span<const StateUpdate> updates) {
-  OptimizerCode code;
+  UpdateCode code;
   code.init.name = "state_init";
   code.update.name = "state_update";
   for (const auto& [state, value] : updates) {

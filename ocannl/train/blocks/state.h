@@ -6,7 +6,7 @@
 //   Training training{.step = graph.AddStatic("step", std::nullopt)};
 //   Tensor logits = net(images, &training);
 //   ...                                        // loss, GradUpdate, SgdUpdate
-//   OCANNL_ASSIGN_OR_RETURN(OptimizerCode states,
+//   OCANNL_ASSIGN_OR_RETURN(UpdateCode states,
 //                           UpdateStates(model, training.updates));
 //   init: states.init     step: gradient, states.update, sgd.update
 //
@@ -45,7 +45,7 @@ inline constexpr Training* kInUse = nullptr;
 
 // The code that gives the states their first values, and that of the updates,
 // which comes after the code of what was trained. Errors: those of Forward.
-absl::StatusOr<OptimizerCode> UpdateStates(
+absl::StatusOr<UpdateCode> UpdateStates(
     Model& model, absl::Span<const StateUpdate> updates);
 
 // Dropout: in training, each cell is 0 with probability `rate`, and divided by

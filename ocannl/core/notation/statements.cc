@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/statements.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/operators.h"
+
+namespace ocannl {
+namespace {
+
+// Deep enough for any code worth writing, shallow enough for any stack.
+constexpr int kMaxDepth = 100;
+
+struct AssignOperator {
+  absl::string_view symbol;
+  std::optional<Op> accum;
+  bool reset;
+};
+
+// Longest first where one begins another.
+constexpr AssignOperator kAssigns[] = {
+    {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
+    {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
+    {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
+    {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
+};
+
+std::vector<absl::string_view> StatementSymbols() {
+  std::vector<absl::string_view> symbols = NotationSymbols();
+  symbols.insert(symbols.end(), {"~~", "~", "."});
+  for (const AssignOperator& assign : kAssigns) {
+    symbols.push_back(assign.symbol);
+  }
+  std::stable_sort(symbols.begin(), symbols.end(),
+                   [](absl::string_view a, absl::string_view b) {
+                     return a.size() > b.size();
+                   });
+  return symbols;
+}
+
+// `text` with blanks for all but its line ends.
+std::string Blanks(absl::string_view text) {
+  std::string blanks(text);
+  for (char& c : blanks) c = c == '\n' ? '\n' : ' ';
+  return blanks;
+}
+
+// `text` with blanks for its comments, which nest.
+absl::StatusOr<std::string> WithoutComments(absl::string_view text) {
+  std::string code;
+  size_t start = 0;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const absl::string_view rest = text.substr(at);
+    if (depth == 0 && text[at] == '"') quoted = !quoted;
+    if (!quoted && absl::StartsWith(rest, "(*")) {
+      if (depth++ == 0) start = at;
+      ++at;
+    } else if (depth > 0 && absl::StartsWith(rest, "*)")) {
+      ++at;
+      if (--depth == 0) {
+        code += Blanks(text.substr(start, at + 1 - start));
+      }
+    } else if (depth == 0) {
+      code += text[at];
+    }
+  }
+  if (depth == 0) return code;
+  return StatementError(text, start, "a comment without its `*)`");
+}
+
+class StatementParser {
+ public:
+  // `text` has no comments.
+  StatementParser(absl::string_view text, const Names& names)
+      : text_(text), names_(names), lexer_(text, StatementSymbols()) {}
+
+  absl::StatusOr<std::vector<Statement>> Parse() {
+    std::vector<Statement> statements;
+    OCANNL_RETURN_IF_ERROR(Sequence(0, statements));
+    if (lexer_.peek().kind != Token::kEnd) {
+      return lexer_.ExpectedError("`;` or the end of the text");
+    }
+    return statements;
+  }
+
+ private:
+  bool AtEnd() const {
+    return lexer_.peek().kind == Token::kEnd || IsNext(lexer_, ")");
+  }
+
+  // Statements up to a bracket that is not theirs, or the end.
+  absl::Status Sequence(int depth, std::vector<Statement>& statements) {
+    do {
+      if (AtEnd()) break;
+      OCANNL_RETURN_IF_ERROR(One(depth, statements));
+    } while (lexer_.Accept(";"));
+    return absl::OkStatus();
+  }
+
+  absl::Status One(int depth, std::vector<Statement>& statements) {
+    if (depth > kMaxDepth) {
+      return lexer_.Error("the statements are nested too deeply");
+    }
+    if (lexer_.Accept("~~")) return Block(depth, statements);
+    if (lexer_.Accept("if")) return Choice(depth, statements);
+    if (lexer_.Accept("(")) {
+      OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
+      return TakeClosing(lexer_, "`;`", ")");
+    }
+    const bool declares = lexer_.Accept("{");
+    OCANNL_ASSIGN_OR_RETURN(
+        Token target, TakeName(lexer_, "a statement, such as `p =- 0.1 *. g`"));
+    if (declares) OCANNL_RETURN_IF_ERROR(lexer_.Expect("}"));
+    if (!declares && AddCode(target, statements)) return absl::OkStatus();
+    return Assignment(target, declares, statements);
+  }
+
+  // Adds x.forward and the like.
+  static bool AddCode(const Token& name, std::vector<Statement>& statements) {
+    constexpr std::pair<absl::string_view, CodeStatement::Part> kParts[] = {
+        {".forward", CodeStatement::kForward},
+        {".zero_grads", CodeStatement::kZeroGrads},
+        {".backprop", CodeStatement::kBackprop},
+    };
+    for (const auto& [suffix, part] : kParts) {
+      if (!absl::EndsWith(name.text, suffix)) continue;
+      statements.push_back(
+          CodeStatement{.tensor = std::string(name.text.substr(
+                            0, name.text.size() - suffix.size())),
+                        .part = part,
+                        .offset = name.offset});
+      return true;
+    }
+    return false;
+  }
+
+  absl::Status Block(int depth, std::vector<Statement>& statements) {
+    auto block = std::make_unique<BlockStatement>();
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
+    while (!lexer_.Accept(";")) {
+      const Token word = lexer_.peek();
+      if (word.kind == Token::kName) block->tensors.emplace_back(word.text);
+      if (word.kind != Token::kName && word.kind != Token::kString) {
+        return lexer_.ExpectedError(
+            "a tensor or a text in quotes for the comment, or `;`");
+      }
+      block->words.emplace_back(lexer_.Next().text);
+    }
+    OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, block->body));
+    statements.push_back(std::move(block));
+    return TakeClosing(lexer_, "`;`", ")");
+  }
+
+  // if c then s else t: `else` and what follows may be left out.
+  absl::Status Choice(int depth, std::vector<Statement>& statements) {
+    OCANNL_ASSIGN_OR_RETURN(bool chosen, Condition());
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("then"));
+    std::vector<Statement> other;
+    OCANNL_RETURN_IF_ERROR(One(depth + 1, chosen ? statements : other));
+    if (!lexer_.Accept("else")) return absl::OkStatus();
+    return One(depth + 1, chosen ? other : statements);
+  }
+
+  // Float.(momentum > 0.0), momentum > 0 or nesterov.
+  absl::StatusOr<bool> Condition() {
+    const bool dotted = lexer_.Accept("Float");
+    if (dotted) {
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("."));
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
+    }
+    OCANNL_ASSIGN_OR_RETURN(double left, Number());
+    bool holds = left != 0;
+    for (absl::string_view symbol : {">", "<", ">=", "<=", "=", "<>"}) {
+      if (!lexer_.Accept(symbol)) continue;
+      OCANNL_ASSIGN_OR_RETURN(double right, Number());
+      holds = symbol == ">"    ? left > right
+              : symbol == "<"  ? left < right
+              : symbol == ">=" ? left >= right
+              : symbol == "<=" ? left <= right
+              : symbol == "="  ? left == right
+                               : left != right;
+      break;
+    }
+    if (dotted) OCANNL_RETURN_IF_ERROR(TakeClosing(lexer_, "`>`", ")"));
+    return holds;
+  }
+
+  absl::StatusOr<double> Number() {
+    const Token token = lexer_.peek();
+    double value = 0;
+    if (token.kind == Token::kNumber && absl::SimpleAtod(token.text, &value)) {
+      lexer_.Next();
+      return value;
+    }
+    if (token.kind != Token::kName) {
+      return lexer_.ExpectedError("a number or the name of one");
+    }
+    return TakeNamedNumber(lexer_, names_, /*whole=*/false);
+  }
+
+  absl::Status Assignment(const Token& target, bool declares,
+                          std::vector<Statement>& statements) {
+    const AssignOperator* assign = nullptr;
+    for (const AssignOperator& each : kAssigns) {
+      if (assign == nullptr && lexer_.Accept(each.symbol)) assign = &each;
+    }
+    if (assign == nullptr) {
+      return lexer_.ExpectedError("an assignment, such as `=:` or `=+`");
+    }
+    const size_t begin = lexer_.peek().offset;
+    OCANNL_RETURN_IF_ERROR(SkipValue());
+    const size_t end = lexer_.peek().offset;
+    if (begin == end) return lexer_.ExpectedError("an expression");
+    std::optional<std::string> logic;
+    if (lexer_.Accept("~")) {
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("logic"));
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
+      if (lexer_.peek().kind != Token::kString) {
+        return lexer_.ExpectedError(
+            "\".\", \"@\", \"T\" or a spec in quotes, such as \"i => 0\"");
+      }
+      logic = std::string(lexer_.Next().text);
+    }
+    statements.push_back(
+        AssignStatement{.target = std::string(target.text),
+                        .declares = declares,
+                        .accum = assign->accum,
+                        .reset = assign->reset,
+                        .value = Blanks(text_.substr(0, begin)) +
+                                 std::string(text_.substr(begin, end - begin)),
+                        .logic = std::move(logic),
+                        .offset = target.offset});
+    return absl::OkStatus();
+  }
+
+  // Takes what comes before `;`, `else`, `~` or a bracket that it does not
+  // open.
+  absl::Status SkipValue() {
+    int open = 0;
+    while (lexer_.peek().kind != Token::kEnd) {
+      for (absl::string_view symbol : {"(", "[", "[|", "{"}) {
+        open += IsNext(lexer_, symbol) ? 1 : 0;
+      }
+      for (absl::string_view symbol : {")", "]", "|]", "}"}) {
+        open -= IsNext(lexer_, symbol) ? 1 : 0;
+      }
+      if (open < 0) break;
+      const bool ends =
+          IsNext(lexer_, ";") || IsNext(lexer_, "~") ||
+          (lexer_.peek().kind == Token::kName && lexer_.peek().text == "else");
+      if (open == 0 && ends) break;
+      if (lexer_.peek().kind == Token::kBad) {
+        return lexer_.ExpectedError("an expression");
+      }
+      lexer_.Next();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::string_view text_;
+  const Names& names_;
+  Lexer lexer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Statement>> ParseStatements(absl::string_view text,
+                                                       const Names& names) {
+  OCANNL_ASSIGN_OR_RETURN(std::string code, WithoutComments(text));
+  return StatementParser(code, names).Parse();
+}
+
+absl::Status StatementError(absl::string_view text, size_t offset,
+                            absl::string_view message) {
+  return Lexer(text, {}).ErrorAt(offset, message);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The notation of assignments: what code does with arrays, as text, like the
+// source documents' %cd.
+//
+//   text -> Statements
+//
+//   ~~(p "param sgd step";
+//      { sgd_delta } =: p.grad + (!.weight_decay *. p);
+//      if Float.(momentum > 0.0) then (
+//        { sgd_momentum } =: (!.momentum *. sgd_momentum) + sgd_delta;
+//        if nesterov then sgd_delta =+ !.momentum *. sgd_momentum
+//        else sgd_delta =: sgd_momentum);
+//      p =- learning_rate * sgd_delta ~logic:".")
+//
+//   x =: e      sets x              x =+ e   adds to it; also - * / and
+//   x =:+ e     from the neutral    @^ (greatest), @- (least); all but / also
+//               element             from the neutral element
+//   { x } =: e  declares x          ~~(a "b"; ...)   a comment around statements
+//   x.forward; x.zero_grads; x.backprop              the code of a tensor
+//
+// (* A comment *) is skipped.
+#ifndef OCANNL_CORE_NOTATION_STATEMENTS_H_
+#define OCANNL_CORE_NOTATION_STATEMENTS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/ops/op.h"
+
+namespace ocannl {
+
+struct AssignStatement {
+  std::string target;  // "p", "p.grad"
+  bool declares;       // { target }
+  std::optional<Op> accum;
+  bool reset;  // to the neutral element of `accum` first
+  // An expression of the notation, behind as many blanks and lines as it has
+  // before it in the text, so that faults in it name the right place.
+  std::string value;
+  std::optional<std::string> logic;  // ".", "@", "T" or a spec
+  size_t offset;                     // of the target in the text
+};
+
+// The code of a tensor.
+struct CodeStatement {
+  enum Part : uint8_t { kForward, kZeroGrads, kBackprop };
+  std::string tensor;
+  Part part;
+  size_t offset;
+};
+
+struct BlockStatement;
+
+using Statement = std::variant<AssignStatement, CodeStatement,
+                               std::unique_ptr<BlockStatement>>;
+
+struct BlockStatement {
+  std::vector<std::string> tensors;  // that the comment names, in its order
+  std::vector<std::string> words;    // of the comment, tensors among them
+  std::vector<Statement> body;
+};
+
+// The statements that `text` spells; of an `if`, those that the numbers of
+// `names` choose. Errors, with line and column: what is not the notation, a
+// condition on an unknown number.
+absl::StatusOr<std::vector<Statement>> ParseStatements(absl::string_view text,
+                                                       const Names& names);
+
+// "line 2, column 5: <message>", InvalidArgument.
+absl::Status StatementError(absl::string_view text, size_t offset,
+                            absl::string_view message);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_STATEMENTS_H_

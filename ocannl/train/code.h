@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Code as text: the notation of assignments, on the tensors of a model.
+//
+//   OCANNL_ASSIGN_OR_RETURN(UpdateCode step, train::ParseCode(model, R"(
+//       ~~(p "sgd step";
+//          { delta } =: p.grad + (!.weight_decay *. p);
+//          p =- learning_rate * delta ~logic:".")
+//       )", {.tensors = {{"p", w}, {"learning_rate", rate}},
+//            .numbers = {{"weight_decay", 1e-4}}}));
+//
+// See core/notation/statements.h for the statements. Values are expressions
+// of the notation (core/notation/parse.h) in which x is the value of a tensor
+// and x.grad its gradient.
+#ifndef OCANNL_TRAIN_CODE_H_
+#define OCANNL_TRAIN_CODE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl::train {
+
+// The code that `text` spells, for tensors of `names` or that the user of the
+// model's graph named so.
+//
+// `{ x } =: e` declares the array x_<p>, where p is the first tensor of the
+// innermost ~~(p ...), else x; it has the shape and the dtype of e. An array
+// whose first assignment reads it keeps its value from run to run: `init` sets
+// it to 0. Where x has the shape of e with more axes, e is repeated along them.
+//
+// `~logic` says how the outermost operation of the value takes its operands:
+// "." pointwise, "@" as tensors multiply, "T" its inputs for its outputs, or
+// as a spec says. Where that reduces axes, each term is accumulated; `=-`
+// subtracts each. A tensor that no code computes yet is computed first.
+//
+// Errors, with line and column: what is not the notation, unknown names, shapes
+// that do not fit, a tensor without a gradient, an accumulation of a value that
+// accumulates in another way. The model is then as before, but for names.
+absl::StatusOr<UpdateCode> ParseCode(Model& model, absl::string_view text,
+                                     const Names& names);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_CODE_H_

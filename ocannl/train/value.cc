@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/value.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl::train {
+namespace {
+
+absl::Status SetLogic(const AssignStatement& statement,
+                      const EinsumNumbers& numbers, ComputeSource& source) {
+  absl::string_view logic = *statement.logic;
+  const size_t operands = source.operands.size();
+  source.accum = OfTerms(statement.accum.value_or(Op::kAdd));
+  source.spec = std::nullopt;
+  if (logic == ".") {
+    source.accum = std::nullopt;
+    source.logic = ComputeSource::kPointwise;
+    return absl::OkStatus();
+  }
+  if (logic == "@") {
+    source.logic = ComputeSource::kCompose;
+    const bool divides = source.op == Op::kDiv || source.op == Op::kPow;
+    if (operands == 2 && !divides) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "~logic:\"@\" is for two operands and no `/` or `**.`; write \".\" or "
+        "a spec");
+  }
+  if (logic == "T") logic = "..b..|..i..->..o.. => ..b..|..o..->..i..";
+  absl::StatusOr<EinsumSpec> parsed =
+      ParseEinsum(logic, static_cast<int>(operands), numbers);
+  if (!parsed.ok()) return WrongSpec(logic, parsed.status());
+  source.logic = ComputeSource::kEinsum;
+  source.spec = *std::move(parsed);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Op OfTerms(Op accum) {
+  return accum == Op::kSub ? Op::kAdd : accum == Op::kDiv ? Op::kMul : accum;
+}
+
+absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
+                                  std::optional<TensorId> target,
+                                  const EinsumNumbers& numbers) {
+  Graph& graph = *root.graph;
+  TensorNode node = root.node();
+  node.name = "";
+  if (target && std::holds_alternative<NumberSource>(node.source)) {
+    node.dtype = graph[*target].dtype;
+    return graph.Add(std::move(node));
+  }
+  if (node.named || !std::holds_alternative<ComputeSource>(node.source)) {
+    node.named = false;
+    node.source = ComputeSource{.op = std::nullopt,
+                                .accum = std::nullopt,
+                                .logic = ComputeSource::kPointwise,
+                                .spec = std::nullopt,
+                                .operands = {root.id}};
+  }
+  if (statement.logic) {
+    OCANNL_RETURN_IF_ERROR(
+        SetLogic(statement, numbers, std::get<ComputeSource>(node.source)));
+  }
+  if (target && node.dtype != graph[*target].dtype) {
+    const absl::string_view wanted = Name(graph[*target].dtype);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the value is ", Name(node.dtype), " and `", statement.target, "` ",
+        wanted, "; write ", wanted, "(...)"));
+  }
+  return graph.Add(std::move(node));
+}
+
+}  // namespace ocannl::train

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an assignment's value computes, for the code of train/code.h.
+#ifndef OCANNL_TRAIN_VALUE_H_
+#define OCANNL_TRAIN_VALUE_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::train {
+
+// What accumulates the terms that `accum` takes away or divides by.
+Op OfTerms(Op accum);
+
+// Adds a node to the graph of `root`, the expression on the right-hand side of
+// `statement`: the same operation as the statement's logic has it, a copy of
+// what is no operation, or a number. With a `target`, of the same graph, the
+// node is for it, and a number takes its dtype. `numbers` are for specs.
+// Errors: a logic that is none or not for this operation, another dtype than
+// that of `target`.
+absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
+                                  std::optional<TensorId> target,
+                                  const EinsumNumbers& numbers);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_VALUE_H_

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Code as text, on numbers that can be worked out by hand: the training code of
+// the source documents' slides, and each kind of statement.
+#include "ocannl/train/code.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/assign/print.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/interp/interp_backend.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/sgd.h"
+#include "tests/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kSgdOne[] = R"(
+    ~~(p "param sgd step";
+       { sgd_delta } =: p.grad + (!.weight_decay *. p);
+       if Float.(momentum > 0.0) then (
+         { sgd_momentum } =:
+           (!.momentum *. sgd_momentum) + sgd_delta;
+         if nesterov then sgd_delta =+ !.momentum *. sgd_momentum
+         else sgd_delta =: sgd_momentum);
+       p =- learning_rate * sgd_delta ~logic:"."))";
+
+constexpr char kGradUpdate[] = R"(
+    ~~(loss "forward and gradient update";
+       (* Include the forward code. *)
+       loss.forward;
+       ~~(loss "zero grads and backprop";
+          loss.zero_grads; loss.grad =: 1; loss.backprop)))";
+
+class CodeTest : public testing::Test {
+ protected:
+  Tensor Parse(const std::string& text) {
+    auto parsed = ParseTensor(model_.graph, text, names_);
+    CHECK_OK(parsed);
+    for (Tensor p : parsed->parameters) {
+      names_.tensors.emplace(p.node().name, p);
+    }
+    return parsed->tensor;
+  }
+
+  void Name(const std::string& name, const std::string& text) {
+    names_.tensors.insert_or_assign(name,
+                                    Named(Parse(text), std::string(name)));
+  }
+
+  train::UpdateCode Code(const std::string& text) {
+    auto code = train::ParseCode(model_, text, names_);
+    CHECK_OK(code);
+    return *std::move(code);
+  }
+
+  std::string Error(const std::string& text) {
+    return std::string(
+        train::ParseCode(model_, text, names_).status().message());
+  }
+
+  Routine Link(const Context& context, const Assignments& code) {
+    auto routine = ToRoutine(context, code, {});
+    CHECK_OK(routine);
+    return *std::move(routine);
+  }
+
+  std::vector<float> Values(const Context& context, const std::string& name) {
+    auto array = context.Read(name);
+    CHECK_OK(array);
+    absl::Span<const float> values = array->values<float>();
+    return {values.begin(), values.end()};
+  }
+
+  // `name` after the code of `text`, which it sets.
+  std::vector<float> Run(const std::string& text, const std::string& name) {
+    train::UpdateCode code = Code(text);
+    code.update.name = "code";
+    for (Array& array : code.update.arrays) {
+      if (array.name == name) array.kind = ArrayKind::kMaterialized;
+    }
+    Routine routine = Link(context_, code.update);
+    CHECK_OK(routine.Run());
+    return Values(routine.context(), name);
+  }
+
+  train::Model model_;
+  Names names_;
+  interp::InterpBackend backend_;
+  Device device_{"host", &backend_};
+  Stream stream_{&device_};
+  Context context_{&stream_};
+};
+
+struct Descent {
+  train::SgdOptions options;
+  float after;  // two steps from 1 by the gradient 2 w: see train_test
+};
+
+class SlidesTest : public CodeTest,
+                   public testing::WithParamInterface<Descent> {};
+
+TEST_P(SlidesTest, DescendAsTheLibraryDoes) {
+  const train::SgdOptions& options = GetParam().options;
+  names_.numbers = {{"momentum", options.momentum},
+                    {"weight_decay", options.weight_decay},
+                    {"nesterov", options.nesterov}};
+  Name("loss", "{w = 1; o=[1]} *. w");
+  names_.tensors.emplace("p", names_.tensors.at("w"));
+  names_.tensors.emplace("learning_rate", Number(model_.graph, 0.125));
+  auto init = train::InitParams(model_, names_.tensors.at("loss"));
+  CHECK_OK(init);
+  train::UpdateCode gradient = Code(kGradUpdate);
+  train::UpdateCode sgd = Code(kSgdOne);
+  Routine start = Link(context_, train::Sequence("init", {*init, sgd.init}));
+  CHECK_OK(start.Run());
+  Routine step = Link(start.context(),
+                      train::Sequence("step", {gradient.update, sgd.update}));
+  for (int k = 0; k < 2; ++k) CHECK_OK(step.Run());
+  EXPECT_THAT(Values(step.context(), "w"), ElementsAre(GetParam().after));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SlidesTest,
+    testing::Values(Descent{{}, 0.5625}, Descent{{.weight_decay = 2}, 0.25},
+                    Descent{{.momentum = 0.5}, 0.4375},
+                    Descent{{.momentum = 0.5, .nesterov = true}, 0.328125}));
+
+TEST_F(CodeTest, GradUpdateIsThatOfTheLibrary) {
+  Name("loss", "relu({w; o=[2]} * {x = 1; o=[3]}) ++ \"...|... => 0\"");
+  train::UpdateCode code = Code(kGradUpdate);
+  model_.rootness = {};
+  auto library = train::GradUpdate(model_, names_.tensors.at("loss"));
+  CHECK_OK(library);
+  code.update.name = library->name;
+  EXPECT_EQ(PrintCd(code.update), PrintCd(*library));
+}
+
+TEST_F(CodeTest, SgdOneSays) {
+  names_.numbers = {{"momentum", 0.5}, {"weight_decay", 0}, {"nesterov", 0}};
+  Name("loss", "{w = 1; o=[1]} *. w");
+  names_.tensors.emplace("p", names_.tensors.at("w"));
+  names_.tensors.emplace("learning_rate", Number(model_.graph, 0.125));
+  model_.graph.Rename(names_.tensors.at("learning_rate").id, "rate");
+  EXPECT_EQ(PrintCd(Code(kSgdOne).update), R"( ():
+  # "w param sgd step";
+  sgd_delta_w.1 =: 0;
+  sgd_delta_w.2 =: sgd_delta_w.1 * w ~logic:".";
+  sgd_delta_w =: w.grad + sgd_delta_w.2;
+  sgd_momentum_w.3 =: 0.5;
+  sgd_momentum_w.4 =: sgd_momentum_w.3 * sgd_momentum_w ~logic:".";
+  sgd_momentum_w =: sgd_momentum_w.4 + sgd_delta_w;
+  sgd_delta_w =: sgd_momentum_w;
+  # "rate fwd";
+  rate =: 0.125;
+  w =- rate * sgd_delta_w ~logic:".";
+)");
+}
+
+TEST_F(CodeTest, SetsAndAccumulates) {
+  EXPECT_THAT(Run("{ a } =: [1; 2]; a =+ [10; 20]", "a"), ElementsAre(11, 22));
+  EXPECT_THAT(Run("{ b } =: [1; 2]; b =- 5", "b"), ElementsAre(-4, -3));
+  EXPECT_THAT(Run("{ c } =: [1; 2]; c =* [10; 20]", "c"), ElementsAre(10, 40));
+  EXPECT_THAT(Run("{ d } =: [1; 2]; d =/ 2", "d"), ElementsAre(0.5, 1));
+  EXPECT_THAT(Run("{ e } =: [1; 9]; e =@^ [5; 5]", "e"), ElementsAre(5, 9));
+  EXPECT_THAT(Run("{ f } =: [1; 9]; f =@- [5; 5]", "f"), ElementsAre(1, 5));
+  EXPECT_THAT(Run("{ g } =: [1; 9]; g =:+ [5; 6]", "g"), ElementsAre(5, 6));
+  EXPECT_THAT(Run("{ h } =: [1; 9]; h =:@^ [-5; -6]", "h"),
+              ElementsAre(-5, -6));
+  EXPECT_THAT(Run("{ i } =: [1; 9]; i =: 7", "i"), ElementsAre(7, 7));
+}
+
+TEST_F(CodeTest, LogicSaysHowAxesMeet) {
+  const std::string a = "{ a } =: [(1, 2); (3, 4)]; { b } =: [10; 20]; ";
+  EXPECT_THAT(Run(a + "{ c } =:+ a * b", "c"), ElementsAre(50, 110));
+  EXPECT_THAT(Run(a + "{ d } =:+ a * b ~logic:\"@\"", "d"),
+              ElementsAre(50, 110));
+  EXPECT_THAT(Run(a + "{ e } =: [1; 2]; e =- a * b ~logic:\"@\"", "e"),
+              ElementsAre(-49, -108));
+  EXPECT_THAT(Run(a + "{ f } =: -a ~logic:\"T\"", "f"),
+              ElementsAre(-1, -3, -2, -4));
+  EXPECT_THAT(Run(a + "{ g } =:@^ a + b ~logic:\"i->j; j => i\"", "g"),
+              ElementsAre(23, 24));
+  EXPECT_THAT(Run(a + "{ h } =:+ b * b ~logic:\".\"", "h"),
+              ElementsAre(100, 400));
+  EXPECT_THAT(Run(a + "{ k } =: 12; k =/ -a ~logic:\"i->j => 0\"", "k"),
+              ElementsAre(0.5));
+}
+
+TEST_F(CodeTest, CommentsNestAndAreNoStrings) {
+  EXPECT_THAT(Run("(* a (* b *) \" *) { a } =: 1 (* ; *); a =+ 1", "a"),
+              ElementsAre(2));
+  EXPECT_EQ(Error("{ a } =: 1;\n(* (* *)"),
+            "line 2, column 1: a comment without its `*)`");
+}
+
+TEST_F(CodeTest, ChoicesTakeNumbers) {
+  names_.numbers = {{"n", 2}};
+  EXPECT_THAT(Run("{ a } =: 1; if n >= 2 then a =+ 1 else a =+ 5", "a"),
+              ElementsAre(2));
+  EXPECT_THAT(Run("{ b } =: 1; if n <> 2 then b =+ 1", "b"), ElementsAre(1));
+  EXPECT_THAT(Error("if m then { b } =: 1"), HasSubstr("no number `m`"));
+}
+
+TEST_F(CodeTest, ErrorsSayWhereAndWhat) {
+  Name("x", "[1; 2; 3]");
+  EXPECT_EQ(Error("y =: 1"),
+            "line 1, column 1: no tensor `y`; put it into the names, or "
+            "declare it: { y } =: ...");
+  EXPECT_THAT(Error("{ a } =: 1;\n  a =+ x + z"),
+              HasSubstr("line 2, column 12: no tensor `z`"));
+  EXPECT_THAT(Error("{ a } =: [1; 2];\na =+ x"),
+              HasSubstr("line 2, column 1: "));
+  EXPECT_EQ(
+      Error("{ a } =: 1; { a } =: 2"),
+      "line 1, column 15: there is an array `a` already; write it without "
+      "braces");
+  EXPECT_EQ(Error("x.grad =: 1"), "line 1, column 1: `x` has no gradient");
+  EXPECT_EQ(Error("{ a } =: 1; a =: 2:i32"),
+            "line 1, column 13: the value is i32 and `a` f32; write f32(...)");
+  EXPECT_EQ(Error("{ a } =: 1; a =@^ x ++ \"i => 0\""),
+            "line 1, column 13: the value accumulates by `+` and the "
+            "assignment by `max`; declare an array for the value");
+  EXPECT_EQ(Error("{ a } =: x / x ~logic:\"@\""),
+            "line 1, column 3: ~logic:\"@\" is for two operands and no `/` or "
+            "`**.`; write \".\" or a spec");
+  EXPECT_THAT(Error("{ a } =: 1 ~logic:@"), HasSubstr("in quotes"));
+  EXPECT_THAT(Error("~~(x \"c\"; { a } =: 1"),
+              HasSubstr("expected `;` or `)`"));
+  EXPECT_THAT(Error("{ a } =:"), HasSubstr("expected an expression"));
+  EXPECT_THAT(Error("x"), HasSubstr("expected an assignment"));
+  EXPECT_THAT(Error(std::string(500, '(')), HasSubstr("nested too deeply"));
+}
+
+// A wrong text consumes nothing.
+TEST_F(CodeTest, AnErrorLeavesTheModel) {
+  Name("loss", "{w = 1; o=[1]} *. w");
+  EXPECT_THAT(Error("loss.forward; loss.backprop; z =: 1"),
+              HasSubstr("no tensor `z`"));
+  Code(kGradUpdate);
+}
+
+}  // namespace
+}  // namespace ocannl
