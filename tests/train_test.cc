@@ -147,9 +147,8 @@ TEST_F(TrainTest, BackwardWithoutForwardNamesWhatIsMissing) {
   CHECK_OK(InferShapes(model_.graph, {loss.id}, model_.shapes));
   auto code = Backward(model_.graph, model_.shapes, loss.id, model_.rootness);
   ASSERT_THAT(code, IsOk());
-  code->backprop.name = "backward";
   auto routine = ToRoutine(
-      context_, train::Sequence("backward", {code->seed, code->backprop}), {});
+      context_, train::Sequence("backward", {code->Whole()}), {});
   EXPECT_THAT(std::string(routine.status().message()),
               HasSubstr("`inner` is read in `backward`, which does not compute "
                         "it first"));

@@ -45,9 +45,7 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
   Say(code, absl::StrCat(name, " forward and gradient update"));
   Append(code, forward);
   Say(code, absl::StrCat(name, " zero grads and backprop"));
-  Append(code, backward->zero_grads);
-  Append(code, backward->seed);
-  Append(code, backward->backprop);
+  Append(code, backward->Whole());
   return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/tensor/defined_op.h"
 
 namespace ocannl {
 
@@ -97,6 +98,7 @@ Expr OperandLeaf(ExprPool& pool, const Graph& graph,
 
 Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
           DType dtype) {
+  if (source.defined != nullptr) return TermOf(*source.defined, args);
   if (!source.op) return args[0];
   // A sum fuses with the last of the products, as with that of two operands.
   if (source.op == Op::kMul3) return args[0] * args[1] * args[2];

@@ -10,6 +10,7 @@
 #include "ocannl/core/index/windows.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/shape/project.h"
+#include "ocannl/core/tensor/defined_op.h"
 
 namespace ocannl {
 namespace {
@@ -123,6 +124,9 @@ class Backprop {
     }
     std::vector<std::optional<Expr>> gradients = {g};
     if (source.op) gradients = Gradients(*source.op, args, term, g);
+    if (source.defined != nullptr) {
+      gradients = GradientsOf(*source.defined, args, term, g);
+    }
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
       Accumulate(id, operands, piece.projections, k, *gradients[k],
@@ -196,6 +200,13 @@ class Backprop {
 };
 
 }  // namespace
+
+Assignments BackwardCode::Whole() const {
+  Assignments whole = zero_grads;
+  Append(whole, seed);
+  Append(whole, backprop);
+  return whole;
+}
 
 BackwardCode BackpropCode(const Graph& graph, const Shapes& shapes,
                           absl::Span<const TensorId> order) {

@@ -22,6 +22,8 @@ struct BackwardCode {
   Assignments zero_grads;  // of all tensors but the root
   Assignments seed;        // that of the root =: 1
   Assignments backprop;    // from the root to all others
+
+  Assignments Whole() const;
 };
 
 // The code for `order`, tensors with a gradient, operands first; the last one

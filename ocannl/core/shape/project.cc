@@ -151,7 +151,7 @@ std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {
   }
   const auto* compute = std::get_if<ComputeSource>(&source);
   if (compute == nullptr || !compute->spec) return {all};
-  auto pieces = PiecesOf(*compute->spec, /*one_at_a_time=*/!compute->op);
+  auto pieces = PiecesOf(*compute->spec, /*one_at_a_time=*/!compute->has_op());
   CHECK_OK(pieces.status());
   return *std::move(pieces);
 }

@@ -76,6 +76,8 @@ struct SliceSource {
   int32_t static_index;
 };
 
+struct OpDefinition;  // defined_op.h
+
 // accum over the reduced axes of op(operands...).
 struct ComputeSource {
   enum Logic : uint8_t {
@@ -89,6 +91,9 @@ struct ComputeSource {
   std::optional<EinsumSpec> spec;  // of kEinsum
   std::vector<TensorId> operands;
   bool stretches = false;  // the result is as large as its uses want
+  std::shared_ptr<const OpDefinition> defined = nullptr;  // in the place of op
+
+  bool has_op() const { return op || defined != nullptr; }
 };
 
 // A construction that failed.

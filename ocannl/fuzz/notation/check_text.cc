@@ -185,7 +185,8 @@ class Check {
     auto loops = Compile(forward);
     if (!loops.ok()) return;
     if (graph_[result_].has_gradient) {
-      (void)Compile(Backward(graph_, shapes_, result_, rootness));
+      auto backward = Backward(graph_, shapes_, result_, rootness);
+      (void)Compile(backward.ok() ? backward->Whole() : backward.status());
     }
     std::vector<TensorId> ids;
     for (Tensor parameter : parameters) ids.push_back(parameter.id);

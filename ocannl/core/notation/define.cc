@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/define.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/operators.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/statements.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int kMostOperands = 9;  // one digit
+
+// k of "v<k>", "t<k>" or "g<k>"; 0 of "v", "t" and "g"; else -1.
+int NumberIn(absl::string_view name, absl::string_view letters) {
+  if (name.empty() || !absl::StrContains(letters, name[0])) return -1;
+  if (name.size() == 1) return 0;
+  const bool digit = name.size() == 2 && name[1] >= '1' && name[1] <= '9';
+  return digit ? name[1] - '0' : -1;
+}
+
+class Definer {
+ public:
+  Definer(std::string name, const Names& names)
+      : definition_(std::make_shared<OpDefinition>()) {
+    definition_->name = std::move(name);
+    names_.numbers = names.numbers;
+  }
+
+  absl::StatusOr<std::shared_ptr<const OpDefinition>> Define(
+      absl::string_view forward, absl::string_view backward) {
+    OCANNL_ASSIGN_OR_RETURN(auto value, Parse(forward));
+    if (value.size() != 1 || value[0].target != "v" ||
+        !(value[0].accum ? value[0].reset : true)) {
+      return StatementError(forward, value.empty() ? 0 : value[0].offset,
+                            "expected one statement `v =: ...`, `v =:+ ...` or "
+                            "`v =:@^ ...`");
+    }
+    if (value[0].accum && value[0].accum != Op::kAdd &&
+        value[0].accum != Op::kMax) {
+      return StatementError(forward, value[0].offset,
+                            "terms accumulate by `=:+` or `=:@^`");
+    }
+    definition_->accum = value[0].accum;
+    AddLeaves(value[0].value);
+    OCANNL_ASSIGN_OR_RETURN(definition_->value, Formula(forward, value[0]));
+    definition_->result = AddLeaf({"v", "t"});
+    definition_->gradient = AddLeaf({"g"});
+    OCANNL_ASSIGN_OR_RETURN(auto gradients, Parse(backward));
+    for (const AssignStatement& statement : gradients) {
+      OCANNL_RETURN_IF_ERROR(AddGradient(backward, statement));
+    }
+    return definition_;
+  }
+
+ private:
+  // Statements that only assign.
+  absl::StatusOr<std::vector<AssignStatement>> Parse(absl::string_view text) {
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Statement> statements,
+                            ParseStatements(text, names_));
+    std::vector<AssignStatement> assigns;
+    for (Statement& statement : statements) {
+      auto* assign = std::get_if<AssignStatement>(&statement);
+      if (assign == nullptr || assign->declares || assign->logic) {
+        return StatementError(text, assign == nullptr ? 0 : assign->offset,
+                              "an operation's code assigns to v, or to g1, g2 "
+                              "..., and has no ~logic of its own");
+      }
+      assigns.push_back(std::move(*assign));
+    }
+    return assigns;
+  }
+
+  // As many operands as the text names.
+  void AddLeaves(absl::string_view text) {
+    int most = 1;
+    Lexer lexer(text, NotationSymbols());
+    while (lexer.peek().kind != Token::kEnd) {
+      most = std::max(most, NumberIn(lexer.Next().text, "vt"));
+    }
+    for (int k = 1; k <= std::min(most, kMostOperands); ++k) {
+      definition_->operands.push_back(
+          AddLeaf({absl::StrCat("v", k), absl::StrCat("t", k)}));
+    }
+    definition_->gradients.resize(definition_->operands.size());
+  }
+
+  TensorId AddLeaf(const std::vector<std::string>& names) {
+    Graph& graph = definition_->graph;
+    TensorId id = graph.Add({.source = ParamSource{},
+                             .name = names[0],
+                             .text = names[0],
+                             .dtype = DType::kF32,
+                             .spec = {},
+                             .has_gradient = false,
+                             .materialized = false,
+                             .where = SourceLocation::Current(),
+                             .named = true});
+    for (const std::string& name : names) {
+      names_.tensors.insert_or_assign(name, Tensor{&graph, id});
+    }
+    return id;
+  }
+
+  absl::StatusOr<TensorId> Formula(absl::string_view text,
+                                   const AssignStatement& statement) {
+    OCANNL_ASSIGN_OR_RETURN(
+        ParsedTensor parsed,
+        ParseTensor(definition_->graph, statement.value, names_));
+    Graph& graph = definition_->graph;
+    for (TensorId id : TopologicalOrder(graph, {parsed.tensor.id}, false)) {
+      const TensorSource& source = graph[id].source;
+      const auto* compute = std::get_if<ComputeSource>(&source);
+      const bool is_leaf = std::holds_alternative<ParamSource>(source) &&
+                           parsed.parameters.empty();
+      const bool is_pointwise = compute != nullptr && compute->op &&
+                                *compute->op != Op::kConvert &&
+                                *compute->op != Op::kBitcast &&
+                                compute->logic != ComputeSource::kEinsum;
+      if (is_leaf || is_pointwise ||
+          std::holds_alternative<NumberSource>(source)) {
+        continue;
+      }
+      return StatementError(
+          text, statement.offset,
+          absl::StrCat("`", graph[id].text,
+                       "` is no number and no pointwise operation"));
+    }
+    return parsed.tensor.id;
+  }
+
+  absl::Status AddGradient(absl::string_view text,
+                           const AssignStatement& statement) {
+    const int k = NumberIn(statement.target, "g");
+    const int operands = static_cast<int>(definition_->operands.size());
+    const bool adds =
+        (statement.accum == Op::kAdd || statement.accum == Op::kSub) &&
+        !statement.reset;
+    if (k < 1 || k > operands || !adds) {
+      return StatementError(
+          text, statement.offset,
+          absl::StrCat("expected a statement `g1 =+ ...` or `=-`, up to g",
+                       operands));
+    }
+    OCANNL_ASSIGN_OR_RETURN(TensorId formula, Formula(text, statement));
+    Tensor added = {&definition_->graph, formula};
+    std::optional<TensorId>& gradient = definition_->gradients[k - 1];
+    if (statement.accum == Op::kSub) added = Neg(added);
+    if (gradient) added = Tensor{added.graph, *gradient} + added;
+    gradient = added.id;
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<OpDefinition> definition_;
+  Names names_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const OpDefinition>> DefineOp(
+    std::string name, absl::string_view forward, absl::string_view backward,
+    const Names& names) {
+  return Definer(std::move(name), names).Define(forward, backward);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/defined_op.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/tensor/einsum_pieces.h"
+
+namespace ocannl {
+namespace {
+
+// Formulas as expressions.
+class Formulas {
+ public:
+  Formulas(const OpDefinition& definition, absl::Span<const Expr> args)
+      : definition_(definition), type_of_(args[0]) {
+    for (size_t k = 0; k < args.size(); ++k) {
+      known_.emplace(definition.operands[k], args[k]);
+    }
+  }
+
+  void Set(TensorId leaf, Expr expr) { known_.emplace(leaf, expr); }
+
+  Expr Of(TensorId id) {
+    auto known = known_.find(id);
+    if (known != known_.end()) return known->second;
+    const TensorSource& source = definition_.graph[id].source;
+    if (const auto* number = std::get_if<NumberSource>(&source)) {
+      return LiteralLike(type_of_, number->value);
+    }
+    const auto* compute = std::get_if<ComputeSource>(&source);
+    CHECK(compute != nullptr && compute->op);
+    std::vector<Expr> args;
+    for (TensorId operand : compute->operands) args.push_back(Of(operand));
+    Expr expr = ApplyOp(*compute->op, args, type_of_.dtype());
+    known_.emplace(id, expr);
+    return expr;
+  }
+
+ private:
+  const OpDefinition& definition_;
+  Expr type_of_;
+  absl::flat_hash_map<TensorId, Expr> known_;
+};
+
+// How the operands meet, and the fault if they cannot.
+absl::Status SetLogic(const OpDefinition& definition, absl::string_view logic,
+                      ComputeSource& source) {
+  source.logic = ComputeSource::kPointwise;
+  if (logic == ".") return absl::OkStatus();
+  source.accum = definition.accum;
+  if (!source.accum) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", definition.name,
+                     "` does not say how terms accumulate; define it with "
+                     "`v =:+ ...` or `v =:@^ ...`"));
+  }
+  if (logic == "@" && source.operands.size() == 2) {
+    source.logic = ComputeSource::kCompose;
+    return absl::OkStatus();
+  }
+  source.logic = ComputeSource::kEinsum;
+  absl::StatusOr<EinsumSpec> spec =
+      ParseEinsum(logic, static_cast<int>(source.operands.size()));
+  absl::Status status = spec.status();
+  if (status.ok()) {
+    source.spec = *spec;
+    status = PiecesOf(*spec, /*one_at_a_time=*/false).status();
+  }
+  return status.ok() ? status : WrongSpec(logic, status);
+}
+
+absl::Status CheckOperands(const OpDefinition& definition,
+                           const std::vector<const TensorNode*>& nodes) {
+  if (nodes.size() != definition.operands.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", definition.name, "` takes ", definition.operands.size(),
+        " operands, not ", nodes.size()));
+  }
+  for (const TensorNode* node : nodes) {
+    if (const auto* error = std::get_if<ErrorSource>(&node->source)) {
+      return error->status;
+    }
+    if (node->dtype != nodes[0]->dtype) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`", definition.name, "` takes operands of one dtype, not ",
+          Name(nodes[0]->dtype), " and ", Name(node->dtype)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
+                    absl::Span<const Arg> args, absl::string_view logic) {
+  CHECK(!args.empty() && std::holds_alternative<Tensor>(args[0].value));
+  Graph& graph = *std::get<Tensor>(args[0].value).graph;
+  ComputeSource source = {.op = std::nullopt,
+                          .accum = std::nullopt,
+                          .logic = ComputeSource::kPointwise,
+                          .spec = std::nullopt,
+                          .operands = {}};
+  std::vector<const TensorNode*> nodes;
+  std::vector<std::string> texts;
+  bool has_gradient = false;
+  for (const Arg& arg : args) {
+    Tensor tensor = std::holds_alternative<Tensor>(arg.value)
+                        ? std::get<Tensor>(arg.value)
+                        : Number(graph, std::get<double>(arg.value), arg.where);
+    const size_t k = nodes.size();
+    source.operands.push_back(tensor.id);
+    nodes.push_back(&tensor.node());
+    texts.push_back(nodes[k]->named ? nodes[k]->name : nodes[k]->text);
+    has_gradient |= k < definition->gradients.size() &&
+                    definition->gradients[k] && nodes[k]->has_gradient;
+  }
+  absl::Status status = CheckOperands(*definition, nodes);
+  if (status.ok()) status = SetLogic(*definition, logic, source);
+  std::string text =
+      absl::StrCat(definition->name, "(", absl::StrJoin(texts, ", "), ")");
+  if (!status.ok()) {
+    return ErrorTensor(
+        graph,
+        absl::Status(status.code(),
+                     absl::StrCat("error in `", text, "`: ", status.message())),
+        args[0].where);
+  }
+  const DType dtype = nodes[0]->dtype;
+  source.defined = std::move(definition);
+  TensorId id = graph.Add({.source = std::move(source),
+                           .name = "",
+                           .text = std::move(text),
+                           .dtype = dtype,
+                           .spec = {},
+                           .has_gradient = has_gradient,
+                           .materialized = false,
+                           .where = args[0].where});
+  return {&graph, id};
+}
+
+Expr TermOf(const OpDefinition& definition, absl::Span<const Expr> args) {
+  return Formulas(definition, args).Of(definition.value);
+}
+
+std::vector<std::optional<Expr>> GradientsOf(const OpDefinition& definition,
+                                             absl::Span<const Expr> args,
+                                             Expr y, Expr g) {
+  Formulas formulas(definition, args);
+  formulas.Set(definition.result, y);
+  formulas.Set(definition.gradient, g);
+  std::vector<std::optional<Expr>> gradients;
+  for (const std::optional<TensorId>& formula : definition.gradients) {
+    gradients.push_back(formula ? std::optional(formulas.Of(*formula))
+                                : std::nullopt);
+  }
+  return gradients;
+}
+
+}  // namespace ocannl
