@@ -104,17 +104,12 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
   }
   OCANNL_ASSIGN_OR_RETURN(expression.code, train::GradUpdate(model, result));
   for (const std::string& name : line.GetAll("grad")) {
-    std::string gradient = absl::StrCat(name, ".grad");
-    auto array = absl::c_find_if(expression.code.arrays, [&](const Array& a) {
-      return a.name == gradient;
-    });
-    if (array == expression.code.arrays.end()) {
+    if (!Keep(expression.code, absl::StrCat(name, ".grad"))) {
       return absl::InvalidArgumentError(
           absl::StrCat("--grad=", name, ": the expression has no gradient ",
                        "with respect to `", name, "`; leave the flag out, or ",
                        "use `", name, "` in the expression"));
     }
-    array->kind = ArrayKind::kMaterialized;
     expression.gradients_of.push_back(*model.graph.Find(name));
   }
   return absl::OkStatus();

@@ -87,9 +87,7 @@ class CodeTest : public testing::Test {
   std::vector<float> Run(const std::string& text, const std::string& name) {
     train::UpdateCode code = Code(text);
     code.update.name = "code";
-    for (Array& array : code.update.arrays) {
-      if (array.name == name) array.kind = ArrayKind::kMaterialized;
-    }
+    CHECK(Keep(code.update, name));
     Routine routine = Link(context_, code.update);
     CHECK_OK(routine.Run());
     return Values(routine.context(), name);

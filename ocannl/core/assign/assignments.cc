@@ -49,6 +49,15 @@ double NeutralElement(Op accum) {
   __builtin_unreachable();
 }
 
+bool Keep(Assignments& code, absl::string_view name) {
+  for (Array& array : code.arrays) {
+    if (array.name != name) continue;
+    array.kind = ArrayKind::kMaterialized;
+    return true;
+  }
+  return false;
+}
+
 void Append(Assignments& to, const Assignments& from) {
   // Static indices are only ever added to a graph.
   if (to.statics.size() < from.statics.size()) to.statics = from.statics;

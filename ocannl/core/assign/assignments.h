@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/index/affine.h"
@@ -87,6 +88,10 @@ struct Assignments {
   // become another kind. Our fault (CHECK) if dtype or dims differ.
   int32_t AddArray(Array array);
 };
+
+// From now on the array `name` keeps its value after a run: "w.grad". Returns
+// whether there is one.
+bool Keep(Assignments& code, absl::string_view name);
 
 // Appends the code of `from`, of the same graph, to `to`.
 void Append(Assignments& to, const Assignments& from);

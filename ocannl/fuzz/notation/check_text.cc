@@ -186,7 +186,11 @@ class Check {
     if (!loops.ok()) return;
     if (graph_[result_].has_gradient) {
       auto backward = Backward(graph_, shapes_, result_, rootness);
-      (void)Compile(backward.ok() ? backward->Whole() : backward.status());
+      if (!backward.ok()) {
+        Refused(backward.status(), "");
+      } else {
+        (void)Compile(backward->Whole());
+      }
     }
     std::vector<TensorId> ids;
     for (Tensor parameter : parameters) ids.push_back(parameter.id);

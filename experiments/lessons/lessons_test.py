@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the lessons and compares what they print with the .txt beside each.
+
+  bazel run //experiments/lessons:lessons_test -- --update    writes the .txt
+"""
+
+import difflib
+import os
+import pathlib
+import subprocess
+import sys
+
+FOLDER = pathlib.Path("experiments/lessons")
+
+
+def main():
+    """Compares, or updates; returns the exit code."""
+    update = sys.argv[1:] == ["--update"]
+    fault = False
+    lessons = [path for path in sorted(FOLDER.iterdir())
+               if path.name[:2].isdigit() and not path.suffix]
+    if not lessons:
+        sys.exit("no lessons beside this test")
+    for lesson in lessons:
+        printed = subprocess.run([lesson], check=True, capture_output=True,
+                                 text=True).stdout
+        expected = lesson.with_suffix(".txt")
+        if update:
+            root = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+            (root / expected).write_text(printed, encoding="utf-8")
+            continue
+        wanted = expected.read_text(encoding="utf-8")
+        if printed == wanted:
+            continue
+        fault = True
+        sys.stdout.writelines(difflib.unified_diff(
+            wanted.splitlines(True), printed.splitlines(True), str(expected),
+            str(lesson)))
+    return 1 if fault else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
