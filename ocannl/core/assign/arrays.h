@@ -30,9 +30,9 @@ struct CellLoops {
   Indices indices;
 };
 
-// Where the cells of an array of shape `of`, in the loops of CellLoops, read one
-// of shape `from` that is repeated: its axes pair up with the last ones of each
-// row. Null if they do not.
+// Where the cells of an array of shape `of`, in the loops of CellLoops, read
+// one of shape `from` that is repeated: its axes pair up with the last ones of
+// each row. Null if they do not.
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of);
 
 // Appends `lhs = rhs` or, with `accum`, `lhs = accum(lhs, rhs)` for every cell;

@@ -16,7 +16,7 @@
 //   x =: e      sets x              x =+ e   adds to it; also - * / and
 //   x =:+ e     from the neutral    @^ (greatest), @- (least); all but / also
 //               element             from the neutral element
-//   { x } =: e  declares x          ~~(a "b"; ...)   a comment around statements
+//   { x } =: e  declares x          ~~(a "b"; ...)   says so, and does ...
 //   x.forward; x.zero_grads; x.backprop              the code of a tensor
 //
 // (* A comment *) is skipped.
