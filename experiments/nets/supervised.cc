@@ -135,10 +135,10 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   Tensor loss = Named(
       train::CrossEntropy(net(batch.inputs, &training), targets, {}), "loss");
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
-  OCANNL_ASSIGN_OR_RETURN(train::OptimizerCode states,
+  OCANNL_ASSIGN_OR_RETURN(train::UpdateCode states,
                           train::UpdateStates(model, training.updates));
   OCANNL_ASSIGN_OR_RETURN(
-      train::OptimizerCode sgd,
+      train::UpdateCode sgd,
       train::SgdUpdate(model, loss, rate,
                        {.momentum = options.momentum,
                         .weight_decay = options.weight_decay}));
