@@ -43,7 +43,7 @@ MakeNet Gpt2Mini(const Gpt2MiniOptions& options) {
                                             .hidden = 4 * options.size,
                                             .dropout = options.dropout}});
     return [net](Tensor tokens, Training* training) {
-      return net(tokens, training);
+      return net(train::As(DType::kI32, tokens), training);
     };
   };
 }

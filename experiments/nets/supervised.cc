@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/blocks/embedding.h"
 #include "ocannl/train/blocks/loss.h"
 #include "ocannl/train/sgd.h"
 
@@ -82,6 +82,10 @@ class Batches {
   int64_t size_;
 };
 
+Tensor Targets(Tensor classes, int64_t count) {
+  return OneHot(train::As(DType::kI32, classes), count, DType::kF32);
+}
+
 // The share of the targets whose logit is the greatest.
 Tensor Hits(Tensor logits, Tensor targets) {
   Tensor theirs = Einsum("...|v; ...|v => ...|", logits, targets);
@@ -97,7 +101,7 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
   const Batch batch = batches.At("test_n");
   Tensor logits = net(batch.inputs, train::kInUse);
   logits.graph->SetMaterialized(logits.id);
-  Tensor targets = train::OneHot(batch.classes, lessons.classes);
+  Tensor targets = Targets(batch.classes, lessons.classes);
   targets.graph->SetMaterialized(targets.id);
   Tensor loss = Named(train::CrossEntropy(logits, targets, {}), "test_loss");
   Tensor hits = Named(Hits(logits, targets), "test_hits");
@@ -131,7 +135,7 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   Tensor rate = FallingRate(graph, options.rate, training.step,
                             options.epochs * batches.count());
   const Net net = make_net({.graph = &graph, .name = ""});
-  Tensor targets = train::OneHot(batch.classes, lessons.classes);
+  Tensor targets = Targets(batch.classes, lessons.classes);
   Tensor loss = Named(
       train::CrossEntropy(net(batch.inputs, &training), targets, {}), "loss");
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));

@@ -65,7 +65,8 @@ ApplyBlock Language(const TransformerOptions& options) {
   return [=](const ParamScope& scope, Tensor x) {
     train::DecoderOnly model(
         scope, {.vocabulary = 3, .length = 4, .layers = 2, .block = options});
-    return model(Floor(Mul(x, 1.5) + 1), kInUse);
+    Tensor tokens = Einsum1("...|i => ...|", Floor(Mul(x, 1.5) + 1));
+    return model(Convert(tokens, DType::kI32), kInUse);
   };
 }
 

@@ -41,8 +41,8 @@ Tensor ApplyMlp(const ParamScope& scope, Tensor x) {
 // x chooses between three vectors by its cells, as whole numbers.
 Tensor ApplyEmbedding(const ParamScope& scope, Tensor x) {
   Embedding embedding(scope, {.count = 3, .size = 2});
-  Tensor ids = Floor(Mul(Einsum1("b|i => b|", x), 1.5) + 1);
-  return embedding(ids);
+  Tensor ids = Einsum1("b|i => b|", Floor(Mul(x, 1.5) + 1));
+  return embedding(Convert(ids, DType::kI32));
 }
 
 TEST(LinearTest, ShapesGradientBits) {
@@ -78,7 +78,7 @@ TEST(EmbeddingTest, ShapesGradientBits) {
 // What is out of range has no vector.
 TEST(EmbeddingTest, Values) {
   auto ids = [](const ParamScope& scope, Tensor x) {
-    return Embedding(scope, {.count = 3, .size = 2})(x);
+    return Embedding(scope, {.count = 3, .size = 2})(Convert(x, DType::kI32));
   };
   EXPECT_THAT(ValuesOf({4}, {},
                        {.x = {2, 0, 3, -1},
@@ -90,7 +90,8 @@ TEST(EmbeddingTest, Values) {
 TEST(EmbeddingTest, CountOutOfRange) {
   EXPECT_THAT(ShapesOf({4}, {},
                        [](const ParamScope& scope, Tensor x) {
-                         return Embedding(scope, {.count = 0, .size = 2})(x);
+                         return Embedding(scope, {.count = 0, .size = 2})(
+                             Convert(x, DType::kI32));
                        }),
               HasSubstr("a size of 0 is not positive"));
 }

@@ -7,8 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/blocks/embedding.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "tests/blocks/block_check.h"
 
@@ -36,7 +36,7 @@ Tensor ApplyLogSoftmax(const ParamScope&, Tensor x) {
 
 // The first cell of each row and what is above the row's second cell count.
 Tensor ApplyMaskedSoftmax(const ParamScope& scope, Tensor x) {
-  Tensor first = Equal(train::Iota(*scope.graph, scope.dtype, 4), 0);
+  Tensor first = Equal(Range(*scope.graph, 4, scope.dtype), 0);
   Tensor above = Less(Einsum1("...|1... => ...|0", x), x);
   return train::MaskedSoftmax(kRows, x, Or(first, above));
 }
@@ -45,7 +45,7 @@ Tensor ApplyMaskedSoftmax(const ParamScope& scope, Tensor x) {
 Tensor Classes(const ParamScope& scope) {
   Tensor ids =
       Literal(*scope.graph, Shape{{Dims{5}, Dims{}, Dims{}}}, {3, 0, 9, 1, 1});
-  return ids;
+  return Convert(ids, DType::kI32);
 }
 
 ApplyBlock Entropy(double smoothing, bool ignore) {
@@ -53,7 +53,7 @@ ApplyBlock Entropy(double smoothing, bool ignore) {
     Tensor ids = Classes(scope);
     CrossEntropyOptions options{.label_smoothing = smoothing};
     if (ignore) options.weights = NotEqual(ids, 9);
-    return CrossEntropy(x, train::OneHot(ids, 4, scope.dtype), options);
+    return CrossEntropy(x, OneHot(ids, 4, scope.dtype), options);
   };
 }
 
@@ -127,7 +127,7 @@ TEST(CrossEntropyTest, Values) {
 TEST(CrossEntropyTest, NothingCounts) {
   auto none = [](const ParamScope& scope, Tensor x) {
     Tensor ids = Classes(scope);
-    return CrossEntropy(x, train::OneHot(ids, 4, scope.dtype),
+    return CrossEntropy(x, OneHot(ids, 4, scope.dtype),
                         {.weights = NotEqual(ids, ids)});
   };
   EXPECT_THAT(ValuesOf({5}, {4}, {.x = std::vector<double>(20)}, none),
@@ -141,8 +141,7 @@ TEST(CrossEntropyTest, SmoothingOutOfRange) {
 
 TEST(MeanSquaredErrorTest, GradientAndValue) {
   auto error = [](const ParamScope& scope, Tensor x) {
-    return train::MeanSquaredError(x,
-                                   train::Iota(*scope.graph, scope.dtype, 3));
+    return train::MeanSquaredError(x, Range(*scope.graph, 3, scope.dtype));
   };
   ExpectGradient({2}, {3}, error);
   EXPECT_THAT(ValuesOf({2}, {3}, {.x = {0, 1, 2, 0, 1, 8}}, error),

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/string_view.h"
-#include "ocannl/train/blocks/embedding.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/position.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "ocannl/train/blocks/state.h"
@@ -23,8 +23,8 @@ LinearOptions Heads(const AttentionOptions& options, int64_t size) {
 }  // namespace
 
 Tensor CausalMask(Graph& graph, int64_t length) {
-  Tensor iota = Iota(graph, DType::kI32, length);
-  return LessEqual(Einsum1("t => |t->", iota), Einsum1("s => s|", iota));
+  Tensor places = Range(graph, length, DType::kI32);
+  return LessEqual(Einsum1("t => |t->", places), Einsum1("s => s|", places));
 }
 
 MultiHeadAttention::MultiHeadAttention(const ParamScope& scope,

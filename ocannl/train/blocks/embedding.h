@@ -6,7 +6,6 @@
 
 #include <cstdint>
 
-#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/init.h"
@@ -14,22 +13,14 @@
 
 namespace ocannl::train {
 
-// 0, 1, ..., count - 1 along one output axis.
-Tensor Iota(Graph& graph, DType dtype, int64_t count);
-
-// 1 where the output axis is at the id, else 0, in `dtype`: `ids` has batch
-// axes only, 4,8|, the result also `count` outputs. An id out of range gives
-// zeros only.
-Tensor OneHot(Tensor ids, int64_t count, DType dtype = DType::kF32);
-
 struct EmbeddingOptions {
   int64_t count;  // how many things there are
   int64_t size;   // cells of each one's vector
   Initializer init = NormalInit(0.02);
 };
 
-// The vector of each id: a column of the parameter "table", count->size; an id
-// out of range gives zeros.
+// The vector of each id, an integer: a column of the parameter "table",
+// count->size; an id out of range gives zeros. Ids have batch axes only: 4,8|.
 class Embedding {
  public:
   Embedding(const ParamScope& scope, const EmbeddingOptions& options);
@@ -38,7 +29,6 @@ class Embedding {
   Tensor table() const { return table_; }
 
  private:
-  EmbeddingOptions options_;
   Tensor table_;
 };
 

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/train/blocks/init.h"
-#include "ocannl/train/blocks/softmax.h"
 
 namespace ocannl::train {
 namespace {

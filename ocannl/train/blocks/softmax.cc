@@ -14,8 +14,6 @@ double Lowest(DType dtype) {
 
 }  // namespace
 
-Tensor StopGradient(Tensor x) { return Bitcast(x, x.node().dtype); }
-
 Tensor Softmax(absl::string_view spec, Tensor x) {
   Tensor e = Exp(x - StopGradient(EinMax1(spec, x)));
   return e / Einsum1(spec, e);

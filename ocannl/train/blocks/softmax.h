@@ -17,9 +17,6 @@
 
 namespace ocannl::train {
 
-// The value of x; no gradient flows back.
-Tensor StopGradient(Tensor x);
-
 // exp(x) / sum of exp(x) over the group. A group of infinities is NaN.
 Tensor Softmax(absl::string_view spec, Tensor x);
 

@@ -26,11 +26,6 @@ LinearOptions Outputs(int64_t size) {
   return {.outputs = Dims{size}, .init = XavierUniform(1)};
 }
 
-Tensor Gelu(Tensor x) {
-  constexpr double kRootHalf = 0.70710678118654752440;
-  return Mul(Mul(x, 0.5), Erf(Mul(x, kRootHalf)) + 1);
-}
-
 // `x` and what `f` makes of it, as the options say.
 Tensor Part(const TransformerOptions& options, const LayerNorm& norm, Tensor x,
             const Training* training, absl::FunctionRef<Tensor(Tensor)> f) {
