@@ -22,6 +22,7 @@ std::vector<OpRule> CreationRules();       // constant shape range window
 std::vector<OpRule> IndexingRules();       // gather scatter one-hot
 std::vector<OpRule> QuantisedRules();      // u8 cells with a scale
 std::vector<OpRule> RecurrentRules();      // rnn gru lstm
+std::vector<OpRule> ResizeRules();         // resize upsample
 std::vector<OpRule> LossRules();           // nll, cross-entropy
 std::vector<OpRule> OptimizerRules();      // adam momentum
 

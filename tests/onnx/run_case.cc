@@ -46,6 +46,7 @@ const Table& RuleTable() {
                                  {kMovement, MovementRules()},
                                  {"creation", CreationRules()},
                                  {"indexing", IndexingRules()},
+                                 {"images", ResizeRules()},
                                  {"losses", LossRules()},
                                  {"quantised", QuantisedRules()},
                                  {"recurrent", RecurrentRules()},

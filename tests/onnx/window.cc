@@ -3,10 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 
 namespace ocannl::onnx {
@@ -162,13 +164,69 @@ absl::StatusOr<Outputs> ConvTransposeRule(const OpCall& call) {
   return call.Has(2) ? y + ChannelBias(call[2], x.rank()) : y;
 }
 
+// Where in memory each cell of `x` lies, counted from 1; of column-major memory
+// the last two axes are exchanged.
+Value PlacesOf(const OpCall& call, const Value& x) {
+  const Value places = Iota(call.graph(), NumElements(x.dims)) + 1.0;
+  if (call.Whole("storage_order", 0) == 0) return Reshape(places, x.dims);
+  Dims dims = x.dims;
+  std::vector<int64_t> back(x.rank());
+  absl::c_iota(back, 0);
+  std::swap(dims[x.rank() - 1], dims[x.rank() - 2]);
+  std::swap(back[x.rank() - 1], back[x.rank() - 2]);
+  return Transpose(Reshape(places, dims), back);
+}
+
+// The greatest cells of windows, and where each lies: of several, the first.
 absl::StatusOr<Outputs> MaxPoolRule(const OpCall& call) {
-  if (call.node.outputs.size() > 1) {
-    return absl::UnimplementedError("the positions of the greatest cells");
+  const Value& x = call[0];
+  const std::vector<Window> windows =
+      WindowsOf(call, x, call.Wholes("kernel_shape", {}));
+  const Value greatest = Pool(x, windows, Op::kMax);
+  if (call.node.outputs.size() == 1) return greatest;
+  const WindowAxes axes = AxesOf(windows);
+  const Axes result = Join({"n", "c"}, axes.cells);
+  auto apart = [&](const Value& cells) {
+    return Reduce({}, Op::kAdd, {{cells, Join({"n", "c"}, axes.image)}},
+                  Join(result, axes.kernel), axes.sizes);
+  };
+  Dims dims = greatest.dims;
+  dims.resize(dims.size() + windows.size(), 1);
+  const Value is_greatest =
+      Equal(apart(Padded(x, windows, Op::kMax)), Reshape(greatest, dims));
+  // The place from the end: the greatest is the first.
+  const double size = static_cast<double>(NumElements(x.dims));
+  const Value from_end =
+      Select(is_greatest,
+             size + 1 - apart(Padded(PlacesOf(call, x), windows, Op::kAdd)), 0);
+  const Value found =
+      Reduce({}, Op::kMax, {{from_end, Join(result, axes.kernel)}}, result);
+  return Outputs{greatest, size - found};
+}
+
+// Each cell to its place, in images as large as its windows reach; then more
+// cells behind.
+absl::StatusOr<Outputs> MaxUnpoolRule(const OpCall& call) {
+  const Value& x = call[0];
+  const std::vector<int64_t> kernel = call.Wholes("kernel_shape", {});
+  const std::vector<int64_t> strides =
+      call.Wholes("strides", std::vector<int64_t>(kernel.size(), 1));
+  if (call.HasAttribute("pads")) return absl::UnimplementedError("pads");
+  Dims dims = x.dims;
+  for (size_t k = 0; k < kernel.size(); ++k) {
+    dims[k + 2] = (dims[k + 2] - 1) * strides[k] + kernel[k];
   }
-  return Pool(call[0],
-              WindowsOf(call, call[0], call.Wholes("kernel_shape", {})),
-              Op::kMax);
+  const Dims flat = {NumElements(x.dims)};
+  const Value chosen =
+      OneHot(call.graph(), Reshape(call[1], flat), 1, NumElements(dims));
+  Value y = Reshape(Product({{Reshape(x, flat), {"from"}},
+                             {Cast(chosen, x.dtype()), {"from", "to"}}},
+                            {"to"}),
+                    dims);
+  if (!call.Has(2)) return y;
+  OCANNL_ASSIGN_OR_RETURN(Dims wanted, call.WholeElements(2));
+  for (int k = 0; k < y.rank(); ++k) y = Pad(y, k, 0, wanted[k] - dims[k]);
+  return y;
 }
 
 // Sums over how many cells of the image, or of the padding too, there are.
@@ -228,6 +286,7 @@ std::vector<OpRule> WindowRules() {
   return {{"Conv", ConvRule},
           {"ConvTranspose", ConvTransposeRule},
           {"MaxPool", MaxPoolRule},
+          {"MaxUnpool", MaxUnpoolRule},
           {"AveragePool", AveragePoolRule},
           GlobalPool("GlobalMaxPool", Op::kMax),
           GlobalPool("GlobalAveragePool", Op::kAdd)};
