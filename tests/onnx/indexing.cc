@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -18,24 +19,20 @@ Value FromStart(const Value& ids, int64_t size) {
 absl::StatusOr<Outputs> GatherRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = Axis(call.Whole("axis", 0), x.rank());
-  return GatherAxis(call.graph(), x, axis, FromStart(call[1], x.dims[axis]));
+  return GatherAxis(x, axis, FromStart(call[1], x.dims[axis]));
 }
 
 absl::StatusOr<Outputs> GatherElementsRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = Axis(call.Whole("axis", 0), x.rank());
-  const Value chosen = OneHot(call.graph(), FromStart(call[1], x.dims[axis]),
-                              x.rank(), x.dims[axis]);
   Value part = x;  // the cells that there are ids for
   for (int k = 0; k < x.rank(); ++k) {
     if (k != axis) part = Part(part, k, 0, call[1].dims[k]);
   }
-  Axes from = AxisNames(x.rank());
-  const Axes result = from;
+  const Axes axes = AxisNames(x.rank());
+  Axes from = axes;
   from[axis] = "at";
-  Axes both = result;
-  both.push_back("at");
-  return Product({{part, from}, {Cast(chosen, x.dtype()), both}}, result);
+  return Gather({part, from}, {FromStart(call[1], x.dims[axis]), axes}, axes);
 }
 
 // The ids of the last axis as one: a place in the product of the first axes of
@@ -62,32 +59,32 @@ absl::StatusOr<Outputs> GatherNdRule(const OpCall& call) {
   const Value table = Reshape(x, {batches, cells, rest});
   const int64_t places = SizeOf(ids.dims, batch, ids.rank() - 1);
   const Value place = Reshape(PlaceOf(ids, picked, count), {batches, places});
-  const Value chosen = OneHot(call.graph(), place, 2, cells);
-  const Value found = Product(
-      {{table, {"b", "v", "r"}}, {Cast(chosen, x.dtype()), {"b", "p", "v"}}},
-      {"b", "p", "r"});
+  const Value found =
+      Gather({table, {"b", "v", "r"}}, {place, {"b", "p"}}, {"b", "p", "r"});
   Dims dims(ids.dims.begin(), ids.dims.end() - 1);
   dims.insert(dims.end(), x.dims.begin() + batch + count, x.dims.end());
   return Reshape(found, dims);
 }
 
-// What comes to each cell of `x`, and whether anything does. `chosen` says of
-// each update, along its last axis, where it goes.
-absl::StatusOr<Value> Scattered(const OpCall& call, const Value& x,
-                                const Term& updates, const Value& chosen,
-                                const Axes& chosen_axes, const Axes& result) {
+// `x` with the updates at their ids, or with those added to it. Its axis `at`
+// is the one of the ids.
+absl::StatusOr<Value> Scattered(const OpCall& call, const Term& x,
+                                const Term& updates, const Term& ids,
+                                const std::string& at, int64_t size) {
   const std::string how = call.Text("reduction", "none");
-  const Value sums =
-      Product({updates, {Cast(chosen, x.dtype()), chosen_axes}}, result);
-  if (how == "add") return x + sums;
+  const Value sums = ScatterAdd(updates, ids, x.axes, at, size);
+  if (how == "add") return x.value + sums;
   if (how != "none") return absl::UnimplementedError(how);
-  const Value hit = Reduce({}, Op::kMax, {{chosen, chosen_axes}}, result);
-  return Select(hit, sums, x);
+  const Term ones = {Filled(call.graph(), updates.value.dims, 1, DType::kI32),
+                     updates.axes};
+  const Value hits = ScatterAdd(ones, ids, x.axes, at, size);
+  return Select(Less(0, hits), sums, x.value);
 }
 
 absl::StatusOr<Outputs> ScatterElementsRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = Axis(call.Whole("axis", 0), x.rank());
+  // Beyond the given ids there shall be -1, which means no cell.
   Value ids = FromStart(call[1], x.dims[axis]) + 1.0;
   Value updates = call[2];
   for (int k = 0; k < x.rank(); ++k) {
@@ -95,14 +92,25 @@ absl::StatusOr<Outputs> ScatterElementsRule(const OpCall& call) {
     ids = Pad(ids, k, 0, x.dims[k] - ids.dims[k]);
     updates = Pad(updates, k, 0, x.dims[k] - updates.dims[k]);
   }
-  // Beyond the given ids there are zeros, which mean no cell.
-  const Value chosen = OneHot(call.graph(), ids - 1.0, x.rank(), x.dims[axis]);
   const Axes result = AxisNames(x.rank());
   Axes from = result;
   from[axis] = "from";
-  Axes both = from;
-  both.push_back(result[axis]);
-  return Scattered(call, x, {updates, from}, chosen, both, result);
+  OCANNL_ASSIGN_OR_RETURN(
+      Value scattered,
+      Scattered(call, {x, result}, {updates, from}, {ids - 1.0, from},
+                result[axis], x.dims[axis]));
+  return scattered;
+}
+
+// The factors of each cell, one after the other.
+Value Multiply(const Value& x, const Value& updates, const Value& place) {
+  const int64_t places = updates.dims[0], rest = updates.dims[1];
+  const int64_t cells = x.dims[0];
+  const Value hot =
+      Reshape(OneHot(place, 1, cells, DType::kI32), {places, cells, 1});
+  const Value factors =
+      Select(NotEqual(hot, 0), Reshape(updates, {places, 1, rest}), 1);
+  return x * Reshape(Multiplied(factors, 0), x.dims);
 }
 
 absl::StatusOr<Outputs> ScatterNdRule(const OpCall& call) {
@@ -113,20 +121,15 @@ absl::StatusOr<Outputs> ScatterNdRule(const OpCall& call) {
   const int64_t rest = SizeOf(x.dims, count, x.rank());
   const int64_t places = SizeOf(ids.dims, 0, ids.rank() - 1);
   const Value place = Reshape(PlaceOf(ids, picked, count), {places});
-  const Value hits = OneHot(call.graph(), place, 1, cells);
-  const Value chosen =
-      Expand(Reshape(hits, {places, 1, cells}), {places, rest, cells});
   const Value updates = Reshape(call[2], {places, rest});
+  const Value flat = Reshape(x, {cells, rest});
   if (call.Text("reduction", "none") == "mul") {
-    const Value factors = Select(chosen, Reshape(updates, {places, rest, 1}),
-                                 Filled(call.graph(), {}, 1, x.dtype()));
-    const Value product = Reshape(Multiplied(factors, 0), {rest, cells});
-    return x * Reshape(Transpose(product, {1, 0}), x.dims);
+    return Reshape(Multiply(flat, updates, place), x.dims);
   }
   OCANNL_ASSIGN_OR_RETURN(
       Value scattered,
-      Scattered(call, Reshape(x, {cells, rest}), {updates, {"p", "r"}}, chosen,
-                {"p", "r", "v"}, {"v", "r"}));
+      Scattered(call, {flat, {"v", "r"}}, {updates, {"p", "r"}}, {place, {"p"}},
+                "v", cells));
   return Reshape(scattered, x.dims);
 }
 
@@ -136,10 +139,10 @@ absl::StatusOr<Outputs> OneHotRule(const OpCall& call) {
   const Value& values = call[2];
   const int axis = Axis(call.Whole("axis", -1), ids.rank() + 1);
   const Value hot =
-      OneHot(call.graph(), FromStart(ids, depth[0]), axis, depth[0]);
+      OneHot(FromStart(ids, depth[0]), axis, depth[0], DType::kI32);
   const Value off = Reshape(Part(values, 0, 0, 1), {});
   const Value on = Reshape(Part(values, 0, 1, 1), {});
-  return Select(hot, on, off);
+  return Select(NotEqual(hot, 0), on, off);
 }
 
 absl::StatusOr<Outputs> CompressRule(const OpCall& call) {
@@ -155,7 +158,7 @@ absl::StatusOr<Outputs> CompressRule(const OpCall& call) {
   for (size_t k = 0; k < kept.size(); ++k) {
     if (kept[k] != 0) cells.push_back(static_cast<int64_t>(k));
   }
-  return Take(call.graph(), x, axis, cells);
+  return Take(x, axis, cells);
 }
 
 // The first cells of each sequence, as many as its length says, backwards.
@@ -167,13 +170,10 @@ absl::StatusOr<Outputs> ReverseSequenceRule(const OpCall& call) {
   const Value length = Reshape(call[1], {x.dims[batch], 1});
   const Value at = Iota(call.graph(), size);
   const Value from = Select(Less(at, length), length - 1.0 - at, at);
-  const Value chosen = OneHot(call.graph(), from, 2, size);
-  Axes axes = AxisNames(x.rank());
-  Axes result = axes;
-  result[time] = "t";
-  return Product(
-      {{x, axes}, {Cast(chosen, x.dtype()), {axes[batch], "t", axes[time]}}},
-      result);
+  const Axes axes = AxisNames(x.rank());
+  Axes table = axes;
+  table[time] = "at";
+  return Gather({x, table}, {from, {axes[batch], axes[time]}}, axes);
 }
 
 }  // namespace

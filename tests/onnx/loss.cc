@@ -2,6 +2,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -16,25 +17,22 @@ Value Total(const Value& x) {
   return Reshape(ReduceAxes(Op::kAdd, x, AllAxes(x)), {});
 }
 
-// The negated entry of `x`, along axis 1, of each target's class.
+// The negated entry of `x`, along axis 1, of each target's class, times the
+// weight of the class; classes that there are not count nothing.
 Value NegativeLikelihood(const OpCall& call, const Value& x) {
   const Value& target = call[1];
-  Value hot = Cast(OneHot(call.graph(), target, 1, x.dims[1]), x.dtype());
-  if (call.HasAttribute("ignore_index")) {
-    const Value kept =
-        NotEqual(target, static_cast<double>(call.Whole("ignore_index", 0)));
-    Dims dims = target.dims;
-    dims.insert(dims.begin() + 1, 1);
-    hot = hot * Reshape(Cast(kept, x.dtype()), dims);
-  }
   const Axes axes = AxisNames(x.rank());
   Axes result = axes;
   result.erase(result.begin() + 1);
-  Axes classes = {axes[1]};
   const Value weight =
       call.Has(2) ? call[2] : Filled(call.graph(), {x.dims[1]}, 1, x.dtype());
-  const Value weights = Product({{hot, axes}, {weight, classes}}, result);
-  const Value losses = Neg(Product({{x, axes}, {hot, axes}}, result)) * weights;
+  Value weights = Gather({weight, {axes[1]}}, {target, result}, result);
+  if (call.HasAttribute("ignore_index")) {
+    const double ignored = static_cast<double>(call.Whole("ignore_index", 0));
+    weights = weights * Cast(NotEqual(target, ignored), x.dtype());
+  }
+  const Value losses =
+      Neg(Gather({x, axes}, {target, result}, result)) * weights;
   const std::string reduction = call.Text("reduction", "mean");
   if (reduction == "none") return losses;
   if (reduction == "sum") return Total(losses);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -134,8 +135,8 @@ Value EveryNth(const Value& x, int axis, int64_t start, int64_t step,
 }
 
 // One axis of a Slice, as NumPy has it.
-Value Sliced(const OpCall& call, const Value& x, int axis, int64_t start,
-             int64_t end, int64_t step) {
+Value Sliced(const Value& x, int axis, int64_t start, int64_t end,
+             int64_t step) {
   const int64_t size = x.dims[axis];
   auto place = [&](int64_t at) {
     if (at < 0) at += size;
@@ -150,7 +151,7 @@ Value Sliced(const OpCall& call, const Value& x, int axis, int64_t start,
   if (step > 0) return EveryNth(x, axis, first, step, count);
   Wholes cells(count);
   for (int64_t k = 0; k < count; ++k) cells[k] = first + k * step;
-  return Take(call.graph(), x, axis, cells);
+  return Take(x, axis, cells);
 }
 
 absl::StatusOr<Outputs> SliceRule(const OpCall& call) {
@@ -161,8 +162,7 @@ absl::StatusOr<Outputs> SliceRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(auto steps, Given(call, 4, "steps"));
   for (size_t k = 0; k < starts->size(); ++k) {
     const int axis = Axis(axes ? (*axes)[k] : static_cast<int>(k), x.rank());
-    x = Sliced(call, x, axis, (*starts)[k], (*ends)[k],
-               steps ? (*steps)[k] : 1);
+    x = Sliced(x, axis, (*starts)[k], (*ends)[k], steps ? (*steps)[k] : 1);
   }
   return x;
 }
@@ -190,7 +190,7 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
     for (int64_t k = -before; k < x.dims[axis] + behind; ++k) {
       cells.push_back(SourceOf(k, x.dims[axis], mode == "reflect"));
     }
-    x = Take(call.graph(), x, axis, cells);
+    x = Take(x, axis, cells);
   }
   if (mode != "constant" || !call.Has(2)) return x;
   return Select(inside, x, call[2]);

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -67,7 +68,7 @@ absl::StatusOr<Outputs> LogSoftmaxRule(const OpCall& call) {
 
 absl::StatusOr<Outputs> HardmaxRule(const OpCall& call) {
   const auto [x, axis] = RowsOf(call);
-  const Value first = ArgGreatest(call.graph(), x, axis, /*last=*/false);
+  const Value first = ArgExtreme(x, axis, /*greatest=*/true, /*last=*/false);
   Dims along(x.rank(), 1);
   along[axis] = x.dims[axis];
   const Value at = Reshape(Iota(call.graph(), x.dims[axis]), along);

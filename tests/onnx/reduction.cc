@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -70,67 +71,53 @@ OpRule ArgRule(std::string name, bool greatest) {
   auto rule = [greatest](const OpCall& call) -> absl::StatusOr<Outputs> {
     const Value& x = call[0];
     const int axis = Axis(call.Whole("axis", 0), x.rank());
-    const bool last = call.Whole("select_last_index", 0) != 0;
     const Value found =
-        ArgGreatest(call.graph(), greatest ? x : Neg(x), axis, last);
+        ArgExtreme(x, axis, greatest, call.Whole("select_last_index", 0) != 0);
     return call.Whole("keepdims", 1) != 0 ? found : Without(found, {axis});
   };
   return {std::move(name), rule};
 }
 
-// Sums over the cells up to each one, by a matrix of zeros and ones.
 absl::StatusOr<Outputs> CumSumRule(const OpCall& call) {
-  const Value& x = call[0];
   OCANNL_ASSIGN_OR_RETURN(Axes64 axes, call.WholeElements(1));
-  const int axis = Axis(axes[0], x.rank());
-  const int64_t size = x.dims[axis];
-  Value low = Reshape(Iota(call.graph(), size), {size, 1});
-  Value high = Iota(call.graph(), size);
-  if (call.Whole("reverse", 0) != 0) std::swap(low, high);
-  const bool exclusive = call.Whole("exclusive", 0) != 0;
-  const Value counts = Map(exclusive ? Op::kLess : Op::kLessEqual, {low, high});
-  Axes result = AxisNames(x.rank());
-  result[axis] = "to";
-  return Product({{x, AxisNames(x.rank())},
-                  {Cast(counts, x.dtype()), {AxisNames(x.rank())[axis], "to"}}},
-                 result);
+  const int axis = Axis(axes[0], call[0].rank());
+  const bool backwards = call.Whole("reverse", 0) != 0;
+  Value sums =
+      CumulativeSum(backwards ? Reversed(call[0], axis) : call[0], axis);
+  if (call.Whole("exclusive", 0) != 0) {
+    sums = Pad(Pad(sums, axis, 0, -1), axis, 1, 0);
+  }
+  return backwards ? Reversed(sums, axis) : sums;
 }
 
 // A cell's place among the cells along the axis is how many come before it:
 // greater ones, and equal ones further left.
 absl::StatusOr<Outputs> TopKRule(const OpCall& call) {
-  Value x = call[0];
+  const Value& x = call[0];
   OCANNL_ASSIGN_OR_RETURN(Axes64 count, call.WholeElements(1));
   const int axis = Axis(call.Whole("axis", -1), x.rank());
-  std::vector<int64_t> to_end(x.rank());
-  absl::c_iota(to_end, 0);
-  std::swap(to_end[axis], to_end.back());
-  x = Transpose(x, to_end);
-  const int64_t size = x.dims.back();
-  Dims other_dims = x.dims;
-  other_dims.insert(other_dims.end() - 1, 1);
-  Dims own_dims = x.dims;
+  const int64_t size = x.dims[axis];
+  Dims own_dims = x.dims, at_dims(x.rank() + 1, 1);
   own_dims.push_back(1);
-  const Value own = Reshape(x, own_dims), other = Reshape(x, other_dims);
+  at_dims[axis] = size;
   const Value at = Iota(call.graph(), size);
-  const Value further_left = Less(at, Reshape(at, {size, 1}));
+  Axes axes = AxisNames(x.rank());
+  Axes others = axes;
+  others[axis] = "0";
+  others.push_back(axes[axis]);
+  const Value own = Reshape(x, own_dims);
+  const Value other = Reduce({}, Op::kAdd, {{x, axes}}, others);
+  const Value further_left = Less(at, Reshape(at, at_dims));
   const bool largest = call.Whole("largest", 1) != 0;
   const Value before = Or(largest ? Less(own, other) : Less(other, own),
                           And(Equal(own, other), further_left));
-  const Value place =
-      ReduceAxes(Op::kAdd, Cast(before, DType::kI64), {x.rank()});
-  const Value chosen =
-      Equal(place, Reshape(Iota(call.graph(), count[0]), {count[0]}));
-  Axes from = AxisNames(x.rank());
-  Axes to = from;
-  to.back() = "k";
-  Axes both = from;
-  both.push_back("k");
-  const Value values =
-      Product({{x, from}, {Cast(chosen, x.dtype()), both}}, to);
-  const Value places =
-      Product({{at, {from.back()}}, {Cast(chosen, DType::kI64), both}}, to);
-  return Outputs{Transpose(values, to_end), Transpose(places, to_end)};
+  const Value place = Reshape(
+      ReduceAxes(Op::kAdd, Cast(before, DType::kI64), {x.rank()}), x.dims);
+  Axes result = axes;
+  result[axis] = "k";
+  return Outputs{
+      ScatterAdd({x, axes}, {place, axes}, result, "k", count[0]),
+      ScatterAdd({at, {axes[axis]}}, {place, axes}, result, "k", count[0])};
 }
 
 }  // namespace
@@ -141,7 +128,7 @@ std::vector<OpRule> ReductionRules() {
       ReduceRule("ReduceMax", Greatest),
       ReduceRule("ReduceMin",
                  [](const Value& a, const Axes64& axes) {
-                   return Neg(Greatest(Neg(a), axes));
+                   return ReduceAxes(Op::kMin, a, axes);
                  }),
       ReduceRule("ReduceProd",
                  [](const Value& a, const Axes64& axes) {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -74,7 +75,7 @@ Value ResizeAxis(const OpCall& call, const Value& x, int axis,
     const Value cell = Nearest(
         call.Text("nearest_mode", resizes ? "round_prefer_floor" : "floor"),
         at);
-    return GatherAxis(graph, x, axis, Min(Max(cell, 0), last));
+    return GatherAxis(x, axis, Cast(Min(Max(cell, 0), last), DType::kI64));
   }
   // A cubic reaches two cells further.
   std::vector<int64_t> cells;
@@ -92,7 +93,7 @@ Value ResizeAxis(const OpCall& call, const Value& x, int axis,
   const Axes from = AxisNames(x.rank());
   Axes to = from;
   to[axis] = "to";
-  Value y = Product({{Take(graph, x, axis, cells), from},
+  Value y = Product({{Take(x, axis, cells), from},
                      {Cast(weights, x.dtype()), {"to", from[axis]}}},
                     to);
   if (!call.HasAttribute("extrapolation_value")) return y;

@@ -167,12 +167,15 @@ Axes AxisNames(int rank) {
   return names;
 }
 
-Value Reduce(std::optional<Op> op, Op accum, const std::vector<Term>& terms,
-             const Axes& result, const NameSizes& sizes) {
-  NameSizes all = sizes;
+std::string SpecOf(const std::vector<Term>& terms, const Axes& result) {
   std::vector<std::string> rows;
-  std::vector<Arg> args;
-  bool is_bool = false;
+  for (const Term& term : terms) rows.push_back(Row(term.axes));
+  return absl::StrCat(absl::StrJoin(rows, "; "), " => ", Row(result));
+}
+
+Dims DimsOf(const std::vector<Term>& terms, const Axes& result,
+            const NameSizes& sizes) {
+  NameSizes all = sizes;
   for (const Term& term : terms) {
     CHECK_EQ(term.axes.size(), term.value.dims.size());
     for (size_t k = 0; k < term.axes.size(); ++k) {
@@ -180,19 +183,25 @@ Value Reduce(std::optional<Op> op, Op accum, const std::vector<Term>& terms,
       const int64_t size = term.value.dims[k];
       CHECK_EQ(all.try_emplace(term.axes[k], size).first->second, size);
     }
-    rows.push_back(Row(term.axes));
-    is_bool = is_bool || term.value.dtype() == DType::kBool;
-    args.push_back(is_bool ? Cast(term.value, DType::kU8).arg : term.value.arg);
   }
   Dims dims;
   for (const std::string& axis : result) dims.push_back(SizeOfAxis(axis, all));
-  Tensor made = Reduce(
-      op, accum, absl::StrCat(absl::StrJoin(rows, "; "), " => ", Row(result)),
-      args);
+  return dims;
+}
+
+Value Reduce(std::optional<Op> op, Op accum, const std::vector<Term>& terms,
+             const Axes& result, const NameSizes& sizes) {
+  std::vector<Arg> args;
+  bool is_bool = false;
+  for (const Term& term : terms) {
+    is_bool = is_bool || term.value.dtype() == DType::kBool;
+    args.push_back(is_bool ? Cast(term.value, DType::kU8).arg : term.value.arg);
+  }
+  Tensor made = Reduce(op, accum, SpecOf(terms, result), args);
   for (const auto& [name, size] : sizes) {
     if (size > 0) CHECK_OK(SetDim(made, name, size));
   }
-  Value reduced(made, dims);
+  Value reduced(made, DimsOf(terms, result, sizes));
   return is_bool ? Cast(reduced, DType::kBool) : reduced;
 }
 
@@ -310,52 +319,6 @@ Value Concatenate(const std::vector<Value>& parts, int axis) {
     absl::StrAppend(&result[axis], terms.size() > 1 ? "^" : "", name);
   }
   return Reduce({}, Op::kAdd, terms, result);
-}
-
-Value ArgGreatest(Graph& graph, const Value& a, int axis, bool last) {
-  const int64_t size = a.dims[axis];
-  Dims along(a.rank(), 1);
-  along[axis] = size;
-  // How far each cell is from the end at which ties lose.
-  const Value at = Reshape(Iota(graph, size), along);
-  const Value distance = last ? at : static_cast<double>(size - 1) - at;
-  const Value is_greatest = Equal(a, ReduceAxes(Op::kMax, a, {axis}));
-  const Value found =
-      ReduceAxes(Op::kMax, Select(is_greatest, distance, -1), {axis});
-  return last ? found : static_cast<double>(size - 1) - found;
-}
-
-Value Take(Graph& graph, const Value& a, int axis,
-           const std::vector<int64_t>& cells) {
-  const Value ids = Constant(
-      graph, NdArray::Of<int64_t>({static_cast<int64_t>(cells.size())}, cells));
-  return GatherAxis(graph, a, axis, ids);
-}
-
-// One product with zeros and ones: of each sum, one term counts.
-Value GatherAxis(Graph& graph, const Value& a, int axis, const Value& ids) {
-  if (a.dtype() == DType::kBool) {
-    return Cast(GatherAxis(graph, Cast(a, DType::kU8), axis, ids), a.dtype());
-  }
-  const Value chosen =
-      Cast(OneHot(graph, ids, ids.rank(), a.dims[axis]), a.dtype());
-  const Axes from = AxisNames(a.rank());
-  Axes ids_axes;
-  for (int k = 0; k < ids.rank(); ++k) ids_axes.push_back(absl::StrCat("i", k));
-  Axes result = from;
-  result.erase(result.begin() + axis);
-  result.insert(result.begin() + axis, ids_axes.begin(), ids_axes.end());
-  ids_axes.push_back(from[axis]);
-  return Product({{a, from}, {chosen, ids_axes}}, result);
-}
-
-Value OneHot(Graph& graph, const Value& ids, int axis, int64_t depth) {
-  Dims with_axis = ids.dims;
-  with_axis.insert(with_axis.begin() + axis, 1);
-  Dims along(with_axis.size(), 1);
-  along[axis] = depth;
-  return Equal(Reshape(Cast(ids, DType::kI64), with_axis),
-               Reshape(Iota(graph, depth), along));
 }
 
 Value LogSoftmax(const Value& x, int axis) {

@@ -83,6 +83,10 @@ struct Term {
 
 // "a0", "a1", ...
 Axes AxisNames(int rank);
+// The spec of the terms and the dims of its result.
+std::string SpecOf(const std::vector<Term>& terms, const Axes& result);
+Dims DimsOf(const std::vector<Term>& terms, const Axes& result,
+            const NameSizes& sizes);
 
 // accum of op(terms...), or of each term, over what `result` leaves out. Terms
 // without `op` may be bools, of which kMax is "or".
@@ -111,18 +115,6 @@ Value Part(const Value& a, int axis, int64_t start, int64_t size);
 Value Pad(const Value& a, int axis, int64_t before, int64_t behind,
           Op accum = Op::kAdd);
 Value Concatenate(const std::vector<Value>& parts, int axis);
-
-// The position, an i64, of the greatest cell along an axis, which keeps one
-// cell: of several, the first or the last.
-Value ArgGreatest(Graph& graph, const Value& a, int axis, bool last);
-// The given cells of an axis, in that order.
-Value Take(Graph& graph, const Value& a, int axis,
-           const std::vector<int64_t>& cells);
-// The cells of an axis at the ids, whose axes come to its place.
-Value GatherAxis(Graph& graph, const Value& a, int axis, const Value& ids);
-// With an axis more, at `axis`, of `depth` cells: whether each is the one that
-// the id means.
-Value OneHot(Graph& graph, const Value& ids, int axis, int64_t depth);
 
 // x - log(sum(exp(x))) along an axis.
 Value LogSoftmax(const Value& x, int axis);

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
+#include "tests/onnx/select.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -217,11 +218,9 @@ absl::StatusOr<Outputs> MaxUnpoolRule(const OpCall& call) {
     dims[k + 2] = (dims[k + 2] - 1) * strides[k] + kernel[k];
   }
   const Dims flat = {NumElements(x.dims)};
-  const Value chosen =
-      OneHot(call.graph(), Reshape(call[1], flat), 1, NumElements(dims));
-  Value y = Reshape(Product({{Reshape(x, flat), {"from"}},
-                             {Cast(chosen, x.dtype()), {"from", "to"}}},
-                            {"to"}),
+  Value y = Reshape(ScatterAdd({Reshape(x, flat), {"from"}},
+                               {Reshape(call[1], flat), {"from"}}, {"to"}, "to",
+                               NumElements(dims)),
                     dims);
   if (!call.Has(2)) return y;
   OCANNL_ASSIGN_OR_RETURN(Dims wanted, call.WholeElements(2));
