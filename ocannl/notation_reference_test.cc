@@ -180,11 +180,14 @@ std::string MeaningOf(const InfixOperator& infix) {
       return "the element of the first batch axis at a static index";
     case InfixOperator::kReduceOne:
     case InfixOperator::kReducePair:
-      return absl::StrCat(
-          infix.accum == Op::kMax ? "the greatest of " : "sum of ",
-          infix.op ? absl::StrCat("`a ", op, " b`") : op, ", by a spec");
+      return absl::StrCat(infix.accum == Op::kMax   ? "the greatest of "
+                          : infix.accum == Op::kMin ? "the least of "
+                                                    : "sum of ",
+                          infix.op ? absl::StrCat("`a ", op, " b`") : op,
+                          ", by a spec");
     case InfixOperator::kReduceMany:
-      return "concatenation, by a spec of any number of operands";
+      return infix.op ? "sum of the products of two or three, by a spec"
+                      : "concatenation, by a spec of any number of operands";
   }
   __builtin_unreachable();
 }
