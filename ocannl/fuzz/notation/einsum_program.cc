@@ -83,9 +83,36 @@ void EinsumProgram::ForEachPoint(
 
 namespace {
 
+bool IsProduct(const EinsumProgram& program) {
+  return program.op == Op::kMul || program.op == Op::kMul3;
+}
+
 double Combine(const EinsumProgram& program, const Values& args) {
-  if (!program.op) return args[0];
-  return *program.op == Op::kMul ? args[0] * args[1] : args[0] + args[1];
+  double value = args[0];
+  for (size_t k = 1; k < args.size(); ++k) {
+    value = IsProduct(program) ? value * args[k] : value + args[k];
+  }
+  return value;
+}
+
+// What argument `k` is multiplied with.
+double FactorOf(const EinsumProgram& program, const Values& args, size_t k) {
+  double factor = 1;
+  for (size_t j = 0; IsProduct(program) && j < args.size(); ++j) {
+    if (j != k) factor *= args[j];
+  }
+  return factor;
+}
+
+double NeutralOf(Op accum) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (accum == Op::kAdd) return 0;
+  return accum == Op::kMax ? -kInfinity : kInfinity;
+}
+
+double Accumulated(Op accum, double value, double more) {
+  if (accum == Op::kAdd) return value + more;
+  return accum == Op::kMax ? std::max(value, more) : std::min(value, more);
 }
 
 // A term that counts: where it goes, and what it is made of; cells are -1 where
@@ -131,8 +158,7 @@ std::optional<TermOf> TermAt(const EinsumProgram& program,
 
 EinsumValues Evaluate(const EinsumProgram& program,
                       const std::vector<Values>& operands, const Values& c) {
-  const double neutral =
-      program.accum == Op::kAdd ? 0 : -std::numeric_limits<double>::infinity();
+  const double neutral = NeutralOf(program.accum);
   EinsumValues values;
   values.result.assign(c.size(), neutral);
   for (const Values& operand : operands) {
@@ -143,17 +169,17 @@ EinsumValues Evaluate(const EinsumProgram& program,
     if (!term) return;
     double& value = values.result[term->cell];
     const double more = Combine(program, term->args);
-    value = program.accum == Op::kAdd ? value + more : std::max(value, more);
+    value = Accumulated(program.accum, value, more);
   });
   program.ForEachPoint([&](const Point& point) {
     std::optional<TermOf> term = TermAt(program, operands, neutral, point);
     if (!term) return;
     const bool attained =
         Combine(program, term->args) == values.result[term->cell];
-    if (program.accum == Op::kMax && !attained) return;
+    if (program.accum != Op::kAdd && !attained) return;
     for (size_t k = 0; k < term->cells.size(); ++k) {
       if (term->cells[k] < 0) continue;
-      const double factor = program.op == Op::kMul ? term->args[1 - k] : 1;
+      const double factor = FactorOf(program, term->args, k);
       values.gradients[k][term->cells[k]] += c[term->cell] * factor;
     }
   });

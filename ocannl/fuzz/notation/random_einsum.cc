@@ -269,8 +269,15 @@ void Generate(Generator& random, EinsumProgram& program) {
     program.operands.push_back(random.OneIn(2) ? random.Windowed()
                                                : random.Operand(has_batch));
     program.op = random.OneIn(2) ? Op::kMul : Op::kAdd;
+    if (program.op == Op::kMul && random.OneIn(3)) {
+      program.operands.push_back(random.Operand(has_batch));
+      program.op = Op::kMul3;
+    }
   }
-  if (random.OneIn(4) && program.op != Op::kMul) program.accum = Op::kMax;
+  const bool multiplies = program.op == Op::kMul || program.op == Op::kMul3;
+  if (random.OneIn(4) && !multiplies) {
+    program.accum = random.OneIn(2) ? Op::kMax : Op::kMin;
+  }
   program.result = random.Result();
 }
 

@@ -74,6 +74,8 @@ constexpr const char* kWords[] = {"x",
                                   "++",
                                   "+*",
                                   "@^^",
+                                  "@--",
+                                  "gather(",
                                   "@|",
                                   "++^",
                                   "step",
@@ -280,11 +282,13 @@ absl::Span<const char* const> BuiltInTexts() { return kTexts; }
 
 std::string TextOf(const TextEinsum& einsum, size_t num_operands) {
   const bool is_max = einsum.accum == Op::kMax;
+  const bool is_min = einsum.accum == Op::kMin;
   const char* symbol = "++^";
   if (einsum.op) {
-    symbol = *einsum.op == Op::kMul ? "+*" : is_max ? "@^+" : "+++";
+    symbol = is_max ? "@^+" : is_min ? "@-+" : "+++";
+    if (*einsum.op != Op::kAdd) symbol = "+*";
   } else if (num_operands == 1) {
-    symbol = is_max ? "@^^" : "++";
+    symbol = is_max ? "@^^" : is_min ? "@--" : "++";
   }
   std::string text = absl::StrCat("x0 ", symbol, " \"", einsum.spec, "\"");
   if (!einsum.sizes.empty()) {
