@@ -148,7 +148,7 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
   OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
                           ParseTensor(graph, text, names, kPlace));
   Tensor result = parsed.tensor;
-  bool leaf = !std::holds_alternative<ComputeSource>(result.node().source);
+  bool leaf = OperandsOf(result.node().source).empty();
   if (!leaf && !result.node().named) result = Named(result, "result");
   expression->result = result.id;
   OCANNL_RETURN_IF_ERROR(MakeCode(line, *expression));

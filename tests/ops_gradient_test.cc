@@ -77,6 +77,8 @@ const std::vector<Row>& Rows() {
       {"stack", "stack(\"..., i\", {X; o=[n]}, {X}, {Y; o=[n]})"},
       {"interleave", "interleave(\"..., i\", {X; o=[n, m]}, {Y; o=[n, m]})"},
       {"every_nth", "every_nth(\"i, ...\", {X; o=[6, m]}, 3, 1)"},
+      {"reshape", "reshape(\"6,_\", {X; o=[n, 3]; i=[4]})"},
+      {"reshape", "reshape(\"_->8\", {X; o=[n, 12]; i=[2]})"},
       {"part", "part(\"..., i\", {X; o=[n, 5]}, 1, 3)"},
       {"part", "part(\"...->i, ...\", {X; o=[5, n]; i=[m]}, 0, 5)"},
   };
@@ -87,7 +89,7 @@ const std::vector<Row>& Rows() {
 // numbers, indices, and what stops it.
 const std::set<std::string>& WithoutGradient() {
   static const auto* const names = new std::set<std::string>{
-      "stop_gradient", "range",   "one_hot",  "argmax",  "argmin",
+      "stop_gradient", "range",   "dim",      "one_hot", "argmax", "argmin",
       "normal",        "uniform", "uniform1", "kaiming", "xavier"};
   return *names;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/index/reshape.h"
 #include "ocannl/core/tensor/defined_op.h"
 
 namespace ocannl {
@@ -87,6 +88,34 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                              .sources = std::move(reads),
                              .extents = loops.extents,
                              .logic = "."});
+}
+
+void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
+                    int32_t source) {
+  const std::vector<Projections> nests =
+      Reshaping(code.arrays[source].dims, code.arrays[lhs].dims);
+  for (const Projections& nest : nests) {
+    const bool is_last = &nest == &nests.back();
+    int32_t to = lhs;
+    if (!is_last) {
+      Array flat = code.arrays[lhs];
+      flat.name += ".flat";
+      flat.dims = {NumElements(flat.dims)};
+      flat.kind = ArrayKind::kComputed;
+      to = code.AddArray(std::move(flat));
+    }
+    const DType dtype = ComputeDType(code.arrays[source].dtype);
+    Expr leaf = MakeLeaf(code.exprs, dtype, 0);
+    code.list.push_back(Assign{.lhs = to,
+                               .lhs_indices = nest.lhs,
+                               .accum = is_last ? accum : std::nullopt,
+                               .reset = false,
+                               .rhs = leaf.id(),
+                               .sources = {ReadArray{source, nest.operands[0]}},
+                               .extents = nest.extents,
+                               .logic = "reshape"});
+    source = to;
+  }
 }
 
 Expr OperandLeaf(ExprPool& pool, const Graph& graph,

@@ -41,6 +41,11 @@ std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of);
 void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                      ExprId rhs, absl::Span<const int32_t> sources);
 
+// Appends `lhs = source`, or with `accum` likewise, cell by cell in memory
+// order: the arrays have as many cells as each other.
+void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
+                    int32_t source);
+
 // Leaf `leaf` for operand k of `source`: its value as it is computed with,
 // which a bitcast takes as it is stored.
 Expr OperandLeaf(ExprPool& pool, const Graph& graph,

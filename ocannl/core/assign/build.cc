@@ -43,6 +43,7 @@ class Coder {
               Terminal(id, Literal(code_.exprs, graph_[id].dtype, size), {});
             },
             [&](const SliceSource& s) { Slice(id, s); },
+            [&](const ReshapeSource& s) { Reshape(id, s.of); },
             [&](const ComputeSource& s) { FromOperands(id, s); },
             [&](const ErrorSource&) {
               CHECK(false) << "inference let it pass";
@@ -117,6 +118,10 @@ class Coder {
                .sources = {ReadArray{Value(source.of), p.operands[0]}},
                .extents = p.extents,
                .logic = absl::StrCat("@| ", name)});
+  }
+
+  void Reshape(TensorId id, TensorId of) {
+    AssignReshaped(code_, Value(id), std::nullopt, Value(of));
   }
 
   void FromOperands(TensorId id, const ComputeSource& source) {

@@ -83,6 +83,8 @@ class Backprop {
       const StaticSymbol& index = graph_.statics()[slice->static_index];
       Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
                  absl::StrCat("|@ ", index.name), /*vanishes=*/false);
+    } else if (const auto* reshape = std::get_if<ReshapeSource>(&source)) {
+      AssignReshaped(code_, Gradient(reshape->of), Op::kAdd, Gradient(id));
     }
   }
 

@@ -12,9 +12,11 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/arrange.h"
+#include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/shape.h"
 #include "ocannl/core/tensor/stretch.h"
 
 namespace ocannl {
@@ -109,6 +111,10 @@ void AddIndexing(std::vector<Function>& functions) {
   add("range", 0, 1, false, [](const Call& c, const Numbers& n) {
     return Range(*c.graph, n[0], DType::kF32, c.where);
   });
+  add("dim", 1, 0, false, [](const Call& c, const Numbers&) {
+    return EmbedDim(TensorAt(c, 0), {kRowKinds.begin(), kRowKinds.end()},
+                    c.where);
+  });
   add("one_hot", 1, 1, false, [](const Call& c, const Numbers& n) {
     return OneHot(TensorAt(c, 0), n[0], DType::kF32, c.where);
   });
@@ -129,6 +135,26 @@ void AddIndexing(std::vector<Function>& functions) {
   });
 }
 
+// "2|_->4": positions are sizes, and _ is open.
+absl::StatusOr<Shape> ShapeOf(const std::string& text) {
+  OCANNL_ASSIGN_OR_RETURN(EinsumSpec spec,
+                          ParseEinsum(absl::StrCat(text, " => "), 1));
+  Shape shape;
+  bool fits = true;
+  for (RowKind kind : kRowKinds) {
+    const EinsumRow& row = spec.operands[0][static_cast<int>(kind)];
+    fits = fits && !row.variable;
+    ForEachAxis(row, [&](const EinsumAxis& axis) {
+      const bool open = axis.is_plain() && axis.name == "_";
+      fits = fits && (open || (axis.is_position() && axis.position > 0));
+      shape[kind].push_back(open ? 0 : axis.position);
+    });
+  }
+  if (fits) return shape;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" is no shape; write one such as \"2|3->4,_\""));
+}
+
 void AddArranging(std::vector<Function>& functions) {
   auto add = [&](std::string name, int tensors, int numbers, auto apply) {
     functions.push_back(
@@ -143,6 +169,11 @@ void AddArranging(std::vector<Function>& functions) {
   add("part", 1, 2, [](const Call& c, const Numbers& n) {
     return Part(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
   });
+  add("reshape", 1, 0,
+      [](const Call& c, const Numbers&) -> absl::StatusOr<Tensor> {
+        OCANNL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(c.spec));
+        return Reshape(c.args[0], shape);
+      });
   functions.push_back({.name = "stack",
                        .min_args = 1,
                        .max_args = kMaxStacked,

@@ -91,6 +91,9 @@ std::string Structure(const Graph& graph, TensorId id) {
             return absl::StrCat("Slice(", Structure(graph, slice.of), ", ",
                                 graph.statics()[slice.static_index].name, ")");
           },
+          [&](const ReshapeSource& reshape) {
+            return absl::StrCat("Reshape(", Structure(graph, reshape.of), ")");
+          },
           [&](const ComputeSource& compute) {
             return Computed(graph, node, compute);
           },

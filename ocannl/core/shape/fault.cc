@@ -372,6 +372,14 @@ absl::Status FaultWriter::Rule(
                "leave one of the two out, or make them fit");
 }
 
+absl::Status FaultWriter::Reshape(TensorId node) const {
+  const TensorId of = std::get<ReshapeSource>(graph_[node].source).of;
+  return Error(node,
+               absl::StrCat("the cells of ", Label(graph_[of]),
+                            " do not fill it"),
+               {of}, {}, "change a size, or leave one open");
+}
+
 absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
   for (const CoverRule& rule : rules_.covers) {
     bool is_product = rule.covering == row && rule.node != row.tensor;

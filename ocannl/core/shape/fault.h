@@ -51,6 +51,8 @@ class FaultWriter {
   // not come from its names, whose sizes are `sizes`, as EquationOf has them.
   absl::Status Relation(const SlotRule& rule, int axis, const EinsumAxis& form,
                         absl::Span<const int64_t> sizes) const;
+  // The operand of a reshape has not as many cells as the result.
+  absl::Status Reshape(TensorId node) const;
   // A name cannot have the size that SetDim or SetEqual says; `sizes_of` knows
   // those of what names stand for.
   absl::Status Rule(const SizeRule& rule,

@@ -13,6 +13,7 @@
 #include "ocannl/core/shape/fault.h"
 #include "ocannl/core/shape/problem.h"
 #include "ocannl/core/shape/rank.h"
+#include "ocannl/core/shape/reshape_sizes.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/shape/size_rules.h"
@@ -49,6 +50,7 @@ class Inference {
     AddAxes();
     SetWrittenPositions();
     SlotSizes();
+    reshapes_ = RelateReshapes(graph_, problem_, axes_, sizes_);
     CoverSizes();
     if (!fault_) CheckParameters();
     if (!fault_) CheckResults();
@@ -330,19 +332,25 @@ class Inference {
       });
     }
     for (const auto& failure : failures.relations) {
-      // Those of the rules come after the axes.
-      const size_t rule = failure.first - related_.size();
-      if (rule < size_rules_.relations().size()) {
-        MarkWrongRule(1, *size_rules_.relations()[rule]);
-        continue;
-      }
-      const RelatedAxis& related = related_[failure.first];
+      MarkWrongRelation(failure.first, failure.second);
+    }
+  }
+
+  // Those of the rules come after the axes, then those of reshapes.
+  void MarkWrongRelation(size_t k, const std::vector<int64_t>& sizes) {
+    const size_t rule = k - related_.size();
+    if (k < related_.size()) {
+      const RelatedAxis& related = related_[k];
       const SlotRule& slot = rules().slots[related.slot];
-      Report(
-          1, slot.node,
-          [&slot, &related, sizes = failure.second](const FaultWriter& write) {
-            return write.Relation(slot, related.axis, related.form, sizes);
-          });
+      Report(1, slot.node, [&slot, &related, sizes](const FaultWriter& write) {
+        return write.Relation(slot, related.axis, related.form, sizes);
+      });
+    } else if (rule < size_rules_.relations().size()) {
+      MarkWrongRule(1, *size_rules_.relations()[rule]);
+    } else {
+      const TensorId id = reshapes_[rule - size_rules_.relations().size()];
+      Report(1, id,
+             [id](const FaultWriter& write) { return write.Reshape(id); });
     }
   }
 
@@ -417,6 +425,7 @@ class Inference {
   SizeSystem sizes_;
   std::vector<Position> positions_;
   std::vector<RelatedAxis> related_;  // of each relation
+  std::vector<TensorId> reshapes_;    // of each of theirs
   // In sizes_, of the names in `related_`, by operation.
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> names_;
   absl::flat_hash_map<int, Dims> made_;  // of results that uses enlarge

@@ -99,7 +99,8 @@ void AddRules(const Graph& graph, TensorId id, Rules& rules) {
   Collector collect(graph, id, rules);
   std::visit(Overload{[](const NumberSource&) {}, [](const DataSource&) {},
                       [](const OffsetsSource&) {}, [](const SymbolSource&) {},
-                      [](const DimSource&) {}, [](const ErrorSource&) {},
+                      [](const DimSource&) {}, [](const ReshapeSource&) {},
+                      [](const ErrorSource&) {},
                       [&](const ParamSource& source) { collect(source); },
                       [&](const SliceSource& source) { collect(source); },
                       [&](const ComputeSource& source) { collect(source); }},

@@ -144,6 +144,7 @@ std::vector<TensorId> OperandsOf(const TensorSource& source) {
                [](const SymbolSource&) { return Ids(); },
                [](const DimSource&) { return Ids(); },
                [](const SliceSource& slice) { return Ids{slice.of}; },
+               [](const ReshapeSource& reshape) { return Ids{reshape.of}; },
                [](const ComputeSource& compute) { return compute.operands; },
                [](const ErrorSource&) { return Ids(); }},
       source);

@@ -76,6 +76,12 @@ struct SliceSource {
   int32_t static_index;
 };
 
+// The cells of another tensor, in memory order, in the shape of the node's
+// spec. At most one axis of it is of size 0: it takes what the others leave.
+struct ReshapeSource {
+  TensorId of;
+};
+
 struct OpDefinition;  // defined_op.h
 
 // accum over the reduced axes of op(operands...).
@@ -101,9 +107,10 @@ struct ErrorSource {
   absl::Status status;
 };
 
-using TensorSource = std::variant<NumberSource, DataSource, ParamSource,
-                                  OffsetsSource, SymbolSource, DimSource,
-                                  SliceSource, ComputeSource, ErrorSource>;
+using TensorSource =
+    std::variant<NumberSource, DataSource, ParamSource, OffsetsSource,
+                 SymbolSource, DimSource, SliceSource, ReshapeSource,
+                 ComputeSource, ErrorSource>;
 
 struct TensorNode {
   TensorSource source;
@@ -156,7 +163,7 @@ class Graph {
 
   void Rename(TensorId id, std::string name);
   void SetText(TensorId id, std::string text);  // for error messages
-  void SetMaterialized(TensorId id);  // keep the value after a run
+  void SetMaterialized(TensorId id);            // keep the value after a run
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);

@@ -26,11 +26,16 @@ Dims Shape::dims() const {
 
 std::string ToString(const Shape& shape) {
   std::string text;
+  auto row = [](const Dims& sizes) {
+    return absl::StrJoin(sizes, ",", [](std::string* out, int64_t size) {
+      absl::StrAppend(out, size == 0 ? "_" : absl::StrCat(size));
+    });
+  };
   const Dims& batch = shape[RowKind::kBatch];
   const Dims& input = shape[RowKind::kInput];
-  if (!batch.empty()) absl::StrAppend(&text, absl::StrJoin(batch, ","), "|");
-  if (!input.empty()) absl::StrAppend(&text, absl::StrJoin(input, ","), "->");
-  absl::StrAppend(&text, absl::StrJoin(shape[RowKind::kOutput], ","));
+  if (!batch.empty()) absl::StrAppend(&text, row(batch), "|");
+  if (!input.empty()) absl::StrAppend(&text, row(input), "->");
+  absl::StrAppend(&text, row(shape[RowKind::kOutput]));
   return text;
 }
 

@@ -36,7 +36,8 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// "2|3->4"; empty batch and input rows are left out: "4".
+// "2|3->4"; empty batch and input rows are left out: "4". A size of 0, which
+// is not known, is "_".
 std::string ToString(const Shape& shape);
 
 // What a user says of a shape: the rows that are given; others are inferred.

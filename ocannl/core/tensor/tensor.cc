@@ -154,7 +154,8 @@ class Builder {
 
   // The node; the first error node among the operands stands in for it.
   Tensor Finish(TensorSource source, std::string text,
-                const absl::StatusOr<DType>& dtype, std::optional<Op> op) {
+                const absl::StatusOr<DType>& dtype, std::optional<Op> op,
+                ShapeSpec spec = {}) {
     for (TensorId id : ids_) {
       if (std::holds_alternative<ErrorSource>(graph_[id].source)) {
         return {&graph_, id};
@@ -164,7 +165,7 @@ class Builder {
                        .name = "",
                        .text = std::move(text),
                        .dtype = dtype.value_or(DType::kF32),
-                       .spec = {},
+                       .spec = std::move(spec),
                        .has_gradient = false,
                        .materialized = false,
                        .where = where_};
@@ -313,6 +314,27 @@ Tensor Slice(const Arg& a, int32_t static_index) {
       SliceSource{.of = builder.ids()[0], .static_index = static_index},
       SliceText(of, graph.statics()[static_index].name), of.dtype,
       std::nullopt);
+}
+
+Tensor Reshape(const Arg& a, const Shape& shape) {
+  Builder builder({a});
+  const TensorNode& of = builder.operand(0);
+  absl::StatusOr<DType> dtype = of.dtype;
+  ShapeSpec spec;
+  int open = 0;
+  for (RowKind kind : kRowKinds) {
+    spec[kind] = shape[kind];
+    for (int64_t size : shape[kind]) {
+      open += size == 0;
+      if (size < 0) dtype = absl::InvalidArgumentError("a size is below 0");
+    }
+  }
+  if (open > 1) {
+    dtype =
+        absl::InvalidArgumentError("several sizes are open; give all but one");
+  }
+  return builder.Finish(ReshapeSource{.of = builder.ids()[0]},
+                        ReshapeText(of, shape), dtype, std::nullopt, spec);
 }
 
 Tensor Convert(const Arg& a, DType dtype) {

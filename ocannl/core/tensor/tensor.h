@@ -27,6 +27,7 @@
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/einsum_axis.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
 
@@ -84,6 +85,10 @@ Tensor Bitcast(const Arg& a, DType dtype);
 
 // `a` where the condition is true, or a number that is not 0, else `b`.
 Tensor Where(const Arg& condition, const Arg& a, const Arg& b);
+
+// The cells of `a`, in memory order, in another shape. An axis of size 0 takes
+// what the others leave; there is at most one.
+Tensor Reshape(const Arg& a, const Shape& shape);
 
 // The same tensor, through which no gradient flows.
 Tensor StopGradient(const Arg& a);

@@ -95,6 +95,11 @@ std::string OperandText(const TensorNode& node) {
   return OperandText(node, kLoose);
 }
 
+std::string ReshapeText(const TensorNode& of, const Shape& shape) {
+  return absl::StrCat("reshape(\"", ToString(shape), "\", ",
+                      OperandText(of, kLoose), ")");
+}
+
 std::string SliceText(const TensorNode& of, absl::string_view index) {
   return absl::StrCat(OperandText(of, kTight), " @| ", index);
 }

@@ -14,6 +14,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
 
@@ -27,6 +28,7 @@ std::string PointwiseText(const Graph& graph, Op op,
 std::string ComposeText(const Graph& graph, absl::Span<const TensorId> ids);
 std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
                        absl::string_view spec, absl::Span<const TensorId> ids);
+std::string ReshapeText(const TensorNode& of, const Shape& shape);
 std::string SliceText(const TensorNode& of, absl::string_view index);
 
 // How to make it a `dtype`: "f32(i), in C++ Convert(i, DType::kF32)".
