@@ -68,48 +68,6 @@ void NumbersToScalars(std::vector<Arg>& args) {
   }
 }
 
-// The sizes at which `dims` have more than one cell.
-Dims WithoutOnes(const Dims& dims) {
-  Dims kept;
-  absl::c_copy_if(dims, std::back_inserter(kept),
-                  [](int64_t size) { return size != 1; });
-  return kept;
-}
-
-// Joins axes `at` and `at` + 1 of `a`; or, the other way, divides axis `at`
-// into parts of `inner` cells.
-Value JoinAxes(const Value& a, int at) {
-  Axes axes = AxisNames(a.rank());
-  Axes joined = axes;
-  joined[at] = absl::StrCat(a.dims[at + 1], "*", axes[at], "<+", axes[at + 1]);
-  joined.erase(joined.begin() + at + 1);
-  return Reduce({}, Op::kAdd, {{a, axes}}, joined);
-}
-
-Value DivideAxis(const Value& a, int at, int64_t inner) {
-  Axes axes = AxisNames(a.rank());
-  Axes divided = axes;
-  axes[at] = absl::StrCat(inner, "*", divided[at], "<+i");
-  divided.insert(divided.begin() + at + 1, "i");
-  return Reduce({}, Op::kAdd, {{a, axes}}, divided,
-                {{divided[at], a.dims[at] / inner}, {"i", inner}});
-}
-
-// `a` with an axis of one cell wherever `dims` has one, and no other such.
-Value WithOnes(const Value& a, const Dims& dims) {
-  Axes from;
-  Axes names;
-  for (int k = 0; k < a.rank(); ++k) {
-    from.push_back(a.dims[k] == 1 ? "0" : absl::StrCat("a", names.size()));
-    if (a.dims[k] != 1) names.push_back(from.back());
-  }
-  Axes to;
-  auto next = names.begin();
-  for (int64_t size : dims) to.push_back(size == 1 ? "0" : *next++);
-  if (from == to) return a;
-  return Reduce({}, Op::kAdd, {{a, from}}, to);
-}
-
 }  // namespace
 
 Value Constant(Graph& graph, NdArray array) {
@@ -219,26 +177,9 @@ Value ReduceAxes(Op accum, const Value& a, const std::vector<int64_t>& axes) {
 
 Value Reshape(const Value& a, const Dims& dims) {
   if (NumElements(a.dims) == 0) return {a.tensor(), dims};
-  const Dims from = WithoutOnes(a.dims);
-  const Dims to = WithoutOnes(dims);
-  Value cells = WithOnes(a, from);
-  // What both begin and end with stays; what lies between becomes one axis.
-  auto front = absl::c_mismatch(from, to);
-  const int begin = static_cast<int>(front.first - from.begin());
-  const int rest =
-      static_cast<int>(std::mismatch(std::make_reverse_iterator(from.end()),
-                                     std::make_reverse_iterator(front.first),
-                                     std::make_reverse_iterator(to.end()),
-                                     std::make_reverse_iterator(front.second))
-                           .first -
-                       from.rbegin());
-  const int from_end = static_cast<int>(from.size()) - rest;
-  const int to_end = static_cast<int>(to.size()) - rest;
-  for (int k = from_end - 2; k >= begin; --k) cells = JoinAxes(cells, k);
-  for (int k = begin; k + 1 < to_end; ++k) {
-    cells = DivideAxis(cells, k, SizeOf(to, k + 1, to_end));
-  }
-  return WithOnes(cells, dims);
+  Shape shape;
+  shape[RowKind::kOutput] = dims;
+  return {Reshape(a.arg, shape), dims};
 }
 
 Value Multiplied(const Value& a, int axis) {
