@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <functional>
 #include <limits>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/algorithm/container.h"
-#include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 #include "tests/onnx/select.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 #include "tests/onnx/select.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <numeric>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 #include "tests/onnx/select.h"

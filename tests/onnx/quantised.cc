@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers as u8 cells: (cell - zero point) * scale. Of i8 there is none.
-#include <optional>
 
-#include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 
 namespace ocannl::onnx {

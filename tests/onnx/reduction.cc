@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"

@@ -2,11 +2,10 @@
 //
 // Images of other sizes: along each axis, a matrix of how much each cell counts
 // for each cell of the result, made of where that one lies.
+#include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/onnx/select.h"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 

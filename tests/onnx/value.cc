@@ -2,11 +2,9 @@
 #include "tests/onnx/value.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
