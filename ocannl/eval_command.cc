@@ -26,7 +26,7 @@ absl::Status Show(const CommandLine& line, const Expression& expression,
   std::string name = absl::StrCat(node.name, suffix);
   OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
   out << name << " : " << Name(node.dtype) << " "
-      << ToString(expression.model.shapes.at(id)) << "\n"
+      << ToString(expression.model.shapes, id) << "\n"
       << PrintValues(values);
   if (!line.Has("out")) return absl::OkStatus();
   std::string directory = UserPath(line.GetString("out"));

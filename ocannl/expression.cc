@@ -70,6 +70,7 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
     OCANNL_ASSIGN_OR_RETURN(auto shaped, ShapedInput(input));
     ShapeSpec rows;
     for (RowKind kind : kRowKinds) rows[kind] = shaped.second[kind];
+    rows.bases = input.bases;
     bool differentiated = absl::c_linear_search(wanted, input.name);
     if (!differentiated) {
       names.tensors.emplace(

@@ -103,35 +103,39 @@ std::string PrintCell(const NdArray& array, int64_t at) {
   return text.substr(0, text.find(':'));
 }
 
-// Sizes with commas between; nothing is an empty row.
-bool ParseRow(absl::string_view text, Dims& row) {
+// Sizes, with bases behind them, and commas between; nothing is an empty row.
+bool ParseRow(absl::string_view text, RowKind kind, Input& input) {
   if (text.empty()) return true;
   for (absl::string_view part : absl::StrSplit(text, ',')) {
+    std::vector<absl::string_view> words = absl::StrSplit(part, ' ');
     int64_t size;
-    if (!absl::SimpleAtoi(part, &size) || size < 1 || size > kMaxCells) {
+    if (!absl::SimpleAtoi(words[0], &size) || size < 1 || size > kMaxCells ||
+        words.size() > 2) {
       return false;
     }
-    row.push_back(size);
+    (*input.shape)[kind].push_back(size);
+    const std::string basis(words.size() > 1 ? words[1] : "");
+    if (!absl::c_all_of(basis, absl::ascii_isalnum)) return false;
+    input.bases[static_cast<int>(kind)].push_back(basis);
   }
   return true;
 }
 
 // "2|3->4"; a row that is left out is empty.
-std::optional<Shape> ParseShape(absl::string_view text) {
-  Shape shape;
+bool ParseShape(absl::string_view text, Input& input) {
+  input.shape = Shape();
   bool ok = true;
   size_t bar = text.find('|');
   if (bar != absl::string_view::npos) {
-    ok = ParseRow(text.substr(0, bar), shape[RowKind::kBatch]);
+    ok = ParseRow(text.substr(0, bar), RowKind::kBatch, input);
     text.remove_prefix(bar + 1);
   }
   size_t arrow = text.find("->");
   if (arrow != absl::string_view::npos) {
-    ok = ok && ParseRow(text.substr(0, arrow), shape[RowKind::kInput]);
+    ok = ok && ParseRow(text.substr(0, arrow), RowKind::kInput, input);
     text.remove_prefix(arrow + 2);
   }
-  if (ok && ParseRow(text, shape[RowKind::kOutput])) return shape;
-  return std::nullopt;
+  return ok && ParseRow(text, RowKind::kOutput, input);
 }
 
 }  // namespace
@@ -168,8 +172,7 @@ absl::StatusOr<Input> ParseInput(absl::string_view text) {
   }
   std::string shape = input.source.substr(colon + 1);
   input.source.resize(colon);
-  input.shape = ParseShape(shape);
-  if (input.shape) return input;
+  if (ParseShape(shape, input)) return input;
   return Wrong("--in=", text, ": `", shape, "` is not a shape; write sizes ",
                "from 1 to 2^30 as batch|input->output, such as 2|3->4");
 }

@@ -5,6 +5,7 @@
 //   x=data.npy        an array from a file
 //   x=data.npy:2|3->4 its axes as batch|input->output
 //   x=range:2|3->4    0, 1, 2, ... in memory order; range+1 starts at 1
+//   'x=range:8,8,3 rgb'   a basis behind a size
 //   x=4,9,0:3         numbers
 #ifndef OCANNL_INPUT_H_
 #define OCANNL_INPUT_H_
@@ -28,6 +29,7 @@ struct Input {
   std::string name;
   std::string source;
   std::optional<Shape> shape;
+  Bases bases = {};  // of its rows
 };
 
 // The valid program in the file `path`. Errors name the file.

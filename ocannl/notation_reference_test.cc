@@ -44,8 +44,9 @@ this page is made, and again by the test that holds it.
               | array | parameter
     infix    := pointwise | reduction "spec" ["[" rule; ... "]"] | "@|" name
     array    := "[" output, ... "]" | "(" input, ... ")" | "[|" batch, ... "|]"
-    parameter:= "{" name [":" dtype] ["=" expr] [";" row "=" "[" size, ... "]"]
+    parameter:= "{" name [":" dtype] ["=" expr] [";" row "=" "[" axis, ... "]"]
                 ... "}"                         row is i or o
+    axis     := size [basis]                    size: a number, or its name
     rule     := "name" ("=" | ">=") size | "name" "=" "name"
               | "name" "=" factor "*" "name" | "..v.." "=" "[" size, ... "]"
               | "name" ":" capture
@@ -107,6 +108,8 @@ const std::vector<Example>& ExpressionExamples() {
         "--in=y=range:2,3"}},
       {"What is given does not change.",
        {"eval", "x + y", "--in=x=range:3", "--in=y=range:4"}},
+      {"An axis may have a basis; those of other bases do not go with it.",
+       {"eval", "x + {c; o=[3]}", "--in=x=range:2,3 rgb"}},
       {"What nothing determines is asked for.",
        {"eval", "{w2} * relu ({w1} * x)", "--in=x=range:3"}}};
   return *examples;

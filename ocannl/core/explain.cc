@@ -29,7 +29,7 @@ StageText ExplainShapes(const Graph& graph, const Shapes& shapes,
     if (shape == shapes.end()) continue;
     const TensorNode& node = graph[id];
     absl::StrAppend(&stage.text, node.name, " : ", Name(node.dtype), " ",
-                    ToString(shape->second));
+                    ToString(shapes, id));
     if (node.text != node.name) {
       absl::StrAppend(&stage.text, "    # ", node.text);
     }

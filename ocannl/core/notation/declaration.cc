@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -43,7 +45,11 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   }
   OCANNL_RETURN_IF_ERROR(lexer.Expect("="));
   OCANNL_RETURN_IF_ERROR(lexer.Expect("["));
-  OCANNL_ASSIGN_OR_RETURN(spec[*kind], TakeSizes(lexer, names));
+  std::vector<std::string> bases;
+  OCANNL_ASSIGN_OR_RETURN(spec[*kind], TakeSizes(lexer, names, &bases));
+  const bool any =
+      absl::c_any_of(bases, [](const auto& basis) { return !basis.empty(); });
+  if (any) spec.bases[static_cast<int>(*kind)] = std::move(bases);
   return absl::OkStatus();
 }
 
@@ -66,11 +72,16 @@ absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
   return lexer.ErrorAt(offset, "an axis size is a whole number from 1 to 2^40");
 }
 
-absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names) {
+absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names,
+                               std::vector<std::string>* bases) {
   Dims dims;
   while (!IsNext(lexer, "]")) {
     OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer, names));
     dims.push_back(size);
+    if (bases != nullptr) {
+      const bool has_basis = lexer.peek().kind == Token::kName;
+      bases->emplace_back(has_basis ? lexer.Next().text : "");
+    }
     if (!lexer.Accept(",") && !lexer.Accept(";")) break;
   }
   OCANNL_RETURN_IF_ERROR(TakeClosing(lexer, "`,`", "]"));
@@ -103,6 +114,12 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
 absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
                          const Declaration& again) {
   std::string fault;
+  for (RowKind kind : kRowKinds) {
+    const auto k = static_cast<int>(kind);
+    if (again.spec[kind] && again.spec.bases[k] != parameter.spec.bases[k]) {
+      fault = absl::StrCat("other bases in ", kRowLetters[k]);
+    }
+  }
   for (RowKind kind : kRowKinds) {
     const std::optional<Dims>& dims = again.spec[kind];
     if (!dims || dims == parameter.spec[kind]) continue;

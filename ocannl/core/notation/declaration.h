@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,8 +31,10 @@ struct Declaration {
 // Takes an axis size: 16, or the name of a number.
 absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names);
 
-// Takes axis sizes after their `[`, with its `]`.
-absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names);
+// Takes axis sizes after their `[`, with its `]`. If `bases` are given, a size
+// may have one behind it: [28, 28, 3 rgb].
+absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names,
+                               std::vector<std::string>* bases = nullptr);
 
 // Reads a declaration after its `{`, with its `}`. The first value is skipped,
 // because the rows, which stand after it, must be known first.

@@ -39,8 +39,9 @@ struct ParsedTensor {
 // A name is a parameter declared further left, or in `names`, or a function,
 // or what the user of the graph named so. {w: f32 = init; i=[2]; o=[3, 4]}
 // declares a parameter; everything but its name may be left out, and {w} again
-// is the same one. If the graph has a `w` already, which is not in `names`, the
-// new one is w_2.
+// is the same one. A size may have a basis behind it, as in o=[28, 3 rgb]: axes
+// of other bases do not go with it (core/shape/bases.h). If the graph has a `w`
+// already, which is not in `names`, the new one is w_2.
 //
 // Errors, with line and column: what is not the notation, unknown names, wrong
 // specs and dtypes, numbers out of range. The graph is then as before. Shapes

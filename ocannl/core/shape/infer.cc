@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/shape/bases.h"
 #include "ocannl/core/shape/fault.h"
 #include "ocannl/core/shape/problem.h"
 #include "ocannl/core/shape/rank.h"
@@ -20,17 +21,6 @@
 
 namespace ocannl {
 namespace {
-
-// Makes `dims` cover `covered`, whose axes pair up from the right.
-void Broadcast(const Dims& covered, Dims& dims) {
-  if (covered.size() > dims.size()) {
-    dims.insert(dims.begin(), covered.size() - dims.size(), 1);
-  }
-  for (size_t i = 1; i <= covered.size(); ++i) {
-    int64_t& size = dims[dims.size() - i];
-    size = std::max(size, covered[covered.size() - i]);
-  }
-}
 
 // Settles first how many axes each row has, then the size of each axis. A rule
 // that cannot hold is put aside, so that the message can name all sizes.
@@ -61,8 +51,10 @@ class Inference {
 
   int64_t steps() const { return ranks_.steps() + sizes_.steps(); }
 
-  // After Run: adds what was inferred.
-  void AddTo(Shapes& shapes) const {
+  // After Run: adds what was inferred, if axes have no different bases.
+  absl::Status AddTo(Shapes& shapes) const {
+    OCANNL_RETURN_IF_ERROR(
+        InferBases(graph_, problem_, axes_, sizes_, shapes.bases));
     for (TensorId id : problem_.nodes) {
       const auto* dim = std::get_if<DimSource>(&graph_[id].source);
       const bool captures = dim != nullptr && !dim->name.empty();
@@ -81,6 +73,7 @@ class Inference {
         shapes.names[node][name] = sizes_.Size(axis);
       }
     }
+    return absl::OkStatus();
   }
 
  private:
@@ -436,6 +429,12 @@ class Inference {
 
 }  // namespace
 
+std::string ToString(const Shapes& shapes, TensorId tensor) {
+  auto bases = shapes.bases.find(tensor);
+  return ToString(shapes.at(tensor),
+                  bases == shapes.bases.end() ? Bases() : bases->second);
+}
+
 absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
                          Shapes& shapes, int64_t* steps) {
   OCANNL_ASSIGN_OR_RETURN(Problem problem, MakeProblem(graph, roots, shapes));
@@ -443,8 +442,7 @@ absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
   absl::Status status = inference.Run();
   if (steps != nullptr) *steps += inference.steps();
   OCANNL_RETURN_IF_ERROR(status);
-  inference.AddTo(shapes);
-  return absl::OkStatus();
+  return inference.AddTo(shapes);
 }
 
 }  // namespace ocannl

@@ -25,14 +25,19 @@ struct Shapes : absl::flat_hash_map<TensorId, Shape> {
   // names and row variables that an EmbedDim asks for.
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int64_t>>
       names;
+  // What axes measure, of tensors with axes of other bases than the default.
+  TensorBases bases;
 };
+
+// "2|3->4", with bases.
+std::string ToString(const Shapes& shapes, TensorId tensor);
 
 // Infers the shape of every tensor that `roots` depend on, initialisers of
 // parameters included, and adds them to `shapes`; shapes that are there
 // already stay as they are and count as given. On an error `shapes` is
 // unchanged. Errors: sizes that do not fit, a parameter whose sizes nothing
-// determines, an error node; the message names the operation, both shapes,
-// the row and where the tensor was made.
+// determines, axes of different bases, an error node; the message names the
+// operation, both shapes, the row and where the tensor was made.
 //
 // Adds to `steps`, if given, how many rows, axes and rules were looked at: the
 // cost, which grows like the number of tensors.

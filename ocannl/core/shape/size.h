@@ -56,6 +56,8 @@ class SizeSystem {
 
   // 0 if unknown: after Solve, a parameter's axis and what depends on it.
   int64_t Size(int axis) const { return classes_[Find(axis)].size; }
+  // Whether the axis is of a size of 1 that nobody gave.
+  bool IsFiller(int axis) const { return classes_[Find(axis)].filler; }
 
  private:
   struct Class {

@@ -112,6 +112,8 @@ using TensorSource =
                  SymbolSource, DimSource, SliceSource, ReshapeSource,
                  ComputeSource, ErrorSource>;
 
+using TensorBases = absl::flat_hash_map<TensorId, Bases>;
+
 struct TensorNode {
   TensorSource source;
   std::string name;  // unique in the graph: "w1", "n35", "n39_relu"

@@ -24,19 +24,24 @@ Dims Shape::dims() const {
   return all;
 }
 
-std::string ToString(const Shape& shape) {
-  std::string text;
-  auto row = [](const Dims& sizes) {
-    return absl::StrJoin(sizes, ",", [](std::string* out, int64_t size) {
-      absl::StrAppend(out, size == 0 ? "_" : absl::StrCat(size));
-    });
+std::string ToString(const Shape& shape, const Bases& bases) {
+  auto text = [&](RowKind kind) {
+    const std::vector<std::string>& row = bases[static_cast<int>(kind)];
+    std::vector<std::string> axes;
+    for (int64_t size : shape[kind]) {
+      const size_t k = axes.size();
+      axes.push_back(size == 0 ? "_" : absl::StrCat(size));
+      if (k < row.size() && !row[k].empty()) {
+        absl::StrAppend(&axes.back(), " ", row[k]);
+      }
+    }
+    return absl::StrJoin(axes, ",");
   };
-  const Dims& batch = shape[RowKind::kBatch];
-  const Dims& input = shape[RowKind::kInput];
-  if (!batch.empty()) absl::StrAppend(&text, row(batch), "|");
-  if (!input.empty()) absl::StrAppend(&text, row(input), "->");
-  absl::StrAppend(&text, row(shape[RowKind::kOutput]));
-  return text;
+  std::string batch = text(RowKind::kBatch);
+  std::string input = text(RowKind::kInput);
+  if (!batch.empty()) batch += "|";
+  if (!input.empty()) input += "->";
+  return absl::StrCat(batch, input, text(RowKind::kOutput));
 }
 
 }  // namespace ocannl

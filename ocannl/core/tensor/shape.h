@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
@@ -36,13 +37,19 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+// What the axes of each row measure, such as "rgb"; axes of equal sizes and
+// different bases do not go together. Empty: "default"; a row of which nothing
+// is said is empty.
+using Bases = std::array<std::vector<std::string>, 3>;  // indexed by RowKind
+
 // "2|3->4"; empty batch and input rows are left out: "4". A size of 0, which
-// is not known, is "_".
-std::string ToString(const Shape& shape);
+// is not known, is "_". With bases that are not the default: "28,28,3 rgb".
+std::string ToString(const Shape& shape, const Bases& bases = {});
 
 // What a user says of a shape: the rows that are given; others are inferred.
 struct ShapeSpec {
   std::array<std::optional<Dims>, 3> rows;
+  Bases bases = {};  // of rows that are given
 
   const std::optional<Dims>& operator[](RowKind kind) const {
     return rows[static_cast<int>(kind)];

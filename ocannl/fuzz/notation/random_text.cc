@@ -198,8 +198,8 @@ class Writer {
         return Operand();
       case 1: {
         static constexpr const char* kCalls[] = {
-            "relu", "stretch", "exp", "log", "tanh",
-            "sqrt", "not",     "f64", "f16", "abs"};
+            "relu", "stretch", "2 rgb", "exp", "log", "tanh",
+            "sqrt", "not",     "f64",   "f16", "abs"};
         return absl::StrCat(random_.Pick(kCalls), "(", Expression(depth - 1),
                             ")");
       }
