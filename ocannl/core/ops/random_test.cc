@@ -48,6 +48,18 @@ TEST(RandomTest, KnownUniforms) {
   }
 }
 
+// The halves of each word, the low one first.
+TEST(RandomTest, KnownHalves) {
+  constexpr double kHalves[] = {0.4432, 0.4638, 0.6731, 0.7325, 0.3327, 0.5608,
+                                0.8518, 0.5066, 0.3778, 0.5019, 0.6561, 0.9659};
+  for (uint32_t i = 0; i < 12; ++i) {
+    const uint32_t word =
+        FoldedWord(Op::kThreefryLight, {42, 0, 0, 0}, i / 8, i / 2 % 4);
+    const uint32_t half = i % 2 == 0 ? word & 0xFFFF : word >> 16;
+    EXPECT_NEAR(half * 0x1p-16, kHalves[i], 5.1e-5) << i;
+  }
+}
+
 TEST(RandomTest, RowsComputeTheBlockOfTheSpreadCounter) {
   for (uint32_t counter : {0u, 1u, 42u, 0x80000001u, 0xffffffffu}) {
     const Words spread = {counter, counter ^ 0x9E3779B9u, counter ^ 0x6C078965u,
