@@ -374,10 +374,9 @@ absl::Status FaultWriter::Rule(
 
 absl::Status FaultWriter::Reshape(TensorId node) const {
   const TensorId of = std::get<ReshapeSource>(graph_[node].source).of;
-  return Error(node,
-               absl::StrCat("the cells of ", Label(graph_[of]),
-                            " do not fill it"),
-               {of}, {}, "change a size, or leave one open");
+  return Error(
+      node, absl::StrCat("the cells of ", Label(graph_[of]), " do not fill it"),
+      {of}, {}, "change a size, or leave one open");
 }
 
 absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {

@@ -132,7 +132,7 @@ class Inference {
       bool fits;
       if (slot.axes->variable) {
         auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
-        if (is_new) at->second = ranks_.Add(Role::kComputed);
+        if (is_new) at->second = ranks_.Add(RowRole::kComputed);
         size_rules_.AddRow(slot.node, *slot.axes->variable, at->second);
         fits = ranks_.SetDifference(row, at->second, slot.axes->size());
         if (!fits && !ranks_.HasLength(row)) {

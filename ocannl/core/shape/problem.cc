@@ -83,14 +83,14 @@ bool TakesShapeOfUse(const Graph& graph, TensorId init) {
   return false;
 }
 
-Role RoleOf(const Graph& graph, const TensorNode& node) {
+RowRole RoleOf(const Graph& graph, const TensorNode& node) {
   if (const auto* param = std::get_if<ParamSource>(&node.source)) {
     bool is_open = !param->init || TakesShapeOfUse(graph, *param->init);
-    return is_open ? Role::kParameter : Role::kLeaf;
+    return is_open ? RowRole::kParameter : RowRole::kLeaf;
   }
   bool is_leaf =
       std::holds_alternative<OffsetsSource>(node.source) || Stretches(node);
-  return is_leaf ? Role::kLeaf : Role::kComputed;
+  return is_leaf ? RowRole::kLeaf : RowRole::kComputed;
 }
 
 // What open first values are made of: their offsets do not settle the sizes of
@@ -109,7 +109,7 @@ absl::flat_hash_set<TensorId> InFirstValues(const Graph& graph,
   return inside;
 }
 
-ProblemRow MakeRow(const TensorNode& node, RowKind kind, Role role,
+ProblemRow MakeRow(const TensorNode& node, RowKind kind, RowRole role,
                    const Shape* given) {
   ProblemRow row = {.rank_role = role,
                     .size_role = role,
@@ -141,7 +141,8 @@ void AllowNoInputs(const Graph& graph, Problem& problem) {
   for (TensorId id : problem.nodes) {
     if (!graph[id].spec[RowKind::kOutput] || multiplied.contains(id)) continue;
     ProblemRow& inputs = problem[{id, RowKind::kInput}];
-    if (inputs.rank_role == Role::kParameter) inputs.rank_role = Role::kLeaf;
+    if (inputs.rank_role == RowRole::kParameter)
+      inputs.rank_role = RowRole::kLeaf;
   }
 }
 
@@ -202,9 +203,9 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
     if (error != nullptr) return error->status;
     auto shape = given.find(id);
     bool is_given = shape != given.end();
-    Role role = RoleOf(graph, node);
-    if (role == Role::kLeaf && in_first_values.contains(id)) {
-      role = Role::kParameter;
+    RowRole role = RoleOf(graph, node);
+    if (role == RowRole::kLeaf && in_first_values.contains(id)) {
+      role = RowRole::kParameter;
     }
     for (RowKind kind : kRowKinds) {
       problem.rows.push_back(

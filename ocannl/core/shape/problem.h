@@ -21,8 +21,8 @@
 namespace ocannl {
 
 struct ProblemRow {
-  Role rank_role;             // of the row
-  Role size_role;             // of its axes
+  RowRole rank_role;          // of the row
+  RowRole size_role;          // of its axes
   std::optional<Dims> sizes;  // where given
   bool filler;                // given sizes of 1 broadcast
 };

@@ -6,7 +6,7 @@
 
 namespace ocannl {
 
-int RankSystem::Add(Role role) {
+int RankSystem::Add(RowRole role) {
   int row = static_cast<int>(parents_.size());
   parents_.push_back(row);
   offsets_.push_back(0);
@@ -125,7 +125,7 @@ void RankSystem::LowerHighs() {
       if (smaller.high && *smaller.high <= bound) continue;
       smaller.high = bound;
       down_.push_back(root);
-      if (smaller.role != Role::kComputed) used_.push_back(root);
+      if (smaller.role != RowRole::kComputed) used_.push_back(root);
     }
   }
   down_.clear();
@@ -157,7 +157,7 @@ bool RankSystem::SettleFreeLeaves() {
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
-    if (is_root && !c.known && c.role == Role::kLeaf) {
+    if (is_root && !c.known && c.role == RowRole::kLeaf) {
       Settle(static_cast<int>(root), c.low);
     }
   }
@@ -195,7 +195,7 @@ int RankSystem::Length(int row) const {
 
 bool RankSystem::IsDetermined(int row) const {
   const Class& c = classes_[Find(row)];
-  return c.role != Role::kParameter || c.known;
+  return c.role != RowRole::kParameter || c.known;
 }
 
 }  // namespace ocannl

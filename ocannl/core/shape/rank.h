@@ -19,7 +19,7 @@
 namespace ocannl {
 
 // How what nothing else determines is settled.
-enum class Role : uint8_t {
+enum class RowRole : uint8_t {
   kComputed,   // by what it covers
   kLeaf,       // by its uses; else as small as possible
   kParameter,  // by its uses; else it is an error
@@ -31,7 +31,7 @@ class RankSystem {
   static constexpr int kMaxRank = 100;
 
   // A new row; they are numbered from 0.
-  int Add(Role role);
+  int Add(RowRole role);
   // len(row) = length; false, and nothing done, if it contradicts others.
   bool SetLength(int row, int length);
   // len(a) = len(b) + difference; likewise.
@@ -59,7 +59,7 @@ class RankSystem {
  private:
   // Rows whose lengths differ by constants; lengths are those of the root.
   struct Class {
-    Role role = Role::kComputed;
+    RowRole role = RowRole::kComputed;
     int low = 0;
     std::optional<int> high;    // by its uses
     std::optional<int> length;  // settled

@@ -10,8 +10,8 @@ namespace {
 
 TEST(RankSystem, AComputedRowHasWhatItCovers) {
   RankSystem ranks;
-  int a = ranks.Add(Role::kComputed), b = ranks.Add(Role::kComputed);
-  int sum = ranks.Add(Role::kComputed);
+  int a = ranks.Add(RowRole::kComputed), b = ranks.Add(RowRole::kComputed);
+  int sum = ranks.Add(RowRole::kComputed);
   ASSERT_TRUE(ranks.SetLength(a, 1));
   ASSERT_TRUE(ranks.SetLength(b, 2));
   ranks.Cover(sum, a, false);
@@ -22,8 +22,8 @@ TEST(RankSystem, AComputedRowHasWhatItCovers) {
 
 TEST(RankSystem, EquationsAddUp) {
   RankSystem ranks;
-  int a = ranks.Add(Role::kComputed), b = ranks.Add(Role::kComputed);
-  int c = ranks.Add(Role::kComputed);
+  int a = ranks.Add(RowRole::kComputed), b = ranks.Add(RowRole::kComputed);
+  int c = ranks.Add(RowRole::kComputed);
   EXPECT_TRUE(ranks.SetDifference(a, b, 1));
   EXPECT_TRUE(ranks.SetDifference(b, c, 2));
   EXPECT_TRUE(ranks.SetDifference(a, c, 3));
@@ -37,7 +37,7 @@ TEST(RankSystem, EquationsAddUp) {
 
 TEST(RankSystem, NoRowIsShorterThanEmpty) {
   RankSystem ranks;
-  int a = ranks.Add(Role::kComputed), b = ranks.Add(Role::kComputed);
+  int a = ranks.Add(RowRole::kComputed), b = ranks.Add(RowRole::kComputed);
   ASSERT_TRUE(ranks.SetDifference(a, b, 2));
   EXPECT_TRUE(ranks.Solve().empty());
   EXPECT_EQ(ranks.Length(a), 2);
@@ -45,9 +45,11 @@ TEST(RankSystem, NoRowIsShorterThanEmpty) {
 
 TEST(RankSystem, ALeafIsAsLongAsItsShortestUse) {
   RankSystem ranks;
-  int leaf = ranks.Add(Role::kParameter), never = ranks.Add(Role::kParameter);
+  int leaf = ranks.Add(RowRole::kParameter),
+      never = ranks.Add(RowRole::kParameter);
   for (int length : {3, 2}) {
-    int use = ranks.Add(Role::kComputed), fixed = ranks.Add(Role::kComputed);
+    int use = ranks.Add(RowRole::kComputed),
+        fixed = ranks.Add(RowRole::kComputed);
     ASSERT_TRUE(ranks.SetLength(fixed, length));
     ranks.Cover(use, leaf, false);
     ranks.Cover(use, fixed, false);
@@ -60,8 +62,8 @@ TEST(RankSystem, ALeafIsAsLongAsItsShortestUse) {
 
 TEST(RankSystem, AFillerDoesNotSettleWhatCoversIt) {
   RankSystem ranks;
-  int number = ranks.Add(Role::kComputed), leaf = ranks.Add(Role::kLeaf);
-  int sum = ranks.Add(Role::kComputed), use = ranks.Add(Role::kComputed);
+  int number = ranks.Add(RowRole::kComputed), leaf = ranks.Add(RowRole::kLeaf);
+  int sum = ranks.Add(RowRole::kComputed), use = ranks.Add(RowRole::kComputed);
   ASSERT_TRUE(ranks.SetLength(number, 1));
   ASSERT_TRUE(ranks.SetLength(use, 2));
   ranks.Cover(sum, number, true);
@@ -74,7 +76,7 @@ TEST(RankSystem, AFillerDoesNotSettleWhatCoversIt) {
 
 TEST(RankSystem, NamesTheCoversThatCannotHold) {
   RankSystem ranks;
-  int a = ranks.Add(Role::kComputed), b = ranks.Add(Role::kComputed);
+  int a = ranks.Add(RowRole::kComputed), b = ranks.Add(RowRole::kComputed);
   ASSERT_TRUE(ranks.SetLength(a, 1));
   ASSERT_TRUE(ranks.SetLength(b, 2));
   ranks.Cover(b, a, false);
@@ -84,8 +86,8 @@ TEST(RankSystem, NamesTheCoversThatCannotHold) {
 
 TEST(RankSystem, EndsOnCircles) {
   RankSystem ranks;
-  int a = ranks.Add(Role::kComputed), b = ranks.Add(Role::kComputed);
-  int longer = ranks.Add(Role::kComputed);
+  int a = ranks.Add(RowRole::kComputed), b = ranks.Add(RowRole::kComputed);
+  int longer = ranks.Add(RowRole::kComputed);
   ASSERT_TRUE(ranks.SetDifference(longer, b, 1));
   ranks.Cover(a, longer, false);
   ranks.Cover(b, a, false);
@@ -94,8 +96,9 @@ TEST(RankSystem, EndsOnCircles) {
 
 TEST(RankSystem, APreferenceYieldsToEverything) {
   RankSystem ranks;
-  int open = ranks.Add(Role::kParameter), used = ranks.Add(Role::kLeaf);
-  int user = ranks.Add(Role::kComputed), three = ranks.Add(Role::kComputed);
+  int open = ranks.Add(RowRole::kParameter), used = ranks.Add(RowRole::kLeaf);
+  int user = ranks.Add(RowRole::kComputed),
+      three = ranks.Add(RowRole::kComputed);
   EXPECT_TRUE(ranks.SetLength(user, 2));
   EXPECT_TRUE(ranks.SetLength(three, 3));
   ranks.Cover(user, used, false);

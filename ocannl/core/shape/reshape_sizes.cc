@@ -15,7 +15,7 @@ std::vector<TensorId> RelateReshapes(const Graph& graph, const Problem& problem,
   for (TensorId id : problem.nodes) {
     const auto* reshape = std::get_if<ReshapeSource>(&graph[id].source);
     if (reshape == nullptr || !problem.index.contains(reshape->of)) continue;
-    const int cells = sizes.Add(Role::kComputed);
+    const int cells = sizes.Add(RowRole::kComputed);
     for (TensorId tensor : {reshape->of, id}) {
       std::vector<int> all;
       for (RowKind kind : kRowKinds) {

@@ -14,7 +14,7 @@ constexpr int64_t kMaxSize = int64_t{1} << 46;
 
 }  // namespace
 
-int SizeSystem::Add(Role role) {
+int SizeSystem::Add(RowRole role) {
   int axis = static_cast<int>(parents_.size());
   parents_.push_back(axis);
   classes_.emplace_back().role = role;
@@ -22,7 +22,7 @@ int SizeSystem::Add(Role role) {
 }
 
 int SizeSystem::AddName() {
-  int axis = Add(Role::kComputed);
+  int axis = Add(RowRole::kComputed);
   classes_[axis].is_name = true;
   return axis;
 }
@@ -123,7 +123,7 @@ void SizeSystem::SpreadDown(int root) {
     if (both == smaller.by_use) continue;
     smaller.by_use = both;
     queue_.push_back(below);
-    if (smaller.role != Role::kComputed) used_.push_back(below);
+    if (smaller.role != RowRole::kComputed) used_.push_back(below);
   }
 }
 
@@ -248,7 +248,7 @@ bool SizeSystem::SettleFreeLeaves() {
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
-    if (is_root && c.size == 0 && c.role == Role::kLeaf && !IsOpen(c)) {
+    if (is_root && c.size == 0 && c.role == RowRole::kLeaf && !IsOpen(c)) {
       Settle(static_cast<int>(root), 1, true);
     }
   }
@@ -269,7 +269,7 @@ bool SizeSystem::SettleCovering() {
     ++steps_;
     const Class& c = classes_[ready[i]];
     if (c.size != 0 || c.empty || c.open != 0 || IsOpen(c)) continue;
-    if (c.role == Role::kParameter && !c.covers_filler) continue;
+    if (c.role == RowRole::kParameter && !c.covers_filler) continue;
     Settle(ready[i], 1, true);
     any = true;
     for (int edge : c.covered) {
@@ -338,15 +338,15 @@ bool SizeSystem::SettleRest() {
   steps_ += static_cast<int64_t>(classes_.size() + relations_.size());
   for (size_t axis = 0; axis < classes_.size(); ++axis) {
     const Class& c = classes_[Find(static_cast<int>(axis))];
-    if (c.size == 0 && c.role == Role::kParameter) return false;
+    if (c.size == 0 && c.role == RowRole::kParameter) return false;
   }
   for (Relation& relation : relations_) {
     if (!OpenParts(relation).empty()) Fail(relation);
   }
   // Relations may tell the others from the leaves.
-  for (Role least : {Role::kLeaf, Role::kComputed}) {
+  for (RowRole least : {RowRole::kLeaf, RowRole::kComputed}) {
     if (!queue_.empty()) break;
-    if (least == Role::kComputed) FailOpenWindows();
+    if (least == RowRole::kComputed) FailOpenWindows();
     for (size_t axis = 0; axis < classes_.size(); ++axis) {
       int root = Find(static_cast<int>(axis));
       const Class& c = classes_[root];

@@ -22,7 +22,7 @@ namespace ocannl {
 class SizeSystem {
  public:
   // A new axis; they are numbered from 0.
-  int Add(Role role);
+  int Add(RowRole role);
   // The size of a name, until it is equated with an axis of an array. A part of
   // a concatenation that no array has may be empty: of size 0.
   int AddName();
@@ -61,7 +61,7 @@ class SizeSystem {
 
  private:
   struct Class {
-    Role role = Role::kComputed;
+    RowRole role = RowRole::kComputed;
     int64_t size = 0;
     bool filler = false;
     int64_t at_least = 1;

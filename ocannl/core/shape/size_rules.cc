@@ -118,7 +118,7 @@ std::vector<int> SizeRules::OthersOf(const SizeRule& rule,
   std::vector<int> others;
   for (int64_t size :
        dims != nullptr ? *dims : Dims{std::get<int64_t>(rule.is)}) {
-    others.push_back(sizes.Add(Role::kComputed));
+    others.push_back(sizes.Add(RowRole::kComputed));
     sizes.Set(others.back(), size, false);
   }
   return others;

@@ -11,8 +11,8 @@ namespace {
 
 TEST(SizeSystem, AComputedAxisIsWhatItCovers) {
   SizeSystem sizes;
-  int one = sizes.Add(Role::kComputed), five = sizes.Add(Role::kComputed);
-  int sum = sizes.Add(Role::kComputed);
+  int one = sizes.Add(RowRole::kComputed), five = sizes.Add(RowRole::kComputed);
+  int sum = sizes.Add(RowRole::kComputed);
   sizes.Set(one, 1, true);
   sizes.Set(five, 5, false);
   sizes.Cover(sum, one);
@@ -23,8 +23,8 @@ TEST(SizeSystem, AComputedAxisIsWhatItCovers) {
 
 TEST(SizeSystem, OnlyAFillerIsCoveredByAnotherSize) {
   SizeSystem sizes;
-  int one = sizes.Add(Role::kComputed), five = sizes.Add(Role::kComputed);
-  int filler = sizes.Add(Role::kComputed);
+  int one = sizes.Add(RowRole::kComputed), five = sizes.Add(RowRole::kComputed);
+  int filler = sizes.Add(RowRole::kComputed);
   sizes.Set(one, 1, false);
   sizes.Set(five, 5, false);
   sizes.Set(filler, 1, true);
@@ -35,9 +35,11 @@ TEST(SizeSystem, OnlyAFillerIsCoveredByAnotherSize) {
 
 TEST(SizeSystem, ALeafIsWhatItsUsesAreOrAFiller) {
   SizeSystem sizes;
-  int three = sizes.Add(Role::kComputed), four = sizes.Add(Role::kComputed);
-  int alike = sizes.Add(Role::kParameter), mixed = sizes.Add(Role::kParameter);
-  int never = sizes.Add(Role::kParameter), leaf = sizes.Add(Role::kLeaf);
+  int three = sizes.Add(RowRole::kComputed),
+      four = sizes.Add(RowRole::kComputed);
+  int alike = sizes.Add(RowRole::kParameter),
+      mixed = sizes.Add(RowRole::kParameter);
+  int never = sizes.Add(RowRole::kParameter), leaf = sizes.Add(RowRole::kLeaf);
   sizes.Set(three, 3, false);
   sizes.Set(four, 4, false);
   sizes.Cover(three, alike);
@@ -52,11 +54,12 @@ TEST(SizeSystem, ALeafIsWhatItsUsesAreOrAFiller) {
 
 TEST(SizeSystem, AUseReachesALeafThroughResults) {
   SizeSystem sizes;
-  int leaf = sizes.Add(Role::kParameter), use = sizes.Add(Role::kComputed);
+  int leaf = sizes.Add(RowRole::kParameter),
+      use = sizes.Add(RowRole::kComputed);
   sizes.Set(use, 7, false);
   int above = use;
   for (int i = 0; i < 3; ++i) {
-    int result = sizes.Add(Role::kComputed);
+    int result = sizes.Add(RowRole::kComputed);
     sizes.Cover(above, result);
     above = result;
   }
@@ -68,8 +71,8 @@ TEST(SizeSystem, AUseReachesALeafThroughResults) {
 
 TEST(SizeSystem, AnOpenParameterIsNotSettledByWhatItIsUsedFor) {
   SizeSystem sizes;
-  int parameter = sizes.Add(Role::kParameter);
-  int result = sizes.Add(Role::kComputed);
+  int parameter = sizes.Add(RowRole::kParameter);
+  int result = sizes.Add(RowRole::kComputed);
   sizes.Cover(result, parameter);
   sizes.Solve();
   EXPECT_EQ(sizes.Size(parameter), 0);
@@ -77,8 +80,8 @@ TEST(SizeSystem, AnOpenParameterIsNotSettledByWhatItIsUsedFor) {
 
 TEST(SizeSystem, EquationsContradict) {
   SizeSystem sizes;
-  int a = sizes.Add(Role::kComputed), b = sizes.Add(Role::kComputed);
-  int c = sizes.Add(Role::kComputed);
+  int a = sizes.Add(RowRole::kComputed), b = sizes.Add(RowRole::kComputed);
+  int c = sizes.Add(RowRole::kComputed);
   sizes.Set(a, 3, false);
   sizes.Set(b, 4, false);
   EXPECT_TRUE(sizes.Equate(a, c));
@@ -89,7 +92,8 @@ TEST(SizeSystem, EquationsContradict) {
 
 TEST(SizeSystem, BoundsSettleOrFail) {
   SizeSystem sizes;
-  int open = sizes.Add(Role::kParameter), two = sizes.Add(Role::kComputed);
+  int open = sizes.Add(RowRole::kParameter),
+      two = sizes.Add(RowRole::kComputed);
   sizes.Set(two, 2, false);
   sizes.AtLeast(open, 3);
   sizes.AtLeast(two, 3);
@@ -100,7 +104,7 @@ TEST(SizeSystem, BoundsSettleOrFail) {
 // A concatenation of two parts into an axis of `whole` cells; sizes of 0 are
 // not given.
 struct TwoParts {
-  TwoParts(int64_t whole_size, int64_t a_size, Role a_role) {
+  TwoParts(int64_t whole_size, int64_t a_size, RowRole a_role) {
     if (whole_size > 0) sizes.Set(whole, whole_size, false);
     int axis = sizes.Add(a_role);
     if (a_size > 0) sizes.Set(axis, a_size, false);
@@ -109,30 +113,31 @@ struct TwoParts {
   }
 
   SizeSystem sizes;
-  int whole = sizes.Add(Role::kComputed);
+  int whole = sizes.Add(RowRole::kComputed);
   int a = sizes.AddName(), b = sizes.AddName();
 };
 
 TEST(SizeSystem, APartThatNoArrayHasIsWhatIsLeft) {
   for (auto [whole, a, b] : {std::array{5, 2, 3}, std::array{5, 5, 0}}) {
-    TwoParts parts(whole, a, Role::kComputed);
+    TwoParts parts(whole, a, RowRole::kComputed);
     EXPECT_TRUE(parts.sizes.Solve().relations.empty());
     EXPECT_EQ(parts.sizes.Size(parts.b), b);
   }
-  EXPECT_EQ(TwoParts(5, 6, Role::kComputed).sizes.Solve().relations.size(), 1u);
+  EXPECT_EQ(TwoParts(5, 6, RowRole::kComputed).sizes.Solve().relations.size(),
+            1u);
 }
 
 TEST(SizeSystem, APartThatNothingSettlesIsEmpty) {
-  TwoParts reads(5, 0, Role::kComputed);
+  TwoParts reads(5, 0, RowRole::kComputed);
   EXPECT_TRUE(reads.sizes.Solve().relations.empty());
   EXPECT_EQ(reads.sizes.Size(reads.a), 5);
-  TwoParts writes(0, 2, Role::kComputed);
+  TwoParts writes(0, 2, RowRole::kComputed);
   EXPECT_TRUE(writes.sizes.Solve().relations.empty());
   EXPECT_EQ(writes.sizes.Size(writes.whole), 2);
-  TwoParts leaf(0, 0, Role::kLeaf);
+  TwoParts leaf(0, 0, RowRole::kLeaf);
   EXPECT_TRUE(leaf.sizes.Solve().relations.empty());
   EXPECT_EQ(leaf.sizes.Size(leaf.whole), 1);
-  TwoParts parameter(0, 0, Role::kParameter);
+  TwoParts parameter(0, 0, RowRole::kParameter);
   parameter.sizes.Solve();
   EXPECT_EQ(parameter.sizes.Size(parameter.a), 0);
 }
@@ -140,7 +145,7 @@ TEST(SizeSystem, APartThatNothingSettlesIsEmpty) {
 TEST(SizeSystem, NothingTellsTwoPartsApart) {
   for (int64_t size : {2, 5}) {
     SizeSystem sizes;
-    int whole = sizes.Add(Role::kComputed);
+    int whole = sizes.Add(RowRole::kComputed);
     sizes.Set(whole, size, false);
     sizes.Relate(whole, {{sizes.AddName(), 1}, {sizes.AddName(), 1}}, 0);
     EXPECT_EQ(sizes.Solve().relations.size(), 1u) << size;
@@ -153,7 +158,7 @@ TEST(SizeSystem, ProductsGoBothWays) {
       SizeSystem sizes;
       const int known[] = {whole, a, b};
       for (int k = 0; k < 3; ++k) {
-        sizes.Add(Role::kComputed);
+        sizes.Add(RowRole::kComputed);
         if (k != unknown) sizes.Set(k, known[k], false);
       }
       sizes.Multiply(0, {1, 2});
@@ -169,7 +174,7 @@ TEST(SizeSystem, ProductsThatDoNotFit) {
     SizeSystem sizes;
     const int known[] = {whole, a, b};
     for (int k = 0; k < 3; ++k) {
-      sizes.Add(Role::kComputed);
+      sizes.Add(RowRole::kComputed);
       if (known[k] != 0) sizes.Set(k, known[k], false);
     }
     sizes.Multiply(0, {1, 2});
@@ -179,7 +184,7 @@ TEST(SizeSystem, ProductsThatDoNotFit) {
 
 TEST(SizeSystem, EndsOnCircles) {
   SizeSystem sizes;
-  int a = sizes.Add(Role::kComputed), b = sizes.Add(Role::kComputed);
+  int a = sizes.Add(RowRole::kComputed), b = sizes.Add(RowRole::kComputed);
   sizes.Cover(a, b);
   sizes.Cover(b, a);
   EXPECT_TRUE(sizes.Solve().covers.empty());

@@ -25,7 +25,7 @@ Tensor CellsOf(Tensor x) {
 
 Tensor Mean(absl::string_view spec, Tensor x) {
   Tensor sum = Einsum1(spec, x);
-  return Mul(sum, CellsOf(sum)) / CellsOf(x);
+  return sum / As(x.node().dtype, CellsOf(x) / CellsOf(sum));
 }
 
 LayerNorm::LayerNorm(const ParamScope& scope, double epsilon)
