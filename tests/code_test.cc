@@ -115,7 +115,7 @@ TEST_P(SlidesTest, DescendAsTheLibraryDoes) {
                     {"weight_decay", options.weight_decay},
                     {"nesterov", options.nesterov}};
   Name("loss", "{w = 1; o=[1]} *. w");
-  names_.tensors.emplace("p", names_.tensors.at("w"));
+  names_.tensors.emplace("p", Tensor(names_.tensors.at("w")));
   names_.tensors.emplace("learning_rate", Number(model_.graph, 0.125));
   auto init = train::InitParams(model_, names_.tensors.at("loss"));
   CHECK_OK(init);
@@ -148,7 +148,7 @@ TEST_F(CodeTest, GradUpdateIsThatOfTheLibrary) {
 TEST_F(CodeTest, SgdOneSays) {
   names_.numbers = {{"momentum", 0.5}, {"weight_decay", 0}, {"nesterov", 0}};
   Name("loss", "{w = 1; o=[1]} *. w");
-  names_.tensors.emplace("p", names_.tensors.at("w"));
+  names_.tensors.emplace("p", Tensor(names_.tensors.at("w")));
   names_.tensors.emplace("learning_rate", Number(model_.graph, 0.125));
   model_.graph.Rename(names_.tensors.at("learning_rate").id, "rate");
   EXPECT_EQ(PrintCd(Code(kSgdOne).update), R"( ():

@@ -65,7 +65,7 @@ absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
       .statics = {},
       .numbers = {{"batch", static_cast<double>(mlp.batch)}}};
   const size_t last = mlp.sizes.size() - 1;
-  names.tensors.emplace("h", names.tensors.at("x"));
+  names.tensors.emplace("h", Tensor(names.tensors.at("x")));
   for (size_t layer = 1; layer <= last; ++layer) {
     std::string text = absl::StrCat("{w", layer, "} * h");
     if (layer < last) {

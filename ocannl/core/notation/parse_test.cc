@@ -268,7 +268,7 @@ TEST_F(ParseTest, EveryOperationIsAFunction) {
 }
 
 TEST_F(ParseTest, GivenNamesHideFunctions) {
-  names_.tensors.emplace("exp", names_.tensors.at("x"));
+  names_.tensors.emplace("exp", Tensor(names_.tensors.at("x")));
   EXPECT_EQ(Read("exp + 1"), "Add(x, 1)");
 }
 

@@ -57,8 +57,8 @@ class Check {
     const char* const kNames[] = {"x", "y", "a", "b", "t", "c"};
     for (size_t k = 0; k < 6; ++k) {
       const size_t operand = k % text.operands.size();
-      names_.tensors.emplace(kNames[k],
-                             names_.tensors.at(absl::StrCat("x", operand)));
+      const Tensor tensor = names_.tensors.at(absl::StrCat("x", operand));
+      names_.tensors.emplace(kNames[k], tensor);
     }
     Shape pair;
     pair[RowKind::kOutput] = {2};
