@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/ndarray.h"
 
 namespace ocannl {
 namespace {
@@ -77,10 +78,8 @@ std::optional<Projections> OneNest(absl::Span<const int64_t> from,
 
 std::vector<Projections> Reshaping(absl::Span<const int64_t> from,
                                    absl::Span<const int64_t> to) {
-  int64_t cells = 1, wanted = 1;
-  for (int64_t size : from) cells *= size;
-  for (int64_t size : to) wanted *= size;
-  CHECK_EQ(cells, wanted);
+  const int64_t cells = NumElements(from);
+  CHECK_EQ(cells, NumElements(to));
   if (auto nest = OneNest(from, to)) return {*std::move(nest)};
   return {*OneNest(from, {cells}), *OneNest({cells}, to)};
 }

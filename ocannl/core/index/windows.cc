@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "ocannl/core/index/division.h"
+
 namespace ocannl {
 namespace {
 
@@ -15,10 +17,6 @@ struct WindowAxis {
   Symbol window, cell;
   int64_t stride, dilation, offset;
 };
-
-int64_t FloorDivide(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
 
 // Whether `symbol` alone runs over a whole axis of the operand.
 bool RunsOver(Symbol symbol, int64_t extent, const Indices& operand,
@@ -71,12 +69,12 @@ std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
                                  int64_t dim, int64_t phase) {
   const auto [window, cell, stride, dilation, offset] = axis;
   const int64_t cells = sum.extents[cell.number];
-  const int64_t taps = FloorDivide(cells - phase + stride - 1, stride);
+  const int64_t taps = FloorDiv(cells - phase + stride - 1, stride);
   const int64_t shift = phase + offset;
-  const int64_t least = std::max<int64_t>(0, -FloorDivide(shift, stride));
+  const int64_t least = std::max<int64_t>(0, -FloorDiv(shift, stride));
   const int64_t most =
       std::min(sum.extents[window.number] - 1 + dilation * (taps - 1),
-               FloorDivide(dim - 1 - shift, stride));
+               FloorDiv(dim - 1 - shift, stride));
   if (taps < 1 || most < least) return std::nullopt;
   Projections part = sum;
   part.extents[window.number] = most - least + 1;

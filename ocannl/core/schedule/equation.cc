@@ -6,13 +6,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "ocannl/core/index/division.h"
 
 namespace ocannl {
 namespace {
-
-int64_t FloorDiv(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 // `terms` ascend by the size of their factors, none of which is 0.
 //

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/index/division.h"
 
 namespace ocannl {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/segment.h"
 
-namespace ocannl {
+#include "ocannl/core/index/division.h"
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+namespace ocannl {
 
 std::vector<Segment> Equalize(int64_t extent, int64_t most) {
   const int64_t count = CeilDiv(extent, most);

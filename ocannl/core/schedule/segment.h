@@ -15,9 +15,6 @@ struct Segment {
   int64_t size;
 };
 
-// a / b, rounded up.
-int64_t CeilDiv(int64_t a, int64_t b);
-
 // Sizes of `extent` in tiles of at most `most` that differ by at most one.
 std::vector<Segment> Equalize(int64_t extent, int64_t most);
 
