@@ -17,15 +17,6 @@
 namespace ocannl {
 namespace {
 
-std::string CallText(absl::string_view function, absl::string_view axis,
-                     absl::Span<const Tensor> args, absl::string_view rest) {
-  std::string text = absl::StrCat(function, "(\"", axis, "\"");
-  for (const Tensor& arg : args) {
-    absl::StrAppend(&text, ", ", OperandText(arg.node()));
-  }
-  return absl::StrCat(text, rest, ")");
-}
-
 // `parts`, each of which has the slot without the axis, one after the other.
 Tensor StackAt(const AxisSpec& along, absl::Span<const Tensor> parts,
                SourceLocation where) {
@@ -47,7 +38,9 @@ Tensor StackAt(const AxisSpec& along, absl::Span<const Tensor> parts,
 Tensor Stack(absl::string_view axis, absl::Span<const Tensor> parts,
              SourceLocation where) {
   CHECK(!parts.empty());
-  std::string text = CallText("stack", axis, parts, "");
+  std::vector<const TensorNode*> nodes;
+  for (const Tensor& part : parts) nodes.push_back(&part.node());
+  std::string text = CallText("stack", axis, nodes);
   return Composed(
       *parts[0].graph, text, where, [&]() -> absl::StatusOr<Tensor> {
         OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
@@ -57,7 +50,7 @@ Tensor Stack(absl::string_view axis, absl::Span<const Tensor> parts,
 
 Tensor Interleave(absl::string_view axis, Tensor a, Tensor b,
                   SourceLocation where) {
-  std::string text = CallText("interleave", axis, {a, b}, "");
+  std::string text = CallText("interleave", axis, {&a.node(), &b.node()});
   return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     const EinsumAxis which = PlainAxis(absl::StrCat(along.name, "_which"));
@@ -74,8 +67,8 @@ Tensor Interleave(absl::string_view axis, Tensor a, Tensor b,
 
 Tensor EveryNth(absl::string_view axis, Tensor a, int64_t step, int64_t first,
                 SourceLocation where) {
-  std::string text =
-      CallText("every_nth", axis, {a}, absl::StrCat(", ", step, ", ", first));
+  std::string text = CallText("every_nth", axis, {&a.node()},
+                              absl::StrCat(", ", step, ", ", first));
   return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     if (step < 1 || step > 65536 || first < 0 || first >= step) {
@@ -92,8 +85,8 @@ Tensor EveryNth(absl::string_view axis, Tensor a, int64_t step, int64_t first,
 
 Tensor Part(absl::string_view axis, Tensor a, int64_t start, int64_t size,
             SourceLocation where) {
-  std::string text =
-      CallText("part", axis, {a}, absl::StrCat(", ", start, ", ", size));
+  std::string text = CallText("part", axis, {&a.node()},
+                              absl::StrCat(", ", start, ", ", size));
   return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     if (start < 0 || size < 1) {

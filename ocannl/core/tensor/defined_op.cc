@@ -7,9 +7,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/tensor/einsum_pieces.h"
+#include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
@@ -107,7 +107,6 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                           .spec = std::nullopt,
                           .operands = {}};
   std::vector<const TensorNode*> nodes;
-  std::vector<std::string> texts;
   bool has_gradient = false;
   for (const Arg& arg : args) {
     Tensor tensor = std::holds_alternative<Tensor>(arg.value)
@@ -116,14 +115,12 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
     const size_t k = nodes.size();
     source.operands.push_back(tensor.id);
     nodes.push_back(&tensor.node());
-    texts.push_back(nodes[k]->named ? nodes[k]->name : nodes[k]->text);
     has_gradient |= k < definition->gradients.size() &&
                     definition->gradients[k] && nodes[k]->has_gradient;
   }
   absl::Status status = CheckOperands(*definition, nodes);
   if (status.ok()) status = SetLogic(*definition, logic, source);
-  std::string text =
-      absl::StrCat(definition->name, "(", absl::StrJoin(texts, ", "), ")");
+  std::string text = CallText(definition->name, "", nodes);
   if (!status.ok()) {
     return ErrorTensor(
         graph,

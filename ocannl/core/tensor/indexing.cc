@@ -30,16 +30,6 @@ absl::Status CheckInteger(Tensor ids) {
       "; convert them: ", ConversionText(ids.node(), DType::kI32)));
 }
 
-std::string CallText(absl::string_view function, absl::string_view spec,
-                     std::vector<Tensor> args, absl::string_view rest = "") {
-  std::string text = absl::StrCat(function, "(");
-  if (!spec.empty()) absl::StrAppend(&text, "\"", spec, "\", ");
-  for (size_t k = 0; k < args.size(); ++k) {
-    absl::StrAppend(&text, k > 0 ? ", " : "", OperandText(args[k].node()));
-  }
-  return absl::StrCat(text, rest, ")");
-}
-
 // Of the rows of `slot` and one output axis more, whether its cell is the id.
 // The axis has as many cells as its use demands if `classes` is 0.
 Tensor IsIndex(const EinsumSlot& slot, Tensor ids, int64_t classes,
@@ -86,7 +76,7 @@ absl::StatusOr<std::string> OwnAxis(const EinsumSlot& slot,
 Tensor ArgExtreme(absl::string_view function, Op accum, absl::string_view axis,
                   Tensor a, SourceLocation where) {
   Graph& graph = *a.graph;
-  std::string text = CallText(function, axis, {a});
+  std::string text = CallText(function, axis, {&a.node()});
   return Composed(graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     Tensor extreme = Reduce(std::nullopt, accum,
@@ -105,7 +95,7 @@ Tensor ArgExtreme(absl::string_view function, Op accum, absl::string_view axis,
 
 Tensor OneHot(Tensor ids, int64_t classes, DType dtype, SourceLocation where) {
   std::string text =
-      CallText("one_hot", "", {ids}, absl::StrCat(", ", classes));
+      CallText("one_hot", "", {&ids.node()}, absl::StrCat(", ", classes));
   return Composed(*ids.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_RETURN_IF_ERROR(CheckInteger(ids));
     if (classes < 1) {
@@ -120,7 +110,7 @@ Tensor OneHot(Tensor ids, int64_t classes, DType dtype, SourceLocation where) {
 
 Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
               SourceLocation where) {
-  std::string text = CallText("gather", spec, {table, ids});
+  std::string text = CallText("gather", spec, {&table.node(), &ids.node()});
   return Composed(*ids.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_RETURN_IF_ERROR(CheckInteger(ids));
     OCANNL_ASSIGN_OR_RETURN(EinsumSpec parsed, ParseEinsum(spec, 2));
@@ -137,7 +127,8 @@ Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
 Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
                   int64_t size, SourceLocation where) {
   std::string text =
-      CallText("scatter_add", spec, {values, ids}, absl::StrCat(", ", size));
+      CallText("scatter_add", spec, {&values.node(), &ids.node()},
+               absl::StrCat(", ", size));
   return Composed(*ids.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_RETURN_IF_ERROR(CheckInteger(ids));
     OCANNL_ASSIGN_OR_RETURN(EinsumSpec parsed, ParseEinsum(spec, 2));
@@ -162,7 +153,7 @@ Tensor ArgMin(absl::string_view axis, Tensor a, SourceLocation where) {
 
 Tensor CumulativeSum(absl::string_view axis, Tensor a, SourceLocation where) {
   Graph& graph = *a.graph;
-  std::string text = CallText("cumulative_sum", axis, {a});
+  std::string text = CallText("cumulative_sum", axis, {&a.node()});
   return Composed(graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     const EinsumAxis from = PlainAxis(along.name);

@@ -2,9 +2,8 @@
 #include "ocannl/core/tensor/stretch.h"
 
 #include <optional>
-#include <string>
 
-#include "absl/strings/str_cat.h"
+#include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 
@@ -19,7 +18,7 @@ Tensor Stretch(Tensor a, SourceLocation where) {
                               .operands = {a.id},
                               .stretches = true},
       .name = "",
-      .text = absl::StrCat("stretch(", node.named ? node.name : node.text, ")"),
+      .text = CallText("stretch", "", {&node}),
       .dtype = node.dtype,
       .spec = {},
       .has_gradient = node.has_gradient,

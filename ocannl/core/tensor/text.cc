@@ -95,9 +95,17 @@ std::string OperandText(const TensorNode& node) {
   return OperandText(node, kLoose);
 }
 
+std::string CallText(absl::string_view function, absl::string_view spec,
+                     absl::Span<const TensorNode* const> args,
+                     absl::string_view rest) {
+  std::vector<std::string> texts;
+  if (!spec.empty()) texts.push_back(absl::StrCat("\"", spec, "\""));
+  for (const TensorNode* arg : args) texts.push_back(OperandText(*arg));
+  return absl::StrCat(function, "(", absl::StrJoin(texts, ", "), rest, ")");
+}
+
 std::string ReshapeText(const TensorNode& of, const Shape& shape) {
-  return absl::StrCat("reshape(\"", ToString(shape), "\", ",
-                      OperandText(of, kLoose), ")");
+  return CallText("reshape", ToString(shape), {&of});
 }
 
 std::string SliceText(const TensorNode& of, absl::string_view index) {

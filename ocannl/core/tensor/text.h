@@ -21,6 +21,11 @@ namespace ocannl {
 // The node's name if its user gave one, else its expression.
 std::string OperandText(const TensorNode& node);
 
+// "function("spec", a, b, 3)"; no spec if it is empty, and `rest` as it is.
+std::string CallText(absl::string_view function, absl::string_view spec,
+                     absl::Span<const TensorNode* const> args,
+                     absl::string_view rest = "");
+
 // `wanted` is the dtype that a conversion gives, if it says so.
 std::string PointwiseText(const Graph& graph, Op op,
                           std::optional<DType> wanted,
