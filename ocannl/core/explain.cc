@@ -47,29 +47,15 @@ double LongestText(const LoopProgram& program) {
   WalkStmts(program.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
-    std::vector<ExprId> stack = {*value};
-    while (!stack.empty()) {
-      const ExprId id = stack.back();
-      if (sizes.contains(id)) {
-        stack.pop_back();
-        continue;
-      }
-      double size = 1;
-      bool ready = true;
-      if (const Apply* apply = std::get_if<Apply>(&program.exprs[id])) {
-        for (ExprId arg : apply->args) {
-          auto known = sizes.find(arg);
-          if (known == sizes.end()) {
-            stack.push_back(arg);
-            ready = false;
-          } else {
-            size += known->second;
+    const double size =
+        VisitOnce<double>(program.exprs, *value, sizes, [&](ExprId id) {
+          double operations = 1;
+          if (const Apply* apply = std::get_if<Apply>(&program.exprs[id])) {
+            for (ExprId arg : apply->args) operations += sizes.at(arg);
           }
-        }
-      }
-      if (ready) sizes[id] = size;
-    }
-    longest = std::max(longest, sizes.at(*value));
+          return operations;
+        });
+    longest = std::max(longest, size);
   });
   return longest;
 }

@@ -3,11 +3,25 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace ocannl::fuzz {
+
+std::function<std::optional<int64_t>(const Point&)> ConcatenatedIndex(
+    std::vector<std::string> parts, std::map<std::string, int64_t> sizes) {
+  return [parts = std::move(parts),
+          sizes = std::move(sizes)](const Point& p) -> std::optional<int64_t> {
+    int64_t start = 0;
+    for (const std::string& part : parts) {
+      if (p.at(part)) return start + *p.at(part);
+      start += sizes.at(part);
+    }
+    return std::nullopt;
+  };
+}
 
 Shape ProgramTensor::shape() const {
   Shape shape;

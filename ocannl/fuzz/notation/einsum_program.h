@@ -31,6 +31,11 @@ struct ProgramAxis {
   std::function<std::optional<int64_t>(const Point&)> index;
 };
 
+// The index of ProgramAxis where the parts `parts`, of `sizes`, stand one after
+// the other.
+std::function<std::optional<int64_t>(const Point&)> ConcatenatedIndex(
+    std::vector<std::string> parts, std::map<std::string, int64_t> sizes);
+
 struct ProgramTensor {
   std::array<std::vector<ProgramAxis>, 3> rows;  // with those of row variables
   std::array<std::vector<std::string>, 3> texts;

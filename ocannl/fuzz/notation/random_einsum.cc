@@ -190,15 +190,7 @@ class Generator {
     int64_t size = 0;
     for (const std::string& part : parts_) size += sizes_.at(part);
     return {absl::StrJoin(parts_, "^"), parts_, size,
-            [parts = parts_,
-             sizes = sizes_](const Point& p) -> std::optional<int64_t> {
-              int64_t start = 0;
-              for (const std::string& part : parts) {
-                if (p.at(part)) return start + *p.at(part);
-                start += sizes.at(part);
-              }
-              return std::nullopt;
-            }};
+            ConcatenatedIndex(parts_, sizes_)};
   }
 
   ProgramAxis OperandAxis() {

@@ -209,15 +209,7 @@ class Reader {
     if (form.is_position()) {
       axis.index = [at = form.position](const Point&) { return at; };
     } else if (!form.parts.empty()) {
-      axis.index = [parts = form.parts,
-                    sizes = sizes_](const Point& p) -> std::optional<int64_t> {
-        int64_t start = 0;
-        for (const std::string& part : parts) {
-          if (p.at(part)) return start + *p.at(part);
-          start += sizes.at(part);
-        }
-        return std::nullopt;
-      };
+      axis.index = ConcatenatedIndex(form.parts, sizes_);
     } else {
       int64_t before = 0;
       if (!form.kernel.empty() && form.padded) {
