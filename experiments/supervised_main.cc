@@ -13,11 +13,9 @@
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
-#include "ocannl/train/sequential_loop.h"
 
 namespace ocannl {
 namespace {
@@ -43,28 +41,6 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
   flags.insert(flags.end(), own.begin(), own.end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
   return flags;
-}
-
-struct Score {
-  double loss = 0;
-  double hits = 0;
-};
-
-// The means over the batches of the tests.
-absl::StatusOr<Score> TestScore(Routine& test) {
-  Score sum;
-  double batches = 0;
-  auto run = [&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(test.Run());
-    OCANNL_ASSIGN_OR_RETURN(NdArray loss, test.context().Read("test_loss"));
-    OCANNL_ASSIGN_OR_RETURN(NdArray hits, test.context().Read("test_hits"));
-    sum.loss += loss.AsDouble(0);
-    sum.hits += hits.AsDouble(0);
-    ++batches;
-    return absl::OkStatus();
-  };
-  OCANNL_RETURN_IF_ERROR(train::SequentialLoop(test.statics(), run));
-  return Score{.loss = sum.loss / batches, .hits = sum.hits / batches};
 }
 
 absl::StatusOr<SupervisedOptions> OptionsOf(const CommandLine& line,
@@ -98,19 +74,13 @@ absl::Status Run(const SupervisedExperiment& experiment,
   }
   Device device("host", backend);
   Stream stream(&device);
-  Context context(&stream);
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, supervised->init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  OCANNL_ASSIGN_OR_RETURN(Routine step,
-                          ToRoutine(init.context(), supervised->step, {}));
-  OCANNL_ASSIGN_OR_RETURN(Routine test,
-                          ToRoutine(step.context(), supervised->test, {}));
+  OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
+                          Start(*supervised, Context(&stream)));
   Score score;
   OCANNL_ASSIGN_OR_RETURN(
       History history,
-      TrainingLoop(step, "loss", options.epochs, [&]() -> absl::Status {
-        OCANNL_ASSIGN_OR_RETURN(score, TestScore(test));
+      TrainingLoop(run.step, "loss", options.epochs, [&]() -> absl::Status {
+        OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
         std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
                                      score.loss, 100 * score.hits);
         return absl::OkStatus();
@@ -120,7 +90,7 @@ absl::Status Run(const SupervisedExperiment& experiment,
   }
   OCANNL_ASSIGN_OR_RETURN(
       std::string hash,
-      train::ParamsHash(step.context(), supervised->parameters));
+      train::ParamsHash(run.step.context(), supervised->parameters));
   nlohmann::ordered_json result = {
       {"experiment", experiment.name},
       {"tier", std::string(backend->name())},

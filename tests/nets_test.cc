@@ -14,7 +14,6 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
@@ -25,8 +24,7 @@ namespace {
 
 struct Trained {
   std::string hash;
-  double test_loss = 0;  // means over the batches
-  double test_hits = 0;
+  Score test;
 };
 
 absl::StatusOr<Trained> Train(const Lessons& lessons, const MakeNet& net,
@@ -36,38 +34,21 @@ absl::StatusOr<Trained> Train(const Lessons& lessons, const MakeNet& net,
                           MakeSupervised(lessons, net, options));
   Device device("host", backend);
   Stream stream(&device);
-  Context context(&stream);
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, supervised->init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  OCANNL_ASSIGN_OR_RETURN(Routine step,
-                          ToRoutine(init.context(), supervised->step, {}));
-  OCANNL_ASSIGN_OR_RETURN(Routine test,
-                          ToRoutine(step.context(), supervised->test, {}));
+  OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
+                          Start(*supervised, Context(&stream)));
   int64_t number = 0;
   auto run_step = [&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(step.Set("step", number++));
-    return step.Run();
+    OCANNL_RETURN_IF_ERROR(run.step.Set("step", number++));
+    return run.step.Run();
   };
   for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(step.statics(), run_step));
+    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(run.step.statics(), run_step));
   }
   Trained trained;
-  int64_t batches = 0;
-  auto run_test = [&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(test.Run());
-    OCANNL_ASSIGN_OR_RETURN(NdArray loss, context.Read("test_loss"));
-    OCANNL_ASSIGN_OR_RETURN(NdArray hits, context.Read("test_hits"));
-    trained.test_loss += loss.AsDouble(0);
-    trained.test_hits += hits.AsDouble(0);
-    ++batches;
-    return absl::OkStatus();
-  };
-  OCANNL_RETURN_IF_ERROR(train::SequentialLoop(test.statics(), run_test));
-  trained.test_loss /= static_cast<double>(batches);
-  trained.test_hits /= static_cast<double>(batches);
-  OCANNL_ASSIGN_OR_RETURN(trained.hash,
-                          train::ParamsHash(context, supervised->parameters));
+  OCANNL_ASSIGN_OR_RETURN(trained.test, TestScore(run.test));
+  OCANNL_ASSIGN_OR_RETURN(
+      trained.hash,
+      train::ParamsHash(run.step.context(), supervised->parameters));
   return trained;
 }
 
@@ -107,8 +88,8 @@ TEST(NetsTest, LeNetAgrees) {
 TEST(NetsTest, LeNetKnowsTheDigits) {
   const Trained trained =
       OnTheFastestTier(DrawnDigits(2000, 500, 1), LeNetOf(), {.epochs = 3});
-  EXPECT_LT(trained.test_loss, 0.05);
-  EXPECT_GT(trained.test_hits, 0.98);
+  EXPECT_LT(trained.test.loss, 0.05);
+  EXPECT_GT(trained.test.hits, 0.98);
 }
 
 TEST(NetsTest, CifarConvAgrees) {
@@ -119,8 +100,8 @@ TEST(NetsTest, CifarConvLearns) {
   const Trained trained =
       OnTheFastestTier(DrawnPatterns(1000, 200, 1), CifarConv(),
                        {.batch_size = 20, .rate = 0.005});
-  EXPECT_LT(trained.test_loss, 1.7);
-  EXPECT_GT(trained.test_hits, 0.4);
+  EXPECT_LT(trained.test.loss, 1.7);
+  EXPECT_GT(trained.test.hits, 0.4);
 }
 
 MakeNet SmallGpt(int64_t length, double dropout) {
@@ -142,8 +123,8 @@ TEST(NetsTest, Gpt2MiniLearnsTheGrammar) {
   const Trained trained =
       OnTheFastestTier(LetterLessons(2000, 100, 32, 1), SmallGpt(32, 0),
                        {.epochs = 3, .batch_size = 10});
-  EXPECT_LT(trained.test_loss, 0.6);
-  EXPECT_GT(trained.test_loss, NatsOfLetter());
+  EXPECT_LT(trained.test.loss, 0.6);
+  EXPECT_GT(trained.test.loss, NatsOfLetter());
 }
 
 TEST(NetsTest, TooFewExamples) {

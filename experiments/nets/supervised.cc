@@ -7,9 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/loss.h"
+#include "ocannl/train/sequential_loop.h"
 #include "ocannl/train/sgd.h"
 
 namespace ocannl {
@@ -152,6 +154,34 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   result->parameters = train::Parameters(model, loss);
   OCANNL_RETURN_IF_ERROR(AddTest(lessons, net, options.batch_size, *result));
   return result;
+}
+
+absl::StatusOr<SupervisedRoutines> Start(const Supervised& supervised,
+                                         const Context& context) {
+  OCANNL_ASSIGN_OR_RETURN(Routine init,
+                          ToRoutine(context, supervised.init, {}));
+  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(Routine step,
+                          ToRoutine(init.context(), supervised.step, {}));
+  OCANNL_ASSIGN_OR_RETURN(Routine test,
+                          ToRoutine(step.context(), supervised.test, {}));
+  return SupervisedRoutines{.step = std::move(step), .test = std::move(test)};
+}
+
+absl::StatusOr<Score> TestScore(Routine& test) {
+  Score sum;
+  double batches = 0;
+  auto run = [&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(test.Run());
+    OCANNL_ASSIGN_OR_RETURN(NdArray loss, test.context().Read("test_loss"));
+    OCANNL_ASSIGN_OR_RETURN(NdArray hits, test.context().Read("test_hits"));
+    sum.loss += loss.AsDouble(0);
+    sum.hits += hits.AsDouble(0);
+    ++batches;
+    return absl::OkStatus();
+  };
+  OCANNL_RETURN_IF_ERROR(train::SequentialLoop(test.statics(), run));
+  return Score{.loss = sum.loss / batches, .hits = sum.hits / batches};
 }
 
 }  // namespace ocannl

@@ -4,8 +4,8 @@
 // trains and tests it with cross-entropy and stochastic gradient descent.
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto lenet, MakeSupervised(digits, net, options));
-//   run lenet->init, then lenet->step for each batch_n and step, then
-//   lenet->test for each test_n
+//   OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run, Start(*lenet, context));
+//   run.step for each batch_n and step; TestScore(run.test)
 #ifndef EXPERIMENTS_NETS_SUPERVISED_H_
 #define EXPERIMENTS_NETS_SUPERVISED_H_
 
@@ -17,6 +17,8 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/state.h"
@@ -60,6 +62,20 @@ struct Supervised {
   // of test_loss and of test_hits, the share that it gets right.
   Assignments test;
 };
+
+// Its routines, after `init` has run.
+struct SupervisedRoutines {
+  Routine step, test;
+};
+absl::StatusOr<SupervisedRoutines> Start(const Supervised& supervised,
+                                         const Context& context);
+
+// Means over the batches of the tests.
+struct Score {
+  double loss = 0;
+  double hits = 0;
+};
+absl::StatusOr<Score> TestScore(Routine& test);
 
 // Over all whole batches of the lessons. Errors: fewer examples than a batch;
 // what the network is not fit for.
