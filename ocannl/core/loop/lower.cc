@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/pad.h"
 #include "ocannl/core/assign/widen.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -329,7 +331,15 @@ absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
   const std::optional<Assignments> wide = WidenSums(assignments);
   const Assignments& summed = wide ? *wide : assignments;
   const std::optional<Assignments> padded = Pad(summed);
-  return Lowering(padded ? *padded : summed).Run();
+  const Assignments& code = padded ? *padded : summed;
+  for (const Array& array : code.arrays) {
+    absl::StatusOr<int64_t> bytes = ByteSize(array.dtype, array.dims);
+    if (!bytes.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("`", array.name, "`: ", bytes.status().message()));
+    }
+  }
+  return Lowering(code).Run();
 }
 
 }  // namespace ocannl

@@ -25,7 +25,8 @@
 
 namespace ocannl {
 
-// Error: the code reads a kComputed array that it does not compute first.
+// Errors: the code reads a kComputed array that it does not compute first; an
+// array of more than 2^62 bytes.
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments);
 
 }  // namespace ocannl

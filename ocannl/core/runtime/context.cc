@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/runtime/byte_size.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/routine.h"
 

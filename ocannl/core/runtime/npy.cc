@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/runtime/byte_size.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/npy_header.h"
 
 namespace ocannl {

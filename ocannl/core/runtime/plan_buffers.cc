@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/runtime/aligned_memory.h"
-#include "ocannl/core/runtime/byte_size.h"
 
 namespace ocannl {
 namespace {

@@ -3,8 +3,8 @@
 // The bytes of an array whose dims come from outside and may be anything.
 //
 //   ByteSize(DType::kF32, {2, 3})   ->   24
-#ifndef OCANNL_CORE_RUNTIME_BYTE_SIZE_H_
-#define OCANNL_CORE_RUNTIME_BYTE_SIZE_H_
+#ifndef OCANNL_CORE_INDEX_BYTE_SIZE_H_
+#define OCANNL_CORE_INDEX_BYTE_SIZE_H_
 
 #include <cstdint>
 #include <string>
@@ -23,4 +23,4 @@ std::string DescribeArray(DType dtype, absl::Span<const int64_t> dims);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_RUNTIME_BYTE_SIZE_H_
+#endif  // OCANNL_CORE_INDEX_BYTE_SIZE_H_

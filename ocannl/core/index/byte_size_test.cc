@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/byte_size.h"
+#include "ocannl/core/index/byte_size.h"
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/ndarray.h"
