@@ -25,10 +25,13 @@ constexpr double kFarVectorCycles = 0.25;
 constexpr double kSplitVectorCycles = 0.2;
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPage = 4096;
-// Rows of a matrix in memory that pass before the next columns, which what
-// reads ahead has found by then; what a tile reads of them stays in the first
-// cache.
+// Rows of a matrix in memory that pass before the next columns, so that what
+// reads ahead has found them by then, while what a tile reads of them stays in
+// the first cache. Fewer, where they are read for one row of results: they need
+// not make up for more accumulators that come and go; and one where it is
+// short, so that nothing is skipped.
 constexpr int64_t kRowsOfPart = 32;
+constexpr int64_t kRowsForOne = 8;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
@@ -364,12 +367,18 @@ class Planner {
            step * nest_.reduced[0].extent > target_.l2_bytes;
   }
 
+  // How many rows pass before the next columns, where LeavesRows().
+  int64_t RowsOfPart() const {
+    if (plan_.m && plan_.m->extent > 1) return kRowsOfPart;
+    return plan_.n.extent * SizeOfCell(moved_[0]) <= kPage ? 1 : kRowsForOne;
+  }
+
   // Cuts the steps where one tile's columns take much of the second cache; into
   // long parts, as each costs another pass over the target.
   void ChooseParts() {
     const int64_t extent = nest_.reduced[0].extent;
     plan_.parts = {{0, 1, extent}};
-    if (LeavesRows()) plan_.parts = Pieces(extent, kRowsOfPart);
+    if (LeavesRows()) plan_.parts = Pieces(extent, RowsOfPart());
     if (!plan_.packed || plan_.columns[0].count == 1) return;
     const auto cache = static_cast<double>(target_.l2_bytes);
     if (PanelBytes(extent) <= cache / 4) return;
@@ -398,7 +407,7 @@ class Planner {
     int64_t most = count / target_.threads;
     if (LeavesRows()) {
       // Memory is shared: more threads would not read faster than two.
-      most = count / 2;
+      most = RowsOfPart() == 1 ? count : count / 2;
       fit = static_cast<double>(kPage) /
             static_cast<double>(plan_.columns[0].size * SizeOfCell(moved_[0]));
     } else if (plan_.packed && RowBytes() > cache / 4) {
