@@ -108,6 +108,26 @@ std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value) {
   return reads;
 }
 
+std::vector<Access> OperandsOf(const LoopProgram& program,
+                               const PerfectNest& nest) {
+  std::vector<Access> operands = ReadsOf(program, nest.set.value);
+  std::erase_if(operands, [&](const Access& read) {
+    return read.buffer == nest.set.target.buffer;
+  });
+  return operands;
+}
+
+int64_t SizeOfCell(const LoopProgram& program, const Access& access) {
+  return static_cast<int64_t>(SizeOf(program.buffers[access.buffer].dtype));
+}
+
+double Iterations(const std::vector<NestLoop>& loops) {
+  double product = 1;
+  for (const NestLoop& loop : loops)
+    product *= static_cast<double>(loop.extent);
+  return product;
+}
+
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   Block block{{stmt}};

@@ -45,6 +45,16 @@ int64_t StrideOf(const LoopProgram& program, const Access& access,
 // The cells that `value` reads, each once.
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value);
 
+// Those of the nest's value in other buffers than the target's.
+std::vector<Access> OperandsOf(const LoopProgram& program,
+                               const PerfectNest& nest);
+
+// The bytes of one cell.
+int64_t SizeOfCell(const LoopProgram& program, const Access& access);
+
+// How often the body of all loops runs.
+double Iterations(const std::vector<NestLoop>& loops);
+
 // What a statement does with buffers.
 struct Effects {
   std::vector<int32_t> reads;

@@ -9,22 +9,12 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/index/division.h"
+#include "ocannl/core/schedule/tile_cost.h"
 
 namespace ocannl {
 namespace {
 
-// Products of a step, in cycles, up to which the next step waits for some of
-// them; two start in each cycle.
-constexpr double kWaitedFor = 6;
-// What a tile costs besides its steps: loads and stores of accumulators, the
-// first trip through the loop.
-constexpr double kTileOverhead = 12;
-// What a vector from the second cache costs more than one from the first.
-constexpr double kFarVectorCycles = 0.25;
-// What a vector across two cache lines costs more.
-constexpr double kSplitVectorCycles = 0.2;
 constexpr int64_t kCacheLine = 64;
-constexpr int64_t kPage = 4096;
 // Rows of a matrix in memory that pass before the next columns, so that what
 // reads ahead has found them by then, while what a tile reads of them stays in
 // the first cache. Fewer, where they are read for one row of results: they need
@@ -52,13 +42,6 @@ constexpr double kMinStepsOfPart = 32;
 
 constexpr int32_t kNoIterator = -1;
 
-double Product(const std::vector<NestLoop>& loops) {
-  double product = 1;
-  for (const NestLoop& loop : loops)
-    product *= static_cast<double>(loop.extent);
-  return product;
-}
-
 class Planner {
  public:
   Planner(const LoopProgram& program, const PerfectNest& nest,
@@ -70,9 +53,8 @@ class Planner {
     const int lane_loop = ChooseLaneLoop();
     plan_.n = lane_loop < 0 ? NestLoop{.iterator = kNoIterator, .extent = 1}
                             : nest_.outputs[lane_loop];
-    for (const Access& read : ReadsOf(program_, nest_.set.value)) {
-      if (read.buffer == nest_.set.target.buffer) continue;
-      reads_.push_back(read);
+    reads_ = OperandsOf(program_, nest_);
+    for (const Access& read : reads_) {
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
     }
     ChooseTileLoops(lane_loop);
@@ -160,7 +142,7 @@ class Planner {
   }
 
   int64_t SizeOfCell(const Access& access) const {
-    return static_cast<int64_t>(SizeOf(program_.buffers[access.buffer].dtype));
+    return ocannl::SizeOfCell(program_, access);
   }
 
   // The other registers are for what a step reads and for single instructions.
@@ -177,63 +159,11 @@ class Planner {
     return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
   }
 
-  // How many of `reads` a step of a tile loads; `vectors` a row and layer.
-  int64_t CountLoads(const std::vector<Access>& reads, int64_t rows,
-                     int64_t layers, int64_t vectors) const {
-    int64_t loads = 0;
-    for (const Access& read : reads) {
-      loads += (plan_.m && Stride(read, *plan_.m) != 0 ? rows : 1) *
-               (plan_.q && Stride(read, *plan_.q) != 0 ? layers : 1) *
-               (Stride(read, plan_.n) != 0 ? vectors : 1);
-    }
-    return loads;
-  }
-
-  // Cycles of one step of a tile.
-  double StepCycles(int64_t rows, int64_t layers, int64_t vectors) const {
-    const double products = static_cast<double>(rows * layers * vectors) / 2;
-    const double waits = (products + kWaitedFor) / 2;
-    // Two start in each cycle, less what they wait for each other.
-    const double loads =
-        1.1 * static_cast<double>(CountLoads(reads_, rows, layers, vectors)) /
-        2;
-    const auto moved =
-        static_cast<double>(CountLoads(moved_, rows, layers, vectors));
-    // Rows without layers need room for what only they read.
-    const auto cache = static_cast<double>(target_.l1_bytes);
-    const bool are_near =
-        Product(nest_.reduced) * moved * target_.vector_bytes <=
-        (plan_.q ? 3 * cache / 4 : cache / 2);
-    const bool are_split = plan_.n.extent % lanes_ != 0;
-    const double more = (are_near ? 0 : kFarVectorCycles) +
-                        (are_split ? kSplitVectorCycles : 0);
-    return std::max({products, waits, loads}) + more * moved;
-  }
-
-  // Of all tiles.
-  double Cycles(const std::vector<Segment>& rows,
-                const std::vector<Segment>& layers,
-                const std::vector<Segment>& columns) const {
-    const double steps = Product(nest_.reduced);
-    double cycles = 0;
-    for (const Segment& row : rows) {
-      for (const Segment& layer : layers) {
-        for (const Segment& column : columns) {
-          const int64_t vectors = CeilDiv(column.size, lanes_);
-          cycles +=
-              static_cast<double>(row.count * layer.count * column.count) *
-              (steps * StepCycles(row.size, layer.size, vectors) +
-               kTileOverhead +
-               static_cast<double>(row.size * layer.size * vectors));
-        }
-      }
-    }
-    return cycles;
-  }
-
   void ChooseTile() {
     const int64_t m = plan_.m ? plan_.m->extent : 1;
     const int64_t q = plan_.q ? plan_.q->extent : 1;
+    const TileCost cost(program_, nest_, target_,
+                        {.m = plan_.m, .q = plan_.q, .n = plan_.n});
     double least = INFINITY;
     for (int64_t deep = std::min(q, kMostLayers); deep > 0; --deep) {
       for (int64_t vectors = 1; vectors <= 4; ++vectors) {
@@ -244,7 +174,7 @@ class Planner {
           std::vector<Segment> layers = Equalize(q, deep);
           std::vector<Segment> columns =
               Pieces(plan_.n.extent, vectors * lanes_);
-          const double cycles = Cycles(rows, layers, columns);
+          const double cycles = cost.Cycles(rows, layers, columns);
           if (cycles >= least) continue;
           least = cycles;
           plan_.rows = std::move(rows);
@@ -261,7 +191,7 @@ class Planner {
     if (plan_.unroll < nest_.reduced.back().extent) {
       plan_.unroll = std::min(plan_.unroll, kTurn);
     }
-    plan_.is_parallel = least * Product(plan_.outer) > kMinParallelCycles;
+    plan_.is_parallel = least * Iterations(plan_.outer) > kMinParallelCycles;
   }
 
   // Where many loops and tiles pass over operands that no cache holds: parts of
@@ -285,11 +215,11 @@ class Planner {
     const auto all = static_cast<double>(extent);
     const auto most = static_cast<int64_t>(
         static_cast<double>(target_.l2_bytes) / 2 / bytes * all);
-    const double passes = Product(plan_.outer) /
+    const double passes = Iterations(plan_.outer) /
                           static_cast<double>(plan_.outer[0].extent) *
                           static_cast<double>(plan_.rows[0].count);
     const bool are_long =
-        Product(nest_.reduced) / all * static_cast<double>(most) >=
+        Iterations(nest_.reduced) / all * static_cast<double>(most) >=
         kMinStepsOfPart;
     if (most < 1 || most * 2 > extent || passes < kMinPasses || !are_long) {
       return false;
@@ -306,7 +236,7 @@ class Planner {
     int64_t row_tiles = 0;
     for (const Segment& rows : plan_.rows) row_tiles += rows.count;
     const double bytes =
-        Product(nest_.reduced) *
+        Iterations(nest_.reduced) *
         static_cast<double>(plan_.n.extent * SizeOfCell(operand));
     const bool contiguous = Stride(operand, plan_.n) == 1;
     const bool moves = absl::c_any_of(nest_.reduced, [&](const NestLoop& k) {
@@ -325,7 +255,7 @@ class Planner {
 
   // Of what all rows read, where m and the reduced loops move it.
   double RowBytes() const {
-    return Product(nest_.reduced) *
+    return Iterations(nest_.reduced) *
            static_cast<double>((plan_.m ? plan_.m->extent : 1) *
                                SizeOfCell(nest_.set.target));
   }
@@ -337,8 +267,7 @@ class Planner {
     if (!plan_.m || plan_.columns[0].count < kMinTilesToPackRows) return;
     if (RowBytes() <= 3 * static_cast<double>(target_.l2_bytes) / 8) return;
     std::vector<Access> rows;
-    for (const Access& read : ReadsOf(program_, nest_.set.value)) {
-      if (read.buffer == nest_.set.target.buffer) continue;
+    for (const Access& read : reads_) {
       if (Stride(read, *plan_.m) != 0) rows.push_back(read);
     }
     if (rows.size() != 1 || Stride(rows[0], plan_.n) != 0) return;
@@ -350,7 +279,7 @@ class Planner {
   // Of one tile's packed columns, for `steps` of the outermost reduced loop.
   double PanelBytes(int64_t steps) const {
     const auto all = static_cast<double>(nest_.reduced[0].extent);
-    return Product(nest_.reduced) / all * static_cast<double>(steps) *
+    return Iterations(nest_.reduced) / all * static_cast<double>(steps) *
            static_cast<double>(plan_.columns[0].size *
                                SizeOfCell(*plan_.packed));
   }
@@ -370,7 +299,8 @@ class Planner {
   // How many rows pass before the next columns, where LeavesRows().
   int64_t RowsOfPart() const {
     if (plan_.m && plan_.m->extent > 1) return kRowsOfPart;
-    return plan_.n.extent * SizeOfCell(moved_[0]) <= kPage ? 1 : kRowsForOne;
+    return plan_.n.extent * SizeOfCell(moved_[0]) <= kPageBytes ? 1
+                                                                : kRowsForOne;
   }
 
   // Cuts the steps where one tile's columns take much of the second cache; into
@@ -400,7 +330,7 @@ class Planner {
     const double row =
         static_cast<double>(plan_.n.extent * SizeOfCell(nest_.set.target));
     if (cells * static_cast<double>(SizeOfCell(nest_.set.target)) > cache &&
-        plan_.outer.empty() && Product(nest_.reduced) * row <= cache / 4) {
+        plan_.outer.empty() && Iterations(nest_.reduced) * row <= cache / 4) {
       plan_.group = count;
     }
     double fit = 0;
@@ -408,7 +338,7 @@ class Planner {
     if (LeavesRows()) {
       // Memory is shared: more threads would not read faster than two.
       most = RowsOfPart() == 1 ? count : count / 2;
-      fit = static_cast<double>(kPage) /
+      fit = static_cast<double>(kPageBytes) /
             static_cast<double>(plan_.columns[0].size * SizeOfCell(moved_[0]));
     } else if (plan_.packed && RowBytes() > cache / 4) {
       fit = 3 * cache / 8 / PanelBytes(plan_.parts[0].size);

@@ -8,6 +8,8 @@
 
 namespace ocannl {
 
+inline constexpr int64_t kPageBytes = 4096;
+
 struct Target {
   int vector_bytes;      // of a register
   int vector_registers;  // for accumulators, operands and scratch
