@@ -31,7 +31,8 @@ constexpr absl::string_view kHead =
 Every program runs as machine code on x86, with the bits of the interpreter.
 Loops that the scheduler (core/schedule) knows run in vectors and tiles; the
 others run as they are written, one cell after the other. Counted below are
-outermost loops of both kinds, scheduled for AVX-512. `bazel run //ocannl -- explain 'EXPR' --stage=schedule` shows them; the
+outermost loops of both kinds, scheduled for AVX-512;
+`bazel run //ocannl -- explain 'EXPR' --stage=schedule` shows them. The
 `--tier_report` of a run says what was compiled.
 
 | what | expression | in lanes | cell by cell |
