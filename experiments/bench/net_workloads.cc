@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "experiments/bench/contenders.h"
+#include "experiments/bench/python_contenders.h"
 #include "experiments/bench/training.h"
 #include "experiments/bench/workloads.h"
 #include "experiments/nets/nets.h"
@@ -74,6 +77,27 @@ std::vector<NetWork> Nets() {
        .first_flops = 0}};
 }
 
+// The first batch, the parameters and the states of `values`.
+PythonTask TaskOf(const NetWork& net, bool trains, const NamedArrays& values) {
+  PythonTask task{.arrays = {},
+                  .net = net.name,
+                  .trains = trains,
+                  .momentum = SupervisedOptions().momentum,
+                  .rate = kNetRate};
+  for (const auto& [name, array] : values) {
+    const bool is_inputs = absl::EndsWith(name, "_inputs");
+    if (is_inputs || absl::EndsWith(name, "_classes")) {
+      const Dims dims(array.dims().begin() + 1, array.dims().end());
+      NdArray batch(array.dtype(), dims);
+      std::copy_n(array.data(), batch.bytes(), batch.data());
+      task.arrays.emplace(is_inputs ? "x" : "y", std::move(batch));
+    } else if (!absl::StrContains(name, '.')) {
+      task.arrays.emplace(name, array);
+    }
+  }
+  return task;
+}
+
 WorkloadMaker MakerOf(const NetWork& net, bool trains) {
   const std::string name = "net/" + net.name + (trains ? "" : "-forward");
   auto make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
@@ -84,11 +108,13 @@ WorkloadMaker MakerOf(const NetWork& net, bool trains) {
     OCANNL_ASSIGN_OR_RETURN(NetTraining prepared,
                             PrepareNet(net.lessons(), net.net, net.batch_size));
     Training& training = trains ? prepared.step : prepared.forward;
+    PythonTask task = TaskOf(net, trains, training.first_values);
     OCANNL_RETURN_IF_ERROR(AddProgram(setting,
                                       {.program = std::move(training.step),
                                        .given = training.first_values,
                                        .first = training.loss},
                                       workload));
+    AddPython(setting, std::move(task), /*steps=*/1, workload);
     return workload;
   };
   return {.name = name, .brief = false, .make = make};

@@ -76,7 +76,8 @@ absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
                           .classes = lessons.classes};
   OCANNL_ASSIGN_OR_RETURN(
       std::unique_ptr<Supervised> supervised,
-      MakeSupervised(floats, net, {.batch_size = batch_size, .rate = 1e-3}));
+      MakeSupervised(floats, net,
+                     {.batch_size = batch_size, .rate = kNetRate}));
   NetTraining training;
   OCANNL_ASSIGN_OR_RETURN(
       training.step, TrainingOf(supervised->init, supervised->step, "loss"));

@@ -40,6 +40,7 @@ absl::StatusOr<Training> MlpTraining(const Mlp& mlp);
 
 // A step of one of the networks of //experiments:lenet, :cifar_conv and
 // :gpt2_mini, or what it makes of its inputs.
+inline constexpr double kNetRate = 1e-3;  // of the first step
 struct NetTraining {
   Training step, forward;
 };

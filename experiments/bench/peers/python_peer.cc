@@ -43,11 +43,16 @@ absl::StatusOr<std::string> WriteTask(const std::string& framework,
     OCANNL_RETURN_IF_ERROR(WriteFile(path, bytes));
     arrays[name] = {{"file", path}, {"dims", values.dims()}};
   }
-  nlohmann::json json = {
-      {"framework", framework}, {"arrays", std::move(arrays)},
-      {"loss", task.loss},      {"rate", task.rate},
-      {"steps", task.steps},    {"weight_decay", task.weight_decay},
-      {"threads", task.threads}};
+  nlohmann::json json = {{"framework", framework},
+                         {"arrays", std::move(arrays)},
+                         {"net", task.net},
+                         {"trains", task.trains},
+                         {"loss", task.loss},
+                         {"rate", task.rate},
+                         {"momentum", task.momentum},
+                         {"steps", task.steps},
+                         {"weight_decay", task.weight_decay},
+                         {"threads", task.threads}};
   return json.dump();
 }
 

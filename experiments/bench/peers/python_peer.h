@@ -20,11 +20,17 @@
 
 namespace ocannl {
 
-// Training of an MLP with ReLU by SGD, step k on batch k modulo the batches.
+// Training by SGD. Of an MLP with ReLU, step k on batch k modulo the batches;
+// or, by cross-entropy on one batch, of a network of experiments/nets/nets.h,
+// for which only PyTorch is at hand.
 struct PythonTask {
   // x[batches, batch, inputs], y[batches, batch, outputs] and the parameters
-  // w1[out, in], b1[out], w2, ...; the last layer has no bias.
+  // w1[out, in], b1[out], w2, ...; the last layer has no bias. Of a network:
+  // inputs x, classes y, its parameters and states by their names.
   std::map<std::string, NdArray> arrays;
+  std::string net = "";  // "lenet", "cifar_conv", "gpt2_mini", or an MLP
+  bool trains = true;    // a network: else only what comes before gradients
+  double momentum = 0;   // a network's
   std::string loss = "square";  // or "hinge"; summed and divided by the batch
   double rate = 0.01;
   // Of the rate, which falls from twice its value by step / steps; 0: fixed.

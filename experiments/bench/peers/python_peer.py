@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains an MLP with PyTorch or JAX when told to; see python_peer.h.
+"""Trains a network with PyTorch or JAX when told to; see python_peer.h.
 
 Reads a task, one line of JSON, then commands: `time N`, `loss N`. Writes one
 line for each: `ok`, the seconds, the loss, or `error` and a reason.
@@ -129,14 +129,23 @@ def read(peer, spec):
     return peer.tensor(values, spec["dims"])
 
 
+def peer_of(task):
+    if not task["net"]:
+        return {"torch": Torch, "jax": Jax}[task["framework"]](task)
+    if task["framework"] != "torch":
+        raise ValueError("the networks are written for torch only")
+    import torch_nets
+
+    return torch_nets.TorchNet(task)
+
+
 def main():
-    peers = {"torch": Torch, "jax": Jax}
     task = json.loads(sys.stdin.readline())
     # Not every framework can be told how many threads to use.
     processors = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, processors[-task["threads"]:])
     try:
-        peer = peers[task["framework"]](task)
+        peer = peer_of(task)
         arrays = {name: read(peer, spec)
                   for name, spec in task["arrays"].items()}
         peer.reset(arrays)

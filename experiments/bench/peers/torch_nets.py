@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The networks of experiments/nets/nets.h in PyTorch; see python_peer.py.
+
+Arrays have the names and the layouts that they have there: images end with
+their channels, what maps inputs to outputs begins with its outputs.
+"""
+
+import torch
+import torch.nn.functional as F
+
+
+def convolve(p, name, x, padding):
+    w = p[name + "_w"].permute(0, 3, 1, 2)  # to outputs, inputs, height, width
+    return F.conv2d(x, w, p.get(name + "_b"), padding=padding)
+
+
+def linear(p, name, x):
+    w = p[name + "_w"]
+    return F.linear(x, w.flatten(1), p[name + "_b"])
+
+
+def images(x):
+    if x.dim() == 3:
+        x = x.unsqueeze(-1)
+    return x.permute(0, 3, 1, 2)
+
+
+def cells(x):
+    return x.permute(0, 2, 3, 1).flatten(1)
+
+
+def lenet(p, x, trains):
+    x = F.max_pool2d(F.relu(convolve(p, "conv1", images(x), 2)), 2)
+    x = F.max_pool2d(F.relu(convolve(p, "conv2", x, 0)), 2)
+    x = F.relu(linear(p, "layer1", cells(x)))
+    return linear(p, "layer3", F.relu(linear(p, "layer2", x)))
+
+
+def cifar_conv(p, x, trains):
+    def layer(name, x):
+        norm = name + "_norm_"
+        x = F.batch_norm(convolve(p, name + "_conv", x, 1),
+                         p[norm + "running_mean"], p[norm + "running_variance"],
+                         p[norm + "scale"], p[norm + "shift"], trains)
+        return F.relu(x)
+
+    x = F.max_pool2d(layer("second", layer("first", images(x))), 2)
+    x = F.max_pool2d(layer("third", x), 2)
+    return linear(p, "layer2", F.relu(linear(p, "layer1", cells(x))))
+
+
+def gpt2_mini(p, x, trains):
+    def norm(name, x):
+        return F.layer_norm(x, x.shape[-1:], p[name + "_scale"],
+                            p[name + "_shift"])
+
+    def heads(name, x):
+        w, b = p[name + "_w"], p[name + "_b"]
+        y = F.linear(x, w.flatten(0, 1), b.flatten())
+        return y.unflatten(-1, b.shape).transpose(-2, -3)
+
+    def block(name, x):
+        y = norm(name + "_self_norm", x)
+        y = F.scaled_dot_product_attention(
+            *(heads(f"{name}_self_{part}", y)
+              for part in ("query", "key", "value")), is_causal=True)
+        x = x + linear(p, name + "_self_out",
+                       y.transpose(-2, -3).flatten(-2))
+        y = F.gelu(linear(p, name + "_in", norm(name + "_mlp_norm", x)))
+        return x + linear(p, name + "_out", y)
+
+    table = p["token_table"].T  # vocabulary, size
+    x = F.embedding(x.long(), table) + p["position_table"].T
+    layer = 1
+    while f"block{layer}_in_w" in p:
+        x = block(f"block{layer}", x)
+        layer += 1
+    return F.linear(norm("norm", x), table)
+
+
+NETS = {"lenet": lenet, "cifar_conv": cifar_conv, "gpt2_mini": gpt2_mini}
+
+
+class TorchNet:
+    """Steps of training on one batch, or what comes before its gradients."""
+
+    def __init__(self, task):
+        torch.set_num_threads(task["threads"])
+        self.task = task
+        self.net = NETS[task["net"]]
+
+    def name(self):
+        return "torch " + torch.__version__
+
+    def tensor(self, values, dims):
+        return torch.tensor(values, dtype=torch.float32).reshape(dims)
+
+    def reset(self, arrays):
+        self.x, self.y = arrays["x"], arrays["y"].long()
+        self.p = {name: value.clone() for name, value in arrays.items()
+                  if name not in "xy"}
+        learnt = [value.requires_grad_() for name, value in self.p.items()
+                  if "running" not in name]
+        self.sgd = torch.optim.SGD(learnt, self.task["rate"],
+                                   self.task["momentum"])
+
+    def loss(self):
+        logits = self.net(self.p, self.x, self.task["trains"])
+        return F.cross_entropy(logits.flatten(0, -2), self.y.flatten())
+
+    def steps(self, count):
+        for _ in range(count):
+            if self.task["trains"]:
+                self.sgd.zero_grad()
+                loss = self.loss()
+                loss.backward()
+                self.sgd.step()
+            else:
+                with torch.no_grad():
+                    loss = self.loss()
+        return float(loss.detach())
