@@ -17,7 +17,6 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/shape.h"
-#include "ocannl/core/tensor/stretch.h"
 
 namespace ocannl {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
+#include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/dims.h"
-#include "ocannl/core/tensor/stretch.h"
 #include "tests/status_matchers.h"
 
 namespace ocannl {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/arrange.h"
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +14,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/axis_spec.h"
 #include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -104,6 +107,26 @@ Tensor Part(absl::string_view axis, Tensor a, int64_t start, int64_t size,
     OCANNL_RETURN_IF_ERROR(SetDim(part, along.name, size));
     return part;
   });
+}
+
+Tensor Stretch(Tensor a, SourceLocation where) {
+  const TensorNode& node = a.node();
+  if (std::holds_alternative<ErrorSource>(node.source)) return a;
+  TensorNode stretched = {
+      .source = ComputeSource{.op = std::nullopt,
+                              .accum = std::nullopt,
+                              .logic = ComputeSource::kPointwise,
+                              .spec = std::nullopt,
+                              .operands = {a.id},
+                              .stretches = true},
+      .name = "",
+      .text = CallText("stretch", "", {&node}),
+      .dtype = node.dtype,
+      .spec = {},
+      .has_gradient = node.has_gradient,
+      .materialized = false,
+      .where = where};
+  return {a.graph, a.graph->Add(std::move(stretched))};
 }
 
 }  // namespace ocannl

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells of tensors in another order, or some of them: nothing is computed,
-// so every dtype but bool may be arranged, and the bits stay.
+// The cells of tensors in another order, some of them, or some again: nothing
+// is computed, so every dtype but bool may be arranged, and the bits stay.
 //
 //   Tensor both = Stack("...|...->i, ...", {a, b});       // i of 2 cells
 //   Tensor head = Part("...|t", x, 0, 16);                // the first 16
+//   w * Stretch(x)    x : 3, w : 2,3->4    Stretch(x) : 2,3
 //
 // `axis` is a slot with one name: see axis_spec.h.
 #ifndef OCANNL_CORE_TENSOR_ARRANGE_H_
@@ -35,6 +36,12 @@ Tensor EveryNth(absl::string_view axis, Tensor a, int64_t step, int64_t first,
 // The `size` cells from cell `start` on.
 Tensor Part(absl::string_view axis, Tensor a, int64_t start, int64_t size,
             SourceLocation where = SourceLocation::Current());
+
+// The same values, of any dtype, repeated along the axes that uses want and `a`
+// does not have. Results of other operations are as large as their operands
+// make them, and no larger; only parameters and other leaves take sizes from
+// their uses.
+Tensor Stretch(Tensor a, SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl
 
