@@ -93,7 +93,7 @@ const std::vector<Flag>& ExplainFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"stage", "all",
-                    "shapes, cd, unoptimized, ll, schedule, x86, a "
+                    "shapes, cd, memory, unoptimized, ll, schedule, x86, a "
                     "pass's name, or all: every one but x86"});
     all->push_back({"isa", "",
                     "of schedule and x86: avx2 or avx512; the best "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/expression.h"
 
+#include <optional>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -10,6 +12,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/input.h"
 
 namespace ocannl {
@@ -89,6 +92,34 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
   return absl::OkStatus();
 }
 
+// What --memory asks of values, or of gradients in `expression`.code.
+absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
+                          Expression& expression) {
+  Graph& graph = expression.model.graph;
+  for (const std::string& text : line.GetAll("memory")) {
+    MemoryRequest request{.mode = {}, .why = absl::StrCat("--memory=", text)};
+    std::string name;
+    std::string mode;
+    OCANNL_RETURN_IF_ERROR(SplitAssignment("memory", text, name, mode));
+    if (absl::EndsWith(name, ".grad") != of_gradients) continue;
+    OCANNL_ASSIGN_OR_RETURN(request.mode, FindMemoryMode(mode));
+    const std::optional<TensorId> id = graph.Find(name);
+    if (id) {
+      OCANNL_RETURN_IF_ERROR(graph.SetMemoryMode(*id, request));
+      continue;
+    }
+    const absl::Status asked = SetMemoryMode(expression.code, name, request);
+    if (!absl::IsNotFound(asked)) {
+      OCANNL_RETURN_IF_ERROR(asked);
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--memory=", text, ": there is no tensor `", name,
+        "`; name an input, a parameter, a --let, or the .grad of one"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status MakeCode(const CommandLine& line, Expression& expression) {
   train::Model& model = expression.model;
   Tensor result{&model.graph, expression.result};
@@ -105,12 +136,15 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
   }
   OCANNL_ASSIGN_OR_RETURN(expression.code, train::GradUpdate(model, result));
   for (const std::string& name : line.GetAll("grad")) {
-    if (!Keep(expression.code, absl::StrCat(name, ".grad"))) {
+    const absl::Status kept =
+        Keep(expression.code, absl::StrCat(name, ".grad"), kPlace);
+    if (absl::IsNotFound(kept)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--grad=", name, ": the expression has no gradient ",
                        "with respect to `", name, "`; leave the flag out, or ",
                        "use `", name, "` in the expression"));
     }
+    OCANNL_RETURN_IF_ERROR(kept);
     expression.gradients_of.push_back(*model.graph.Find(name));
   }
   return absl::OkStatus();
@@ -125,7 +159,10 @@ const std::vector<Flag>& ExpressionFlags() {
        ":2|3->4 (batch|input->output)"},
       {"let", "", "NAME=EXPR: a name for an expression; in order"},
       {"range", "", "INDEX=N: a static index with values below N"},
-      {"grad", "", "NAME: also the gradient of the sum of all cells; repeats"}};
+      {"grad", "", "NAME: also the gradient of the sum of all cells; repeats"},
+      {"memory", "",
+       "NAME=MODE: where the values of a tensor live, or NAME.grad=MODE; as "
+       "virtual, local or on_device"}};
   return *flags;
 }
 
@@ -152,7 +189,9 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
   bool leaf = OperandsOf(result.node().source).empty();
   if (!leaf && !result.node().named) result = Named(result, "result");
   expression->result = result.id;
+  OCANNL_RETURN_IF_ERROR(AskForMemory(line, false, *expression));
   OCANNL_RETURN_IF_ERROR(MakeCode(line, *expression));
+  OCANNL_RETURN_IF_ERROR(AskForMemory(line, true, *expression));
   return expression;
 }
 

@@ -87,7 +87,7 @@ class CodeTest : public testing::Test {
   std::vector<float> Run(const std::string& text, const std::string& name) {
     train::UpdateCode code = Code(text);
     code.update.name = "code";
-    CHECK(Keep(code.update, name));
+    CHECK(Keep(code.update, name).ok());
     Routine routine = Link(context_, code.update);
     CHECK_OK(routine.Run());
     return Values(routine.context(), name);

@@ -47,12 +47,13 @@ Results ResultsOf(const std::function<Tensor(train::Model&, Names&)>& make) {
   Tensor y = Named(make(model, names), "y");
   Tensor weighted = PointMul(y, Offsets(model.graph, DType::kF32) + 1);
   Tensor loss = Named(Einsum1("...|...->... => 0", weighted), "loss");
-  model.graph.SetMaterialized(y.id);
+  CHECK_OK(SetMemoryMode(y, MemoryMode::kMaterialized));
   auto init = train::InitParams(model, loss);
   CHECK_OK(init);
   auto step = train::GradUpdate(model, loss);
   CHECK_OK(step);
-  for (Array& array : step->arrays) array.kind = ArrayKind::kMaterialized;
+  for (Array& array : step->arrays)
+    array.memory = {MemoryMode::kOnDevice, "the test"};
   interp::InterpBackend backend;
   Device device("host", &backend);
   Stream stream(&device);

@@ -90,13 +90,15 @@ class Case {
         EXPECT_THAT(SetDim(y, part, program_.sizes.at(part)), IsOk());
       }
     }
-    if (stored_) model_.graph.SetMaterialized(y.id);
+    if (stored_) {
+      ASSERT_THAT(SetMemoryMode(y, MemoryMode::kMaterialized), IsOk());
+    }
     auto code = Code(y);
     ASSERT_THAT(code, IsOk());
     EXPECT_EQ(ToString(model_.shapes.at(y.id)), ToString(shape_));
     for (Array& array : code->arrays) {
       if (absl::EndsWith(array.name, ".grad")) {
-        array.kind = ArrayKind::kMaterialized;
+        array.memory = {MemoryMode::kOnDevice, "the test"};
       }
     }
     PassOptions options;

@@ -135,7 +135,8 @@ std::string ProgramOf(const std::string& run) {
   for (const std::string& word : Words(run)) {
     bool flag = absl::StartsWith(word, "--");
     bool of_expression = false;
-    for (absl::string_view name : {"--in=", "--let=", "--range=", "--grad="}) {
+    for (absl::string_view name :
+         {"--in=", "--let=", "--range=", "--grad=", "--memory="}) {
       of_expression = of_expression || absl::StartsWith(word, name);
     }
     bool command = word == "eval" || word == "explain";

@@ -193,7 +193,7 @@ class Case {
     ASSERT_THAT(both, IsOk());
     for (Array& array : both->arrays) {
       if (absl::EndsWith(array.name, ".grad")) {
-        array.kind = ArrayKind::kMaterialized;
+        array.memory = {MemoryMode::kOnDevice, "the test"};
       }
     }
     auto program = CompileProgram(*both, {});
@@ -214,7 +214,7 @@ class Case {
   // The value of data, or a value and a direction for a parameter.
   void AddInput(const Array& array, DualArrays& inputs) {
     std::vector<Dual>& duals = inputs[array.name];
-    const bool is_data = array.kind == ArrayKind::kData;
+    const bool is_data = array.data != nullptr;
     const int64_t size = NumElements(array.dims);
     const std::vector<double> slopes = Numbers(size);
     const NdArray values =
@@ -312,7 +312,7 @@ TEST(OpsGradient, TheTiersAgree) {
       ASSERT_THAT(code, IsOk());
       for (Array& array : code->arrays) {
         if (absl::EndsWith(array.name, ".grad")) {
-          array.kind = ArrayKind::kMaterialized;
+          array.memory = {MemoryMode::kOnDevice, "the test"};
         }
       }
       auto program = CompileProgram(*code, {});

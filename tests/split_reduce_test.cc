@@ -54,22 +54,24 @@ Op OpOf(Kind kind) {
 }
 
 // y[o] (=:+ if `reset`) the reduction of x[o, ...], times w[...] for a dot.
+const MemoryRequest kKept = {MemoryMode::kOnDevice, "the test"};
+
 Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
                  DType dtype, bool reset) {
-  Assignments code{
-      .name = "reduce", .statics = {}, .arrays = {}, .exprs = {}, .list = {}};
+  Assignments code;
+  code.name = "reduce";
   Dims dims = output;
   dims.insert(dims.end(), reduced.begin(), reduced.end());
   Indices all;
   for (size_t k = 0; k < dims.size(); ++k) all.push_back(Iterator(k));
   Indices kept(all.begin(), all.begin() + output.size());
   Indices gone(all.begin() + output.size(), all.end());
-  code.AddArray({"x", dtype, dims, ArrayKind::kMaterialized, nullptr});
-  code.AddArray({"y", dtype, output, ArrayKind::kMaterialized, nullptr});
+  code.AddArray({"x", dtype, dims, kKept});
+  code.AddArray({"y", dtype, output, kKept});
   Expr term = MakeLeaf(code.exprs, dtype, 0);
   std::vector<Source> sources = {ReadArray{0, all}};
   if (kind == Kind::kDot) {
-    code.AddArray({"w", dtype, reduced, ArrayKind::kMaterialized, nullptr});
+    code.AddArray({"w", dtype, reduced, kKept});
     term = term * MakeLeaf(code.exprs, dtype, 1);
     sources.push_back(ReadArray{2, gone});
   }
@@ -260,7 +262,7 @@ TEST(SplitReduceTest, WhatHasNoNeedStaysInOrder) {
 TEST(SplitReduceTest, EachReductionHasItsOwnLanes) {
   Assignments code = Code({}, {64}, Kind::kSum, DType::kF32, true);
   code.list.push_back(code.list[0]);
-  code.AddArray({"y.lanes2", DType::kF32, {}, ArrayKind::kMaterialized, {}});
+  code.AddArray({"y.lanes2", DType::kF32, {}, kKept});
   code.list.push_back(code.list[0]);
   std::get<Assign>(code.list[2]).lhs = 2;
   std::string text = Print(Lowered(code));

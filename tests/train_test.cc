@@ -131,7 +131,7 @@ TEST_F(TrainTest, WhatIsKeptIsReadWithoutItsOperands) {
   names_.tensors.emplace("inner", Named(Parse("{w = 1; o=[1]} *. w"), "inner"));
   Tensor kept = Named(Parse("inner + 1"), "kept");
   names_.tensors.emplace("kept", kept);
-  model_.graph.SetMaterialized(kept.id);
+  ASSERT_THAT(SetMemoryMode(kept, MemoryMode::kMaterialized), IsOk());
   Tensor loss = Named(Parse("kept *. kept"), "loss");
   ASSERT_THAT(train::GradUpdate(model_, loss), IsOk());
   auto code = train::Forward(model_, Named(Parse("kept + 2"), "next"));
@@ -147,8 +147,8 @@ TEST_F(TrainTest, BackwardWithoutForwardNamesWhatIsMissing) {
   CHECK_OK(InferShapes(model_.graph, {loss.id}, model_.shapes));
   auto code = Backward(model_.graph, model_.shapes, loss.id, model_.rootness);
   ASSERT_THAT(code, IsOk());
-  auto routine = ToRoutine(
-      context_, train::Sequence("backward", {code->Whole()}), {});
+  auto routine =
+      ToRoutine(context_, train::Sequence("backward", {code->Whole()}), {});
   EXPECT_THAT(std::string(routine.status().message()),
               HasSubstr("`inner` is read in `backward`, which does not compute "
                         "it first"));

@@ -33,7 +33,7 @@ absl::StatusOr<Training> TrainingOf(const Assignments& init,
     training.first_values.emplace(array.name, array.data->Reshaped(array.dims));
   }
   for (const Array& array : init.arrays) {
-    if (array.kind != ArrayKind::kMaterialized) continue;
+    if (array.data != nullptr || !IsKept(array.memory)) continue;
     OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(array.name));
     training.first_values.emplace(array.name, std::move(values));
   }

@@ -29,7 +29,7 @@ absl::Status Lesson() {
   // after the run must be kept: others may live in registers only.
   OCANNL_ASSIGN_OR_RETURN(Assignments step, train::GradUpdate(model, l));
   for (const char* name : {"a.grad", "b.grad", "c.grad", "f.grad"}) {
-    CHECK(Keep(step, name));
+    CHECK(Keep(step, name).ok());
   }
   // p =+ 0.1 * p.grad for every parameter, as text.
   for (Tensor p : train::Parameters(model, l)) {

@@ -102,9 +102,10 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
   OCANNL_RETURN_IF_ERROR(batches.Check());
   const Batch batch = batches.At("test_n");
   Tensor logits = net(batch.inputs, train::kInUse);
-  logits.graph->SetMaterialized(logits.id);
   Tensor targets = Targets(batch.classes, lessons.classes);
-  targets.graph->SetMaterialized(targets.id);
+  for (Tensor kept : {logits, targets}) {
+    OCANNL_RETURN_IF_ERROR(SetMemoryMode(kept, MemoryMode::kMaterialized));
+  }
   Tensor loss = Named(train::CrossEntropy(logits, targets, {}), "test_loss");
   Tensor hits = Named(Hits(logits, targets), "test_hits");
   OCANNL_ASSIGN_OR_RETURN(Assignments first,

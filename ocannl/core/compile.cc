@@ -3,17 +3,39 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/lower.h"
+#include "ocannl/core/opt/virtualize.h"
 
 namespace ocannl {
+
+absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program) {
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kVirtual) continue;
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram lowered, Lower(code));
+    auto array = absl::c_find_if(
+        code.arrays, [&](const Array& a) { return a.name == buffer.name; });
+    CHECK(array != code.arrays.end()) << buffer.name;
+    return absl::FailedPreconditionError(
+        absl::StrCat("`", array->name, "` is to be virtual (",
+                     array->memory->why, "), but it cannot be inlined: ",
+                     WhyNotInlined(std::move(lowered), array->name),
+                     "; ask for local instead"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
                                            const PassOptions& options) {
   DefaultFloatEnvironment guard;
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
-  return Optimize(std::move(program), options);
+  OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  if (options.all()) OCANNL_RETURN_IF_ERROR(CheckVirtual(code, program));
+  return program;
 }
 
 absl::StatusOr<Routine> ToRoutine(const Context& context,

@@ -19,7 +19,12 @@
 
 namespace ocannl {
 
-// Lowers and optimises. Errors: those of Lower and Optimize.
+// Whether `program`, what all passes made of `code`, has no array for what is
+// to be virtual. Error: it has, with who asked for it and why it cannot be.
+absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program);
+
+// Lowers and optimises. Errors: those of Lower and Optimize; what is to be
+// virtual cannot be, if no pass is left out.
 absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
                                            const PassOptions& options);
 

@@ -11,6 +11,7 @@
 #include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -71,6 +72,17 @@ std::string TextOf(const LoopProgram& program) {
       Print(Share(program)));
 }
 
+// Where each array lives of which something is asked, and who asks.
+std::string MemoryText(const Assignments& code) {
+  std::string text;
+  for (const Array& array : code.arrays) {
+    if (!array.memory) continue;
+    absl::StrAppend(&text, array.name, " : ", Name(array.memory->mode),
+                    "    # ", array.memory->why, "\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
@@ -78,10 +90,16 @@ absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainProgram(program, options));
+  if (options.all()) {
+    OCANNL_RETURN_IF_ERROR(CheckVirtual(code, explanation.program));
+  }
   std::vector<StageText>& stages = explanation.stages;
   stages.insert(
       stages.begin(),
       {{.stage = "cd", .file_name = code.name + ".cd", .text = PrintCd(code)},
+       {.stage = "memory",
+        .file_name = code.name + ".memory",
+        .text = MemoryText(code)},
        {.stage = "unoptimized",
         .file_name = code.name + "-unoptimized.ll",
         .text = TextOf(program)}});

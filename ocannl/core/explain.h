@@ -22,8 +22,8 @@
 namespace ocannl {
 
 struct StageText {
-  std::string stage;      // "shapes", "cd", "unoptimized", or a pass's name;
-                          // the last of these is "ll"
+  std::string stage;      // "shapes", "cd", "memory", "unoptimized", or a
+                          // pass's name; the last of these is "ll"
   std::string file_name;  // "<routine>.cd", "<routine>-unoptimized.ll"
   std::string text;
 };
@@ -37,8 +37,8 @@ struct Explanation {
   LoopProgram program;  // the optimized one: what "ll" shows
 };
 
-// The stages of `code`: cd, unoptimized and those of ExplainProgram. Errors:
-// those of Lower and Optimize.
+// The stages of `code`: cd, memory (which modes are asked for, and by whom),
+// unoptimized and those of ExplainProgram. Errors: those of CompileProgram.
 absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
                                         const PassOptions& options);
 

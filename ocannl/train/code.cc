@@ -162,7 +162,6 @@ class CodeWriter {
                               .dtype = array.dtype,
                               .spec = {},
                               .has_gradient = false,
-                              .materialized = false,
                               .where = SourceLocation::Current(),
                               .named = true});
     shapes_[id] = shape;
@@ -220,8 +219,10 @@ class CodeWriter {
         .name = absl::StrCat(statement.target, suffix_),
         .dtype = graph[value].dtype,
         .dims = shapes.at(value).dims(),
-        .kind = reads_target ? ArrayKind::kMaterialized : ArrayKind::kComputed,
-        .data = nullptr};
+    };
+    if (reads_target) {
+      array.memory = {MemoryMode::kOnDevice, "reads its value of the last run"};
+    }
     const bool is_taken = absl::c_any_of(
         arrays_, [&](const auto& a) { return a.second.name == array.name; });
     if (is_taken || model_.graph.Find(array.name)) {
@@ -316,10 +317,7 @@ class CodeWriter {
 
   // A name for a part of the value of `array`.
   Array PartOf(const Array& array) {
-    Array part = array;
-    part.name = absl::StrCat(array.name, ".", ++parts_);
-    part.kind = ArrayKind::kComputed;
-    return part;
+    return Intermediate(absl::StrCat(array.name, ".", ++parts_), array);
   }
 
   // The code of `value`, whose last part goes to `target`.

@@ -19,7 +19,8 @@ void Say(Assignments& code, std::string comment) {
 absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
   CHECK(t.graph == &model.graph);
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
-  model.graph.SetMaterialized(t.id);
+  OCANNL_RETURN_IF_ERROR(model.graph.SetMemoryMode(
+      t.id, {MemoryMode::kMaterialized, "the result of Forward"}));
   OCANNL_ASSIGN_OR_RETURN(
       Assignments forward,
       ocannl::Forward(model.graph, model.shapes, t.id, model.rootness));

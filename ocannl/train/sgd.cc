@@ -57,18 +57,16 @@ absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
   auto leaf = [&](int k) {
     return MakeLeaf(exprs, ComputeDType(p.node().dtype), k);
   };
-  auto temp = [&](absl::string_view prefix, ArrayKind kind) {
-    Array array = ValueArray(model.graph, model.shapes, p.id);
-    array.name = absl::StrCat(prefix, "_", name);
-    array.kind = kind;
-    return array;
+  auto like_value = [&](absl::string_view prefix) {
+    return Intermediate(absl::StrCat(prefix, "_", name),
+                        ValueArray(model.graph, model.shapes, p.id));
   };
   update.list.push_back(BlockComment{absl::StrCat(name, " param sgd step")});
   int32_t rate = update.AddArray(learning_rate);
   int32_t value = update.AddArray(ValueArray(model.graph, model.shapes, p.id));
   int32_t gradient =
       update.AddArray(GradientArray(model.graph, model.shapes, p.id));
-  int32_t delta = update.AddArray(temp("sgd_delta", ArrayKind::kComputed));
+  int32_t delta = update.AddArray(like_value("sgd_delta"));
   if (options.weight_decay == 0) {
     AssignPointwise(update, delta, std::nullopt, leaf(0).id(), {gradient});
   } else {
@@ -77,7 +75,8 @@ absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
                     {value, gradient});
   }
   if (options.momentum > 0) {
-    Array state = temp("sgd_momentum", ArrayKind::kMaterialized);
+    Array state = like_value("sgd_momentum");
+    state.memory = {MemoryMode::kOnDevice, "the state of SGD"};
     int32_t momentum = update.AddArray(state);
     int32_t cleared = code.init.AddArray(std::move(state));
     Expr zero = Literal(code.init.exprs, p.node().dtype, 0);

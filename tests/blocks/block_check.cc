@@ -76,7 +76,7 @@ Assignments GradientsOf(train::Model& model, Tensor loss) {
   for (Tensor p : train::Parameters(model, loss)) {
     for (Array& array : code->arrays) {
       if (array.name != absl::StrCat(p.node().name, ".grad")) continue;
-      array.kind = ArrayKind::kMaterialized;
+      array.memory = {MemoryMode::kOnDevice, "the test"};
     }
   }
   return *std::move(code);
@@ -205,7 +205,7 @@ void ExpectSameBits(const Dims& batch, const Dims& outputs,
   std::mt19937 random(1);
   auto applied = MakeApplied(batch, outputs, DType::kF32, apply);
   Tensor loss = WeightedSum(*applied, random);
-  applied->model.graph.SetMaterialized(applied->result.id);
+  CHECK_OK(SetMemoryMode(applied->result, MemoryMode::kMaterialized));
   absl::StatusOr<LoopProgram> program =
       CompileProgram(GradientsOf(applied->model, loss), {});
   CHECK_OK(program);

@@ -16,14 +16,9 @@ Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id) {
   Array array{.name = node.name,
               .dtype = node.dtype,
               .dims = shapes.at(id).dims(),
-              .kind = ArrayKind::kComputed,
-              .data = nullptr};
+              .memory = node.memory};
   if (const auto* data = std::get_if<DataSource>(&node.source)) {
-    array.kind = ArrayKind::kData;
     array.data = data->data;
-  } else if (node.materialized ||
-             std::holds_alternative<ParamSource>(node.source)) {
-    array.kind = ArrayKind::kMaterialized;
   }
   return array;
 }
@@ -31,9 +26,7 @@ Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id) {
 Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id) {
   return {.name = absl::StrCat(graph[id].name, ".grad"),
           .dtype = graph[id].dtype,
-          .dims = shapes.at(id).dims(),
-          .kind = ArrayKind::kComputed,
-          .data = nullptr};
+          .dims = shapes.at(id).dims()};
 }
 
 CellLoops::CellLoops(const Dims& dims) {
@@ -98,10 +91,9 @@ void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
     const bool is_last = &nest == &nests.back();
     int32_t to = lhs;
     if (!is_last) {
-      Array flat = code.arrays[lhs];
-      flat.name += ".flat";
+      const Array& whole = code.arrays[lhs];
+      Array flat = Intermediate(absl::StrCat(whole.name, ".flat"), whole);
       flat.dims = {NumElements(flat.dims)};
-      flat.kind = ArrayKind::kComputed;
       to = code.AddArray(std::move(flat));
     }
     const DType dtype = ComputeDType(code.arrays[source].dtype);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 
 namespace ocannl {
@@ -16,7 +17,10 @@ int32_t Assignments::AddArray(Array array) {
     if (known.name != array.name) continue;
     CHECK(known.dtype == array.dtype && known.dims == array.dims)
         << "array " << array.name << " has two meanings";
-    if (known.kind == ArrayKind::kComputed) known = std::move(array);
+    if (known.data == nullptr) known.data = std::move(array.data);
+    if (array.memory) {
+      contradiction.Update(UpdateOf(known.name, *array.memory, known.memory));
+    }
     return static_cast<int32_t>(k);
   }
   arrays.push_back(std::move(array));
@@ -49,17 +53,28 @@ double NeutralElement(Op accum) {
   __builtin_unreachable();
 }
 
-bool Keep(Assignments& code, absl::string_view name) {
+Array Intermediate(std::string name, const Array& like) {
+  return {.name = std::move(name), .dtype = like.dtype, .dims = like.dims};
+}
+
+absl::Status SetMemoryMode(Assignments& code, absl::string_view name,
+                           const MemoryRequest& request) {
   for (Array& array : code.arrays) {
-    if (array.name != name) continue;
-    array.kind = ArrayKind::kMaterialized;
-    return true;
+    if (array.name == name) return UpdateOf(name, request, array.memory);
   }
-  return false;
+  return absl::NotFoundError(
+      absl::StrCat("`", code.name, "` has no array `", name, "`"));
+}
+
+absl::Status Keep(Assignments& code, absl::string_view name,
+                  SourceLocation where) {
+  return SetMemoryMode(code, name,
+                       AskedBy("Keep", where, MemoryMode::kMaterialized));
 }
 
 void Append(Assignments& to, const Assignments& from) {
   // Static indices are only ever added to a graph.
+  to.contradiction.Update(from.contradiction);
   if (to.statics.size() < from.statics.size()) to.statics = from.statics;
   std::vector<int32_t> array_of;
   for (const Array& array : from.arrays) {

@@ -19,28 +19,26 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/index/affine.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
-
-enum class ArrayKind : uint8_t {
-  kComputed,      // an intermediate value: may be inlined or live in scratch
-  kMaterialized,  // keeps its value after a run
-  kData,          // comes from the host
-};
 
 struct Array {
   std::string name;
   DType dtype;
   Dims dims;
-  ArrayKind kind;
-  std::shared_ptr<const NdArray> data;  // of kData
+  // None: an intermediate value, which may be inlined or live in scratch.
+  std::optional<MemoryRequest> memory = std::nullopt;
+  std::shared_ptr<const NdArray> data = nullptr;  // of the host; read only
 
   friend bool operator==(const Array&, const Array&) = default;
 };
@@ -83,15 +81,25 @@ struct Assignments {
   std::vector<Array> arrays;
   ExprPool exprs;  // Leaf k is source k of the assignment
   std::vector<Assignment> list;
+  // The first contradiction between what was asked for of one array.
+  absl::Status contradiction;
 
-  // The number of the array, added if its name is new; a kComputed array may
-  // become another kind. Our fault (CHECK) if dtype or dims differ.
+  // The number of the array, added if its name is new, else with what both ask
+  // for. Our fault (CHECK) if dtype or dims differ.
   int32_t AddArray(Array array);
 };
 
-// From now on the array `name` keeps its value after a run: "w.grad". Returns
-// whether there is one.
-bool Keep(Assignments& code, absl::string_view name);
+// An intermediate value with the dtype and the dims of `like`.
+Array Intermediate(std::string name, const Array& like);
+
+// Asks for where the array `name` of `code` lives: "w.grad". Errors: NotFound:
+// there is no such array; what was asked for before contradicts this.
+absl::Status SetMemoryMode(Assignments& code, absl::string_view name,
+                           const MemoryRequest& request);
+
+// From now on the array keeps its value after a run. Errors: the same.
+absl::Status Keep(Assignments& code, absl::string_view name,
+                  SourceLocation where = SourceLocation::Current());
 
 // Appends the code of `from`, of the same graph, to `to`.
 void Append(Assignments& to, const Assignments& from);

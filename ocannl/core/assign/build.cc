@@ -204,7 +204,7 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
     auto consumed = rootness.forward.find(id);
     if (consumed == rootness.forward.end() || IsLeaf(graph, id)) {
       for (TensorId of : OperandsOf(graph[id].source)) needed.insert(of);
-    } else if (id == root || !graph[id].materialized) {
+    } else if (id == root || !IsKept(graph[id].memory)) {
       return NotARoot(graph, id, consumed->second, "forward");
     }
   }

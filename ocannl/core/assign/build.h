@@ -8,7 +8,7 @@
 //
 // A tensor that another one's code computes is not a root any more: asking for
 // its code again is an error, unless its value is kept between runs
-// (Graph::SetMaterialized), in which case it is read.
+// (memory_mode.h), in which case it is read.
 #ifndef OCANNL_CORE_ASSIGN_BUILD_H_
 #define OCANNL_CORE_ASSIGN_BUILD_H_
 

@@ -116,12 +116,11 @@ class Padder {
   }
 
   int32_t AddPadded(int32_t inner, const Margins& margins) {
-    Array array = code_.arrays[inner];
-    array.name = UniqueName(absl::StrCat(array.name, ".pad"), names_);
+    const Array& whole = code_.arrays[inner];
+    Array array = Intermediate(
+        UniqueName(absl::StrCat(whole.name, ".pad"), names_), whole);
     // Not every narrow type has the infinities that may be outside.
     array.dtype = ComputeDType(array.dtype);
-    array.kind = ArrayKind::kComputed;
-    array.data = nullptr;
     for (size_t axis = 0; axis < array.dims.size(); ++axis) {
       array.dims[axis] += margins.before[axis] + margins.after[axis];
     }

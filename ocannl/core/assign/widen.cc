@@ -63,10 +63,10 @@ class Widener {
   // From here on, the array of `assign` is summed in another.
   void Open(const Assign& assign) {
     narrow_ = assign.lhs;
-    Array cells = code_.arrays[narrow_];
-    cells.name = UniqueName(absl::StrCat(cells.name, ".sum"), names_);
+    const Array& stored = code_.arrays[narrow_];
+    Array cells = Intermediate(
+        UniqueName(absl::StrCat(stored.name, ".sum"), names_), stored);
     cells.dtype = ComputeDType(cells.dtype);
-    cells.kind = ArrayKind::kComputed;
     sum_ = wide_.AddArray(std::move(cells));
     if (!assign.reset) Copy(sum_, narrow_);
   }

@@ -8,6 +8,11 @@
 #ifndef OCANNL_CORE_BASE_SOURCE_LOCATION_H_
 #define OCANNL_CORE_BASE_SOURCE_LOCATION_H_
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
 namespace ocannl {
 
 struct SourceLocation {
@@ -20,6 +25,13 @@ struct SourceLocation {
     return {.file = file, .line = line};
   }
 };
+
+// "f.cc:12", without folders; empty if it is nowhere.
+inline std::string ToString(SourceLocation where) {
+  absl::string_view file = where.file;
+  if (file.empty()) return "";
+  return absl::StrCat(file.substr(file.rfind('/') + 1), ":", where.line);
+}
 
 }  // namespace ocannl
 

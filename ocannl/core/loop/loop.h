@@ -38,11 +38,14 @@ enum class Role : uint8_t {
   kOut,      // writes every cell before anything reads it
   kInOut,    // reads what was there before, and writes
   kTemp,     // scratch: contents are lost between runs
+  kVirtual,  // scratch that is inlined wherever it can be, at any cost
+  kLocal,    // scratch that is not inlined
   kPrivate,  // scratch of one statement of the body: each iteration of a `par`
              // loop has its own, which may be a register
 };
 inline bool IsScratch(Role role) {
-  return role == Role::kTemp || role == Role::kPrivate;
+  return role == Role::kTemp || role == Role::kVirtual ||
+         role == Role::kLocal || role == Role::kPrivate;
 }
 
 struct Buffer {

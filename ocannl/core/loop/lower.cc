@@ -14,9 +14,11 @@
 #include "ocannl/core/assign/widen.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
 namespace {
@@ -34,6 +36,11 @@ bool Reads(const Assign& assign, int32_t array) {
   return (assign.lhs == array && accumulates) || ReadsOperand(assign, array);
 }
 
+// Whether a run leaves or finds the values of the array in a context.
+bool IsStored(const Array& array) {
+  return array.data != nullptr || IsKept(array.memory);
+}
+
 class Lowering {
  public:
   explicit Lowering(const Assignments& code) : code_(code) {
@@ -48,11 +55,12 @@ class Lowering {
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = code_.name;
+    OCANNL_RETURN_IF_ERROR(code_.contradiction);
+    OCANNL_RETURN_IF_ERROR(CheckConstants());
     DeclareStatics();
     buffer_of_.resize(code_.arrays.size(), -1);
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
-      absl::Status status = Declare(static_cast<int32_t>(k));
-      if (!status.ok()) return status;
+      OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
     }
     size_t next = 0;
     for (const Assignment& assignment : code_.list) {
@@ -180,6 +188,50 @@ class Lowering {
     }
   }
 
+  // The role of an array that is not kept after a run.
+  static Role RoleOfScratch(const Array& array) {
+    if (!array.memory) return Role::kTemp;
+    switch (array.memory->mode) {
+      case MemoryMode::kVirtual:
+        return Role::kVirtual;
+      case MemoryMode::kNeverVirtual:
+      case MemoryMode::kLocal:
+      case MemoryMode::kDeviceOnly:
+        return Role::kLocal;
+      case MemoryMode::kEffectivelyConstant:
+      case MemoryMode::kOnDevice:
+      case MemoryMode::kMaterialized:
+        break;
+    }
+    return Role::kTemp;
+  }
+
+  // Error: an array that is to be effectively constant is computed from one
+  // that is not.
+  absl::Status CheckConstants() const {
+    std::vector<bool> varies(code_.arrays.size());
+    for (size_t k = 0; k < varies.size(); ++k) {
+      varies[k] = IsStored(code_.arrays[k]);
+    }
+    for (const Assign& assign : list_) {
+      for (const Source& source : assign.sources) {
+        const ReadArray* read = std::get_if<ReadArray>(&source);
+        if (read == nullptr || !varies[read->array]) continue;
+        varies[assign.lhs] = true;
+        const Array& lhs = code_.arrays[assign.lhs];
+        if (!lhs.memory ||
+            lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
+          continue;
+        }
+        return absl::FailedPreconditionError(absl::StrCat(
+            "`", lhs.name, "` is to be effectively_constant (", lhs.memory->why,
+            "), but it is computed from `", code_.arrays[read->array].name,
+            "`, which may change; ask for virtual instead"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Declare(int32_t array) {
     const Array& a = code_.arrays[array];
     bool read_first = false;
@@ -189,18 +241,18 @@ class Lowering {
       if (!written && Reads(list_[k], array)) read_first = true;
       if (list_[k].lhs == array) written = true;
     }
-    CHECK(a.kind != ArrayKind::kData || !written) << a.name;
+    CHECK(a.data == nullptr || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
-    if (a.kind == ArrayKind::kComputed && read_first) {
+    if (!IsStored(a) && read_first) {
       return absl::FailedPreconditionError(absl::StrCat(
           "`", a.name, "` is read in `", code_.name, "`, which does not ",
           "compute it first; add its code, or materialize it where it is "
           "computed"));
     }
-    Role role = a.kind == ArrayKind::kComputed ? Role::kTemp
-                : !written                     ? Role::kIn
-                : read_first                   ? Role::kInOut
-                                               : Role::kOut;
+    Role role = !IsStored(a) ? RoleOfScratch(a)
+                : !written   ? Role::kIn
+                : read_first ? Role::kInOut
+                             : Role::kOut;
     buffer_of_[array] = static_cast<int32_t>(program_.buffers.size());
     program_.buffers.push_back(
         {.name = a.name, .dtype = a.dtype, .dims = a.dims, .role = role});

@@ -14,8 +14,10 @@
 // Floats of 8 and 16 bits are widened to f32 where they are read and rounded
 // where they are stored; their sums are summed in f32 (widen.h).
 //
-// An array becomes a buffer: kData is `in`; kMaterialized is `in`, `out` or
-// `inout` by what the code does with it; kComputed is `temp`.
+// An array becomes a buffer by its memory mode: what is kept after a run, and
+// data of the host, is `in`, `out` or `inout` by what the code does with it;
+// virtual is `virtual`; never_virtual, local and device_only are `local`; every
+// other is `temp`.
 #ifndef OCANNL_CORE_LOOP_LOWER_H_
 #define OCANNL_CORE_LOOP_LOWER_H_
 
@@ -25,8 +27,9 @@
 
 namespace ocannl {
 
-// Errors: the code reads a kComputed array that it does not compute first; an
-// array of more than 2^62 bytes.
+// Errors: the code reads an array that is not kept after a run and that it does
+// not compute first; memory modes contradict each other; what is to be
+// effectively constant is not constant; an array of more than 2^62 bytes.
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments);
 
 }  // namespace ocannl

@@ -101,7 +101,6 @@ class Definer {
                              .dtype = DType::kF32,
                              .spec = {},
                              .has_gradient = false,
-                             .materialized = false,
                              .where = SourceLocation::Current(),
                              .named = true});
     for (const std::string& name : names) {

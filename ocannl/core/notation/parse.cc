@@ -272,7 +272,6 @@ class Parser {
                               .dtype = dtype,
                               .spec = {},
                               .has_gradient = false,
-                              .materialized = false,
                               .where = where_});
     return {&graph_, id};
   }

@@ -123,7 +123,23 @@ class Virtualizer {
     return std::move(program_);
   }
 
+  // What keeps the buffer from being inlined, after all before it is; empty: it
+  // can be.
+  std::string Obstacle(absl::string_view name) {
+    for (size_t k = 0; k < stmts().size(); ++k) {
+      const std::optional<Nest> nest = AsNest(stmts()[k]);
+      const absl::string_view obstacle = TryInline(k);
+      if (nest && program_.buffers[nest->set->target.buffer].name == name) {
+        return std::string(obstacle);
+      }
+    }
+    return std::string(kSeveralSteps);
+  }
+
  private:
+  static constexpr absl::string_view kSeveralSteps =
+      "its cells are set in more than one step, as those of a sum are";
+
   using Places = absl::btree_set<size_t>;  // top-level statements
 
   std::vector<Stmt>& stmts() { return program_.body.stmts; }
@@ -138,36 +154,46 @@ class Virtualizer {
     }
   }
 
-  void TryInline(size_t definition) {
+  // Inlines what the statement defines, or tells why it does not.
+  absl::string_view TryInline(size_t definition) {
     std::optional<Nest> nest = AsNest(stmts()[definition]);
-    if (!nest || !Defines(definition, *nest)) return;
+    if (!nest || !Defines(definition, *nest)) return kSeveralSteps;
     const Access& target = nest->set->target;
     const Places& readers = readers_[target.buffer];
     const std::vector<size_t> uses(readers.lower_bound(definition),
                                    readers.end());
     int64_t evaluations = 0;
     for (size_t k : uses) {
-      if (!Unchanged(definition, k, *nest)) return;
+      if (!Unchanged(definition, k, *nest)) {
+        return "what it is computed from changes before it is used";
+      }
       evaluations += CountReads(program_, stmts()[k], target.buffer);
     }
-    if (uses.empty()) return;
+    if (uses.empty()) return "";
     int cost = costs_.Cost(program_, nest->set->value);
-    if (cost > kMaxCost) return;
+    if (cost > kMaxCost) return "a cell of it takes more than 100 operations";
     // Against one store per cell and one load per use.
     int64_t stored = kStoreCost * nest->points() + kLoadCost * evaluations +
                      cost * nest->points();
-    if (cost * evaluations > stored) return;
+    const bool at_any_cost =
+        program_.buffers[target.buffer].role == Role::kVirtual;
+    if (cost * evaluations > stored && !at_any_cost) {
+      return "to compute it again costs more than to load it";
+    }
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
       FindEffects(k);
     }
+    return "";
   }
 
-  // Whether `nest` alone sets every cell of a temp, each once.
+  // Whether `nest` alone sets every cell of what may be inlined, each once.
   bool Defines(size_t definition, const Nest& nest) const {
     const Access& target = nest.set->target;
     const Buffer& buffer = program_.buffers[target.buffer];
-    if (buffer.role != Role::kTemp || effects_[definition].locals ||
+    const bool may_be_inlined =
+        buffer.role == Role::kTemp || buffer.role == Role::kVirtual;
+    if (!may_be_inlined || effects_[definition].locals ||
         readers_[target.buffer].contains(definition) ||
         writers_[target.buffer].size() > 1) {
       return false;
@@ -250,6 +276,10 @@ class Virtualizer {
 
 LoopProgram Virtualize(LoopProgram program) {
   return Virtualizer(std::move(program)).Run();
+}
+
+std::string WhyNotInlined(LoopProgram program, absl::string_view name) {
+  return Virtualizer(std::move(program)).Obstacle(name);
 }
 
 }  // namespace ocannl

@@ -7,19 +7,27 @@
 //   for i1 { y[i1] := relu(t[i1]); }    ->     y[i1] := relu(b[i1] + n[i1]);
 //                                            }
 //
-// A temp qualifies when one nest of loops sets each of its cells once, without
-// accumulating, and when nothing it is computed from changes between there and
-// any use. It is inlined everywhere or nowhere; Prune then drops the store. The
-// uses may be in statements of any form.
+// A temp or a virtual buffer qualifies when one nest of loops sets each of its
+// cells once, without accumulating, and when nothing it is computed from
+// changes between there and any use. It is inlined everywhere or nowhere; Prune
+// then drops the store. The uses may be in statements of any form. Virtual
+// buffers are inlined whatever that costs.
 #ifndef OCANNL_CORE_OPT_VIRTUALIZE_H_
 #define OCANNL_CORE_OPT_VIRTUALIZE_H_
 
+#include <string>
+
+#include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
 // Same bits: every inlined expression is the one that was stored.
 LoopProgram Virtualize(LoopProgram program);
+
+// Why Virtualize leaves the scratch buffer `name` of `program` as it is: "its
+// cells are set in more than one step, as those of a sum are".
+std::string WhyNotInlined(LoopProgram program, absl::string_view name);
 
 }  // namespace ocannl
 

@@ -124,7 +124,6 @@ Tensor Stretch(Tensor a, SourceLocation where) {
       .dtype = node.dtype,
       .spec = {},
       .has_gradient = node.has_gradient,
-      .materialized = false,
       .where = where};
   return {a.graph, a.graph->Add(std::move(stretched))};
 }

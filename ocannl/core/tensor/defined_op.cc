@@ -136,7 +136,6 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                            .dtype = dtype,
                            .spec = {},
                            .has_gradient = has_gradient,
-                           .materialized = false,
                            .where = args[0].where});
   return {&graph, id};
 }

@@ -144,7 +144,6 @@ Tensor EmbedDim(Tensor of, absl::string_view name, SourceLocation where) {
        .dtype = DType::kF32,
        .spec = {},
        .has_gradient = false,
-       .materialized = false,
        .where = where});
   return {of.graph, id};
 }

@@ -13,6 +13,20 @@
 namespace ocannl {
 namespace {
 
+// What a node asks for itself.
+std::optional<MemoryRequest> OwnRequest(const TensorSource& source) {
+  if (std::holds_alternative<ParamSource>(source)) {
+    return MemoryRequest{MemoryMode::kOnDevice, "a parameter"};
+  }
+  if (std::holds_alternative<DataSource>(source)) {
+    return MemoryRequest{MemoryMode::kOnDevice, "data of the host"};
+  }
+  if (std::holds_alternative<NumberSource>(source)) {
+    return MemoryRequest{MemoryMode::kEffectivelyConstant, "a number"};
+  }
+  return std::nullopt;
+}
+
 // "n35", or "n39_relu" where the operation has a word.
 std::string DefaultName(const TensorNode& node, int32_t id) {
   std::string name = absl::StrCat("n", id);
@@ -36,6 +50,7 @@ TensorId Graph::Add(TensorNode node) {
     node.named = true;
   }
   node.name = NewName(node.name);
+  if (!node.memory) node.memory = OwnRequest(node.source);
   ids_[node.name] = id;
   nodes_.push_back(std::move(node));
   return id;
@@ -74,8 +89,9 @@ void Graph::SetText(TensorId id, std::string text) {
   nodes_[id.index].text = std::move(text);
 }
 
-void Graph::SetMaterialized(TensorId id) {
-  nodes_[id.index].materialized = true;
+absl::Status Graph::SetMemoryMode(TensorId id, const MemoryRequest& request) {
+  TensorNode& node = nodes_[id.index];
+  return UpdateOf(node.name, request, node.memory);
 }
 
 void Graph::SetInit(TensorId parameter, TensorId init) {
@@ -125,13 +141,9 @@ void Graph::RollBack(const Mark& mark) {
 }
 
 std::string Describe(const TensorNode& node) {
-  absl::string_view file = node.where.file;
-  size_t slash = file.rfind('/');
-  if (slash != absl::string_view::npos) file.remove_prefix(slash + 1);
-  std::string text = absl::StrCat("`", node.text, "`");
-  if (!file.empty())
-    absl::StrAppend(&text, " (", file, ":", node.where.line, ")");
-  return text;
+  const std::string where = ToString(node.where);
+  return absl::StrCat("`", node.text, "`",
+                      where.empty() ? "" : absl::StrCat(" (", where, ")"));
 }
 
 std::vector<TensorId> OperandsOf(const TensorSource& source) {

@@ -30,6 +30,7 @@
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -121,9 +122,10 @@ struct TensorNode {
   DType dtype;
   ShapeSpec spec;
   bool has_gradient;  // a parameter, or computed from one
-  bool materialized;  // keeps its value after a run
   SourceLocation where;
   bool named = false;  // the name is the user's
+  // Where the values live; none: the compiler decides.
+  std::optional<MemoryRequest> memory = std::nullopt;
 };
 
 // A name in the spec of the einsum `node`: an axis "i", or a row variable
@@ -154,7 +156,8 @@ struct StaticSymbol {
 class Graph {
  public:
   // Adds a node. An empty name becomes n<id>[_<op>]; a taken one gets a
-  // number appended. Our fault (CHECK) if the source names unknown nodes.
+  // number appended. A leaf asks for its memory mode itself. Our fault (CHECK)
+  // if the source names unknown nodes.
   TensorId Add(TensorNode node);
   int32_t AddStatic(std::string name, std::optional<int64_t> range);
 
@@ -165,7 +168,8 @@ class Graph {
 
   void Rename(TensorId id, std::string name);
   void SetText(TensorId id, std::string text);  // for error messages
-  void SetMaterialized(TensorId id);            // keep the value after a run
+  // Error: the request contradicts an earlier one.
+  absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);

@@ -16,7 +16,8 @@ namespace {
 
 Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
                std::string text, DType dtype, ShapeSpec spec,
-               SourceLocation where) {
+               SourceLocation where,
+               std::optional<MemoryRequest> memory = std::nullopt) {
   bool trains = std::holds_alternative<ParamSource>(source) &&
                 IsFloat(ComputeDType(dtype));
   TensorId id = graph.Add({.source = std::move(source),
@@ -25,8 +26,8 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
                            .dtype = dtype,
                            .spec = std::move(spec),
                            .has_gradient = trains,
-                           .materialized = false,
-                           .where = where});
+                           .where = where,
+                           .memory = std::move(memory)});
   return {&graph, id};
 }
 
@@ -92,7 +93,8 @@ Tensor Literal(Graph& graph, const Shape& shape,
   auto data =
       std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));
   return AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
-                 DType::kF32, std::move(spec), where);
+                 DType::kF32, std::move(spec), where,
+                 MemoryRequest{MemoryMode::kMaterialized, "a literal"});
 }
 
 Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,

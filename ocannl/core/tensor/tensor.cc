@@ -66,7 +66,6 @@ TensorId AddNumber(Graph& graph, double value, DType dtype,
                     .dtype = dtype,
                     .spec = {},
                     .has_gradient = false,
-                    .materialized = false,
                     .where = where});
 }
 
@@ -167,7 +166,6 @@ class Builder {
                        .dtype = dtype.value_or(DType::kF32),
                        .spec = std::move(spec),
                        .has_gradient = false,
-                       .materialized = false,
                        .where = where_};
     if (dtype.ok()) {
       node.has_gradient = HasGradient(op, *dtype);
@@ -254,6 +252,12 @@ Tensor Number(Graph& graph, double value, SourceLocation where) {
 Tensor Named(Tensor tensor, std::string name) {
   tensor.graph->Rename(tensor.id, std::move(name));
   return tensor;
+}
+
+absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,
+                           SourceLocation where) {
+  return tensor.graph->SetMemoryMode(tensor.id,
+                                     AskedBy("SetMemoryMode", where, mode));
 }
 
 Tensor Pointwise(Op op, absl::Span<const Arg> args) {
@@ -376,7 +380,6 @@ Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
                            .dtype = DType::kF32,
                            .spec = {},
                            .has_gradient = false,
-                           .materialized = false,
                            .where = where});
   return {&graph, id};
 }
@@ -389,7 +392,6 @@ Tensor FaultTensor(Graph& graph, absl::string_view text,
                      .dtype = DType::kF32,
                      .spec = {},
                      .has_gradient = false,
-                     .materialized = false,
                      .where = where};
   return ErrorTensor(graph,
                      absl::InvalidArgumentError(absl::StrCat(

@@ -27,6 +27,7 @@
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/einsum_axis.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -59,6 +60,11 @@ Tensor Number(Graph& graph, double value,
 
 // The tensor, with `name` if nothing else has it, else with a number appended.
 Tensor Named(Tensor tensor, std::string name);
+
+// Asks for where the values of the tensor live. Error: this contradicts what
+// was asked for before, or what the tensor is; it names both.
+absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,
+                           SourceLocation where = SourceLocation::Current());
 
 // op of each element, broadcasting; at least one operand is a tensor. Convert
 // and Bitcast, which need a dtype, are below. A power with a small whole

@@ -179,7 +179,9 @@ class Check {
 
   void MakeCode(const std::vector<Tensor>& parameters) {
     outcome_.stage = TextOutcome::kNoCode;
-    graph_.SetMaterialized(result_);
+    CHECK(
+        graph_.SetMemoryMode(result_, {MemoryMode::kMaterialized, "the result"})
+            .ok());
     Rootness rootness;
     auto forward = Forward(graph_, shapes_, result_, rootness);
     auto loops = Compile(forward);

@@ -2,6 +2,7 @@
 #include "ocannl/train/blocks/norm.h"
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/train/blocks/init.h"
 
@@ -77,7 +78,9 @@ Tensor BatchNorm::operator()(Tensor x, Training* training) const {
   Tensor mean = Mean(kOverChannels, x);
   Tensor centred = x - mean;
   Tensor variance = Mean(kOverChannels, Square(centred));
-  for (Tensor kept : {mean, variance}) kept.graph->SetMaterialized(kept.id);
+  for (Tensor kept : {mean, variance}) {
+    CHECK(SetMemoryMode(kept, MemoryMode::kMaterialized).ok());
+  }
   Tensor n = EmbedDim(x, {RowKind::kBatch, RowKind::kOutput}) /
              EmbedDim(mean, {RowKind::kOutput});
   n = As(x.node().dtype, n);
