@@ -12,7 +12,7 @@ std::string Difference(const LoopProgram& program, const Results& expected,
                        const Results& actual) {
   size_t next = 0;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+    if (!IsResult(buffer.role)) continue;
     std::string difference =
         FirstDifference(buffer, expected[next], actual[next]);
     if (!difference.empty()) return difference;

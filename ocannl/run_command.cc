@@ -26,10 +26,6 @@
 namespace ocannl {
 namespace {
 
-bool IsInput(const Buffer& buffer) {
-  return buffer.role == Role::kIn || buffer.role == Role::kInOut;
-}
-
 std::string TypeText(DType dtype, const Dims& dims) {
   return absl::StrCat(Name(dtype), "[", absl::StrJoin(dims, ", "), "]");
 }
@@ -41,13 +37,9 @@ std::string Describe(const Buffer& buffer) {
 std::string InputNames(const LoopProgram& program) {
   std::vector<std::string> names;
   for (const Buffer& buffer : program.buffers) {
-    if (IsInput(buffer)) names.push_back(buffer.name);
+    if (IsInput(buffer.role)) names.push_back(buffer.name);
   }
   return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
-}
-
-bool IsResult(const Buffer& buffer) {
-  return buffer.role == Role::kOut || buffer.role == Role::kInOut;
 }
 
 // Whether `merged` is `dims` with neighbours multiplied: an array of a
@@ -69,7 +61,7 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
   for (const std::string& text : line.GetAll("in")) {
     OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
     auto buffer = absl::c_find_if(program.buffers, [&](const Buffer& b) {
-      return b.name == input.name && IsInput(b);
+      return b.name == input.name && IsInput(b.role);
     });
     if (buffer == program.buffers.end()) {
       return absl::InvalidArgumentError(
@@ -93,7 +85,7 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
   }
   std::string missing;
   for (const Buffer& buffer : program.buffers) {
-    if (!IsInput(buffer) || given.contains(buffer.name)) continue;
+    if (!IsInput(buffer.role) || given.contains(buffer.name)) continue;
     absl::StrAppend(&missing, "\n  --in=", buffer.name, "=FILE.npy    for ",
                     Describe(buffer));
   }
@@ -115,7 +107,7 @@ absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
   ReportTier(line, stream);
   Results results;
   for (const Buffer& buffer : program.buffers) {
-    if (!IsResult(buffer)) continue;
+    if (!IsResult(buffer.role)) continue;
     OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(buffer.name));
     results.push_back(std::move(values));
   }
@@ -161,7 +153,7 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   }
   size_t next = 0;
   for (const Buffer& buffer : program.buffers) {
-    if (!IsResult(buffer)) continue;
+    if (!IsResult(buffer.role)) continue;
     const NdArray& values = results[next++];
     out << Describe(buffer) << "\n" << PrintValues(values);
     if (directory.empty()) continue;

@@ -15,7 +15,7 @@ namespace ocannl {
 Arrays FillInputs(const LoopProgram& program) {
   Arrays inputs;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    if (!IsInput(buffer.role)) continue;
     NdArray array(buffer.dtype, buffer.dims);
     VisitDType(buffer.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -51,7 +51,7 @@ absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
   OCANNL_RETURN_IF_ERROR(routine.Run());
   RunResult result;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+    if (!IsResult(buffer.role)) continue;
     OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(buffer.name));
     result.emplace(buffer.name, std::move(array));
   }

@@ -153,7 +153,7 @@ void Check(const Dims& output, const Layout& layout, Kind kind, bool reset) {
   std::mt19937 random(7);
   Arrays inputs;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    if (!IsInput(buffer.role)) continue;
     inputs.emplace(buffer.name, RandomArray<T>(buffer.dims, kind, random));
   }
   absl::StatusOr<RunResult> result = RunProgram(program, inputs);

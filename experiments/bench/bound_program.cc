@@ -19,10 +19,6 @@ int64_t PaddedBytes(const Buffer& buffer) {
   return (bytes + kLine - 1) / kLine * kLine;
 }
 
-bool IsResult(const Buffer& buffer) {
-  return buffer.role == Role::kOut || buffer.role == Role::kInOut;
-}
-
 }  // namespace
 
 void FillNumbers(absl::string_view name, absl::Span<float> numbers) {
@@ -122,7 +118,8 @@ std::vector<float> BoundProgram::Results(absl::string_view first) {
   std::vector<float> results;
   for (bool is_first : {true, false}) {
     for (const Place& place : places_) {
-      if (!IsResult(place.buffer) || (place.buffer.name == first) != is_first) {
+      if (!IsResult(place.buffer.role) ||
+          (place.buffer.name == first) != is_first) {
         continue;
       }
       results.insert(results.end(), place.numbers.begin(), place.numbers.end());

@@ -77,7 +77,7 @@ class RoutineTraining {
     add("scalar_loss");
     for (const Buffer& buffer : step_->program().buffers) {
       if (buffer.name == "scalar_loss") continue;
-      if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+      if (!IsResult(buffer.role)) continue;
       add(buffer.name);
     }
     return results;

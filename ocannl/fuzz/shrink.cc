@@ -198,7 +198,7 @@ bool DropAxis(LoopProgram& program, int k) {
 // The least strict role allows the most other steps.
 bool MakeInOut(LoopProgram& program, int k) {
   for (Buffer& buffer : program.buffers) {
-    if (buffer.role == Role::kInOut || buffer.role == Role::kIn) continue;
+    if (IsInput(buffer.role)) continue;
     if (k-- > 0) continue;
     buffer.role = Role::kInOut;
     return true;

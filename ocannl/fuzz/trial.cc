@@ -18,14 +18,6 @@
 namespace ocannl::fuzz {
 namespace {
 
-bool StartsFilled(const Buffer& buffer) {
-  return buffer.role == Role::kIn || buffer.role == Role::kInOut;
-}
-
-bool IsCompared(const Buffer& buffer) {
-  return StartsFilled(buffer) || buffer.role == Role::kOut;
-}
-
 NdArray Garbage(const Buffer& buffer, int byte) {
   NdArray array(buffer.dtype, buffer.dims);
   std::memset(array.data(), byte, array.bytes());
@@ -70,7 +62,7 @@ Trial::Trial(const LoopProgram& program, std::vector<NdArray> before,
       statics_(std::move(statics)) {
   for (size_t k = 0; k < program.buffers.size(); ++k) {
     const Buffer& buffer = program.buffers[k];
-    expected_.push_back(StartsFilled(buffer) ? before_[k]
+    expected_.push_back(IsInput(buffer.role) ? before_[k]
                                              : Garbage(buffer, kGarbage[0]));
   }
   std::vector<std::byte*> buffers;
@@ -103,9 +95,9 @@ std::string Trial::TryOnce(const Executable& executable, bool at_start) const {
   for (size_t k = 0; k < program_.buffers.size(); ++k) {
     const Buffer& buffer = program_.buffers[k];
     guarded.emplace_back(
-        StartsFilled(buffer) ? before_[k]
+        IsInput(buffer.role) ? before_[k]
                              : Garbage(buffer, kGarbage[at_start ? 1 : 2]),
-        at_start ? Place::kStart : Place::kEnd, buffer.role != Role::kIn);
+        at_start ? Place::kStart : Place::kEnd, !IsReadOnly(buffer.role));
     buffers.push_back(guarded.back().data());
   }
   executable.Run(buffers, statics_);
@@ -116,7 +108,7 @@ std::string Trial::TryOnce(const Executable& executable, bool at_start) const {
       return absl::StrCat(broken, " bytes ", at_start ? "after " : "before ",
                           buffer.name, " were written");
     }
-    if (!IsCompared(buffer)) continue;
+    if (IsScratch(buffer.role)) continue;
     NdArray actual(buffer.dtype, buffer.dims);
     std::memcpy(actual.data(), guarded[k].data(), actual.bytes());
     std::string difference = FirstDifference(buffer, expected_[k], actual);
@@ -129,8 +121,7 @@ bool Trial::MostlyFinite() const {
   int64_t cells = 0;
   int64_t finite = 0;
   for (size_t k = 0; k < program_.buffers.size(); ++k) {
-    Role role = program_.buffers[k].role;
-    if (role != Role::kOut && role != Role::kInOut) continue;
+    if (!IsResult(program_.buffers[k].role)) continue;
     for (int64_t cell = 0; cell < expected_[k].size(); ++cell) {
       finite += std::isfinite(expected_[k].AsDouble(cell)) ? 1 : 0;
     }

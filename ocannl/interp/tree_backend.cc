@@ -75,7 +75,7 @@ class Walker : public RunState {
     if (observers_.empty()) return Run(program_.body);
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
       const Buffer& buffer = program_.buffers[k];
-      if (buffer.role == Role::kIn || buffer.role == Role::kInOut) continue;
+      if (IsInput(buffer.role)) continue;
       written_[k].resize(NumElements(buffer.dims));
     }
     absl::Status status;

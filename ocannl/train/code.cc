@@ -20,6 +20,7 @@
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/statements.h"
+#include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/value.h"
 
 namespace ocannl::train {
@@ -127,6 +128,9 @@ class CodeWriter {
     auto known = visible_.tensors.find(name);
     if (known != visible_.tensors.end()) return known->second;
     absl::string_view of = name;
+    if (absl::ConsumeSuffix(&of, kMergeSuffix)) {
+      return FindMerge(name, std::string(of), offset);
+    }
     const bool is_gradient = absl::ConsumeSuffix(&of, ".grad");
     if (!is_gradient) absl::ConsumeSuffix(&of, ".value");
     std::optional<Tensor> tensor = FindTensor(of);
@@ -140,6 +144,16 @@ class CodeWriter {
     return AddLeaf(name, model_.shapes.at(tensor->id),
                    (is_gradient ? GradientArray : ValueArray)(
                        model_.graph, model_.shapes, tensor->id));
+  }
+
+  // The leaf of what the merge buffer holds of the array that `of` is.
+  absl::StatusOr<std::optional<Tensor>> FindMerge(const std::string& name,
+                                                  const std::string& of,
+                                                  size_t offset) {
+    OCANNL_ASSIGN_OR_RETURN(std::optional<Tensor> own, FindArray(of, offset));
+    if (!own) return Unknown(of, offset);
+    const Shape shape = shapes_.at(own->id);  // AddLeaf moves them
+    return AddLeaf(name, shape, MergeArray(arrays_.at(own->node().name)));
   }
 
   // Computes `tensor` here if nothing does.
@@ -187,6 +201,11 @@ class CodeWriter {
   absl::Status WriteAssign(const AssignStatement& statement) {
     OCANNL_ASSIGN_OR_RETURN(std::optional<Tensor> target,
                             FindArray(statement.target, statement.offset));
+    if (absl::EndsWith(statement.target, kMergeSuffix)) {
+      return ErrorAt(statement.offset,
+                     absl::StrCat("`", statement.target, "` is what the merge ",
+                                  "buffer holds, which code may only read"));
+    }
     if (statement.declares && target) {
       return IsThere(statement, statement.target, "write it without braces");
     }

@@ -10,8 +10,9 @@
 //            .numbers = {{"weight_decay", 1e-4}}}));
 //
 // See core/notation/statements.h for the statements. Values are expressions
-// of the notation (core/notation/parse.h) in which x is the value of a tensor
-// and x.grad its gradient.
+// of the notation (core/notation/parse.h) in which x is the value of a tensor,
+// x.grad its gradient, and x.merge and x.grad.merge those of another context
+// that Context::CopyToMerge has put into the merge buffer.
 #ifndef OCANNL_TRAIN_CODE_H_
 #define OCANNL_TRAIN_CODE_H_
 

@@ -59,10 +59,6 @@ struct Trained {
   std::vector<NdArray> buffers;  // those that are written, at the end
 };
 
-bool IsResult(const Buffer& buffer) {
-  return buffer.role == Role::kOut || buffer.role == Role::kInOut;
-}
-
 Trained Train(const Training& training, int64_t steps, const Backend& backend) {
   auto executable = backend.Compile(training.step);
   CHECK_OK(executable);
@@ -75,7 +71,7 @@ Trained Train(const Training& training, int64_t steps, const Backend& backend) {
     trained.losses.push_back((*bound)->numbers(training.loss)[0]);
   }
   for (const Buffer& buffer : training.step.buffers) {
-    if (!IsResult(buffer)) continue;
+    if (!IsResult(buffer.role)) continue;
     trained.buffers.emplace_back(buffer.dtype, buffer.dims);
     absl::c_copy((*bound)->numbers(buffer.name),
                  trained.buffers.back().values<float>().begin());
@@ -98,7 +94,7 @@ std::string Difference(const Training& training, const Trained& expected,
   size_t next = 0;
   for (const Buffer& buffer : training.step.buffers) {
     if (!difference.empty()) return difference;
-    if (!IsResult(buffer)) continue;
+    if (!IsResult(buffer.role)) continue;
     difference =
         FirstDifference(buffer, expected.buffers[next], actual.buffers[next]);
     ++next;

@@ -57,6 +57,12 @@ Array Intermediate(std::string name, const Array& like) {
   return {.name = std::move(name), .dtype = like.dtype, .dims = like.dims};
 }
 
+Array MergeArray(const Array& of) {
+  Array merge = Intermediate(absl::StrCat(of.name, kMergeSuffix), of);
+  merge.is_merge = true;
+  return merge;
+}
+
 absl::Status SetMemoryMode(Assignments& code, absl::string_view name,
                            const MemoryRequest& request) {
   for (Array& array : code.arrays) {

@@ -39,6 +39,7 @@ struct Array {
   // None: an intermediate value, which may be inlined or live in scratch.
   std::optional<MemoryRequest> memory = std::nullopt;
   std::shared_ptr<const NdArray> data = nullptr;  // of the host; read only
+  bool is_merge = false;  // is in the merge buffer of the stream; read only
 
   friend bool operator==(const Array&, const Array&) = default;
 };
@@ -91,6 +92,9 @@ struct Assignments {
 
 // An intermediate value with the dtype and the dims of `like`.
 Array Intermediate(std::string name, const Array& like);
+
+// The array `of` of another context, when it is in the merge buffer.
+Array MergeArray(const Array& of);
 
 // Asks for where the array `name` of `code` lives: "w.grad". Errors: NotFound:
 // there is no such array; what was asked for before contradicts this.

@@ -16,7 +16,7 @@ namespace {
 
 // What two uses of the same memory do with it, one after the other.
 Role Both(Role first, Role then) {
-  if (first == Role::kIn && then != Role::kIn) return Role::kInOut;
+  if (IsReadOnly(first) && !IsReadOnly(then)) return Role::kInOut;
   return first;
 }
 

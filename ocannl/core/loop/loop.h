@@ -37,16 +37,24 @@ enum class Role : uint8_t {
   kIn,       // reads what was there before
   kOut,      // writes every cell before anything reads it
   kInOut,    // reads what was there before, and writes
+  kMerge,    // as kIn, what the merge buffer of the stream holds
   kTemp,     // scratch: contents are lost between runs
   kVirtual,  // scratch that is inlined wherever it can be, at any cost
   kLocal,    // scratch that is not inlined
   kPrivate,  // scratch of one statement of the body: each iteration of a `par`
              // loop has its own, which may be a register
 };
-inline bool IsScratch(Role role) {
-  return role == Role::kTemp || role == Role::kVirtual ||
-         role == Role::kLocal || role == Role::kPrivate;
+inline bool IsReadOnly(Role role) {
+  return role == Role::kIn || role == Role::kMerge;
 }
+// Whether a run finds values there, and whether it leaves some.
+inline bool IsInput(Role role) {
+  return IsReadOnly(role) || role == Role::kInOut;
+}
+inline bool IsResult(Role role) {
+  return role == Role::kOut || role == Role::kInOut;
+}
+inline bool IsScratch(Role role) { return !IsInput(role) && !IsResult(role); }
 
 struct Buffer {
   std::string name;

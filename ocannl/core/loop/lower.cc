@@ -36,9 +36,9 @@ bool Reads(const Assign& assign, int32_t array) {
   return (assign.lhs == array && accumulates) || ReadsOperand(assign, array);
 }
 
-// Whether a run leaves or finds the values of the array in a context.
+// Whether a run finds the values of the array, or leaves them.
 bool IsStored(const Array& array) {
-  return array.data != nullptr || IsKept(array.memory);
+  return array.data != nullptr || array.is_merge || IsKept(array.memory);
 }
 
 class Lowering {
@@ -241,7 +241,7 @@ class Lowering {
       if (!written && Reads(list_[k], array)) read_first = true;
       if (list_[k].lhs == array) written = true;
     }
-    CHECK(a.data == nullptr || !written) << a.name;
+    CHECK((a.data == nullptr && !a.is_merge) || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
     if (!IsStored(a) && read_first) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -250,6 +250,7 @@ class Lowering {
           "computed"));
     }
     Role role = !IsStored(a) ? RoleOfScratch(a)
+                : a.is_merge ? Role::kMerge
                 : !written   ? Role::kIn
                 : read_first ? Role::kInOut
                              : Role::kOut;

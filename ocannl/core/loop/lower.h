@@ -16,8 +16,8 @@
 //
 // An array becomes a buffer by its memory mode: what is kept after a run, and
 // data of the host, is `in`, `out` or `inout` by what the code does with it;
-// virtual is `virtual`; never_virtual, local and device_only are `local`; every
-// other is `temp`.
+// virtual is `virtual`; never_virtual, local and device_only are `local`; what
+// is in the merge buffer of the stream is `merge`; every other is `temp`.
 #ifndef OCANNL_CORE_LOOP_LOWER_H_
 #define OCANNL_CORE_LOOP_LOWER_H_
 

@@ -178,10 +178,11 @@ class Verifier {
 
   absl::Status Writable(int32_t buffer) {
     OCANNL_RETURN_IF_ERROR(OfThisNest(buffer));
-    if (program_.buffers[buffer].role != Role::kIn) return absl::OkStatus();
-    return Broken(
-        "`", program_.buffers[buffer].name,
-        "` is an in buffer, which may not be written; declare it inout");
+    const Role role = program_.buffers[buffer].role;
+    if (!IsReadOnly(role)) return absl::OkStatus();
+    return Broken("`", program_.buffers[buffer].name, "` is ",
+                  role == Role::kIn ? "an in" : "a merge",
+                  " buffer, which may not be written; declare it inout");
   }
 
   absl::Status OfThisNest(int32_t buffer) {
@@ -277,8 +278,7 @@ class Verifier {
 
   absl::Status Written(const Access& access) const {
     const Buffer& buffer = program_.buffers[access.buffer];
-    if (buffer.role == Role::kIn || buffer.role == Role::kInOut ||
-        written_.Covers(access)) {
+    if (IsInput(buffer.role) || written_.Covers(access)) {
       return absl::OkStatus();
     }
     std::string mend =

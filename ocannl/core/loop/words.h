@@ -13,9 +13,9 @@ namespace ocannl {
 
 inline constexpr std::array<LoopKind, 4> kLoopKinds = {
     LoopKind::kFor, LoopKind::kVec, LoopKind::kPar, LoopKind::kUnroll};
-inline constexpr std::array<Role, 7> kRoles = {
-    Role::kIn,      Role::kOut,   Role::kInOut,  Role::kTemp,
-    Role::kVirtual, Role::kLocal, Role::kPrivate};
+inline constexpr std::array<Role, 8> kRoles = {
+    Role::kIn,   Role::kOut,     Role::kInOut, Role::kMerge,
+    Role::kTemp, Role::kVirtual, Role::kLocal, Role::kPrivate};
 
 inline absl::string_view WordOf(LoopKind kind) {
   constexpr std::array<absl::string_view, 4> kWords = {"for", "vec", "par",
@@ -24,8 +24,8 @@ inline absl::string_view WordOf(LoopKind kind) {
 }
 
 inline absl::string_view WordOf(Role role) {
-  constexpr std::array<absl::string_view, 7> kWords = {
-      "in", "out", "inout", "temp", "virtual", "local", "private"};
+  constexpr std::array<absl::string_view, 8> kWords = {
+      "in", "out", "inout", "merge", "temp", "virtual", "local", "private"};
   return kWords[static_cast<int>(role)];
 }
 

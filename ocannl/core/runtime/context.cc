@@ -6,17 +6,37 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
 namespace {
 
-bool Reads(Role role) { return role == Role::kIn || role == Role::kInOut; }
-bool Writes(Role role) { return role == Role::kOut || role == Role::kInOut; }
+// The array "g" of the buffer "g.merge" of `program`. Errors: the buffer has
+// another name, or its array is another in this program.
+absl::StatusOr<std::string> MergedArray(const LoopProgram& program,
+                                        const Buffer& merge) {
+  absl::string_view name = merge.name;
+  if (!absl::ConsumeSuffix(&name, kMergeSuffix)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "routine `", program.name, "` has the merge buffer `", merge.name,
+        "`, which names no array; call it `", merge.name, kMergeSuffix,
+        "` if that of another context is `", merge.name, "`"));
+  }
+  for (const Buffer& other : program.buffers) {
+    if (other.role != Role::kMerge || &other == &merge) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "routine `", program.name, "` reads `", merge.name, "` and `",
+        other.name, "`, but a stream has one merge buffer; make two routines ",
+        "of it"));
+  }
+  return std::string(name);
+}
 
 }  // namespace
 
@@ -36,14 +56,7 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
         DescribeArray(array.dtype, array.dims),
         "; give one of them another name, or start from a new context"));
   }
-  OCANNL_ASSIGN_OR_RETURN(int64_t bytes, ByteSize(dtype, dims));
-  OCANNL_ASSIGN_OR_RETURN(AlignedMemory memory,
-                          stream().device().Allocate(bytes));
-  return std::make_shared<DeviceArray>(DeviceArray{.name = std::string(name),
-                                                   .dtype = dtype,
-                                                   .dims = dims,
-                                                   .memory = std::move(memory),
-                                                   .written = false});
+  return MakeDeviceArray(stream().device(), name, dtype, dims);
 }
 
 absl::StatusOr<Routine> Context::Link(
@@ -56,19 +69,29 @@ absl::StatusOr<Routine> Context::Link(
       arrays.push_back(nullptr);
       continue;
     }
+    if (buffer.role == Role::kMerge) {
+      OCANNL_ASSIGN_OR_RETURN(std::string name, MergedArray(program, buffer));
+      OCANNL_ASSIGN_OR_RETURN(
+          std::shared_ptr<DeviceArray> place,
+          stream().merge().PlaceOf(name, buffer.dtype, buffer.dims));
+      record->merges = place.get();
+      arrays.push_back(std::move(place));
+      continue;
+    }
     OCANNL_ASSIGN_OR_RETURN(
         std::shared_ptr<DeviceArray> array,
         FindOrMake(buffer.name, buffer.dtype, buffer.dims,
                    absl::StrCat("routine `", program.name, "`")));
-    if (Reads(buffer.role)) record->reads.push_back(array.get());
-    if (Writes(buffer.role)) record->writes.push_back(array.get());
+    if (IsInput(buffer.role)) record->reads.push_back(array.get());
+    if (IsResult(buffer.role)) record->writes.push_back(array.get());
     arrays.push_back(std::move(array));
   }
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const LinkedCode> code,
                           LinkCode(stream().device(), std::move(program),
                                    std::move(executable), std::move(arrays)));
   for (const std::shared_ptr<DeviceArray>& array : code->arrays) {
-    if (array != nullptr) state_->arrays.emplace(array->name, array);
+    if (array == nullptr || array.get() == record->merges) continue;
+    state_->arrays.emplace(array->name, array);
   }
 
   Context after = *this;
@@ -90,6 +113,13 @@ absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
 absl::Status Context::WriteBytes(absl::string_view name, DType dtype,
                                  const Dims& dims,
                                  const std::byte* bytes) const {
+  if (absl::ConsumeSuffix(&name, kMergeSuffix)) {
+    OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> place,
+                            stream().merge().PlaceOf(name, dtype, dims));
+    stream().Copy(bytes, place->memory.size(), place->memory.data());
+    stream().merge().Hold(std::move(place));
+    return absl::OkStatus();
+  }
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindOrMake(name, dtype, dims, "the write"));
   stream().Copy(bytes, array->memory.size(), array->memory.data());
@@ -136,12 +166,22 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   return values;
 }
 
-absl::Status Context::Copy(absl::string_view name, const Context& from) const {
+absl::Status Context::CopyAs(absl::string_view as, absl::string_view name,
+                             const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
   from.stream().Sync();
   OCANNL_RETURN_IF_ERROR(from.stream().device().backend().RunStatus());
-  return WriteBytes(name, array->dtype, array->dims, array->memory.data());
+  return WriteBytes(as, array->dtype, array->dims, array->memory.data());
+}
+
+absl::Status Context::Copy(absl::string_view name, const Context& from) const {
+  return CopyAs(name, name, from);
+}
+
+absl::Status Context::CopyToMerge(absl::string_view name,
+                                  const Context& from) const {
+  return CopyAs(absl::StrCat(name, kMergeSuffix), name, from);
 }
 
 std::vector<std::string> Context::ArrayNames() const {

@@ -40,16 +40,18 @@ class Context {
   // Binds `executable`, compiled from `program`, to arrays by name; those that
   // do not exist are allocated. The routine depends on the routines of this
   // context's lineage that conflict with it; routines linked to the same
-  // context are independent of each other. Error, with nothing changed: an
-  // array of that name but of another dtype or dims, or no memory.
+  // context are independent of each other. A merge buffer "g.merge" is that of
+  // the stream, when it holds the array g of another context. Errors, with
+  // nothing changed: an array of that name but of another dtype or dims, two
+  // merge buffers or one of another name, no memory.
   absl::StatusOr<Routine> Link(
       LoopProgram program, std::shared_ptr<const Executable> executable) const;
 
   // Compiles `program` with the device's backend, and links it.
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
-  // Makes `values` the contents of the array `name`, which need not exist.
-  // Errors: as of Link.
+  // Makes `values` the contents of the array `name`, which need not exist, or
+  // of the stream's merge buffer if that is "g.merge". Errors: as of Link.
   absl::Status Write(absl::string_view name, const NdArray& values) const;
 
   // Errors: no such array, or one that was never written; that of a run
@@ -62,6 +64,11 @@ class Context {
 
   // Write(name, *from.Read(name)) without the detour.
   absl::Status Copy(absl::string_view name, const Context& from) const;
+
+  // Puts the array `name` of `from`, which may be of another stream, into the
+  // merge buffer of this one's stream, in the place of what it holds: routines
+  // that read "NAME.merge" may run then. Errors: as of Read and Link.
+  absl::Status CopyToMerge(absl::string_view name, const Context& from) const;
 
   // The names of all arrays, sorted.
   std::vector<std::string> ArrayNames() const;
@@ -83,6 +90,8 @@ class Context {
       absl::string_view name) const;
   absl::Status WriteBytes(absl::string_view name, DType dtype, const Dims& dims,
                           const std::byte* bytes) const;
+  absl::Status CopyAs(absl::string_view as, absl::string_view name,
+                      const Context& from) const;
 
   std::shared_ptr<State> state_;
   Lineage lineage_;

@@ -198,6 +198,70 @@ TEST_F(ContextTest, SiblingsAreIndependent) {
   EXPECT_THAT(grad.Run(), IsOk());
 }
 
+TEST_F(ContextTest, DisjointRoutinesRunInAnyOrder) {
+  Routine init = Link(context_, kInit);
+  Routine other =
+      Link(init.context(), "other (): out v : f32[2]; v[0] := 0.0;");
+  EXPECT_THAT(other.Run(), IsOk());
+  EXPECT_THAT(init.Run(), IsOk());
+}
+
+constexpr absl::string_view kMerge =
+    "merge_g (): merge g.merge : f32[2]; out y : f32[2]; y[0] := g.merge[0];";
+
+TEST_F(ContextTest, TheMergeBufferHoldsOneArray) {
+  Stream other_stream(&device_);
+  Context other(&other_stream);
+  for (absl::string_view name : {"g", "h"}) {
+    ASSERT_THAT(other.Write(name, NdArray(DType::kF32, {2})), IsOk());
+  }
+  Routine merge = Link(context_, kMerge);
+  EXPECT_THAT(
+      merge.Run(),
+      StatusIs(StatusCode::kFailedPrecondition,
+               HasSubstr("routine `merge_g` reads `g`, f32[2], from the merge "
+                         "buffer, which holds nothing; call "
+                         "CopyToMerge(\"g\", from)")));
+  ASSERT_THAT(context_.CopyToMerge("g", other), IsOk());
+  EXPECT_THAT(merge.Run(), IsOk());
+  ASSERT_THAT(context_.CopyToMerge("h", other), IsOk());
+  EXPECT_THAT(merge.Run(),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("reads `g`, f32[2], from the merge buffer, "
+                                 "which holds `h`, f32[2]")));
+  ASSERT_THAT(context_.CopyToMerge("g", other), IsOk());
+  EXPECT_THAT(merge.Run(), IsOk());
+  EXPECT_THAT(context_.ArrayNames(), ElementsAre("y"));
+}
+
+TEST_F(ContextTest, TheMergeBufferHoldsArraysOfTheDimsThatAreRead) {
+  Context other(&stream_);
+  ASSERT_THAT(other.Write("g", NdArray(DType::kF32, {3})), IsOk());
+  Routine merge = Link(context_, kMerge);
+  ASSERT_THAT(context_.CopyToMerge("g", other), IsOk());
+  EXPECT_THAT(merge.Run(), StatusIs(StatusCode::kFailedPrecondition,
+                                    HasSubstr("reads `g`, f32[2], from the "
+                                              "merge buffer, which holds `g`, "
+                                              "f32[3]")));
+  EXPECT_THAT(context_.CopyToMerge("z", other),
+              StatusIs(StatusCode::kNotFound));
+}
+
+TEST_F(ContextTest, ARoutineReadsOneMergeBuffer) {
+  EXPECT_THAT(TryLink(context_,
+                      "two (): merge g.merge : f32[2]; merge h.merge : f32[2]; "
+                      "out y : f32[2]; y[0] := g.merge[0] + h.merge[1];"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("routine `two` reads `g.merge` and `h.merge`, "
+                                 "but a stream has one merge buffer")));
+  EXPECT_THAT(
+      TryLink(context_,
+              "odd (): merge g : f32[2]; out y : f32[2]; "
+              "y[0] := g[0];"),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("call it `g.merge`")));
+  EXPECT_THAT(context_.ArrayNames(), ElementsAre());
+}
+
 TEST_F(ContextTest, StaticIndicesAreSetWithinTheirRange) {
   Routine add = Link(context_, "add (n : [0..9], m): out y : f32[1];");
   EXPECT_THAT(add.Run(), StatusIs(StatusCode::kFailedPrecondition,

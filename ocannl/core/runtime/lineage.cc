@@ -2,10 +2,13 @@
 #include "ocannl/core/runtime/lineage.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
 
 namespace ocannl {
 namespace {
@@ -37,6 +40,18 @@ std::optional<Conflict> ConflictOf(
 }
 
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<DeviceArray>> MakeDeviceArray(
+    const Device& device, absl::string_view name, DType dtype,
+    const Dims& dims) {
+  OCANNL_ASSIGN_OR_RETURN(int64_t bytes, ByteSize(dtype, dims));
+  OCANNL_ASSIGN_OR_RETURN(AlignedMemory memory, device.Allocate(bytes));
+  return std::make_shared<DeviceArray>(DeviceArray{.name = std::string(name),
+                                                   .dtype = dtype,
+                                                   .dims = dims,
+                                                   .memory = std::move(memory),
+                                                   .written = false});
+}
 
 std::vector<Conflict> Conflicts(const Lineage& lineage,
                                 const LinkedRoutine& later) {

@@ -12,9 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device.h"
 
 namespace ocannl {
 
@@ -27,11 +30,17 @@ struct DeviceArray {
   bool written = false;  // by the host or by a run
 };
 
+// With unwritten memory of `device`. Error: there is not so much.
+absl::StatusOr<std::shared_ptr<DeviceArray>> MakeDeviceArray(
+    const Device& device, absl::string_view name, DType dtype,
+    const Dims& dims);
+
 // What the lineage knows of a linked routine.
 struct LinkedRoutine {
   std::string name;
   std::vector<const DeviceArray*> reads;
   std::vector<const DeviceArray*> writes;
+  const DeviceArray* merges = nullptr;  // what the merge buffer must hold
   int64_t runs = 0;
 };
 

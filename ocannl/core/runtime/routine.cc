@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
 
 namespace ocannl {
 
@@ -74,8 +75,23 @@ absl::Status Routine::CheckReady() const {
   return absl::OkStatus();
 }
 
+absl::Status Routine::CheckMerge() const {
+  const DeviceArray* wanted = record_->merges;
+  const DeviceArray* held = context_.stream().merge().held();
+  if (wanted == nullptr || wanted == held) return absl::OkStatus();
+  auto describe = [](const DeviceArray& array) {
+    return absl::StrCat("`", array.name, "`, ",
+                        DescribeArray(array.dtype, array.dims));
+  };
+  return absl::FailedPreconditionError(absl::StrCat(
+      "routine `", name(), "` reads ", describe(*wanted), ", from the merge ",
+      "buffer, which holds ", held == nullptr ? "nothing" : describe(*held),
+      "; call CopyToMerge(\"", wanted->name, "\", from) before it runs"));
+}
+
 absl::Status Routine::Run() {
   using Clock = std::chrono::steady_clock;
+  OCANNL_RETURN_IF_ERROR(CheckMerge());
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
   if (timed_) {
     context_.stream().Sync();

@@ -77,8 +77,9 @@ class Routine {
 
   // Runs once. Errors, before anything is changed: a static index that was
   // never set, a routine linked before it that conflicts with it and has never
-  // run, an input that was never written. The stream may put the run off until
-  // something is read from it or written to it.
+  // run, an input that was never written, another array in the merge buffer of
+  // the stream than the one it reads, or none. The stream may put the run off
+  // until something is read from it or written to it.
   absl::Status Run();
 
   int64_t runs() const { return record_->runs; }
@@ -94,6 +95,7 @@ class Routine {
 
   // What only the first run needs to check: nothing becomes unset or unwritten.
   absl::Status CheckReady() const;
+  absl::Status CheckMerge() const;
 
   std::shared_ptr<const LinkedCode> code_;
   Context context_;

@@ -15,6 +15,7 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/linked_code.h"
+#include "ocannl/core/runtime/merge_buffer.h"
 #include "ocannl/core/runtime/trace.h"
 
 namespace ocannl {
@@ -24,7 +25,7 @@ class Stream {
  public:
   // The device must outlive the stream. `traces` false: nothing is put off.
   explicit Stream(const Device* device, bool traces = true)
-      : device_(device), traces_(traces), trace_(device) {}
+      : device_(device), traces_(traces), trace_(device), merge_(device) {}
   Stream(const Stream&) = delete;
 
   const Device& device() const { return *device_; }
@@ -47,6 +48,9 @@ class Stream {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
 
+  // What copies of the arrays of other contexts go through.
+  MergeBuffer& merge() { return merge_; }
+
   // What was put off and run together so far, for people; may be empty.
   std::string Report() const { return trace_.Report(); }
 
@@ -57,6 +61,7 @@ class Stream {
   const Device* device_;
   bool traces_;
   Trace trace_;
+  MergeBuffer merge_;
 };
 
 }  // namespace ocannl

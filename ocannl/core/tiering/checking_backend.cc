@@ -15,8 +15,6 @@
 namespace ocannl {
 namespace {
 
-bool IsWritten(Role role) { return role == Role::kOut || role == Role::kInOut; }
-
 NdArray ArrayAt(const Buffer& buffer, const std::byte* cells) {
   NdArray array(buffer.dtype, buffer.dims);
   std::memcpy(array.data(), cells, array.bytes());
@@ -62,11 +60,11 @@ class CheckingExecutable : public Executable {
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
     const Arguments expected(buffers_, buffers,
-                             [](Role role) { return role != Role::kIn; });
+                             [](Role role) { return !IsReadOnly(role); });
     reference_->Run(expected.places, statics);
     checked_->Run(Arguments(buffers_, buffers, IsScratch).places, statics);
     for (size_t k = 0; k < buffers_.size(); ++k) {
-      if (!IsWritten(buffers_[k].role)) continue;
+      if (!IsResult(buffers_[k].role)) continue;
       const std::string difference =
           FirstDifference(buffers_[k], ArrayAt(buffers_[k], expected.places[k]),
                           ArrayAt(buffers_[k], buffers[k]));

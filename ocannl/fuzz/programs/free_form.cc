@@ -127,8 +127,8 @@ class FreeFormGenerator {
       const Buffer& buffer = program_.buffers[k];
       if (buffer.dtype != dtype || !IsOfThisNest(k)) continue;
       Access cell = Cell(k);
-      bool reads = buffer.role == Role::kIn || buffer.role == Role::kInOut;
-      if (reads || boxes_.Covers(cell)) fitting.push_back(std::move(cell));
+      if (IsInput(buffer.role) || boxes_.Covers(cell))
+        fitting.push_back(std::move(cell));
     }
     for (int32_t local : scope_) {
       if (program_.locals[local].dtype == dtype) {
@@ -157,7 +157,7 @@ class FreeFormGenerator {
   int32_t PickTarget() {
     std::vector<int32_t> targets;
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
-      if (program_.buffers[k].role != Role::kIn && IsOfThisNest(k)) {
+      if (!IsReadOnly(program_.buffers[k].role) && IsOfThisNest(k)) {
         targets.push_back(static_cast<int32_t>(k));
       }
     }

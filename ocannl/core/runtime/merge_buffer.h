@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MergeBuffer: what a stream has of another context, one array at a time.
+//
+//   auto place = buffer.PlaceOf("w.grad", DType::kF32, {4});
+//   buffer.Hold(*place);           // w.grad : f32[4] is in it, nothing else
+#ifndef OCANNL_CORE_RUNTIME_MERGE_BUFFER_H_
+#define OCANNL_CORE_RUNTIME_MERGE_BUFFER_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/lineage.h"
+
+namespace ocannl {
+
+// Not thread-safe.
+class MergeBuffer {
+ public:
+  // The device must outlive the buffer.
+  explicit MergeBuffer(const Device* device) : device_(device) {}
+
+  // Where the array `name` of another context is while the buffer holds it:
+  // always the same place, as long as anybody holds that. Error: no memory.
+  absl::StatusOr<std::shared_ptr<DeviceArray>> PlaceOf(absl::string_view name,
+                                                       DType dtype,
+                                                       const Dims& dims);
+
+  // From now on the buffer holds the array at `place`, and no other.
+  void Hold(std::shared_ptr<DeviceArray> place) { held_ = std::move(place); }
+
+  // Null: nothing.
+  const DeviceArray* held() const { return held_.get(); }
+
+ private:
+  const Device* device_;
+  std::vector<std::weak_ptr<DeviceArray>> places_;
+  std::shared_ptr<DeviceArray> held_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_MERGE_BUFFER_H_
