@@ -32,14 +32,28 @@ const Backend* Tree() {
   return backend;
 }
 
+LoopProgram OptimizeAll(LoopProgram program) {
+  auto optimized = Optimize(std::move(program), PassOptions());
+  CHECK_OK(optimized);
+  return *std::move(optimized);
+}
+
 const Backend* Optimized() {
-  auto optimize = [](LoopProgram program) {
-    auto optimized = Optimize(std::move(program), PassOptions());
-    CHECK_OK(optimized);
-    return *std::move(optimized);
+  static const auto* backend =
+      new RewritingBackend("optimize", OptimizeAll, Interp());
+  return backend;
+}
+
+// As if every temp were to be inlined, whatever that costs.
+const Backend* Inlined() {
+  auto inlined = [](LoopProgram program) {
+    for (Buffer& buffer : program.buffers) {
+      if (buffer.role == Role::kTemp) buffer.role = Role::kVirtual;
+    }
+    return OptimizeAll(std::move(program));
   };
   static const auto* backend =
-      new RewritingBackend("optimize", optimize, Interp());
+      new RewritingBackend("inline", inlined, Interp());
   return backend;
 }
 
@@ -79,6 +93,7 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"interp", true, Interp},  // itself, between guard pages
       {"tree", true, Tree, /*is_slow=*/true},
       {"optimize", true, Optimized},
+      {"inline", true, Inlined},
       {"schedule-avx2", true, Scheduled<kAvx2Target>},
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
       // Machine code for programs as they are.
