@@ -22,6 +22,9 @@ constexpr int64_t kCacheLine = 64;
 // short, so that nothing is skipped.
 constexpr int64_t kRowsOfPart = 32;
 constexpr int64_t kRowsForOne = 8;
+// Steps of a tile after which it does not matter that lanes of the target are
+// apart.
+constexpr double kStepsOfScatter = 256;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
@@ -73,21 +76,39 @@ class Planner {
     return StrideOf(program_, access, loop.iterator);
   }
 
-  // The loop that moves the target cell by cell; where that has two iterations,
-  // one that moves it by two, whose lanes back ends load and store as pairs.
+  // The loop that moves the target cell by cell. Where that has few iterations,
+  // one whose lanes are full: in the place of two, one that moves the target by
+  // two, whose lanes back ends load and store as pairs; or, where lanes come
+  // back to the target so seldom that it does not matter where, one that moves
+  // an operand cell by cell.
   int ChooseLaneLoop() const {
     const int contiguous = FindLaneLoop(program_, nest_);
-    if (contiguous < 0 || nest_.outputs[contiguous].extent != 2 ||
-        SizeOfCell(nest_.set.target) != 4) {
-      return contiguous;
-    }
+    if (contiguous < 0) return contiguous;
+    const int64_t few = nest_.outputs[contiguous].extent;
+    const bool are_pairs = few == 2 && SizeOfCell(nest_.set.target) == 4;
+    const bool are_long =
+        few * 2 <= lanes_ && Iterations(nest_.reduced) >= kStepsOfScatter;
     for (size_t k = 0; k < nest_.outputs.size(); ++k) {
-      if (nest_.outputs[k].extent % lanes_ == 0 &&
-          Stride(nest_.set.target, nest_.outputs[k]) == 2) {
+      const NestLoop& loop = nest_.outputs[k];
+      if (loop.extent % lanes_ != 0) continue;
+      if ((are_pairs && Stride(nest_.set.target, loop) == 2) ||
+          (are_long && MovesByOne(loop))) {
         return static_cast<int>(k);
       }
     }
     return contiguous;
+  }
+
+  // Whether all operands that `loop` moves have its cells side by side, and
+  // there is one.
+  bool MovesByOne(const NestLoop& loop) const {
+    bool moves = false;
+    for (const Access& read : OperandsOf(program_, nest_)) {
+      const int64_t stride = Stride(read, loop);
+      if (stride != 0 && stride != 1) return false;
+      moves |= stride == 1;
+    }
+    return moves;
   }
 
   // How many of the operands that n moves `loop` moves too.
