@@ -12,8 +12,6 @@
 namespace ocannl {
 namespace {
 
-// Columns of a transposed operand that are copied at once.
-constexpr int64_t kTransposedColumns = 16;
 // Steps of the rows that are copied at once: they fill cache lines.
 constexpr int64_t kCopiedSteps = 4;
 
@@ -265,7 +263,7 @@ class ContractWriter {
     const Access& operand = *plan_.packed;
     const Access packed = NewPack("packed", operand, columns.count, part,
                                   plan_.n, columns.size, role);
-    const int64_t unroll = plan_.is_transposed ? kTransposedColumns : 1;
+    const int64_t unroll = plan_.is_transposed ? kColumnsAtOnce : 1;
     writer_.Loop(
         block, LoopKind::kFor, columns.count,
         [&](Block& panel, const Affine& number) {

@@ -2,6 +2,7 @@
 #include "ocannl/core/schedule/map.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/plan.h"
@@ -34,59 +35,117 @@ class MapWriter {
     CostModel costs;
     double cost = 0;
     for (const Set& set : sets_) cost += 2 + costs.Cost(program, set.value);
-    strip_ = (cost < kDearCost ? kVectors / 2 : kVectors) * lanes;
+    column_loop_ = FindColumnLoop();
+    const int64_t vectors_of_strip = column_loop_ >= 0  ? 1
+                                     : cost < kDearCost ? kVectors / 2
+                                                        : kVectors;
+    strip_ = vectors_of_strip * lanes;
     const auto vectors = static_cast<double>(cells) / lanes;
     is_parallel_ = vectors * cost > kMinParallelCycles;
     is_unrolled_ = cells <= kMaxUnrolledVectors * lanes;
   }
 
-  void Write(Block& block) { WriteOuter(block, 0, {}); }
+  void Write(Block& block) { WriteOuter(block, 0, {}, true); }
 
  private:
+  struct Columns {
+    int32_t iterator;
+    Affine first;
+    int64_t count;
+  };
+
+  // The loop over the columns of an operand whose rows the lanes go along, or
+  // -1 where there is none.
+  int FindColumnLoop() const {
+    const LoopProgram& program = writer_.program();
+    auto stride = [&](const Access& read, size_t loop) {
+      return StrideOf(program, read, nest_.outputs[loop].iterator);
+    };
+    for (const Access& read : OperandsOf(program, nest_)) {
+      const int64_t step = stride(read, lane_loop_);
+      if (step == 0 || step == 1 || SizeOfCell(program, read) != 4) continue;
+      for (size_t k = 0; k < nest_.outputs.size(); ++k) {
+        if (stride(read, k) == 1) return static_cast<int>(k);
+      }
+    }
+    return -1;
+  }
+
   LoopKind KindOf(bool is_outermost) const {
     if (is_unrolled_) return LoopKind::kUnroll;
     return is_outermost && is_parallel_ ? LoopKind::kPar : LoopKind::kFor;
   }
 
-  void WriteOuter(Block& block, size_t depth, const Places& places) {
+  void WriteOuter(Block& block, size_t depth, const Places& places,
+                  bool is_outermost) {
     if (depth == nest_.outputs.size()) {
-      return WriteStrips(block, nest_.outputs.size() == 1, places);
+      return WriteColumns(block, places, is_outermost);
     }
-    if (static_cast<int>(depth) == lane_loop_) {
-      return WriteOuter(block, depth + 1, places);
+    if (static_cast<int>(depth) == lane_loop_ ||
+        static_cast<int>(depth) == column_loop_) {
+      return WriteOuter(block, depth + 1, places, is_outermost);
     }
     const NestLoop& loop = nest_.outputs[depth];
-    const bool outermost = depth == (lane_loop_ == 0 ? 1u : 0u);
-    writer_.Loop(block, KindOf(outermost), loop.extent,
+    writer_.Loop(block, KindOf(is_outermost), loop.extent,
                  [&](Block& body, const Affine& at) {
                    Places inner = places;
                    inner[loop.iterator] = at;
-                   WriteOuter(body, depth + 1, inner);
+                   WriteOuter(body, depth + 1, inner, false);
                  });
   }
 
-  void WriteStrips(Block& block, bool is_outermost, const Places& places) {
+  void WriteColumns(Block& block, const Places& places, bool is_outermost) {
+    if (column_loop_ < 0) {
+      return WriteStrips(block, {}, places, is_outermost);
+    }
+    const NestLoop& loop = nest_.outputs[column_loop_];
+    writer_.Strips(
+        block, KindOf(is_outermost), loop.extent, kColumnsAtOnce,
+        [&](Block& body, const Affine& first, int64_t count) {
+          WriteStrips(
+              body,
+              {{.iterator = loop.iterator, .first = first, .count = count}},
+              places, false);
+        });
+  }
+
+  void WriteStrips(Block& block, const std::optional<Columns>& columns,
+                   const Places& places, bool is_outermost) {
     const NestLoop& loop = nest_.outputs[lane_loop_];
     writer_.Strips(block, KindOf(is_outermost), loop.extent, strip_,
                    [&](Block& strip, const Affine& first, int64_t count) {
-                     writer_.Loop(strip, LoopKind::kVec, count,
-                                  [&](Block& lanes, const Affine& at) {
+                     auto write = [&](Block& body, const Places& inner) {
+                       WriteLanes(body, loop, first, count, inner);
+                     };
+                     if (!columns) return write(strip, places);
+                     writer_.Loop(strip, LoopKind::kUnroll, columns->count,
+                                  [&](Block& body, const Affine& at) {
                                     Places inner = places;
-                                    inner[loop.iterator] = first + at;
-                                    for (const Set& set : sets_) {
-                                      NestWriter::Assign(
-                                          lanes,
-                                          writer_.Moved(set.target, inner),
-                                          writer_.Moved(set.value, inner, {}));
-                                    }
+                                    inner[columns->iterator] =
+                                        columns->first + at;
+                                    write(body, inner);
                                   });
                    });
+  }
+
+  void WriteLanes(Block& block, const NestLoop& loop, const Affine& first,
+                  int64_t count, const Places& places) {
+    writer_.Loop(block, LoopKind::kVec, count,
+                 [&](Block& lanes, const Affine& at) {
+                   Places inner = places;
+                   inner[loop.iterator] = first + at;
+                   for (const Set& set : sets_) {
+                     NestWriter::Assign(lanes, writer_.Moved(set.target, inner),
+                                        writer_.Moved(set.value, inner, {}));
+                   }
+                 });
   }
 
   NestWriter& writer_;
   const PerfectNest& nest_;
   std::vector<Set> sets_;
   int lane_loop_;
+  int column_loop_;
   int64_t strip_;  // cells
   bool is_parallel_;
   bool is_unrolled_;

@@ -9,6 +9,9 @@
 namespace ocannl {
 
 inline constexpr int64_t kPageBytes = 4096;
+// Vectors of columns, of 32-bit cells, that are loaded together: as rows, which
+// are then transposed.
+inline constexpr int64_t kColumnsAtOnce = 16;
 
 struct Target {
   int vector_bytes;      // of a register
