@@ -20,6 +20,7 @@
   DECISION(Map, "map")                                   \
   DECISION(MapWithUsers, "map with users")               \
   DECISION(ParallelMap, "parallel map")                  \
+  DECISION(TransposedMap, "transposed map")              \
   DECISION(Contract, "contract")                         \
   DECISION(OneLane, "one lane")                          \
   DECISION(RowTiles, "tiles of rows")                    \

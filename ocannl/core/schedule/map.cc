@@ -47,6 +47,8 @@ class MapWriter {
 
   void Write(Block& block) { WriteOuter(block, 0, {}, true); }
 
+  bool transposes() const { return column_loop_ >= 0; }
+
  private:
   struct Columns {
     int32_t iterator;
@@ -95,9 +97,7 @@ class MapWriter {
   }
 
   void WriteColumns(Block& block, const Places& places, bool is_outermost) {
-    if (column_loop_ < 0) {
-      return WriteStrips(block, {}, places, is_outermost);
-    }
+    if (!transposes()) return WriteStrips(block, {}, places, is_outermost);
     const NestLoop& loop = nest_.outputs[column_loop_];
     writer_.Strips(
         block, KindOf(is_outermost), loop.extent, kColumnsAtOnce,
@@ -153,10 +153,12 @@ class MapWriter {
 
 }  // namespace
 
-void WriteMap(NestWriter& writer, const PerfectNest& nest,
+bool WriteMap(NestWriter& writer, const PerfectNest& nest,
               const std::vector<Set>& epilogues, const Target& target,
               Block& block) {
-  MapWriter(writer, nest, epilogues, target).Write(block);
+  MapWriter map(writer, nest, epilogues, target);
+  map.Write(block);
+  return map.transposes();
 }
 
 }  // namespace ocannl

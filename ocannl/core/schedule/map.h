@@ -17,8 +17,9 @@
 namespace ocannl {
 
 // Appends the nest, which has no reduced loops and a loop for the lanes
-// (FindLaneLoop), and the `epilogues` over the same loops.
-void WriteMap(NestWriter& writer, const PerfectNest& nest,
+// (FindLaneLoop), and the `epilogues` over the same loops. Returns whether it
+// transposes an operand in registers.
+bool WriteMap(NestWriter& writer, const PerfectNest& nest,
               const std::vector<Set>& epilogues, const Target& target,
               Block& block);
 

@@ -120,7 +120,8 @@ class RowFuser {
       nest->set.target = writer_.Moved(nest->set.target, places);
       nest->set.value = writer_.Moved(nest->set.value, places, {});
       if (FindLaneLoop(writer_.program(), *nest) >= 0) {
-        return WriteMap(writer_, *nest, {}, target_, block);
+        WriteMap(writer_, *nest, {}, target_, block);
+        return;
       }
     }
     Block body = Moved(member, row);

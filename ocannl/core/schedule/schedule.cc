@@ -273,8 +273,9 @@ class Scheduler {
 
   void Map(const PerfectNest& nest, const std::vector<Set>& users) {
     const size_t before = result_.stmts.size();
-    WriteMap(writer_, nest, users, target_, result_);
     taken_.Add(Decision::kMap);
+    taken_.AddIf(WriteMap(writer_, nest, users, target_, result_),
+                 Decision::kTransposedMap);
     taken_.AddIf(!users.empty(), Decision::kMapWithUsers);
     taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
   }
