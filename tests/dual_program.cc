@@ -85,6 +85,14 @@ class Runner {
     return cells_[access.buffer][cell];
   }
 
+  Dual LookUp(Lookup lookup) {
+    const auto row = static_cast<int64_t>(CellOf(lookup.index).value);
+    const Dims& dims = program_.buffers[lookup.cell.buffer].dims;
+    if (row < 0 || row >= dims[lookup.axis]) return {};
+    lookup.cell.indices[lookup.axis] = row;
+    return CellOf(lookup.cell);
+  }
+
   Dual Value(ExprId value) {
     absl::flat_hash_map<int, Dual> leaves;
     WalkNodes(program_.exprs, value, [&](const ExprNode& node) {
@@ -92,6 +100,7 @@ class Runner {
       if (leaf == nullptr) return;
       leaves[leaf->id] = std::visit(
           Overload{[&](const Access& access) { return CellOf(access); },
+                   [&](const Lookup& lookup) { return LookUp(lookup); },
                    [&](const Affine& index) {
                      return Dual{.value = static_cast<double>(At(index))};
                    },

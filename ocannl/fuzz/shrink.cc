@@ -215,10 +215,8 @@ bool IsUsed(const LoopProgram& program, int32_t buffer) {
     used |= zero != nullptr && zero->buffer == buffer;
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
-    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-      const Access* cell = std::get_if<Access>(&leaf);
-      used |= cell != nullptr && cell->buffer == buffer;
-    });
+    WalkReads(program, *value,
+              [&](const Access& cell) { used |= cell.buffer == buffer; });
   });
   return used;
 }

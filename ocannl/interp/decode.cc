@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/interp/handlers.h"
 
@@ -84,10 +85,28 @@ class Decoder {
     return RegisterOf(access.buffer, offset);
   }
 
-  int32_t OperandOf(const LeafValue& leaf) {
+  // target := what the lookup reads.
+  int32_t LookUp(const Lookup& lookup, int32_t target) {
+    const Buffer& buffer = program_.buffers[lookup.cell.buffer];
+    const int32_t limits = NewSlot(buffer.dims[lookup.axis]);
+    NewSlot(LookupStride(program_, lookup) * SizeOf(buffer.dtype));
+    Instruction& made = Emit(
+        FindLookup(buffer.dtype, program_.buffers[lookup.index.buffer].dtype),
+        target);
+    made.args[0] = CellOf(lookup.index);
+    made.args[1] = CellOf(lookup.cell);
+    made.args[2] = limits;
+    made.count = 1;
+    return target;
+  }
+
+  // The operand that holds what the leaf reads; `target` holds what has to be
+  // looked up.
+  int32_t OperandOf(const LeafValue& leaf, int32_t target) {
     return std::visit(
         Overload{
             [&](const Access& access) { return CellOf(access); },
+            [&](const Lookup& lookup) { return LookUp(lookup, target); },
             [&](const GetLocal& get) { return locals_[get.local]; },
             [&](const Affine& index) {
               int64_t number = RegisterOf(kZero, index);
@@ -100,23 +119,32 @@ class Decoder {
   // The operand that holds `id` once its operands are in `operands`.
   int32_t DecodeNode(ExprId id, int32_t target,
                      const absl::flat_hash_map<ExprId, int32_t>& operands) {
-    return std::visit(
-        Overload{
-            [&](const Constant& constant) {
-              auto [it, inserted] = constants_.try_emplace(id, 0);
-              if (inserted) it->second = NewSlot(constant.bits);
-              return it->second;
-            },
-            [&](const Leaf& leaf) { return OperandOf(program_.At(leaf)); },
-            [&](const Apply& apply) {
-              absl::InlinedVector<int32_t, 3> args;
-              for (ExprId arg : apply.args) args.push_back(operands.at(arg));
-              DType operand = TypeOf(exprs_, apply.args.back());
-              EmitComputation(apply.op, apply.dtype, operand, target, args);
-              return target;
-            },
-        },
-        exprs_[id]);
+    return std::visit(Overload{
+                          [&](const Constant& constant) {
+                            auto [it, inserted] = constants_.try_emplace(id, 0);
+                            if (inserted) it->second = NewSlot(constant.bits);
+                            return it->second;
+                          },
+                          [&](const Leaf& leaf) {
+                            return OperandOf(program_.At(leaf), target);
+                          },
+                          [&](const Apply& apply) {
+                            absl::InlinedVector<int32_t, 3> args;
+                            for (ExprId arg : apply.args)
+                              args.push_back(operands.at(arg));
+                            DType operand = TypeOf(exprs_, apply.args.back());
+                            EmitComputation(apply.op, apply.dtype, operand,
+                                            target, args);
+                            return target;
+                          },
+                      },
+                      exprs_[id]);
+  }
+
+  bool IsComputed(ExprId id) const {
+    const Leaf* leaf = std::get_if<Leaf>(&exprs_[id]);
+    if (leaf == nullptr) return std::holds_alternative<Apply>(exprs_[id]);
+    return std::holds_alternative<Lookup>(program_.At(*leaf));
   }
 
   // target := value. Only the last instruction writes to the target, which the
@@ -126,8 +154,9 @@ class Decoder {
     ExprId root = Expand(exprs_, value);
     absl::flat_hash_map<ExprId, int32_t> operands;
     auto decode = [&](ExprId id) {
-      bool computed = std::holds_alternative<Apply>(exprs_[id]);
-      int32_t result = id == root ? target : computed ? NextTemporary() : 0;
+      int32_t result = id == root       ? target
+                       : IsComputed(id) ? NextTemporary()
+                                        : 0;
       return DecodeNode(id, result, operands);
     };
     int32_t result = VisitOnce<int32_t>(exprs_, root, operands, decode);

@@ -102,6 +102,29 @@ Handler HandlerOf(Op op) {
   return nullptr;
 }
 
+template <class T, class Index>
+Handler LookupHandler() {
+  if constexpr (number::Integer<Index>) {
+    return [](const Instruction* at, uint64_t* registers, const Loop*) {
+      uint64_t target = registers[at->target];
+      uint64_t index = registers[at->args[0]];
+      uint64_t cell = registers[at->args[1]];
+      const auto size = Load<uint64_t>(registers[at->args[2]]);
+      const auto stride = Load<uint64_t>(registers[at->args[2]] + sizeof(size));
+      for (uint64_t left = at->count; left > 0; --left) {
+        // A negative one becomes greater than any size.
+        const auto row = static_cast<uint64_t>(Load<Index>(index));
+        Store(target, row < size ? Load<T>(cell + row * stride) : T());
+        target += at->target_stride;
+        index += at->strides[0];
+        cell += at->strides[1];
+      }
+      return at + 1;
+    };
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Handler FindHandler(Op op, DType result, DType operand) {
@@ -114,6 +137,14 @@ Handler FindHandler(Op op, DType result, DType operand) {
   });
   CHECK(handler != nullptr) << Info(op).name << " of " << Name(operand);
   return handler;
+}
+
+Handler FindLookup(DType cell, DType index) {
+  return VisitDType(cell, [&](auto zero) {
+    return VisitDType(index, [&](auto first) {
+      return LookupHandler<decltype(zero), decltype(first)>();
+    });
+  });
 }
 
 const Instruction* ZeroOutHandler(const Instruction* at, uint64_t* registers,

@@ -17,6 +17,12 @@ namespace ocannl::interp {
 // the type of its last operand. Converting a type to itself copies.
 Handler FindHandler(Op op, DType result, DType operand);
 
+// target = the cell of type `cell` at the second argument, moved by the number
+// of type `index` at the first one, or 0. The third argument is the address of
+// two numbers: how many indices there are, and the bytes between them. `count`
+// times in a row.
+Handler FindLookup(DType cell, DType index);
+
 // Zeroes as many bytes from the target as the number in the first argument.
 const Instruction* ZeroOutHandler(const Instruction* at, uint64_t* registers,
                                   const Loop* loops);

@@ -148,6 +148,31 @@ TEST(InterpTest, AnyByteButZeroIsTrueAndOneIsStored) {
   EXPECT_EQ(ValuesOf<bool>(c), std::vector<bool>({true, false, false}));
 }
 
+TEST(InterpTest, LooksUpWhatIsThere) {
+  LoopProgram program = MustParse(R"(
+      rows ():
+        in x : f32[3, 2]; in ids : i32[5]; in far : u64[2]; in near : u8[1];
+        out y : f32[5, 2]; out z : f32[2]; out w : f32[1];
+        for i0 = 0 to 4 {
+          for i1 = 0 to 1 { y[i0, i1] := x[ids[i0], -i1 + 1]; }
+        }
+        for i2 = 0 to 1 { z[i2] := x[far[i2], 0] - x[1, far[i2]]; }
+        w[0] := x[near[0], 1] * 2;)");
+  NdArray x = NdArray::Of<float>({3, 2}, {1, 2, 3, 4, 5, -0.0f});
+  NdArray ids = NdArray::Of<int32_t>({5}, {2, -1, 0, 3, 1 << 30});
+  NdArray far = NdArray::Of<uint64_t>({2}, {1, uint64_t{1} << 63});
+  NdArray near = NdArray::Of<uint8_t>({1}, {1});
+  NdArray y(DType::kF32, {5, 2});
+  NdArray z(DType::kF32, {2});
+  NdArray w(DType::kF32, {1});
+  RunOnce(program, {&x, &ids, &far, &near, &y, &z, &w});
+  EXPECT_EQ(ValuesOf<float>(y), Floats({0, 5, 0, 0, 2, 1, 0, 0, 0, 0}));
+  EXPECT_TRUE(std::signbit(y.values<float>()[0]));
+  EXPECT_FALSE(std::signbit(y.values<float>()[2]));
+  EXPECT_EQ(ValuesOf<float>(z), Floats({3 - 4, 0}));
+  EXPECT_EQ(ValuesOf<float>(w), Floats({8}));
+}
+
 TEST(InterpTest, DerivedOpsAreExpanded) {
   LoopProgram program = MustParse(R"(
       derived ():

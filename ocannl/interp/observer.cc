@@ -10,7 +10,8 @@
 namespace ocannl::interp {
 
 std::string TextOf(const RunState& run, LeafValue leaf) {
-  if (std::holds_alternative<Access>(leaf)) {
+  if (std::holds_alternative<Access>(leaf) ||
+      std::holds_alternative<Lookup>(leaf)) {
     leaf = SubstituteIndices(std::move(leaf), [&](Symbol symbol) {
       return Affine(run.ValueOf(symbol));
     });

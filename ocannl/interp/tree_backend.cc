@@ -63,8 +63,12 @@ class Walker : public RunState {
 
   std::optional<Constant> Read(const LeafValue& leaf) const override {
     if (const Access* access = std::get_if<Access>(&leaf)) {
-      const std::vector<bool>& written = written_[access->buffer];
-      if (!written.empty() && !written[CellOf(*access)]) return std::nullopt;
+      if (!IsWritten(*access)) return std::nullopt;
+    }
+    if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+      if (!IsWritten(lookup->index)) return std::nullopt;
+      const std::optional<Access> cell = CellOf(*lookup);
+      if (cell && !IsWritten(*cell)) return std::nullopt;
     }
     return Eval(leaf);
   }
@@ -159,19 +163,42 @@ class Walker : public RunState {
     return cell;
   }
 
+  // The cell that is looked up, if there is one.
+  std::optional<Access> CellOf(const Lookup& lookup) const {
+    const Dims& dims = program_.buffers[lookup.cell.buffer].dims;
+    const Constant index = Eval(lookup.index);
+    // As wide as any index; a negative one becomes greater than any size.
+    const uint64_t row = EvalPrimitive(Op::kConvert, DType::kI64, {index}).bits;
+    if (row >= static_cast<uint64_t>(dims[lookup.axis])) return std::nullopt;
+    Access cell = lookup.cell;
+    cell.indices[lookup.axis] = static_cast<int64_t>(row);
+    return cell;
+  }
+
+  bool IsWritten(const Access& access) const {
+    const std::vector<bool>& written = written_[access.buffer];
+    return written.empty() || written[CellOf(access)];
+  }
+
   std::byte* AddressOf(int32_t buffer, int64_t cell) const {
     return buffers_[buffer] + cell * SizeOf(program_.buffers[buffer].dtype);
+  }
+
+  Constant Eval(const Access& access) const {
+    const DType dtype = program_.buffers[access.buffer].dtype;
+    uint64_t bits = 0;
+    std::memcpy(&bits, AddressOf(access.buffer, CellOf(access)), SizeOf(dtype));
+    return FromBits(dtype, bits);
   }
 
   Constant Eval(const LeafValue& leaf) const {
     return std::visit(
         Overload{
-            [&](const Access& access) {
-              DType dtype = program_.buffers[access.buffer].dtype;
-              uint64_t bits = 0;
-              std::memcpy(&bits, AddressOf(access.buffer, CellOf(access)),
-                          SizeOf(dtype));
-              return FromBits(dtype, bits);
+            [&](const Access& access) { return Eval(access); },
+            [&](const Lookup& lookup) {
+              const std::optional<Access> cell = CellOf(lookup);
+              const DType dtype = program_.buffers[lookup.cell.buffer].dtype;
+              return cell ? Eval(*cell) : FromBits(dtype, 0);
             },
             [&](const GetLocal& get) { return locals_[get.local]; },
             [&](const Affine& index) {

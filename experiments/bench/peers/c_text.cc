@@ -10,6 +10,7 @@
 #include "absl/strings/substitute.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -196,19 +197,31 @@ class Writer {
     return text;
   }
 
-  std::string CellText(const Access& access) {
+  // The cell, `more` cells further on.
+  std::string CellText(const Access& access, absl::string_view more = "") {
     const Dims& dims = program_.buffers[access.buffer].dims;
     Affine place;
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       place = dims[axis] * place + access.indices[axis];
     }
-    return absl::StrCat("b", access.buffer, "[", IndexText(place), "]");
+    return absl::StrCat("b", access.buffer, "[", IndexText(place), more, "]");
+  }
+
+  std::string LookupText(const Lookup& lookup) {
+    const std::string index =
+        absl::StrCat("(uint64_t)", CellText(lookup.index));
+    const std::string more =
+        absl::StrCat(" + ", index, " * ", LookupStride(program_, lookup));
+    return absl::StrCat("(", index, " < ",
+                        program_.buffers[lookup.cell.buffer].dims[lookup.axis],
+                        " ? ", CellText(lookup.cell, more), " : 0)");
   }
 
   std::string LeafText(const LeafValue& value) {
     return std::visit(
         Overload{
             [&](const Access& access) { return CellText(access); },
+            [&](const Lookup& lookup) { return LookupText(lookup); },
             [&](const GetLocal& get) { return absl::StrCat("v", get.local); },
             [&](const Affine& index) { return IndexText(index); },
         },

@@ -12,7 +12,9 @@
 // index order, so a scheduled program means what its sequential form means.
 // A kind is a promise to back ends: `vec` iterations may run as lanes, `par`
 // iterations are independent, `unroll` wants its body repeated.
-// Every array index must be provably inside its axis (verify.h).
+// Every array index must be provably inside its axis (verify.h), but for one
+// that is read from a buffer of integers: x[ids[i1], i2] is 0 where ids[i1] is
+// no index of the axis, as -1 is.
 #ifndef OCANNL_CORE_LOOP_LOOP_H_
 #define OCANNL_CORE_LOOP_LOOP_H_
 
@@ -105,8 +107,22 @@ struct GetLocal {
   }
 };
 
+// A cell whose index on one axis is what a cell of integers holds; 0 where that
+// is outside of the axis.
+struct Lookup {
+  Access cell;   // its index on the axis is 0
+  int32_t axis;  // of the cell
+  Access index;
+
+  friend bool operator==(const Lookup&, const Lookup&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Lookup& lookup) {
+    return H::combine(std::move(h), lookup.cell, lookup.axis, lookup.index);
+  }
+};
+
 // What a Leaf of an expression reads; an Affine is the index itself, as i64.
-using LeafValue = std::variant<Access, GetLocal, Affine>;
+using LeafValue = std::variant<Access, Lookup, GetLocal, Affine>;
 struct LeafTag;
 using LeafId = Id<LeafTag>;
 

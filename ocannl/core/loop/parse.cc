@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/loop_lexer.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/print.h"
@@ -25,26 +25,9 @@ namespace {
 // Deep enough for any program worth writing, shallow enough for any stack.
 constexpr int kMaxDepth = 200;
 
-// Sizes, bounds and factors: a sum of products of two fits 128 bits.
-constexpr int64_t kMaxInteger = int64_t{1} << 40;
-
-// C's binary operators by binding strength, weakest first.
-int Strength(absl::string_view symbol) {
-  static const auto* strengths =
-      new absl::flat_hash_map<absl::string_view, int>{
-          {"|", 1}, {"^", 2},  {"&", 3},  {"==", 4}, {"!=", 4},
-          {"<", 5}, {"<=", 5}, {"<<", 6}, {">>", 6}, {"+", 7},
-          {"-", 7}, {"*", 8},  {"/", 8},  {"%", 8}};
-  auto found = strengths->find(symbol);
-  return found == strengths->end() ? 0 : found->second;
-}
-
 class Parser {
  public:
-  explicit Parser(absl::string_view text)
-      : lexer_(text, {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^",
-                      "&",  "<",  "+",  "-",  "*",  "/",  "%",  "(", ")",
-                      "[",  "]",  "{",  "}",  ":",  ";",  ",",  "="}) {}
+  explicit Parser(absl::string_view text) : lexer_(text) {}
 
   absl::StatusOr<LoopProgram> Program() {
     OCANNL_RETURN_IF_ERROR(Header());
@@ -62,40 +45,25 @@ class Parser {
     return lexer_.ErrorAt(offset, absl::StrCat(parts...));
   }
 
-  absl::StatusOr<std::string> TakeName(absl::string_view what) {
-    if (lexer_.peek().kind != Token::kName) {
-      return lexer_.ExpectedError(what);
-    }
-    return std::string(lexer_.Next().text);
-  }
-
-  absl::StatusOr<int64_t> TakeInteger(absl::string_view what) {
-    int64_t value;
-    if (lexer_.peek().kind != Token::kNumber ||
-        !absl::SimpleAtoi(lexer_.peek().text, &value) || value > kMaxInteger) {
-      return lexer_.ExpectedError(
-          absl::StrCat(what, ", an integer up to 2^40"));
-    }
-    lexer_.Next();
-    return value;
-  }
-
   absl::Status Header() {
-    OCANNL_ASSIGN_OR_RETURN(program_.name, TakeName("the program's name"));
+    OCANNL_ASSIGN_OR_RETURN(program_.name,
+                            lexer_.TakeName("the program's name"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
     while (!lexer_.Accept(")")) {
       if (!program_.statics.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
       StaticIndex index{.name = "", .range = kUnranged};
-      OCANNL_ASSIGN_OR_RETURN(index.name, TakeName("a static index"));
+      OCANNL_ASSIGN_OR_RETURN(index.name, lexer_.TakeName("a static index"));
       if (lexer_.Accept(":")) {
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
         size_t offset = lexer_.peek().offset;
-        OCANNL_ASSIGN_OR_RETURN(int64_t least, TakeInteger("the least value"));
+        OCANNL_ASSIGN_OR_RETURN(int64_t least,
+                                lexer_.TakeInteger("the least value"));
         if (least != 0) {
           return ErrorAt(offset, "a static index starts at 0; write [0..n]");
         }
         OCANNL_RETURN_IF_ERROR(lexer_.Expect(".."));
-        OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
+        OCANNL_ASSIGN_OR_RETURN(int64_t last,
+                                lexer_.TakeInteger("the last value"));
         index.range = last + 1;
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
       }
@@ -113,25 +81,18 @@ class Parser {
     return std::nullopt;
   }
 
-  absl::StatusOr<DType> TakeDType() {
-    size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a dtype"));
-    if (std::optional<DType> dtype = FindDType(name)) return *dtype;
-    return ErrorAt(offset, "`", name, "` is not a dtype; write ", DTypeNames());
-  }
-
   absl::Status Declaration() {
     Buffer buffer{
         .name = "", .dtype = DType::kF32, .dims = {}, .role = *Declares()};
     lexer_.Next();
     size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(buffer.name, TakeName("a buffer's name"));
+    OCANNL_ASSIGN_OR_RETURN(buffer.name, lexer_.TakeName("a buffer's name"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
-    OCANNL_ASSIGN_OR_RETURN(buffer.dtype, TakeDType());
+    OCANNL_ASSIGN_OR_RETURN(buffer.dtype, lexer_.TakeDType());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
     while (!lexer_.Accept("]")) {
       if (!buffer.dims.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
-      OCANNL_ASSIGN_OR_RETURN(int64_t dim, TakeInteger("an axis size"));
+      OCANNL_ASSIGN_OR_RETURN(int64_t dim, lexer_.TakeInteger("an axis size"));
       buffer.dims.push_back(dim);
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
@@ -164,7 +125,7 @@ class Parser {
 
   absl::StatusOr<Stmt> Loop(LoopKind kind, int depth) {
     size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("an iterator"));
+    OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("an iterator"));
     const std::optional<int32_t> iterator = IteratorNamed(name);
     if (!iterator) {
       return ErrorAt(offset, "`", name,
@@ -173,13 +134,14 @@ class Parser {
     For loop{.kind = kind, .iterator = *iterator, .extent = 0, .body = {}};
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
     size_t first_offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(int64_t first, TakeInteger("the first value"));
+    OCANNL_ASSIGN_OR_RETURN(int64_t first,
+                            lexer_.TakeInteger("the first value"));
     if (first != 0) {
       return ErrorAt(first_offset, "a loop starts at 0; write ", name,
                      " = 0 to n, and ", name, " + ", first, " in the indices");
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
-    OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
+    OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeInteger("the last value"));
     loop.extent = last + 1;
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("{"));
     if (!symbols_.emplace(name, Iterator(loop.iterator)).second) {
@@ -197,7 +159,7 @@ class Parser {
   absl::StatusOr<Stmt> Simple(int depth) {
     if (lexer_.Accept("zero_out")) {
       size_t offset = lexer_.peek().offset;
-      OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a buffer"));
+      OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("a buffer"));
       OCANNL_ASSIGN_OR_RETURN(int32_t buffer, FindBuffer(name, offset));
       return Stmt(ZeroOut{buffer});
     }
@@ -205,9 +167,9 @@ class Parser {
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(
         std::string name,
-        TakeName(depth > 0 ? "a statement or `}`" : "a statement"));
+        lexer_.TakeName(depth > 0 ? "a statement or `}`" : "a statement"));
     if (lexer_.peek().text == "[") {
-      OCANNL_ASSIGN_OR_RETURN(Access target, TakeAccess(name, offset));
+      OCANNL_ASSIGN_OR_RETURN(Access target, TakeAccess(name, offset, nullptr));
       DType dtype = program_.buffers[target.buffer].dtype;
       OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
       return Stmt(Set{std::move(target), value});
@@ -227,9 +189,9 @@ class Parser {
   absl::StatusOr<Stmt> Declare() {
     size_t offset = lexer_.peek().offset;
     Local local{.name = "", .dtype = DType::kF32};
-    OCANNL_ASSIGN_OR_RETURN(local.name, TakeName("a local"));
+    OCANNL_ASSIGN_OR_RETURN(local.name, lexer_.TakeName("a local"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
-    OCANNL_ASSIGN_OR_RETURN(local.dtype, TakeDType());
+    OCANNL_ASSIGN_OR_RETURN(local.dtype, lexer_.TakeDType());
     OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(local.dtype, local.name));
     int32_t number = static_cast<int32_t>(program_.locals.size());
     if (!locals_.emplace(local.name, number).second) {
@@ -261,13 +223,27 @@ class Parser {
                    " : f32[...];");
   }
 
-  absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset) {
+  // The cell `name`[indices]; of `lookup`, if any, one index may be a cell.
+  absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset,
+                                    Lookup* lookup) {
     Access access{.buffer = 0, .indices = {}};
     OCANNL_ASSIGN_OR_RETURN(access.buffer, FindBuffer(name, offset));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
     while (!lexer_.Accept("]")) {
       if (!access.indices.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
-      OCANNL_ASSIGN_OR_RETURN(Affine index, Index());
+      Affine index;
+      if (!IsCell()) {
+        OCANNL_ASSIGN_OR_RETURN(index, Index());
+      } else if (lookup == nullptr || lookup->axis >= 0) {
+        return lexer_.Error(
+            "no index from a buffer may stand here: only a value reads such "
+            "cells, with one such index each; use iterators");
+      } else {
+        const Token cell = lexer_.Next();
+        lookup->axis = static_cast<int32_t>(access.indices.size());
+        OCANNL_ASSIGN_OR_RETURN(lookup->index,
+                                TakeAccess(cell.text, cell.offset, nullptr));
+      }
       access.indices.push_back(std::move(index));
     }
     size_t rank = program_.buffers[access.buffer].dims.size();
@@ -279,6 +255,18 @@ class Parser {
                    absl::StrJoin(all, ", "), "]");
   }
 
+  // Whether what comes is name[, and no index.
+  bool IsCell() const {
+    const Token& name = lexer_.peek();
+    if (name.kind != Token::kName) return false;
+    if (symbols_.contains(name.text) && !buffers_.contains(name.text)) {
+      return false;
+    }
+    LoopLexer ahead = lexer_;
+    ahead.Next();
+    return ahead.peek().text == "[";
+  }
+
   // A sum of integers, symbols and integer * symbol.
   absl::StatusOr<Affine> Index() {
     Affine sum;
@@ -286,7 +274,7 @@ class Parser {
     while (true) {
       Affine term = 1;
       if (lexer_.peek().kind == Token::kNumber) {
-        OCANNL_ASSIGN_OR_RETURN(int64_t factor, TakeInteger("an index"));
+        OCANNL_ASSIGN_OR_RETURN(int64_t factor, lexer_.TakeInteger("an index"));
         term = factor;
         if (lexer_.Accept("*")) {
           OCANNL_ASSIGN_OR_RETURN(Symbol symbol, TakeSymbol());
@@ -309,7 +297,7 @@ class Parser {
 
   absl::StatusOr<Symbol> TakeSymbol() {
     size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("an index"));
+    OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("an index"));
     auto found = symbols_.find(name);
     if (found != symbols_.end()) return found->second;
     return ErrorAt(offset, "`", name,
@@ -328,7 +316,8 @@ class Parser {
     while (true) {
       size_t offset = lexer_.peek().offset;
       absl::string_view symbol = lexer_.peek().text;
-      int bound = lexer_.peek().kind == Token::kSymbol ? Strength(symbol) : 0;
+      int bound =
+          lexer_.peek().kind == Token::kSymbol ? InfixStrength(symbol) : 0;
       if (bound < strength || bound == 0) return left;
       lexer_.Next();
       OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound + 1, depth + 1));
@@ -369,9 +358,11 @@ class Parser {
     }
     if (lexer_.peek().text == "(") return Call(token, depth);
     if (lexer_.peek().text == "[") {
-      OCANNL_ASSIGN_OR_RETURN(Access access,
-                              TakeAccess(token.text, token.offset));
-      return program_.Read(std::move(access));
+      Lookup lookup{.cell = {}, .axis = -1, .index = {}};
+      OCANNL_ASSIGN_OR_RETURN(lookup.cell,
+                              TakeAccess(token.text, token.offset, &lookup));
+      if (lookup.axis < 0) return program_.Read(std::move(lookup.cell));
+      return program_.Read(std::move(lookup));
     }
     auto local = locals_.find(token.text);
     if (local != locals_.end()) return program_.Read(GetLocal{local->second});
@@ -394,7 +385,7 @@ class Parser {
     std::string text = absl::StrCat(sign, lexer_.Next().text);
     DType dtype = DType::kF32;
     if (lexer_.Accept(":")) {
-      OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType());
+      OCANNL_ASSIGN_OR_RETURN(dtype, lexer_.TakeDType());
     }
     if (std::optional<Constant> constant = ParseConstant(text, dtype)) {
       return FromConstant(program_.exprs, *constant);
@@ -428,7 +419,7 @@ class Parser {
                    "; see ocannl/core/ops/README.md");
   }
 
-  Lexer lexer_;
+  LoopLexer lexer_;
   LoopProgram program_;
   absl::flat_hash_map<std::string, Symbol> symbols_;
   absl::flat_hash_map<std::string, int32_t> buffers_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/print.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/overload.h"
@@ -41,6 +43,27 @@ std::string PrintHeader(const LoopProgram& program) {
   return text;
 }
 
+std::vector<std::string> IndexTexts(const LoopProgram& program,
+                                    const Access& access) {
+  std::vector<std::string> texts;
+  for (const Affine& index : access.indices) {
+    texts.push_back(PrintIndex(program, index));
+  }
+  return texts;
+}
+
+std::string PrintCell(const LoopProgram& program, const Access& access,
+                      const std::vector<std::string>& indices) {
+  return absl::StrCat(program.buffers[access.buffer].name, "[",
+                      absl::StrJoin(indices, ", "), "]");
+}
+
+std::string PrintLookup(const LoopProgram& program, const Lookup& lookup) {
+  std::vector<std::string> indices = IndexTexts(program, lookup.cell);
+  indices[lookup.axis] = PrintAccess(program, lookup.index);
+  return PrintCell(program, lookup.cell, indices);
+}
+
 }  // namespace
 
 std::string PrintIndex(const LoopProgram& program, const Affine& index) {
@@ -70,19 +93,14 @@ std::string PrintIndex(const LoopProgram& program, const Affine& index) {
 }
 
 std::string PrintAccess(const LoopProgram& program, const Access& access) {
-  return absl::StrCat(program.buffers[access.buffer].name, "[",
-                      absl::StrJoin(access.indices, ", ",
-                                    [&](std::string* out, const Affine& index) {
-                                      absl::StrAppend(
-                                          out, PrintIndex(program, index));
-                                    }),
-                      "]");
+  return PrintCell(program, access, IndexTexts(program, access));
 }
 
 std::string PrintLeaf(const LoopProgram& program, const LeafValue& leaf) {
   return std::visit(
       Overload{
           [&](const Access& access) { return PrintAccess(program, access); },
+          [&](const Lookup& lookup) { return PrintLookup(program, lookup); },
           [&](const GetLocal& get) { return program.locals[get.local].name; },
           [&](const Affine& index) {
             return absl::StrCat("[", PrintIndex(program, index), "]");

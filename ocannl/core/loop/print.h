@@ -29,7 +29,7 @@ std::string PrintIndex(const LoopProgram& program, const Affine& index);
 // "w1[i3, 0]".
 std::string PrintAccess(const LoopProgram& program, const Access& access);
 
-// That, or "v1", or "[2*i1 + 1]".
+// That, or "w1[ids[i3], 0]", or "v1", or "[2*i1 + 1]".
 std::string PrintLeaf(const LoopProgram& program, const LeafValue& leaf);
 
 }  // namespace ocannl

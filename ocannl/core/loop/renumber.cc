@@ -47,6 +47,11 @@ class Renumberer {
     for (Affine& index : access.indices) Visit(index);
   }
 
+  void Visit(Lookup& lookup) {
+    Visit(lookup.cell);
+    Visit(lookup.index);
+  }
+
   ExprId Copied(ExprId value) {
     auto renumbered = [&](const Leaf& leaf) {
       LeafValue copy = from_.At(leaf);

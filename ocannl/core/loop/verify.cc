@@ -257,8 +257,10 @@ class Verifier {
                           [&](const Access& access) {
                             OCANNL_RETURN_IF_ERROR(InBounds(access));
                             OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
-                            return Written(access);
+                            return Written(access.buffer, access,
+                                           written_.Covers(access));
                           },
+                          [&](const Lookup& lookup) { return Looks(lookup); },
                           [&](const GetLocal& get) {
                             if (live_locals_[get.local]) {
                               return absl::OkStatus();
@@ -276,9 +278,33 @@ class Verifier {
                   "block or around it");
   }
 
-  absl::Status Written(const Access& access) const {
-    const Buffer& buffer = program_.buffers[access.buffer];
-    if (IsInput(buffer.role) || written_.Covers(access)) {
+  absl::Status Looks(const Lookup& lookup) {
+    const Access& cell = lookup.cell;
+    const Buffer& index = program_.buffers[lookup.index.buffer];
+    if (!IsInteger(index.dtype)) {
+      return Broken("`", index.name, "` holds indices of `",
+                    program_.buffers[cell.buffer].name, "`, but is ",
+                    Name(index.dtype), "; indices are integers");
+    }
+    if (lookup.axis < 0 ||
+        lookup.axis >= static_cast<int>(cell.indices.size()) ||
+        cell.indices[lookup.axis] != Affine()) {
+      return Broken("no axis is looked up, or it has another index too");
+    }
+    for (const Access& access : {lookup.index, cell}) {
+      OCANNL_RETURN_IF_ERROR(InBounds(access));
+      OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
+    }
+    OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index,
+                                   written_.Covers(lookup.index)));
+    return Written(cell.buffer, lookup, written_.Covers(lookup));
+  }
+
+  // That `read`, of a cell of the buffer, is `written` or was there before.
+  absl::Status Written(int32_t number, const LeafValue& read,
+                       bool written) const {
+    const Buffer& buffer = program_.buffers[number];
+    if (IsInput(buffer.role) || written) {
       return absl::OkStatus();
     }
     std::string mend =
@@ -286,7 +312,7 @@ class Verifier {
             ? "write it first, in the same iteration of a par loop"
             : absl::StrCat("start with zero_out ", buffer.name,
                            ", or declare it inout");
-    return Broken("`", PrintAccess(program_, access),
+    return Broken("`", PrintLeaf(program_, read),
                   "` is read before it is written; ", mend);
   }
 

@@ -65,6 +65,25 @@ TEST(VerifyTest, WritesComeBeforeReads) {
               HasSubstr("out buffer `y` is not written everywhere"));
 }
 
+TEST(VerifyTest, LookupsReadAnyCellOfTheAxis) {
+  const std::string t = "temp t : f32[4, 2]; in ids : u8[9]; ";
+  const std::string half =
+      t + "for i0 = 0 to 3 { t[i0, 0] := 1; } for i1 = 0 to 3 {";
+  EXPECT_THAT(VerifyText(half + "w[i1] := t[ids[i1], 0]; }"), IsOk());
+  EXPECT_THAT(Message(half + "w[i1] := t[ids[i1], 1]; }"),
+              HasSubstr("read before it is written"));
+  EXPECT_THAT(Message(half + "w[i1] := t[0, ids[i1]]; }"),
+              HasSubstr("read before it is written"));
+  EXPECT_THAT(Message(half + "w[i1] := t[ids[i1 + 6], 0]; }"),
+              HasSubstr("index 0 of `ids[i1 + 6]` runs from 6 to 9"));
+  EXPECT_THAT(Message(half + "w[i1] := t[ids[i1], i1]; }"),
+              HasSubstr("runs from 0 to 3, but the axis has size 2"));
+  EXPECT_THAT(Message("temp k : i64[1]; w[0] := x[k[0]];"),
+              HasSubstr("`k[0]` is read before it is written"));
+  EXPECT_THAT(Message("in k : bool[1]; w[0] := x[k[0]];"),
+              HasSubstr("`k` holds indices of `x`, but is bool"));
+}
+
 TEST(VerifyTest, PrivateBuffersBelongToOneStatement) {
   const std::string t = "private t : f32[4]; ";
   EXPECT_THAT(VerifyText(t + "for i0 = 0 to 3 { t[i0] := 1; w[i0] := t[i0]; }"),

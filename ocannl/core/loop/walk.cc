@@ -72,6 +72,26 @@ void WalkLeaves(const LoopProgram& program, ExprId value,
   });
 }
 
+void WalkReads(const LoopProgram& program, ExprId value,
+               absl::FunctionRef<void(const Access&)> visit) {
+  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+    if (const Access* access = std::get_if<Access>(&leaf)) visit(*access);
+    if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+      visit(lookup->index);
+      visit(lookup->cell);
+    }
+  });
+}
+
+int64_t LookupStride(const LoopProgram& program, const Lookup& lookup) {
+  const Dims& dims = program.buffers[lookup.cell.buffer].dims;
+  int64_t stride = 1;
+  for (size_t axis = lookup.axis + 1; axis < dims.size(); ++axis) {
+    stride *= dims[axis];
+  }
+  return stride;
+}
+
 void RewriteStmts(Block& block, absl::FunctionRef<void(Stmt&)> rewrite) {
   for (Stmt& stmt : block.stmts) {
     rewrite(stmt);
@@ -87,8 +107,14 @@ void RewriteValues(Block& block, absl::FunctionRef<ExprId(ExprId)> rewrite) {
 
 LeafValue SubstituteIndices(LeafValue leaf,
                             absl::FunctionRef<Affine(Symbol)> value) {
+  auto substitute = [&](Access& access) {
+    for (Affine& index : access.indices) index = index.Substitute(value);
+  };
   if (Access* access = std::get_if<Access>(&leaf)) {
-    for (Affine& index : access->indices) index = index.Substitute(value);
+    substitute(*access);
+  } else if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+    substitute(lookup->cell);
+    substitute(lookup->index);
   } else if (Affine* index = std::get_if<Affine>(&leaf)) {
     *index = index->Substitute(value);
   }

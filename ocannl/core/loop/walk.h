@@ -37,6 +37,14 @@ ExprId* ValueOf(Stmt& stmt);
 void WalkLeaves(const LoopProgram& program, ExprId value,
                 absl::FunctionRef<void(const LeafValue&)> visit);
 
+// Every cell that `value` reads, that which holds an index before that which is
+// looked up, whose index is 0 on that axis.
+void WalkReads(const LoopProgram& program, ExprId value,
+               absl::FunctionRef<void(const Access&)> visit);
+
+// By how many cells the cell of `lookup` moves from one index to the next.
+int64_t LookupStride(const LoopProgram& program, const Lookup& lookup);
+
 // Replaces every statement's value by `rewrite(value)`.
 void RewriteValues(Block& block, absl::FunctionRef<ExprId(ExprId)> rewrite);
 

@@ -55,18 +55,25 @@ void WrittenBoxes::Leave() {
   }
 }
 
-void WrittenBoxes::Write(const Access& cell) {
+WrittenBoxes::Box WrittenBoxes::BoxOf(const Access& cell) {
   Box box;
   for (const Affine& index : cell.indices) box.push_back({index, 1});
-  Add(cell.buffer, std::move(box));
+  return box;
 }
+
+void WrittenBoxes::Write(const Access& cell) { Add(cell.buffer, BoxOf(cell)); }
 
 void WrittenBoxes::WriteAll(int32_t buffer) { Add(buffer, Everything(buffer)); }
 
 bool WrittenBoxes::Covers(const Access& cell) const {
-  Box box;
-  for (const Affine& index : cell.indices) box.push_back({index, 1});
-  return CoversBox(cell.buffer, box);
+  return CoversBox(cell.buffer, BoxOf(cell));
+}
+
+bool WrittenBoxes::Covers(const Lookup& lookup) const {
+  const int32_t buffer = lookup.cell.buffer;
+  Box box = BoxOf(lookup.cell);  // from 0 on the axis
+  box[lookup.axis].length = program_.buffers[buffer].dims[lookup.axis];
+  return CoversBox(buffer, box);
 }
 
 bool WrittenBoxes::CoversAll(int32_t buffer) const {

@@ -36,6 +36,8 @@ class WrittenBoxes {
   // of the loops around. What a `private` buffer holds does not pass into, out
   // of or between the iterations of a `par` loop.
   bool Covers(const Access& cell) const;
+  // The same of every cell that may be looked up.
+  bool Covers(const Lookup& lookup) const;
   bool CoversAll(int32_t buffer) const;
 
  private:
@@ -68,6 +70,7 @@ class WrittenBoxes {
   std::vector<Written>& Of(int32_t buffer);
   void Add(int32_t buffer, Box box);
   void ForgetPrivate();
+  static Box BoxOf(const Access& cell);
   Box Everything(int32_t buffer) const;
 
   const LoopProgram& program_;

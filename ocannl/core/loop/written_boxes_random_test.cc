@@ -49,8 +49,8 @@ class Marker {
     for (const Stmt& stmt : block.stmts) {
       if (const For* loop = std::get_if<For>(&stmt)) Run(*loop);
       if (const ExprId* value = ValueOf(stmt)) {
-        WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
-          fine_ = fine_ && *Mark(std::get<Access>(leaf));
+        WalkReads(program_, *value, [&](const Access& access) {
+          fine_ = fine_ && *Mark(access);
           reads_ = true;
         });
       }

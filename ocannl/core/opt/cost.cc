@@ -41,8 +41,10 @@ int CostModel::Cost(const LoopProgram& program, ExprId value) {
   int cost = 0;
   WalkNodes(program.exprs, value, [&](const ExprNode& node) {
     if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
-      const bool loads = std::holds_alternative<Access>(program.At(*leaf));
-      cost += loads ? kLoadCost : 0;
+      const LeafValue& read = program.At(*leaf);
+      cost += std::holds_alternative<Access>(read)   ? kLoadCost
+              : std::holds_alternative<Lookup>(read) ? kLookupCost
+                                                     : 0;
     } else if (const Apply* apply = std::get_if<Apply>(&node)) {
       cost += CostOf(program.exprs, *apply);
     }

@@ -15,12 +15,13 @@ namespace ocannl {
 
 inline constexpr int kLoadCost = 1;  // from a near cache
 inline constexpr int kStoreCost = 1;
+inline constexpr int kLookupCost = 4;  // what it reads included
 
 // Keeps what it has found out of derived functions.
 class CostModel {
  public:
-  // Operations and loads of `value`; a shared operand counts once. A constant,
-  // a local and an index are free. Divisions and square roots count 8
+  // Operations, loads and lookups of `value`; a shared operand counts once. A
+  // constant, a local and an index are free. Divisions and square roots count 8
   // operations, derived functions what their definitions hold.
   int Cost(const LoopProgram& program, ExprId value);
 

@@ -29,11 +29,12 @@ Used FindUsed(const LoopProgram& program) {
     if (value == nullptr) return;
     const Set* set = std::get_if<Set>(&stmt);
     const SetLocal* set_local = std::get_if<SetLocal>(&stmt);
+    WalkReads(program, *value, [&](const Access& access) {
+      bool own = set != nullptr && set->target.buffer == access.buffer;
+      if (!own) used.buffers[access.buffer] = true;
+    });
     WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-      if (const Access* access = std::get_if<Access>(&leaf)) {
-        bool own = set != nullptr && set->target.buffer == access->buffer;
-        if (!own) used.buffers[access->buffer] = true;
-      } else if (const GetLocal* get = std::get_if<GetLocal>(&leaf)) {
+      if (const GetLocal* get = std::get_if<GetLocal>(&leaf)) {
         bool own = set_local != nullptr && set_local->local == get->local;
         if (!own) used.locals[get->local] = true;
       }

@@ -46,6 +46,7 @@ std::optional<Nest> AsNest(Stmt& stmt) {
 // What a top-level statement reads, and the buffers that it writes.
 struct Effects {
   std::vector<const Access*> reads;  // in LoopProgram::leaves
+  std::vector<const Lookup*> lookups;
   std::vector<int32_t> writes;
   bool locals = false;
 };
@@ -60,9 +61,11 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
     }
     const ExprId* value = ValueOf(inner);
     if (value == nullptr) return;
+    WalkReads(program, *value,
+              [&](const Access& access) { effects.reads.push_back(&access); });
     WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-      if (const Access* access = std::get_if<Access>(&leaf)) {
-        effects.reads.push_back(access);
+      if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+        effects.lookups.push_back(lookup);
       } else if (std::holds_alternative<GetLocal>(leaf)) {
         effects.locals = true;
       }
@@ -83,9 +86,8 @@ int64_t CountReads(const LoopProgram& program, const Stmt& stmt,
       reads += loop->extent * CountReads(program, inner, buffer);
     }
   } else if (const ExprId* value = ValueOf(stmt)) {
-    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-      const Access* access = std::get_if<Access>(&leaf);
-      reads += access != nullptr && access->buffer == buffer ? 1 : 0;
+    WalkReads(program, *value, [&](const Access& access) {
+      reads += access.buffer == buffer ? 1 : 0;
     });
   }
   return reads;
@@ -167,6 +169,9 @@ class Virtualizer {
       if (!Unchanged(definition, k, *nest)) {
         return "what it is computed from changes before it is used";
       }
+      if (IsLookedUp(k, *nest)) {
+        return "an index is looked up in it or is one of its cells";
+      }
       evaluations += CountReads(program_, stmts()[k], target.buffer);
     }
     if (uses.empty()) return "";
@@ -180,11 +185,41 @@ class Virtualizer {
     if (cost * evaluations > stored && !at_any_cost) {
       return "to compute it again costs more than to load it";
     }
+    if (!at_any_cost && SumsLookups(definition, uses)) {
+      return "to sum what is looked up costs more than to load it";
+    }
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
       FindEffects(k);
     }
     return "";
+  }
+
+  // Whether statement `at` looks up cells of the nest, or in other buffers by
+  // them: what is looked up is memory, and so is the index, which may be moved.
+  bool IsLookedUp(size_t at, const Nest& nest) const {
+    const int32_t buffer = nest.set->target.buffer;
+    return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
+      return lookup->cell.buffer == buffer ||
+             (lookup->index.buffer == buffer && CellOf(nest) == nullptr);
+    });
+  }
+
+  // Whether one of the statements sums what the definition looks up: sums of
+  // cells that are side by side are faster.
+  bool SumsLookups(size_t definition, const std::vector<size_t>& uses) const {
+    if (effects_[definition].lookups.empty()) return false;
+    return absl::c_any_of(uses, [&](size_t k) {
+      return absl::c_any_of(effects_[k].reads, [&](const Access* read) {
+        return absl::c_linear_search(effects_[k].writes, read->buffer);
+      });
+    });
+  }
+
+  // The cell that is all of the value, or null.
+  const Access* CellOf(const Nest& nest) const {
+    const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[nest.set->value]);
+    return leaf == nullptr ? nullptr : std::get_if<Access>(&program_.At(*leaf));
   }
 
   // Whether `nest` alone sets every cell of what may be inlined, each once.
@@ -221,7 +256,10 @@ class Virtualizer {
       if (*next < at) return false;
       // In place: each iteration reads just the cell that it alone writes.
       std::optional<Nest> use = AsNest(stmts()[at]);
-      if (!use || !ReachesEachOnce(*use)) return false;
+      if (!use || !ReachesEachOnce(*use) ||
+          !effects_[definition].lookups.empty()) {
+        return false;
+      }
       const Access& written = use->set->target;
       for (const Access* site : effects_[at].reads) {
         if (site->buffer != nest.set->target.buffer) continue;
@@ -249,7 +287,12 @@ class Virtualizer {
     auto inlined = [&](ExprId id) {
       const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[id]);
       if (leaf == nullptr) return id;
-      const Access* site = std::get_if<Access>(&program_.At(*leaf));
+      const LeafValue read = program_.At(*leaf);
+      const Access* site = std::get_if<Access>(&read);
+      const Lookup* lookup = std::get_if<Lookup>(&read);
+      if (lookup != nullptr && lookup->index.buffer == target.buffer) {
+        return LookedUpAt(nest, *lookup);
+      }
       if (site == nullptr || site->buffer != target.buffer) return id;
       const Binding bind{target, *site};
       return RewriteLeaves(
@@ -263,6 +306,14 @@ class Virtualizer {
     };
     if (ExprId* value = ValueOf(use)) *value = rewrite(*value);
     if (For* loop = std::get_if<For>(&use)) RewriteValues(loop->body, rewrite);
+  }
+
+  // The lookup with the cell that `nest` copies as its index.
+  ExprId LookedUpAt(const Nest& nest, Lookup lookup) {
+    const Binding bind{nest.set->target, lookup.index};
+    LeafValue index = SubstituteIndices(*CellOf(nest), bind);
+    lookup.index = std::get<Access>(std::move(index));
+    return program_.Read(std::move(lookup)).id();
   }
 
   LoopProgram program_;

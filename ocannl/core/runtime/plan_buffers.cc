@@ -39,11 +39,8 @@ void WalkBuffers(const LoopProgram& program, const Stmt& stmt,
   }
   const ExprId* value = ValueOf(stmt);
   if (value == nullptr) return;
-  WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-    if (const Access* access = std::get_if<Access>(&leaf)) {
-      visit(access->buffer);
-    }
-  });
+  WalkReads(program, *value,
+            [&](const Access& access) { visit(access.buffer); });
 }
 
 // The temps in use, by number.

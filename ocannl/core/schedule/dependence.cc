@@ -24,7 +24,8 @@ struct Reference {
   int32_t buffer;
   const Access* access;  // null: all of the buffer
   bool writes;
-  int stmt;  // the number of its statement
+  int stmt;           // the number of its statement
+  int any_axis = -1;  // on which the index has any value; -1: none
 };
 
 // What a block does to memory and to locals.
@@ -34,6 +35,21 @@ struct Effects {
   bool straight_line = true;
 };
 
+void AddReads(const LoopProgram& program, ExprId value, int number,
+              Effects& effects) {
+  auto add = [&](const Access& access, int any_axis) {
+    effects.references.push_back(
+        {access.buffer, &access, false, number, any_axis});
+  };
+  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+    if (const Access* access = std::get_if<Access>(&leaf)) add(*access, -1);
+    if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+      add(lookup->index, -1);
+      add(lookup->cell, lookup->axis);
+    }
+  });
+}
+
 Effects EffectsOf(const LoopProgram& program, const Block& block) {
   Effects effects;
   absl::flat_hash_set<int32_t> declared;
@@ -41,11 +57,7 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
   WalkStmts(block, [&](const Stmt& stmt) {
     ++number;
     if (const ExprId* value = ValueOf(stmt)) {
-      WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-        const Access* access = std::get_if<Access>(&leaf);
-        if (access == nullptr) return;
-        effects.references.push_back({access->buffer, access, false, number});
-      });
+      AddReads(program, *value, number, effects);
     }
     std::visit(Overload{
                    [&](const For&) { effects.straight_line = false; },
@@ -99,14 +111,16 @@ class Tester {
     auto unordered = [&](int32_t iterator) {
       return order(iterator) == Order::kSame ? Order::kSame : Order::kAny;
     };
-    return MayBeSame(*a.access, *b.access, order) &&
-           MayBeSame(*a.access, *b.access, unordered);
+    return MayBeSame(a, b, order) && MayBeSame(a, b, unordered);
   }
 
  private:
-  bool MayBeSame(const Access& a, const Access& b, OrderOf order) {
-    for (size_t axis = 0; axis < a.indices.size(); ++axis) {
-      if (!MayBeEqual(a.indices[axis], b.indices[axis], order)) return false;
+  bool MayBeSame(const Reference& a, const Reference& b, OrderOf order) {
+    const Indices& a_indices = a.access->indices;
+    const Indices& b_indices = b.access->indices;
+    for (int axis = 0; axis < static_cast<int>(a_indices.size()); ++axis) {
+      if (axis == a.any_axis || axis == b.any_axis) continue;
+      if (!MayBeEqual(a_indices[axis], b_indices[axis], order)) return false;
     }
     return true;
   }
@@ -184,8 +198,9 @@ class RenewedBuffers {
   // Everything but `inside`, whose body Visit walks.
   void VisitOutside(const Block& block, const For& inside) {
     for (const Stmt& stmt : block.stmts) {
-      VisitReads(
-          stmt, [&](const Access& access) { renewed_[access.buffer] = false; });
+      VisitReads(stmt, [&](const Access& access, const Lookup*) {
+        renewed_[access.buffer] = false;
+      });
       const For* loop = std::get_if<For>(&stmt);
       if (loop == nullptr) continue;
       written_.Enter(*loop);
@@ -197,8 +212,10 @@ class RenewedBuffers {
 
   void Visit(const Block& block) {
     for (const Stmt& stmt : block.stmts) {
-      VisitReads(stmt, [&](const Access& access) {
-        if (!written_.Covers(access)) renewed_[access.buffer] = false;
+      VisitReads(stmt, [&](const Access& access, const Lookup* lookup) {
+        const bool is_written = lookup == nullptr ? written_.Covers(access)
+                                                  : written_.Covers(*lookup);
+        if (!is_written) renewed_[access.buffer] = false;
       });
       if (const For* loop = std::get_if<For>(&stmt)) {
         written_.Enter(*loop);
@@ -212,13 +229,21 @@ class RenewedBuffers {
     }
   }
 
+  // `visit` gets a cell and, of one that is looked up, how.
   void VisitReads(const Stmt& stmt,
-                  absl::FunctionRef<void(const Access&)> visit) {
+                  absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
+    auto meet = [&](const Access& access, const Lookup* lookup) {
+      if (renewed_[access.buffer]) visit(access, lookup);
+    };
     WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
-      const Access* access = std::get_if<Access>(&leaf);
-      if (access != nullptr && renewed_[access->buffer]) visit(*access);
+      if (const Access* access = std::get_if<Access>(&leaf)) {
+        meet(*access, nullptr);
+      } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+        meet(lookup->index, nullptr);
+        meet(lookup->cell, lookup);
+      }
     });
   }
 

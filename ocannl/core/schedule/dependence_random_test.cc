@@ -132,8 +132,8 @@ class Tracer {
         continue;
       }
       const Set& set = std::get<Set>(stmt);
-      WalkLeaves(program_, set.value, [&](const LeafValue& leaf) {
-        Touch(std::get<Access>(leaf), /*writes=*/false, number_.at(&stmt));
+      WalkReads(program_, set.value, [&](const Access& access) {
+        Touch(access, /*writes=*/false, number_.at(&stmt));
       });
       Touch(set.target, /*writes=*/true, number_.at(&stmt));
     }

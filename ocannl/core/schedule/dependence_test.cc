@@ -16,7 +16,8 @@ LoopProgram ParseWith(const std::string& body) {
   absl::StatusOr<LoopProgram> program =
       Parse(absl::StrCat("t (s : [0..7], n : [0..3]):\n"
                          "  inout x : f32[4, 8]; inout y : f32[8]; "
-                         "inout z : f32[4, 4]; inout w : f32[64];\n"
+                         "inout z : f32[4, 4]; inout w : f32[64]; "
+                         "inout ids : i32[4];\n"
                          "  private p : f32[4];\n  let v0 : f32 := 0;\n",
                          body));
   CHECK_OK(program);
@@ -46,6 +47,14 @@ const LoopCase kLoopCases[] = {
     {"y[i1 + 1] := 1; x[0, i1] := y[i1];", true, false},
     {"x[0, i1] := y[i1 + 1]; y[i1] := 1;", true, false},
     {"y[i1] := 1; y[i1 + 1] := 2;", false, false},
+    // What is looked up may be any cell of the axis.
+    {"y[i1] := x[ids[i1], 3];", true, true},
+    {"y[i1] := y[ids[i1]];", false, false},
+    {"x[i1, 0] := x[ids[i1], 0];", false, false},
+    {"x[i1, 0] := x[ids[i1], 1];", true, true},
+    {"x[i1, 0] := x[i1, ids[i1]];", true, true},
+    {"ids[i1] := 1:i32; y[i1] := w[ids[i1]];", true, true},
+    {"ids[0] := i32([i1]); y[i1] := w[ids[0]];", false, false},
     // Other cells.
     {"y[2*i1] := y[2*i1 + 1];", true, true},
     {"y[i1] := y[7 - i1];", true, true},

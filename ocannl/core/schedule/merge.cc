@@ -89,6 +89,10 @@ class Merger {
         if (value == nullptr) return;
         WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
           if (const auto* access = std::get_if<Access>(&leaf)) Check(*access);
+          if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
+            Check(lookup->index);
+            Check(lookup->cell);
+          }
           if (const auto* index = std::get_if<Affine>(&leaf)) Forbid(*index);
         });
       });
@@ -155,6 +159,10 @@ class Merger {
     if (ExprId* value = ValueOf(stmt)) {
       *value = RewriteLeaves(program_, *value, [&](LeafValue leaf) {
         if (Access* access = std::get_if<Access>(&leaf)) Rewrite(*access);
+        if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+          Rewrite(lookup->index);
+          Rewrite(lookup->cell);
+        }
         return program_.Read(std::move(leaf)).id();
       });
     }

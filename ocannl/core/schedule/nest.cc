@@ -21,6 +21,10 @@ const Stmt* OnlyStmt(const Block& block) {
 }
 
 bool ReadsOnlyItsCell(const LoopProgram& program, const Set& set) {
+  if (absl::c_linear_search(LookedUpBy(program, set.value),
+                            set.target.buffer)) {
+    return false;
+  }
   return absl::c_all_of(ReadsOf(program, set.value), [&](const Access& read) {
     return read.buffer != set.target.buffer || read == set.target;
   });
@@ -31,8 +35,10 @@ bool UsesPrivate(const LoopProgram& program, const Set& set) {
   auto is_private = [&](const Access& access) {
     return program.buffers[access.buffer].role == Role::kPrivate;
   };
-  return is_private(set.target) ||
-         absl::c_any_of(ReadsOf(program, set.value), is_private);
+  bool uses = is_private(set.target);
+  WalkReads(program, set.value,
+            [&](const Access& read) { uses = uses || is_private(read); });
+  return uses;
 }
 
 bool UsesLocals(const LoopProgram& program, ExprId value) {
@@ -80,7 +86,8 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
   }
   // What only overwrites keeps the last value.
   std::vector<Access> reads = ReadsOf(program, set->value);
-  if (nest.accumulates() && !absl::c_linear_search(reads, set->target)) {
+  if (nest.accumulates() && (!absl::c_linear_search(reads, set->target) ||
+                             !LookedUpBy(program, set->value).empty())) {
     return std::nullopt;
   }
   return nest;
@@ -100,10 +107,12 @@ int64_t StrideOf(const LoopProgram& program, const Access& access,
 
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value) {
   std::vector<Access> reads;
+  auto add = [&](const Access& access) {
+    if (!absl::c_linear_search(reads, access)) reads.push_back(access);
+  };
   WalkLeaves(program, value, [&](const LeafValue& leaf) {
-    if (const auto* access = std::get_if<Access>(&leaf)) {
-      reads.push_back(*access);
-    }
+    if (const auto* access = std::get_if<Access>(&leaf)) add(*access);
+    if (const auto* lookup = std::get_if<Lookup>(&leaf)) add(lookup->index);
   });
   return reads;
 }
@@ -128,6 +137,16 @@ double Iterations(const std::vector<NestLoop>& loops) {
   return product;
 }
 
+std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value) {
+  std::vector<int32_t> buffers;
+  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+    if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
+      AddOnce(buffers, lookup->cell.buffer);
+    }
+  });
+  return buffers;
+}
+
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   Block block{{stmt}};
@@ -139,9 +158,9 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
       AddOnce(effects.writes, zero->buffer);
     }
     if (const ExprId* value = ValueOf(each)) {
-      for (const Access& read : ReadsOf(program, *value)) {
+      WalkReads(program, *value, [&](const Access& read) {
         AddOnce(effects.reads, read.buffer);
-      }
+      });
     }
   });
   return effects;

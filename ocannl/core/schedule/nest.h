@@ -33,8 +33,8 @@ struct PerfectNest {
 
 // `stmt` as a nest whose output loops may run in any order and at once, and
 // whose value reads the target's buffer at the target's cell only, which it
-// does if there are reduced loops; nullopt where it is none. `stmt` is a
-// statement of the program's body.
+// does if there are reduced loops; nullopt where it is none, or looks up what
+// it reduces. `stmt` is a statement of the program's body.
 std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                                          const Stmt& stmt);
 
@@ -42,7 +42,7 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
 int64_t StrideOf(const LoopProgram& program, const Access& access,
                  int32_t iterator);
 
-// The cells that `value` reads, each once.
+// The cells that `value` reads, each once, but for those it looks up.
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value);
 
 // Those of the nest's value in other buffers than the target's.
@@ -54,6 +54,9 @@ int64_t SizeOfCell(const LoopProgram& program, const Access& access);
 
 // How often the body of all loops runs.
 double Iterations(const std::vector<NestLoop>& loops);
+
+// The buffers in which `value` looks cells up.
+std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value);
 
 // What a statement does with buffers.
 struct Effects {

@@ -143,7 +143,13 @@ class Scheduler {
       return written.buffer == other.buffer && !(written == other);
     };
     std::vector<Access> reads = ReadsOf(program_, user.value);
+    const std::vector<int32_t> looked_up = LookedUpBy(program_, user.value);
     for (const Set& set : sets) {
+      if (absl::c_linear_search(looked_up, set.target.buffer) ||
+          absl::c_linear_search(LookedUpBy(program_, set.value),
+                                user.target.buffer)) {
+        return false;
+      }
       std::vector<Access> earlier = ReadsOf(program_, set.value);
       earlier.push_back(set.target);
       for (const Access& read : reads) {

@@ -76,16 +76,22 @@ Access NestWriter::Moved(const Access& access, const Places& places) const {
 ExprId NestWriter::Moved(
     ExprId value, const Places& places,
     const std::vector<std::pair<Access, Access>>& replaced) {
-  return RewriteLeaves(*program_, value, [&](const LeafValue& leaf) {
-    if (const auto* index = std::get_if<Affine>(&leaf)) {
-      return program_->Read(MovedIndex(*index, places)).id();
-    }
-    const auto* access = std::get_if<Access>(&leaf);
-    if (access == nullptr) return program_->Read(leaf).id();
+  auto moved = [&](const Access& access) {
     for (const auto& [from, to] : replaced) {
-      if (*access == from) return program_->Read(to).id();
+      if (access == from) return to;
     }
-    return program_->Read(Moved(*access, places)).id();
+    return Moved(access, places);
+  };
+  return RewriteLeaves(*program_, value, [&](LeafValue leaf) {
+    if (auto* index = std::get_if<Affine>(&leaf)) {
+      *index = MovedIndex(*index, places);
+    } else if (auto* access = std::get_if<Access>(&leaf)) {
+      *access = moved(*access);
+    } else if (auto* lookup = std::get_if<Lookup>(&leaf)) {
+      lookup->cell = Moved(lookup->cell, places);
+      lookup->index = moved(lookup->index);
+    }
+    return program_->Read(std::move(leaf)).id();
   });
 }
 

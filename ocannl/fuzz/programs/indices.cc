@@ -19,6 +19,11 @@ void RewriteIndices(LoopProgram& program, Block& block,
       LeafValue rewritten = std::visit(
           Overload{
               [&](const Access& access) -> LeafValue { return cell(access); },
+              [&](const Lookup& lookup) -> LeafValue {
+                return Lookup{.cell = cell(lookup.cell),
+                              .axis = lookup.axis,
+                              .index = cell(lookup.index)};
+              },
               [&](const GetLocal& get) -> LeafValue { return get; },
               [&](const Affine& affine) -> LeafValue { return index(affine); },
           },

@@ -144,10 +144,17 @@ void Emitter::LoadMask(const Inst& inst) {
   }
   Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
   LoadShort(inst, lanes);
+  TestLanes(inst, lanes);
+}
+
+// Which `lanes`, not in the first scratch of AVX2, are not 0.
+void Emitter::TestLanes(const Inst& inst, const Vec& lanes) {
+  x86::Assembler& a = assembler_;
   if (Has512()) {
     a.vptestmd(OutMask(inst), lanes, lanes);
     return;
   }
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
   Vec zero = Scratch(0, bytes);
   a.vpxor(zero, zero, zero);
   a.vpcmpeqd(lanes, lanes, zero);

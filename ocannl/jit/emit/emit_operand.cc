@@ -109,6 +109,9 @@ void Emitter::Finish(const Inst& inst) {
 }
 
 Emitter::Mem Emitter::At(const Memory& memory, int64_t more) {
+  if (is_in_row_) {
+    return x86::ptr(x86::rdx, static_cast<int32_t>(memory.disp + more));
+  }
   const Home& home = pointer_homes_[memory.pointer];
   Gp base = home.reg;
   if (home.slot >= 0) {

@@ -45,7 +45,8 @@ bool IsInRegisters(const Inst& inst) {
     case Code::kStore:
       return inst.lanes == 1 || inst.memory.stride == size;
     default:
-      return inst.code != Code::kExtract && inst.code != Code::kInsert;
+      return inst.code != Code::kExtract && inst.code != Code::kInsert &&
+             inst.code != Code::kLookup;
   }
 }
 
@@ -296,6 +297,8 @@ void Emitter::EmitInst(const Inst& inst) {
       return EmitSplat(inst);
     case Code::kLoad:
       return EmitLoad(inst);
+    case Code::kLookup:
+      return EmitLookup(inst);
     case Code::kStore:
       return EmitStore(inst);
     case Code::kIndex:

@@ -85,6 +85,7 @@ class Emitter {
   void EmitLoad(const Inst& inst);
   void LoadOne(const Inst& inst, const Vec& dst, const Mem& from);
   void LoadMask(const Inst& inst);
+  void TestLanes(const Inst& inst, const Vec& lanes);
   void LoadShort(const Inst& inst, const Vec& dst);
   void LoadTail(const Inst& inst, const Vec& dst, const Mem& from);
   void Gather(const Inst& inst, const Vec& dst);
@@ -95,6 +96,12 @@ class Emitter {
   void Scatter(const Inst& inst);
   Vec PackShort(const Inst& inst);
   void EmitZero(const Inst& inst);
+
+  // emit_lookup.cc: rows of a table.
+  void EmitLookup(const Inst& inst);
+  void FindRow(const Inst& inst, const asmjit::Label& none);
+  void CollectRows(const Inst& inst);
+  void GatherRows(const Inst& inst);
 
   // emit_move.cc: between registers.
   void EmitCopy(const Inst& inst);
@@ -207,6 +214,7 @@ class Emitter {
   std::vector<Home> counter_homes_;
   std::vector<asmjit::Label> heads_;
   bool streams_ = false;    // stores go around the caches
+  bool is_in_row_ = false;  // rdx is the pointer of the instruction's memory
   uint32_t lane_mask_ = 0;  // what ScratchMask(0) holds, if that is known
   int64_t note_ = -1;       // the last one met
   int64_t commented_ = -1;  // the last one that the listing shows

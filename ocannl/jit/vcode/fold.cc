@@ -13,6 +13,7 @@ bool IsPureCode(Code code) {
     case Code::kCopy:
     case Code::kSplat:
     case Code::kLoad:
+    case Code::kLookup:
     case Code::kIndex:
     case Code::kExtract:
     case Code::kShuffle:

@@ -41,6 +41,11 @@ int32_t NestBuilder::PointerOf(int32_t base, const Affine& place) {
   return it->second;
 }
 
+int64_t NestBuilder::AddLookup(const RowLookup& lookup) {
+  nest_.lookups.push_back(lookup);
+  return static_cast<int64_t>(nest_.lookups.size()) - 1;
+}
+
 Memory NestBuilder::MemoryAt(int32_t base, Affine place, const Lanes& lanes) {
   Symbol lane = Iterator(lanes.iterator);
   int64_t stride = place.FactorOf(lane);

@@ -28,6 +28,9 @@ class NestBuilder {
   }
   bool IsVariable(Value value) const;
 
+  // The number of a new lookup.
+  int64_t AddLookup(const RowLookup& lookup);
+
   // `place` counts in bytes from the buffer `base`, in ones for
   // Pointer::kNumber; what it holds of the lanes' iterator is the stride.
   Memory MemoryAt(int32_t base, Affine place, const Lanes& lanes);

@@ -63,14 +63,16 @@ class PairJoiner {
   // Whether `other`, or the column beside that of `column`, may touch what the
   // other one writes.
   bool MayClash(const Inst& column, const Inst& other) const {
-    const bool loads = other.code == Code::kLoad;
+    const bool looks_up = other.code == Code::kLookup;
+    const bool loads = other.code == Code::kLoad || looks_up;
     const bool writes = other.code == Code::kStore || other.code == Code::kZero;
     if (!writes && !(loads && column.code == Code::kStore)) return false;
     const int32_t pointer = other.memory.pointer;
     if (editor_.BaseOf(pointer) != editor_.BaseOf(column.memory.pointer)) {
       return false;
     }
-    if (other.code == Code::kZero || pointer != column.memory.pointer) {
+    if (other.code == Code::kZero || looks_up ||
+        pointer != column.memory.pointer) {
       return true;
     }
     const int64_t span = int64_t{other.memory.stride} * (other.lanes - 1);

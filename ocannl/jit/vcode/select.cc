@@ -11,12 +11,12 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
-#include "ocannl/core/runtime/aligned_memory.h"
 #include "ocannl/core/schedule/dependence.h"
 #include "ocannl/jit/vcode/fold.h"
 #include "ocannl/jit/vcode/nest_builder.h"
 #include "ocannl/jit/vcode/pairs.h"
 #include "ocannl/jit/vcode/steps.h"
+#include "ocannl/jit/vcode/tails.h"
 #include "ocannl/jit/vcode/tiles.h"
 #include "ocannl/jit/vcode/transpose.h"
 #include "ocannl/jit/vcode/unroll.h"
@@ -57,48 +57,14 @@ class Selector {
     const Buffer& buffer = program_.buffers[access.buffer];
     const Memory memory = builder_.MemoryAt(access.buffer, place, lanes);
     // One cell for all lanes is the same in a tail.
-    const bool has_all = memory.stride == 0 || EndsInPadding(buffer, place);
+    const bool has_all =
+        memory.stride == 0 || EndsInPadding(buffer, place, lanes);
     const int valid = has_all ? lanes.count : lanes.valid;
     return {.buffer = access.buffer,
             .memory = memory,
             .lanes = static_cast<uint8_t>(lanes.count),
             .valid = static_cast<uint8_t>(valid),
             .size = static_cast<uint8_t>(SizeOf(buffer.dtype))};
-  }
-
-  // Whether the lanes that do not exist are in the padding behind scratch
-  // memory, so that no mask need keep them away: loads wait for a masked store
-  // until it has reached the cache.
-  bool EndsInPadding(const Buffer& buffer, const Affine& place) const {
-    const Lanes& lanes = unroller_.lanes();
-    const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
-    if (!IsScratch(buffer.role) || lanes.iterator < 0 || size < 4) return false;
-    const int64_t end = NumElements(buffer.dims) * size;
-    const int64_t padding = -end & (AlignedMemory::kAlignment - 1);
-    return place == size * Affine(Iterator(lanes.iterator)) +
-                        Affine(end - lanes.valid * size) &&
-           (lanes.count - lanes.valid) * size <= padding;
-  }
-
-  // Whether memory behind a tail of `access` is the buffer's too, wherever the
-  // loops are: then all lanes are loaded, as a mask costs as much as a sum.
-  bool HasMore(const Access& access) const {
-    const Lanes& lanes = unroller_.lanes();
-    const Buffer& buffer = program_.buffers[access.buffer];
-    const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
-    const Affine place = unroller_.Resolve(ByteOffset(program_, access));
-    int64_t last = place.offset();
-    for (const Affine::Term& term : place.terms()) {
-      if (term.symbol == Iterator(lanes.iterator)) {
-        if (term.factor != size) return false;
-        continue;
-      }
-      if (term.symbol.kind == Symbol::kStatic) return false;
-      const int64_t extent = unroller_.extents().at(term.symbol.number);
-      last += std::max<int64_t>(term.factor, 0) * (extent - 1);
-    }
-    return size >= 4 &&
-           last + lanes.count * size <= NumElements(buffer.dims) * size;
   }
 
   // ---- Instructions --------------------------------------------------------
@@ -174,11 +140,42 @@ class Selector {
     Inst inst = NewInst(Code::kLoad, dtype);
     inst.memory = cells.memory;
     inst.valid = cells.valid;
-    if (cells.valid < cells.lanes && HasMore(access)) inst.valid = cells.lanes;
+    const bool is_tail = cells.valid < cells.lanes;
+    if (is_tail && HasMore(program_, unroller_, access))
+      inst.valid = cells.lanes;
     Value value = Define(inst);
     used_at_[value.index] = builder_.size();
     values_.AddLoad(cells, value);
     return value;
+  }
+
+  Value LookUp(const Lookup& lookup) {
+    const Lanes& lanes = unroller_.lanes();
+    const Symbol lane = Iterator(lanes.iterator);
+    const Buffer& buffer = program_.buffers[lookup.cell.buffer];
+    const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+    const RowLookup rows = {
+        .size = buffer.dims[lookup.axis],
+        .stride = size * LookupStride(program_, lookup),
+        .is_one = ByteOffset(program_, lookup.index).FactorOf(lane) == 0};
+    Inst load =
+        LoadOf(Code::kLoad, lookup.index, rows.is_one ? Lanes() : lanes);
+    Inst look = LoadOf(Code::kLookup, lookup.cell, lanes);
+    look.operand = load.dtype;
+    look.args[0] = Define(load);
+    look.offset = builder_.AddLookup(rows);
+    return Define(look);
+  }
+
+  // Of cells that no register holds.
+  Inst LoadOf(Code code, const Access& access, const Lanes& lanes) {
+    const int32_t buffer = access.buffer;
+    values_.AddReads(buffer);
+    Inst inst =
+        NestBuilder::NewInst(code, program_.buffers[buffer].dtype, lanes);
+    inst.memory = builder_.MemoryAt(
+        buffer, unroller_.Resolve(ByteOffset(program_, access)), lanes);
+    return inst;
   }
 
   // Whether a value is worth its register since it was last used, if it comes
@@ -221,6 +218,9 @@ class Selector {
     return std::visit(Overload{
                           [&](const Access& access) {
                             return Typed{ReadAccess(access), leaf.dtype};
+                          },
+                          [&](const Lookup& lookup) {
+                            return Typed{LookUp(lookup), leaf.dtype};
                           },
                           [&](const GetLocal& get) {
                             return Typed{ReadLocal(get), leaf.dtype};

@@ -42,6 +42,11 @@ class TileFinder {
       WalkLeaves(program_, value, [&](const LeafValue& leaf) {
         const Access* access = std::get_if<Access>(&leaf);
         if (access != nullptr && IsPrivate(*access)) reads.push_back(*access);
+        // Lookups take addresses.
+        const Lookup* lookup = std::get_if<Lookup>(&leaf);
+        if (lookup == nullptr) return;
+        in_memory_.insert(lookup->cell.buffer);
+        in_memory_.insert(lookup->index.buffer);
       });
     }
     return reads;

@@ -56,10 +56,17 @@ bool RowIsWide(Op op) {
   return (*wide)[static_cast<size_t>(op)];
 }
 
-// Whether some number of the expression takes 64 bits a lane. Indices that 32
-// bits can hold do so unless they are converted at once.
+// Whether each lane of the loop has its own index of 64 bits.
+bool LooksUpWide(const LoopProgram& program, const For& loop,
+                 const Lookup& lookup) {
+  return SizeOf(program.buffers[lookup.index.buffer].dtype) == 8 &&
+         ByteOffset(program, lookup.index).FactorOf(Iterator(loop.iterator));
+}
+
+// Whether some number of the expression takes 64 bits a lane of the loop.
+// Indices that 32 bits can hold do so unless they are converted at once.
 bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
-                    ExprId root) {
+                    const For& loop, ExprId root) {
   if (SizeOf(TypeOf(program.exprs, root)) == 8) return true;
   absl::flat_hash_set<ExprId> seen = {root};
   std::vector<ExprId> stack = {root};
@@ -71,6 +78,10 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
             [&](const Constant& c) { return SizeOf(c.dtype) == 8; },
             [&](const Leaf& leaf) {
               const auto* index = std::get_if<Affine>(&program.At(leaf));
+              const auto* lookup = std::get_if<Lookup>(&program.At(leaf));
+              if (lookup != nullptr && LooksUpWide(program, loop, *lookup)) {
+                return true;
+              }
               if (index == nullptr) return SizeOf(leaf.dtype) == 8;
               return !FitsI32(program, extents, *index);
             },
@@ -102,10 +113,10 @@ bool StepsFar(const LoopProgram& program, const For& loop) {
     if (set != nullptr) look(ByteOffset(program, set->target));
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
+    WalkReads(program, *value,
+              [&](const Access& access) { look(ByteOffset(program, access)); });
     WalkLeaves(program, *value, [&](const LeafValue& leaf) {
-      const Access* access = std::get_if<Access>(&leaf);
       const Affine* index = std::get_if<Affine>(&leaf);
-      if (access != nullptr) look(ByteOffset(program, *access));
       if (index != nullptr) look(*index);
     });
   });
@@ -141,7 +152,7 @@ int Unroller::LanesOf(const For& loop) {
   int most = VectorBytes(isa_) / 4;
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);
-    if (value != nullptr && NeedsWideLanes(program_, extents_, *value)) {
+    if (value != nullptr && NeedsWideLanes(program_, extents_, loop, *value)) {
       most = VectorBytes(isa_) / 8;
     }
   });

@@ -79,6 +79,14 @@ int Values::AddStore(const Cells& cells, Value value, int inst) {
   return dead;
 }
 
+void Values::AddReads(int32_t buffer) {
+  auto known = known_.find(buffer);
+  if (known == known_.end()) return;
+  for (auto& [pointer, places] : known->second) {
+    for (auto& [place, at] : places) at.store = -1;
+  }
+}
+
 void Values::ForgetBuffer(int32_t buffer) { known_.erase(buffer); }
 
 void Values::ForgetRegister(int32_t reg) {

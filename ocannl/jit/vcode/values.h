@@ -41,6 +41,9 @@ class Values {
   // store that nobody can see any more, or -1.
   int AddStore(const Cells& cells, Value value, int inst);
 
+  // Any cell of the buffer may be read.
+  void AddReads(int32_t buffer);
+
   // Every cell of the buffer may have been written.
   void ForgetBuffer(int32_t buffer);
 

@@ -60,6 +60,8 @@ enum class Code : uint8_t {
   kCopy,     // dst = args[0]
   kSplat,    // dst = the first lane of args[0], in every lane
   kLoad,     // dst = memory
+  kLookup,   // dst = memory moved by the rows that args[0] says, or 0; lookup
+             // `offset` of the nest
   kStore,    // memory = args[0]
   kIndex,    // dst = pointer + memory.disp + lane * memory.stride, a number
   kExtract,  // dst = the lanes of args[0] from `offset` on
@@ -84,7 +86,8 @@ struct Inst {
   Code code;
   Op op = Op::kAdd;             // of kApply
   DType dtype = DType::kF32;    // of dst, or of what is stored
-  DType operand = DType::kF32;  // of kApply: of the last operand
+  DType operand = DType::kF32;  // of kApply: of the last operand; of kLookup:
+                                // of the rows
   uint8_t lanes = 1;            // of the registers: 1, 4, 8 or 16
   uint8_t valid = 1;            // lanes that memory has
   ShuffleKind shuffle = ShuffleKind::kLow32;
@@ -124,12 +127,20 @@ struct Loop {
   std::vector<LoopStep> steps;
 };
 
+// How rows are looked up: those from `size` on are 0.
+struct RowLookup {
+  int64_t size;    // rows
+  int64_t stride;  // bytes from one to the next
+  bool is_one;     // the same row for all lanes: args[0] has one lane
+};
+
 struct Nest {
   std::vector<Inst> insts;
   std::vector<Register> registers;
   std::vector<Pointer> pointers;
   std::vector<Loop> loops;
   std::vector<Constant> constants;
+  std::vector<RowLookup> lookups;
   std::vector<std::string> notes;
 };
 

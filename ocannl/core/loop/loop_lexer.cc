@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/loop_lexer.h"
+
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+// Sizes, bounds and factors: a sum of products of two fits 128 bits.
+constexpr int64_t kMaxInteger = int64_t{1} << 40;
+
+}  // namespace
+
+LoopLexer::LoopLexer(absl::string_view text)
+    : Lexer(text, {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^",
+                   "&",  "<",  "+",  "-",  "*",  "/",  "%",  "(", ")",
+                   "[",  "]",  "{",  "}",  ":",  ";",  ",",  "="}) {}
+
+absl::StatusOr<std::string> LoopLexer::TakeName(absl::string_view what) {
+  if (peek().kind != Token::kName) return ExpectedError(what);
+  return std::string(Next().text);
+}
+
+absl::StatusOr<int64_t> LoopLexer::TakeInteger(absl::string_view what) {
+  int64_t value;
+  if (peek().kind != Token::kNumber || !absl::SimpleAtoi(peek().text, &value) ||
+      value > kMaxInteger) {
+    return ExpectedError(absl::StrCat(what, ", an integer up to 2^40"));
+  }
+  Next();
+  return value;
+}
+
+absl::StatusOr<DType> LoopLexer::TakeDType() {
+  const size_t offset = peek().offset;
+  OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a dtype"));
+  if (std::optional<DType> dtype = FindDType(name)) return *dtype;
+  return ErrorAt(offset, absl::StrCat("`", name, "` is not a dtype; write ",
+                                      DTypeNames()));
+}
+
+int InfixStrength(absl::string_view symbol) {
+  static const auto* strengths =
+      new absl::flat_hash_map<absl::string_view, int>{
+          {"|", 1}, {"^", 2},  {"&", 3},  {"==", 4}, {"!=", 4},
+          {"<", 5}, {"<=", 5}, {"<<", 6}, {">>", 6}, {"+", 7},
+          {"-", 7}, {"*", 8},  {"/", 8},  {"%", 8}};
+  auto found = strengths->find(symbol);
+  return found == strengths->end() ? 0 : found->second;
+}
+
+}  // namespace ocannl

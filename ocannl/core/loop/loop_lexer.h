@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LoopLexer: the tokens of .ll text.
+#ifndef OCANNL_CORE_LOOP_LOOP_LEXER_H_
+#define OCANNL_CORE_LOOP_LOOP_LEXER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/lexer.h"
+
+namespace ocannl {
+
+class LoopLexer : public Lexer {
+ public:
+  explicit LoopLexer(absl::string_view text);
+
+  // The next token, which must be such a thing; `what` names it in the error.
+  absl::StatusOr<std::string> TakeName(absl::string_view what);
+  absl::StatusOr<int64_t> TakeInteger(absl::string_view what);  // up to 2^40
+  absl::StatusOr<DType> TakeDType();
+};
+
+// How strongly C's binary operator `symbol` binds, from 1; 0: it is none.
+int InfixStrength(absl::string_view symbol);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_LOOP_LEXER_H_

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of a table by numbers in a register.
+#include <algorithm>
+#include <limits>
+
+#include "ocannl/jit/emit/emitter.h"
+
+namespace ocannl::jit {
+namespace {
+
+namespace x86 = asmjit::x86;
+namespace Ids = x86::Inst;
+
+constexpr int64_t kMaxOffset = std::numeric_limits<int32_t>::max();
+
+// Where the lanes of the result are put together, behind the rows.
+constexpr int32_t kResult = 64;
+
+}  // namespace
+
+void Emitter::EmitLookup(const Inst& inst) {
+  const RowLookup& rows = nest_->lookups[inst.offset];
+  if (!rows.is_one) {
+    const int64_t span =
+        rows.size * rows.stride +
+        int64_t{inst.lanes} * std::abs(int64_t{inst.memory.stride});
+    const bool gathers = SizeOf(inst.dtype) == 4 && SizeOf(inst.operand) < 8;
+    return gathers && rows.size <= kMaxOffset && span <= kMaxOffset
+               ? GatherRows(inst)
+               : CollectRows(inst);
+  }
+  x86::Assembler& a = assembler_;
+  const x86::Xmm row = In(inst, 0, 16).xmm();
+  if (SizeOf(inst.operand) == 8) {
+    a.vmovq(x86::rax, row);
+  } else {
+    a.vmovd(x86::eax, row);
+    if (IsSigned(inst.operand)) a.movsxd(x86::rax, x86::eax);
+  }
+  IsMask(inst.dtype, isa_) ? LoadConstant(OutMask(inst), 0)
+                           : LoadConstant(Out(inst), inst.dtype, 0);
+  Finish(inst);
+  asmjit::Label none = a.newLabel();
+  FindRow(inst, none);
+  is_in_row_ = true;
+  EmitLoad(inst);
+  is_in_row_ = false;
+  a.bind(none);
+  lane_mask_ = 0;
+}
+
+// rdx = the address of row rax; jumps to `none` where that is none.
+void Emitter::FindRow(const Inst& inst, const asmjit::Label& none) {
+  x86::Assembler& a = assembler_;
+  const RowLookup& rows = nest_->lookups[inst.offset];
+  // A negative number becomes greater than any size.
+  a.mov(x86::rcx, rows.size);
+  a.cmp(x86::rax, x86::rcx);
+  a.jae(none);
+  a.mov(x86::rcx, rows.stride);
+  a.imul(x86::rax, x86::rcx);
+  a.lea(x86::rdx, At({.pointer = inst.memory.pointer}));
+  a.add(x86::rdx, x86::rax);
+}
+
+// Lane by lane.
+void Emitter::CollectRows(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const auto size = static_cast<int>(SizeOf(inst.dtype));
+  a.vmovups(OperandSlot(0), In(inst, 0, BytesOf(inst.operand, inst.lanes)));
+  Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
+  a.vxorps(lanes, lanes, lanes);
+  a.vmovups(OperandSlot(kResult), lanes);
+  for (int k = 0; k < inst.valid; ++k) {
+    asmjit::Label none = a.newLabel();
+    if (SizeOf(inst.operand) == 8) {
+      a.mov(x86::rax, OperandSlot(8 * k));
+    } else if (IsSigned(inst.operand)) {
+      a.movsxd(x86::rax, OperandSlot(4 * k));
+    } else {
+      a.mov(x86::eax, OperandSlot(4 * k));
+    }
+    FindRow(inst, none);
+    Mem from = x86::ptr(
+        x86::rdx, inst.memory.disp + int64_t{k} * inst.memory.stride, size);
+    const Gp lane = size == 8 ? Gp(x86::rax) : Gp(x86::eax);
+    size < 4 ? a.movzx(lane, from) : a.mov(lane, from);
+    a.mov(OperandSlot(kResult + k * std::max(size, 4)), lane);
+    a.bind(none);
+  }
+  if (inst.dtype == DType::kBool) {
+    a.vmovups(lanes, OperandSlot(kResult));
+    TestLanes(inst, lanes);
+  } else {
+    a.vmovups(Out(inst), OperandSlot(kResult));
+  }
+  Finish(inst);
+}
+
+// All lanes at once, where 32 bits hold how far each of them is away.
+void Emitter::GatherRows(const Inst& inst) {
+  const RowLookup& rows = nest_->lookups[inst.offset];
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const Vec row = In(inst, 0, bytes);
+  const Vec offset = Scratch(Has512() ? 0 : 1, bytes);
+  KReg exists;
+  Vec exists_of_lane;
+  if (Has512()) {
+    const int less = 1;
+    exists = LaneMask(0, inst.valid);
+    assembler_.k(exists).emit(Ids::kIdVpcmpud, exists, row,
+                              PoolSplat(rows.size, 4, bytes),
+                              asmjit::imm(less));
+    lane_mask_ = 0;
+  } else {
+    const Vec size = Scratch(0, bytes);
+    Emit(Ids::kIdVmovups, size, PoolSplat(rows.size, 4, bytes));
+    exists_of_lane = Greater(DType::kU32, size, row, bytes);
+    Emit(Ids::kIdVpand, exists_of_lane, exists_of_lane,
+         PoolMask(inst.valid, inst.lanes, 4));
+  }
+  Emit(Ids::kIdVpmulld, offset, row, PoolSplat(rows.stride, 4, bytes));
+  if (inst.memory.stride != 0) {
+    Emit(Ids::kIdVpaddd, offset, offset,
+         PoolRange(0, inst.memory.stride, inst.lanes, 4));
+  }
+  const Vec dst = Out(inst);
+  assembler_.vxorps(dst, dst, dst);
+  Mem from = At(inst.memory);
+  from.setIndex(offset);
+  if (Has512()) {
+    assembler_.k(exists).emit(Ids::kIdVgatherdps, dst, from);
+  } else {
+    Emit(Ids::kIdVgatherdps, dst, from, exists_of_lane);
+  }
+  Finish(inst);
+}
+
+}  // namespace ocannl::jit

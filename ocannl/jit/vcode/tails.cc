@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/tails.h"
+
+#include <algorithm>
+
+#include "ocannl/core/runtime/aligned_memory.h"
+
+namespace ocannl::jit {
+
+bool EndsInPadding(const Buffer& buffer, const Affine& place,
+                   const Lanes& lanes) {
+  const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+  if (!IsScratch(buffer.role) || lanes.iterator < 0 || size < 4) return false;
+  const int64_t end = NumElements(buffer.dims) * size;
+  const int64_t padding = -end & (AlignedMemory::kAlignment - 1);
+  return place == size * Affine(Iterator(lanes.iterator)) +
+                      Affine(end - lanes.valid * size) &&
+         (lanes.count - lanes.valid) * size <= padding;
+}
+
+bool HasMore(const LoopProgram& program, const Unroller& unroller,
+             const Access& access) {
+  const Lanes& lanes = unroller.lanes();
+  const Buffer& buffer = program.buffers[access.buffer];
+  const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+  const Affine place = unroller.Resolve(ByteOffset(program, access));
+  int64_t last = place.offset();
+  for (const Affine::Term& term : place.terms()) {
+    if (term.symbol == Iterator(lanes.iterator)) {
+      if (term.factor != size) return false;
+      continue;
+    }
+    if (term.symbol.kind == Symbol::kStatic) return false;
+    const int64_t extent = unroller.extents().at(term.symbol.number);
+    last += std::max<int64_t>(term.factor, 0) * (extent - 1);
+  }
+  return size >= 4 &&
+         last + lanes.count * size <= NumElements(buffer.dims) * size;
+}
+
+}  // namespace ocannl::jit
