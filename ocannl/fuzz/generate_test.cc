@@ -46,6 +46,7 @@ TEST(GenerateTest, PoliciesShow) {
            Case{Policy::kLoopKinds, "unroll i"},
            Case{Policy::kSplitLoops, "8*i"},
            Case{Policy::kLayers, "fma("},
+           Case{Policy::kLookups, "[ids["},
        }) {
     Policies policies;
     int without = 0;

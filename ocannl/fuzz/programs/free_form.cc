@@ -37,6 +37,7 @@ class FreeFormGenerator {
       symbols_.push_back({Static(0), program_.statics[0].range});
     }
     for (int64_t left = 2 + random_.Below(5); left > 0; --left) AddBuffer();
+    if (policies_.Has(Policy::kLookups)) AddIndices();
     for (int64_t left = 1 + random_.Below(5); left > 0; --left) {
       ++nest_;
       program_.body.stmts.push_back(MakeStmt());
@@ -84,6 +85,19 @@ class FreeFormGenerator {
     nest_of_.push_back(kNoNest);
   }
 
+  // A buffer of integers, which hold indices of short axes and others.
+  void AddIndices() {
+    constexpr DType kIntegers[] = {DType::kI32, DType::kI32, DType::kU8,
+                                   DType::kU16, DType::kU32, DType::kI64,
+                                   DType::kU64};
+    program_.buffers.push_back(
+        {"ids",
+         random_.Pick(kIntegers),
+         {DrawExtent(random_, policies_), 1 + random_.Below(4)},
+         random_.OneIn(3) ? Role::kInOut : Role::kIn});
+    nest_of_.push_back(kNoNest);
+  }
+
   // An index in bounds of an axis: mostly one symbol, with a step and an
   // offset; the innermost loop comes up most often.
   Affine Index(int64_t dim) {
@@ -116,6 +130,23 @@ class FreeFormGenerator {
     return access;
   }
 
+  // A cell of the buffer that the integers of another say.
+  std::optional<Lookup> LookedUp(int32_t buffer) {
+    std::vector<Access> indices;
+    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+      if (!IsInteger(program_.buffers[k].dtype) || !IsOfThisNest(k)) continue;
+      Access index = Cell(k);
+      if (Reads(index)) indices.push_back(std::move(index));
+    }
+    Lookup lookup{.cell = Cell(buffer), .axis = 0, .index = {}};
+    if (indices.empty() || lookup.cell.indices.empty()) return std::nullopt;
+    lookup.axis = static_cast<int32_t>(
+        random_.Below(static_cast<int64_t>(lookup.cell.indices.size())));
+    lookup.cell.indices[lookup.axis] = 0;
+    lookup.index = random_.Pick(indices);
+    return lookup;
+  }
+
   bool IsOfThisNest(int32_t buffer) const {
     return program_.buffers[buffer].role != Role::kPrivate ||
            nest_of_[buffer] == kNoNest || nest_of_[buffer] == nest_;
@@ -126,9 +157,12 @@ class FreeFormGenerator {
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
       const Buffer& buffer = program_.buffers[k];
       if (buffer.dtype != dtype || !IsOfThisNest(k)) continue;
+      if (policies_.Has(Policy::kLookups)) {
+        std::optional<Lookup> lookup = LookedUp(k);
+        if (lookup && Reads(*lookup)) fitting.push_back(*std::move(lookup));
+      }
       Access cell = Cell(k);
-      if (IsInput(buffer.role) || boxes_.Covers(cell))
-        fitting.push_back(std::move(cell));
+      if (Reads(cell)) fitting.push_back(std::move(cell));
     }
     for (int32_t local : scope_) {
       if (program_.locals[local].dtype == dtype) {
@@ -181,8 +215,15 @@ class FreeFormGenerator {
   }
 
   bool Reads(const Access& cell) const {
-    Role role = program_.buffers[cell.buffer].role;
-    return role == Role::kInOut || boxes_.Covers(cell);
+    return IsGiven(cell.buffer) || boxes_.Covers(cell);
+  }
+
+  bool Reads(const Lookup& lookup) const {
+    return IsGiven(lookup.cell.buffer) || boxes_.Covers(lookup);
+  }
+
+  bool IsGiven(int32_t buffer) const {
+    return IsInput(program_.buffers[buffer].role);
   }
 
   Stmt Declare() {

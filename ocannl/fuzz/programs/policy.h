@@ -42,7 +42,9 @@
   POLICY(SplitLoops, "split_loops")                \
   /* Matrix products that the scheduler knows; */  \
   /* rules out the others but for cells. */        \
-  POLICY(Layers, "layers")
+  POLICY(Layers, "layers")                         \
+  /* Cells whose index comes from a buffer. */     \
+  POLICY(Lookups, "lookups")
 
 namespace ocannl::fuzz {
 
