@@ -97,6 +97,17 @@ class Runner {
     });
   }
 
+  // What the source reads, looked up.
+  ReadArray ReadAt(const Source& source) {
+    const auto* lookup = std::get_if<ReadLookup>(&source);
+    if (lookup == nullptr) return std::get<ReadArray>(source);
+    const ReadArray& ids = lookup->ids;
+    const Dual& id = Cells(ids.array)[*CellAt(ids.array, ids.indices)];
+    ReadArray read = lookup->table;
+    read.indices[lookup->axis] = static_cast<int64_t>(id.value);
+    return read;
+  }
+
   Dual Evaluate(const Assign& assign, ExprId rhs) {
     absl::flat_hash_map<int, Dual> leaves;
     for (size_t k = 0; k < assign.sources.size(); ++k) {
@@ -104,7 +115,7 @@ class Runner {
         leaves[k] = {.value = static_cast<double>(At(index->index))};
         continue;
       }
-      const auto& read = std::get<ReadArray>(assign.sources[k]);
+      ReadArray read = ReadAt(assign.sources[k]);
       std::optional<size_t> cell = CellAt(read.array, read.indices);
       leaves[k] = cell ? Cells(read.array)[*cell] : Dual{.value = read.outside};
     }

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
 
 namespace ocannl {
 
@@ -78,6 +79,27 @@ absl::Status Keep(Assignments& code, absl::string_view name,
                        AskedBy("Keep", where, MemoryMode::kMaterialized));
 }
 
+void WalkArrays(const Source& source,
+                absl::FunctionRef<void(const ReadArray&)> visit) {
+  std::visit(Overload{[&](const ReadArray& read) { visit(read); },
+                      [&](const ReadLookup& read) {
+                        visit(read.table);
+                        visit(read.ids);
+                      },
+                      [](const ReadIndex&) {}},
+             source);
+}
+
+bool ReadsSource(const Assign& assign, int32_t array) {
+  bool reads = false;
+  for (const Source& source : assign.sources) {
+    WalkArrays(source, [&](const ReadArray& read) {
+      reads = reads || read.array == array;
+    });
+  }
+  return reads;
+}
+
 void Append(Assignments& to, const Assignments& from) {
   // Static indices are only ever added to a graph.
   to.contradiction.Update(from.contradiction);
@@ -91,8 +113,14 @@ void Append(Assignments& to, const Assignments& from) {
       assign->lhs = array_of[assign->lhs];
       assign->rhs = CopyExpr(from.exprs, assign->rhs, to.exprs);
       for (Source& source : assign->sources) {
-        ReadArray* read = std::get_if<ReadArray>(&source);
-        if (read != nullptr) read->array = array_of[read->array];
+        auto renumber = [&](ReadArray& read) {
+          read.array = array_of[read.array];
+        };
+        if (auto* read = std::get_if<ReadArray>(&source)) renumber(*read);
+        if (auto* read = std::get_if<ReadLookup>(&source)) {
+          renumber(read->table);
+          renumber(read->ids);
+        }
       }
     }
     to.list.push_back(std::move(assignment));

@@ -54,7 +54,14 @@ struct ReadIndex {
   Affine index;      // as an i64
   std::string text;  // how .cd writes it: "!@step"
 };
-using Source = std::variant<ReadArray, ReadIndex>;
+// A cell whose index on `axis` is what a cell of integers holds; 0 where that
+// is outside of the axis. The other indices stay inside.
+struct ReadLookup {
+  ReadArray table;  // its index on the axis is 0
+  int32_t axis;
+  ReadArray ids;
+};
+using Source = std::variant<ReadArray, ReadIndex, ReadLookup>;
 
 // For every point of the loops over `extents`, in order:
 //   lhs[lhs_indices] = accum(lhs[lhs_indices], rhs)
@@ -104,6 +111,13 @@ absl::Status SetMemoryMode(Assignments& code, absl::string_view name,
 // From now on the array keeps its value after a run. Errors: the same.
 absl::Status Keep(Assignments& code, absl::string_view name,
                   SourceLocation where = SourceLocation::Current());
+
+// Calls `visit` with each array that `source` reads.
+void WalkArrays(const Source& source,
+                absl::FunctionRef<void(const ReadArray&)> visit);
+
+// Whether `assign` reads the array as a source.
+bool ReadsSource(const Assign& assign, int32_t array);
 
 // Appends the code of `from`, of the same graph, to `to`.
 void Append(Assignments& to, const Assignments& from);

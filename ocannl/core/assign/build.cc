@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/gather.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
@@ -127,6 +128,11 @@ class Coder {
   void FromOperands(TensorId id, const ComputeSource& source) {
     std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
     if (pieces.empty()) return FromNothing(id, source);
+    if (source.gathers) {
+      const std::optional<GatherIndices> gather =
+          FindGather(shapes_, source, pieces);
+      if (gather) return Gather(id, source, *gather);
+    }
     const bool accumulates = source.accum && !IsTiled(id, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
       FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
@@ -140,6 +146,46 @@ class Coder {
       nests.push_back(piece.projections);
     }
     return IsTiling(nests, shapes_.at(id).dims());
+  }
+
+  // What is to be summed is gathered first: cells side by side are summed fast.
+  void Gather(TensorId id, const ComputeSource& source,
+              const GatherIndices& gather) {
+    const Projections all = {
+        .extents = gather.extents, .lhs = gather.lhs, .operands = {}};
+    const bool sums = !IsTiling({all}, shapes_.at(id).dims());
+    Array array = ValueArray(graph_, shapes_, id);
+    Indices cells = gather.lhs;
+    if (sums) {
+      array = {.name = absl::StrCat(array.name, ".terms"),
+               .dtype = graph_[source.operands[1]].dtype,
+               .dims = {}};
+      cells.clear();
+      for (int32_t loop : gather.RowMajor()) {
+        array.dims.push_back(gather.extents[loop]);
+        cells.push_back(Iterator(loop));
+      }
+    }
+    const int32_t to = code_.AddArray(std::move(array));
+    Assign assign{.lhs = to,
+                  .lhs_indices = cells,
+                  .accum = std::nullopt,
+                  .reset = false,
+                  .rhs = OperandLeaf(code_.exprs, graph_, source, 1, 0).id(),
+                  .sources = {ReadLookup{
+                      .table = {Value(source.operands[1]), gather.table},
+                      .axis = gather.axis,
+                      .ids = {Value(source.gathers->ids), gather.ids}}},
+                  .extents = gather.extents,
+                  .logic = source.gathers->spec};
+    code_.list.push_back(assign);
+    if (!sums) return;
+    assign.lhs = Value(id);
+    assign.lhs_indices = gather.lhs;
+    assign.accum = source.accum;
+    assign.reset = true;
+    assign.sources = {ReadArray{to, cells}};
+    code_.list.push_back(std::move(assign));
   }
 
   // Every part of a concatenation that would be read is empty.

@@ -20,13 +20,19 @@ std::string Operator(const Assign& assign) {
 std::string PrintAssign(const Assignments& assignments, const Assign& assign) {
   std::string rhs =
       PrintExpr(assignments.exprs, assign.rhs, [&](const Leaf& leaf) {
-        return std::visit(Overload{
-                              [&](const ReadArray& read) {
-                                return assignments.arrays[read.array].name;
-                              },
-                              [](const ReadIndex& read) { return read.text; },
-                          },
-                          assign.sources[leaf.id]);
+        return std::visit(
+            Overload{
+                [&](const ReadArray& read) {
+                  return assignments.arrays[read.array].name;
+                },
+                [](const ReadIndex& read) { return read.text; },
+                [&](const ReadLookup& read) {
+                  return absl::StrCat(
+                      assignments.arrays[read.table.array].name, "[",
+                      assignments.arrays[read.ids.array].name, "]");
+                },
+            },
+            assign.sources[leaf.id]);
       });
   std::string text = absl::StrCat("  ", assignments.arrays[assign.lhs].name,
                                   " ", Operator(assign), " ", rhs);

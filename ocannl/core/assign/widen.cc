@@ -53,11 +53,7 @@ class Widener {
   // Whether `assign` adds to the open sum, before anything reads it.
   bool Continues(const Assign& assign) const {
     return sum_ >= 0 && assign.lhs == narrow_ && assign.accum &&
-           !assign.reset &&
-           absl::c_none_of(assign.sources, [&](const Source& source) {
-             const auto* read = std::get_if<ReadArray>(&source);
-             return read != nullptr && read->array == narrow_;
-           });
+           !assign.reset && !ReadsSource(assign, narrow_);
   }
 
   // From here on, the array of `assign` is summed in another.

@@ -23,17 +23,9 @@
 namespace ocannl {
 namespace {
 
-bool ReadsOperand(const Assign& assign, int32_t array) {
-  for (const Source& source : assign.sources) {
-    const ReadArray* read = std::get_if<ReadArray>(&source);
-    if (read != nullptr && read->array == array) return true;
-  }
-  return false;
-}
-
 bool Reads(const Assign& assign, int32_t array) {
   bool accumulates = assign.accum && !assign.reset;
-  return (assign.lhs == array && accumulates) || ReadsOperand(assign, array);
+  return (assign.lhs == array && accumulates) || ReadsSource(assign, array);
 }
 
 // Whether a run finds the values of the array, or leaves them.
@@ -84,8 +76,7 @@ class Lowering {
       };
       use(list_[k].lhs);
       for (const Source& source : list_[k].sources) {
-        const ReadArray* read = std::get_if<ReadArray>(&source);
-        if (read != nullptr) use(read->array);
+        WalkArrays(source, [&](const ReadArray& read) { use(read.array); });
       }
     }
   }
@@ -118,7 +109,7 @@ class Lowering {
       if (next == uses_[array].end()) continue;
       Assign& user = list_[*next];
       if (user.lhs != array || user.accum != Op::kAdd || user.reset ||
-          ReadsOperand(user, array)) {
+          ReadsSource(user, array)) {
         continue;
       }
       if (ReachesEachOnce(user)) {
@@ -136,7 +127,7 @@ class Lowering {
     const Array& lhs = code_.arrays[assign.lhs];
     bool splits = assign.accum == Op::kAdd || assign.accum == Op::kMul ||
                   assign.accum == Op::kMin || assign.accum == Op::kMax;
-    if (!splits || !IsFloat(lhs.dtype) || ReadsOperand(assign, assign.lhs)) {
+    if (!splits || !IsFloat(lhs.dtype) || ReadsSource(assign, assign.lhs)) {
       return std::nullopt;
     }
     auto strides = [&](int32_t array, const Indices& indices) {
@@ -145,9 +136,9 @@ class Lowering {
     };
     std::vector<Strides> loads;
     for (const Source& source : assign.sources) {
-      if (const ReadArray* read = std::get_if<ReadArray>(&source)) {
-        loads.push_back(strides(read->array, read->indices));
-      }
+      WalkArrays(source, [&](const ReadArray& read) {
+        loads.push_back(strides(read.array, read.indices));
+      });
     }
     return FindLanes(assign.extents, strides(assign.lhs, assign.lhs_indices),
                      loads);
@@ -166,13 +157,11 @@ class Lowering {
     for (const Assign& assign : list_) {
       for (const Affine& index : assign.lhs_indices) use(index);
       for (const Source& source : assign.sources) {
-        std::visit(Overload{
-                       [&](const ReadArray& read) {
-                         for (const Affine& index : read.indices) use(index);
-                       },
-                       [&](const ReadIndex& read) { use(read.index); },
-                   },
-                   source);
+        WalkArrays(source, [&](const ReadArray& read) {
+          for (const Affine& index : read.indices) use(index);
+        });
+        const ReadIndex* read = std::get_if<ReadIndex>(&source);
+        if (read != nullptr) use(read->index);
       }
     }
     for (size_t k = 0; k < code_.statics.size(); ++k) {
@@ -214,20 +203,21 @@ class Lowering {
       varies[k] = IsStored(code_.arrays[k]);
     }
     for (const Assign& assign : list_) {
-      for (const Source& source : assign.sources) {
-        const ReadArray* read = std::get_if<ReadArray>(&source);
-        if (read == nullptr || !varies[read->array]) continue;
+      const Array& lhs = code_.arrays[assign.lhs];
+      const bool is_constant =
+          lhs.memory && lhs.memory->mode == MemoryMode::kEffectivelyConstant;
+      absl::Status status;
+      auto check = [&](const ReadArray& read) {
+        if (!varies[read.array]) return;
         varies[assign.lhs] = true;
-        const Array& lhs = code_.arrays[assign.lhs];
-        if (!lhs.memory ||
-            lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
-          continue;
-        }
-        return absl::FailedPreconditionError(absl::StrCat(
+        if (!is_constant || !status.ok()) return;
+        status = absl::FailedPreconditionError(absl::StrCat(
             "`", lhs.name, "` is to be effectively_constant (", lhs.memory->why,
-            "), but it is computed from `", code_.arrays[read->array].name,
+            "), but it is computed from `", code_.arrays[read.array].name,
             "`, which may change; ask for virtual instead"));
-      }
+      };
+      for (const Source& source : assign.sources) WalkArrays(source, check);
+      OCANNL_RETURN_IF_ERROR(status);
     }
     return absl::OkStatus();
   }
@@ -300,14 +290,20 @@ class Lowering {
       }
       return result;
     };
+    auto cell = [&](const ReadArray& read) {
+      return Access{buffer_of_[read.array], renamed(read.indices)};
+    };
     ExprMap copies;
     ExprId rhs = CopyExpr(
         code_.exprs, assign.rhs, program_.exprs, copies, [&](const Leaf& leaf) {
           Expr value = std::visit(
               Overload{
                   [&](const ReadArray& read) {
+                    return program_.Read(cell(read));
+                  },
+                  [&](const ReadLookup& read) {
                     return program_.Read(
-                        Access{buffer_of_[read.array], renamed(read.indices)});
+                        Lookup{cell(read.table), read.axis, cell(read.ids)});
                   },
                   [&](const ReadIndex& read) {
                     return program_.Read(read.index.Substitute(rename));

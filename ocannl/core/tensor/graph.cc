@@ -94,6 +94,12 @@ absl::Status Graph::SetMemoryMode(TensorId id, const MemoryRequest& request) {
   return UpdateOf(node.name, request, node.memory);
 }
 
+void Graph::SetGathers(TensorId id, GatherNote note) {
+  auto& source = std::get<ComputeSource>(nodes_[id.index].source);
+  CHECK(source.op == Op::kSelect && source.accum == Op::kAdd);
+  source.gathers = std::move(note);
+}
+
 void Graph::SetInit(TensorId parameter, TensorId init) {
   CHECK(init.valid() && init.index < size());
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;

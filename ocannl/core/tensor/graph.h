@@ -85,6 +85,14 @@ struct ReshapeSource {
 
 struct OpDefinition;  // defined_op.h
 
+// That a sum of the cells of operand 1 where operand 0 is true is one cell, the
+// one that `ids` says: operand 0 has the axes of `ids` and one output axis
+// more, and is true where that is the id.
+struct GatherNote {
+  TensorId ids;
+  std::string spec;  // of operand 1 and `ids`
+};
+
 // accum over the reduced axes of op(operands...).
 struct ComputeSource {
   enum Logic : uint8_t {
@@ -99,6 +107,7 @@ struct ComputeSource {
   std::vector<TensorId> operands;
   bool stretches = false;  // the result is as large as its uses want
   std::shared_ptr<const OpDefinition> defined = nullptr;  // in the place of op
+  std::optional<GatherNote> gathers = std::nullopt;
 
   bool has_op() const { return op || defined != nullptr; }
 };
@@ -170,6 +179,8 @@ class Graph {
   void SetText(TensorId id, std::string text);  // for error messages
   // Error: the request contradicts an earlier one.
   absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
+  // Our fault (CHECK) if the node is no such sum.
+  void SetGathers(TensorId id, GatherNote note);
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);

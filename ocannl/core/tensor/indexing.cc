@@ -2,7 +2,8 @@
 //
 // Each is a reduction of select(condition, term, neutral), where the condition
 // compares an index with the cells of a range: a reduction skips what it is not
-// about, infinities and NaNs included.
+// about, infinities and NaNs included. Forward code of a gather looks its cells
+// up instead (core/assign/gather.h).
 #include "ocannl/core/tensor/indexing.h"
 
 #include <limits>
@@ -118,9 +119,14 @@ Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
     OCANNL_ASSIGN_OR_RETURN(
         std::string axis,
         OwnAxis(slots[0], {slots[1], parsed.result}, "the first operand"));
-    return ReduceWhere(Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]},
-                       parsed.result, IsIndex(slots[1], ids, 0, where), table,
-                       0, where);
+    Tensor sums = ReduceWhere(
+        Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
+        IsIndex(slots[1], ids, 0, where), table, 0, where);
+    if (!std::holds_alternative<ErrorSource>(sums.node().source)) {
+      sums.graph->SetGathers(sums.id,
+                             {.ids = ids.id, .spec = std::string(spec)});
+    }
+    return sums;
   });
 }
 

@@ -9,7 +9,8 @@
 // is scattered there is lost, a one-hot row is all 0. Nothing is read or
 // written out of range, and indices count from the start only. Sums run over
 // the terms in memory order of what is summed, as those of einsums do: the bits
-// depend on shapes alone. As in any sum, -0 becomes 0.
+// depend on shapes alone. As in any sum, -0 becomes 0; what is gathered and not
+// summed stays as it is.
 //
 // Indices are integers of any type; anything else is an error.
 #ifndef OCANNL_CORE_TENSOR_INDEXING_H_
