@@ -2,7 +2,6 @@
 #include "ocannl/core/schedule/map.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/plan.h"
@@ -50,8 +49,8 @@ class MapWriter {
   bool transposes() const { return column_loop_ >= 0; }
 
  private:
+  // Some of the iterations of the column loop.
   struct Columns {
-    int32_t iterator;
     Affine first;
     int64_t count;
   };
@@ -67,10 +66,16 @@ class MapWriter {
       const int64_t step = stride(read, lane_loop_);
       if (step == 0 || step == 1 || SizeOfCell(program, read) != 4) continue;
       for (size_t k = 0; k < nest_.outputs.size(); ++k) {
-        if (stride(read, k) == 1) return static_cast<int>(k);
+        if (stride(read, k) == 1 && IsLong(k) && IsLong(lane_loop_)) {
+          return static_cast<int>(k);
+        }
       }
     }
     return -1;
+  }
+
+  bool IsLong(size_t loop) const {
+    return nest_.outputs[loop].extent >= kMinTransposed;
   }
 
   LoopKind KindOf(bool is_outermost) const {
@@ -97,34 +102,31 @@ class MapWriter {
   }
 
   void WriteColumns(Block& block, const Places& places, bool is_outermost) {
-    if (!transposes()) return WriteStrips(block, {}, places, is_outermost);
-    const NestLoop& loop = nest_.outputs[column_loop_];
-    writer_.Strips(
-        block, KindOf(is_outermost), loop.extent, kColumnsAtOnce,
-        [&](Block& body, const Affine& first, int64_t count) {
-          WriteStrips(
-              body,
-              {{.iterator = loop.iterator, .first = first, .count = count}},
-              places, false);
-        });
+    if (!transposes()) return WriteStrips(block, {0, 1}, places, is_outermost);
+    const int64_t extent = nest_.outputs[column_loop_].extent;
+    const bool is_one_strip = extent < 2 * kColumnsAtOnce;
+    writer_.Strips(block, KindOf(is_outermost), extent, kColumnsAtOnce,
+                   [&](Block& body, const Affine& first, int64_t count) {
+                     WriteStrips(body, {first, count}, places,
+                                 is_outermost && is_one_strip);
+                   });
   }
 
-  void WriteStrips(Block& block, const std::optional<Columns>& columns,
-                   const Places& places, bool is_outermost) {
+  void WriteStrips(Block& block, const Columns& columns, const Places& places,
+                   bool is_outermost) {
     const NestLoop& loop = nest_.outputs[lane_loop_];
     writer_.Strips(block, KindOf(is_outermost), loop.extent, strip_,
                    [&](Block& strip, const Affine& first, int64_t count) {
-                     auto write = [&](Block& body, const Places& inner) {
-                       WriteLanes(body, loop, first, count, inner);
-                     };
-                     if (!columns) return write(strip, places);
-                     writer_.Loop(strip, LoopKind::kUnroll, columns->count,
-                                  [&](Block& body, const Affine& at) {
-                                    Places inner = places;
-                                    inner[columns->iterator] =
-                                        columns->first + at;
-                                    write(body, inner);
-                                  });
+                     writer_.Loop(
+                         strip, LoopKind::kUnroll, columns.count,
+                         [&](Block& body, const Affine& at) {
+                           Places inner = places;
+                           if (transposes()) {
+                             inner[nest_.outputs[column_loop_].iterator] =
+                                 columns.first + at;
+                           }
+                           WriteLanes(body, loop, first, count, inner);
+                         });
                    });
   }
 

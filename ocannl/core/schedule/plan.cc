@@ -24,7 +24,7 @@ constexpr int64_t kRowsOfPart = 32;
 constexpr int64_t kRowsForOne = 8;
 // Steps of a tile after which it does not matter that lanes of the target are
 // apart.
-constexpr double kStepsOfScatter = 256;
+constexpr double kStepsOfScatter = 64;
 // To copy what a tile reads takes about as long as the tile.
 constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
@@ -357,7 +357,8 @@ class Planner {
     double fit = 0;
     int64_t most = count / target_.threads;
     if (LeavesRows()) {
-      // Memory is shared: more threads would not read faster than two.
+      // Memory is shared: two threads read as fast as more would, and one does
+      // where it reads without a gap.
       most = RowsOfPart() == 1 ? count : count / 2;
       fit = static_cast<double>(kPageBytes) /
             static_cast<double>(plan_.columns[0].size * SizeOfCell(moved_[0]));

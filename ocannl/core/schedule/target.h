@@ -10,8 +10,9 @@ namespace ocannl {
 
 inline constexpr int64_t kPageBytes = 4096;
 // Vectors of columns, of 32-bit cells, that are loaded together: as rows, which
-// are then transposed.
+// are then transposed. Fewer columns or rows are gathered faster.
 inline constexpr int64_t kColumnsAtOnce = 16;
+inline constexpr int64_t kMinTransposed = 5;
 
 struct Target {
   int vector_bytes;      // of a register

@@ -2,7 +2,6 @@
 #include "ocannl/core/schedule/tile_cost.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <utility>
 

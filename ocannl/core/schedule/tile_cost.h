@@ -27,7 +27,7 @@ struct TileLoops {
 
 class TileCost {
  public:
-  // The program and the nest must outlive it.
+  // The program and the target must outlive it.
   TileCost(const LoopProgram& program, const PerfectNest& nest,
            const Target& target, TileLoops loops);
 

@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "ocannl/core/schedule/target.h"
 #include "ocannl/jit/vcode/nest_editor.h"
 
 namespace ocannl::jit {
 namespace {
-
-// Fewer columns than this are gathered faster.
-constexpr int kMinColumns = 5;
 
 // Loads of columns that one transposition serves, by number of instruction.
 using Group = std::vector<size_t>;
@@ -35,7 +33,7 @@ class Transposer {
            (inst.dtype == DType::kF32 || inst.dtype == DType::kI32 ||
             inst.dtype == DType::kU32) &&
            inst.memory.stride != 0 && inst.memory.stride != 4 &&
-           inst.valid >= kMinColumns;
+           inst.valid >= kMinTransposed;
   }
 
   // Straight-line code from `begin` to `end`.
@@ -69,7 +67,7 @@ class Transposer {
     Group group;
     int32_t next = 0;
     auto close = [&] {
-      if (group.size() >= kMinColumns) Transpose(group);
+      if (group.size() >= kMinTransposed) Transpose(group);
       group.clear();
     };
     for (auto [disp, inst] : loads) {
