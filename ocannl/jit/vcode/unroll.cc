@@ -102,11 +102,12 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
   return false;
 }
 
-// Whether lanes of the loop lie too far apart for an instruction.
+// Whether lanes of the loop lie too far apart for an instruction: the last of
+// 16, behind the greatest displacement, must be reached with 32 bits.
 bool StepsFar(const LoopProgram& program, const For& loop) {
   bool far = false;
   auto look = [&](const Affine& place) {
-    far |= std::abs(place.FactorOf(Iterator(loop.iterator))) >= kMaxDisp;
+    far |= std::abs(place.FactorOf(Iterator(loop.iterator))) >= kMaxDisp / 16;
   };
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const Set* set = std::get_if<Set>(&stmt);
