@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes of an array whose dims come from outside and may be anything.
+// The bytes of an array whose dims may be too large for 64 bits.
 //
 //   ByteSize(DType::kF32, {2, 3})   ->   24
 #ifndef OCANNL_CORE_INDEX_BYTE_SIZE_H_
