@@ -53,9 +53,9 @@ Op OpOf(Kind kind) {
                                 : Op::kAdd;
 }
 
-// y[o] (=:+ if `reset`) the reduction of x[o, ...], times w[...] for a dot.
 const MemoryRequest kKept = {MemoryMode::kOnDevice, "the test"};
 
+// y[o] (=:+ if `reset`) the reduction of x[o, ...], times w[...] for a dot.
 Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
                  DType dtype, bool reset) {
   Assignments code;
