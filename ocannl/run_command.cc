@@ -15,6 +15,7 @@
 #include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/npy.h"
@@ -26,12 +27,9 @@
 namespace ocannl {
 namespace {
 
-std::string TypeText(DType dtype, const Dims& dims) {
-  return absl::StrCat(Name(dtype), "[", absl::StrJoin(dims, ", "), "]");
-}
-
 std::string Describe(const Buffer& buffer) {
-  return absl::StrCat(buffer.name, " : ", TypeText(buffer.dtype, buffer.dims));
+  return absl::StrCat(buffer.name, " : ",
+                      DescribeArray(buffer.dtype, buffer.dims));
 }
 
 std::string InputNames(const LoopProgram& program) {
@@ -77,7 +75,7 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
     if (values.dtype() != buffer->dtype ||
         !MergeTo(values.dims(), buffer->dims)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--in=", text, " is ", TypeText(values.dtype(), values.dims()),
+          "--in=", text, " is ", DescribeArray(values.dtype(), values.dims()),
           ", but `", program.name, "` reads ", Describe(*buffer)));
     }
     OCANNL_RETURN_IF_ERROR(
