@@ -79,7 +79,7 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
           ", but `", program.name, "` reads ", Describe(*buffer)));
     }
     OCANNL_RETURN_IF_ERROR(
-        context.Write(input.name, values.Reshaped(buffer->dims)));
+        context.WriteInput(*buffer, values.Reshaped(buffer->dims)));
   }
   std::string missing;
   for (const Buffer& buffer : program.buffers) {

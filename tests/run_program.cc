@@ -40,8 +40,10 @@ absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
   Device device("host", &backend);
   Stream stream(&device);
   Context context(&stream);
-  for (const auto& [name, array] : inputs) {
-    OCANNL_RETURN_IF_ERROR(context.Write(name, array));
+  for (const Buffer& buffer : program.buffers) {
+    auto given = inputs.find(buffer.name);
+    if (given == inputs.end()) continue;
+    OCANNL_RETURN_IF_ERROR(context.WriteInput(buffer, given->second));
   }
   OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
   for (const StaticIndex& index : program.statics) {

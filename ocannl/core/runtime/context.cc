@@ -113,13 +113,6 @@ absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
 absl::Status Context::WriteBytes(absl::string_view name, DType dtype,
                                  const Dims& dims,
                                  const std::byte* bytes) const {
-  if (absl::ConsumeSuffix(&name, kMergeSuffix)) {
-    OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> place,
-                            stream().merge().PlaceOf(name, dtype, dims));
-    stream().Copy(bytes, place->memory.size(), place->memory.data());
-    stream().merge().Hold(std::move(place));
-    return absl::OkStatus();
-  }
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindOrMake(name, dtype, dims, "the write"));
   stream().Copy(bytes, array->memory.size(), array->memory.data());
@@ -131,6 +124,27 @@ absl::Status Context::WriteBytes(absl::string_view name, DType dtype,
 absl::Status Context::Write(absl::string_view name,
                             const NdArray& values) const {
   return WriteBytes(name, values.dtype(), values.dims(), values.data());
+}
+
+absl::Status Context::MergeBytes(absl::string_view name, DType dtype,
+                                 const Dims& dims,
+                                 const std::byte* bytes) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> place,
+                          stream().merge().PlaceOf(name, dtype, dims));
+  stream().Copy(bytes, place->memory.size(), place->memory.data());
+  stream().merge().Hold(std::move(place));
+  return absl::OkStatus();
+}
+
+absl::Status Context::WriteMerge(absl::string_view name,
+                                 const NdArray& values) const {
+  return MergeBytes(name, values.dtype(), values.dims(), values.data());
+}
+
+absl::Status Context::WriteInput(const Buffer& buffer,
+                                 const NdArray& values) const {
+  if (buffer.role != Role::kMerge) return Write(buffer.name, values);
+  return WriteMerge(absl::StripSuffix(buffer.name, kMergeSuffix), values);
 }
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> Context::Find(
@@ -166,22 +180,26 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   return values;
 }
 
-absl::Status Context::CopyAs(absl::string_view as, absl::string_view name,
-                             const Context& from) const {
+absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindSettled(
+    absl::string_view name) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                          from.FindWritten(name));
-  from.stream().Sync();
-  OCANNL_RETURN_IF_ERROR(from.stream().device().backend().RunStatus());
-  return WriteBytes(as, array->dtype, array->dims, array->memory.data());
+                          FindWritten(name));
+  stream().Sync();
+  OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
+  return array;
 }
 
 absl::Status Context::Copy(absl::string_view name, const Context& from) const {
-  return CopyAs(name, name, from);
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          from.FindSettled(name));
+  return WriteBytes(name, array->dtype, array->dims, array->memory.data());
 }
 
 absl::Status Context::CopyToMerge(absl::string_view name,
                                   const Context& from) const {
-  return CopyAs(absl::StrCat(name, kMergeSuffix), name, from);
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          from.FindSettled(name));
+  return MergeBytes(name, array->dtype, array->dims, array->memory.data());
 }
 
 std::vector<std::string> Context::ArrayNames() const {

@@ -50,9 +50,17 @@ class Context {
   // Compiles `program` with the device's backend, and links it.
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
-  // Makes `values` the contents of the array `name`, which need not exist, or
-  // of the stream's merge buffer if that is "g.merge". Errors: as of Link.
+  // Makes `values` the contents of the array `name`, which need not exist.
+  // Errors: as of Link.
   absl::Status Write(absl::string_view name, const NdArray& values) const;
+
+  // Puts `values` into the merge buffer of the stream, in the place of what it
+  // holds, as those of the array `name` of another context: routines that read
+  // "NAME.merge" may run then. Error: no memory.
+  absl::Status WriteMerge(absl::string_view name, const NdArray& values) const;
+
+  // The same of what `buffer` of a program stands for: Write or WriteMerge.
+  absl::Status WriteInput(const Buffer& buffer, const NdArray& values) const;
 
   // Errors: no such array, or one that was never written; that of a run
   // (Backend::RunStatus).
@@ -65,9 +73,7 @@ class Context {
   // Write(name, *from.Read(name)) without the detour.
   absl::Status Copy(absl::string_view name, const Context& from) const;
 
-  // Puts the array `name` of `from`, which may be of another stream, into the
-  // merge buffer of this one's stream, in the place of what it holds: routines
-  // that read "NAME.merge" may run then. Errors: as of Read and Link.
+  // WriteMerge(name, *from.Read(name)) without the detour.
   absl::Status CopyToMerge(absl::string_view name, const Context& from) const;
 
   // The names of all arrays, sorted.
@@ -88,10 +94,13 @@ class Context {
       absl::string_view name) const;
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
       absl::string_view name) const;
+  // Likewise, after all runs that may write it.
+  absl::StatusOr<std::shared_ptr<DeviceArray>> FindSettled(
+      absl::string_view name) const;
   absl::Status WriteBytes(absl::string_view name, DType dtype, const Dims& dims,
                           const std::byte* bytes) const;
-  absl::Status CopyAs(absl::string_view as, absl::string_view name,
-                      const Context& from) const;
+  absl::Status MergeBytes(absl::string_view name, DType dtype, const Dims& dims,
+                          const std::byte* bytes) const;
 
   std::shared_ptr<State> state_;
   Lineage lineage_;

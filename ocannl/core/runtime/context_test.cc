@@ -247,6 +247,22 @@ TEST_F(ContextTest, TheMergeBufferHoldsArraysOfTheDimsThatAreRead) {
               StatusIs(StatusCode::kNotFound));
 }
 
+TEST_F(ContextTest, AnArrayWithTheNameOfAMergeBufferIsAnArray) {
+  const NdArray values = NdArray::Of<float>({2}, {3, 4});
+  Routine merge = Link(context_, kMerge);
+  ASSERT_THAT(context_.WriteMerge("g", values), IsOk());
+  Routine plain = Link(
+      context_,
+      "plain (): in g.merge : f32[2]; out z : f32[2]; z[0] := g.merge[1];");
+  EXPECT_THAT(plain.Run(), StatusIs(StatusCode::kFailedPrecondition,
+                                    HasSubstr("Write(\"g.merge\", values)")));
+  ASSERT_THAT(context_.Write("g.merge", NdArray::Of<float>({2}, {5, 6})),
+              IsOk());
+  EXPECT_THAT(plain.Run(), IsOk());
+  EXPECT_THAT(merge.Run(), IsOk());
+  EXPECT_THAT(context_.Read("g.merge")->values<float>(), ElementsAre(5, 6));
+}
+
 TEST_F(ContextTest, ARoutineReadsOneMergeBuffer) {
   EXPECT_THAT(TryLink(context_,
                       "two (): merge g.merge : f32[2]; merge h.merge : f32[2]; "
