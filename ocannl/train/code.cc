@@ -244,7 +244,8 @@ class CodeWriter {
     }
     const bool is_taken = absl::c_any_of(
         arrays_, [&](const auto& a) { return a.second.name == array.name; });
-    if (is_taken || model_.graph.Find(array.name)) {
+    if (is_taken || model_.graph.Find(array.name) ||
+        absl::EndsWith(array.name, kMergeSuffix)) {
       return IsThere(statement, array.name, "give it another name");
     }
     if (reads_target) {

@@ -16,7 +16,8 @@ int32_t Assignments::AddArray(Array array) {
   for (size_t k = 0; k < arrays.size(); ++k) {
     Array& known = arrays[k];
     if (known.name != array.name) continue;
-    CHECK(known.dtype == array.dtype && known.dims == array.dims)
+    CHECK(known.dtype == array.dtype && known.dims == array.dims &&
+          known.is_merge == array.is_merge)
         << "array " << array.name << " has two meanings";
     if (known.data == nullptr) known.data = std::move(array.data);
     if (array.memory) {

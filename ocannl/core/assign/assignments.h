@@ -93,7 +93,8 @@ struct Assignments {
   absl::Status contradiction;
 
   // The number of the array, added if its name is new, else with what both ask
-  // for. Our fault (CHECK) if dtype or dims differ.
+  // for. Our fault (CHECK) if dtype or dims differ, or one is in the merge
+  // buffer.
   int32_t AddArray(Array array);
 };
 

@@ -69,6 +69,9 @@ std::string InitFault(const TensorNode& param, const TensorNode& init) {
 
 Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
             SourceLocation where) {
+  if (std::optional<Tensor> error = NameFault(graph, name, where)) {
+    return *error;
+  }
   if (!spec[RowKind::kBatch] && !spec[RowKind::kInput]) {
     spec[RowKind::kInput] = Dims();
   }
@@ -99,6 +102,9 @@ Tensor Literal(Graph& graph, const Shape& shape,
 
 Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
              const Initializer& init, SourceLocation where) {
+  if (std::optional<Tensor> error = NameFault(graph, name, where)) {
+    return *error;
+  }
   Dims batch = spec[RowKind::kBatch].value_or(Dims());
   if (!batch.empty()) {
     return FaultTensor(graph, name,

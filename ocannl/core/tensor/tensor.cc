@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
@@ -250,8 +251,21 @@ Tensor Number(Graph& graph, double value, SourceLocation where) {
 }
 
 Tensor Named(Tensor tensor, std::string name) {
+  std::optional<Tensor> fault =
+      NameFault(*tensor.graph, name, tensor.node().where);
+  if (fault) return *fault;
   tensor.graph->Rename(tensor.id, std::move(name));
   return tensor;
+}
+
+std::optional<Tensor> NameFault(Graph& graph, absl::string_view name,
+                                SourceLocation where) {
+  absl::string_view of = name;
+  if (!absl::ConsumeSuffix(&of, kMergeSuffix)) return std::nullopt;
+  return FaultTensor(graph, name,
+                     absl::StrCat("that is the name of `", of,
+                                  "` in the merge buffer; choose another one"),
+                     where);
 }
 
 absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,

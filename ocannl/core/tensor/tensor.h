@@ -61,8 +61,14 @@ Tensor Number(Graph& graph, double value,
 // The tensor, with `name` if nothing else has it, else with a number appended.
 Tensor Named(Tensor tensor, std::string name);
 
-// Asks for where the values of the tensor live. Error: this contradicts what
-// was asked for before, or what the tensor is; it names both.
+// The error node of a tensor that is to have a `name` which only what is in the
+// merge buffer has; null: any tensor may have it.
+std::optional<Tensor> NameFault(Graph& graph, absl::string_view name,
+                                SourceLocation where);
+
+// Asks for where the values of the tensor live; of an error node, for nothing.
+// Error: this contradicts what was asked for before, or what the tensor is; it
+// names both.
 absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,
                            SourceLocation where = SourceLocation::Current());
 

@@ -206,6 +206,20 @@ TEST_F(TensorTest, AFirstValueFitsItsParameter) {
   EXPECT_EQ(fault([&](Tensor) { return x_; }), "");
 }
 
+TEST_F(TensorTest, OnlyTheMergeBufferHasItsNames) {
+  SourceLocation at = {"b.cc", 7};
+  const std::string error =
+      "error in `g.merge` (b.cc:7): that is the name of `g` in the merge "
+      "buffer; choose another one";
+  const Initializer zero = [&](Tensor) { return Number(graph_, 0); };
+  EXPECT_EQ(ErrorOf(Param(graph_, "g.merge", {}, DType::kF32, zero, at)),
+            error);
+  EXPECT_EQ(ErrorOf(Data(graph_, "g.merge", NdArray(DType::kF32, {}), {}, at)),
+            error);
+  EXPECT_EQ(ErrorOf(Named(Number(graph_, 1, at), "g.merge")), error);
+  EXPECT_EQ(graph_.Find("g.merge"), std::nullopt);
+}
+
 TEST_F(TensorTest, ParametersHaveNoBatch) {
   ShapeSpec spec;
   spec[RowKind::kBatch] = Dims{2};
