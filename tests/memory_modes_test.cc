@@ -128,6 +128,15 @@ TEST_F(MemoryModesTest, NodesAskThemselves) {
                        HasSubstr("effectively_constant (a number)")));
 }
 
+TEST_F(MemoryModesTest, AnErrorNodeTakesAnyMode) {
+  Tensor error = ErrorTensor(model_.graph, absl::InternalError("a fault"),
+                             SourceLocation::Current());
+  for (MemoryMode mode : {MemoryMode::kVirtual, MemoryMode::kMaterialized}) {
+    EXPECT_THAT(SetMemoryMode(error, mode), IsOk());
+  }
+  EXPECT_EQ(error.node().memory, std::nullopt);
+}
+
 TEST_F(MemoryModesTest, CodeThatIsPutTogetherMayContradictItself) {
   auto code = [](MemoryMode mode, const std::string& why) {
     Assignments part;

@@ -270,6 +270,9 @@ std::optional<Tensor> NameFault(Graph& graph, absl::string_view name,
 
 absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,
                            SourceLocation where) {
+  if (std::holds_alternative<ErrorSource>(tensor.node().source)) {
+    return absl::OkStatus();
+  }
   return tensor.graph->SetMemoryMode(tensor.id,
                                      AskedBy("SetMemoryMode", where, mode));
 }
