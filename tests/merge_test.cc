@@ -248,6 +248,16 @@ TEST_F(MergeTest, ValuesMergeToo) {
   EXPECT_THAT(to.Values("w"), testing::ElementsAre(3, 4, 5));
 }
 
+TEST_F(MergeTest, WhatIsReadOfAnotherContextIsNotComputedHere) {
+  Named(loss_ + 1, "more");
+  auto code = train::ParseCode(model_, "{ d } =: more.merge", {});
+  ASSERT_THAT(code, IsOk());
+  EXPECT_THAT(code->update.list, testing::SizeIs(1));
+  EXPECT_THAT(Error("{ d } =: more.merge.merge"),
+              HasSubstr("`more.merge.merge` would be of the merge buffer's "
+                        "own array; write `more.merge`"));
+}
+
 TEST_F(MergeTest, CodeCannotWriteTheMergeBuffer) {
   EXPECT_THAT(Error("w.grad.merge =: 0"),
               HasSubstr("`w.grad.merge` is what the merge buffer holds, which "

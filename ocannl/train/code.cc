@@ -131,29 +131,57 @@ class CodeWriter {
     if (absl::ConsumeSuffix(&of, kMergeSuffix)) {
       return FindMerge(name, std::string(of), offset);
     }
-    const bool is_gradient = absl::ConsumeSuffix(&of, ".grad");
-    if (!is_gradient) absl::ConsumeSuffix(&of, ".value");
-    std::optional<Tensor> tensor = FindTensor(of);
-    if (!tensor) return std::nullopt;
-    OCANNL_RETURN_IF_ERROR(
-        InferShapes(model_.graph, {tensor->id}, model_.shapes));
-    if (is_gradient && !tensor->node().has_gradient) {
-      return ErrorAt(offset, absl::StrCat("`", of, "` has no gradient"));
-    }
-    if (!is_gradient) OCANNL_RETURN_IF_ERROR(Compute(*tensor));
-    return AddLeaf(name, model_.shapes.at(tensor->id),
-                   (is_gradient ? GradientArray : ValueArray)(
-                       model_.graph, model_.shapes, tensor->id));
+    OCANNL_ASSIGN_OR_RETURN(std::optional<ModelArray> found,
+                            FindInModel(name, offset));
+    if (!found) return std::nullopt;
+    if (!found->is_gradient) OCANNL_RETURN_IF_ERROR(Compute(found->of));
+    return AddLeaf(name, found->shape, std::move(found->array));
   }
 
   // The leaf of what the merge buffer holds of the array that `of` is.
   absl::StatusOr<std::optional<Tensor>> FindMerge(const std::string& name,
                                                   const std::string& of,
                                                   size_t offset) {
-    OCANNL_ASSIGN_OR_RETURN(std::optional<Tensor> own, FindArray(of, offset));
-    if (!own) return Unknown(of, offset);
-    const Shape shape = shapes_.at(own->id);  // AddLeaf moves them
-    return AddLeaf(name, shape, MergeArray(arrays_.at(own->node().name)));
+    if (absl::EndsWith(of, kMergeSuffix)) {
+      return ErrorAt(offset,
+                     absl::StrCat("`", name, "` would be of the merge ",
+                                  "buffer's own array; write `", of, "`"));
+    }
+    auto known = visible_.tensors.find(of);
+    if (known != visible_.tensors.end()) {
+      const Shape shape = shapes_.at(known->second.id);  // AddLeaf moves them
+      return AddLeaf(name, shape,
+                     MergeArray(arrays_.at(known->second.node().name)));
+    }
+    OCANNL_ASSIGN_OR_RETURN(std::optional<ModelArray> found,
+                            FindInModel(of, offset));
+    if (!found) return Unknown(of, offset);
+    return AddLeaf(name, found->shape, MergeArray(found->array));
+  }
+
+  // The value of a tensor of the model, or its gradient.
+  struct ModelArray {
+    Tensor of;
+    bool is_gradient;
+    Shape shape;
+    Array array;
+  };
+  absl::StatusOr<std::optional<ModelArray>> FindInModel(absl::string_view name,
+                                                        size_t offset) {
+    const bool is_gradient = absl::ConsumeSuffix(&name, ".grad");
+    if (!is_gradient) absl::ConsumeSuffix(&name, ".value");
+    std::optional<Tensor> tensor = FindTensor(name);
+    if (!tensor) return std::nullopt;
+    OCANNL_RETURN_IF_ERROR(
+        InferShapes(model_.graph, {tensor->id}, model_.shapes));
+    if (is_gradient && !tensor->node().has_gradient) {
+      return ErrorAt(offset, absl::StrCat("`", name, "` has no gradient"));
+    }
+    return ModelArray{.of = *tensor,
+                      .is_gradient = is_gradient,
+                      .shape = model_.shapes.at(tensor->id),
+                      .array = (is_gradient ? GradientArray : ValueArray)(
+                          model_.graph, model_.shapes, tensor->id)};
   }
 
   // Computes `tensor` here if nothing does.
