@@ -233,6 +233,15 @@ TEST_F(MergeTest, CodeAndLoopsNameTheMergeBuffer) {
   EXPECT_EQ(Print(*again), text);
 }
 
+TEST_F(MergeTest, WhatIsMergedIsWhereItIs) {
+  EXPECT_THAT(
+      SetMemoryMode(merge_, "w.grad.merge", {MemoryMode::kVirtual, "us"}),
+      StatusIs(StatusCode::kFailedPrecondition,
+               HasSubstr("`w.grad.merge`: it is on_device (the merge buffer) "
+                         "and cannot be virtual (us)")));
+  EXPECT_THAT(Keep(merge_, "w.grad.merge"), IsOk());
+}
+
 TEST_F(MergeTest, ValuesMergeToo) {
   const interp::InterpBackend interpreter;
   Worker to(&interpreter, true);

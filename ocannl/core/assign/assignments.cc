@@ -62,6 +62,7 @@ Array Intermediate(std::string name, const Array& like) {
 Array MergeArray(const Array& of) {
   Array merge = Intermediate(absl::StrCat(of.name, kMergeSuffix), of);
   merge.is_merge = true;
+  merge.memory = {MemoryMode::kOnDevice, "the merge buffer"};
   return merge;
 }
 

@@ -30,7 +30,7 @@ bool Reads(const Assign& assign, int32_t array) {
 
 // Whether a run finds the values of the array, or leaves them.
 bool IsStored(const Array& array) {
-  return array.data != nullptr || array.is_merge || IsKept(array.memory);
+  return array.data != nullptr || IsKept(array.memory);
 }
 
 class Lowering {
