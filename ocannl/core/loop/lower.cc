@@ -33,6 +33,24 @@ bool IsStored(const Array& array) {
   return array.data != nullptr || IsKept(array.memory);
 }
 
+// Whether the values of the array differ from run to run, if code does not
+// compute them. What a user may write is on_device, a literal is materialized.
+bool MayChange(const Array& array) {
+  const bool is_literal = array.data != nullptr && array.memory &&
+                          array.memory->mode == MemoryMode::kMaterialized;
+  return IsStored(array) && !is_literal;
+}
+
+// The name of a static index that is in `index`, if one is.
+std::optional<std::string> StaticIn(const Affine& index,
+                                    const std::vector<StaticSymbol>& statics) {
+  for (const Affine::Term& term : index.terms()) {
+    if (term.symbol.kind != Symbol::kStatic) continue;
+    return absl::StrCat("!@", statics[term.symbol.number].name);
+  }
+  return std::nullopt;
+}
+
 class Lowering {
  public:
   explicit Lowering(const Assignments& code) : code_(code) {
@@ -195,29 +213,48 @@ class Lowering {
     return Role::kTemp;
   }
 
-  // Error: an array that is to be effectively constant is computed from one
-  // that is not.
+  // What of each array, if anything, makes its values differ from run to run.
+  using Causes = std::vector<std::optional<std::string>>;
+
+  // The first cause of the values that the assignment stores.
+  std::optional<std::string> CauseOf(const Assign& assign,
+                                     const Causes& causes) const {
+    std::optional<std::string> cause;
+    auto see = [&](const Affine& index) {
+      if (!cause) cause = StaticIn(index, code_.statics);
+    };
+    for (const Affine& index : assign.lhs_indices) see(index);
+    for (const Source& source : assign.sources) {
+      WalkArrays(source, [&](const ReadArray& read) {
+        if (!cause) cause = causes[read.array];
+        for (const Affine& index : read.indices) see(index);
+      });
+      const ReadIndex* read = std::get_if<ReadIndex>(&source);
+      if (read != nullptr) see(read->index);
+    }
+    return cause;
+  }
+
+  // Error: an array that is to be effectively constant is computed from what is
+  // not.
   absl::Status CheckConstants() const {
-    std::vector<bool> varies(code_.arrays.size());
-    for (size_t k = 0; k < varies.size(); ++k) {
-      varies[k] = IsStored(code_.arrays[k]);
+    Causes causes;
+    for (const Array& array : code_.arrays) {
+      causes.push_back(MayChange(array) ? std::optional(array.name)
+                                        : std::nullopt);
     }
     for (const Assign& assign : list_) {
+      const std::optional<std::string> cause = CauseOf(assign, causes);
+      if (!cause) continue;
       const Array& lhs = code_.arrays[assign.lhs];
-      const bool is_constant =
-          lhs.memory && lhs.memory->mode == MemoryMode::kEffectivelyConstant;
-      absl::Status status;
-      auto check = [&](const ReadArray& read) {
-        if (!varies[read.array]) return;
-        varies[assign.lhs] = true;
-        if (!is_constant || !status.ok()) return;
-        status = absl::FailedPreconditionError(absl::StrCat(
-            "`", lhs.name, "` is to be effectively_constant (", lhs.memory->why,
-            "), but it is computed from `", code_.arrays[read.array].name,
-            "`, which may change; ask for virtual instead"));
-      };
-      for (const Source& source : assign.sources) WalkArrays(source, check);
-      OCANNL_RETURN_IF_ERROR(status);
+      if (!causes[assign.lhs]) causes[assign.lhs] = cause;
+      if (!lhs.memory || lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
+        continue;
+      }
+      return absl::FailedPreconditionError(
+          absl::StrCat("`", lhs.name, "` is to be effectively_constant (",
+                       lhs.memory->why, "), but it is computed from `", *cause,
+                       "`, which may change; ask for virtual instead"));
     }
     return absl::OkStatus();
   }
