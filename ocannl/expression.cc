@@ -114,8 +114,10 @@ absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(
-        "--memory=", text, ": there is no tensor `", name,
-        "`; name an input, a parameter, a --let, or the .grad of one"));
+        "--memory=", text, ": there is no tensor `", name, "`; ",
+        of_gradients && !line.Has("grad")
+            ? "add --grad=NAME: there are no gradients without it"
+            : "name an input, a parameter, a --let, or the .grad of one"));
   }
   return absl::OkStatus();
 }
