@@ -41,7 +41,8 @@ enum class Role : uint8_t {
   kInOut,    // reads what was there before, and writes
   kMerge,    // as kIn, what the merge buffer of the stream holds
   kTemp,     // scratch: contents are lost between runs
-  kVirtual,  // scratch that is inlined wherever it can be, at any cost
+  kVirtual,  // scratch that is inlined wherever it can be, up to the cost
+             // kMaxInlinedCost (opt/virtualize.h)
   kLocal,    // scratch that is not inlined
   kPrivate,  // scratch of one statement of the body: each iteration of a `par`
              // loop has its own, which may be a register

@@ -17,9 +17,6 @@
 namespace ocannl {
 namespace {
 
-// Text, verification and code generation of an expression stay bounded.
-constexpr int kMaxCost = 100;
-
 // A top-level nest of loops around a single store.
 struct Nest {
   std::vector<int32_t> iterators;
@@ -139,6 +136,7 @@ class Virtualizer {
   }
 
  private:
+  // Why a definition cannot be inlined.
   static constexpr absl::string_view kSeveralSteps =
       "its cells are set in more than one step, as those of a sum are";
 
@@ -159,7 +157,9 @@ class Virtualizer {
   // Inlines what the statement defines, or tells why it does not.
   absl::string_view TryInline(size_t definition) {
     std::optional<Nest> nest = AsNest(stmts()[definition]);
-    if (!nest || !Defines(definition, *nest)) return kSeveralSteps;
+    if (!nest) return kSeveralSteps;
+    const absl::string_view fault = DefinitionFault(definition, *nest);
+    if (!fault.empty()) return fault;
     const Access& target = nest->set->target;
     const Places& readers = readers_[target.buffer];
     const std::vector<size_t> uses(readers.lower_bound(definition),
@@ -176,7 +176,10 @@ class Virtualizer {
     }
     if (uses.empty()) return "";
     int cost = costs_.Cost(program_, nest->set->value);
-    if (cost > kMaxCost) return "a cell of it takes more than 100 operations";
+    static_assert(kMaxInlinedCost == 100);
+    if (cost > kMaxInlinedCost) {
+      return "a cell of it costs more than 100 simple operations do";
+    }
     // Against one store per cell and one load per use.
     int64_t stored = kStoreCost * nest->points() + kLoadCost * evaluations +
                      cost * nest->points();
@@ -222,28 +225,33 @@ class Virtualizer {
     return leaf == nullptr ? nullptr : std::get_if<Access>(&program_.At(*leaf));
   }
 
-  // Whether `nest` alone sets every cell of what may be inlined, each once.
-  bool Defines(size_t definition, const Nest& nest) const {
+  // Why it is not so that `nest` alone sets every cell of what may be inlined,
+  // each once; empty: it is.
+  absl::string_view DefinitionFault(size_t definition, const Nest& nest) const {
     const Access& target = nest.set->target;
     const Buffer& buffer = program_.buffers[target.buffer];
-    const bool may_be_inlined =
-        buffer.role == Role::kTemp || buffer.role == Role::kVirtual;
-    if (!may_be_inlined || effects_[definition].locals ||
+    if (buffer.role != Role::kTemp && buffer.role != Role::kVirtual) {
+      return "it is memory";
+    }
+    if (effects_[definition].locals ||
         readers_[target.buffer].contains(definition) ||
         writers_[target.buffer].size() > 1) {
-      return false;
+      return kSeveralSteps;
     }
     Indices indices;
     for (const Affine& index : target.indices) {
-      // A reader's index does not tell the iterators of a sum of them apart.
-      if (index.terms().size() > 1) return false;
+      if (index.terms().size() > 1) {
+        return "one index of its cells stands for several axes, as where a "
+               "reshape merges them";
+      }
       indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
         if (symbol.kind == Symbol::kStatic) return symbol;
         auto at = absl::c_find(nest.iterators, symbol.number);
         return Iterator(static_cast<int32_t>(at - nest.iterators.begin()));
       }));
     }
-    return IsBijective(nest.extents, indices, buffer.dims);
+    if (IsBijective(nest.extents, indices, buffer.dims)) return "";
+    return "not each of its cells is set just once";
   }
 
   // Whether what the definition reads is the same where statement `at` would

@@ -11,7 +11,7 @@
 // cells once, without accumulating, and when nothing it is computed from
 // changes between there and any use. It is inlined everywhere or nowhere; Prune
 // then drops the store. The uses may be in statements of any form. Virtual
-// buffers are inlined whatever that costs.
+// buffers are inlined also where loading costs less, up to kMaxInlinedCost.
 #ifndef OCANNL_CORE_OPT_VIRTUALIZE_H_
 #define OCANNL_CORE_OPT_VIRTUALIZE_H_
 
@@ -21,6 +21,10 @@
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
+
+// What a cell that is inlined costs at most (cost.h): text, verification and
+// code generation of an expression stay bounded.
+inline constexpr int kMaxInlinedCost = 100;
 
 // Same bits: every inlined expression is the one that was stored.
 LoopProgram Virtualize(LoopProgram program);
