@@ -35,17 +35,16 @@ struct Effects {
   bool straight_line = true;
 };
 
-void AddReads(const LoopProgram& program, ExprId value, int number,
-              Effects& effects) {
-  auto add = [&](const Access& access, int any_axis) {
-    effects.references.push_back(
-        {access.buffer, &access, false, number, any_axis});
-  };
+// Every cell that `value` reads and, of one that is looked up, how; else null.
+void WalkReadsAndLookups(
+    const LoopProgram& program, ExprId value,
+    absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
   WalkLeaves(program, value, [&](const LeafValue& leaf) {
-    if (const Access* access = std::get_if<Access>(&leaf)) add(*access, -1);
-    if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-      add(lookup->index, -1);
-      add(lookup->cell, lookup->axis);
+    if (const Access* access = std::get_if<Access>(&leaf)) {
+      visit(*access, nullptr);
+    } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+      visit(lookup->index, nullptr);
+      visit(lookup->cell, lookup);
     }
   });
 }
@@ -57,7 +56,12 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
   WalkStmts(block, [&](const Stmt& stmt) {
     ++number;
     if (const ExprId* value = ValueOf(stmt)) {
-      AddReads(program, *value, number, effects);
+      WalkReadsAndLookups(program, *value,
+                          [&](const Access& access, const Lookup* lookup) {
+                            effects.references.push_back(
+                                {access.buffer, &access, false, number,
+                                 lookup == nullptr ? -1 : lookup->axis});
+                          });
     }
     std::visit(Overload{
                    [&](const For&) { effects.straight_line = false; },
@@ -234,17 +238,10 @@ class RenewedBuffers {
                   absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
-    auto meet = [&](const Access& access, const Lookup* lookup) {
-      if (renewed_[access.buffer]) visit(access, lookup);
-    };
-    WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
-      if (const Access* access = std::get_if<Access>(&leaf)) {
-        meet(*access, nullptr);
-      } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-        meet(lookup->index, nullptr);
-        meet(lookup->cell, lookup);
-      }
-    });
+    WalkReadsAndLookups(program_, *value,
+                        [&](const Access& access, const Lookup* lookup) {
+                          if (renewed_[access.buffer]) visit(access, lookup);
+                        });
   }
 
   const LoopProgram& program_;

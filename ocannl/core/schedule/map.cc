@@ -24,24 +24,20 @@ class MapWriter {
       : writer_(writer), nest_(nest) {
     LoopProgram& program = writer.program();
     lane_loop_ = FindLaneLoop(program, nest);
-    auto size = static_cast<int64_t>(
-        SizeOf(program.buffers[nest.set.target.buffer].dtype));
+    const int64_t size = SizeOfCell(program, nest.set.target);
     const int64_t lanes = target.vector_bytes / std::max<int64_t>(size, 4);
     sets_ = {nest.set};
     sets_.insert(sets_.end(), epilogues.begin(), epilogues.end());
-    int64_t cells = 1;
-    for (const NestLoop& loop : nest.outputs) cells *= loop.extent;
     CostModel costs;
     double cost = 0;
     for (const Set& set : sets_) cost += 2 + costs.Cost(program, set.value);
     column_loop_ = FindColumnLoop();
-    const int64_t vectors_of_strip = column_loop_ >= 0  ? 1
-                                     : cost < kDearCost ? kVectors / 2
-                                                        : kVectors;
-    strip_ = vectors_of_strip * lanes;
-    const auto vectors = static_cast<double>(cells) / lanes;
+    strip_ = lanes;
+    if (!transposes()) strip_ *= cost < kDearCost ? kVectors / 2 : kVectors;
+    const double vectors =
+        Iterations(nest.outputs) / static_cast<double>(lanes);
     is_parallel_ = vectors * cost > kMinParallelCycles;
-    is_unrolled_ = cells <= kMaxUnrolledVectors * lanes;
+    is_unrolled_ = vectors <= kMaxUnrolledVectors;
   }
 
   void Write(Block& block) { WriteOuter(block, 0, {}, true); }

@@ -107,13 +107,18 @@ int64_t StrideOf(const LoopProgram& program, const Access& access,
 
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value) {
   std::vector<Access> reads;
-  auto add = [&](const Access& access) {
-    if (!absl::c_linear_search(reads, access)) reads.push_back(access);
-  };
+  std::vector<Access> indices;
   WalkLeaves(program, value, [&](const LeafValue& leaf) {
-    if (const auto* access = std::get_if<Access>(&leaf)) add(*access);
-    if (const auto* lookup = std::get_if<Lookup>(&leaf)) add(lookup->index);
+    if (const auto* access = std::get_if<Access>(&leaf)) {
+      reads.push_back(*access);
+    } else if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
+      indices.push_back(lookup->index);
+    }
   });
+  // Leaves differ from each other, but not from the indices of lookups.
+  for (const Access& index : indices) {
+    if (!absl::c_linear_search(reads, index)) reads.push_back(index);
+  }
   return reads;
 }
 

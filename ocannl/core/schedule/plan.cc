@@ -53,10 +53,10 @@ class Planner {
 
   ContractPlan Run() {
     lanes_ = target_.vector_bytes / SizeOfCell(nest_.set.target);
+    reads_ = OperandsOf(program_, nest_);
     const int lane_loop = ChooseLaneLoop();
     plan_.n = lane_loop < 0 ? NestLoop{.iterator = kNoIterator, .extent = 1}
                             : nest_.outputs[lane_loop];
-    reads_ = OperandsOf(program_, nest_);
     for (const Access& read : reads_) {
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
     }
@@ -103,7 +103,7 @@ class Planner {
   // there is one.
   bool MovesByOne(const NestLoop& loop) const {
     bool moves = false;
-    for (const Access& read : OperandsOf(program_, nest_)) {
+    for (const Access& read : reads_) {
       const int64_t stride = Stride(read, loop);
       if (stride != 0 && stride != 1) return false;
       moves |= stride == 1;
