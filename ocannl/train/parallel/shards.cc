@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/parallel/shards.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/index/byte_size.h"
+
+namespace ocannl::train {
+namespace {
+
+std::string Describe(const NdArray& array) {
+  return DescribeArray(array.dtype(), array.dims());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<NdArray>> ShardAlong(const NdArray& array,
+                                                int64_t axis,
+                                                int64_t n_shards) {
+  if (n_shards <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("n_shards is ", n_shards, "; it must be at least 1"));
+  }
+  if (axis != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("arrays are sharded along axis 0, not along axis ", axis,
+                     "; make the axis of the examples the first one"));
+  }
+  if (array.dims().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe(array), " is a scalar, without an axis 0 to make ", n_shards,
+        " shards along"));
+  }
+  Dims dims = array.dims();
+  if (dims[0] % n_shards != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "axis 0 of ", Describe(array), " has ", dims[0], " cells, which ",
+        n_shards, " does not divide; leave out ", dims[0] % n_shards));
+  }
+  dims[0] /= n_shards;
+  std::vector<NdArray> shards(n_shards, NdArray(array.dtype(), dims));
+  const std::byte* from = array.data();
+  for (NdArray& shard : shards) {
+    std::copy_n(from, shard.bytes(), shard.data());
+    from += shard.bytes();
+  }
+  return shards;
+}
+
+absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards) {
+  if (shards.empty()) {
+    return absl::InvalidArgumentError("there are no shards to gather");
+  }
+  const NdArray& first = shards[0];
+  if (first.dims().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shard 0, ", Describe(first), ", is a scalar, without an axis 0"));
+  }
+  for (size_t s = 1; s < shards.size(); ++s) {
+    if (shards[s].dtype() == first.dtype() &&
+        shards[s].dims() == first.dims()) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("shard ", s, " is ", Describe(shards[s]), ", but shard 0 ",
+                     Describe(first), "; all must be alike"));
+  }
+  Dims dims = first.dims();
+  dims[0] *= static_cast<int64_t>(shards.size());
+  NdArray whole(first.dtype(), std::move(dims));
+  std::byte* to = whole.data();
+  for (const NdArray& shard : shards) {
+    to = std::copy_n(shard.data(), shard.bytes(), to);
+  }
+  return whole;
+}
+
+}  // namespace ocannl::train

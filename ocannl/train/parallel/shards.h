@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shards: a batch cut into equal parts, one for each of several devices.
+//
+//   ShardAlong(0 .. 5, 0, 3)   [0, 1], [2, 3], [4, 5]
+#ifndef OCANNL_TRAIN_PARALLEL_SHARDS_H_
+#define OCANNL_TRAIN_PARALLEL_SHARDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/ndarray.h"
+
+namespace ocannl::train {
+
+// Copies of the `n_shards` equal parts of `array` along `axis`, in order.
+// Errors: a number of shards below 1 or that does not divide the axis; another
+// axis than 0; a scalar.
+absl::StatusOr<std::vector<NdArray>> ShardAlong(const NdArray& array,
+                                                int64_t axis, int64_t n_shards);
+
+// The inverse: `shards` one after the other along axis 0. Errors: no shards,
+// scalars, shards of different dtypes or dims.
+absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_PARALLEL_SHARDS_H_
