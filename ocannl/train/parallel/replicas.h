@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replicas: contexts with the arrays of one model each, which are kept alike
+// through the merge buffers of their streams. The first one is the owner: its
+// parameters count.
+//
+//   for (int k = 0; k < n; ++k) ...            // gradient code in context k
+//   OCANNL_RETURN_IF_ERROR(replicas.MergeGradients(n));
+//   ...                                        // the owner's update
+//   OCANNL_RETURN_IF_ERROR(replicas.ShareParameters());
+#ifndef OCANNL_TRAIN_PARALLEL_REPLICAS_H_
+#define OCANNL_TRAIN_PARALLEL_REPLICAS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl::train {
+
+struct MergePair {
+  int from, to;
+
+  friend bool operator==(const MergePair&, const MergePair&) = default;
+};
+
+// Which of `n` values to add to which, so that the sum of all is in value 0, in
+// rounds in which each value takes part once:
+//
+//   5: 3 -> 1, 4 -> 2;  2 -> 1;  1 -> 0
+std::vector<MergePair> ParallelMerge(int n);
+
+class Replicas {
+ public:
+  // Of `parameters` of the shapes in `model`; the gradients of those `trained`
+  // are merged. Errors: those of ToRoutine.
+  static absl::StatusOr<Replicas> Make(Model& model,
+                                       absl::Span<const Tensor> parameters,
+                                       absl::Span<const Tensor> trained,
+                                       std::vector<Context> contexts);
+
+  // Adds up the gradients of the first `n` contexts, in the order of
+  // ParallelMerge, whose pairs of one round could be merged at once: the owner
+  // has the sums then, others sums of some. Error: a gradient that no run made.
+  absl::Status MergeGradients(int n);
+
+  // Gives all contexts the owner's parameters. Error: one has no value.
+  absl::Status ShareParameters();
+
+ private:
+  // p =: p.merge or p.grad =+ p.grad.merge, behind the name of the array.
+  using Merges = std::vector<std::pair<std::string, Routine>>;
+  struct Replica {
+    Context context;
+    Merges parameters, gradients;
+  };
+
+  // `text` says how the array p`suffix` of each `p` of `tensors` is merged.
+  static absl::StatusOr<Merges> LinkMerges(Model& model,
+                                           absl::Span<const Tensor> tensors,
+                                           absl::string_view suffix,
+                                           absl::string_view text,
+                                           const Context& context);
+  static absl::Status Merge(const Context& from, const Context& to,
+                            Merges& merges);
+
+  std::vector<Replica> replicas_;
+};
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_PARALLEL_REPLICAS_H_
