@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/parallel/data_parallel.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/code.h"
+#include "ocannl/train/parallel/shards.h"
+
+namespace ocannl::train {
+
+struct DataParallel::Shard {
+  Shard(const Backend* backend, int64_t number)
+      : device(absl::StrCat("shard_", number), backend) {}
+
+  absl::Status Build(const LossOf& loss_of);
+  std::string DescribeParameters();
+  absl::StatusOr<double> LossValue() const;
+
+  Model model;
+  std::vector<Tensor> inputs;
+  Tensor loss{};
+  std::vector<Tensor> trained;  // the parameters that have a gradient
+  Device device;
+  Stream stream{&device};
+  Context context{&stream};
+  std::optional<Routine> gradient;
+};
+
+namespace {
+
+// The shards of each input.
+absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
+    absl::Span<const BatchInput> inputs, int64_t n_shards) {
+  if (inputs.empty()) {
+    return absl::InvalidArgumentError("there are no inputs to shard");
+  }
+  std::vector<std::vector<NdArray>> batch;
+  for (const BatchInput& input : inputs) {
+    auto shards = ShardAlong(input.values, 0, n_shards);
+    if (!shards.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input `", input.name, "`: ", shards.status().message()));
+    }
+    batch.push_back(*std::move(shards));
+    const int64_t length = input.values.dims()[0];
+    const int64_t first = inputs[0].values.dims()[0];
+    if (length == first) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input `", input.name, "` has ", length, " examples, but input `",
+        inputs[0].name, "` has ", first, "; all must have as many"));
+  }
+  return batch;
+}
+
+// Makes `code` keep the gradients of those of `parameters` that it has one of,
+// and returns them: the gradients are merged between routines.
+absl::StatusOr<std::vector<Tensor>> KeepGradients(
+    Assignments& code, absl::Span<const Tensor> parameters) {
+  std::vector<Tensor> with_gradient;
+  for (Tensor p : parameters) {
+    absl::Status kept = Keep(code, absl::StrCat(p.node().name, ".grad"));
+    if (absl::IsNotFound(kept)) continue;
+    OCANNL_RETURN_IF_ERROR(kept);
+    with_gradient.push_back(p);
+  }
+  return with_gradient;
+}
+
+Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
+  ShapeSpec rows;
+  rows[RowKind::kOutput] = Dims(values.dims().begin() + 1, values.dims().end());
+  rows[RowKind::kInput] = Dims{};
+  return Data(graph, name, std::move(values), rows);
+}
+
+}  // namespace
+
+absl::Status DataParallel::Shard::Build(const LossOf& loss_of) {
+  OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
+  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss));
+  const Shape& shape = model.shapes.at(loss.id);
+  if (NumElements(shape.dims()) != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the loss `", loss.node().name, "` has shape ", ToString(shape),
+        "; it must have one cell, as `++ \"...|... => 0\"` gives it"));
+  }
+  OCANNL_ASSIGN_OR_RETURN(trained,
+                          KeepGradients(code, Parameters(model, loss)));
+  for (Tensor input : inputs) {  // the loss need not depend on all
+    OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
+  }
+  OCANNL_ASSIGN_OR_RETURN(gradient, ToRoutine(context, code, {}));
+  return absl::OkStatus();
+}
+
+std::string DataParallel::Shard::DescribeParameters() {
+  return absl::StrJoin(
+      Parameters(model, loss), ", ", [&](std::string* out, Tensor p) {
+        Array array = ValueArray(model.graph, model.shapes, p.id);
+        absl::StrAppend(out, array.name, " : ",
+                        DescribeArray(array.dtype, array.dims));
+      });
+}
+
+absl::StatusOr<double> DataParallel::Shard::LossValue() const {
+  OCANNL_ASSIGN_OR_RETURN(NdArray value, context.Read(loss.node().name));
+  return value.AsDouble(0);
+}
+
+DataParallel::DataParallel() = default;
+DataParallel::DataParallel(DataParallel&&) noexcept = default;
+DataParallel::~DataParallel() = default;
+
+absl::StatusOr<DataParallel> DataParallel::Make(
+    const Backend* backend, const DataParallelOptions& options,
+    absl::Span<const BatchInput> inputs, const LossOf& loss_of,
+    const UpdateOf& update_of) {
+  OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
+  DataParallel made;
+  for (int64_t s = 0; s < options.n_shards; ++s) {
+    made.shards_.push_back(std::make_unique<Shard>(backend, s));
+    Shard& shard = *made.shards_.back();
+    Graph& graph = shard.model.graph;
+    graph.set_seed(options.base_seed + static_cast<uint32_t>(s));
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      shard.inputs.push_back(
+          MakeInput(graph, inputs[k].name, std::move(batch[k][s])));
+    }
+    OCANNL_RETURN_IF_ERROR(shard.Build(loss_of));
+    const std::string own = shard.DescribeParameters();
+    const std::string owners = made.shards_[0]->DescribeParameters();
+    if (own == owners) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the loss of shard ", s, " has the parameters ", own,
+        ", but that of shard 0 ", owners, "; build it alike for all shards"));
+  }
+  OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
+  OCANNL_RETURN_IF_ERROR(made.LinkMerges(options.reduction));
+  const int64_t threads =
+      options.threads > 0 ? options.threads : Team::MaxSize();
+  made.team_ = std::make_unique<Team>(
+      static_cast<int>(std::min(threads, options.n_shards)));
+  return made;
+}
+
+absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
+  Shard& owner = *shards_[0];
+  parameters_ = Parameters(owner.model, owner.loss);
+  OCANNL_ASSIGN_OR_RETURN(Assignments init,
+                          InitParams(owner.model, owner.loss));
+  OCANNL_ASSIGN_OR_RETURN(UpdateCode code, update_of(owner.model, owner.loss));
+  OCANNL_RETURN_IF_ERROR(KeepGradients(code.update, parameters_).status());
+  OCANNL_ASSIGN_OR_RETURN(
+      Routine start,
+      ToRoutine(owner.context, Sequence("start", {init, code.init}), {}));
+  OCANNL_RETURN_IF_ERROR(start.Run());
+  OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(owner.context, code.update, {}));
+  return absl::OkStatus();
+}
+
+absl::Status DataParallel::LinkMerges(Reduction reduction) {
+  Shard& owner = *shards_[0];
+  std::vector<Context> contexts;
+  for (const auto& shard : shards_) contexts.push_back(shard->context);
+  OCANNL_ASSIGN_OR_RETURN(
+      replicas_, Replicas::Make(owner.model, parameters_, owner.trained,
+                                std::move(contexts)));
+  if (reduction == Reduction::kSum || n_shards() == 1) return absl::OkStatus();
+  Assignments mean;
+  mean.name = "mean_of_gradients";
+  for (Tensor p : owner.trained) {
+    Names names;
+    names.tensors.emplace("p", p);
+    OCANNL_ASSIGN_OR_RETURN(
+        UpdateCode code,
+        ParseCode(owner.model, absl::StrCat("p.grad =/ ", n_shards()), names));
+    Append(mean, code.update);
+  }
+  OCANNL_RETURN_IF_ERROR(KeepGradients(mean, owner.trained).status());
+  OCANNL_ASSIGN_OR_RETURN(mean_, ToRoutine(owner.context, mean, {}));
+  return absl::OkStatus();
+}
+
+std::vector<uint32_t> DataParallel::ShardSeeds() const {
+  std::vector<uint32_t> seeds;
+  for (const auto& shard : shards_) seeds.push_back(shard->model.graph.seed());
+  return seeds;
+}
+
+absl::Status DataParallel::Step() {
+  OCANNL_RETURN_IF_ERROR(RunGradients());
+  OCANNL_RETURN_IF_ERROR(GradSync());
+  return RunUpdate();
+}
+
+absl::Status DataParallel::RunGradients() {
+  OCANNL_RETURN_IF_ERROR(replicas_->ShareParameters());
+  std::vector<absl::Status> statuses(shards_.size());
+  auto work = [&](int member) {
+    for (size_t s = member; s < shards_.size(); s += team_->size()) {
+      statuses[s] = shards_[s]->gradient->Run();
+      // Else it could be put off until the merge, which runs on one thread.
+      if (shards_.size() > 1) shards_[s]->stream.Sync();
+    }
+  };
+  CHECK(team_->TryRun(work));
+  for (const absl::Status& status : statuses) OCANNL_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+absl::Status DataParallel::GradSync() {
+  OCANNL_RETURN_IF_ERROR(
+      replicas_->MergeGradients(static_cast<int>(n_shards())));
+  return mean_ ? mean_->Run() : absl::OkStatus();
+}
+
+absl::Status DataParallel::RunUpdate() { return update_->Run(); }
+
+absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
+  const std::vector<Tensor>& inputs = shards_[0]->inputs;
+  if (values.size() != inputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the batch has ", values.size(), " inputs, but this ",
+                     "training has ", inputs.size()));
+  }
+  std::vector<BatchInput> named;
+  for (size_t k = 0; k < values.size(); ++k) {
+    named.push_back({inputs[k].node().name, values[k]});
+  }
+  OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(named, n_shards()));
+  for (size_t k = 0; k < values.size(); ++k) {
+    const NdArray& now = batch[k][0];
+    const NdArray& made = *std::get<DataSource>(inputs[k].node().source).data;
+    if (now.dtype() == made.dtype() && now.dims() == made.dims()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input `", named[k].name, "`: shards of this batch are ",
+        DescribeArray(now.dtype(), now.dims()), ", but the training was made ",
+        "for ", DescribeArray(made.dtype(), made.dims())));
+  }
+  for (int64_t s = 0; s < n_shards(); ++s) {
+    Shard& shard = *shards_[s];
+    for (size_t k = 0; k < values.size(); ++k) {
+      const Array array =
+          ValueArray(shard.model.graph, shard.model.shapes, shard.inputs[k].id);
+      OCANNL_RETURN_IF_ERROR(
+          shard.context.Write(array.name, batch[k][s].Reshaped(array.dims)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DataParallel::Set(absl::string_view name, int64_t value) {
+  absl::Status result = update_->Set(name, value);
+  if (!result.ok() && !absl::IsNotFound(result)) return result;
+  for (const auto& shard : shards_) {
+    absl::Status status = shard->gradient->Set(name, value);
+    if (absl::IsNotFound(status)) continue;
+    OCANNL_RETURN_IF_ERROR(status);
+    result = status;
+  }
+  return result;
+}
+
+absl::StatusOr<double> DataParallel::OwnerLossValue() const {
+  return shards_[0]->LossValue();
+}
+
+absl::StatusOr<double> DataParallel::MeanLoss() const {
+  double sum = 0;
+  for (const auto& shard : shards_) {
+    OCANNL_ASSIGN_OR_RETURN(double value, shard->LossValue());
+    sum += value;
+  }
+  return sum / static_cast<double>(n_shards());
+}
+
+const Context& DataParallel::OwnerContext() const {
+  return shards_[0]->context;
+}
+
+absl::StatusOr<NdArray> DataParallel::ReadValues(Tensor tensor) const {
+  CHECK(tensor.graph == &shards_[0]->model.graph);
+  return OwnerContext().Read(tensor.node().name);
+}
+
+}  // namespace ocannl::train

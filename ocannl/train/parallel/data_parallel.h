@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DataParallel: a model trained on several devices at once, each with its shard
+// of the batch.
+//
+//   OCANNL_ASSIGN_OR_RETURN(
+//       DataParallel training,
+//       DataParallel::Make(
+//           backend, {.n_shards = 4}, {{"x", points}, {"y", classes}},
+//           [](Model& model, absl::Span<const Tensor> batch) {
+//             return HingeLoss(model, batch[0], batch[1]);
+//           },
+//           [](Model& model, Tensor loss) {
+//             return SgdUpdate(model, loss, Number(model.graph, 0.1), {});
+//           }));
+//   for (int k = 0; k < 100; ++k) OCANNL_RETURN_IF_ERROR(training.Step());
+//
+// A number of shards gives the same bits on every tier, with any number of
+// threads, on every run. Other numbers of shards add up in another order.
+#ifndef OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
+#define OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/parallel/replicas.h"
+
+namespace ocannl::train {
+
+// What the owner's update gets of the shards' gradients.
+enum class Reduction : uint8_t { kSum, kMean };
+
+struct DataParallelOptions {
+  int64_t n_shards = 1;
+  Reduction reduction = Reduction::kSum;
+  uint32_t base_seed = 42;  // the graph of shard s has the seed base_seed + s
+  int threads = 0;  // that run shards at once; 0: one a shard or processor
+};
+
+// A part of the batch: axis 0 is that of the examples. In a graph, the axis is
+// the batch row, which a static index may slice, and the others are output
+// axes.
+struct BatchInput {
+  std::string name;
+  NdArray values;
+};
+
+// The loss, of one cell, of a shard's part of the inputs: written once, called
+// for each shard with a model of its own.
+using LossOf = std::function<absl::StatusOr<Tensor>(
+    Model& model, absl::Span<const Tensor> inputs)>;
+
+// The code that updates the parameters by their gradients: called for the
+// owner's model only.
+using UpdateOf =
+    std::function<absl::StatusOr<UpdateCode>(Model& model, Tensor loss)>;
+
+// Not thread-safe. Shard 0 is the owner: what it has for parameters counts, and
+// each step starts with giving them to all others.
+class DataParallel {
+ public:
+  DataParallel(DataParallel&&) noexcept;
+  ~DataParallel();
+
+  // Builds and links all shards, and gives the owner's parameters their first
+  // values. `backend` must outlive it. Errors: those of ShardAlong; inputs of
+  // different lengths; a loss that depends on no parameter, has more than one
+  // cell, or has other parameters on another shard; those of the functions and
+  // of ToRoutine.
+  static absl::StatusOr<DataParallel> Make(const Backend* backend,
+                                           const DataParallelOptions& options,
+                                           absl::Span<const BatchInput> inputs,
+                                           const LossOf& loss_of,
+                                           const UpdateOf& update_of);
+
+  int64_t n_shards() const { return static_cast<int64_t>(shards_.size()); }
+  std::vector<uint32_t> ShardSeeds() const;
+
+  // RunGradients, GradSync, RunUpdate. Errors: those of Routine::Run; no
+  // parameter has changed then.
+  absl::Status Step();
+
+  // The parts of Step, for training loops that do more between them: the code
+  // of all shards' losses and gradients, the gradients merged into the owner's
+  // and reduced, the owner's update.
+  absl::Status RunGradients();
+  absl::Status GradSync();
+  absl::Status RunUpdate();
+
+  // Other inputs, of the same dtypes and dims and in the same order as those
+  // that were given to Make. Error, with nothing changed: they are not.
+  absl::Status SetBatch(absl::Span<const NdArray> values);
+
+  // Sets a static index of all code that has it. Errors, with nothing changed:
+  // no code has it; a value out of range.
+  absl::Status Set(absl::string_view name, int64_t value);
+
+  // The loss of the owner's shard in the latest step, and the mean of all
+  // shards': that of the whole batch, if each is the mean over its shard.
+  // Error: there was no step.
+  absl::StatusOr<double> OwnerLossValue() const;
+  absl::StatusOr<double> MeanLoss() const;
+
+  // The owner's parameters, in the order of their creation, its context, and
+  // the values that a tensor of its model has there. Error: it has none.
+  const std::vector<Tensor>& OwnerParams() const { return parameters_; }
+  const Context& OwnerContext() const;
+  absl::StatusOr<NdArray> ReadValues(Tensor tensor) const;
+
+ private:
+  struct Shard;
+
+  DataParallel();
+  absl::Status LinkOwner(const UpdateOf& update_of);
+  absl::Status LinkMerges(Reduction reduction);
+
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<Tensor> parameters_;
+  std::optional<Replicas> replicas_;
+  std::optional<Routine> mean_, update_;
+  std::unique_ptr<Team> team_;
+};
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
