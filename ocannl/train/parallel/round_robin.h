@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The minibatches of an epoch, given to several devices in turn.
+//
+//   OCANNL_RETURN_IF_ERROR(train::ParallelUpdate(
+//       absl::MakeSpan(gradients), update, replicas,
+//       [&](int n) { return step.Set(number += n); }));
+#ifndef OCANNL_TRAIN_PARALLEL_ROUND_ROBIN_H_
+#define OCANNL_TRAIN_PARALLEL_ROUND_ROBIN_H_
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/train/parallel/replicas.h"
+
+namespace ocannl::train {
+
+// What SequentialLoop does with the static indices of workers[0], but each
+// combination of values runs on the next one of the `workers`, which have the
+// same indices. Calls `sync`, with how many have run since the last call, when
+// all have, and at the end if some have. Stops at the first error.
+absl::Status RoundRobin(absl::Span<Routine> workers,
+                        absl::FunctionRef<absl::Status(int n)> sync);
+
+// RoundRobin of the routines `gradients`, one in each context of `replicas`.
+// After each round, the gradients of those that ran are merged, the owner runs
+// `update`, all get its parameters, and `post_sync` is called.
+absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
+                            Replicas& replicas,
+                            absl::FunctionRef<absl::Status(int n)> post_sync);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_PARALLEL_ROUND_ROBIN_H_
