@@ -18,6 +18,8 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
+#include "ocannl/train/blocks/norm.h"
+#include "ocannl/train/blocks/state.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
@@ -339,6 +341,36 @@ TEST(DataParallelTest, EachShardHasASeedOfItsOwn) {
   EXPECT_NE(seven, eight);
   EXPECT_THAT(both.OwnerLossValue(), IsOkAndHolds(seven));
   EXPECT_THAT(both.MeanLoss(), IsOkAndHolds((seven + eight) / 2));
+}
+
+// The running mean of x is that of the owner's shard.
+TEST(DataParallelTest, StatesAreTheOwners) {
+  std::vector<train::Training> trainings;  // of all shards
+  const LossOf normed = [&](Model& model, absl::Span<const Tensor> inputs) {
+    trainings.push_back({.step = model.graph.AddStatic("step", std::nullopt)});
+    train::BatchNorm norm({&model.graph, "norm"}, {.momentum = 0.5});
+    return absl::StatusOr<Tensor>(
+        Einsum1("...|... => 0", norm(inputs[0], &trainings.back())));
+  };
+  const UpdateOf update =
+      [&](Model& model, Tensor loss) -> absl::StatusOr<train::UpdateCode> {
+    auto sgd = Sgd(0.1)(model, loss);
+    if (!sgd.ok()) return sgd;
+    auto states = train::UpdateStates(model, trainings[0].updates);
+    if (!states.ok()) return states;
+    return train::UpdateCode{
+        .init = train::Sequence("init", {sgd->init, states->init}),
+        .update = train::Sequence("update", {states->update, sgd->update})};
+  };
+  DataParallel training =
+      Train(Interpreter(), {.n_shards = 2},
+            {{"x", NdArray::Of<float>({4, 1}, {1, 3, 5, 9})}}, normed, update);
+  for (double mean : {1.0, 1.5}) {
+    ASSERT_THAT(training.Step(), IsOk());
+    auto running = training.OwnerContext().Read("norm_running_mean");
+    ASSERT_THAT(running, IsOk());
+    EXPECT_EQ(running->AsDouble(0), mean);
+  }
 }
 
 TEST(DataParallelTest, ParametersOfTheHost) {

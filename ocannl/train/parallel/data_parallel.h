@@ -65,8 +65,9 @@ struct BatchInput {
 using LossOf = std::function<absl::StatusOr<Tensor>(
     Model& model, absl::Span<const Tensor> inputs)>;
 
-// The code that updates the parameters by their gradients: called for the
-// owner's model only.
+// The code that updates the parameters by their gradients, and the states of
+// blocks, which are the owner's (blocks/state.h): called for the owner's model
+// only.
 using UpdateOf =
     std::function<absl::StatusOr<UpdateCode>(Model& model, Tensor loss)>;
 
