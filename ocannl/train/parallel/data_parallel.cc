@@ -146,10 +146,8 @@ absl::StatusOr<DataParallel> DataParallel::Make(
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
   OCANNL_RETURN_IF_ERROR(made.LinkMerges(options.reduction));
-  const int64_t threads =
-      options.threads > 0 ? options.threads : Team::MaxSize();
-  made.team_ = std::make_unique<Team>(
-      static_cast<int>(std::min(threads, options.n_shards)));
+  made.team_ = std::make_unique<Team>(static_cast<int>(
+      std::clamp<int64_t>(options.threads, 1, options.n_shards)));
   return made;
 }
 

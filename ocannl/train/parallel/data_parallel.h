@@ -49,7 +49,9 @@ struct DataParallelOptions {
   int64_t n_shards = 1;
   Reduction reduction = Reduction::kSum;
   uint32_t base_seed = 42;  // the graph of shard s has the seed base_seed + s
-  int threads = 0;  // that run shards at once; 0: one a shard or processor
+  // That run shards at once. For backends that run a program on one thread:
+  // two programs do not share the threads of a backend that has more.
+  int threads = 1;
 };
 
 // A part of the batch: axis 0 is that of the examples. In a graph, the axis is
