@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "asmjit/asmjit.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/jit/vcode/select.h"
 
 namespace ocannl::jit {
@@ -35,6 +36,23 @@ std::vector<Block> NestsOf(const Block& body) {
     has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
   }
   return nests;
+}
+
+// The parallel loop that is all that `block` does: threads would share its
+// iterations, but each do what is around or beside it.
+const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
+  const Block* at = &block;
+  while (at->stmts.size() == 1) {
+    const For* loop = std::get_if<For>(&at->stmts[0]);
+    if (loop == nullptr) return nullptr;
+    if (loop->extent > 1) {
+      return loop->kind == LoopKind::kPar && IsParallel(program, *loop)
+                 ? loop
+                 : nullptr;
+    }
+    at = &loop->body;
+  }
+  return nullptr;
 }
 
 bool IsParallelNest(const Nest& nest) {
@@ -68,6 +86,11 @@ class Assembly {
   Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger) {
     for (const Block& block : NestsOf(program.body)) {
       nests_.push_back(Select(program, block, isa));
+      if (const For* shared = FindSharedLoop(program, block)) {
+        Loop& outermost = nests_.back().loops[0];
+        CHECK_EQ(outermost.iterator, shared->iterator);
+        outermost.is_parallel = true;
+      }
     }
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);

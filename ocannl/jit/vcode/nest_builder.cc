@@ -84,12 +84,12 @@ void NestBuilder::Note(const Stmt* stmt,
   nest_.insts.push_back({.code = Code::kNote, .offset = it->second});
 }
 
-void NestBuilder::BeginLoop(const For& loop, bool is_parallel) {
+void NestBuilder::BeginLoop(const For& loop) {
   weight_ *= static_cast<double>(loop.extent);
   auto number = static_cast<int64_t>(nest_.loops.size());
   nest_.loops.push_back({.iterator = loop.iterator,
                          .extent = loop.extent,
-                         .is_parallel = is_parallel,
+                         .is_parallel = false,
                          .weight = weight_,
                          .steps = {}});
   open_.push_back({.number = number, .iterator = loop.iterator});

@@ -48,9 +48,8 @@ class NestBuilder {
   void Note(const Stmt* stmt, absl::FunctionRef<std::string()> line);
 
   int64_t size() const { return static_cast<int64_t>(nest_.insts.size()); }
-  bool is_empty() const { return nest_.insts.empty(); }
   bool is_in_loop() const { return !open_.empty(); }
-  void BeginLoop(const For& loop, bool is_parallel);
+  void BeginLoop(const For& loop);
   void EndLoop(const For& loop);
 
   Nest Take() && { return std::move(nest_); }

@@ -11,7 +11,6 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/jit/vcode/fold.h"
 #include "ocannl/jit/vcode/nest_builder.h"
 #include "ocannl/jit/vcode/pairs.h"
@@ -416,9 +415,7 @@ class Selector {
 
   void Begin(const For& loop) {
     values_.Clear();
-    bool parallel = loop.kind == LoopKind::kPar && builder_.is_empty() &&
-                    IsParallel(program_, loop);
-    builder_.BeginLoop(loop, parallel);
+    builder_.BeginLoop(loop);
   }
 
   void End(const For& loop) {
