@@ -249,12 +249,21 @@ class RenewedBuffers {
   std::vector<bool> renewed_;
 };
 
+Obstacle ObstacleOf(const Reference& a, const Reference& b) {
+  auto cell = [](const Reference& reference) -> std::optional<Access> {
+    if (reference.access == nullptr) return std::nullopt;
+    return *reference.access;
+  };
+  return {.buffer = a.buffer, .first = cell(a), .second = cell(b)};
+}
+
 }  // namespace
 
-bool IsParallel(const LoopProgram& program, const For& loop) {
+std::optional<Obstacle> WhyNotParallel(const LoopProgram& program,
+                                       const For& loop) {
   const Effects effects = EffectsOf(program, loop.body);
-  if (effects.sets_outer_local) return false;
-  if (loop.extent == 1) return true;
+  if (effects.sets_outer_local) return Obstacle{};
+  if (loop.extent == 1) return std::nullopt;
   const absl::flat_hash_set<int32_t> inner = IteratorsIn(loop.body);
   auto order = [&](int32_t iterator) {
     return iterator == loop.iterator  ? Order::kBefore
@@ -266,18 +275,19 @@ bool IsParallel(const LoopProgram& program, const For& loop) {
   for (const Reference& a : effects.references) {
     for (const Reference& b : effects.references) {
       if (!tester.MayConflict(a, b, order)) continue;
-      if (program.buffers[a.buffer].role != Role::kPrivate) return false;
-      if (!renewed) renewed.emplace(program, loop);
-      if (!renewed->Contains(a.buffer)) return false;
+      const bool is_private = program.buffers[a.buffer].role == Role::kPrivate;
+      if (is_private && !renewed) renewed.emplace(program, loop);
+      if (!is_private || !renewed->Contains(a.buffer)) return ObstacleOf(a, b);
     }
   }
-  return true;
+  return std::nullopt;
 }
 
-bool CanRunAsLanes(const LoopProgram& program, const For& loop) {
+std::optional<Obstacle> WhyNotLanes(const LoopProgram& program,
+                                    const For& loop) {
   const Effects effects = EffectsOf(program, loop.body);
-  if (effects.sets_outer_local || !effects.straight_line) return false;
-  if (loop.extent == 1) return true;
+  if (effects.sets_outer_local || !effects.straight_line) return Obstacle{};
+  if (loop.extent == 1) return std::nullopt;
   auto order = [&](int32_t iterator) {
     return iterator == loop.iterator ? Order::kBefore : Order::kSame;
   };
@@ -286,19 +296,20 @@ bool CanRunAsLanes(const LoopProgram& program, const For& loop) {
     for (const Reference& b : effects.references) {
       // As lanes, a of an earlier iteration still comes before b.
       const bool kept = a.stmt < b.stmt || (a.stmt == b.stmt && !a.writes);
-      if (!kept && tester.MayConflict(a, b, order)) return false;
+      if (!kept && tester.MayConflict(a, b, order)) return ObstacleOf(a, b);
     }
   }
-  return true;
+  return std::nullopt;
 }
 
-bool CanInterchange(const LoopProgram& program, const For& outer) {
+std::optional<Obstacle> WhyNotInterchange(const LoopProgram& program,
+                                          const For& outer) {
   const std::vector<Stmt>& body = outer.body.stmts;
   const For* inner = body.size() == 1 ? std::get_if<For>(&body[0]) : nullptr;
-  if (inner == nullptr) return false;
+  if (inner == nullptr) return Obstacle{};
   const Effects effects = EffectsOf(program, inner->body);
-  if (effects.sets_outer_local) return false;
-  if (outer.extent == 1 || inner->extent == 1) return true;
+  if (effects.sets_outer_local) return Obstacle{};
+  if (outer.extent == 1 || inner->extent == 1) return std::nullopt;
   const absl::flat_hash_set<int32_t> innermost = IteratorsIn(inner->body);
   auto order = [&](int32_t iterator) {
     return iterator == outer.iterator     ? Order::kBefore
@@ -309,17 +320,20 @@ bool CanInterchange(const LoopProgram& program, const For& outer) {
   Tester tester(program, {&outer});
   for (const Reference& a : effects.references) {
     for (const Reference& b : effects.references) {
-      if (tester.MayConflict(a, b, order)) return false;
+      if (tester.MayConflict(a, b, order)) return ObstacleOf(a, b);
     }
   }
-  return true;
+  return std::nullopt;
 }
 
-bool CanFuse(const LoopProgram& program, const For& first, const For& second) {
-  if (first.extent != second.extent) return false;
+std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
+                                   const For& second) {
+  if (first.extent != second.extent) return Obstacle{};
   const Effects a_effects = EffectsOf(program, first.body);
   const Effects b_effects = EffectsOf(program, second.body);
-  if (a_effects.sets_outer_local || b_effects.sets_outer_local) return false;
+  if (a_effects.sets_outer_local || b_effects.sets_outer_local) {
+    return Obstacle{};
+  }
   // Gives both loops one iterator, that of the first.
   auto renamed = [&](const Access& access) {
     Access result = access;
@@ -347,11 +361,11 @@ bool CanFuse(const LoopProgram& program, const For& first, const For& second) {
                                           : Order::kSame;
       };
       for (const Reference& a : a_effects.references) {
-        if (tester.MayConflict(a, b, order)) return false;
+        if (tester.MayConflict(a, b, order)) return ObstacleOf(a, b);
       }
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace ocannl

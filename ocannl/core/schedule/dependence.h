@@ -13,29 +13,57 @@
 #ifndef OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
 #define OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
-// Whether the iterations of `loop`, a loop of the program, may run in any order
-// and at once: no cell that one writes is read or written by another, and no
-// local outlives its iteration. Each iteration has private buffers of its own
-// if it writes what it reads of them and nothing after the loop reads more.
-bool IsParallel(const LoopProgram& program, const For& loop);
+// Two cells that may be one, one of them written, where that is in the way.
+struct Obstacle {
+  int32_t buffer = -1;          // -1: a local, or the form of the loops
+  std::optional<Access> first;  // nullopt: all of the buffer
+  std::optional<Access> second;
+};
 
-// Whether the iterations of `loop`, a loop of the program, may run as lanes:
+// Why the iterations of `loop`, a loop of the program, may not run in any order
+// and at once; nullopt: no cell that one writes is read or written by another,
+// and no local outlives its iteration. Each iteration has private buffers of
+// its own if it writes what it reads of them and nothing after the loop reads
+// more.
+std::optional<Obstacle> WhyNotParallel(const LoopProgram& program,
+                                       const For& loop);
+inline bool IsParallel(const LoopProgram& program, const For& loop) {
+  return !WhyNotParallel(program, loop);
+}
+
+// Why the iterations of `loop`, a loop of the program, may not run as lanes:
 // each statement for all of them before the next one, its reads before its
-// writes. False if the body is not straight-line code.
-bool CanRunAsLanes(const LoopProgram& program, const For& loop);
+// writes. The body must be straight-line code.
+std::optional<Obstacle> WhyNotLanes(const LoopProgram& program,
+                                    const For& loop);
+inline bool CanRunAsLanes(const LoopProgram& program, const For& loop) {
+  return !WhyNotLanes(program, loop);
+}
 
-// Whether `outer`, a loop of the program, may change places with the loop that
+// Why `outer`, a loop of the program, may not change places with the loop that
 // is all of its body.
-bool CanInterchange(const LoopProgram& program, const For& outer);
+std::optional<Obstacle> WhyNotInterchange(const LoopProgram& program,
+                                          const For& outer);
+inline bool CanInterchange(const LoopProgram& program, const For& outer) {
+  return !WhyNotInterchange(program, outer);
+}
 
-// Whether iteration i of `second` may run right after iteration i of `first`,
+// Why iteration i of `second` may not run right after iteration i of `first`,
 // the statement before it. Cells that both touch, one writing, they touch in
 // the same iteration, so loops that are parallel still are when fused.
-bool CanFuse(const LoopProgram& program, const For& first, const For& second);
+std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
+                                   const For& second);
+inline bool CanFuse(const LoopProgram& program, const For& first,
+                    const For& second) {
+  return !WhyNotFuse(program, first, second);
+}
 
 }  // namespace ocannl
 
