@@ -14,10 +14,12 @@
 #include "ocannl/commands.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
+#include "ocannl/core/loop/print.h"
 #include "ocannl/expression.h"
 #include "ocannl/input.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/pass_flags.h"
+#include "ocannl/rewrite_flag.h"
 
 namespace ocannl {
 namespace {
@@ -66,6 +68,13 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainFileOrExpression(line, options));
   std::vector<StageText>& stages = explanation.stages;
+  if (line.Has("rewrite")) {
+    OCANNL_ASSIGN_OR_RETURN(explanation.program,
+                            Rewritten(line, std::move(explanation.program)));
+    stages.push_back({.stage = "rewritten",
+                      .file_name = explanation.program.name + "-rewritten.ll",
+                      .text = Print(explanation.program)});
+  }
   stages.push_back(jit::ExplainSchedule(explanation.program, isa));
   if (line.GetString("stage") == "x86") {
     stages.push_back(jit::ExplainX86(explanation.program, isa));
@@ -93,13 +102,14 @@ const std::vector<Flag>& ExplainFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"stage", "all",
-                    "shapes, cd, memory, unoptimized, ll, schedule, x86, a "
-                    "pass's name, or all: every one but x86"});
+                    "shapes, cd, memory, unoptimized, ll, rewritten, "
+                    "schedule, x86, a pass's name, or all: every one but x86"});
     all->push_back({"isa", "",
                     "of schedule and x86: avx2 or avx512; the best "
                     "that this machine has where it is not given"});
     all->push_back({"out", "", "a directory for the stages, a file each"});
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    all->push_back(RewriteFlag());
     return all;
   }();
   return *flags;

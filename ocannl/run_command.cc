@@ -22,6 +22,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
+#include "ocannl/rewrite_flag.h"
 #include "ocannl/tier_flags.h"
 
 namespace ocannl {
@@ -123,6 +124,7 @@ const std::vector<Flag>& RunFlags() {
         {"out", "", "a directory for what it writes, as NAME.npy"}};
     all->insert(all->end(), TierFlags().begin(), TierFlags().end());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    all->push_back(RewriteFlag());
     auto tier = absl::c_find_if(
         *all, [](const Flag& flag) { return flag.name == "tier"; });
     tier->help =
@@ -140,6 +142,7 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
                           ReadProgram(line.positional()[0]));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
   OCANNL_ASSIGN_OR_RETURN(
       Results results, CompareTiers(tiers, program, [&](const Backend& tier) {
         return RunOn(tier, line, program, repeat);

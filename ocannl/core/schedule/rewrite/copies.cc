@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pack and Privatize: cells of a buffer stand in another one while a loop runs.
+//
+//   for i3 { unroll i4 { y[2*i1 + i4] := y[2*i1 + i4] + x[i3, i4]; } }
+//     ->
+//   unroll i5 { acc[i5] := y[2*i1 + i5]; }
+//   for i3 { unroll i4 { acc[i4] := acc[i4] + x[i3, i4]; } }
+//   unroll i6 { y[2*i1 + i6] := acc[i6]; }
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/writer.h"
+
+namespace ocannl::rewrite {
+namespace {
+
+// How one loop moves an access along one axis.
+struct Move {
+  size_t axis;
+  int64_t factor;
+  int64_t extent;
+  int32_t iterator;
+  LoopKind kind;
+
+  bool IsLike(const Move& other) const {
+    return axis == other.axis && factor == other.factor &&
+           extent == other.extent;
+  }
+};
+
+// An access as a cell that the loops inside do not move, and their moves, outer
+// loops first.
+struct Cells {
+  Indices base;
+  std::vector<Move> moves;
+};
+
+class Copier {
+ public:
+  // `loop` is one of the program's.
+  Copier(LoopProgram* program, int32_t buffer, For loop)
+      : program_(*program),
+        buffer_(buffer),
+        loop_(std::move(loop)),
+        next_iterator_(NextIterator(program_)) {
+    loops_.push_back(&loop_);
+    WalkLoops(loop_.body, [&](const For& inner) { loops_.push_back(&inner); });
+  }
+
+  int32_t NewIterator() { return next_iterator_++; }
+
+  // Finds the accesses. Error: one place in a copy would not tell which cell it
+  // stands for, or two would stand for one.
+  absl::Status Collect() {
+    absl::Status status;
+    auto visit = [&](const Access& access) {
+      if (access.buffer == buffer_) status.Update(Add(access));
+    };
+    WalkStmts(loop_.body, [&](const Stmt& stmt) {
+      if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+        if (zero->buffer == buffer_) {
+          status.Update(Refusal("the loop zeroes all of `", name(), "`"));
+        }
+      }
+      if (const Set* set = std::get_if<Set>(&stmt)) {
+        writes_ = writes_ || set->target.buffer == buffer_;
+        visit(set->target);
+      }
+      if (const ExprId* value = ValueOf(stmt)) {
+        WalkReads(program_, *value, visit);
+        if (absl::c_linear_search(LookedUpBy(program_, *value), buffer_)) {
+          status.Update(Refusal("the loop looks up which cell of `", name(),
+                                "` it reads"));
+        }
+      }
+    });
+    OCANNL_RETURN_IF_ERROR(status);
+    if (!cells_) {
+      return Refusal("the loop does not touch `", name(), "`");
+    }
+    // What is only read may stand in the copy several times.
+    if (!writes_ || IsOneToOne()) return absl::OkStatus();
+    return Refusal("two iterations may touch one cell of `", name(),
+                   "`, for which the copy would have two");
+  }
+
+  // The loop at work on the copy, behind what fills that if it `fills`, and
+  // before what brings back what it writes.
+  std::vector<Stmt> Rewrite(const std::string& name, Role role, bool fills) {
+    Dims dims;
+    for (const Move& move : cells_->moves) dims.push_back(move.extent);
+    if (dims.empty()) dims.push_back(1);
+    copy_ = NestWriter(&program_).NewBuffer(
+        name, program_.buffers[buffer_].dtype, std::move(dims), role);
+    std::vector<Stmt> stmts;
+    if (fills) stmts.push_back(CopyLoops(true));
+    MoveLoop();
+    stmts.push_back(loop_);
+    if (writes_) stmts.push_back(CopyLoops(false));
+    return stmts;
+  }
+
+ private:
+  const std::string& name() const { return program_.buffers[buffer_].name; }
+
+  Cells CellsOf(const Access& access) const {
+    Cells cells;
+    for (const Affine& index : access.indices) {
+      cells.base.push_back(index.Substitute([&](Symbol symbol) -> Affine {
+        return IsInside(symbol) ? Affine(0) : Affine(symbol);
+      }));
+    }
+    for (const For* loop : loops_) {
+      for (size_t axis = 0; axis < access.indices.size(); ++axis) {
+        const int64_t factor =
+            access.indices[axis].FactorOf(Iterator(loop->iterator));
+        if (factor == 0) continue;
+        cells.moves.push_back(
+            {axis, factor, loop->extent, loop->iterator, KindOfCopy(*loop)});
+      }
+    }
+    return cells;
+  }
+
+  // Of the loop of a copy that does what `loop` does.
+  static LoopKind KindOfCopy(const For& loop) {
+    return loop.kind == LoopKind::kPar ? LoopKind::kFor : loop.kind;
+  }
+
+  bool IsInside(Symbol symbol) const {
+    return absl::c_any_of(loops_, [&](const For* loop) {
+      return symbol == Iterator(loop->iterator);
+    });
+  }
+
+  absl::Status Add(const Access& access) {
+    if (!cells_) {
+      cells_ = CellsOf(access);
+      first_ = access;
+    }
+    if (InCopy(access)) return absl::OkStatus();
+    return Refusal("the loop touches `", PrintAccess(program_, *first_),
+                   "` and `", PrintAccess(program_, access),
+                   "`, which move differently");
+  }
+
+  // The access's place in the copy. Moves that are alike may stand for each
+  // other: what they reach together is the same.
+  std::optional<Access> InCopy(const Access& access) const {
+    Cells cells = CellsOf(access);
+    if (cells.base != cells_->base ||
+        cells.moves.size() != cells_->moves.size()) {
+      return std::nullopt;
+    }
+    Access in_copy{.buffer = copy_, .indices = {}};
+    for (const Move& move : cells_->moves) {
+      auto like = absl::c_find_if(
+          cells.moves, [&](const Move& own) { return own.IsLike(move); });
+      if (like == cells.moves.end()) return std::nullopt;
+      in_copy.indices.push_back(Iterator(like->iterator));
+      cells.moves.erase(like);
+    }
+    if (in_copy.indices.empty()) in_copy.indices.push_back(0);
+    return in_copy;
+  }
+
+  // Whether other iterations of the moving loops are other cells: on each axis
+  // a move goes further than all shorter ones together.
+  bool IsOneToOne() const {
+    std::vector<Move> moves = cells_->moves;
+    absl::c_sort(moves, [](const Move& a, const Move& b) {
+      return std::pair(a.axis, std::abs(a.factor)) <
+             std::pair(b.axis, std::abs(b.factor));
+    });
+    int64_t reach = 0;
+    for (size_t k = 0; k < moves.size(); ++k) {
+      if (k == 0 || moves[k].axis != moves[k - 1].axis) reach = 0;
+      if (std::abs(moves[k].factor) <= reach) return false;
+      reach += std::abs(moves[k].factor) * (moves[k].extent - 1);
+    }
+    return true;
+  }
+
+  // copy[...] := buffer[...], or back.
+  Stmt CopyLoops(bool into_copy) {
+    Access copy{.buffer = copy_, .indices = {}};
+    Access original{.buffer = buffer_, .indices = cells_->base};
+    std::vector<For> loops;
+    for (const Move& move : cells_->moves) {
+      const Symbol at = Iterator(NewIterator());
+      loops.push_back({move.kind, at.number, move.extent, {}});
+      copy.indices.push_back(at);
+      original.indices[move.axis] += move.factor * Affine(at);
+    }
+    if (loops.empty()) copy.indices.push_back(0);
+    Access& target = into_copy ? copy : original;
+    const ExprId value = program_.Read(into_copy ? original : copy).id();
+    Stmt stmt = Set{.target = std::move(target), .value = value};
+    for (; !loops.empty(); loops.pop_back()) {
+      loops.back().body.stmts.push_back(std::move(stmt));
+      stmt = std::move(loops.back());
+    }
+    return stmt;
+  }
+
+  void MoveLoop() {
+    auto replace = [&](Access& access) {
+      if (access.buffer == buffer_) access = *InCopy(access);
+    };
+    RewriteStmts(loop_.body, [&](Stmt& stmt) {
+      if (Set* set = std::get_if<Set>(&stmt)) replace(set->target);
+    });
+    RewriteValues(loop_.body, [&](ExprId value) {
+      return RewriteLeaves(program_, value, [&](LeafValue leaf) {
+        if (Access* access = std::get_if<Access>(&leaf)) replace(*access);
+        if (auto* lookup = std::get_if<Lookup>(&leaf)) replace(lookup->index);
+        return program_.Read(std::move(leaf)).id();
+      });
+    });
+  }
+
+  LoopProgram& program_;
+  const int32_t buffer_;
+  For loop_;
+  std::vector<const For*> loops_;  // it and those in it
+  int32_t next_iterator_;
+  std::optional<Cells> cells_;
+  std::optional<Access> first_;
+  bool writes_ = false;
+  int32_t copy_ = -1;
+};
+
+absl::StatusOr<int32_t> FindBuffer(const LoopProgram& program,
+                                   absl::string_view name) {
+  auto found = absl::c_find_if(program.buffers, [&](const Buffer& buffer) {
+    return buffer.name == name;
+  });
+  if (found != program.buffers.end()) {
+    return static_cast<int32_t>(found - program.buffers.begin());
+  }
+  return Refusal("there is no buffer `", name, "`");
+}
+
+// With a copy of `buffer` that has the role `role`.
+Rewritten WithCopy(LoopProgram program, int32_t buffer, int32_t loop,
+                   const std::string& name, Role role, bool fills) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  Copier copier(&program, buffer, place.loop());
+  OCANNL_RETURN_IF_ERROR(copier.Collect());
+  std::vector<Stmt> stmts = copier.Rewrite(name, role, fills);
+  if (place.in_body && role == Role::kPrivate) {
+    // A private buffer belongs to one statement of the program's body.
+    For all{LoopKind::kFor, copier.NewIterator(), 1, {std::move(stmts)}};
+    stmts = {std::move(all)};
+  }
+  const auto at =
+      place.block->stmts.begin() + static_cast<std::ptrdiff_t>(place.at);
+  *at = std::move(stmts.back());
+  stmts.pop_back();
+  place.block->stmts.insert(at, std::make_move_iterator(stmts.begin()),
+                            std::make_move_iterator(stmts.end()));
+  return Verified(std::move(program));
+}
+
+// The buffer of that name, if the loop writes it where it should, and only
+// there.
+absl::StatusOr<int32_t> BufferFor(const LoopProgram& program,
+                                  absl::string_view name, const For& loop,
+                                  bool is_written) {
+  OCANNL_ASSIGN_OR_RETURN(const int32_t buffer, FindBuffer(program, name));
+  const bool writes =
+      absl::c_linear_search(EffectsOf(program, loop).writes, buffer);
+  if (writes == is_written) return buffer;
+  return Refusal("the loop over ", NameOf(loop.iterator),
+                 writes ? " writes `" : " does not write `", name,
+                 "`: ", writes ? "privatize" : "pack", " is for that");
+}
+
+}  // namespace
+
+Rewritten Privatize(LoopProgram program, absl::string_view buffer,
+                    int32_t loop) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const int32_t id,
+                          BufferFor(program, buffer, place.loop(), true));
+  // Where the loop writes every cell first, there is nothing to read.
+  Rewritten empty =
+      WithCopy(program, id, loop, "acc", Role::kPrivate, /*fills=*/false);
+  if (empty.ok()) return empty;
+  return WithCopy(std::move(program), id, loop, "acc", Role::kPrivate,
+                  /*fills=*/true);
+}
+
+Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const int32_t id,
+                          BufferFor(program, buffer, place.loop(), false));
+  const Role role = place.in_body ? Role::kTemp : Role::kPrivate;
+  return WithCopy(std::move(program), id, loop, "packed", role,
+                  /*fills=*/true);
+}
+
+}  // namespace ocannl::rewrite

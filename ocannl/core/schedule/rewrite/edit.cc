@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/rewrite/edit.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl::rewrite {
+namespace {
+
+std::optional<Place> FindLoopIn(Block& block, int32_t iterator, bool in_body,
+                                bool in_parallel) {
+  for (size_t at = 0; at < block.stmts.size(); ++at) {
+    For* loop = std::get_if<For>(&block.stmts[at]);
+    if (loop == nullptr) continue;
+    if (loop->iterator == iterator) {
+      return Place{&block, at, in_body, in_parallel};
+    }
+    std::optional<Place> inside =
+        FindLoopIn(loop->body, iterator, false,
+                   in_parallel || loop->kind == LoopKind::kPar);
+    if (inside) return inside;
+  }
+  return std::nullopt;
+}
+
+std::string NewName(const LoopProgram& program, const std::string& like) {
+  return UniqueName(like, [&](const std::string& name) {
+    auto has_name = [&](const auto& thing) { return thing.name == name; };
+    return absl::c_any_of(program.locals, has_name) ||
+           absl::c_any_of(program.buffers, has_name) ||
+           absl::c_any_of(program.statics, has_name);
+  });
+}
+
+// Things of their own for the copy of a block.
+class Copier {
+ public:
+  Copier(LoopProgram& program, bool copies_privates)
+      : program_(program),
+        copies_privates_(copies_privates),
+        next_iterator_(NextIterator(program)) {}
+
+  // Gets the statements in order.
+  void Visit(Stmt& stmt) {
+    if (ExprId* value = ValueOf(stmt)) {
+      *value = RewriteLeaves(program_, *value, [&](LeafValue leaf) {
+        if (auto* access = std::get_if<Access>(&leaf)) Visit(*access);
+        if (auto* lookup = std::get_if<Lookup>(&leaf)) {
+          Visit(lookup->cell);
+          Visit(lookup->index);
+        }
+        if (auto* get = std::get_if<GetLocal>(&leaf)) Visit(get->local);
+        if (auto* index = std::get_if<Affine>(&leaf)) Visit(*index);
+        return program_.Read(std::move(leaf)).id();
+      });
+    }
+    if (For* loop = std::get_if<For>(&stmt)) {
+      iterators_[loop->iterator] = next_iterator_;
+      loop->iterator = next_iterator_++;
+    } else if (Set* set = std::get_if<Set>(&stmt)) {
+      Visit(set->target);
+    } else if (auto* let = std::get_if<DeclareLocal>(&stmt)) {
+      Local copy = program_.locals[let->local];
+      copy.name = NewName(program_, copy.name);
+      locals_[let->local] = static_cast<int32_t>(program_.locals.size());
+      program_.locals.push_back(std::move(copy));
+      Visit(let->local);
+    } else if (auto* assigned = std::get_if<SetLocal>(&stmt)) {
+      Visit(assigned->local);
+    } else if (auto* zero = std::get_if<ZeroOut>(&stmt)) {
+      zero->buffer = Own(zero->buffer);
+    }
+  }
+
+ private:
+  void Visit(int32_t& local) {
+    auto own = locals_.find(local);
+    if (own != locals_.end()) local = own->second;
+  }
+
+  void Visit(Affine& index) {
+    index = index.Substitute([&](Symbol symbol) -> Affine {
+      auto own = symbol.kind == Symbol::kIterator
+                     ? iterators_.find(symbol.number)
+                     : iterators_.end();
+      return own == iterators_.end() ? symbol : Iterator(own->second);
+    });
+  }
+
+  void Visit(Access& access) {
+    access.buffer = Own(access.buffer);
+    for (Affine& index : access.indices) Visit(index);
+  }
+
+  int32_t Own(int32_t buffer) {
+    if (!copies_privates_ || program_.buffers[buffer].role != Role::kPrivate) {
+      return buffer;
+    }
+    auto [own, is_new] = buffers_.try_emplace(
+        buffer, static_cast<int32_t>(program_.buffers.size()));
+    if (is_new) {
+      Buffer copy = program_.buffers[buffer];
+      copy.name = NewName(program_, copy.name);
+      program_.buffers.push_back(std::move(copy));
+    }
+    return own->second;
+  }
+
+  LoopProgram& program_;
+  const bool copies_privates_;
+  int32_t next_iterator_;
+  absl::flat_hash_map<int32_t, int32_t> iterators_;
+  absl::flat_hash_map<int32_t, int32_t> locals_;
+  absl::flat_hash_map<int32_t, int32_t> buffers_;
+};
+
+}  // namespace
+
+absl::StatusOr<Place> FindLoop(LoopProgram& program, int32_t iterator) {
+  std::optional<Place> place = FindLoopIn(program.body, iterator, true, false);
+  if (place) return *place;
+  std::vector<std::string> names;
+  WalkLoops(program.body,
+            [&](const For& loop) { names.push_back(NameOf(loop.iterator)); });
+  return Refusal("no loop goes over ", NameOf(iterator), "; there are ",
+                 names.empty() ? "none" : absl::StrJoin(names, ", "));
+}
+
+void Substitute(LoopProgram& program, Block& block,
+                absl::FunctionRef<Affine(Symbol)> value) {
+  RewriteStmts(block, [&](Stmt& stmt) {
+    if (Set* set = std::get_if<Set>(&stmt)) {
+      set->target = std::get<Access>(SubstituteIndices(set->target, value));
+    }
+  });
+  RewriteValues(block, [&](ExprId id) {
+    return RewriteLeaves(program, id, [&](const LeafValue& leaf) {
+      return program.Read(SubstituteIndices(leaf, value)).id();
+    });
+  });
+}
+
+void Substitute(LoopProgram& program, Block& block, int32_t iterator,
+                const Affine& value) {
+  Substitute(program, block, [&](Symbol symbol) -> Affine {
+    return symbol == Iterator(iterator) ? value : symbol;
+  });
+}
+
+Block Copy(LoopProgram& program, Block block, bool copies_privates) {
+  Copier copier(program, copies_privates);
+  RewriteStmts(block, [&](Stmt& stmt) { copier.Visit(stmt); });
+  return block;
+}
+
+absl::StatusOr<LoopProgram> Verified(LoopProgram program) {
+  absl::Status status = Verify(program);
+  if (status.ok()) return program;
+  return Refusal("the result would break a rule of programs: ",
+                 status.message());
+}
+
+std::string NameOf(int32_t iterator) { return absl::StrCat("i", iterator); }
+
+absl::Status RefusalFor(const LoopProgram& program, const std::string& what,
+                        const Obstacle& obstacle) {
+  if (obstacle.buffer < 0) {
+    return Refusal(what, ": a local or a zero_out in it belongs to all ",
+                   "iterations");
+  }
+  auto text = [&](const std::optional<Access>& access) {
+    return access ? PrintAccess(program, *access)
+                  : program.buffers[obstacle.buffer].name;
+  };
+  const std::string first = text(obstacle.first);
+  const std::string second = text(obstacle.second);
+  if (first == second) {
+    return Refusal(what, ": several iterations touch and write `", first, "`");
+  }
+  return Refusal(what, ": one iteration touches as `", first,
+                 "` what another does as `", second, "`, and one writes it");
+}
+
+}  // namespace ocannl::rewrite

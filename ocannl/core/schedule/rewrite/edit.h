@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the rewrites share: finding a loop, copying statements, errors.
+#ifndef OCANNL_CORE_SCHEDULE_REWRITE_EDIT_H_
+#define OCANNL_CORE_SCHEDULE_REWRITE_EDIT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/dependence.h"
+
+namespace ocannl::rewrite {
+
+// Where a loop stands in a program.
+struct Place {
+  Block* block;
+  size_t at;
+  bool in_body;      // of the program, not of a loop
+  bool in_parallel;  // some loop around it is `par`
+
+  For& loop() const { return std::get<For>(block->stmts[at]); }
+};
+
+// Error: the loops that there are.
+absl::StatusOr<Place> FindLoop(LoopProgram& program, int32_t iterator);
+
+// Replaces the symbols of all indices in the block.
+void Substitute(LoopProgram& program, Block& block,
+                absl::FunctionRef<Affine(Symbol)> value);
+
+// Puts `value` for one iterator.
+void Substitute(LoopProgram& program, Block& block, int32_t iterator,
+                const Affine& value);
+
+// The block once more, with iterators and locals of its own, and with private
+// buffers of its own where it `copies_privates`.
+Block Copy(LoopProgram& program, Block block, bool copies_privates);
+
+// `program`, or why Verify cannot see that it is right.
+absl::StatusOr<LoopProgram> Verified(LoopProgram program);
+
+// "i3".
+std::string NameOf(int32_t iterator);
+
+template <class... Parts>
+absl::Status Refusal(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+// "<what>: `y[i1]` and `y[i1 + 1]` may be one cell in two iterations, ...".
+absl::Status RefusalFor(const LoopProgram& program, const std::string& what,
+                        const Obstacle& obstacle);
+
+}  // namespace ocannl::rewrite
+
+#endif  // OCANNL_CORE_SCHEDULE_REWRITE_EDIT_H_

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+
+namespace ocannl::rewrite {
+namespace {
+
+// The loop that is all that is in `loop`; null: something else is.
+For* OnlyLoopIn(For& loop) {
+  std::vector<Stmt>& stmts = loop.body.stmts;
+  return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
+}
+
+// `outer`, a loop of the program, changes places with the one in it.
+absl::Status Interchange(const LoopProgram& program, For& outer) {
+  For& inner = *OnlyLoopIn(outer);
+  if (std::optional<Obstacle> obstacle = WhyNotInterchange(program, outer)) {
+    return RefusalFor(
+        program,
+        absl::StrCat(NameOf(outer.iterator), " and ", NameOf(inner.iterator),
+                     " cannot change places"),
+        *obstacle);
+  }
+  std::swap(outer.kind, inner.kind);
+  std::swap(outer.iterator, inner.iterator);
+  std::swap(outer.extent, inner.extent);
+  return absl::OkStatus();
+}
+
+// The iterators of `count` loops, each all that is in the one before it.
+std::vector<int32_t> ChainFrom(For& first, size_t count) {
+  std::vector<int32_t> chain;
+  for (For* at = &first; at != nullptr && chain.size() < count;
+       at = OnlyLoopIn(*at)) {
+    chain.push_back(at->iterator);
+  }
+  return chain;
+}
+
+std::string NamesOf(absl::Span<const int32_t> loops) {
+  return absl::StrJoin(loops, ", ", [](std::string* text, int32_t loop) {
+    absl::StrAppend(text, NameOf(loop));
+  });
+}
+
+}  // namespace
+
+Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  For& strips = place.loop();
+  if (size < 1 || size > strips.extent) {
+    return Refusal(NameOf(loop), " has ", strips.extent,
+                   " iterations: no strips of ", size, " fit");
+  }
+  const int64_t count = strips.extent / size;
+  const int64_t rest = strips.extent % size;
+  For strip{strips.kind == LoopKind::kPar ? LoopKind::kFor : strips.kind,
+            NextIterator(program), size, std::move(strips.body)};
+  if (strips.kind != LoopKind::kPar) strips.kind = LoopKind::kFor;
+  std::optional<For> tail;
+  if (rest > 0) {
+    tail = For{strip.kind, strip.iterator + 1, rest, strip.body};
+    // Copy takes the iterators after those that are in the program.
+    strips.body.stmts = {strip, *tail};
+    // What is private to one statement of the program's body stays so.
+    tail->body = Copy(program, std::move(tail->body), place.in_body);
+    Substitute(program, tail->body, loop,
+               Iterator(tail->iterator) + Affine(count * size));
+  }
+  Substitute(program, strip.body, loop,
+             size * Affine(Iterator(loop)) + Iterator(strip.iterator));
+  strips.extent = count;
+  strips.body.stmts = {std::move(strip)};
+  if (tail) {
+    place.block->stmts.insert(
+        place.block->stmts.begin() + static_cast<int64_t>(place.at) + 1,
+        *std::move(tail));
+  }
+  return Verified(std::move(program));
+}
+
+Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
+  std::vector<int32_t> chain;
+  for (int32_t first : order) {
+    OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, first));
+    chain = ChainFrom(place.loop(), order.size());
+    if (absl::c_is_permutation(chain, order)) break;
+  }
+  if (!absl::c_is_permutation(chain, order)) {
+    return Refusal("of ", NamesOf(order), " each must be all that is in the ",
+                   "loop around it");
+  }
+  for (size_t to = 0; to < order.size(); ++to) {
+    size_t from = to;
+    while (chain[from] != order[to]) ++from;
+    for (; from > to; --from) {
+      OCANNL_ASSIGN_OR_RETURN(const Place outer,
+                              FindLoop(program, chain[from - 1]));
+      OCANNL_RETURN_IF_ERROR(Interchange(program, outer.loop()));
+      std::swap(chain[from - 1], chain[from]);
+    }
+  }
+  return Verified(std::move(program));
+}
+
+Rewritten Vectorize(LoopProgram program, int32_t loop) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  bool around = false;
+  WalkLoops(place.loop().body, [&](const For&) { around = true; });
+  if (around) {
+    return Refusal(NameOf(loop), " is around another loop: only an innermost ",
+                   "one can run as lanes");
+  }
+  if (auto obstacle = WhyNotLanes(program, place.loop())) {
+    return RefusalFor(
+        program, absl::StrCat(NameOf(loop), " cannot run as lanes"), *obstacle);
+  }
+  place.loop().kind = LoopKind::kVec;
+  return Verified(std::move(program));
+}
+
+Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
+  OCANNL_ASSIGN_OR_RETURN(Place place, FindLoop(program, loop));
+  if (place.loop().kind != LoopKind::kFor) {
+    return Refusal(NameOf(loop), " is no `for` loop");
+  }
+  if (factor != place.loop().extent) {
+    const int32_t group = NextIterator(program);
+    OCANNL_ASSIGN_OR_RETURN(program, Split(std::move(program), loop, factor));
+    OCANNL_ASSIGN_OR_RETURN(place, FindLoop(program, group));
+  }
+  For* group = &place.loop();
+  For* inner = OnlyLoopIn(*group);
+  while (inner != nullptr && inner->kind != LoopKind::kVec) {
+    OCANNL_RETURN_IF_ERROR(Interchange(program, *group));
+    group = inner;
+    inner = OnlyLoopIn(*group);
+  }
+  group->kind = LoopKind::kUnroll;
+  return Verified(std::move(program));
+}
+
+Rewritten Parallel(LoopProgram program, int32_t loop) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  bool around = false;
+  WalkLoops(place.loop().body, [&](const For& inner) {
+    around = around || inner.kind == LoopKind::kPar;
+  });
+  if (place.in_parallel || around) {
+    return Refusal(NameOf(loop), " is ", around ? "around" : "inside of",
+                   " a loop that is parallel already");
+  }
+  if (auto obstacle = WhyNotParallel(program, place.loop())) {
+    return RefusalFor(program,
+                      absl::StrCat(NameOf(loop), " cannot run in parallel"),
+                      *obstacle);
+  }
+  place.loop().kind = LoopKind::kPar;
+  return Verified(std::move(program));
+}
+
+Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
+  OCANNL_ASSIGN_OR_RETURN(const Place a, FindLoop(program, first));
+  OCANNL_ASSIGN_OR_RETURN(const Place b, FindLoop(program, second));
+  const std::string what =
+      absl::StrCat(NameOf(first), " and ", NameOf(second), " cannot be fused");
+  if (a.block != b.block || b.at != a.at + 1) {
+    return Refusal(what, ": the second must stand right behind the first");
+  }
+  if (a.loop().kind != b.loop().kind || a.loop().extent != b.loop().extent) {
+    return Refusal(what, ": they differ in kind or in how often they run");
+  }
+  if (auto obstacle = WhyNotFuse(program, a.loop(), b.loop())) {
+    return RefusalFor(program, what, *obstacle);
+  }
+  Block body = std::move(b.loop().body);
+  Substitute(program, body, second, Iterator(first));
+  absl::c_move(body.stmts, std::back_inserter(a.loop().body.stmts));
+  a.block->stmts.erase(a.block->stmts.begin() + static_cast<int64_t>(b.at));
+  const bool vec = a.loop().kind == LoopKind::kVec;
+  if (vec) return Vectorize(std::move(program), first);
+  return Verified(std::move(program));
+}
+
+}  // namespace ocannl::rewrite

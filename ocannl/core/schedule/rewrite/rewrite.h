@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rewrites: schedules by hand, one legal step at a time.
+//
+//   program = Split(program, i3, 16)        i3 goes in strips of 16, over i4
+//   program = Reorder(program, {i3, i1})    strips outside, rows inside
+//   program = Vectorize(program, i4)
+//
+// Each gives a program with the same bits, SplitReduce one whose sums are in
+// another order; or an error that tells which cells are in the way. A loop is
+// named by its iterator. New iterators are the next ones, in the order in which
+// the comments name them. What a program gets this way stays: Schedule plans
+// only loops of the kind `for` that stand alone. script.h reads them from text.
+#ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
+#define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl::rewrite {
+
+using Rewritten = absl::StatusOr<LoopProgram>;
+
+// The loop goes over strips of `size` iterations; a new one inside of it goes
+// over a strip, of the same kind unless that is `par`. What no strip holds, a
+// second new loop does afterwards. Errors: a size beyond the loop's.
+Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
+
+// Loops each of which is all that is in the one around it, in the order of
+// `order`, outermost first. Errors: other loops; some iteration would come
+// before one whose result it reads or overwrites.
+Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
+
+// The loop's iterations become lanes: each statement for all of them before the
+// next one. Errors: there is a loop inside; a lane reads what an earlier one
+// writes.
+Rewritten Vectorize(LoopProgram program, int32_t loop);
+
+// Groups of `factor` iterations run at once: the loop is split, and the loop
+// over a group moves inwards, up to lanes or what is more than a loop, and has
+// its body repeated. A new loop, and one for the rest as in Split; with a
+// factor of all iterations neither. Errors: those of Split and Reorder.
+Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor);
+
+// What the loop writes of `buffer` stands in a private buffer, which may be
+// registers, while the loop runs, and goes back after it. Cells are read before
+// the loop where it needs what they held. Errors: the loop writes none, or
+// accesses them in ways of which one does not tell the other.
+Rewritten Privatize(LoopProgram program, absl::string_view buffer,
+                    int32_t loop);
+
+// What the loop reads of `buffer` is copied before it, in the order in which
+// its loops read it. Errors: the loop writes the buffer, or as in Privatize.
+Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop);
+
+// The loop's iterations may run on several threads. Errors: one reads or writes
+// what another writes; it is inside of such a loop or around one.
+Rewritten Parallel(LoopProgram program, int32_t loop);
+
+// The loop `second`, right behind `first`, becomes part of its body. Errors:
+// other places, kinds or lengths; an iteration would come before one whose
+// result it reads or overwrites.
+Rewritten Fuse(LoopProgram program, int32_t first, int32_t second);
+
+// Sums, products and extremes over contiguous memory are accumulated in 64
+// lanes (loop/split_reduce.h), which changes how they round. The loop is the
+// outermost of the reduction's. Errors: the loops hold anything else; no run of
+// cells to put in lanes.
+Rewritten SplitReduce(LoopProgram program, int32_t loop);
+
+}  // namespace ocannl::rewrite
+
+#endif  // OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_

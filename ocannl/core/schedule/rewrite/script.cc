@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/rewrite/script.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/near_names.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+
+namespace ocannl::rewrite {
+namespace {
+
+// What a line says, read as its rewrite needs it.
+struct Arguments {
+  std::vector<int32_t> loops;
+  std::string buffer;
+  int64_t size = 0;
+};
+
+struct Row {
+  absl::string_view name;
+  absl::string_view usage;
+  absl::string_view form;  // b: buffer, l: loop, n: number, *: more loops
+  int new_loops;           // how many names it may be given, at most
+  Rewritten (*apply)(LoopProgram, const Arguments&);
+};
+
+constexpr Row kRows[] = {
+    {"split", "inner[, tail] = split LOOP SIZE", "ln", 2,
+     [](LoopProgram p, const Arguments& a) {
+       return Split(std::move(p), a.loops[0], a.size);
+     }},
+    {"reorder", "reorder LOOP LOOP ...", "ll*", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return Reorder(std::move(p), a.loops);
+     }},
+    {"vectorize", "vectorize LOOP", "l", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return Vectorize(std::move(p), a.loops[0]);
+     }},
+    {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "ln", 2,
+     [](LoopProgram p, const Arguments& a) {
+       return UnrollJam(std::move(p), a.loops[0], a.size);
+     }},
+    {"privatize", "privatize BUFFER LOOP", "bl", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return Privatize(std::move(p), a.buffer, a.loops[0]);
+     }},
+    {"pack", "pack BUFFER LOOP", "bl", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return Pack(std::move(p), a.buffer, a.loops[0]);
+     }},
+    {"parallel", "parallel LOOP", "l", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return Parallel(std::move(p), a.loops[0]);
+     }},
+    {"fuse", "fuse LOOP LOOP", "ll", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return Fuse(std::move(p), a.loops[0], a.loops[1]);
+     }},
+    {"split_reduce", "split_reduce LOOP", "l", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return SplitReduce(std::move(p), a.loops[0]);
+     }},
+};
+
+std::vector<std::string> Words(absl::string_view text) {
+  return absl::StrSplit(text, absl::ByAnyChar(" \t,"), absl::SkipEmpty());
+}
+
+absl::StatusOr<const Row*> FindRow(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Row& row : kRows) {
+    if (row.name == name) return &row;
+    names.emplace_back(row.name);
+  }
+  const std::vector<std::string> near = NearNames(name, names);
+  return Refusal("`", name, "` is no rewrite; ",
+                 near.empty() ? "there are " + absl::StrJoin(names, ", ")
+                              : "did you mean " + near[0] + "?");
+}
+
+class Runner {
+ public:
+  explicit Runner(LoopProgram program) : program_(std::move(program)) {}
+
+  absl::Status Line(absl::string_view line) {
+    std::vector<std::string> names;
+    const size_t equals = line.find('=');
+    if (equals != absl::string_view::npos) {
+      names = Words(line.substr(0, equals));
+      line.remove_prefix(equals + 1);
+    }
+    std::vector<std::string> words = Words(line);
+    if (words.empty()) return Refusal("a rewrite belongs here");
+    OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
+    words.erase(words.begin());
+    OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
+                            ArgumentsOf(*row, words));
+    const int32_t first_new = NextIterator(program_);
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
+                            row->apply(program_, arguments));
+    const int32_t made =
+        row->new_loops == 0 ? 0 : NextIterator(rewritten) - first_new;
+    if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
+      return Refusal("it makes ", made, " loops to name, not ", names.size());
+    }
+    program_ = std::move(rewritten);
+    for (size_t k = 0; k < names.size(); ++k) {
+      named_[names[k]] = first_new + static_cast<int32_t>(k);
+    }
+    return absl::OkStatus();
+  }
+
+  LoopProgram Program() && { return std::move(program_); }
+
+ private:
+  absl::StatusOr<Arguments> ArgumentsOf(
+      const Row& row, const std::vector<std::string>& words) const {
+    const bool open = row.form.back() == '*';
+    const size_t least = row.form.size() - (open ? 1 : 0);
+    if (words.size() < least || (words.size() > least && !open)) {
+      return Refusal("write ", row.usage);
+    }
+    Arguments arguments;
+    for (size_t k = 0; k < words.size(); ++k) {
+      const char kind = k < least ? row.form[k] : 'l';
+      if (kind == 'b') {
+        arguments.buffer = words[k];
+      } else if (kind == 'n') {
+        if (!absl::SimpleAtoi(words[k], &arguments.size)) {
+          return Refusal("`", words[k], "` is no number; write ", row.usage);
+        }
+      } else {
+        OCANNL_ASSIGN_OR_RETURN(const int32_t loop, LoopNamed(words[k]));
+        arguments.loops.push_back(loop);
+      }
+    }
+    return arguments;
+  }
+
+  absl::StatusOr<int32_t> LoopNamed(const std::string& name) const {
+    auto named = named_.find(name);
+    if (named != named_.end()) return named->second;
+    if (std::optional<int32_t> iterator = IteratorNamed(name)) return *iterator;
+    return Refusal("`", name, "` is no loop: give i0, i1, ... or a name that ",
+                   "stands before a `=` above");
+  }
+
+  LoopProgram program_;
+  absl::flat_hash_map<std::string, int32_t> named_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
+                                      absl::string_view script) {
+  Runner runner(std::move(program));
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(script, '\n')) {
+    ++number;
+    line = line.substr(0, line.find('#'));
+    for (absl::string_view part : absl::StrSplit(line, ';')) {
+      part = absl::StripAsciiWhitespace(part);
+      if (part.empty()) continue;
+      absl::Status status = runner.Line(part);
+      if (status.ok()) continue;
+      return Refusal("line ", number, ", `", part, "`: ", status.message());
+    }
+  }
+  return std::move(runner).Program();
+}
+
+}  // namespace ocannl::rewrite

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/split_reduce.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+
+namespace ocannl::rewrite {
+namespace {
+
+// The operation by which `set` accumulates what its target does not tell:
+// y := y + x, y := fma(a, b, y).
+std::optional<Op> AccumulationOf(const LoopProgram& program, const Set& set) {
+  const auto* apply = std::get_if<Apply>(&program.exprs[set.value]);
+  if (apply == nullptr) return std::nullopt;
+  const bool fma = apply->op == Op::kFma;
+  if (!fma && apply->op != Op::kAdd && apply->op != Op::kMul &&
+      apply->op != Op::kMin && apply->op != Op::kMax) {
+    return std::nullopt;
+  }
+  // One argument is the target's cell; the others have nothing of its buffer.
+  std::vector<ExprId> args;
+  for (ExprId arg : apply->args) {
+    const bool reads =
+        absl::c_any_of(ReadsOf(program, arg),
+                       [&](const Access& read) {
+                         return read.buffer == set.target.buffer;
+                       }) ||
+        absl::c_linear_search(LookedUpBy(program, arg), set.target.buffer);
+    if (reads) args.push_back(arg);
+  }
+  if (args.size() != 1 || (fma && args[0] != apply->args[2])) {
+    return std::nullopt;
+  }
+  const auto* leaf = std::get_if<Leaf>(&program.exprs[args[0]]);
+  if (leaf == nullptr || program.At(*leaf) != LeafValue(set.target)) {
+    return std::nullopt;
+  }
+  return fma ? Op::kAdd : apply->op;
+}
+
+// By how many cells each loop moves `access`.
+Strides StridesIn(const LoopProgram& program, const Access& access,
+                  const std::vector<int32_t>& iterators) {
+  Strides strides;
+  for (int32_t iterator : iterators) {
+    strides.push_back(StrideOf(program, access, iterator));
+  }
+  return strides;
+}
+
+}  // namespace
+
+Rewritten SplitReduce(LoopProgram program, int32_t loop) {
+  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  std::vector<int32_t> iterators;
+  std::vector<int64_t> extents;
+  const Stmt* at = &place.block->stmts[place.at];
+  while (const For* inner = std::get_if<For>(at)) {
+    if (inner->kind != LoopKind::kFor || inner->body.stmts.size() != 1) break;
+    iterators.push_back(inner->iterator);
+    extents.push_back(inner->extent);
+    at = &inner->body.stmts[0];
+  }
+  const Set* set = std::get_if<Set>(at);
+  const std::optional<Op> accum =
+      set == nullptr ? std::nullopt : AccumulationOf(program, *set);
+  if (!accum || !IsFloat(program.buffers[set->target.buffer].dtype)) {
+    return Refusal("the loop over ", NameOf(loop),
+                   " is no sum, product or extreme of floats: `for` loops "
+                   "around y := y + x");
+  }
+  std::vector<Strides> loads;
+  WalkReads(program, set->value, [&](const Access& read) {
+    if (read == set->target) return;
+    loads.push_back(StridesIn(program, read, iterators));
+  });
+  const std::optional<Lanes> lanes =
+      FindLanes(extents, StridesIn(program, set->target, iterators), loads);
+  if (!lanes) {
+    return Refusal("the loop over ", NameOf(loop), " reduces no run of ",
+                   kMinSplitExtent, " cells side by side or more, or is ",
+                   "better accumulated in order");
+  }
+  const Reduction reduction{.iterators = std::move(iterators),
+                            .extents = std::move(extents),
+                            .set = *set,
+                            .accum = *accum,
+                            .first = false};
+  int32_t next = NextIterator(program);
+  Stmt split = ocannl::SplitReduce(program, reduction, *lanes, next);
+  place.block->stmts[place.at] = std::move(split);
+  return Verified(std::move(program));
+}
+
+}  // namespace ocannl::rewrite
