@@ -11,6 +11,7 @@
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/fuzz/random_rewrites.h"
 #include "ocannl/fuzz/rewriting_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/interp/tree_backend.h"
@@ -84,6 +85,23 @@ const Backend* SmallCaches() {
   return backend;
 }
 
+LoopProgram Handmade(LoopProgram program) {
+  return RewriteAtRandom(std::move(program)).program;
+}
+
+// Schedules by hand, on the interpreter and as machine code.
+const Backend* Rewritten() {
+  static const auto* backend =
+      new RewritingBackend("rewrite", Handmade, Interp());
+  return backend;
+}
+
+const Backend* JitRewritten() {
+  static const auto* backend = new RewritingBackend(
+      "jit-rewrite", Handmade, X86<Isa::kAvx2, 3, false>());
+  return backend;
+}
+
 }  // namespace
 
 absl::Span<const ComparedTier> ComparedTiers() {
@@ -99,6 +117,8 @@ absl::Span<const ComparedTier> ComparedTiers() {
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
       {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},
+      {"rewrite", true, Rewritten},
+      {"jit-rewrite", avx2, JitRewritten},
       {"jit-threads", avx2, X86<Isa::kAvx2, 3, false>},
       {"x86-avx2", avx2, X86<Isa::kAvx2, 1, true>},
       {"x86-avx512", avx512, X86<Isa::kAvx512, 3, true>},

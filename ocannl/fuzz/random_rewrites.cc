@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/fuzz/random_rewrites.h"
+
+#include <xxhash.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/fuzz/programs/random.h"
+
+namespace ocannl::fuzz {
+namespace {
+
+constexpr int kTries = 24;
+constexpr int kMaxRewrites = 10;
+
+class Line {
+ public:
+  Line(const LoopProgram& program, Random& random)
+      : program_(program), random_(random) {
+    WalkLoops(program.body, [&](const For& loop) { loops_.push_back(&loop); });
+  }
+
+  bool HasLoops() const { return !loops_.empty(); }
+
+  // A rewrite that may or may not be legal.
+  std::string Text() {
+    const For& loop = *loops_[Below(loops_.size())];
+    const std::string name = absl::StrCat(" i", loop.iterator);
+    switch (Below(8)) {
+      case 0:
+        return absl::StrCat("split", name, " ", 1 + Below(loop.extent));
+      case 1:
+        return absl::StrCat("reorder", Inner(loop), name);
+      case 2:
+        return absl::StrCat("vectorize", name);
+      case 3:
+        return absl::StrCat("unroll_jam", name, " ", 1 + Below(loop.extent));
+      case 4:
+        return absl::StrCat("privatize ", BufferName(), name);
+      case 5:
+        return absl::StrCat("pack ", BufferName(), name);
+      case 6:
+        return absl::StrCat("parallel", name);
+      default:
+        return absl::StrCat("fuse", name, Next(loop));
+    }
+  }
+
+ private:
+  int64_t Below(size_t bound) {
+    return random_.Below(static_cast<int64_t>(bound));
+  }
+
+  std::string BufferName() {
+    return program_.buffers[Below(program_.buffers.size())].name;
+  }
+
+  // A loop in `loop`: what can be reordered is there.
+  std::string Inner(const For& loop) {
+    const For* inner = loop.body.stmts.empty()
+                           ? nullptr
+                           : std::get_if<For>(&loop.body.stmts[0]);
+    return absl::StrCat(" i", (inner == nullptr ? loop : *inner).iterator);
+  }
+
+  // The loop behind `loop` in the text.
+  std::string Next(const For& loop) {
+    const Stmt* next = nullptr;
+    auto find = [&](const std::vector<Stmt>& stmts) {
+      for (size_t k = 0; k + 1 < stmts.size(); ++k) {
+        const For* here = std::get_if<For>(&stmts[k]);
+        if (here == &loop) next = &stmts[k + 1];
+      }
+    };
+    find(program_.body.stmts);
+    for (const For* around : loops_) find(around->body.stmts);
+    const For* after = next == nullptr ? nullptr : std::get_if<For>(next);
+    return absl::StrCat(" i", (after == nullptr ? loop : *after).iterator);
+  }
+
+  const LoopProgram& program_;
+  Random& random_;
+  std::vector<const For*> loops_;
+};
+
+}  // namespace
+
+RandomlyRewritten RewriteAtRandom(LoopProgram program) {
+  const std::string text = Print(program);
+  Random random(XXH64(text.data(), text.size(), 0));
+  std::string script;
+  int done = 0;
+  for (int k = 0; k < kTries && done < kMaxRewrites; ++k) {
+    Line line(program, random);
+    if (!line.HasLoops()) break;
+    const std::string attempt = line.Text();
+    absl::StatusOr<LoopProgram> next = rewrite::RunScript(program, attempt);
+    if (!next.ok()) continue;
+    program = *std::move(next);
+    absl::StrAppend(&script, attempt, "\n");
+    ++done;
+  }
+  return {.program = std::move(program), .script = std::move(script)};
+}
+
+}  // namespace ocannl::fuzz
