@@ -5,10 +5,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -83,16 +81,10 @@ std::optional<std::string> DiskCache::Find(absl::string_view key) const {
 
 absl::Status DiskCache::Insert(absl::string_view key,
                                absl::string_view value) const {
-  static std::atomic<int64_t> count = 0;
-  const std::string path = PathOf(key);
-  const std::string other = absl::StrCat(path, ".", getpid(), ".", ++count);
   const std::string rest = absl::StrCat(Bytes(key.size()), key, value);
-  absl::Status written = WriteFile(other, Bytes(Hash(rest)) + rest);
-  if (written.ok() && std::rename(other.c_str(), path.c_str()) != 0) {
-    written = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  }
-  if (!written.ok()) unlink(other.c_str());
-  return written;
+  return ReplaceFile(PathOf(key), Survives::kKill, [&](const auto& other) {
+    return WriteFile(other, Bytes(Hash(rest)) + rest);
+  });
 }
 
 }  // namespace ocannl

@@ -105,7 +105,7 @@ TEST(DiskCacheTest, ErrorsNameThePath) {
   ASSERT_TRUE(cache.ok()) << cache.status();
   std::filesystem::remove_all(directory);
   EXPECT_THAT(std::string(cache->Insert("key", "value").message()),
-              HasSubstr("cannot open " + directory));
+              HasSubstr("cannot write " + directory));
 }
 
 }  // namespace

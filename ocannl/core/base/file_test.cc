@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/file.h"
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 
@@ -35,6 +37,52 @@ TEST(WriteFileTest, NoticesAFullDisk) {
   const absl::Status status = WriteFile("/dev/full", "text");
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("cannot write /dev/full: No space left"));
+}
+
+TEST(ReplaceFileTest, TheFileIsTheOldOneOrTheNewOne) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/replaced");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  const std::string path = folder + "/state";
+  for (const Survives survives : {Survives::kKill, Survives::kPowerLoss}) {
+    ASSERT_TRUE(WriteFile(path, "old").ok());
+    auto replace = [&](const absl::Status& end) {
+      return ReplaceFile(path, survives, [&](const std::string& other) {
+        EXPECT_EQ(*ReadFile(other), "");
+        EXPECT_TRUE(WriteFile(other, "new").ok());
+        EXPECT_EQ(*ReadFile(path), "old");
+        return end;
+      });
+    };
+    EXPECT_EQ(replace(absl::DataLossError("!")), absl::DataLossError("!"));
+    EXPECT_EQ(*ReadFile(path), "old");
+    EXPECT_EQ(replace(absl::OkStatus()), absl::OkStatus());
+    EXPECT_EQ(*ReadFile(path), "new");
+  }
+  const std::filesystem::directory_iterator left(folder);
+  EXPECT_EQ(std::distance(begin(left), end(left)), 1);
+}
+
+TEST(ReplaceFileTest, NamesPathAndReason) {
+  auto write = [](const std::string&) { return absl::OkStatus(); };
+  auto message = [&](const std::string& path) {
+    return std::string(
+        ReplaceFile(path, Survives::kPowerLoss, write).message());
+  };
+  EXPECT_EQ(message("/nowhere/state"),
+            "cannot write /nowhere/state: No such file or directory");
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/a_folder");
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  EXPECT_EQ(message(folder),
+            absl::StrCat("cannot write ", folder, ": Is a directory"));
+}
+
+TEST(CheckOrdinaryFileTest, NamesWhatIsNone) {
+  EXPECT_TRUE(CheckOrdinaryFile("/proc/self/exe", "a text").ok());
+  EXPECT_EQ(CheckOrdinaryFile("/dev/zero", "a text").message(),
+            "`/dev/zero`: not an ordinary file; give the path of a text");
+  EXPECT_EQ(CheckOrdinaryFile("/nowhere", "a text").message(),
+            "`/nowhere`: No such file or directory; give the path of a text");
 }
 
 TEST(ReadFileTest, GivesWhatWasWritten) {
