@@ -26,6 +26,11 @@ double NdArray::AsDouble(int64_t i) const {
   });
 }
 
+void NdArray::MakeBoolsValid() {
+  if (dtype_ != DType::kBool) return;
+  for (std::byte& byte : data_) byte = std::byte{byte != std::byte{0}};
+}
+
 NdArray NdArray::Reshaped(Dims dims) const {
   CHECK_EQ(NumElements(dims), size_);
   NdArray reshaped = *this;

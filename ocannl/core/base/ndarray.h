@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/dtype.h"
@@ -54,6 +55,9 @@ class NdArray {
   size_t bytes() const { return size_ * SizeOf(dtype_); }
   std::byte* data() { return data_.data(); }
   const std::byte* data() const { return data_.data(); }
+  absl::string_view AsString() const {  // the bytes at data()
+    return {reinterpret_cast<const char*>(data()), bytes()};
+  }
 
   // The elements; T must be the C++ type of dtype().
   template <class T>
@@ -68,6 +72,10 @@ class NdArray {
 
   // Element `i` in memory order, as a double.
   double AsDouble(int64_t i) const;
+
+  // Makes 1 of every byte of a bool array that is neither 0 nor 1; what comes
+  // from outside may have such.
+  void MakeBoolsValid();
 
   // The same elements under other dims, of the same number of elements.
   NdArray Reshaped(Dims dims) const;

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +16,7 @@ namespace ocannl {
 namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
-constexpr size_t kMostHeaderBytes = 65535;
+constexpr size_t kMostHeaderBytes = kMostNpyFrontBytes - 12;
 
 absl::Status Error(absl::string_view name, absl::string_view message) {
   return absl::InvalidArgumentError(absl::StrCat("`", name, "`: ", message));
@@ -40,9 +38,28 @@ uint32_t TakeNumber(size_t size, absl::string_view* bytes) {
   return number;
 }
 
-// Splits a file into the text of its header and the bytes of its numbers.
-absl::StatusOr<std::pair<absl::string_view, absl::string_view>> Split(
-    absl::string_view bytes, absl::string_view name) {
+// Copies numbers of `size` bytes whose first axis varies fastest.
+void CopyFortranOrder(const char* from, size_t size, NdArray* to) {
+  const Dims& dims = to->dims();
+  Dims index(dims.size(), 0);
+  for (int64_t i = 0; i < to->size(); ++i) {
+    int64_t source = 0;
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      source = source * dims[axis] + index[axis];
+    }
+    std::memcpy(to->data() + i * size, from + source * size, size);
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      if (++index[axis] < dims[axis]) break;
+      index[axis] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<NpyFront> ParseNpyFront(absl::string_view bytes,
+                                       absl::string_view name) {
+  const size_t all = bytes.size();
   if (!absl::ConsumePrefix(&bytes, kMagic)) {
     return Error(name, "this is no .npy file; save it with numpy.save");
   }
@@ -63,53 +80,32 @@ absl::StatusOr<std::pair<absl::string_view, absl::string_view>> Split(
                               kMostHeaderBytes, "; save it with numpy.save"));
   }
   if (header > bytes.size()) return Truncated(name, "header");
-  return std::make_pair(bytes.substr(0, header), bytes.substr(header));
+  absl::StatusOr<NpyHeader> parsed = ParseNpyHeader(bytes.substr(0, header));
+  if (!parsed.ok()) return Error(name, parsed.status().message());
+  return NpyFront{.header = *std::move(parsed),
+                  .bytes = all - bytes.size() + header};
 }
-
-// Copies numbers of `size` bytes whose first axis varies fastest.
-void CopyFortranOrder(const char* from, size_t size, NdArray* to) {
-  const Dims& dims = to->dims();
-  Dims index(dims.size(), 0);
-  for (int64_t i = 0; i < to->size(); ++i) {
-    int64_t source = 0;
-    for (size_t axis = dims.size(); axis-- > 0;) {
-      source = source * dims[axis] + index[axis];
-    }
-    std::memcpy(to->data() + i * size, from + source * size, size);
-    for (size_t axis = dims.size(); axis-- > 0;) {
-      if (++index[axis] < dims[axis]) break;
-      index[axis] = 0;
-    }
-  }
-}
-
-}  // namespace
 
 absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
                                  absl::string_view name) {
-  OCANNL_ASSIGN_OR_RETURN(auto parts, Split(bytes, name));
-  absl::StatusOr<NpyHeader> header = ParseNpyHeader(parts.first);
-  if (!header.ok()) return Error(name, header.status().message());
-  absl::StatusOr<int64_t> size = ByteSize(header->dtype, header->dims);
+  OCANNL_ASSIGN_OR_RETURN(const NpyFront front, ParseNpyFront(bytes, name));
+  const NpyHeader& header = front.header;
+  bytes.remove_prefix(front.bytes);
+  absl::StatusOr<int64_t> size = ByteSize(header.dtype, header.dims);
   if (!size.ok()) return Error(name, size.status().message());
-  if (static_cast<uint64_t>(*size) != parts.second.size()) {
-    return Error(name,
-                 absl::StrCat("its header promises ",
-                              DescribeArray(header->dtype, header->dims), ", ",
-                              *size, " bytes, but ", parts.second.size(),
-                              " bytes follow it; copy or save it again"));
+  if (static_cast<uint64_t>(*size) != bytes.size()) {
+    return Error(name, absl::StrCat("its header promises ",
+                                    DescribeArray(header.dtype, header.dims),
+                                    ", ", *size, " bytes, but ", bytes.size(),
+                                    " bytes follow it; copy or save it again"));
   }
-  NdArray array(header->dtype, header->dims);
-  if (header->fortran_order) {
-    CopyFortranOrder(parts.second.data(), SizeOf(header->dtype), &array);
+  NdArray array(header.dtype, header.dims);
+  if (header.fortran_order) {
+    CopyFortranOrder(bytes.data(), SizeOf(header.dtype), &array);
   } else if (*size > 0) {
-    std::memcpy(array.data(), parts.second.data(), *size);
+    std::memcpy(array.data(), bytes.data(), *size);
   }
-  if (header->dtype == DType::kBool) {
-    for (int64_t i = 0; i < array.size(); ++i) {
-      array.data()[i] = std::byte{array.data()[i] != std::byte{0}};
-    }
-  }
+  array.MakeBoolsValid();
   return array;
 }
 
@@ -119,34 +115,20 @@ absl::StatusOr<std::string> FormatNpy(const NdArray& array) {
         "an array of ", DescribeArray(array.dtype(), array.dims()),
         " has more than ", kMostNpyAxes, " axes; reshape it before saving"));
   }
-  if (!HasNpyType(array.dtype())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("NumPy has no numbers like those of an array of ",
-                     DescribeArray(array.dtype(), array.dims()),
-                     "; convert it to f32 before saving"));
-  }
   std::string header = Format(NpyHeader{
       .dtype = array.dtype(), .dims = array.dims(), .fortran_order = false});
   // The numbers start at a multiple of 64, behind a newline.
   size_t front = kMagic.size() + 2 + 2;
   header.append(63 - (front + header.size()) % 64, ' ');
   header.push_back('\n');
-  absl::string_view numbers(reinterpret_cast<const char*>(array.data()),
-                            array.bytes());
   std::string length = {static_cast<char>(header.size() & 0xff),
                         static_cast<char>(header.size() >> 8)};
   return absl::StrCat(kMagic, absl::string_view("\x01\0", 2), length, header,
-                      numbers);
+                      array.AsString());
 }
 
 absl::StatusOr<NdArray> ReadNpy(const std::string& path) {
-  std::error_code error;
-  // Pipes and devices may never end.
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return absl::NotFoundError(absl::StrCat(
-        "`", path, "`: ", error ? error.message() : "not an ordinary file",
-        "; give the path of a .npy file"));
-  }
+  OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "a .npy file"));
   OCANNL_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
   return ParseNpy(bytes, path);
 }

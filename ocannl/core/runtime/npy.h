@@ -16,17 +16,31 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/npy_header.h"
 
 namespace ocannl {
 
+// What is in front of the numbers of a .npy file.
+struct NpyFront {
+  NpyHeader header;
+  size_t bytes;
+};
+
+// No front is longer.
+inline constexpr size_t kMostNpyFrontBytes = 65535 + 12;
+
+// That of the .npy file whose first bytes, or all, are `bytes`. Errors as of
+// ParseNpy.
+absl::StatusOr<NpyFront> ParseNpyFront(absl::string_view bytes,
+                                       absl::string_view name);
+
 // The array of a .npy file with the contents `bytes`: version 1 or 2, C or
-// Fortran order, little-endian numbers of any dtype of ours that NumPy has.
+// Fortran order, little-endian numbers of any dtype of ours (npy_header.h).
 // Errors name the file as `name`, what is wrong with it, and the mend.
 absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
                                  absl::string_view name);
 
-// The contents of a .npy file, version 1 and C order. Errors: too many axes,
-// bf16 or numbers of 8 bits.
+// The contents of a .npy file, version 1 and C order. Error: too many axes.
 absl::StatusOr<std::string> FormatNpy(const NdArray& array);
 
 absl::StatusOr<NdArray> ReadNpy(const std::string& path);

@@ -18,27 +18,25 @@
 namespace ocannl {
 namespace {
 
+// How NumPy writes a type: a Python expression.
 struct Descr {
   absl::string_view text;
   DType dtype;
 };
-constexpr std::array<Descr, 10> kDescrs = {{{"|b1", DType::kBool},
-                                            {"|u1", DType::kU8},
-                                            {"<u2", DType::kU16},
-                                            {"<i4", DType::kI32},
-                                            {"<u4", DType::kU32},
-                                            {"<i8", DType::kI64},
-                                            {"<u8", DType::kU64},
-                                            {"<f2", DType::kF16},
-                                            {"<f4", DType::kF32},
-                                            {"<f8", DType::kF64}}};
-
-const Descr* FindDescr(DType dtype) {
-  const Descr* descr =
-      std::find_if(kDescrs.begin(), kDescrs.end(),
-                   [&](const Descr& d) { return d.dtype == dtype; });
-  return descr == kDescrs.end() ? nullptr : descr;
-}
+constexpr std::array<Descr, 13> kDescrs = {
+    {{"'|b1'", DType::kBool},
+     {"'|u1'", DType::kU8},
+     {"'<u2'", DType::kU16},
+     {"'<i4'", DType::kI32},
+     {"'<u4'", DType::kU32},
+     {"'<i8'", DType::kI64},
+     {"'<u8'", DType::kU64},
+     {"'<f2'", DType::kF16},
+     {"'<f4'", DType::kF32},
+     {"'<f8'", DType::kF64},
+     {"[('bf16', '<u2')]", DType::kBF16},
+     {"[('f8e4m3', '|u1')]", DType::kF8E4M3},
+     {"[('f8e5m2', '|u1')]", DType::kF8E5M2}}};
 
 absl::Status Error(absl::string_view message) {
   return absl::InvalidArgumentError(message);
@@ -48,18 +46,18 @@ absl::StatusOr<DType> ParseDescr(absl::string_view text) {
   for (const Descr& descr : kDescrs) {
     if (descr.text == text) return descr.dtype;
   }
-  if (absl::StartsWith(text, ">")) {
+  if (absl::StartsWith(text, "'>")) {
     return Error(absl::StrCat(
-        "its numbers are big-endian ('", absl::CHexEscape(text),
-        "'); save array.astype(array.dtype.newbyteorder('<')) instead"));
+        "its numbers are big-endian (", text,
+        "); save array.astype(array.dtype.newbyteorder('<')) instead"));
   }
-  return Error(absl::StrCat(
-      "its numbers are of type '", absl::CHexEscape(text), "', not one of ",
-      absl::StrJoin(kDescrs, " ",
-                    [](std::string* out, const Descr& descr) {
-                      absl::StrAppend(out, descr.text);
-                    }),
-      "; save array.astype('<f4') instead"));
+  return Error(
+      absl::StrCat("its numbers are of type ", text, ", not one of ",
+                   absl::StrJoin(kDescrs, " ",
+                                 [](std::string* out, const Descr& descr) {
+                                   absl::StrAppend(out, descr.text);
+                                 }),
+                   "; save array.astype('<f4') instead"));
 }
 
 // A reader of the few Python expressions that a header is made of.
@@ -122,8 +120,14 @@ class Parser {
     keys_.emplace_back(key);
     OCANNL_RETURN_IF_ERROR(Expect(":"));
     if (key == "descr") {
-      OCANNL_ASSIGN_OR_RETURN(absl::string_view descr, String());
-      OCANNL_ASSIGN_OR_RETURN(header_.dtype, ParseDescr(descr));
+      for (const Descr& descr : kDescrs) {
+        header_.dtype = descr.dtype;
+        if (Accept(descr.text)) return absl::OkStatus();
+      }
+      OCANNL_ASSIGN_OR_RETURN(absl::string_view text, String());
+      OCANNL_ASSIGN_OR_RETURN(
+          header_.dtype,
+          ParseDescr(absl::StrCat("'", absl::CHexEscape(text), "'")));
       return absl::OkStatus();
     }
     if (key == "fortran_order") {
@@ -179,12 +183,12 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view text) {
   return Parser(text).Header();
 }
 
-bool HasNpyType(DType dtype) { return FindDescr(dtype) != nullptr; }
-
 std::string Format(const NpyHeader& header) {
-  const Descr* descr = FindDescr(header.dtype);
-  CHECK(descr != nullptr) << Name(header.dtype);
-  return absl::StrCat("{'descr': '", descr->text, "', 'fortran_order': ",
+  const Descr* descr =
+      std::find_if(kDescrs.begin(), kDescrs.end(),
+                   [&](const Descr& d) { return d.dtype == header.dtype; });
+  CHECK(descr != kDescrs.end()) << Name(header.dtype);
+  return absl::StrCat("{'descr': ", descr->text, ", 'fortran_order': ",
                       header.fortran_order ? "True" : "False", ", 'shape': (",
                       absl::StrJoin(header.dims, ", "),
                       header.dims.size() == 1 ? ",), }" : "), }");

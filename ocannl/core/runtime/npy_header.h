@@ -4,6 +4,12 @@
 //
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 //   ->   NpyHeader{f32, {2, 3}, false}
+//
+// NumPy has neither bf16 nor floats of 8 bits. Their bits are integers there,
+// in records whose only field has the dtype's name:
+//
+//   w = numpy.load("w.npy")["bf16"]                        # of type uint16
+//   (w.astype(numpy.uint32) << 16).view(numpy.float32)     # the same numbers
 #ifndef OCANNL_CORE_RUNTIME_NPY_HEADER_H_
 #define OCANNL_CORE_RUNTIME_NPY_HEADER_H_
 
@@ -31,10 +37,7 @@ inline constexpr int kMostNpyAxes = 32;
 // negative.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view text);
 
-// Whether NumPy has such numbers: not bf16 and those of 8 bits.
-bool HasNpyType(DType dtype);
-
-// ParseNpyHeader(Format(header)) == header. Of a dtype that NumPy has.
+// ParseNpyHeader(Format(header)) == header.
 std::string Format(const NpyHeader& header);
 
 }  // namespace ocannl
