@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
@@ -118,6 +119,19 @@ absl::Status Context::WriteBytes(absl::string_view name, DType dtype,
   stream().Copy(bytes, array->memory.size(), array->memory.data());
   array->written = true;
   state_->arrays.emplace(array->name, array);
+  return absl::OkStatus();
+}
+
+absl::Status Context::WriteAll(
+    absl::Span<const std::pair<std::string, NdArray>> arrays) const {
+  std::vector<std::shared_ptr<DeviceArray>> found;
+  for (const auto& [name, values] : arrays) {
+    OCANNL_ASSIGN_OR_RETURN(
+        found.emplace_back(),
+        FindOrMake(name, values.dtype(), values.dims(), "the write"));
+  }
+  for (const auto& array : found) state_->arrays.emplace(array->name, array);
+  for (const auto& [name, values] : arrays) CHECK_OK(Write(name, values));
   return absl::OkStatus();
 }
 

@@ -12,12 +12,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/backend.h"
@@ -53,6 +55,10 @@ class Context {
   // Makes `values` the contents of the array `name`, which need not exist.
   // Errors: as of Link.
   absl::Status Write(absl::string_view name, const NdArray& values) const;
+
+  // Writes all of `arrays`, no two of one name, or on an error none.
+  absl::Status WriteAll(
+      absl::Span<const std::pair<std::string, NdArray>> arrays) const;
 
   // Puts `values` into the merge buffer of the stream, in the place of what it
   // holds, as those of the array `name` of another context: routines that read

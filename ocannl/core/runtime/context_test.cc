@@ -3,6 +3,8 @@
 
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -77,6 +79,21 @@ TEST_F(ContextTest, WritesAndReadsArrays) {
       context_.Write("x", NdArray(DType::kF32, {2})),
       StatusIs(StatusCode::kInvalidArgument,
                HasSubstr("`x` as f32[2], but the context has `x` as i32[2]")));
+}
+
+TEST_F(ContextTest, WritesAllArraysOrNone) {
+  ASSERT_THAT(context_.Write("w", NdArray::Of<float>({2}, {1, 2})), IsOk());
+  std::vector<std::pair<std::string, NdArray>> arrays = {
+      {"v", NdArray::Of<float>({1}, {3})}, {"w", NdArray(DType::kF32, {1})}};
+  EXPECT_THAT(context_.WriteAll(arrays),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("the write needs `w` as f32[1]")));
+  EXPECT_THAT(context_.ArrayNames(), ElementsAre("w"));
+  EXPECT_THAT(context_.Read("w")->values<float>(), ElementsAre(1, 2));
+  arrays[1].second = NdArray::Of<float>({2}, {4, 5});
+  ASSERT_THAT(context_.WriteAll(arrays), IsOk());
+  EXPECT_THAT(context_.Read("v")->values<float>(), ElementsAre(3));
+  EXPECT_THAT(context_.Read("w")->values<float>(), ElementsAre(4, 5));
 }
 
 TEST_F(ContextTest, CopiesFromAnotherContext) {
