@@ -17,6 +17,7 @@
 #include "ocannl/core/tensor/tensor.h"            // Tensor and its operations
 #include "ocannl/input.h"                         // PrintValues
 #include "ocannl/tiers.h"                         // FindTier
+#include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams
 #include "ocannl/train/code.h"                    // ParseCode
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
 #include "ocannl/train/parallel/data_parallel.h"  // DataParallel

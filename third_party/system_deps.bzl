@@ -97,6 +97,16 @@ def system_deps():
         },
         package = "libxxhash-dev",
     )
+    _system_library(
+        name = "libzip",
+        build_file = "//third_party:libzip.BUILD",
+        links = {
+            "include/zip.h": "/usr/include/zip.h",
+            "include/zipconf.h": "/usr/include/zipconf.h",
+            "lib/libzip.so": _LIB + "libzip.so",
+        },
+        package = "libzip-dev",
+    )
 
 def offline_bazel_rules():
     """Stands in for the rule sets that Debian's Bazel 4.2 would download.

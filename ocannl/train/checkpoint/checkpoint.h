@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters, and all else that training needs to go on, in files.
+//
+//   OCANNL_ASSIGN_OR_RETURN(auto params, train::ParamArrays(model, loss));
+//   OCANNL_RETURN_IF_ERROR(train::SaveParams("m.npz", params, context));
+//
+//   auto state = train::StateArrays({&step.program()});   // of Routine step
+//   OCANNL_RETURN_IF_ERROR(train::RestoreParams("m.npz", state, context));
+//
+// The name's end is the format: .npz, which NumPy reads (npz.h), or
+// .safetensors (safetensors.h). What comes back are the bits that were saved,
+// of any dtype; training goes on as if it had never stopped. Arrays have no
+// padding: what a convolution reads outside of one is in no file.
+//
+// No file can crash the reader, or make it take memory out of proportion to its
+// size and that of the arrays that are asked for.
+#ifndef OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_
+#define OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl::train {
+
+// The arrays of Parameters(model, t). Errors: shapes that do not fit.
+absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
+
+// The arrays that one run of each of `programs`, in order, leaves for the next
+// ones: it reads them before it writes them, as a step of SGD does parameters
+// and momenta. Sorted by name.
+std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs);
+
+// Error: the name's end is no format; better known before the training.
+absl::Status CheckFormat(const std::string& path);
+
+// Replaces the file by one with the values that `arrays` have in the context.
+// Whatever happens, the file is the old one or the new one, whole; the old one
+// stays as well, as m.previous.npz. Errors: that of CheckFormat; no arrays, two
+// of one name, a name that is not of printable ASCII, an array that was never
+// written or is another in the context; the system's.
+absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
+                        const Context& context);
+
+// Writes the values of the file, which must be those of `arrays` and no others,
+// to the context, where the arrays need not exist: all, or on an error none.
+// Errors: as of SaveParams; arrays that are missing in the file, that nobody
+// asks for, or of another precision or shape; a damaged file.
+absl::Status RestoreParams(const std::string& path,
+                           absl::Span<const Array> arrays,
+                           const Context& context);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_

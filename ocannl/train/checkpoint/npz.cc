@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/checkpoint/npz.h"
+
+#include <zip.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/runtime/npy.h"
+
+namespace ocannl::train {
+namespace {
+
+constexpr absl::string_view kSuffix = ".npy";
+
+// Gives up what was not closed.
+using Archive = std::unique_ptr<zip_t, void (*)(zip_t*)>;
+
+absl::Status ErrorOf(const std::string& path, zip_t* archive) {
+  return FileError(path, zip_strerror(archive));
+}
+
+absl::StatusOr<Archive> Open(const std::string& path, int flags) {
+  int code = 0;
+  Archive archive(zip_open(path.c_str(), flags, &code), &zip_discard);
+  if (archive != nullptr) return archive;
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  absl::Status status = FileError(path, zip_error_strerror(&error));
+  zip_error_fini(&error);
+  return status;
+}
+
+// `bytes` must outlive the archive.
+bool Add(zip_t* archive, const std::string& name, absl::string_view bytes) {
+  zip_source_t* source =
+      zip_source_buffer(archive, bytes.data(), bytes.size(), 0);
+  if (source == nullptr) return false;
+  const zip_int64_t index =
+      zip_file_add(archive, absl::StrCat(name, kSuffix).c_str(), source, 0);
+  if (index < 0) {
+    zip_source_free(source);
+    return false;
+  }
+  constexpr zip_uint16_t kFirstOfJanuary1980 = 1 << 5 | 1;
+  return zip_set_file_compression(archive, index, ZIP_CM_STORE, 0) == 0 &&
+         zip_file_set_dostime(archive, index, 0, kFirstOfJanuary1980, 0) == 0;
+}
+
+// The first `most` bytes of a member, or all.
+absl::StatusOr<std::string> ReadMember(const std::string& path, zip_t* archive,
+                                       size_t index, uint64_t most) {
+  zip_stat_t stat;
+  if (zip_stat_index(archive, index, 0, &stat) != 0) {
+    return ErrorOf(path, archive);
+  }
+  // Those that NumPy uses; others may want much memory.
+  if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
+    return FileError(
+        path, absl::StrCat("`", stat.name, "` is compressed by another method ",
+                           "than deflate; save it again"));
+  }
+  // Deflate makes no more than 1032 bytes of one.
+  const int most_of_one = stat.comp_method == ZIP_CM_STORE ? 1 : 1032;
+  if (stat.size / most_of_one > stat.comp_size) {
+    return FileError(
+        path, absl::StrCat("`", stat.name, "` promises more ",
+                           "bytes than there are; copy the file ", "again"));
+  }
+  std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+      zip_fopen_index(archive, index, 0), &zip_fclose);
+  if (file == nullptr) return ErrorOf(path, archive);
+  // The CRC is checked where the end is found.
+  std::string bytes(std::min<uint64_t>(most, stat.size + 1), '\0');
+  size_t size = 0;
+  zip_int64_t got = 1;
+  while (size < bytes.size() && got > 0) {
+    got = zip_fread(file.get(), &bytes[size], bytes.size() - size);
+    size += std::max<zip_int64_t>(got, 0);
+  }
+  if (got < 0 || size > stat.size) {
+    return FileError(path, absl::StrCat("`", stat.name, "` is damaged: ",
+                                        zip_file_strerror(file.get()),
+                                        "; restore from another copy"));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace
+
+absl::Status WriteNpz(const std::string& path, std::vector<NamedArray> arrays) {
+  OCANNL_ASSIGN_OR_RETURN(Archive archive,
+                          Open(path, ZIP_CREATE | ZIP_TRUNCATE));
+  std::vector<std::string> members(arrays.size());
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    auto& [name, array] = arrays[k];
+    OCANNL_ASSIGN_OR_RETURN(members[k], FormatNpy(array));
+    array = NdArray();  // makes room
+    if (!Add(archive.get(), name, members[k])) {
+      return ErrorOf(path, archive.get());
+    }
+  }
+  if (zip_close(archive.get()) != 0) {
+    return ErrorOf(path, archive.get());
+  }
+  archive.release();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
+                                             absl::Span<const Array> wanted) {
+  OCANNL_ASSIGN_OR_RETURN(Archive archive,
+                          Open(path, ZIP_RDONLY | ZIP_CHECKCONS));
+  std::vector<std::string> names;
+  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
+  for (zip_int64_t k = 0; k < count; ++k) {
+    const char* name = zip_get_name(archive.get(), k, 0);
+    if (name == nullptr) return ErrorOf(path, archive.get());
+    names.emplace_back(absl::StripSuffix(name, kSuffix));
+  }
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<size_t> places,
+                          FindAll(path, names, wanted));
+  std::vector<NdArray> arrays;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    const std::string name = absl::StrCat(path, ":", wanted[k].name, kSuffix);
+    OCANNL_ASSIGN_OR_RETURN(const int64_t numbers,
+                            ByteSize(wanted[k].dtype, wanted[k].dims));
+    OCANNL_ASSIGN_OR_RETURN(const std::string bytes,
+                            ReadMember(path, archive.get(), places[k],
+                                       kMostNpyFrontBytes + numbers + 1));
+    OCANNL_ASSIGN_OR_RETURN(const NpyFront front, ParseNpyFront(bytes, name));
+    OCANNL_RETURN_IF_ERROR(
+        CheckType(path, wanted[k], front.header.dtype, front.header.dims));
+    OCANNL_ASSIGN_OR_RETURN(arrays.emplace_back(), ParseNpy(bytes, name));
+  }
+  return arrays;
+}
+
+}  // namespace ocannl::train

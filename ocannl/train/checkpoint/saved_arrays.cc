@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/checkpoint/saved_arrays.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/index/byte_size.h"
+
+namespace ocannl::train {
+
+absl::Status FileError(absl::string_view path, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat("`", path, "`: ", message));
+}
+
+absl::StatusOr<std::vector<size_t>> FindAll(
+    absl::string_view path, const std::vector<std::string>& found,
+    absl::Span<const Array> wanted) {
+  absl::flat_hash_map<absl::string_view, size_t> left;
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (left.emplace(found[k], k).second) continue;
+    return FileError(
+        path, absl::StrCat("it has two arrays `", absl::CHexEscape(found[k]),
+                           "`; save it again"));
+  }
+  std::vector<size_t> places;
+  for (const Array& array : wanted) {
+    auto place = left.find(array.name);
+    if (place == left.end()) {
+      return FileError(path, absl::StrCat("it has no `", array.name, "`; ask ",
+                                          "for what was saved"));
+    }
+    places.push_back(place->second);
+    left.erase(place);
+  }
+  for (const std::string& name : found) {
+    if (!left.contains(name)) continue;
+    return FileError(path, absl::StrCat("it has `", absl::CHexEscape(name),
+                                        "`, which nobody asks for; ask for ",
+                                        "all that was saved"));
+  }
+  return places;
+}
+
+absl::Status CheckType(absl::string_view path, const Array& wanted, DType dtype,
+                       const Dims& dims) {
+  if (dtype == wanted.dtype && dims == wanted.dims) return absl::OkStatus();
+  return FileError(
+      path,
+      absl::StrCat("`", wanted.name, "` is ", DescribeArray(dtype, dims),
+                   ", not ", DescribeArray(wanted.dtype, wanted.dims), ": the ",
+                   dtype != wanted.dtype ? "precision" : "shape",
+                   " differs; use the model that it belongs to"));
+}
+
+}  // namespace ocannl::train
