@@ -33,6 +33,7 @@
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {
@@ -57,6 +58,10 @@ const std::vector<Flag>& Flags() {
          "a file of your own points: .csv with lines x,y,label or .npy of "
          "shape "
          "[n, 3]; labels are 1 and -1"},
+        {"load", "", "the parameters to start from, a file of --save"},
+        {"save", "",
+         "where to keep the trained parameters: a file .npz, which NumPy "
+         "reads, or .safetensors"},
         {"plot_dir", "", "where to write the figures as SVG"},
         {"explain", "false",
          "write every stage of the step, and of the loops that steps ran in, "
@@ -173,6 +178,27 @@ absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
   return WriteFile(plot_dir + "/boundary.svg", SvgBoundaryPlot(fine));
 }
 
+// Trains from the parameters of --load and keeps them as --save says.
+absl::StatusOr<History> Train(const CommandLine& line,
+                              const MoonsOptions& options, Routine& step) {
+  const std::vector<Array> state = train::StateArrays({&step.program()});
+  const std::string save = line.GetString("save");
+  if (!save.empty()) OCANNL_RETURN_IF_ERROR(train::CheckFormat(save));
+  const std::string load = line.GetString("load");
+  if (!load.empty()) {
+    OCANNL_RETURN_IF_ERROR(
+        train::RestoreParams(UserPath(load), state, step.context()));
+  }
+  OCANNL_ASSIGN_OR_RETURN(History history,
+                          TrainingLoop(step, "scalar_loss", options.epochs,
+                                       [] { return absl::OkStatus(); }));
+  if (!save.empty()) {
+    OCANNL_RETURN_IF_ERROR(
+        train::SaveParams(UserPath(save), state, step.context()));
+  }
+  return history;
+}
+
 absl::Status Run(const CommandLine& line) {
   auto start = Clock::now();
   MoonsOptions options;
@@ -197,9 +223,7 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
-  OCANNL_ASSIGN_OR_RETURN(History history,
-                          TrainingLoop(step, "scalar_loss", options.epochs,
-                                       [] { return absl::OkStatus(); }));
+  OCANNL_ASSIGN_OR_RETURN(History history, Train(line, options, step));
   if (explain) {
     OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, UserPath("moons_stages")));
   }
