@@ -30,6 +30,11 @@ constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
 constexpr int64_t kUnrolledSteps = 384;
 constexpr int64_t kTurn = 8;
+// Vectors side by side in a row, and of one row alone, which shares nothing:
+// what it reads comes from the second cache fastest where much lies in line.
+constexpr int64_t kVectorsOfRow = 4;
+constexpr int64_t kVectorsOfOnlyRow = 16;
+constexpr int64_t kTurnOfOnlyRow = 16;
 // An operand of the columns is copied, so that what a tile reads is side by
 // side, where so many tiles below each other read it; where it takes half of
 // the second cache, fewer do.
@@ -180,14 +185,28 @@ class Planner {
     return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
   }
 
+  double CacheBytes() const { return static_cast<double>(target_.l2_bytes); }
+
+  // Of what n and the reduced loops go over, in cells like that of `access`.
+  double BytesOfColumns(const Access& access) const {
+    return Iterations(nest_.reduced) *
+           static_cast<double>(plan_.n.extent * SizeOfCell(access));
+  }
+
   void ChooseTile() {
     const int64_t m = plan_.m ? plan_.m->extent : 1;
     const int64_t q = plan_.q ? plan_.q->extent : 1;
     const TileCost cost(program_, nest_, target_,
                         {.m = plan_.m, .q = plan_.q, .n = plan_.n});
+    const bool is_only_row =
+        m == 1 && q == 1 && BytesOfColumns(nest_.set.target) <= CacheBytes();
+    const int64_t widest =
+        is_only_row
+            ? std::min<int64_t>(kVectorsOfOnlyRow, target_.vector_registers / 2)
+            : kVectorsOfRow;
     double least = INFINITY;
     for (int64_t deep = std::min(q, kMostLayers); deep > 0; --deep) {
-      for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+      for (int64_t vectors = 1; vectors <= widest; ++vectors) {
         const int64_t wide = deep * vectors;
         const int64_t most = MostAccumulators(wide) / wide;
         for (int64_t high = 1; high <= most; ++high) {
@@ -210,7 +229,8 @@ class Planner {
     plan_.unroll = std::clamp<int64_t>(kUnrolledSteps / products, 1,
                                        nest_.reduced.back().extent);
     if (plan_.unroll < nest_.reduced.back().extent) {
-      plan_.unroll = std::min(plan_.unroll, kTurn);
+      plan_.unroll =
+          std::min(plan_.unroll, is_only_row ? kTurnOfOnlyRow : kTurn);
     }
     plan_.is_parallel = least * Iterations(plan_.outer) > kMinParallelCycles;
   }
@@ -234,8 +254,7 @@ class Planner {
     }
     const int64_t extent = nest_.reduced[0].extent;
     const auto all = static_cast<double>(extent);
-    const auto most = static_cast<int64_t>(
-        static_cast<double>(target_.l2_bytes) / 2 / bytes * all);
+    const auto most = static_cast<int64_t>(CacheBytes() / 2 / bytes * all);
     const double passes = Iterations(plan_.outer) /
                           static_cast<double>(plan_.outer[0].extent) *
                           static_cast<double>(plan_.rows[0].count);
@@ -256,15 +275,13 @@ class Planner {
     if (std::get_if<Leaf>(&program_.exprs[nest_.set.value]) != nullptr) return;
     int64_t row_tiles = 0;
     for (const Segment& rows : plan_.rows) row_tiles += rows.count;
-    const double bytes =
-        Iterations(nest_.reduced) *
-        static_cast<double>(plan_.n.extent * SizeOfCell(operand));
+    const double bytes = BytesOfColumns(operand);
     const bool contiguous = Stride(operand, plan_.n) == 1;
     const bool moves = absl::c_any_of(nest_.reduced, [&](const NestLoop& k) {
       return Stride(operand, k) != 0;
     });
     if (!moves) return;
-    const bool is_far = bytes > static_cast<double>(target_.l2_bytes) / 2;
+    const bool is_far = bytes > CacheBytes() / 2;
     if (contiguous &&
         (row_tiles < (is_far ? kMinTilesToPackFar : kMinTilesToPack) ||
          bytes <= static_cast<double>(target_.l1_bytes))) {
@@ -286,7 +303,7 @@ class Planner {
   // them.
   void ChooseRowPacking() {
     if (!plan_.m || plan_.columns[0].count < kMinTilesToPackRows) return;
-    if (RowBytes() <= 3 * static_cast<double>(target_.l2_bytes) / 8) return;
+    if (RowBytes() <= 3 * CacheBytes() / 8) return;
     std::vector<Access> rows;
     for (const Access& read : reads_) {
       if (Stride(read, *plan_.m) != 0) rows.push_back(read);
@@ -331,7 +348,7 @@ class Planner {
     plan_.parts = {{0, 1, extent}};
     if (LeavesRows()) plan_.parts = Pieces(extent, RowsOfPart());
     if (!plan_.packed || plan_.columns[0].count == 1) return;
-    const auto cache = static_cast<double>(target_.l2_bytes);
+    const double cache = CacheBytes();
     if (PanelBytes(extent) <= cache / 4) return;
     const auto most = static_cast<int64_t>(cache / 16 / PanelBytes(1));
     const int64_t count = CeilDiv(extent, std::max<int64_t>(most, 1));
@@ -344,7 +361,7 @@ class Planner {
   // Where all rows do not stay in the second cache, many columns stay there;
   // where only the results do not, they are written row by row.
   void ChooseGroup() {
-    const auto cache = static_cast<double>(target_.l2_bytes);
+    const double cache = CacheBytes();
     const int64_t count = plan_.columns[0].count;
     const auto cells = static_cast<double>(
         NumElements(program_.buffers[nest_.set.target.buffer].dims));
