@@ -311,16 +311,21 @@ std::vector<int> SizeSystem::OpenParts(const Relation& relation) const {
   return open;
 }
 
-// An axis is windows of a size that nothing tells: guessing helps nobody.
+// An axis is windows of a size that nothing tells: guessing helps nobody. One
+// that has room for windows of 1 alone tells it.
 void SizeSystem::FailOpenWindows() {
   for (Relation& relation : relations_) {
     const bool closed = relation.multiplies || relation.done || relation.failed;
     if (closed || Size(relation.parts.back().axis) == 0) continue;
-    const int64_t open =
-        absl::c_count_if(relation.parts, [&](const Part& part) {
-          return Size(part.axis) == 0 && !classes_[Find(part.axis)].empty;
-        });
-    if (open > 1) Fail(relation);
+    int64_t open = 0;
+    __int128 sum = relation.constant;
+    for (const Part& part : relation.parts) {
+      const Class& c = classes_[Find(part.axis)];
+      const bool is_open = c.size == 0 && !c.empty;
+      open += is_open ? 1 : 0;
+      sum += static_cast<__int128>(part.factor) * (is_open ? 1 : c.size);
+    }
+    if (open > 1 && sum != 0) Fail(relation);
   }
 }
 
