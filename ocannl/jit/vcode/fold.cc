@@ -2,7 +2,11 @@
 #include "ocannl/jit/vcode/fold.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
 
 namespace ocannl::jit {
 namespace {
@@ -124,6 +128,109 @@ void FoldAnds(Nest& nest) {
   }
 }
 
+// Which lanes of each register what follows may read, a bit each.
+class LiveLanes {
+ public:
+  explicit LiveLanes(const Nest& nest)
+      : nest_(nest), live_(nest.registers.size(), 0) {
+    at_start_.resize(nest.loops.size(), live_);
+  }
+
+  // Calls `visit` with each instruction, the last one first, and the lanes that
+  // are read after it: once what comes round in loops is known.
+  void Walk(absl::FunctionRef<void(size_t, uint32_t lanes)> visit) {
+    while (Pass([](size_t, uint32_t) {})) {
+    }
+    Pass(visit);
+  }
+
+ private:
+  using Lanes = std::vector<uint32_t>;
+
+  static uint32_t First(int lanes) { return (uint32_t{1} << lanes) - 1; }
+
+  // Returns whether more comes round in some loop than was known.
+  bool Pass(absl::FunctionRef<void(size_t, uint32_t)> visit) {
+    bool is_more = false;
+    std::fill(live_.begin(), live_.end(), 0);
+    for (size_t k = nest_.insts.size(); k-- > 0;) {
+      const Inst& inst = nest_.insts[k];
+      if (inst.code == Code::kEndLoop) {
+        Add(at_start_[inst.offset], live_);
+      } else if (inst.code == Code::kLoop) {
+        is_more = Add(live_, at_start_[inst.offset]) || is_more;
+      } else {
+        visit(k, inst.dst < 0 ? 0 : live_[inst.dst]);
+        Step(inst);
+      }
+    }
+    return is_more;
+  }
+
+  static bool Add(const Lanes& lanes, Lanes& to) {
+    bool is_more = false;
+    for (size_t k = 0; k < lanes.size(); ++k) {
+      is_more = is_more || (lanes[k] & ~to[k]) != 0;
+      to[k] |= lanes[k];
+    }
+    return is_more;
+  }
+
+  void Step(const Inst& inst) {
+    uint32_t read = inst.code == Code::kShuffle ? ~uint32_t{0}
+                    : inst.code == Code::kSplat ? 1
+                                                : First(inst.lanes);
+    if (inst.code == Code::kInsert) {
+      const uint32_t written = First(inst.valid) << inst.offset;
+      read = (live_[inst.dst] & written) >> inst.offset;
+      live_[inst.dst] &= ~written;
+    } else if (inst.dst >= 0) {
+      const uint32_t wanted = live_[inst.dst] & First(inst.lanes);
+      if (inst.code == Code::kExtract) read = wanted << inst.offset;
+      if (inst.code == Code::kApply || inst.code == Code::kCopy) read = wanted;
+      live_[inst.dst] = 0;
+    }
+    for (const Value& arg : inst.args) {
+      if (arg.kind == Value::kReg) live_[arg.index] |= read;
+    }
+  }
+
+  const Nest& nest_;
+  Lanes live_;
+  std::vector<Lanes> at_start_;  // by loop
+};
+
+// Lanes that are put where the others of the variable are dead become all of
+// it: what halves a vector again and again merges nothing.
+void FoldInserts(Nest& nest, const std::vector<int>& uses) {
+  auto is_insert = [](const Inst& inst) {
+    return inst.code == Code::kInsert && inst.offset == 0 &&
+           inst.args[0].kind == Value::kReg;
+  };
+  if (std::none_of(nest.insts.begin(), nest.insts.end(), is_insert)) return;
+  std::vector<size_t> folded;
+  LiveLanes(nest).Walk([&](size_t k, uint32_t live) {
+    const Inst& inst = nest.insts[k];
+    const bool keeps_others = (live >> inst.valid) != 0;
+    if (is_insert(inst) && !keeps_others) folded.push_back(k);
+  });
+  for (size_t k : folded) {
+    Inst& insert = nest.insts[k];
+    const int32_t value = insert.args[0].index;
+    size_t before = k;
+    while (before > 0 && nest.insts[before - 1].code == Code::kNote) --before;
+    Inst* made = before > 0 ? &nest.insts[before - 1] : nullptr;
+    if (made != nullptr && made->dst == value && IsPureCode(made->code) &&
+        uses[value] == 1 && !nest.registers[value].is_variable) {
+      made->dst = insert.dst;
+      insert = Nothing();
+    } else {
+      insert.code = Code::kCopy;
+      insert.lanes = nest.registers[value].lanes;
+    }
+  }
+}
+
 }  // namespace
 
 bool CanBeMemory(const Inst& inst, int k) {
@@ -165,6 +272,7 @@ void Fold(Nest& nest, Isa isa) {
   if (isa == Isa::kAvx512) FoldAnds(nest);
   std::vector<int> uses = CountUses(nest);
   DropUnused(nest, uses);
+  FoldInserts(nest, uses);
   for (size_t k = 0; k < nest.insts.size(); ++k) {
     Inst& load = nest.insts[k];
     if (!CanFoldLoad(load, isa) || uses[load.dst] != 1) continue;

@@ -4,6 +4,7 @@
 //
 //   r0 = load x+0;    r1 = add r2, r0      ->   r1 = add r2, x+0
 //   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or r4, r2, r3
+//   r0 = add v, r2;   v[0..8) = r0         ->   v = add v, r2
 #ifndef OCANNL_JIT_VCODE_FOLD_H_
 #define OCANNL_JIT_VCODE_FOLD_H_
 
@@ -21,7 +22,8 @@ void OrderOperands(Inst& inst);
 
 // Folds loads whose value is used once, and drops code whose result is unused.
 // With AVX-512, ors get the ands among their operands: the second and the third
-// operand of an or are those of an and.
+// operand of an or are those of an and. Lanes beside which a variable has only
+// dead ones are not merged with these.
 void Fold(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
