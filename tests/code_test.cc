@@ -194,6 +194,11 @@ TEST_F(CodeTest, LogicSaysHowAxesMeet) {
               ElementsAre(100, 400));
   EXPECT_THAT(Run(a + "{ k } =: 12; k =/ -a ~logic:\"i->j => 0\"", "k"),
               ElementsAre(0.5));
+  const std::string sums = "cumulative_sum(\"...->..., i\", ";
+  EXPECT_THAT(Run(a + "{ l } =:+ " + sums + "a) ~logic:\"i->j => j\"", "l"),
+              ElementsAre(3, 10));
+  EXPECT_THAT(Run("{ m } =: [1; 2; 3]; m =+ cumulative_sum(\"i\", m)", "m"),
+              ElementsAre(2, 5, 9));
 }
 
 TEST_F(CodeTest, CommentsNestAndAreNoStrings) {

@@ -54,7 +54,8 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
     node.dtype = graph[*target].dtype;
     return graph.Add(std::move(node));
   }
-  if (node.named || !std::holds_alternative<ComputeSource>(node.source)) {
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  if (node.named || compute == nullptr || compute->runs_along) {
     node.named = false;
     node.source = ComputeSource{.op = std::nullopt,
                                 .accum = std::nullopt,

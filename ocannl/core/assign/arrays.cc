@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/index/reshape.h"
+#include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/defined_op.h"
 
 namespace ocannl {
@@ -108,6 +109,55 @@ void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
                                .logic = "reshape"});
     source = to;
   }
+}
+
+size_t RunningAxis(const Shapes& shapes, const ComputeSource& source) {
+  const Shape& shape = shapes.at(source.operands[0]);
+  size_t axis = 0;
+  for (RowKind kind : kRowKinds) {
+    const EinsumRow& row = source.spec->result[static_cast<int>(kind)];
+    for (const EinsumAxis& each :
+         ExpandRow(row, static_cast<int>(shape[kind].size()), 0)) {
+      if (each.name == source.runs_along) return axis;
+      ++axis;
+    }
+  }
+  CHECK(false) << "no axis " << *source.runs_along;
+  __builtin_unreachable();
+}
+
+void AssignRunningSums(Assignments& code, int32_t lhs, std::optional<Op> accum,
+                       int32_t source, size_t axis, bool backwards) {
+  const Array whole = code.arrays[lhs];
+  const DType dtype = ComputeDType(whole.dtype);
+  const ExprId cell = MakeLeaf(code.exprs, dtype, 0).id();
+  int32_t sums = lhs;
+  if (accum || dtype != whole.dtype) {
+    Array wide = Intermediate(absl::StrCat(whole.name, ".sums"), whole);
+    wide.dtype = dtype;
+    sums = code.AddArray(std::move(wide));
+  }
+  AssignPointwise(code, sums, std::nullopt, cell, {source});
+  Dims dims = whole.dims;
+  if (--dims[axis] > 0) {
+    const CellLoops loops(dims);
+    Indices cells = loops.indices, before = loops.indices;
+    if (backwards) {
+      cells[axis] = -1 * cells[axis] + (dims[axis] - 1);
+      before[axis] = cells[axis] + 1;
+    } else {
+      cells[axis] += 1;
+    }
+    code.list.push_back(Assign{.lhs = sums,
+                               .lhs_indices = std::move(cells),
+                               .accum = Op::kAdd,
+                               .reset = false,
+                               .rhs = cell,
+                               .sources = {ReadArray{sums, std::move(before)}},
+                               .extents = loops.extents,
+                               .logic = backwards ? "next" : "previous"});
+  }
+  if (sums != lhs) AssignPointwise(code, lhs, accum, cell, {sums});
 }
 
 Expr OperandLeaf(ExprPool& pool, const Graph& graph,

@@ -46,6 +46,15 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
 void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
                     int32_t source);
 
+// Which axis of its operand and result `source` sums along (runs_along).
+size_t RunningAxis(const Shapes& shapes, const ComputeSource& source);
+
+// Appends `lhs = sums`, or with `accum` likewise, where cell i along the axis
+// of `sums` is the one before plus cell i of `source`: from the first on, or
+// backwards from the last. The arrays have the same dims.
+void AssignRunningSums(Assignments& code, int32_t lhs, std::optional<Op> accum,
+                       int32_t source, size_t axis, bool backwards);
+
 // Leaf `leaf` for operand k of `source`: its value as it is computed with,
 // which a bitcast takes as it is stored.
 Expr OperandLeaf(ExprPool& pool, const Graph& graph,

@@ -126,6 +126,11 @@ class Coder {
   }
 
   void FromOperands(TensorId id, const ComputeSource& source) {
+    if (source.runs_along) {
+      return AssignRunningSums(code_, Value(id), std::nullopt,
+                               Value(source.operands[0]),
+                               RunningAxis(shapes_, source), false);
+    }
     std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
     if (pieces.empty()) return FromNothing(id, source);
     if (source.gathers) {

@@ -74,7 +74,11 @@ class Backprop {
 
   void Propagate(TensorId id) {
     const TensorSource& source = graph_[id].source;
-    if (const auto* compute = std::get_if<ComputeSource>(&source)) {
+    const auto* compute = std::get_if<ComputeSource>(&source);
+    if (compute != nullptr && compute->runs_along) {
+      AssignRunningSums(code_, Gradient(compute->operands[0]), Op::kAdd,
+                        Gradient(id), RunningAxis(shapes_, *compute), true);
+    } else if (compute != nullptr) {
       for (const ProjectedPiece& piece : ProjectPieces(graph_, shapes_, id)) {
         PropagatePiece(id, *compute, piece);
       }

@@ -38,7 +38,7 @@ absl::StatusOr<AxisSpec> ParseAxisSpec(absl::string_view text) {
     one = one && each.is_plain() && axis.name.empty();
     axis.name = each.name;
   });
-  if (one && !axis.name.empty()) return axis;
+  if (one && !axis.name.empty() && axis.name != "_") return axis;
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", text, "\" does not name one axis; write ... for the others, as in ",
       "\"...|...->..., i\""));

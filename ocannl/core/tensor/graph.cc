@@ -100,6 +100,12 @@ void Graph::SetGathers(TensorId id, GatherNote note) {
   source.gathers = std::move(note);
 }
 
+void Graph::SetRunsAlong(TensorId id, std::string axis) {
+  auto& source = std::get<ComputeSource>(nodes_[id.index].source);
+  CHECK(!source.op && source.accum == Op::kAdd);
+  source.runs_along = std::move(axis);
+}
+
 void Graph::SetInit(TensorId parameter, TensorId init) {
   CHECK(init.valid() && init.index < size());
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;

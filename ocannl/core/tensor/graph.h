@@ -108,6 +108,8 @@ struct ComputeSource {
   bool stretches = false;  // the result is as large as its uses want
   std::shared_ptr<const OpDefinition> defined = nullptr;  // in the place of op
   std::optional<GatherNote> gathers = std::nullopt;
+  // An axis of operand and result: cell i is the sum of the cells 0 to i.
+  std::optional<std::string> runs_along = std::nullopt;
 
   bool has_op() const { return op || defined != nullptr; }
 };
@@ -181,6 +183,7 @@ class Graph {
   absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
   // Our fault (CHECK) if the node is no such sum.
   void SetGathers(TensorId id, GatherNote note);
+  void SetRunsAlong(TensorId id, std::string axis);
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each is a reduction of select(condition, term, neutral), where the condition
+// Most are reductions of select(condition, term, neutral), where the condition
 // compares an index with the cells of a range: a reduction skips what it is not
 // about, infinities and NaNs included. Forward code of a gather looks its cells
 // up instead (core/assign/gather.h).
@@ -162,16 +162,10 @@ Tensor CumulativeSum(absl::string_view axis, Tensor a, SourceLocation where) {
   std::string text = CallText("cumulative_sum", axis, {&a.node()});
   return Composed(graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
-    const EinsumAxis from = PlainAxis(along.name);
-    const EinsumAxis to = PlainAxis(absl::StrCat(along.name, "_to"));
-    Tensor range = Range(graph, 0, DType::kI64, where);
-    Tensor column = Einsum1("i => i0", Arg(range, where));
-    Tensor row = Range(graph, 0, DType::kI64, where);
-    Tensor counts = LessEqual(Arg(row, where), Arg(column, where));
-    Tensor sums =
-        ReduceWhere(Op::kAdd, {Behind(Behind({}, to), from), along.slot},
-                    along.With({to}), counts, a, 0, where);
-    OCANNL_RETURN_IF_ERROR(SetEqual(sums, to.name, sums, from.name));
+    Tensor sums = Einsum1(SpecText({along.slot}, along.slot), Arg(a, where));
+    if (!std::holds_alternative<ErrorSource>(sums.node().source)) {
+      graph.SetRunsAlong(sums.id, along.name);
+    }
     return sums;
   });
 }

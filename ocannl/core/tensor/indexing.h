@@ -51,8 +51,8 @@ Tensor ArgMax(absl::string_view axis, Tensor a,
 Tensor ArgMin(absl::string_view axis, Tensor a,
               SourceLocation where = SourceLocation::Current());
 
-// Cell i is the sum of the cells 0 to i along the axis, first to last. Takes
-// time in the square of the axis's size.
+// Along the axis, cell 0 is that of `a` and cell i the sum of cell i - 1 and of
+// cell i of `a`.
 Tensor CumulativeSum(absl::string_view axis, Tensor a,
                      SourceLocation where = SourceLocation::Current());
 
