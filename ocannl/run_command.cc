@@ -48,7 +48,9 @@ bool MergeTo(const Dims& dims, const Dims& merged) {
   size_t next = 0;
   for (int64_t size : merged) {
     int64_t product = 1;
-    while (next < dims.size() && product < size) product *= dims[next++];
+    while (next < dims.size() && (product < size || dims[next] == 1)) {
+      product *= dims[next++];
+    }
     if (product != size) return false;
   }
   return next == dims.size();
