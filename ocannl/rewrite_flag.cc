@@ -22,9 +22,13 @@ const Flag& RewriteFlag() {
 absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
                                       LoopProgram program) {
   std::string script = line.GetString("rewrite");
-  // A rewrite has arguments, so that it has blanks.
-  if (!script.empty() && script.find(' ') == std::string::npos) {
-    OCANNL_ASSIGN_OR_RETURN(script, ReadFile(UserPath(script)));
+  if (!script.empty()) {
+    absl::StatusOr<std::string> file = ReadFile(UserPath(script));
+    // A rewrite has arguments, so that it has blanks.
+    if (!file.ok() && script.find(' ') == std::string::npos) {
+      return file.status();
+    }
+    if (file.ok()) script = *std::move(file);
   }
   absl::StatusOr<LoopProgram> rewritten =
       rewrite::RunScript(std::move(program), script);

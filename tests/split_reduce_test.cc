@@ -262,11 +262,11 @@ TEST(SplitReduceTest, WhatHasNoNeedStaysInOrder) {
 TEST(SplitReduceTest, EachReductionHasItsOwnLanes) {
   Assignments code = Code({}, {64}, Kind::kSum, DType::kF32, true);
   code.list.push_back(code.list[0]);
-  code.AddArray({"y.lanes2", DType::kF32, {}, kKept});
+  code.AddArray({"y.lanes_2", DType::kF32, {}, kKept});
   code.list.push_back(code.list[0]);
   std::get<Assign>(code.list[2]).lhs = 2;
   std::string text = Print(Lowered(code));
-  for (const char* name : {"y.lanes ", "y.lanes3 ", "y.lanes2.lanes "}) {
+  for (const char* name : {"y.lanes ", "y.lanes_3 ", "y.lanes_2.lanes "}) {
     EXPECT_TRUE(absl::StrContains(text, absl::StrCat("private ", name)))
         << name << "\n"
         << text;

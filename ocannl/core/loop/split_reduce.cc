@@ -73,10 +73,11 @@ class Splitter {
         next_iterator_(next_iterator) {
     for (size_t loop : lanes.inner) row_ *= reduction.extents[loop];
     buffer_ = static_cast<int32_t>(program.buffers.size());
-    program.buffers.push_back({.name = FreshName(),
-                               .dtype = target().dtype,
-                               .dims = {lanes.rows * row_},
-                               .role = Role::kPrivate});
+    program.buffers.push_back(
+        {.name = UnusedName(program, absl::StrCat(target().name, ".lanes")),
+         .dtype = target().dtype,
+         .dims = {lanes.rows * row_},
+         .role = Role::kPrivate});
   }
 
   Stmt Run() {
@@ -104,18 +105,6 @@ class Splitter {
     return program_.buffers[reduction_.set.target.buffer];
   }
   int64_t num_lanes() const { return program_.buffers[buffer_].dims[0]; }
-
-  std::string FreshName() const {
-    auto is_taken = [&](const std::string& name) {
-      auto has_name = [&](const auto& thing) { return thing.name == name; };
-      return absl::c_any_of(program_.buffers, has_name) ||
-             absl::c_any_of(program_.statics, has_name);
-    };
-    const std::string base = absl::StrCat(target().name, ".lanes");
-    std::string name = base;
-    for (int k = 2; is_taken(name); ++k) name = absl::StrCat(base, k);
-    return name;
-  }
 
   bool MovesTarget(size_t loop) const {
     return absl::c_any_of(

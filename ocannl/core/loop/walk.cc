@@ -5,10 +5,12 @@
 #include <optional>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -18,6 +20,15 @@ void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
     visit(stmt);
     if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
   }
+}
+
+std::string UnusedName(const LoopProgram& program, const std::string& base) {
+  return UniqueName(base, [&](const std::string& name) {
+    auto is = [&](const auto& thing) { return thing.name == name; };
+    return absl::c_any_of(program.buffers, is) ||
+           absl::c_any_of(program.locals, is) ||
+           absl::c_any_of(program.statics, is);
+  });
 }
 
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit) {

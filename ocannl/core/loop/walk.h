@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -19,6 +20,10 @@ std::optional<int32_t> IteratorNamed(absl::string_view name);
 // An iterator number greater than every one in `program`, those in the names of
 // static indices included.
 int32_t NextIterator(const LoopProgram& program);
+
+// `base`, or with a number behind it, that no buffer, local or static index of
+// the program is called.
+std::string UnusedName(const LoopProgram& program, const std::string& base);
 
 // Every loop, outer before inner.
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -40,13 +38,7 @@ For NestWriter::Wrapper() {
 
 int32_t NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,
                               Role role) {
-  auto taken = [&](const std::string& candidate) {
-    auto is = [&](const auto& named) { return named.name == candidate; };
-    return absl::c_any_of(program_->buffers, is) ||
-           absl::c_any_of(program_->locals, is) ||
-           absl::c_any_of(program_->statics, is);
-  };
-  program_->buffers.push_back({.name = UniqueName(name, taken),
+  program_->buffers.push_back({.name = UnusedName(*program_, name),
                                .dtype = dtype,
                                .dims = std::move(dims),
                                .role = role});

@@ -10,8 +10,9 @@
 //
 // The name's end is the format: .npz, which NumPy reads (npz.h), or
 // .safetensors (safetensors.h). What comes back are the bits that were saved,
-// of any dtype; training goes on as if it had never stopped. Arrays have no
-// padding: what a convolution reads outside of one is in no file.
+// of any dtype; steps go on as if training had never stopped. Static indices,
+// as the number of the step, are the caller's: an array can hold them too.
+// Arrays have no padding: what a convolution reads outside is in no file.
 //
 // No file can crash the reader, or make it take memory out of proportion to its
 // size and that of the arrays that are asked for.

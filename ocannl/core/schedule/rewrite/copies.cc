@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
@@ -28,17 +29,15 @@
 namespace ocannl::rewrite {
 namespace {
 
-// How one loop moves an access along one axis.
+// How one loop moves an access.
 struct Move {
-  size_t axis;
-  int64_t factor;
+  std::vector<int64_t> factors;  // by axis
   int64_t extent;
   int32_t iterator;
   LoopKind kind;
 
   bool IsLike(const Move& other) const {
-    return axis == other.axis && factor == other.factor &&
-           extent == other.extent;
+    return factors == other.factors && extent == other.extent;
   }
 };
 
@@ -125,12 +124,12 @@ class Copier {
       }));
     }
     for (const For* loop : loops_) {
-      for (size_t axis = 0; axis < access.indices.size(); ++axis) {
-        const int64_t factor =
-            access.indices[axis].FactorOf(Iterator(loop->iterator));
-        if (factor == 0) continue;
-        cells.moves.push_back(
-            {axis, factor, loop->extent, loop->iterator, KindOfCopy(*loop)});
+      Move move{{}, loop->extent, loop->iterator, KindOfCopy(*loop)};
+      for (const Affine& index : access.indices) {
+        move.factors.push_back(index.FactorOf(Iterator(loop->iterator)));
+      }
+      if (absl::c_any_of(move.factors, [](int64_t f) { return f != 0; })) {
+        cells.moves.push_back(std::move(move));
       }
     }
     return cells;
@@ -178,21 +177,30 @@ class Copier {
     return in_copy;
   }
 
-  // Whether other iterations of the moving loops are other cells: on each axis
-  // a move goes further than all shorter ones together.
+  // Whether other iterations of the moving loops are other cells. An axis on
+  // which each move goes further than all shorter ones together tells theirs.
   bool IsOneToOne() const {
     std::vector<Move> moves = cells_->moves;
-    absl::c_sort(moves, [](const Move& a, const Move& b) {
-      return std::pair(a.axis, std::abs(a.factor)) <
-             std::pair(b.axis, std::abs(b.factor));
-    });
-    int64_t reach = 0;
-    for (size_t k = 0; k < moves.size(); ++k) {
-      if (k == 0 || moves[k].axis != moves[k - 1].axis) reach = 0;
-      if (std::abs(moves[k].factor) <= reach) return false;
-      reach += std::abs(moves[k].factor) * (moves[k].extent - 1);
+    for (size_t axis = 0; axis < cells_->base.size();) {
+      auto step = [&](const Move& move) {
+        return std::abs(move.factors[axis]);
+      };
+      absl::c_sort(moves, [&](const Move& a, const Move& b) {
+        return step(a) < step(b);
+      });
+      int64_t reach = 0;
+      bool tells = false;
+      for (const Move& move : moves) {
+        if (step(move) == 0) continue;
+        tells = step(move) > reach;
+        if (!tells) break;
+        reach += step(move) * (move.extent - 1);
+      }
+      // The other axes have only what is left to tell.
+      if (tells) std::erase_if(moves, step);
+      axis = tells ? 0 : axis + 1;
     }
-    return true;
+    return moves.empty();
   }
 
   // copy[...] := buffer[...], or back.
@@ -204,7 +212,9 @@ class Copier {
       const Symbol at = Iterator(NewIterator());
       loops.push_back({move.kind, at.number, move.extent, {}});
       copy.indices.push_back(at);
-      original.indices[move.axis] += move.factor * Affine(at);
+      for (size_t axis = 0; axis < move.factors.size(); ++axis) {
+        original.indices[axis] += move.factors[axis] * Affine(at);
+      }
     }
     if (loops.empty()) copy.indices.push_back(0);
     Access& target = into_copy ? copy : original;
@@ -246,13 +256,13 @@ class Copier {
 
 absl::StatusOr<int32_t> FindBuffer(const LoopProgram& program,
                                    absl::string_view name) {
-  auto found = absl::c_find_if(program.buffers, [&](const Buffer& buffer) {
-    return buffer.name == name;
-  });
-  if (found != program.buffers.end()) {
-    return static_cast<int32_t>(found - program.buffers.begin());
+  std::vector<std::string> names;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.name == name) return static_cast<int32_t>(names.size());
+    names.push_back(buffer.name);
   }
-  return Refusal("there is no buffer `", name, "`");
+  return Refusal("there is no buffer `", name, "`; there are ",
+                 absl::StrJoin(names, ", "));
 }
 
 // With a copy of `buffer` that has the role `role`.
@@ -282,9 +292,11 @@ absl::StatusOr<int32_t> BufferFor(const LoopProgram& program,
                                   absl::string_view name, const For& loop,
                                   bool is_written) {
   OCANNL_ASSIGN_OR_RETURN(const int32_t buffer, FindBuffer(program, name));
-  const bool writes =
-      absl::c_linear_search(EffectsOf(program, loop).writes, buffer);
-  if (writes == is_written) return buffer;
+  const Effects effects = EffectsOf(program, loop);
+  const bool writes = absl::c_linear_search(effects.writes, buffer);
+  const bool reads = absl::c_linear_search(effects.reads, buffer);
+  // Of a loop that does neither, Collect tells.
+  if (writes == is_written || (!writes && !reads)) return buffer;
   return Refusal("the loop over ", NameOf(loop.iterator),
                  writes ? " writes `" : " does not write `", name,
                  "`: ", writes ? "privatize" : "pack", " is for that");

@@ -5,10 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -30,15 +28,6 @@ std::optional<Place> FindLoopIn(Block& block, int32_t iterator, bool in_body,
     if (inside) return inside;
   }
   return std::nullopt;
-}
-
-std::string NewName(const LoopProgram& program, const std::string& like) {
-  return UniqueName(like, [&](const std::string& name) {
-    auto has_name = [&](const auto& thing) { return thing.name == name; };
-    return absl::c_any_of(program.locals, has_name) ||
-           absl::c_any_of(program.buffers, has_name) ||
-           absl::c_any_of(program.statics, has_name);
-  });
 }
 
 // Things of their own for the copy of a block.
@@ -70,7 +59,7 @@ class Copier {
       Visit(set->target);
     } else if (auto* let = std::get_if<DeclareLocal>(&stmt)) {
       Local copy = program_.locals[let->local];
-      copy.name = NewName(program_, copy.name);
+      copy.name = UnusedName(program_, copy.name);
       locals_[let->local] = static_cast<int32_t>(program_.locals.size());
       program_.locals.push_back(std::move(copy));
       Visit(let->local);
@@ -109,7 +98,7 @@ class Copier {
         buffer, static_cast<int32_t>(program_.buffers.size()));
     if (is_new) {
       Buffer copy = program_.buffers[buffer];
-      copy.name = NewName(program_, copy.name);
+      copy.name = UnusedName(program_, copy.name);
       program_.buffers.push_back(std::move(copy));
     }
     return own->second;

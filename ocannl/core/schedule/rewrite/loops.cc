@@ -15,10 +15,21 @@
 namespace ocannl::rewrite {
 namespace {
 
+// Lanes of a loop, each vector of which is code of its own.
+constexpr int64_t kMostLanes = 1024;
+
 // The loop that is all that is in `loop`; null: something else is.
 For* OnlyLoopIn(For& loop) {
   std::vector<Stmt>& stmts = loop.body.stmts;
   return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
+}
+
+absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
+  std::optional<Obstacle> obstacle = WhyNotParallel(program, loop);
+  if (!obstacle) return absl::OkStatus();
+  return RefusalFor(
+      program, absl::StrCat(NameOf(loop.iterator), " cannot run in parallel"),
+      *obstacle);
 }
 
 // `outer`, a loop of the program, changes places with the one in it.
@@ -34,7 +45,10 @@ absl::Status Interchange(const LoopProgram& program, For& outer) {
   std::swap(outer.kind, inner.kind);
   std::swap(outer.iterator, inner.iterator);
   std::swap(outer.extent, inner.extent);
-  return absl::OkStatus();
+  // What was parallel for each iteration of the loop around it may not be for
+  // all of them.
+  return outer.kind == LoopKind::kPar ? CheckParallel(program, outer)
+                                      : absl::OkStatus();
 }
 
 // The iterators of `count` loops, each all that is in the one before it.
@@ -121,6 +135,11 @@ Rewritten Vectorize(LoopProgram program, int32_t loop) {
     return Refusal(NameOf(loop), " is around another loop: only an innermost ",
                    "one can run as lanes");
   }
+  if (place.loop().extent > kMostLanes) {
+    return Refusal(NameOf(loop), " has ", place.loop().extent,
+                   " iterations; split it to have at most ", kMostLanes,
+                   " lanes");
+  }
   if (auto obstacle = WhyNotLanes(program, place.loop())) {
     return RefusalFor(
         program, absl::StrCat(NameOf(loop), " cannot run as lanes"), *obstacle);
@@ -160,11 +179,7 @@ Rewritten Parallel(LoopProgram program, int32_t loop) {
     return Refusal(NameOf(loop), " is ", around ? "around" : "inside of",
                    " a loop that is parallel already");
   }
-  if (auto obstacle = WhyNotParallel(program, place.loop())) {
-    return RefusalFor(program,
-                      absl::StrCat(NameOf(loop), " cannot run in parallel"),
-                      *obstacle);
-  }
+  OCANNL_RETURN_IF_ERROR(CheckParallel(program, place.loop()));
   place.loop().kind = LoopKind::kPar;
   return Verified(std::move(program));
 }
@@ -174,7 +189,12 @@ Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
   OCANNL_ASSIGN_OR_RETURN(const Place b, FindLoop(program, second));
   const std::string what =
       absl::StrCat(NameOf(first), " and ", NameOf(second), " cannot be fused");
-  if (a.block != b.block || b.at != a.at + 1) {
+  size_t next = a.at + 1;
+  while (next < a.block->stmts.size() &&
+         std::holds_alternative<Comment>(a.block->stmts[next])) {
+    ++next;
+  }
+  if (a.block != b.block || b.at != next) {
     return Refusal(what, ": the second must stand right behind the first");
   }
   if (a.loop().kind != b.loop().kind || a.loop().extent != b.loop().extent) {

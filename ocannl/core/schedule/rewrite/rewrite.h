@@ -9,8 +9,8 @@
 // Each gives a program with the same bits, SplitReduce one whose sums are in
 // another order; or an error that tells which cells are in the way. A loop is
 // named by its iterator. New iterators are the next ones, in the order in which
-// the comments name them. What a program gets this way stays: Schedule plans
-// only loops of the kind `for` that stand alone. script.h reads them from text.
+// the comments name them. A nest stays as it is made once one of its loops is
+// not a `for`: Schedule plans all others. script.h reads rewrites from text.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 
@@ -36,8 +36,8 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
 Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
 
 // The loop's iterations become lanes: each statement for all of them before the
-// next one. Errors: there is a loop inside; a lane reads what an earlier one
-// writes.
+// next one. Errors: there is a loop inside; more than 1024 iterations; a lane
+// reads what an earlier one writes.
 Rewritten Vectorize(LoopProgram program, int32_t loop);
 
 // Groups of `factor` iterations run at once: the loop is split, and the loop
@@ -57,8 +57,9 @@ Rewritten Privatize(LoopProgram program, absl::string_view buffer,
 // its loops read it. Errors: the loop writes the buffer, or as in Privatize.
 Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop);
 
-// The loop's iterations may run on several threads. Errors: one reads or writes
-// what another writes; it is inside of such a loop or around one.
+// The loop's iterations may run on several threads, and do where the loop is
+// all of one statement of the program's body. Errors: one reads or writes what
+// another writes; it is inside of such a loop or around one.
 Rewritten Parallel(LoopProgram program, int32_t loop);
 
 // The loop `second`, right behind `first`, becomes part of its body. Errors:

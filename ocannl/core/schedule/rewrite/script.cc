@@ -115,7 +115,8 @@ class Runner {
     const int32_t made =
         row->new_loops == 0 ? 0 : NextIterator(rewritten) - first_new;
     if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
-      return Refusal("it makes ", made, " loops to name, not ", names.size());
+      return Refusal("it makes ", std::min(row->new_loops, made),
+                     " loops to name, not ", names.size());
     }
     program_ = std::move(rewritten);
     for (size_t k = 0; k < names.size(); ++k) {
