@@ -183,7 +183,9 @@ absl::StatusOr<History> Train(const CommandLine& line,
                               const MoonsOptions& options, Routine& step) {
   const std::vector<Array> state = train::StateArrays({&step.program()});
   const std::string save = line.GetString("save");
-  if (!save.empty()) OCANNL_RETURN_IF_ERROR(train::CheckFormat(save));
+  if (!save.empty()) {
+    OCANNL_RETURN_IF_ERROR(train::CheckSavable(UserPath(save)));
+  }
   const std::string load = line.GetString("load");
   if (!load.empty()) {
     OCANNL_RETURN_IF_ERROR(

@@ -161,12 +161,19 @@ TEST(CheckpointFormatTest, TheNameSaysWhich) {
   for (const std::string path : {"m.npy", "m", "m.npz.1", ".npz"}) {
     const std::string message =
         absl::StrCat("`", path, "`: its name must end in .npz or .safetensors");
-    EXPECT_EQ(train::CheckFormat(path).message(), message);
+    EXPECT_EQ(train::CheckSavable(path).message(), message);
     EXPECT_EQ(SaveParams(path, ArraysOf(w), Place(w).context).message(),
               message);
     EXPECT_EQ(RestoreParams(path, ArraysOf(w), Place(w).context).message(),
               message);
   }
+}
+
+TEST(CheckpointFormatTest, FoldersThatAreNotThereAreNamed) {
+  const std::string path = testing::TempDir() + "/not_there/m.npz";
+  EXPECT_EQ(train::CheckSavable(path).message(),
+            absl::StrCat("cannot save ", path, ": there is no folder ",
+                         testing::TempDir(), "/not_there; make it first"));
 }
 
 // What a convolution reads outside of its input is no part of the array.

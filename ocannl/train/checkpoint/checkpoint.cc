@@ -109,12 +109,21 @@ std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs) {
   return state;
 }
 
-absl::Status CheckFormat(const std::string& path) {
-  return FormatOf(path).status();
+absl::Status CheckSavable(const std::string& path) {
+  OCANNL_RETURN_IF_ERROR(FormatOf(path).status());
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("cannot save ", path,
+                                          ": there is no ", "folder ",
+                                          folder.string(), "; make it first"));
 }
 
 absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
                         const Context& context) {
+  OCANNL_RETURN_IF_ERROR(CheckSavable(path));
   OCANNL_ASSIGN_OR_RETURN(const Format format, FormatOf(path));
   OCANNL_RETURN_IF_ERROR(CheckNames(path, arrays));
   std::vector<NamedArray> values;
