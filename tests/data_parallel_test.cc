@@ -20,6 +20,7 @@
 #include "ocannl/tiers.h"
 #include "ocannl/train/blocks/norm.h"
 #include "ocannl/train/blocks/state.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
@@ -88,6 +89,24 @@ constexpr char kLine[] =
 std::vector<BatchInput> LinePoints() {
   return {{"x", NdArray::Of<float>({4}, {1, 2, 3, 4})},
           {"y", NdArray::Of<float>({4}, {2, 4, 6, 8})}};
+}
+
+TEST(DataParallelTest, GoesOnFromAFile) {
+  auto make = [] {
+    return Train(Interpreter(), {.n_shards = 2, .reduction = Reduction::kMean},
+                 LinePoints(), Loss(kLine), Sgd(0.01, {.momentum = 0.9}));
+  };
+  const std::string path = testing::TempDir() + "/data_parallel.npz";
+  DataParallel whole = make();
+  for (int k = 0; k < 3; ++k) CHECK_OK(whole.Step());
+  const auto state = train::StateArrays(whole.OwnerPrograms());
+  EXPECT_EQ(state.size(), 2);  // w and its momentum
+  CHECK_OK(train::SaveParams(path, state, whole.OwnerContext()));
+  for (int k = 0; k < 3; ++k) CHECK_OK(whole.Step());
+  DataParallel resumed = make();
+  CHECK_OK(train::RestoreParams(path, state, resumed.OwnerContext()));
+  for (int k = 0; k < 3; ++k) CHECK_OK(resumed.Step());
+  EXPECT_EQ(Hash(resumed), Hash(whole));
 }
 
 TEST(DataParallelTest, OneStepAlongALine) {

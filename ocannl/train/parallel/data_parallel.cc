@@ -224,6 +224,10 @@ absl::Status DataParallel::GradSync() {
 
 absl::Status DataParallel::RunUpdate() { return update_->Run(); }
 
+std::vector<const LoopProgram*> DataParallel::OwnerPrograms() const {
+  return {&shards_[0]->gradient->program(), &update_->program()};
+}
+
 absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
   const std::vector<Tensor>& inputs = shards_[0]->inputs;
   if (values.size() != inputs.size()) {

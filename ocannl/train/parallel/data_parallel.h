@@ -125,6 +125,11 @@ class DataParallel {
   const Context& OwnerContext() const;
   absl::StatusOr<NdArray> ReadValues(Tensor tensor) const;
 
+  // The programs of a step on the owner, in order. StateArrays of them
+  // (checkpoint/checkpoint.h), in the owner's context, are all that other
+  // shards' steps need too.
+  std::vector<const LoopProgram*> OwnerPrograms() const;
+
  private:
   struct Shard;
 
