@@ -2,6 +2,7 @@
 #include "tests/dual_program.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -44,6 +45,11 @@ class Runner {
                             Dual value = Value(set.value);
                             CellOf(set.target) = value;
                           },
+                          [&](const Scatter& scatter) {
+                            Dual value = Value(scatter.value);
+                            auto cell = At(program_.TargetOf(scatter));
+                            if (cell) CellOf(*cell) = value;
+                          },
                           [&](const ZeroOut& zero) {
                             for (Dual& cell : cells_[zero.buffer]) cell = {};
                           },
@@ -85,12 +91,13 @@ class Runner {
     return cells_[access.buffer][cell];
   }
 
-  Dual LookUp(Lookup lookup) {
+  std::optional<Access> At(const Lookup& lookup) {
     const auto row = static_cast<int64_t>(CellOf(lookup.index).value);
     const Dims& dims = program_.buffers[lookup.cell.buffer].dims;
-    if (row < 0 || row >= dims[lookup.axis]) return {};
-    lookup.cell.indices[lookup.axis] = row;
-    return CellOf(lookup.cell);
+    if (row < 0 || row >= dims[lookup.axis]) return std::nullopt;
+    Access cell = lookup.cell;
+    cell.indices[lookup.axis] = row;
+    return cell;
   }
 
   Dual Value(ExprId value) {
@@ -100,7 +107,10 @@ class Runner {
       if (leaf == nullptr) return;
       leaves[leaf->id] = std::visit(
           Overload{[&](const Access& access) { return CellOf(access); },
-                   [&](const Lookup& lookup) { return LookUp(lookup); },
+                   [&](const Lookup& lookup) {
+                     std::optional<Access> cell = At(lookup);
+                     return cell ? CellOf(*cell) : Dual();
+                   },
                    [&](const Affine& index) {
                      return Dual{.value = static_cast<double>(At(index))};
                    },

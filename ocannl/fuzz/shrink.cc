@@ -175,20 +175,44 @@ bool CutAxis(LoopProgram& program, int k) {
   return false;
 }
 
+bool IsLookedUp(const LoopProgram& program, int32_t buffer, size_t axis) {
+  bool is = false;
+  WalkStmts(program.body, [&](const Stmt& stmt) {
+    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
+      const Lookup* lookup = std::get_if<Lookup>(&leaf);
+      is |= lookup != nullptr && lookup->cell.buffer == buffer &&
+            lookup->axis == static_cast<int32_t>(axis);
+    });
+  });
+  return is;
+}
+
 bool DropAxis(LoopProgram& program, int k) {
   for (int32_t number = 0;
        number < static_cast<int32_t>(program.buffers.size()); ++number) {
     Dims& dims = program.buffers[number].dims;
     for (size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] != 1 || k-- > 0) continue;
+      if (dims[axis] != 1 || IsLookedUp(program, number, axis) || k-- > 0) {
+        continue;
+      }
       dims.erase(dims.begin() + axis);
-      auto cell = [&](Access access) {
-        if (access.buffer == number) {
-          access.indices.erase(access.indices.begin() + axis);
-        }
-        return access;
+      auto drop = [&](Access& access) {
+        if (access.buffer != number) return;
+        access.indices.erase(access.indices.begin() + axis);
       };
-      RewriteCells(program, program.body, cell);
+      RewriteStmts(program.body, [&](Stmt& stmt) {
+        RewriteLeaves(program, stmt, [&](LeafValue leaf) {
+          if (Access* access = std::get_if<Access>(&leaf)) drop(*access);
+          if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+            const bool moves = lookup->cell.buffer == number &&
+                               lookup->axis > static_cast<int32_t>(axis);
+            lookup->axis -= moves ? 1 : 0;
+            drop(lookup->cell);
+            drop(lookup->index);
+          }
+          return leaf;
+        });
+      });
       return true;
     }
   }
@@ -209,13 +233,8 @@ bool MakeInOut(LoopProgram& program, int k) {
 bool IsUsed(const LoopProgram& program, int32_t buffer) {
   bool used = false;
   WalkStmts(program.body, [&](const Stmt& stmt) {
-    const Set* set = std::get_if<Set>(&stmt);
-    const ZeroOut* zero = std::get_if<ZeroOut>(&stmt);
-    used |= set != nullptr && set->target.buffer == buffer;
-    used |= zero != nullptr && zero->buffer == buffer;
-    const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    WalkReads(program, *value,
+    used |= WrittenBy(program, stmt) == buffer;
+    WalkReads(program, stmt,
               [&](const Access& cell) { used |= cell.buffer == buffer; });
   });
   return used;

@@ -85,18 +85,25 @@ class Decoder {
     return RegisterOf(access.buffer, offset);
   }
 
-  // target := what the lookup reads.
-  int32_t LookUp(const Lookup& lookup, int32_t target) {
+  // With `find`(the types of cell and index) as the handler; `other` is the
+  // operand beside the index.
+  void EmitRow(Handler (*find)(DType, DType), const Lookup& lookup,
+               int32_t target, int32_t other) {
     const Buffer& buffer = program_.buffers[lookup.cell.buffer];
     const int32_t limits = NewSlot(buffer.dims[lookup.axis]);
     NewSlot(LookupStride(program_, lookup) * SizeOf(buffer.dtype));
-    Instruction& made = Emit(
-        FindLookup(buffer.dtype, program_.buffers[lookup.index.buffer].dtype),
-        target);
+    Instruction& made =
+        Emit(find(buffer.dtype, program_.buffers[lookup.index.buffer].dtype),
+             target);
     made.args[0] = CellOf(lookup.index);
-    made.args[1] = CellOf(lookup.cell);
+    made.args[1] = other;
     made.args[2] = limits;
     made.count = 1;
+  }
+
+  // target := what the lookup reads.
+  int32_t LookUp(const Lookup& lookup, int32_t target) {
+    EmitRow(FindLookup, lookup, target, CellOf(lookup.cell));
     return target;
   }
 
@@ -147,21 +154,27 @@ class Decoder {
     return std::holds_alternative<Lookup>(program_.At(*leaf));
   }
 
-  // target := value. Only the last instruction writes to the target, which the
-  // value may read.
-  void DecodeAssignment(int32_t target, ExprId value) {
+  // The operand that holds the value; what is computed goes to `target`, -1: to
+  // a temporary. Only the last instruction writes there, which the value may
+  // read.
+  int32_t DecodeValue(int32_t target, ExprId value) {
     num_temporaries_ = 0;
     ExprId root = Expand(exprs_, value);
     absl::flat_hash_map<ExprId, int32_t> operands;
     auto decode = [&](ExprId id) {
-      int32_t result = id == root       ? target
-                       : IsComputed(id) ? NextTemporary()
-                                        : 0;
+      int32_t result = id == root && target >= 0 ? target
+                       : IsComputed(id)          ? NextTemporary()
+                                                 : 0;
       return DecodeNode(id, result, operands);
     };
-    int32_t result = VisitOnce<int32_t>(exprs_, root, operands, decode);
+    return VisitOnce<int32_t>(exprs_, root, operands, decode);
+  }
+
+  // target := value
+  void DecodeAssignment(int32_t target, ExprId value) {
+    int32_t result = DecodeValue(target, value);
     if (result == target) return;
-    DType dtype = TypeOf(exprs_, root);
+    DType dtype = TypeOf(exprs_, value);
     EmitComputation(Op::kConvert, dtype, dtype, target, {result});
   }
 
@@ -216,6 +229,11 @@ class Decoder {
                      [&](const For& loop) { DecodeFor(loop); },
                      [&](const Set& set) {
                        DecodeAssignment(CellOf(set.target), set.value);
+                     },
+                     [&](const Scatter& scatter) {
+                       const Lookup& target = program_.TargetOf(scatter);
+                       const int32_t value = DecodeValue(-1, scatter.value);
+                       EmitRow(FindScatter, target, CellOf(target.cell), value);
                      },
                      [&](const DeclareLocal& declare) {
                        DecodeAssignment(locals_[declare.local], declare.value);

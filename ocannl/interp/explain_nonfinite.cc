@@ -78,7 +78,7 @@ absl::Status ExplainNonfinite::Stores(const RunState& run, const Stmt& stmt,
   if (*origin != value) {
     add(PrintValue(program, *origin), PrintConstant(run.ValueOf(*origin)));
   }
-  add(TextOf(run, TargetOf(stmt)), PrintConstant(result));
+  add(TextOf(run, TargetOf(program, stmt)), PrintConstant(result));
   return absl::OutOfRangeError(text);
 }
 

@@ -125,6 +125,28 @@ Handler LookupHandler() {
   return nullptr;
 }
 
+template <class T, class Index>
+Handler ScatterHandler() {
+  if constexpr (number::Integer<Index>) {
+    return [](const Instruction* at, uint64_t* registers, const Loop*) {
+      uint64_t cell = registers[at->target];
+      uint64_t index = registers[at->args[0]];
+      uint64_t value = registers[at->args[1]];
+      const auto size = Load<uint64_t>(registers[at->args[2]]);
+      const auto stride = Load<uint64_t>(registers[at->args[2]] + sizeof(size));
+      for (uint64_t left = at->count; left > 0; --left) {
+        const auto row = static_cast<uint64_t>(Load<Index>(index));
+        if (row < size) Store(cell + row * stride, Load<T>(value));
+        cell += at->target_stride;
+        index += at->strides[0];
+        value += at->strides[1];
+      }
+      return at + 1;
+    };
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Handler FindHandler(Op op, DType result, DType operand) {
@@ -143,6 +165,14 @@ Handler FindLookup(DType cell, DType index) {
   return VisitDType(cell, [&](auto zero) {
     return VisitDType(index, [&](auto first) {
       return LookupHandler<decltype(zero), decltype(first)>();
+    });
+  });
+}
+
+Handler FindScatter(DType cell, DType index) {
+  return VisitDType(cell, [&](auto zero) {
+    return VisitDType(index, [&](auto first) {
+      return ScatterHandler<decltype(zero), decltype(first)>();
     });
   });
 }

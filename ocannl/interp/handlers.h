@@ -23,6 +23,10 @@ Handler FindHandler(Op op, DType result, DType operand);
 // times in a row.
 Handler FindLookup(DType cell, DType index);
 
+// The other way round: that cell = the value at the second argument, if the
+// table has the row; the cell is the target.
+Handler FindScatter(DType cell, DType index);
+
 // Zeroes as many bytes from the target as the number in the first argument.
 const Instruction* ZeroOutHandler(const Instruction* at, uint64_t* registers,
                                   const Loop* loops);

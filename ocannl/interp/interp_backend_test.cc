@@ -173,6 +173,32 @@ TEST(InterpTest, LooksUpWhatIsThere) {
   EXPECT_EQ(ValuesOf<float>(w), Floats({8}));
 }
 
+TEST(InterpTest, ScattersWhereThereAreCells) {
+  LoopProgram program = MustParse(R"(
+      rows ():
+        in x : f32[5, 2]; in ids : i32[5]; in far : u64[2];
+        out y : f32[3, 2]; inout z : f32[2]; inout k : i32[4];
+        zero_out y;
+        for i0 = 0 to 4 {
+          for i1 = 0 to 1 {
+            y[ids[i0], -i1 + 1] := y[ids[i0], -i1 + 1] + x[i0, i1];
+          }
+        }
+        for i2 = 0 to 1 { z[far[i2]] := x[i2, 1]; }
+        for i3 = 0 to 3 { k[k[i3]] := k[i3] + 1:i32; })");
+  NdArray x = NdArray::Of<float>({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, -0.0f});
+  NdArray ids = NdArray::Of<int32_t>({5}, {2, -1, 0, 2, 1 << 30});
+  NdArray far = NdArray::Of<uint64_t>({2}, {1, uint64_t{1} << 63});
+  NdArray y(DType::kF32, {3, 2});
+  NdArray z = NdArray::Of<float>({2}, {-3, -4});
+  NdArray k = NdArray::Of<int32_t>({4}, {2, 3, 0, 4});
+  RunOnce(program, {&x, &ids, &far, &y, &z, &k});
+  EXPECT_EQ(ValuesOf<float>(y), Floats({6, 5, 0, 0, 10, 8}));
+  EXPECT_EQ(ValuesOf<float>(z), Floats({-3, 2}));
+  // 2 goes to cell 2, which then says 3: cell 3, which said 4 before.
+  EXPECT_EQ(ValuesOf<int32_t>(k), std::vector<int32_t>({2, 3, 3, 4}));
+}
+
 TEST(InterpTest, DerivedOpsAreExpanded) {
   LoopProgram program = MustParse(R"(
       derived ():

@@ -19,8 +19,11 @@ std::string TextOf(const RunState& run, LeafValue leaf) {
   return PrintLeaf(run.program(), leaf);
 }
 
-LeafValue TargetOf(const Stmt& stmt) {
+LeafValue TargetOf(const LoopProgram& program, const Stmt& stmt) {
   if (const auto* set = std::get_if<Set>(&stmt)) return set->target;
+  if (const auto* scatter = std::get_if<Scatter>(&stmt)) {
+    return program.TargetOf(*scatter);
+  }
   if (const auto* set = std::get_if<SetLocal>(&stmt)) {
     return GetLocal{set->local};
   }

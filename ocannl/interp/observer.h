@@ -50,8 +50,9 @@ class RunState {
 // are as in .ll: [2*i1 + 1].
 std::string TextOf(const RunState& run, LeafValue leaf);
 
-// What a Set, DeclareLocal or SetLocal stores to, as a leaf that reads it.
-LeafValue TargetOf(const Stmt& stmt);
+// What a Set, Scatter, DeclareLocal or SetLocal stores to, as a leaf that reads
+// it.
+LeafValue TargetOf(const LoopProgram& program, const Stmt& stmt);
 
 // An error ends the run. No two runs are observed at once.
 class RunObserver {
@@ -63,7 +64,8 @@ class RunObserver {
   // A Comment or a ZeroOut comes.
   virtual absl::Status Meets(const RunState& run, const Stmt& stmt);
 
-  // A Set, DeclareLocal or SetLocal is about to store `result`.
+  // A Set, Scatter, DeclareLocal or SetLocal is about to store `result`. A
+  // Scatter without a cell is not seen.
   virtual absl::Status Stores(const RunState& run, const Stmt& stmt,
                               const Constant& result) = 0;
 

@@ -25,8 +25,8 @@ std::string WithValue(const RunState& run, const LeafValue& leaf) {
 // A local that is declared has no value before.
 std::string Target(const RunState& run, const Stmt& stmt) {
   return std::holds_alternative<DeclareLocal>(stmt)
-             ? TextOf(run, TargetOf(stmt))
-             : WithValue(run, TargetOf(stmt));
+             ? TextOf(run, TargetOf(run.program(), stmt))
+             : WithValue(run, TargetOf(run.program(), stmt));
 }
 
 }  // namespace

@@ -96,6 +96,8 @@ class Walker : public RunState {
     for (const Stmt& stmt : block.stmts) {
       if (const auto* loop = std::get_if<For>(&stmt)) {
         OCANNL_RETURN_IF_ERROR(Run(*loop));
+      } else if (IsLost(stmt)) {
+        continue;
       } else if (const ExprId* value = ocannl::ValueOf(stmt)) {
         const Constant result = Eval(*value);
         for (const auto& observer : observers_) {
@@ -121,13 +123,25 @@ class Walker : public RunState {
     return absl::OkStatus();
   }
 
+  // Whether nothing stands where the statement would store.
+  bool IsLost(const Stmt& stmt) const {
+    const auto* scatter = std::get_if<Scatter>(&stmt);
+    return scatter != nullptr && !CellOf(program_.TargetOf(*scatter));
+  }
+
+  void Store(const Access& target, const Constant& value) {
+    const int64_t cell = CellOf(target);
+    std::memcpy(AddressOf(target.buffer, cell), &value.bits,
+                SizeOf(value.dtype));
+    std::vector<bool>& written = written_[target.buffer];
+    if (!written.empty()) written[cell] = true;
+  }
+
   void Store(const Stmt& stmt, const Constant& value) {
     if (const auto* set = std::get_if<Set>(&stmt)) {
-      const int64_t cell = CellOf(set->target);
-      std::memcpy(AddressOf(set->target.buffer, cell), &value.bits,
-                  SizeOf(value.dtype));
-      std::vector<bool>& written = written_[set->target.buffer];
-      if (!written.empty()) written[cell] = true;
+      Store(set->target, value);
+    } else if (const auto* scatter = std::get_if<Scatter>(&stmt)) {
+      Store(*CellOf(program_.TargetOf(*scatter)), value);
     } else if (const auto* let = std::get_if<DeclareLocal>(&stmt)) {
       locals_[let->local] = value;
     } else {

@@ -207,21 +207,29 @@ class Writer {
     return absl::StrCat("b", access.buffer, "[", IndexText(place), more, "]");
   }
 
-  std::string LookupText(const Lookup& lookup) {
-    const std::string index =
-        absl::StrCat("(uint64_t)", CellText(lookup.index));
-    const std::string more =
-        absl::StrCat(" + ", index, " * ", LookupStride(program_, lookup));
-    return absl::StrCat("(", index, " < ",
-                        program_.buffers[lookup.cell.buffer].dims[lookup.axis],
-                        " ? ", CellText(lookup.cell, more), " : 0)");
+  std::string RowText(const Lookup& lookup) {
+    return absl::StrCat("(uint64_t)", CellText(lookup.index));
+  }
+
+  std::string HasRowText(const Lookup& lookup) {
+    return absl::StrCat(RowText(lookup), " < ",
+                        program_.buffers[lookup.cell.buffer].dims[lookup.axis]);
+  }
+
+  // Of a row that there is.
+  std::string CellText(const Lookup& lookup) {
+    return CellText(lookup.cell, absl::StrCat(" + ", RowText(lookup), " * ",
+                                              LookupStride(program_, lookup)));
   }
 
   std::string LeafText(const LeafValue& value) {
     return std::visit(
         Overload{
             [&](const Access& access) { return CellText(access); },
-            [&](const Lookup& lookup) { return LookupText(lookup); },
+            [&](const Lookup& lookup) {
+              return absl::StrCat("(", HasRowText(lookup), " ? ",
+                                  CellText(lookup), " : 0)");
+            },
             [&](const GetLocal& get) { return absl::StrCat("v", get.local); },
             [&](const Affine& index) { return IndexText(index); },
         },
@@ -270,6 +278,12 @@ class Writer {
               [&](const Set& set) {
                 std::string value = WriteValue(set.value);
                 Line(CellText(set.target), " = ", value, ";");
+              },
+              [&](const Scatter& scatter) {
+                std::string value = WriteValue(scatter.value);
+                const Lookup& target = program_.TargetOf(scatter);
+                Line("if (", HasRowText(target), ") ", CellText(target), " = ",
+                     value, ";");
               },
               [&](const DeclareLocal& declare) {
                 std::string value = WriteValue(declare.value);

@@ -14,7 +14,7 @@
 // iterations are independent, `unroll` wants its body repeated.
 // Every array index must be provably inside its axis (verify.h), but for one
 // that is read from a buffer of integers: x[ids[i1], i2] is 0 where ids[i1] is
-// no index of the axis, as -1 is.
+// no index of the axis, as -1 is, and what is stored there is lost.
 #ifndef OCANNL_CORE_LOOP_LOOP_H_
 #define OCANNL_CORE_LOOP_LOOP_H_
 
@@ -150,6 +150,13 @@ struct Set {
   friend bool operator==(const Set&, const Set&) = default;
 };
 
+// Stores where a lookup reads; nothing where the index is outside of its axis.
+struct Scatter {
+  LeafId target;  // a Lookup
+  ExprId value;
+  friend bool operator==(const Scatter&, const Scatter&) = default;
+};
+
 // Declares the local, which lives to the end of the block: let v1 := value
 struct DeclareLocal {
   int32_t local;
@@ -175,7 +182,8 @@ struct Comment {
   friend bool operator==(const Comment&, const Comment&) = default;
 };
 
-struct Stmt : std::variant<For, Set, DeclareLocal, SetLocal, ZeroOut, Comment> {
+struct Stmt : std::variant<For, Set, Scatter, DeclareLocal, SetLocal, ZeroOut,
+                           Comment> {
   using variant::variant;
 };
 inline bool operator==(const Block& a, const Block& b) {
@@ -195,6 +203,9 @@ struct LoopProgram {
   Expr Read(LeafValue value);
   const LeafValue& At(const Leaf& leaf) const {
     return leaves[LeafId{leaf.id}];
+  }
+  const Lookup& TargetOf(const Scatter& scatter) const {
+    return std::get<Lookup>(leaves[scatter.target]);
   }
 };
 

@@ -169,10 +169,14 @@ class Parser {
         std::string name,
         lexer_.TakeName(depth > 0 ? "a statement or `}`" : "a statement"));
     if (lexer_.peek().text == "[") {
-      OCANNL_ASSIGN_OR_RETURN(Access target, TakeAccess(name, offset, nullptr));
-      DType dtype = program_.buffers[target.buffer].dtype;
+      OCANNL_ASSIGN_OR_RETURN(LeafValue target, Cell(name, offset));
+      const Lookup* lookup = std::get_if<Lookup>(&target);
+      const Access& cell =
+          lookup == nullptr ? std::get<Access>(target) : lookup->cell;
+      DType dtype = program_.buffers[cell.buffer].dtype;
       OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
-      return Stmt(Set{std::move(target), value});
+      if (lookup == nullptr) return Stmt(Set{cell, value});
+      return Stmt(Scatter{program_.leaves.Add(target), value});
     }
     auto local = locals_.find(name);
     if (local == locals_.end()) {
@@ -223,6 +227,14 @@ class Parser {
                    " : f32[...];");
   }
 
+  // The cell `name`[indices] as an Access or, if one index is a cell, a Lookup.
+  absl::StatusOr<LeafValue> Cell(absl::string_view name, size_t offset) {
+    Lookup lookup{.cell = {}, .axis = -1, .index = {}};
+    OCANNL_ASSIGN_OR_RETURN(lookup.cell, TakeAccess(name, offset, &lookup));
+    if (lookup.axis < 0) return LeafValue(std::move(lookup.cell));
+    return LeafValue(std::move(lookup));
+  }
+
   // The cell `name`[indices]; of `lookup`, if any, one index may be a cell.
   absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset,
                                     Lookup* lookup) {
@@ -236,8 +248,8 @@ class Parser {
         OCANNL_ASSIGN_OR_RETURN(index, Index());
       } else if (lookup == nullptr || lookup->axis >= 0) {
         return lexer_.Error(
-            "no index from a buffer may stand here: only a value reads such "
-            "cells, with one such index each; use iterators");
+            "no index from a buffer may stand here: a cell has one such index "
+            "at most, which has none; use iterators");
       } else {
         const Token cell = lexer_.Next();
         lookup->axis = static_cast<int32_t>(access.indices.size());
@@ -358,11 +370,8 @@ class Parser {
     }
     if (lexer_.peek().text == "(") return Call(token, depth);
     if (lexer_.peek().text == "[") {
-      Lookup lookup{.cell = {}, .axis = -1, .index = {}};
-      OCANNL_ASSIGN_OR_RETURN(lookup.cell,
-                              TakeAccess(token.text, token.offset, &lookup));
-      if (lookup.axis < 0) return program_.Read(std::move(lookup.cell));
-      return program_.Read(std::move(lookup));
+      OCANNL_ASSIGN_OR_RETURN(LeafValue cell, Cell(token.text, token.offset));
+      return program_.Read(std::move(cell));
     }
     auto local = locals_.find(token.text);
     if (local != locals_.end()) return program_.Read(GetLocal{local->second});

@@ -129,6 +129,11 @@ std::string PrintStmt(const LoopProgram& program, const Stmt& stmt, int depth) {
             absl::StrAppend(&text, PrintAccess(program, set.target),
                             " := ", PrintValue(program, set.value), ";\n");
           },
+          [&](const Scatter& scatter) {
+            absl::StrAppend(&text,
+                            PrintLeaf(program, program.leaves[scatter.target]),
+                            " := ", PrintValue(program, scatter.value), ";\n");
+          },
           [&](const DeclareLocal& declare) {
             const Local& local = program.locals[declare.local];
             absl::StrAppend(&text, "let ", local.name, " : ", Name(local.dtype),

@@ -21,6 +21,11 @@ class Renumberer {
         Overload{
             [&](For& loop) { loop.iterator += number_.first_iterator; },
             [&](Set& set) { Visit(set.target); },
+            [&](Scatter& scatter) {
+              Lookup target = from_.TargetOf(scatter);
+              Visit(target);
+              scatter.target = to_.leaves.Add(std::move(target));
+            },
             [&](DeclareLocal& let) { Visit(let.local); },
             [&](SetLocal& set) { Visit(set.local); },
             [&](ZeroOut& zero) { zero.buffer = number_.buffers[zero.buffer]; },

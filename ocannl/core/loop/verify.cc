@@ -112,6 +112,15 @@ class Verifier {
           Overload{
               [&](const For& loop) { return VisitLoop(loop); },
               [&](const Set& s) { return VisitSet(s); },
+              [&](const Scatter& s) {
+                const Lookup& target = program_.TargetOf(s);
+                const int32_t buffer = target.cell.buffer;
+                OCANNL_RETURN_IF_ERROR(
+                    Value(s.value, program_.buffers[buffer].dtype));
+                OCANNL_RETURN_IF_ERROR(Writable(buffer));
+                // Other cells stay, so what they hold must be known.
+                return Looks(target, "written to by index");
+              },
               [&](const DeclareLocal& let) {
                 OCANNL_RETURN_IF_ERROR(
                     Value(let.value, program_.locals[let.local].dtype));
@@ -253,23 +262,24 @@ class Verifier {
   }
 
   absl::Status VisitLeaf(const LeafValue& leaf) {
-    return std::visit(Overload{
-                          [&](const Access& access) {
-                            OCANNL_RETURN_IF_ERROR(InBounds(access));
-                            OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
-                            return Written(access.buffer, access,
-                                           written_.Covers(access));
-                          },
-                          [&](const Lookup& lookup) { return Looks(lookup); },
-                          [&](const GetLocal& get) {
-                            if (live_locals_[get.local]) {
-                              return absl::OkStatus();
-                            }
-                            return Undeclared(get.local);
-                          },
-                          [&](const Affine& index) { return InScope(index); },
-                      },
-                      leaf);
+    return std::visit(
+        Overload{
+            [&](const Access& access) {
+              OCANNL_RETURN_IF_ERROR(InBounds(access));
+              OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
+              return Written(access.buffer, access, "read",
+                             written_.Covers(access));
+            },
+            [&](const Lookup& lookup) { return Looks(lookup, "read"); },
+            [&](const GetLocal& get) {
+              if (live_locals_[get.local]) {
+                return absl::OkStatus();
+              }
+              return Undeclared(get.local);
+            },
+            [&](const Affine& index) { return InScope(index); },
+        },
+        leaf);
   }
 
   absl::Status Undeclared(int32_t local) const {
@@ -278,7 +288,7 @@ class Verifier {
                   "block or around it");
   }
 
-  absl::Status Looks(const Lookup& lookup) {
+  absl::Status Looks(const Lookup& lookup, absl::string_view how) {
     const Access& cell = lookup.cell;
     const Buffer& index = program_.buffers[lookup.index.buffer];
     if (!IsInteger(index.dtype)) {
@@ -295,14 +305,15 @@ class Verifier {
       OCANNL_RETURN_IF_ERROR(InBounds(access));
       OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
     }
-    OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index,
+    OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index, "read",
                                    written_.Covers(lookup.index)));
-    return Written(cell.buffer, lookup, written_.Covers(lookup));
+    return Written(cell.buffer, lookup, how, written_.Covers(lookup));
   }
 
-  // That `read`, of a cell of the buffer, is `written` or was there before.
-  absl::Status Written(int32_t number, const LeafValue& read,
-                       bool written) const {
+  // That `cell`, one of the buffer, is `written` or was there before; `how` it
+  // is used.
+  absl::Status Written(int32_t number, const LeafValue& cell,
+                       absl::string_view how, bool written) const {
     const Buffer& buffer = program_.buffers[number];
     if (IsInput(buffer.role) || written) {
       return absl::OkStatus();
@@ -312,8 +323,8 @@ class Verifier {
             ? "write it first, in the same iteration of a par loop"
             : absl::StrCat("start with zero_out ", buffer.name,
                            ", or declare it inout");
-    return Broken("`", PrintLeaf(program_, read),
-                  "` is read before it is written; ", mend);
+    return Broken("`", PrintLeaf(program_, cell), "` is ", how,
+                  " before it is written; ", mend);
   }
 
   const LoopProgram& program_;

@@ -84,6 +84,22 @@ TEST(VerifyTest, LookupsReadAnyCellOfTheAxis) {
               HasSubstr("`k` holds indices of `x`, but is bool"));
 }
 
+TEST(VerifyTest, ScattersWriteNoCellForSure) {
+  const std::string t = "temp t : f32[4, 2]; in ids : u8[4]; ";
+  const std::string loop = "for i1 = 0 to 3 {";
+  EXPECT_THAT(VerifyText(t + "zero_out t;" + loop +
+                         "t[ids[i1], 1] := t[ids[i1], 1] + 1; }"),
+              IsOk());
+  EXPECT_THAT(Message(t + loop + "t[ids[i1], 0] := 1; }"),
+              HasSubstr("`t[ids[i1], 0]` is written to by index before it is "
+                        "written; start with zero_out t"));
+  EXPECT_THAT(Message(t + "for i0 = 0 to 3 { t[i0, 0] := 1; }" + loop +
+                      "t[ids[i1], 0] := 2; t[ids[i1], 1] := 2; }"),
+              HasSubstr("in: t[ids[i1], 1] := 2;"));
+  EXPECT_THAT(Message("inout y : f32[4]; in k : f32[4]; y[k[0]] := 1;"),
+              HasSubstr("`k` holds indices of `y`, but is f32"));
+}
+
 TEST(VerifyTest, PrivateBuffersBelongToOneStatement) {
   const std::string t = "private t : f32[4]; ";
   EXPECT_THAT(VerifyText(t + "for i0 = 0 to 3 { t[i0] := 1; w[i0] := t[i0]; }"),

@@ -63,6 +63,7 @@ const ExprId* ValueOf(const Stmt& stmt) {
   return std::visit(
       Overload{
           [](const Set& set) -> const ExprId* { return &set.value; },
+          [](const Scatter& set) -> const ExprId* { return &set.value; },
           [](const DeclareLocal& let) -> const ExprId* { return &let.value; },
           [](const SetLocal& set) -> const ExprId* { return &set.value; },
           [](const For&) -> const ExprId* { return nullptr; },
@@ -76,6 +77,13 @@ ExprId* ValueOf(Stmt& stmt) {
   return const_cast<ExprId*>(ValueOf(static_cast<const Stmt&>(stmt)));
 }
 
+int32_t WrittenBy(const LoopProgram& program, const Stmt& stmt) {
+  if (const Set* set = std::get_if<Set>(&stmt)) return set->target.buffer;
+  if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) return zero->buffer;
+  const Scatter* scatter = std::get_if<Scatter>(&stmt);
+  return scatter == nullptr ? -1 : program.TargetOf(*scatter).cell.buffer;
+}
+
 void WalkLeaves(const LoopProgram& program, ExprId value,
                 absl::FunctionRef<void(const LeafValue&)> visit) {
   WalkNodes(program.exprs, value, [&](const ExprNode& node) {
@@ -83,15 +91,33 @@ void WalkLeaves(const LoopProgram& program, ExprId value,
   });
 }
 
+void WalkLeaves(const LoopProgram& program, const Stmt& stmt,
+                absl::FunctionRef<void(const LeafValue&)> visit) {
+  const ExprId* value = ValueOf(stmt);
+  if (value != nullptr) WalkLeaves(program, *value, visit);
+  const Scatter* scatter = std::get_if<Scatter>(&stmt);
+  if (scatter != nullptr) visit(program.leaves[scatter->target]);
+}
+
+static void WalkCells(const LeafValue& leaf,
+                      absl::FunctionRef<void(const Access&)> visit) {
+  if (const Access* access = std::get_if<Access>(&leaf)) visit(*access);
+  if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+    visit(lookup->index);
+    visit(lookup->cell);
+  }
+}
+
 void WalkReads(const LoopProgram& program, ExprId value,
                absl::FunctionRef<void(const Access&)> visit) {
-  WalkLeaves(program, value, [&](const LeafValue& leaf) {
-    if (const Access* access = std::get_if<Access>(&leaf)) visit(*access);
-    if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-      visit(lookup->index);
-      visit(lookup->cell);
-    }
-  });
+  WalkLeaves(program, value,
+             [&](const LeafValue& leaf) { WalkCells(leaf, visit); });
+}
+
+void WalkReads(const LoopProgram& program, const Stmt& stmt,
+               absl::FunctionRef<void(const Access&)> visit) {
+  WalkLeaves(program, stmt,
+             [&](const LeafValue& leaf) { WalkCells(leaf, visit); });
 }
 
 int64_t LookupStride(const LoopProgram& program, const Lookup& lookup) {
@@ -138,6 +164,21 @@ ExprId RewriteLeaves(LoopProgram& program, ExprId value,
     const Leaf* node = std::get_if<Leaf>(&program.exprs[id]);
     return node == nullptr ? id : leaf(program.At(*node));
   });
+}
+
+void RewriteLeaves(LoopProgram& program, Stmt& stmt,
+                   absl::FunctionRef<LeafValue(LeafValue)> rewrite) {
+  if (Set* set = std::get_if<Set>(&stmt)) {
+    set->target = std::get<Access>(rewrite(set->target));
+  } else if (Scatter* scatter = std::get_if<Scatter>(&stmt)) {
+    scatter->target =
+        program.leaves.Add(rewrite(program.leaves[scatter->target]));
+  }
+  if (ExprId* value = ValueOf(stmt)) {
+    *value = RewriteLeaves(program, *value, [&](const LeafValue& leaf) {
+      return program.Read(rewrite(leaf)).id();
+    });
+  }
 }
 
 }  // namespace ocannl

@@ -34,17 +34,27 @@ void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit);
 // The same, for changing statements in place.
 void RewriteStmts(Block& block, absl::FunctionRef<void(Stmt&)> rewrite);
 
-// The value of a Set, DeclareLocal or SetLocal; else null.
+// The value of a Set, Scatter, DeclareLocal or SetLocal; else null.
 const ExprId* ValueOf(const Stmt& stmt);
 ExprId* ValueOf(Stmt& stmt);
+
+// The buffer that a Set, Scatter or ZeroOut writes; -1: it is none.
+int32_t WrittenBy(const LoopProgram& program, const Stmt& stmt);
 
 // Every leaf of `value`, each distinct one once.
 void WalkLeaves(const LoopProgram& program, ExprId value,
                 absl::FunctionRef<void(const LeafValue&)> visit);
 
+// The leaves of the statement's value, if it has one, and the target of a
+// Scatter: it reads an index there, and the cells that it does not write stay.
+void WalkLeaves(const LoopProgram& program, const Stmt& stmt,
+                absl::FunctionRef<void(const LeafValue&)> visit);
+
 // Every cell that `value` reads, that which holds an index before that which is
 // looked up, whose index is 0 on that axis.
 void WalkReads(const LoopProgram& program, ExprId value,
+               absl::FunctionRef<void(const Access&)> visit);
+void WalkReads(const LoopProgram& program, const Stmt& stmt,
                absl::FunctionRef<void(const Access&)> visit);
 
 // By how many cells the cell of `lookup` moves from one index to the next.
@@ -60,6 +70,11 @@ LeafValue SubstituteIndices(LeafValue leaf,
 // `value` with each leaf replaced by `leaf(value of the leaf)`.
 ExprId RewriteLeaves(LoopProgram& program, ExprId value,
                      absl::FunctionRef<ExprId(const LeafValue&)> leaf);
+
+// Replaces each leaf of the statement's value, and the target of a Set or a
+// Scatter, by `rewrite` of it; the target stays what it is.
+void RewriteLeaves(LoopProgram& program, Stmt& stmt,
+                   absl::FunctionRef<LeafValue(LeafValue)> rewrite);
 
 }  // namespace ocannl
 

@@ -25,15 +25,12 @@ Used FindUsed(const LoopProgram& program) {
     used.buffers[k] = !IsScratch(program.buffers[k].role);
   }
   WalkStmts(program.body, [&](const Stmt& stmt) {
-    const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    const Set* set = std::get_if<Set>(&stmt);
     const SetLocal* set_local = std::get_if<SetLocal>(&stmt);
-    WalkReads(program, *value, [&](const Access& access) {
-      bool own = set != nullptr && set->target.buffer == access.buffer;
+    WalkReads(program, stmt, [&](const Access& access) {
+      bool own = WrittenBy(program, stmt) == access.buffer;
       if (!own) used.buffers[access.buffer] = true;
     });
-    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
       if (const GetLocal* get = std::get_if<GetLocal>(&leaf)) {
         bool own = set_local != nullptr && set_local->local == get->local;
         if (!own) used.locals[get->local] = true;
@@ -44,18 +41,22 @@ Used FindUsed(const LoopProgram& program) {
 }
 
 // Drops what `used` does not need; returns whether anything went.
-bool Drop(Block& block, const Used& used) {
+bool Drop(const LoopProgram& program, const Used& used, Block& block) {
   bool dropped = false;
   std::vector<Stmt> kept;
   for (Stmt& stmt : block.stmts) {
+    auto writes_used = [&](const auto&) {
+      return used.buffers[WrittenBy(program, stmt)] == true;
+    };
     bool keep = std::visit(
         Overload{
             [&](For& loop) {
-              dropped |= Drop(loop.body, used);
+              dropped |= Drop(program, used, loop.body);
               return !loop.body.stmts.empty();
             },
-            [&](Set& set) { return used.buffers[set.target.buffer] == true; },
-            [&](ZeroOut& zero) { return used.buffers[zero.buffer] == true; },
+            [&](Set& set) { return writes_used(set); },
+            [&](Scatter& scatter) { return writes_used(scatter); },
+            [&](ZeroOut& zero) { return writes_used(zero); },
             [&](DeclareLocal& let) { return used.locals[let.local] == true; },
             [&](SetLocal& set) { return used.locals[set.local] == true; },
             [](Comment&) { return true; },
@@ -98,7 +99,7 @@ LoopProgram Compact(const LoopProgram& program) {
 
 LoopProgram Prune(LoopProgram program) {
   // Dropping one store may leave nothing that reads another.
-  while (Drop(program.body, FindUsed(program))) {
+  while (Drop(program, FindUsed(program), program.body)) {
   }
   return Compact(program);
 }

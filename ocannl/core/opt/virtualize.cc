@@ -51,16 +51,11 @@ struct Effects {
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   auto visit = [&](const Stmt& inner) {
-    if (const Set* set = std::get_if<Set>(&inner)) {
-      effects.writes.push_back(set->target.buffer);
-    } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&inner)) {
-      effects.writes.push_back(zero->buffer);
-    }
-    const ExprId* value = ValueOf(inner);
-    if (value == nullptr) return;
-    WalkReads(program, *value,
+    const int32_t written = WrittenBy(program, inner);
+    if (written >= 0) effects.writes.push_back(written);
+    WalkReads(program, inner,
               [&](const Access& access) { effects.reads.push_back(&access); });
-    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+    WalkLeaves(program, inner, [&](const LeafValue& leaf) {
       if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
         effects.lookups.push_back(lookup);
       } else if (std::holds_alternative<GetLocal>(leaf)) {
@@ -82,11 +77,10 @@ int64_t CountReads(const LoopProgram& program, const Stmt& stmt,
     for (const Stmt& inner : loop->body.stmts) {
       reads += loop->extent * CountReads(program, inner, buffer);
     }
-  } else if (const ExprId* value = ValueOf(stmt)) {
-    WalkReads(program, *value, [&](const Access& access) {
-      reads += access.buffer == buffer ? 1 : 0;
-    });
   }
+  WalkReads(program, stmt, [&](const Access& access) {
+    reads += access.buffer == buffer ? 1 : 0;
+  });
   return reads;
 }
 
@@ -299,7 +293,7 @@ class Virtualizer {
       const Access* site = std::get_if<Access>(&read);
       const Lookup* lookup = std::get_if<Lookup>(&read);
       if (lookup != nullptr && lookup->index.buffer == target.buffer) {
-        return LookedUpAt(nest, *lookup);
+        return program_.Read(LookedUpAt(nest, *lookup)).id();
       }
       if (site == nullptr || site->buffer != target.buffer) return id;
       const Binding bind{target, *site};
@@ -309,19 +303,26 @@ class Virtualizer {
           });
     };
     ExprMap done;
-    auto rewrite = [&](ExprId value) {
-      return Rewrite(program_.exprs, value, done, inlined);
+    auto rewrite = [&](Stmt& stmt) {
+      if (ExprId* value = ValueOf(stmt)) {
+        *value = Rewrite(program_.exprs, *value, done, inlined);
+      }
+      Scatter* scatter = std::get_if<Scatter>(&stmt);
+      if (scatter == nullptr) return;
+      const Lookup& lookup = program_.TargetOf(*scatter);
+      if (lookup.index.buffer != target.buffer) return;
+      scatter->target = program_.leaves.Add(LookedUpAt(nest, lookup));
     };
-    if (ExprId* value = ValueOf(use)) *value = rewrite(*value);
-    if (For* loop = std::get_if<For>(&use)) RewriteValues(loop->body, rewrite);
+    rewrite(use);
+    if (For* loop = std::get_if<For>(&use)) RewriteStmts(loop->body, rewrite);
   }
 
   // The lookup with the cell that `nest` copies as its index.
-  ExprId LookedUpAt(const Nest& nest, Lookup lookup) {
+  Lookup LookedUpAt(const Nest& nest, Lookup lookup) const {
     const Binding bind{nest.set->target, lookup.index};
     LeafValue index = SubstituteIndices(*CellOf(nest), bind);
     lookup.index = std::get<Access>(std::move(index));
-    return program_.Read(std::move(lookup)).id();
+    return lookup;
   }
 
   LoopProgram program_;

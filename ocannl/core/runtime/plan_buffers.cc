@@ -30,17 +30,14 @@ struct Temp {
 // Calls `visit` with the number of each buffer that `stmt` mentions.
 void WalkBuffers(const LoopProgram& program, const Stmt& stmt,
                  absl::FunctionRef<void(int32_t)> visit) {
-  if (const Set* set = std::get_if<Set>(&stmt)) visit(set->target.buffer);
-  if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) visit(zero->buffer);
+  const int32_t written = WrittenBy(program, stmt);
+  if (written >= 0) visit(written);
   if (const For* loop = std::get_if<For>(&stmt)) {
     for (const Stmt& inner : loop->body.stmts) {
       WalkBuffers(program, inner, visit);
     }
   }
-  const ExprId* value = ValueOf(stmt);
-  if (value == nullptr) return;
-  WalkReads(program, *value,
-            [&](const Access& access) { visit(access.buffer); });
+  WalkReads(program, stmt, [&](const Access& access) { visit(access.buffer); });
 }
 
 // The temps in use, by number.

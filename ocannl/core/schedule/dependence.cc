@@ -35,11 +35,11 @@ struct Effects {
   bool straight_line = true;
 };
 
-// Every cell that `value` reads and, of one that is looked up, how; else null.
+// Every cell that `stmt` reads and, of one that is looked up, how; else null.
 void WalkReadsAndLookups(
-    const LoopProgram& program, ExprId value,
+    const LoopProgram& program, const Stmt& stmt,
     absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
-  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+  WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
     if (const Access* access = std::get_if<Access>(&leaf)) {
       visit(*access, nullptr);
     } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
@@ -55,32 +55,35 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
   int number = 0;
   WalkStmts(block, [&](const Stmt& stmt) {
     ++number;
-    if (const ExprId* value = ValueOf(stmt)) {
-      WalkReadsAndLookups(program, *value,
-                          [&](const Access& access, const Lookup* lookup) {
-                            effects.references.push_back(
-                                {access.buffer, &access, false, number,
-                                 lookup == nullptr ? -1 : lookup->axis});
-                          });
-    }
-    std::visit(Overload{
-                   [&](const For&) { effects.straight_line = false; },
-                   [&](const Set& set) {
-                     effects.references.push_back(
-                         {set.target.buffer, &set.target, true, number});
-                   },
-                   [&](const DeclareLocal& let) { declared.insert(let.local); },
-                   [&](const SetLocal& set) {
-                     effects.sets_outer_local |= !declared.contains(set.local);
-                   },
-                   [&](const ZeroOut& zero) {
-                     effects.references.push_back(
-                         {zero.buffer, nullptr, true, number});
-                     effects.straight_line = false;
-                   },
-                   [](const Comment&) {},
-               },
-               static_cast<const Stmt::variant&>(stmt));
+    WalkReadsAndLookups(
+        program, stmt, [&](const Access& access, const Lookup* lookup) {
+          effects.references.push_back({access.buffer, &access, false, number,
+                                        lookup == nullptr ? -1 : lookup->axis});
+        });
+    std::visit(
+        Overload{
+            [&](const For&) { effects.straight_line = false; },
+            [&](const Set& set) {
+              effects.references.push_back(
+                  {set.target.buffer, &set.target, true, number});
+            },
+            [&](const Scatter& scatter) {
+              const Lookup& target = program.TargetOf(scatter);
+              effects.references.push_back({target.cell.buffer, &target.cell,
+                                            true, number, target.axis});
+            },
+            [&](const DeclareLocal& let) { declared.insert(let.local); },
+            [&](const SetLocal& set) {
+              effects.sets_outer_local |= !declared.contains(set.local);
+            },
+            [&](const ZeroOut& zero) {
+              effects.references.push_back(
+                  {zero.buffer, nullptr, true, number});
+              effects.straight_line = false;
+            },
+            [](const Comment&) {},
+        },
+        static_cast<const Stmt::variant&>(stmt));
   });
   return effects;
 }
@@ -236,9 +239,7 @@ class RenewedBuffers {
   // `visit` gets a cell and, of one that is looked up, how.
   void VisitReads(const Stmt& stmt,
                   absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
-    const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    WalkReadsAndLookups(program_, *value,
+    WalkReadsAndLookups(program_, stmt,
                         [&](const Access& access, const Lookup* lookup) {
                           if (renewed_[access.buffer]) visit(access, lookup);
                         });

@@ -29,7 +29,8 @@ class Generator {
     program_.name = "random";
     program_.statics = {{"s", kStaticRange}};
     program_.buffers = {{"x", DType::kF32, {12}, Role::kInOut},
-                        {"y", DType::kF32, {4, 5}, Role::kInOut}};
+                        {"y", DType::kF32, {4, 5}, Role::kInOut},
+                        {"ids", DType::kI32, {6}, Role::kIn}};
     symbols_ = {{Static(0), kStaticRange}};
     program_.body.stmts.push_back(MakeLoop(0));
     return std::move(program_);
@@ -61,9 +62,20 @@ class Generator {
     return access;
   }
 
+  Lookup LookedUp() {
+    Lookup lookup{.cell = Cell(), .axis = 0, .index = {2, {Index(6)}}};
+    lookup.axis = static_cast<int32_t>(Below(lookup.cell.indices.size()));
+    lookup.cell.indices[lookup.axis] = 0;
+    return lookup;
+  }
+
   Stmt MakeSet() {
     Expr value = program_.Read(Cell());
     if (Below(2) == 0) value = value + program_.Read(Cell());
+    if (Below(8) == 0) value = value + program_.Read(LookedUp());
+    if (Below(6) == 0) {
+      return Scatter{program_.leaves.Add(LookedUp()), value.id()};
+    }
     return Set{Cell(), value.id()};
   }
 
@@ -131,12 +143,33 @@ class Tracer {
         at_.erase(loop->iterator);
         continue;
       }
-      const Set& set = std::get<Set>(stmt);
-      WalkReads(program_, set.value, [&](const Access& access) {
-        Touch(access, /*writes=*/false, number_.at(&stmt));
+      const int number = number_.at(&stmt);
+      WalkLeaves(program_, *ValueOf(stmt), [&](const LeafValue& leaf) {
+        const Lookup* lookup = std::get_if<Lookup>(&leaf);
+        if (lookup != nullptr)
+          return TouchRow(*lookup, /*writes=*/false, number);
+        Touch(std::get<Access>(leaf), /*writes=*/false, number);
       });
-      Touch(set.target, /*writes=*/true, number_.at(&stmt));
+      const Scatter* scatter = std::get_if<Scatter>(&stmt);
+      if (scatter != nullptr) {
+        TouchRow(program_.TargetOf(*scatter), /*writes=*/true, number);
+      } else {
+        Touch(std::get<Set>(stmt).target, /*writes=*/true, number);
+      }
     }
+  }
+
+  // The number that a cell of `ids` holds, here.
+  int64_t RowAt(int64_t cell) const { return (cell * cell + s_) % 5 - 1; }
+
+  void TouchRow(const Lookup& lookup, bool writes, int stmt) {
+    Touch(lookup.index, /*writes=*/false, stmt);
+    const int64_t row = RowAt(Eval(lookup.index.indices[0]));
+    Access cell = lookup.cell;
+    const int64_t size = program_.buffers[cell.buffer].dims[lookup.axis];
+    if (row < 0 || row >= size) return;
+    cell.indices[lookup.axis] = row;
+    Touch(cell, writes, stmt);
   }
 
   const LoopProgram& program_;

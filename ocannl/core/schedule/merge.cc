@@ -85,9 +85,7 @@ class Merger {
       changed_ = false;
       WalkStmts(program_.body, [&](const Stmt& stmt) {
         if (const Set* set = std::get_if<Set>(&stmt)) Check(set->target);
-        const ExprId* value = ValueOf(stmt);
-        if (value == nullptr) return;
-        WalkLeaves(program_, *value, [&](const LeafValue& leaf) {
+        WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
           if (const auto* access = std::get_if<Access>(&leaf)) Check(*access);
           if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
             Check(lookup->index);
@@ -155,17 +153,14 @@ class Merger {
   }
 
   void Rewrite(Stmt& stmt) {
-    if (Set* set = std::get_if<Set>(&stmt)) Rewrite(set->target);
-    if (ExprId* value = ValueOf(stmt)) {
-      *value = RewriteLeaves(program_, *value, [&](LeafValue leaf) {
-        if (Access* access = std::get_if<Access>(&leaf)) Rewrite(*access);
-        if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-          Rewrite(lookup->index);
-          Rewrite(lookup->cell);
-        }
-        return program_.Read(std::move(leaf)).id();
-      });
-    }
+    RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
+      if (Access* access = std::get_if<Access>(&leaf)) Rewrite(*access);
+      if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+        Rewrite(lookup->index);
+        Rewrite(lookup->cell);
+      }
+      return leaf;
+    });
     For* outer = std::get_if<For>(&stmt);
     if (outer == nullptr) return;
     auto it = pairs_.find(outer->iterator);

@@ -156,17 +156,10 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   Block block{{stmt}};
   WalkStmts(block, [&](const Stmt& each) {
-    if (const auto* set = std::get_if<Set>(&each)) {
-      AddOnce(effects.writes, set->target.buffer);
-    }
-    if (const auto* zero = std::get_if<ZeroOut>(&each)) {
-      AddOnce(effects.writes, zero->buffer);
-    }
-    if (const ExprId* value = ValueOf(each)) {
-      WalkReads(program, *value, [&](const Access& read) {
-        AddOnce(effects.reads, read.buffer);
-      });
-    }
+    const int32_t written = WrittenBy(program, each);
+    if (written >= 0) AddOnce(effects.writes, written);
+    WalkReads(program, each,
+              [&](const Access& read) { AddOnce(effects.reads, read.buffer); });
   });
   return effects;
 }

@@ -90,12 +90,7 @@ class RowFuser {
   Block Moved(const For& loop, const Affine& row) {
     const Places places = {{loop.iterator, row}};
     Block body = loop.body;
-    RewriteStmts(body, [&](Stmt& stmt) {
-      Set* set = std::get_if<Set>(&stmt);
-      if (set != nullptr) set->target = writer_.Moved(set->target, places);
-      ExprId* value = ValueOf(stmt);
-      if (value != nullptr) *value = writer_.Moved(*value, places, {});
-    });
+    RewriteStmts(body, [&](Stmt& stmt) { writer_.Move(stmt, places); });
     return body;
   }
 

@@ -87,6 +87,14 @@ ExprId NestWriter::Moved(
   });
 }
 
+void NestWriter::Move(Stmt& stmt, const Places& places) {
+  RewriteLeaves(*program_, stmt, [&](LeafValue leaf) {
+    return SubstituteIndices(std::move(leaf), [&](Symbol symbol) {
+      return MovedIndex(symbol, places);
+    });
+  });
+}
+
 void NestWriter::Assign(Block& block, Access target, ExprId value) {
   block.stmts.push_back(Set{.target = std::move(target), .value = value});
 }

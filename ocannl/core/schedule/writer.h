@@ -52,6 +52,9 @@ class NestWriter {
   ExprId Moved(ExprId value, const Places& places,
                const std::vector<std::pair<Access, Access>>& replaced);
 
+  // The statement, but for those in it, in the new nest.
+  void Move(Stmt& stmt, const Places& places);
+
   // target := value
   static void Assign(Block& block, Access target, ExprId value);
 

@@ -200,8 +200,9 @@ class FreeFormGenerator {
     return target;
   }
 
-  Stmt SetCell(Access target) {
-    DType dtype = program_.buffers[target.buffer].dtype;
+  // A value for the target; often one that is added to it.
+  template <class Target>
+  ExprId ValueFor(const Target& target, DType dtype) {
     ExprId value = Value(dtype);
     bool accumulates = dtype != DType::kBool;
     if (accumulates && Reads(target) && random_.OneIn(2)) {
@@ -210,6 +211,12 @@ class FreeFormGenerator {
       Expr sum = random_.OneIn(3) ? Max(old, more) : old + more;
       value = Convert(sum, dtype).id();
     }
+    return value;
+  }
+
+  Stmt SetCell(Access target) {
+    const DType dtype = program_.buffers[target.buffer].dtype;
+    const ExprId value = ValueFor(target, dtype);
     boxes_.Write(target);
     return Set{std::move(target), value};
   }
@@ -247,6 +254,14 @@ class FreeFormGenerator {
       boxes_.WriteAll(target);
       work_ += iterations_ * NumElements(program_.buffers[target].dims);
       return ZeroOut{target};
+    }
+    if (policies_.Has(Policy::kLookups) && !random_.OneIn(3)) {
+      std::optional<Lookup> cell = LookedUp(target);
+      if (cell && Reads(*cell)) {
+        const DType dtype = program_.buffers[target].dtype;
+        const LeafId leaf = program_.leaves.Add(*cell);
+        return Scatter{leaf, ValueFor(*cell, dtype)};
+      }
     }
     return SetCell(Cell(target));
   }

@@ -12,11 +12,8 @@ void RewriteIndices(LoopProgram& program, Block& block,
                     absl::FunctionRef<Access(Access)> cell,
                     absl::FunctionRef<Affine(const Affine&)> index) {
   RewriteStmts(block, [&](Stmt& stmt) {
-    if (Set* set = std::get_if<Set>(&stmt)) set->target = cell(set->target);
-    ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    *value = RewriteLeaves(program, *value, [&](const LeafValue& leaf) {
-      LeafValue rewritten = std::visit(
+    RewriteLeaves(program, stmt, [&](const LeafValue& leaf) {
+      return std::visit(
           Overload{
               [&](const Access& access) -> LeafValue { return cell(access); },
               [&](const Lookup& lookup) -> LeafValue {
@@ -28,7 +25,6 @@ void RewriteIndices(LoopProgram& program, Block& block,
               [&](const Affine& affine) -> LeafValue { return index(affine); },
           },
           leaf);
-      return program.Read(std::move(rewritten)).id();
     });
   });
 }

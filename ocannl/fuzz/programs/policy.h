@@ -43,7 +43,7 @@
   /* Matrix products that the scheduler knows; */  \
   /* rules out the others but for cells. */        \
   POLICY(Layers, "layers")                         \
-  /* Cells whose index comes from a buffer. */     \
+  /* Cells that a buffer of indices says. */       \
   POLICY(Lookups, "lookups")
 
 namespace ocannl::fuzz {

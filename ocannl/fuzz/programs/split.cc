@@ -106,14 +106,10 @@ class Splitter {
       } else if (SetLocal* set = std::get_if<SetLocal>(&stmt)) {
         rename(locals, set->local);
       }
-      ExprId* value = ValueOf(stmt);
-      if (value == nullptr) return;
-      *value = RewriteLeaves(*program_, *value, [&](const LeafValue& leaf) {
-        LeafValue renamed = leaf;
-        if (GetLocal* get = std::get_if<GetLocal>(&renamed)) {
-          rename(locals, get->local);
-        }
-        return program_->Read(std::move(renamed)).id();
+      RewriteLeaves(*program_, stmt, [&](LeafValue leaf) {
+        GetLocal* get = std::get_if<GetLocal>(&leaf);
+        if (get != nullptr) rename(locals, get->local);
+        return leaf;
       });
     });
     Substitute(*program_, loop.body, [&](Symbol symbol) -> Affine {

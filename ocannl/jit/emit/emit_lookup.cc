@@ -14,7 +14,7 @@ namespace Ids = x86::Inst;
 
 constexpr int64_t kMaxOffset = std::numeric_limits<int32_t>::max();
 
-// Where the lanes of the result are put together, behind the rows.
+// Where the lanes of the result are, or of what is stored, behind the rows.
 constexpr int32_t kResult = 64;
 
 }  // namespace
@@ -30,24 +30,53 @@ void Emitter::EmitLookup(const Inst& inst) {
                ? GatherRows(inst)
                : CollectRows(inst);
   }
+  TakeRow(inst, 0);
+  IsMask(inst.dtype, isa_) ? LoadConstant(OutMask(inst), 0)
+                           : LoadConstant(Out(inst), inst.dtype, 0);
+  Finish(inst);
+  asmjit::Label none = assembler_.newLabel();
+  FindRow(inst, none);
+  is_in_row_ = true;
+  EmitLoad(inst);
+  is_in_row_ = false;
+  assembler_.bind(none);
+  lane_mask_ = 0;
+}
+
+void Emitter::EmitScatter(const Inst& inst) {
+  if (!nest_->lookups[inst.offset].is_one) return ScatterRows(inst);
+  TakeRow(inst, 1);
+  asmjit::Label none = assembler_.newLabel();
+  FindRow(inst, none);
+  is_in_row_ = true;
+  EmitStore(inst);
+  is_in_row_ = false;
+  assembler_.bind(none);
+  lane_mask_ = 0;
+}
+
+// rax = the row for all lanes, which operand k has.
+void Emitter::TakeRow(const Inst& inst, int k) {
   x86::Assembler& a = assembler_;
-  const x86::Xmm row = In(inst, 0, 16).xmm();
+  const x86::Xmm row = In(inst, k, 16).xmm();
   if (SizeOf(inst.operand) == 8) {
     a.vmovq(x86::rax, row);
   } else {
     a.vmovd(x86::eax, row);
     if (IsSigned(inst.operand)) a.movsxd(x86::rax, x86::eax);
   }
-  IsMask(inst.dtype, isa_) ? LoadConstant(OutMask(inst), 0)
-                           : LoadConstant(Out(inst), inst.dtype, 0);
-  Finish(inst);
-  asmjit::Label none = a.newLabel();
-  FindRow(inst, none);
-  is_in_row_ = true;
-  EmitLoad(inst);
-  is_in_row_ = false;
-  a.bind(none);
-  lane_mask_ = 0;
+}
+
+// rax = the row of the lane, of those in the first slot.
+void Emitter::TakeRowOfLane(const Inst& inst, int lane) {
+  x86::Assembler& a = assembler_;
+  if (SizeOf(inst.operand) == 8) {
+    a.mov(x86::rax, OperandSlot(8 * lane));
+  } else if (IsSigned(inst.operand)) {
+    a.movsxd(x86::rax, OperandSlot(4 * lane));
+  } else {
+    a.mov(x86::eax, OperandSlot(4 * lane));
+  }
 }
 
 // rdx = the address of row rax; jumps to `none` where that is none.
@@ -75,13 +104,7 @@ void Emitter::CollectRows(const Inst& inst) {
   a.vmovups(OperandSlot(kResult), lanes);
   for (int k = 0; k < inst.valid; ++k) {
     asmjit::Label none = a.newLabel();
-    if (SizeOf(inst.operand) == 8) {
-      a.mov(x86::rax, OperandSlot(8 * k));
-    } else if (IsSigned(inst.operand)) {
-      a.movsxd(x86::rax, OperandSlot(4 * k));
-    } else {
-      a.mov(x86::eax, OperandSlot(4 * k));
-    }
+    TakeRowOfLane(inst, k);
     FindRow(inst, none);
     Mem from = x86::ptr(
         x86::rdx, inst.memory.disp + int64_t{k} * inst.memory.stride, size);
@@ -97,6 +120,31 @@ void Emitter::CollectRows(const Inst& inst) {
     a.vmovups(Out(inst), OperandSlot(kResult));
   }
   Finish(inst);
+}
+
+// Lane by lane, so that the last one stays where rows are the same.
+void Emitter::ScatterRows(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  const auto size = static_cast<int>(SizeOf(inst.dtype));
+  a.vmovups(OperandSlot(0), In(inst, 1, BytesOf(inst.operand, inst.lanes)));
+  a.vmovups(OperandSlot(kResult),
+            size == 1 ? PackShort(inst).xmm()
+                      : In(inst, 0, BytesOf(inst.dtype, inst.lanes)));
+  const Gp value = size == 8   ? Gp(x86::rax)
+                   : size == 4 ? Gp(x86::eax)
+                   : size == 2 ? Gp(x86::ax)
+                               : Gp(x86::al);
+  for (int k = 0; k < inst.valid; ++k) {
+    asmjit::Label none = a.newLabel();
+    TakeRowOfLane(inst, k);
+    FindRow(inst, none);
+    a.mov(value,
+          OperandSlot(kResult + k * (size == 1 ? 1 : std::max(size, 4))));
+    a.mov(x86::ptr(x86::rdx, inst.memory.disp + int64_t{k} * inst.memory.stride,
+                   size),
+          value);
+    a.bind(none);
+  }
 }
 
 // All lanes at once, where 32 bits hold how far each of them is away.

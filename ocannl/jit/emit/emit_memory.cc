@@ -171,9 +171,9 @@ void Emitter::EmitStore(const Inst& inst) {
   } else if (inst.valid < inst.lanes) {
     StoreTail(inst, At(inst.memory));
   } else {
-    const InstId store = streams_ ? Ids::kIdVmovntps
-                         : wide   ? Ids::kIdVmovupd
-                                  : Ids::kIdVmovups;
+    const InstId store = streams_ && !is_in_row_ ? Ids::kIdVmovntps
+                         : wide                  ? Ids::kIdVmovupd
+                                                 : Ids::kIdVmovups;
     Emit(store, At(inst.memory), In(inst, 0));
   }
 }

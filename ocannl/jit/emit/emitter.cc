@@ -46,7 +46,7 @@ bool IsInRegisters(const Inst& inst) {
       return inst.lanes == 1 || inst.memory.stride == size;
     default:
       return inst.code != Code::kExtract && inst.code != Code::kInsert &&
-             inst.code != Code::kLookup;
+             inst.code != Code::kLookup && inst.code != Code::kScatter;
   }
 }
 
@@ -301,6 +301,8 @@ void Emitter::EmitInst(const Inst& inst) {
       return EmitLookup(inst);
     case Code::kStore:
       return EmitStore(inst);
+    case Code::kScatter:
+      return EmitScatter(inst);
     case Code::kIndex:
       return EmitIndex(inst);
     case Code::kExtract:

@@ -99,9 +99,13 @@ class Emitter {
 
   // emit_lookup.cc: rows of a table.
   void EmitLookup(const Inst& inst);
+  void EmitScatter(const Inst& inst);
+  void TakeRow(const Inst& inst, int k);
+  void TakeRowOfLane(const Inst& inst, int lane);
   void FindRow(const Inst& inst, const asmjit::Label& none);
   void CollectRows(const Inst& inst);
   void GatherRows(const Inst& inst);
+  void ScatterRows(const Inst& inst);
 
   // emit_move.cc: between registers.
   void EmitCopy(const Inst& inst);

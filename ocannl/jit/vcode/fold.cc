@@ -23,6 +23,7 @@ bool IsPureCode(Code code) {
     case Code::kShuffle:
       return true;
     case Code::kStore:
+    case Code::kScatter:
     case Code::kInsert:
     case Code::kZero:
     case Code::kLoop:
@@ -35,8 +36,9 @@ bool IsPureCode(Code code) {
 
 // Whether memory may change, or another loop's code begin, at `inst`.
 bool IsBarrier(const Inst& inst) {
-  return inst.code == Code::kStore || inst.code == Code::kZero ||
-         inst.code == Code::kLoop || inst.code == Code::kEndLoop;
+  return inst.code == Code::kStore || inst.code == Code::kScatter ||
+         inst.code == Code::kZero || inst.code == Code::kLoop ||
+         inst.code == Code::kEndLoop;
 }
 
 std::vector<int> CountUses(const Nest& nest) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/walk.h"
 
 namespace ocannl::jit {
 
@@ -41,9 +42,31 @@ int32_t NestBuilder::PointerOf(int32_t base, const Affine& place) {
   return it->second;
 }
 
-int64_t NestBuilder::AddLookup(const RowLookup& lookup) {
-  nest_.lookups.push_back(lookup);
-  return static_cast<int64_t>(nest_.lookups.size()) - 1;
+Inst NestBuilder::AtRows(Code code, const LoopProgram& program,
+                         const Unroller& unroller, const Lookup& lookup,
+                         int arg) {
+  auto at = [&](Code of, const Access& access, const Lanes& lanes) {
+    const Buffer& buffer = program.buffers[access.buffer];
+    Inst inst = NewInst(of, buffer.dtype, lanes);
+    inst.memory = MemoryAt(
+        access.buffer, unroller.Resolve(ByteOffset(program, access)), lanes);
+    return inst;
+  };
+  const Lanes& lanes = unroller.lanes();
+  const Buffer& buffer = program.buffers[lookup.cell.buffer];
+  const bool is_one =
+      ByteOffset(program, lookup.index).FactorOf(Iterator(lanes.iterator)) == 0;
+  const Inst load = at(Code::kLoad, lookup.index, is_one ? Lanes() : lanes);
+  Inst inst = at(code, lookup.cell, lanes);
+  inst.operand = load.dtype;
+  inst.args[arg] = Define(load);
+  inst.offset = static_cast<int64_t>(nest_.lookups.size());
+  nest_.lookups.push_back(
+      {.size = buffer.dims[lookup.axis],
+       .stride = static_cast<int64_t>(SizeOf(buffer.dtype)) *
+                 LookupStride(program, lookup),
+       .is_one = is_one});
+  return inst;
 }
 
 Memory NestBuilder::MemoryAt(int32_t base, Affine place, const Lanes& lanes) {

@@ -28,8 +28,10 @@ class NestBuilder {
   }
   bool IsVariable(Value value) const;
 
-  // The number of a new lookup.
-  int64_t AddLookup(const RowLookup& lookup);
+  // `code`, not yet part of the nest, at what `lookup` says; operand `arg` gets
+  // the rows, which the nest loads.
+  Inst AtRows(Code code, const LoopProgram& program, const Unroller& unroller,
+              const Lookup& lookup, int arg);
 
   // `place` counts in bytes from the buffer `base`, in ones for
   // Pointer::kNumber; what it holds of the lanes' iterator is the stride.

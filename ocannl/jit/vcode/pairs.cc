@@ -63,18 +63,17 @@ class PairJoiner {
   // Whether `other`, or the column beside that of `column`, may touch what the
   // other one writes.
   bool MayClash(const Inst& column, const Inst& other) const {
-    const bool looks_up = other.code == Code::kLookup;
-    const bool loads = other.code == Code::kLoad || looks_up;
-    const bool writes = other.code == Code::kStore || other.code == Code::kZero;
+    const bool loads = other.code == Code::kLoad || other.code == Code::kLookup;
+    const bool anywhere = other.code == Code::kLookup ||
+                          other.code == Code::kScatter ||
+                          other.code == Code::kZero;
+    const bool writes = !loads && (anywhere || other.code == Code::kStore);
     if (!writes && !(loads && column.code == Code::kStore)) return false;
     const int32_t pointer = other.memory.pointer;
     if (editor_.BaseOf(pointer) != editor_.BaseOf(column.memory.pointer)) {
       return false;
     }
-    if (other.code == Code::kZero || looks_up ||
-        pointer != column.memory.pointer) {
-      return true;
-    }
+    if (anywhere || pointer != column.memory.pointer) return true;
     const int64_t span = int64_t{other.memory.stride} * (other.lanes - 1);
     const int64_t first = other.memory.disp + std::min<int64_t>(span, 0);
     const int64_t last = other.memory.disp + std::max<int64_t>(span, 0);

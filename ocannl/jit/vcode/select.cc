@@ -148,33 +148,11 @@ class Selector {
     return value;
   }
 
-  Value LookUp(const Lookup& lookup) {
-    const Lanes& lanes = unroller_.lanes();
-    const Symbol lane = Iterator(lanes.iterator);
-    const Buffer& buffer = program_.buffers[lookup.cell.buffer];
-    const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
-    const RowLookup rows = {
-        .size = buffer.dims[lookup.axis],
-        .stride = size * LookupStride(program_, lookup),
-        .is_one = ByteOffset(program_, lookup.index).FactorOf(lane) == 0};
-    Inst load =
-        LoadOf(Code::kLoad, lookup.index, rows.is_one ? Lanes() : lanes);
-    Inst look = LoadOf(Code::kLookup, lookup.cell, lanes);
-    look.operand = load.dtype;
-    look.args[0] = Define(load);
-    look.offset = builder_.AddLookup(rows);
-    return Define(look);
-  }
-
-  // Of cells that no register holds.
-  Inst LoadOf(Code code, const Access& access, const Lanes& lanes) {
-    const int32_t buffer = access.buffer;
-    values_.AddReads(buffer);
-    Inst inst =
-        NestBuilder::NewInst(code, program_.buffers[buffer].dtype, lanes);
-    inst.memory = builder_.MemoryAt(
-        buffer, unroller_.Resolve(ByteOffset(program_, access)), lanes);
-    return inst;
+  // Any row may be the one.
+  Inst AtRows(Code code, const Lookup& lookup, int arg) {
+    values_.AddReads(lookup.index.buffer);
+    values_.AddReads(lookup.cell.buffer);
+    return builder_.AtRows(code, program_, unroller_, lookup, arg);
   }
 
   // Whether a value is worth its register since it was last used, if it comes
@@ -219,7 +197,8 @@ class Selector {
                             return Typed{ReadAccess(access), leaf.dtype};
                           },
                           [&](const Lookup& lookup) {
-                            return Typed{LookUp(lookup), leaf.dtype};
+                            const Inst inst = AtRows(Code::kLookup, lookup, 0);
+                            return Typed{Define(inst), leaf.dtype};
                           },
                           [&](const GetLocal& get) {
                             return Typed{ReadLocal(get), leaf.dtype};
@@ -325,6 +304,7 @@ class Selector {
   void Visit(const Stmt& stmt) {
     std::visit(Overload{
                    [&](const Set& set) { VisitSet(stmt, set); },
+                   [&](const Scatter& set) { VisitScatter(stmt, set); },
                    [&](const DeclareLocal& let) { VisitDeclare(stmt, let); },
                    [&](const SetLocal& set) {
                      Note(stmt);
@@ -354,6 +334,18 @@ class Selector {
     inst.valid = cells.valid;
     int dead = values_.AddStore(cells, value, builder_.Append(inst));
     if (dead >= 0) builder_.Drop(dead);
+  }
+
+  void VisitScatter(const Stmt& stmt, const Scatter& scatter) {
+    Note(stmt);
+    const Lookup& target = program_.TargetOf(scatter);
+    const int32_t buffer = target.cell.buffer;
+    const Value value =
+        InRegister(Evaluate(scatter.value, -1), program_.buffers[buffer].dtype);
+    Inst inst = AtRows(Code::kScatter, target, 1);
+    inst.args[0] = value;
+    builder_.Append(inst);
+    values_.ForgetBuffer(buffer);
   }
 
   void WriteTile(Tile& tile, const Access& target, DType dtype, ExprId value) {

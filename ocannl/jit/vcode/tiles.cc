@@ -30,6 +30,9 @@ class TileFinder {
     if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
       in_memory_.insert(zero->buffer);
     }
+    if (const Scatter* scatter = std::get_if<Scatter>(&stmt)) {
+      TakesAddress(program_.TargetOf(*scatter));
+    }
     const ExprId* value = ValueOf(stmt);
     if (value == nullptr) return;
     for (const Access& access : PrivateReads(*value)) Touch(access);
@@ -42,14 +45,16 @@ class TileFinder {
       WalkLeaves(program_, value, [&](const LeafValue& leaf) {
         const Access* access = std::get_if<Access>(&leaf);
         if (access != nullptr && IsPrivate(*access)) reads.push_back(*access);
-        // Lookups take addresses.
         const Lookup* lookup = std::get_if<Lookup>(&leaf);
-        if (lookup == nullptr) return;
-        in_memory_.insert(lookup->cell.buffer);
-        in_memory_.insert(lookup->index.buffer);
+        if (lookup != nullptr) TakesAddress(*lookup);
       });
     }
     return reads;
+  }
+
+  void TakesAddress(const Lookup& lookup) {
+    in_memory_.insert(lookup.cell.buffer);
+    in_memory_.insert(lookup.index.buffer);
   }
 
   bool IsPrivate(const Access& access) const {

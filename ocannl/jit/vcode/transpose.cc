@@ -55,7 +55,8 @@ class Transposer {
         columns[{memory.pointer, memory.stride, inst.valid}][memory.disp] = k;
       }
       // Loads do not move over stores to what they read.
-      if (inst.code == Code::kStore || inst.code == Code::kZero) {
+      if (inst.code == Code::kStore || inst.code == Code::kScatter ||
+          inst.code == Code::kZero) {
         flush(editor_.BaseOf(inst.memory.pointer));
       }
     }

@@ -112,11 +112,9 @@ bool StepsFar(const LoopProgram& program, const For& loop) {
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const Set* set = std::get_if<Set>(&stmt);
     if (set != nullptr) look(ByteOffset(program, set->target));
-    const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    WalkReads(program, *value,
+    WalkReads(program, stmt,
               [&](const Access& access) { look(ByteOffset(program, access)); });
-    WalkLeaves(program, *value, [&](const LeafValue& leaf) {
+    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
       const Affine* index = std::get_if<Affine>(&leaf);
       if (index != nullptr) look(*index);
     });
@@ -153,7 +151,11 @@ int Unroller::LanesOf(const For& loop) {
   int most = VectorBytes(isa_) / 4;
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);
-    if (value != nullptr && NeedsWideLanes(program_, extents_, loop, *value)) {
+    const Scatter* scatter = std::get_if<Scatter>(&stmt);
+    if ((value != nullptr &&
+         NeedsWideLanes(program_, extents_, loop, *value)) ||
+        (scatter != nullptr &&
+         LooksUpWide(program_, loop, program_.TargetOf(*scatter)))) {
       most = VectorBytes(isa_) / 8;
     }
   });

@@ -63,6 +63,8 @@ enum class Code : uint8_t {
   kLookup,   // dst = memory moved by the rows that args[0] says, or 0; lookup
              // `offset` of the nest
   kStore,    // memory = args[0]
+  kScatter,  // memory moved by the rows that args[1] says = args[0], where it
+             // has such rows; lookup `offset` of the nest
   kIndex,    // dst = pointer + memory.disp + lane * memory.stride, a number
   kExtract,  // dst = the lanes of args[0] from `offset` on
   kInsert,   // the `valid` lanes of dst from `offset` on = args[0]
@@ -86,8 +88,8 @@ struct Inst {
   Code code;
   Op op = Op::kAdd;             // of kApply
   DType dtype = DType::kF32;    // of dst, or of what is stored
-  DType operand = DType::kF32;  // of kApply: of the last operand; of kLookup:
-                                // of the rows
+  DType operand = DType::kF32;  // of kApply: of the last operand; of kLookup
+                                // and kScatter: of the rows
   uint8_t lanes = 1;            // of the registers: 1, 4, 8 or 16
   uint8_t valid = 1;            // lanes that memory has
   ShuffleKind shuffle = ShuffleKind::kLow32;
@@ -127,11 +129,11 @@ struct Loop {
   std::vector<LoopStep> steps;
 };
 
-// How rows are looked up: those from `size` on are 0.
+// How rows are looked up: those from `size` on are none.
 struct RowLookup {
   int64_t size;    // rows
   int64_t stride;  // bytes from one to the next
-  bool is_one;     // the same row for all lanes: args[0] has one lane
+  bool is_one;     // the same row for all lanes: its operand has one lane
 };
 
 struct Nest {

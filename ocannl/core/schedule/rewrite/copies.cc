@@ -75,17 +75,15 @@ class Copier {
           status.Update(Refusal("the loop zeroes all of `", name(), "`"));
         }
       }
-      if (const Set* set = std::get_if<Set>(&stmt)) {
-        writes_ = writes_ || set->target.buffer == buffer_;
-        visit(set->target);
-      }
-      if (const ExprId* value = ValueOf(stmt)) {
-        WalkReads(program_, *value, visit);
-        if (absl::c_linear_search(LookedUpBy(program_, *value), buffer_)) {
-          status.Update(Refusal("the loop looks up which cell of `", name(),
-                                "` it reads"));
-        }
-      }
+      writes_ = writes_ || WrittenBy(program_, stmt) == buffer_;
+      if (const Set* set = std::get_if<Set>(&stmt)) visit(set->target);
+      WalkReads(program_, stmt, visit);
+      WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
+        const auto* lookup = std::get_if<Lookup>(&leaf);
+        if (lookup == nullptr || lookup->cell.buffer != buffer_) return;
+        status.Update(Refusal("the loop looks up which cell of `", name(),
+                              "` it touches"));
+      });
     });
     OCANNL_RETURN_IF_ERROR(status);
     if (!cells_) {
@@ -232,13 +230,10 @@ class Copier {
       if (access.buffer == buffer_) access = *InCopy(access);
     };
     RewriteStmts(loop_.body, [&](Stmt& stmt) {
-      if (Set* set = std::get_if<Set>(&stmt)) replace(set->target);
-    });
-    RewriteValues(loop_.body, [&](ExprId value) {
-      return RewriteLeaves(program_, value, [&](LeafValue leaf) {
+      RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
         if (Access* access = std::get_if<Access>(&leaf)) replace(*access);
         if (auto* lookup = std::get_if<Lookup>(&leaf)) replace(lookup->index);
-        return program_.Read(std::move(leaf)).id();
+        return leaf;
       });
     });
   }

@@ -40,23 +40,19 @@ class Copier {
 
   // Gets the statements in order.
   void Visit(Stmt& stmt) {
-    if (ExprId* value = ValueOf(stmt)) {
-      *value = RewriteLeaves(program_, *value, [&](LeafValue leaf) {
-        if (auto* access = std::get_if<Access>(&leaf)) Visit(*access);
-        if (auto* lookup = std::get_if<Lookup>(&leaf)) {
-          Visit(lookup->cell);
-          Visit(lookup->index);
-        }
-        if (auto* get = std::get_if<GetLocal>(&leaf)) Visit(get->local);
-        if (auto* index = std::get_if<Affine>(&leaf)) Visit(*index);
-        return program_.Read(std::move(leaf)).id();
-      });
-    }
+    RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
+      if (auto* access = std::get_if<Access>(&leaf)) Visit(*access);
+      if (auto* lookup = std::get_if<Lookup>(&leaf)) {
+        Visit(lookup->cell);
+        Visit(lookup->index);
+      }
+      if (auto* get = std::get_if<GetLocal>(&leaf)) Visit(get->local);
+      if (auto* index = std::get_if<Affine>(&leaf)) Visit(*index);
+      return leaf;
+    });
     if (For* loop = std::get_if<For>(&stmt)) {
       iterators_[loop->iterator] = next_iterator_;
       loop->iterator = next_iterator_++;
-    } else if (Set* set = std::get_if<Set>(&stmt)) {
-      Visit(set->target);
     } else if (auto* let = std::get_if<DeclareLocal>(&stmt)) {
       Local copy = program_.locals[let->local];
       copy.name = UnusedName(program_, copy.name);
@@ -127,13 +123,8 @@ absl::StatusOr<Place> FindLoop(LoopProgram& program, int32_t iterator) {
 void Substitute(LoopProgram& program, Block& block,
                 absl::FunctionRef<Affine(Symbol)> value) {
   RewriteStmts(block, [&](Stmt& stmt) {
-    if (Set* set = std::get_if<Set>(&stmt)) {
-      set->target = std::get<Access>(SubstituteIndices(set->target, value));
-    }
-  });
-  RewriteValues(block, [&](ExprId id) {
-    return RewriteLeaves(program, id, [&](const LeafValue& leaf) {
-      return program.Read(SubstituteIndices(leaf, value)).id();
+    RewriteLeaves(program, stmt, [&](LeafValue leaf) {
+      return SubstituteIndices(std::move(leaf), value);
     });
   });
 }
