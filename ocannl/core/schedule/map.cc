@@ -2,6 +2,7 @@
 #include "ocannl/core/schedule/map.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/plan.h"
@@ -149,6 +150,25 @@ class MapWriter {
   bool is_unrolled_;
 };
 
+// The loops of `nest` from `depth` on; the last one is `count` lanes behind its
+// place in `places`.
+void WriteStrip(NestWriter& writer, const ScatterNest& nest, size_t depth,
+                Places places, int64_t count, Block& block) {
+  const bool is_last = depth + 1 == nest.loops.size();
+  const auto& [iterator, extent] = nest.loops[depth];
+  writer.Loop(block, is_last ? LoopKind::kVec : LoopKind::kFor,
+              is_last ? count : extent, [&](Block& body, const Affine& at) {
+                places[iterator] = is_last ? places[iterator] + at : at;
+                if (!is_last) {
+                  return WriteStrip(writer, nest, depth + 1, places, count,
+                                    body);
+                }
+                Stmt stmt = nest.scatter;
+                writer.Move(stmt, places);
+                body.stmts.push_back(std::move(stmt));
+              });
+}
+
 }  // namespace
 
 bool WriteMap(NestWriter& writer, const PerfectNest& nest,
@@ -157,6 +177,26 @@ bool WriteMap(NestWriter& writer, const PerfectNest& nest,
   MapWriter map(writer, nest, epilogues, target);
   map.Write(block);
   return map.transposes();
+}
+
+void WriteScatter(NestWriter& writer, const ScatterNest& nest,
+                  const Target& target, Block& block) {
+  const LoopProgram& program = writer.program();
+  const NestLoop& columns = nest.loops.back();
+  const int64_t lanes =
+      target.vector_bytes /
+      std::max<int64_t>(
+          SizeOfCell(program, program.TargetOf(nest.scatter).cell), 4);
+  const int64_t strip = std::min(kVectors * lanes, columns.extent);
+  const double cycles =
+      Iterations(nest.loops) / static_cast<double>(lanes) *
+      (kLookupCost + CostModel().Cost(program, nest.scatter.value));
+  const bool is_parallel = cycles > kMinParallelCycles;
+  auto write = [&](Block& body, const Affine& first, int64_t count) {
+    WriteStrip(writer, nest, 0, {{columns.iterator, first}}, count, body);
+  };
+  writer.Strips(block, is_parallel ? LoopKind::kPar : LoopKind::kFor,
+                columns.extent, strip, write);
 }
 
 }  // namespace ocannl

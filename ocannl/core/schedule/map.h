@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // WriteMap: assignments to each cell, with the cells that are side by side as
-// lanes.
+// lanes; WriteScatter: the same for those whose row is looked up.
 //
 //   for i1 { for i2 = 0 to 99 { y[i1, i2] := x[i1, i2] * 2; } }
 //     ->  for i1 { vec i2 = 0 to 63 { ... }  vec i3 = 0 to 35 { ... } }
@@ -22,6 +22,11 @@ namespace ocannl {
 bool WriteMap(NestWriter& writer, const PerfectNest& nest,
               const std::vector<Set>& epilogues, const Target& target,
               Block& block);
+
+// Appends the nest with its last loop in strips, each with the other loops in
+// it and lanes in those.
+void WriteScatter(NestWriter& writer, const ScatterNest& nest,
+                  const Target& target, Block& block);
 
 }  // namespace ocannl
 

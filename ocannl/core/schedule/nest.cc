@@ -31,13 +31,14 @@ bool ReadsOnlyItsCell(const LoopProgram& program, const Set& set) {
 }
 
 // Private buffers belong to one statement, which scheduling may cut.
-bool UsesPrivate(const LoopProgram& program, const Set& set) {
-  auto is_private = [&](const Access& access) {
-    return program.buffers[access.buffer].role == Role::kPrivate;
+bool UsesPrivate(const LoopProgram& program, const Stmt& stmt) {
+  auto is_private = [&](int32_t buffer) {
+    return program.buffers[buffer].role == Role::kPrivate;
   };
-  bool uses = is_private(set.target);
-  WalkReads(program, set.value,
-            [&](const Access& read) { uses = uses || is_private(read); });
+  bool uses = is_private(WrittenBy(program, stmt));
+  WalkReads(program, stmt, [&](const Access& read) {
+    uses = uses || is_private(read.buffer);
+  });
   return uses;
 }
 
@@ -47,6 +48,26 @@ bool UsesLocals(const LoopProgram& program, ExprId value) {
     uses = uses || std::holds_alternative<GetLocal>(leaf);
   });
   return uses;
+}
+
+// What is all that is in the `loops`, one or more, that `stmt` is, if it may be
+// scheduled; else null.
+template <class T>
+const T* OnlyIn(const LoopProgram& program, const Stmt& stmt,
+                std::vector<const For*>& loops) {
+  const Stmt* at = &stmt;
+  while (at != nullptr && std::holds_alternative<For>(*at)) {
+    const For& loop = std::get<For>(*at);
+    if (loop.kind != LoopKind::kFor) return nullptr;
+    loops.push_back(&loop);
+    at = OnlyStmt(loop.body);
+  }
+  const T* only = at == nullptr ? nullptr : std::get_if<T>(at);
+  if (only == nullptr || loops.empty() || UsesLocals(program, only->value) ||
+      UsesPrivate(program, *at)) {
+    return nullptr;
+  }
+  return only;
 }
 
 void AddOnce(std::vector<int32_t>& buffers, int32_t buffer) {
@@ -63,18 +84,8 @@ bool Share(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
 std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                                          const Stmt& stmt) {
   std::vector<const For*> loops;
-  const Stmt* at = &stmt;
-  while (at != nullptr && std::holds_alternative<For>(*at)) {
-    const For& loop = std::get<For>(*at);
-    if (loop.kind != LoopKind::kFor) return std::nullopt;
-    loops.push_back(&loop);
-    at = OnlyStmt(loop.body);
-  }
-  const Set* set = at == nullptr ? nullptr : std::get_if<Set>(at);
-  if (set == nullptr || loops.empty() || !ReadsOnlyItsCell(program, *set) ||
-      UsesLocals(program, set->value) || UsesPrivate(program, *set)) {
-    return std::nullopt;
-  }
+  const Set* set = OnlyIn<Set>(program, stmt, loops);
+  if (set == nullptr || !ReadsOnlyItsCell(program, *set)) return std::nullopt;
   PerfectNest nest{.outputs = {}, .reduced = {}, .set = *set};
   for (const For* loop : loops) {
     bool moves = absl::c_any_of(set->target.indices, [&](const Affine& index) {
@@ -90,6 +101,25 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                              !LookedUpBy(program, set->value).empty())) {
     return std::nullopt;
   }
+  return nest;
+}
+
+std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
+                                         const Stmt& stmt) {
+  std::vector<const For*> loops;
+  const Scatter* scatter = OnlyIn<Scatter>(program, stmt, loops);
+  if (scatter == nullptr) return std::nullopt;
+  ScatterNest nest{.loops = {}, .scatter = *scatter};
+  For columns{LoopKind::kFor, loops.back()->iterator, loops.back()->extent, {}};
+  Stmt inside = *scatter;
+  for (size_t k = loops.size(); k-- > 0;) {
+    const auto& [kind, iterator, extent, body] = *loops[k];
+    nest.loops.insert(nest.loops.begin(), {iterator, extent});
+    if (iterator == columns.iterator) continue;
+    inside = For{kind, iterator, extent, {{std::move(inside)}}};
+  }
+  columns.body.stmts.push_back(std::move(inside));
+  if (columns.extent == 1 || !IsParallel(program, columns)) return std::nullopt;
   return nest;
 }
 

@@ -38,6 +38,15 @@ struct PerfectNest {
 std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                                          const Stmt& stmt);
 
+// Loops around one Scatter, outer first. The last one moves the target, and its
+// iterations may run at once, each with all of the others inside.
+struct ScatterNest {
+  std::vector<NestLoop> loops;
+  Scatter scatter;
+};
+std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
+                                         const Stmt& stmt);
+
 // By how many cells `access` moves from one iteration to the next.
 int64_t StrideOf(const LoopProgram& program, const Access& access,
                  int32_t iterator);

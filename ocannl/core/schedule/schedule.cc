@@ -54,6 +54,12 @@ class Scheduler {
       }
       const Stmt stmt = stmts_[k];
       std::optional<PerfectNest> nest = Plannable(stmt);
+      const auto scatter = AsScatterNest(program_, stmt);
+      if (scatter) {
+        taken_.Add(Decision::kScatter);
+        WriteScatter(writer_, *scatter, target_, result_);
+        continue;
+      }
       if (!nest) {
         TellKept(stmt);
         result_.stmts.push_back(stmt);

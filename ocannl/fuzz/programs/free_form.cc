@@ -72,9 +72,9 @@ class FreeFormGenerator {
       dims.push_back(dim);
     }
     Role role = random_.Pick(kRoles);
-    if (policies_.Has(Policy::kInPlace) && random_.OneIn(2)) {
-      role = Role::kInOut;
-    }
+    const bool in_place =
+        policies_.Has(Policy::kInPlace) || policies_.Has(Policy::kLookups);
+    if (in_place && random_.OneIn(2)) role = Role::kInOut;
     if (policies_.Has(Policy::kPrivateBuffers) && random_.OneIn(3)) {
       role = Role::kPrivate;
     }
@@ -130,18 +130,20 @@ class FreeFormGenerator {
     return access;
   }
 
-  // A cell of the buffer that the integers of another say.
-  std::optional<Lookup> LookedUp(int32_t buffer) {
+  // The cell, at an index that the integers of another say.
+  std::optional<Lookup> LookedUp(Access cell) {
     std::vector<Access> indices;
     for (size_t k = 0; k < program_.buffers.size(); ++k) {
       if (!IsInteger(program_.buffers[k].dtype) || !IsOfThisNest(k)) continue;
       Access index = Cell(k);
       if (Reads(index)) indices.push_back(std::move(index));
     }
-    Lookup lookup{.cell = Cell(buffer), .axis = 0, .index = {}};
+    Lookup lookup{.cell = std::move(cell), .axis = 0, .index = {}};
     if (indices.empty() || lookup.cell.indices.empty()) return std::nullopt;
-    lookup.axis = static_cast<int32_t>(
-        random_.Below(static_cast<int64_t>(lookup.cell.indices.size())));
+    // Rows of a table more than others.
+    const auto rank = static_cast<int64_t>(lookup.cell.indices.size());
+    lookup.axis =
+        static_cast<int32_t>(random_.Below(random_.OneIn(3) ? rank : 1));
     lookup.cell.indices[lookup.axis] = 0;
     lookup.index = random_.Pick(indices);
     return lookup;
@@ -158,7 +160,7 @@ class FreeFormGenerator {
       const Buffer& buffer = program_.buffers[k];
       if (buffer.dtype != dtype || !IsOfThisNest(k)) continue;
       if (policies_.Has(Policy::kLookups)) {
-        std::optional<Lookup> lookup = LookedUp(k);
+        std::optional<Lookup> lookup = LookedUp(Cell(k));
         if (lookup && Reads(*lookup)) fitting.push_back(*std::move(lookup));
       }
       Access cell = Cell(k);
@@ -216,6 +218,13 @@ class FreeFormGenerator {
 
   Stmt SetCell(Access target) {
     const DType dtype = program_.buffers[target.buffer].dtype;
+    if (policies_.Has(Policy::kLookups) && !random_.OneIn(4)) {
+      std::optional<Lookup> cell = LookedUp(target);
+      if (cell && Reads(*cell)) {
+        const LeafId leaf = program_.leaves.Add(*cell);
+        return Scatter{leaf, ValueFor(*cell, dtype)};
+      }
+    }
     const ExprId value = ValueFor(target, dtype);
     boxes_.Write(target);
     return Set{std::move(target), value};
@@ -255,14 +264,6 @@ class FreeFormGenerator {
       work_ += iterations_ * NumElements(program_.buffers[target].dims);
       return ZeroOut{target};
     }
-    if (policies_.Has(Policy::kLookups) && !random_.OneIn(3)) {
-      std::optional<Lookup> cell = LookedUp(target);
-      if (cell && Reads(*cell)) {
-        const DType dtype = program_.buffers[target].dtype;
-        const LeafId leaf = program_.leaves.Add(*cell);
-        return Scatter{leaf, ValueFor(*cell, dtype)};
-      }
-    }
     return SetCell(Cell(target));
   }
 
@@ -287,7 +288,7 @@ class FreeFormGenerator {
     return loop;
   }
 
-  // Loops that write every cell of a buffer.
+  // Loops that write every cell of a buffer, or as many by index.
   Stmt Fill(int32_t buffer) {
     Access target{.buffer = buffer, .indices = {}};
     target.indices.resize(program_.buffers[buffer].dims.size());
@@ -324,7 +325,7 @@ class FreeFormGenerator {
   Stmt MakeStmt() {
     int64_t most = policies_.Has(Policy::kDeepNests) ? 5 : 3;
     if (loops_entered_ >= most || work_ > kMaxWork) return Simple();
-    if (random_.OneIn(4)) {
+    if (random_.OneIn(policies_.Has(Policy::kLookups) ? 2 : 4)) {
       int32_t target = PickTarget();
       int64_t cells = NumElements(program_.buffers[target].dims);
       if (cells * iterations_ <= kMaxIterations) return Fill(target);
