@@ -42,7 +42,7 @@ class Runner {
     HasIntegers(rhs);
     point_.assign(assign.extents.size(), 0);
     do {
-      std::optional<size_t> cell = CellAt(assign.lhs, assign.lhs_indices);
+      std::optional<size_t> cell = CellAt(assign.lhs, TargetAt(assign));
       if (!cell) continue;
       const Dual value = Evaluate(assign, rhs);
       lhs[*cell] =
@@ -97,14 +97,26 @@ class Runner {
     });
   }
 
+  Indices TargetAt(const Assign& assign) {
+    Indices target = assign.lhs_indices;
+    if (assign.lookup) {
+      const auto& ids = std::get<ReadArray>(assign.sources[assign.lookup->ids]);
+      target[assign.lookup->axis] = IdAt(ids);
+    }
+    return target;
+  }
+
+  int64_t IdAt(const ReadArray& ids) {
+    const Dual& id = Cells(ids.array)[*CellAt(ids.array, ids.indices)];
+    return static_cast<int64_t>(id.value);
+  }
+
   // What the source reads, looked up.
   ReadArray ReadAt(const Source& source) {
     const auto* lookup = std::get_if<ReadLookup>(&source);
     if (lookup == nullptr) return std::get<ReadArray>(source);
-    const ReadArray& ids = lookup->ids;
-    const Dual& id = Cells(ids.array)[*CellAt(ids.array, ids.indices)];
     ReadArray read = lookup->table;
-    read.indices[lookup->axis] = static_cast<int64_t>(id.value);
+    read.indices[lookup->axis] = IdAt(lookup->ids);
     return read;
   }
 

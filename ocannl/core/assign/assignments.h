@@ -63,6 +63,13 @@ struct ReadLookup {
 };
 using Source = std::variant<ReadArray, ReadIndex, ReadLookup>;
 
+// That the index of the left-hand side on `axis` is what a source reads, a cell
+// of integers.
+struct LookedUpAxis {
+  int32_t axis;  // where lhs_indices is 0
+  int32_t ids;   // a ReadArray, by its number
+};
+
 // For every point of the loops over `extents`, in order:
 //   lhs[lhs_indices] = accum(lhs[lhs_indices], rhs)
 // What an accumulation adds to cells outside of the array is lost.
@@ -75,6 +82,7 @@ struct Assign {
   std::vector<Source> sources;
   std::vector<int64_t> extents;
   std::string logic;  // for .cd: "", ".", "@" or a spec; projections decide
+  std::optional<LookedUpAxis> lookup = std::nullopt;  // if it accumulates
 };
 
 struct BlockComment {

@@ -133,10 +133,11 @@ class Coder {
     }
     std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
     if (pieces.empty()) return FromNothing(id, source);
-    if (source.gathers) {
-      const std::optional<GatherIndices> gather =
-          FindGather(shapes_, source, pieces);
-      if (gather) return Gather(id, source, *gather);
+    const std::optional<GatherIndices> gather =
+        FindGather(shapes_, id, source, pieces);
+    if (gather) {
+      return source.gathers->scatters ? Scatter(id, source, *gather)
+                                      : Gather(id, source, *gather);
     }
     const bool accumulates = source.accum && !IsTiled(id, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -154,42 +155,44 @@ class Coder {
   }
 
   // What is to be summed is gathered first: cells side by side are summed fast.
-  void Gather(TensorId id, const ComputeSource& source,
-              const GatherIndices& gather) {
+  void Gather(TensorId id, const ComputeSource& source, GatherIndices gather) {
     const Projections all = {
-        .extents = gather.extents, .lhs = gather.lhs, .operands = {}};
+        .extents = gather.extents, .lhs = gather.cells, .operands = {}};
     const bool sums = !IsTiling({all}, shapes_.at(id).dims());
     Array array = ValueArray(graph_, shapes_, id);
-    Indices cells = gather.lhs;
     if (sums) {
       array = {.name = absl::StrCat(array.name, ".terms"),
                .dtype = graph_[source.operands[1]].dtype,
                .dims = {}};
-      cells.clear();
+      gather.cells.clear();
       for (int32_t loop : gather.RowMajor()) {
         array.dims.push_back(gather.extents[loop]);
-        cells.push_back(Iterator(loop));
+        gather.cells.push_back(Iterator(loop));
       }
     }
     const int32_t to = code_.AddArray(std::move(array));
-    Assign assign{.lhs = to,
-                  .lhs_indices = cells,
-                  .accum = std::nullopt,
-                  .reset = false,
-                  .rhs = OperandLeaf(code_.exprs, graph_, source, 1, 0).id(),
-                  .sources = {ReadLookup{
-                      .table = {Value(source.operands[1]), gather.table},
-                      .axis = gather.axis,
-                      .ids = {Value(source.gathers->ids), gather.ids}}},
-                  .extents = gather.extents,
-                  .logic = source.gathers->spec};
+    Assign assign = GatherCells(
+        gather, to, Value(source.operands[1]), Value(source.gathers->ids),
+        OperandLeaf(code_.exprs, graph_, source, 1, 0).id(),
+        source.gathers->spec);
     code_.list.push_back(assign);
     if (!sums) return;
     assign.lhs = Value(id);
-    assign.lhs_indices = gather.lhs;
+    assign.lhs_indices = all.lhs;
     assign.accum = source.accum;
     assign.reset = true;
-    assign.sources = {ReadArray{to, cells}};
+    assign.sources = {ReadArray{to, gather.cells}};
+    code_.list.push_back(std::move(assign));
+  }
+
+  void Scatter(TensorId id, const ComputeSource& source,
+               const GatherIndices& gather) {
+    const int32_t cells = Value(source.operands[1]);
+    Assign assign =
+        ScatterCells(gather, cells, Value(id), Value(source.gathers->ids),
+                     OperandLeaf(code_.exprs, graph_, source, 1, 0).id(),
+                     source.gathers->spec);
+    assign.reset = true;
     code_.list.push_back(std::move(assign));
   }
 

@@ -23,45 +23,66 @@ bool ArePlain(const Indices& indices) {
   });
 }
 
-// The gather without the loop over the index.
-GatherIndices Without(GatherIndices gather, int32_t loop) {
-  gather.extents.erase(gather.extents.begin() + loop);
-  auto renumbered = [&](Symbol symbol) {
-    symbol.number -= symbol.number > loop ? 1 : 0;
-    return Affine(symbol);
-  };
-  for (Indices* indices : {&gather.lhs, &gather.table, &gather.ids}) {
-    for (Affine& index : *indices) index = index.Substitute(renumbered);
+// The gather with the loops of `order` alone, in that order.
+GatherIndices Reordered(const GatherIndices& gather,
+                        absl::Span<const int32_t> order) {
+  GatherIndices result = gather;
+  result.extents.clear();
+  std::vector<int32_t> place(gather.extents.size());
+  for (size_t k = 0; k < order.size(); ++k) {
+    place[order[k]] = static_cast<int32_t>(k);
+    result.extents.push_back(gather.extents[order[k]]);
   }
-  return gather;
+  for (Indices* indices : {&result.table, &result.ids, &result.cells}) {
+    for (Affine& index : *indices) {
+      index = index.Substitute(
+          [&](Symbol loop) { return Iterator(place[loop.number]); });
+    }
+  }
+  return result;
+}
+
+// Every loop but one.
+std::vector<int32_t> AllBut(int32_t loop, size_t count) {
+  std::vector<int32_t> rest;
+  for (int32_t k = 0; k < static_cast<int32_t>(count); ++k) {
+    if (k != loop) rest.push_back(k);
+  }
+  return rest;
+}
+
+// Appends the loops of the indices that `order` does not have.
+void AddLoops(const Indices& indices, std::vector<int32_t>& order) {
+  for (const Affine& index : indices) {
+    if (index.is_constant()) continue;
+    const int32_t loop = index.terms()[0].symbol.number;
+    if (!absl::c_linear_search(order, loop)) order.push_back(loop);
+  }
 }
 
 }  // namespace
 
 std::vector<int32_t> GatherIndices::RowMajor() const {
   std::vector<int32_t> order;
-  auto add = [&](int32_t loop) {
-    if (!absl::c_linear_search(order, loop)) order.push_back(loop);
-  };
-  for (const Indices* indices : {&ids, &table}) {
-    for (const Affine& index : *indices) {
-      if (!index.is_constant()) add(index.terms()[0].symbol.number);
-    }
+  for (const Indices* indices : {&ids, &table, &cells}) {
+    AddLoops(*indices, order);
   }
-  for (size_t k = 0; k < extents.size(); ++k) add(static_cast<int32_t>(k));
   return order;
 }
 
 std::optional<GatherIndices> FindGather(
-    const Shapes& shapes, const ComputeSource& source,
+    const Shapes& shapes, TensorId id, const ComputeSource& source,
     absl::Span<const ProjectedPiece> pieces) {
-  if (pieces.size() != 1 || pieces[0].operands.size() != 3) return std::nullopt;
+  if (!source.gathers || pieces.size() != 1 || pieces[0].operands.size() != 3) {
+    return std::nullopt;
+  }
   const Projections& all = pieces[0].projections;
+  const bool scatters = source.gathers->scatters;
   GatherIndices gather{.extents = all.extents,
-                       .lhs = all.lhs,
-                       .table = all.operands[1],
+                       .table = scatters ? all.lhs : all.operands[1],
                        .axis = -1,
-                       .ids = all.operands[0]};
+                       .ids = all.operands[0],
+                       .cells = scatters ? all.operands[1] : all.lhs};
   const Shape& chosen = shapes.at(source.operands[0]);
   Dims rest = chosen.dims();
   const size_t last =
@@ -70,7 +91,7 @@ std::optional<GatherIndices> FindGather(
   const Affine index = gather.ids[last];
   rest.erase(rest.begin() + static_cast<int64_t>(last));
   gather.ids.erase(gather.ids.begin() + static_cast<int64_t>(last));
-  const Dims& dims = shapes.at(source.operands[1]).dims();
+  const Dims& dims = shapes.at(scatters ? id : source.operands[1]).dims();
   for (size_t axis = 0; axis < dims.size() && gather.axis < 0; ++axis) {
     if (dims[axis] == size && gather.table[axis] == index) {
       gather.axis = static_cast<int32_t>(axis);
@@ -80,17 +101,55 @@ std::optional<GatherIndices> FindGather(
     return std::nullopt;
   }
   gather.table[gather.axis] = 0;
-  if (!ArePlain({index}) || !ArePlain(gather.lhs) || !ArePlain(gather.table) ||
-      !ArePlain(gather.ids)) {
+  if (!ArePlain({index}) || !ArePlain(gather.table) || !ArePlain(gather.ids) ||
+      !ArePlain(gather.cells)) {
     return std::nullopt;
   }
   if (index.is_constant()) return gather;  // of one cell
   const Symbol loop = index.terms()[0].symbol;
-  if (Mentions(gather.lhs, loop) || Mentions(gather.table, loop) ||
-      Mentions(gather.ids, loop)) {
+  if (Mentions(gather.table, loop) || Mentions(gather.ids, loop) ||
+      Mentions(gather.cells, loop)) {
     return std::nullopt;
   }
-  return Without(std::move(gather), loop.number);
+  return Reordered(gather, AllBut(loop.number, gather.extents.size()));
+}
+
+Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
+                   int32_t ids, ExprId leaf, std::string logic) {
+  return {.lhs = cells,
+          .lhs_indices = gather.cells,
+          .accum = std::nullopt,
+          .reset = false,
+          .rhs = leaf,
+          .sources = {ReadLookup{.table = {table, gather.table},
+                                 .axis = gather.axis,
+                                 .ids = {ids, gather.ids}}},
+          .extents = gather.extents,
+          .logic = std::move(logic)};
+}
+
+Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
+                    int32_t ids, ExprId leaf, std::string logic) {
+  std::vector<int32_t> of_table;
+  AddLoops(gather.table, of_table);
+  std::vector<int32_t> order;
+  AddLoops(gather.cells, order);
+  AddLoops(gather.ids, order);
+  std::erase_if(order, [&](int32_t loop) {
+    return absl::c_linear_search(of_table, loop);
+  });
+  order.insert(order.end(), of_table.begin(), of_table.end());
+  const GatherIndices sorted = Reordered(gather, order);
+  return {
+      .lhs = table,
+      .lhs_indices = sorted.table,
+      .accum = Op::kAdd,
+      .reset = false,
+      .rhs = leaf,
+      .sources = {ReadArray{cells, sorted.cells}, ReadArray{ids, sorted.ids}},
+      .extents = sorted.extents,
+      .logic = std::move(logic),
+      .lookup = LookedUpAxis{.axis = sorted.axis, .ids = 1}};
 }
 
 }  // namespace ocannl

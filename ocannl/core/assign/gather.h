@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers without sums: where a sum of selected cells has one term.
+// Gathers and scatters without sums over an axis: where only one term of such a
+// sum is selected, and where a term is selected for only one cell.
 //
 //   y[b, d] = sum over v of select(v == ids[b], table[v, d], 0)
 //           = table[ids[b], d]
+//   y[v, d] = sum over b of select(v == ids[b], x[b, d], 0)
+//     y[ids[b], d] += x[b, d]
+//
+// Each is the gradient of the other.
 #ifndef OCANNL_CORE_ASSIGN_GATHER_H_
 #define OCANNL_CORE_ASSIGN_GATHER_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/shape/project.h"
@@ -21,22 +28,31 @@ namespace ocannl {
 
 struct GatherIndices {
   std::vector<int64_t> extents;  // of the loops, but that over the indexed axis
-  Indices lhs;
-  Indices table;  // 0 on the indexed axis
-  int32_t axis;   // that one, of the table
+  Indices table;  // of the array that has the indexed axis; 0 there
+  int32_t axis;   // that one
   Indices ids;
+  Indices cells;  // of the other array
 
   // The loops that move the index, then the others: in this order, what is read
   // of one row is side by side.
   std::vector<int32_t> RowMajor() const;
 };
 
-// How `source`, which has a GatherNote and the projections `pieces`, reads its
-// table; nullopt where that is not one cell of it for each of the other loops,
-// or may be outside of the arrays on other axes.
+// The cells that tensor `id` gathers or scatters, if `source`, that of its
+// node, has a GatherNote; `pieces` are its projections. nullopt: where they are
+// not one cell for each of the other loops, or may be outside of the arrays on
+// other axes.
 std::optional<GatherIndices> FindGather(
-    const Shapes& shapes, const ComputeSource& source,
+    const Shapes& shapes, TensorId id, const ComputeSource& source,
     absl::Span<const ProjectedPiece> pieces);
+
+// cells = table[ids], where `leaf` is leaf 0; the arrays are by number.
+Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
+                   int32_t ids, ExprId leaf, std::string logic);
+
+// table[ids] += cells: to each cell in memory order of what is added.
+Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
+                    int32_t ids, ExprId leaf, std::string logic);
 
 }  // namespace ocannl
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/gather.h"
 #include "ocannl/core/index/windows.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/shape/project.h"
@@ -79,7 +80,12 @@ class Backprop {
       AssignRunningSums(code_, Gradient(compute->operands[0]), Op::kAdd,
                         Gradient(id), RunningAxis(shapes_, *compute), true);
     } else if (compute != nullptr) {
-      for (const ProjectedPiece& piece : ProjectPieces(graph_, shapes_, id)) {
+      const std::vector<ProjectedPiece> pieces =
+          ProjectPieces(graph_, shapes_, id);
+      const std::optional<GatherIndices> gather =
+          FindGather(shapes_, id, *compute, pieces);
+      if (gather) return PropagateGather(id, *compute, *gather);
+      for (const ProjectedPiece& piece : pieces) {
         PropagatePiece(id, *compute, piece);
       }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
@@ -103,6 +109,25 @@ class Backprop {
 
   int32_t Gradient(TensorId id) {
     return code_.AddArray(GradientArray(graph_, shapes_, id));
+  }
+
+  // The gradient of a gather scatters, and the other way round.
+  void PropagateGather(TensorId id, const ComputeSource& source,
+                       const GatherIndices& gather) {
+    const TensorId operand = source.operands[1];
+    if (!graph_[operand].has_gradient) return;
+    const int32_t to = Gradient(operand);
+    const int32_t from = Gradient(id);
+    const int32_t ids =
+        code_.AddArray(ValueArray(graph_, shapes_, source.gathers->ids));
+    const ExprId leaf =
+        MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), 0).id();
+    const std::string& spec = source.gathers->spec;
+    Assign assign = source.gathers->scatters
+                        ? GatherCells(gather, to, from, ids, leaf, spec)
+                        : ScatterCells(gather, from, to, ids, leaf, spec);
+    assign.accum = Op::kAdd;
+    code_.list.push_back(std::move(assign));
   }
 
   void PropagatePiece(TensorId id, const ComputeSource& source,

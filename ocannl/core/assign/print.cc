@@ -17,6 +17,13 @@ std::string Operator(const Assign& assign) {
                       Info(*assign.accum).text);
 }
 
+// The index that a cell of integers holds, if one does.
+std::string RowText(const Assignments& assignments, const Assign& assign) {
+  if (!assign.lookup) return "";
+  const auto& ids = std::get<ReadArray>(assign.sources[assign.lookup->ids]);
+  return absl::StrCat("[", assignments.arrays[ids.array].name, "]");
+}
+
 std::string PrintAssign(const Assignments& assignments, const Assign& assign) {
   std::string rhs =
       PrintExpr(assignments.exprs, assign.rhs, [&](const Leaf& leaf) {
@@ -35,7 +42,8 @@ std::string PrintAssign(const Assignments& assignments, const Assign& assign) {
             assign.sources[leaf.id]);
       });
   std::string text = absl::StrCat("  ", assignments.arrays[assign.lhs].name,
-                                  " ", Operator(assign), " ", rhs);
+                                  RowText(assignments, assign), " ",
+                                  Operator(assign), " ", rhs);
   if (absl::StartsWith(assign.logic, "@|")) {
     absl::StrAppend(&text, " ", assign.logic);
   } else if (!assign.logic.empty()) {

@@ -20,7 +20,7 @@ namespace {
 bool IsNarrowSum(const Assignments& code, const Assign& assign) {
   const Array& lhs = code.arrays[assign.lhs];
   if (!assign.accum || !IsNarrow(lhs.dtype)) return false;
-  return assign.reset ||
+  return assign.reset || assign.lookup ||
          !IsBijective(assign.extents, assign.lhs_indices, lhs.dims);
 }
 

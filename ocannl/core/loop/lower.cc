@@ -100,13 +100,13 @@ class Lowering {
   }
 
   bool ReachesAll(const Assign& assign) const {
-    return IsSurjective(assign.extents, assign.lhs_indices,
-                        code_.arrays[assign.lhs].dims);
+    return !assign.lookup && IsSurjective(assign.extents, assign.lhs_indices,
+                                          code_.arrays[assign.lhs].dims);
   }
 
   bool ReachesEachOnce(const Assign& assign) const {
-    return IsBijective(assign.extents, assign.lhs_indices,
-                       code_.arrays[assign.lhs].dims);
+    return !assign.lookup && IsBijective(assign.extents, assign.lhs_indices,
+                                         code_.arrays[assign.lhs].dims);
   }
 
   bool IsZero(const Assign& assign) const {
@@ -145,7 +145,8 @@ class Lowering {
     const Array& lhs = code_.arrays[assign.lhs];
     bool splits = assign.accum == Op::kAdd || assign.accum == Op::kMul ||
                   assign.accum == Op::kMin || assign.accum == Op::kMax;
-    if (!splits || !IsFloat(lhs.dtype) || ReadsSource(assign, assign.lhs)) {
+    if (!splits || !IsFloat(lhs.dtype) || ReadsSource(assign, assign.lhs) ||
+        assign.lookup) {
       return std::nullopt;
     }
     auto strides = [&](int32_t array, const Indices& indices) {
@@ -302,18 +303,18 @@ class Lowering {
     for (size_t k = 0; k < assign.extents.size(); ++k) {
       iterators.push_back(next_iterator_++);
     }
-    Set set = AssignAt(assign, iterators);
-    if (!lanes) return EmitNest(iterators, assign.extents, std::move(set));
+    Stmt stmt = AssignAt(assign, iterators);
+    if (!lanes) return EmitNest(iterators, assign.extents, std::move(stmt));
     Reduction reduction{.iterators = std::move(iterators),
                         .extents = assign.extents,
-                        .set = std::move(set),
+                        .set = std::get<Set>(std::move(stmt)),
                         .accum = *assign.accum,
                         .first = first};
     Emit(SplitReduce(program_, reduction, *lanes, next_iterator_));
   }
 
   // The assignment at one point of its loops.
-  Set AssignAt(const Assign& assign, const std::vector<int32_t>& iterators) {
+  Stmt AssignAt(const Assign& assign, const std::vector<int32_t>& iterators) {
     auto rename = [&](Symbol symbol) -> Affine {
       if (symbol.kind == Symbol::kStatic) {
         return Static(static_of_[symbol.number]);
@@ -350,10 +351,19 @@ class Lowering {
           return Convert(value, leaf.dtype).id();
         });
     Access target{buffer_of_[assign.lhs], renamed(assign.lhs_indices)};
+    std::optional<Lookup> row;
+    if (assign.lookup) {
+      const Source& ids = assign.sources[assign.lookup->ids];
+      row = {target, assign.lookup->axis, cell(std::get<ReadArray>(ids))};
+    }
     Expr value(&program_.exprs, rhs);
-    if (assign.accum) value = Accumulated(target, *assign.accum, value);
+    if (assign.accum) {
+      const Expr old = row ? program_.Read(*row) : program_.Read(target);
+      value = Accumulated(old, *assign.accum, value);
+    }
     value = Convert(value, program_.buffers[target.buffer].dtype);
-    return {std::move(target), value.id()};
+    if (row) return Scatter{program_.leaves.Add(*row), value.id()};
+    return Set{std::move(target), value.id()};
   }
 
   // Every cell becomes the neutral element, or 0.
@@ -372,8 +382,7 @@ class Lowering {
     EmitNest(iterators, array.dims, Set{std::move(target), value.id()});
   }
 
-  Expr Accumulated(const Access& target, Op accum, Expr term) {
-    Expr cell = program_.Read(target);
+  Expr Accumulated(Expr cell, Op accum, Expr term) {
     cell = Convert(cell, ComputeDType(cell.dtype()));
     term = Convert(term, cell.dtype());
     const Apply* apply = std::get_if<Apply>(&program_.exprs[term.id()]);
@@ -388,8 +397,7 @@ class Lowering {
   }
 
   void EmitNest(const std::vector<int32_t>& iterators,
-                const std::vector<int64_t>& extents, Set set) {
-    Stmt stmt = std::move(set);
+                const std::vector<int64_t>& extents, Stmt stmt) {
     for (size_t k = iterators.size(); k-- > 0;) {
       For loop{.kind = LoopKind::kFor,
                .iterator = iterators[k],

@@ -85,12 +85,14 @@ struct ReshapeSource {
 
 struct OpDefinition;  // defined_op.h
 
-// That a sum of the cells of operand 1 where operand 0 is true is one cell, the
-// one that `ids` says: operand 0 has the axes of `ids` and one output axis
-// more, and is true where that is the id.
+// That a sum of the cells of operand 1 where operand 0 is true selects them by
+// `ids`: operand 0 has the axes of `ids` and one output axis more, and is true
+// where that is the id. Operand 1 has that axis, so that one cell of it is the
+// sum, or, if the sum `scatters`, the result has it.
 struct GatherNote {
   TensorId ids;
   std::string spec;  // of operand 1 and `ids`
+  bool scatters;
 };
 
 // accum over the reduced axes of op(operands...).

@@ -2,8 +2,8 @@
 //
 // Most are reductions of select(condition, term, neutral), where the condition
 // compares an index with the cells of a range: a reduction skips what it is not
-// about, infinities and NaNs included. Forward code of a gather looks its cells
-// up instead (core/assign/gather.h).
+// about, infinities and NaNs included. The code of gathers and scatters goes to
+// the cells by index instead (core/assign/gather.h).
 #include "ocannl/core/tensor/indexing.h"
 
 #include <limits>
@@ -50,6 +50,13 @@ Tensor ReduceWhere(Op accum, std::vector<EinsumSlot> operands,
   operands.push_back(Behind({}, FirstCell()));
   return Reduce(Op::kSelect, accum, SpecText(std::move(operands), result),
                 {Arg(condition, where), Arg(a, where), Arg(otherwise, where)});
+}
+
+Tensor Noted(Tensor sums, GatherNote note) {
+  if (!std::holds_alternative<ErrorSource>(sums.node().source)) {
+    sums.graph->SetGathers(sums.id, std::move(note));
+  }
+  return sums;
 }
 
 // The one plain axis that `slot` has and `others` have not.
@@ -122,11 +129,8 @@ Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
     Tensor sums = ReduceWhere(
         Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
         IsIndex(slots[1], ids, 0, where), table, 0, where);
-    if (!std::holds_alternative<ErrorSource>(sums.node().source)) {
-      sums.graph->SetGathers(sums.id,
-                             {.ids = ids.id, .spec = std::string(spec)});
-    }
-    return sums;
+    return Noted(sums,
+                 {.ids = ids.id, .spec = std::string(spec), .scatters = false});
   });
 }
 
@@ -145,7 +149,8 @@ Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
         Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
         IsIndex(slots[1], ids, 0, where), values, 0, where);
     OCANNL_RETURN_IF_ERROR(SetDim(sums, axis, size));
-    return sums;
+    return Noted(sums,
+                 {.ids = ids.id, .spec = std::string(spec), .scatters = true});
   });
 }
 
