@@ -128,6 +128,20 @@ bool WrittenBoxes::Contains(const Box& outer, const Box& inner) const {
   return true;
 }
 
+// Whether `inner` is in `outer`, at one place whatever values the symbols have.
+// A box that only stays in another, as 0 to 5 in s to s + 5 where s is 0, may
+// still join its neighbours, which the other cannot.
+bool WrittenBoxes::Holds(const Box& outer, const Box& inner) {
+  for (size_t axis = 0; axis < outer.size(); ++axis) {
+    const Affine start = inner[axis].first + -1 * outer[axis].first;
+    if (!start.is_constant() || start.offset() < 0 ||
+        start.offset() + inner[axis].length > outer[axis].length) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Takes the iterator of an ended loop out of the box, if its iterations leave
 // no gap: if they move one axis, by no more than the length there.
 bool WrittenBoxes::WidenOnce(Box& box) const {
@@ -186,8 +200,8 @@ void WrittenBoxes::Add(int32_t buffer, Box box) {
   while (first > 0 && all[first - 1].depth == scopes_.size()) --first;
   if (first == all.size()) scopes_.back().buffers.push_back(buffer);
   for (size_t k = first; k < all.size();) {
-    if (Contains(all[k].box, box)) return;
-    if (Contains(box, all[k].box) || Join(all[k].box, box)) {
+    if (Holds(all[k].box, box)) return;
+    if (Holds(box, all[k].box) || Join(all[k].box, box)) {
       std::swap(all[k], all.back());
       all.pop_back();
       k = first;  // the greater box may now touch one that was passed

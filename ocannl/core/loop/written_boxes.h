@@ -64,6 +64,7 @@ class WrittenBoxes {
   int64_t Range(Symbol symbol) const;
   bool StaysIn(const Affine& index, int64_t least, int64_t greatest) const;
   bool Contains(const Box& outer, const Box& inner) const;
+  static bool Holds(const Box& outer, const Box& inner);
   bool CoversBox(int32_t buffer, const Box& box) const;
   bool WidenOnce(Box& box) const;
   static bool Join(const Box& other, Box& box);

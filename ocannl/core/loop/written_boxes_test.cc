@@ -49,6 +49,15 @@ std::string Written(const std::string& buffer, const std::string& body) {
   return cells;
 }
 
+TEST(WrittenBoxesTest, BoxesInMovingOnesStillJoin) {
+  EXPECT_EQ(Written("temp t : f32[9]",
+                    "for i0 = 0 to 5 { t[i0 + s] := 1; }"
+                    "for i1 = 0 to 2 { t[i1] := 1; }"
+                    "for i2 = 0 to 2 { t[i2 + 3] := 1; }"
+                    "for i3 = 0 to 2 { t[i3 + 6] := 1; }"),
+            "111111111");
+}
+
 TEST(WrittenBoxesTest, IterationsWithoutGapsAreABox) {
   const std::string t = "temp t : f32[6]";
   EXPECT_EQ(Written(t, "for i0 = 0 to 3 { t[i0 + 1] := 1; }"), "011110");
