@@ -117,7 +117,7 @@ absl::Status CheckSavable(const std::string& path) {
     return absl::OkStatus();
   }
   return absl::NotFoundError(absl::StrCat("cannot save ", path,
-                                          ": there is no ", "folder ",
+                                          ": there is no folder ",
                                           folder.string(), "; make it first"));
 }
 

@@ -33,10 +33,10 @@ std::optional<Place> FindLoopIn(Block& block, int32_t iterator, bool in_body,
 // Things of their own for the copy of a block.
 class Copier {
  public:
-  Copier(LoopProgram& program, bool copies_privates)
+  Copier(LoopProgram& program, int32_t first_iterator, bool copies_privates)
       : program_(program),
         copies_privates_(copies_privates),
-        next_iterator_(NextIterator(program)) {}
+        next_iterator_(first_iterator) {}
 
   // Gets the statements in order.
   void Visit(Stmt& stmt) {
@@ -136,8 +136,9 @@ void Substitute(LoopProgram& program, Block& block, int32_t iterator,
   });
 }
 
-Block Copy(LoopProgram& program, Block block, bool copies_privates) {
-  Copier copier(program, copies_privates);
+Block Copy(LoopProgram& program, Block block, int32_t first_iterator,
+           bool copies_privates) {
+  Copier copier(program, first_iterator, copies_privates);
   RewriteStmts(block, [&](Stmt& stmt) { copier.Visit(stmt); });
   return block;
 }

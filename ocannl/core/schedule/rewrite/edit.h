@@ -37,9 +37,11 @@ void Substitute(LoopProgram& program, Block& block,
 void Substitute(LoopProgram& program, Block& block, int32_t iterator,
                 const Affine& value);
 
-// The block once more, with iterators and locals of its own, and with private
-// buffers of its own where it `copies_privates`.
-Block Copy(LoopProgram& program, Block block, bool copies_privates);
+// The block once more, with locals and iterators of its own, from
+// `first_iterator` on, and with private buffers of its own where it
+// `copies_privates`.
+Block Copy(LoopProgram& program, Block block, int32_t first_iterator,
+           bool copies_privates);
 
 // `program`, or why Verify cannot see that it is right.
 absl::StatusOr<LoopProgram> Verified(LoopProgram program);

@@ -84,10 +84,9 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
   std::optional<For> tail;
   if (rest > 0) {
     tail = For{strip.kind, strip.iterator + 1, rest, strip.body};
-    // Copy takes the iterators after those that are in the program.
-    strips.body.stmts = {strip, *tail};
     // What is private to one statement of the program's body stays so.
-    tail->body = Copy(program, std::move(tail->body), place.in_body);
+    tail->body =
+        Copy(program, std::move(tail->body), tail->iterator + 1, place.in_body);
     Substitute(program, tail->body, loop,
                Iterator(tail->iterator) + Affine(count * size));
   }

@@ -111,7 +111,7 @@ class Runner {
                             ArgumentsOf(*row, words));
     const int32_t first_new = NextIterator(program_);
     OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
-                            row->apply(program_, arguments));
+                            row->apply(std::move(program_), arguments));
     const int32_t made =
         row->new_loops == 0 ? 0 : NextIterator(rewritten) - first_new;
     if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
