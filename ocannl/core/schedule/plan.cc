@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -36,10 +37,13 @@ constexpr int64_t kVectorsOfRow = 4;
 constexpr int64_t kVectorsOfOnlyRow = 16;
 constexpr int64_t kTurnOfOnlyRow = 16;
 // An operand of the columns is copied, so that what a tile reads is side by
-// side, where so many tiles below each other read it; where it takes half of
-// the second cache, fewer do.
-constexpr int64_t kMinTilesToPack = 10;
+// side, where so many tiles below each other read it: where it takes half of
+// the second cache, or where its rows are so far apart that they compete for
+// half of its places.
 constexpr int64_t kMinTilesToPackFar = 4;
+constexpr int64_t kMinTilesToPackRival = 10;
+// Lines that far apart have the same place in the second cache.
+constexpr int64_t kSamePlace = 64 * 1024;
 
 constexpr int64_t kMostLayers = 6;
 
@@ -269,6 +273,18 @@ class Planner {
     return true;
   }
 
+  // Whether what a tile reads has room in half of the second cache only if its
+  // rows are brought closer to each other.
+  bool AreRivals(const Access& operand) const {
+    int64_t distance = kSamePlace;
+    for (const NestLoop& loop : nest_.reduced) {
+      distance =
+          std::gcd(distance, Stride(operand, loop) * SizeOfCell(operand));
+    }
+    return Iterations(nest_.reduced) * static_cast<double>(distance) >=
+           CacheBytes() / 2;
+  }
+
   void ChoosePacking() {
     if (moved_.size() != 1) return;
     const Access& operand = moved_[0];
@@ -282,9 +298,8 @@ class Planner {
     });
     if (!moves) return;
     const bool is_far = bytes > CacheBytes() / 2;
-    if (contiguous &&
-        (row_tiles < (is_far ? kMinTilesToPackFar : kMinTilesToPack) ||
-         bytes <= static_cast<double>(target_.l1_bytes))) {
+    const int64_t tiles = is_far ? kMinTilesToPackFar : kMinTilesToPackRival;
+    if (contiguous && (row_tiles < tiles || !(is_far || AreRivals(operand)))) {
       return;
     }
     plan_.packed = operand;
@@ -349,8 +364,8 @@ class Planner {
     if (LeavesRows()) plan_.parts = Pieces(extent, RowsOfPart());
     if (!plan_.packed || plan_.columns[0].count == 1) return;
     const double cache = CacheBytes();
-    if (PanelBytes(extent) <= cache / 4) return;
-    const auto most = static_cast<int64_t>(cache / 16 / PanelBytes(1));
+    const auto most = static_cast<int64_t>(cache / 8 / PanelBytes(1));
+    if (extent <= most) return;
     const int64_t count = CeilDiv(extent, std::max<int64_t>(most, 1));
     // Whole turns of the unrolled loop, but for the last part.
     const int64_t turn =
