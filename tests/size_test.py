@@ -123,7 +123,7 @@ def tree_sizes(root):
                 continue
             name = str(path.relative_to(root))
             yield from file_sizes(path, name)
-            if name.endswith("_test.cc"):
+            if name.endswith("_test.cc") or path.name.startswith("test_"):
                 continue
             files_of[str(path.relative_to(root).parent)] += 1
             # The fuzzer is a test that users can run.
@@ -183,6 +183,7 @@ def selftest():
         ({f"experiments/{i}.cc": "" for i in range(30)}, []),
         ({f"experiments/{i}.cc": "" for i in range(31)}, ["files of a folder"]),
         ({f"experiments/{i}_test.cc": "" for i in range(31)}, []),
+        ({f"experiments/test_{i}.h": "" for i in range(31)}, []),
         ({f"ocannl/f{i}/a.def": "\n" * 1000 for i in range(43)}, []),
         ({f"ocannl/f{i}/a.def": "\n" * 1001 for i in range(43)},
          ["lines of ocannl/ but tests"]),
