@@ -237,15 +237,14 @@ class ContractWriter {
                                *plan_.m, rows.size, role));
     }
     // The rows are closer to each other than the steps.
-    WriteStrips(
-        block, OuterKind(role == Role::kTemp), 0, places, All(), kCopiedSteps,
-        [&](Block& strip, const Places& at, const Affine& first,
-            int64_t count) {
+    writer_.StripNest(
+        block, OuterKind(role == Role::kTemp), RangesOf(All()), kCopiedSteps,
+        places, [&](Block& strip, const Places& at, const LoopRange& steps) {
           for (size_t k = 0; k < packed.size(); ++k) {
             const Segment& rows = plan_.rows[k];
             auto copy = [&](Block& tile, const Affine& number) {
-              WriteUnrolled(
-                  tile, at, first, count, [&](Block& body, const Places& step) {
+              writer_.Unrolled(
+                  tile, steps, at, [&](Block& body, const Places& step) {
                     WriteCopy(body, operand, packed[k], number, step, *plan_.m,
                               rows.size * number + Affine(rows.first),
                               rows.size);
@@ -264,63 +263,42 @@ class ContractWriter {
     const Access packed = NewPack("packed", operand, columns.count, part,
                                   plan_.n, columns.size, role);
     const int64_t unroll = plan_.is_transposed ? kColumnsAtOnce : 1;
-    writer_.Loop(
-        block, LoopKind::kFor, columns.count,
-        [&](Block& panel, const Affine& number) {
-          WriteReduced(
-              panel, places, part, unroll, [&](Block& body, const Places& at) {
-                WriteCopy(body, operand, packed, number, at, plan_.n,
-                          columns.first + columns.size * number, columns.size);
-              });
-        });
+    writer_.Loop(block, LoopKind::kFor, columns.count,
+                 [&](Block& panel, const Affine& number) {
+                   writer_.Unrolled(
+                       panel, RangesOfCopy(part, operand), unroll, places,
+                       [&](Block& body, const Places& at) {
+                         WriteCopy(body, operand, packed, number, at, plan_.n,
+                                   columns.first + columns.size * number,
+                                   columns.size);
+                       });
+                 });
     return packed;
   }
 
   Part All() const { return {.first = 0, .count = nest_.reduced[0].extent}; }
 
-  // Loops over what is reduced around what `write` appends, the innermost one
-  // in strips of `unroll` iterations.
-  void WriteStrips(Block& block, LoopKind kind, size_t depth,
-                   const Places& places, const Part& part, int64_t unroll,
-                   absl::FunctionRef<void(Block& strip, const Places& places,
-                                          const Affine& first, int64_t count)>
-                       write) {
-    const NestLoop& loop = nest_.reduced[depth];
-    if (depth + 1 < nest_.reduced.size()) {
-      const Part all = {.first = 0, .count = nest_.reduced[depth + 1].extent};
-      return writer_.Loop(block, kind, part.count,
-                          [&](Block& body, const Affine& at) {
-                            Places inner = places;
-                            inner[loop.iterator] = part.first + at;
-                            WriteStrips(body, LoopKind::kFor, depth + 1, inner,
-                                        all, unroll, write);
-                          });
+  // The reduced loops, in order.
+  std::vector<LoopRange> RangesOf(const Part& part) const {
+    std::vector<LoopRange> ranges;
+    for (const NestLoop& loop : nest_.reduced) {
+      ranges.push_back({loop.iterator, 0, loop.extent});
     }
-    writer_.Strips(block, kind, part.count, unroll,
-                   [&](Block& strip, const Affine& first, int64_t count) {
-                     write(strip, places, part.first + first, count);
-                   });
+    ranges[0].first = part.first;
+    ranges[0].count = part.count;
+    return ranges;
   }
 
-  // `count` iterations of the innermost reduced loop, from `first` on.
-  void WriteUnrolled(
-      Block& strip, const Places& places, const Affine& first, int64_t count,
-      absl::FunctionRef<void(Block& body, const Places& places)> write) {
-    writer_.Loop(strip, LoopKind::kUnroll, count,
-                 [&](Block& body, const Affine& at) {
-                   Places inner = places;
-                   inner[nest_.reduced.back().iterator] = first + at;
-                   write(body, inner);
-                 });
-  }
-
-  void WriteReduced(
-      Block& block, const Places& places, const Part& part, int64_t unroll,
-      absl::FunctionRef<void(Block& body, const Places& places)> write) {
-    WriteStrips(
-        block, LoopKind::kFor, 0, places, part, unroll,
-        [&](Block& strip, const Places& at, const Affine& first,
-            int64_t count) { WriteUnrolled(strip, at, first, count, write); });
+  // As a copy of `operand` goes over them: what moves it cell by cell, if there
+  // is such a loop, is the innermost.
+  std::vector<LoopRange> RangesOfCopy(const Part& part,
+                                      const Access& operand) const {
+    std::vector<LoopRange> ranges = RangesOf(part);
+    std::stable_partition(
+        ranges.begin(), ranges.end(), [&](const LoopRange& range) {
+          return StrideOf(writer_.program(), operand, range.iterator) != 1;
+        });
+    return ranges;
   }
 
   // Loops over the cells of a tile.
@@ -367,12 +345,13 @@ class ContractWriter {
                              target, PlacesOf(outer, tile, cell)));
       NestWriter::Assign(body, Accumulator(tile, cell), start.id());
     });
-    WriteReduced(block, outer, tile.part, plan_.unroll,
-                 [&](Block& step, const Places& at) {
-                   WriteCells(step, tile, [&](Block& body, const Cell& cell) {
-                     WriteStep(body, at, tile, cell);
-                   });
-                 });
+    writer_.Unrolled(block, RangesOf(tile.part), plan_.unroll, outer,
+                     [&](Block& step, const Places& at) {
+                       WriteCells(step, tile,
+                                  [&](Block& body, const Cell& cell) {
+                                    WriteStep(body, at, tile, cell);
+                                  });
+                     });
     WriteResults(block, outer, tile);
   }
 

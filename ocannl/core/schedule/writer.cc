@@ -29,6 +29,48 @@ void NestWriter::Strips(
   if (extent % size != 0) write(block, extent / size * size, extent % size);
 }
 
+void NestWriter::StripNest(
+    Block& block, LoopKind kind, absl::Span<const LoopRange> ranges,
+    int64_t size, const Places& places,
+    absl::FunctionRef<void(Block& body, const Places& places,
+                           const LoopRange& strip)>
+        write) {
+  const LoopRange& range = ranges[0];
+  if (ranges.size() == 1) {
+    return Strips(
+        block, kind, range.count, size,
+        [&](Block& body, const Affine& at, int64_t count) {
+          write(body, places, {range.iterator, range.first + at, count});
+        });
+  }
+  Loop(block, kind, range.count, [&](Block& body, const Affine& at) {
+    Places inner = places;
+    inner[range.iterator] = range.first + at;
+    StripNest(body, LoopKind::kFor, ranges.subspan(1), size, inner, write);
+  });
+}
+
+void NestWriter::Unrolled(
+    Block& block, absl::Span<const LoopRange> ranges, int64_t size,
+    const Places& places,
+    absl::FunctionRef<void(Block& body, const Places& places)> write) {
+  StripNest(block, LoopKind::kFor, ranges, size, places,
+            [&](Block& body, const Places& outer, const LoopRange& strip) {
+              Unrolled(body, strip, outer, write);
+            });
+}
+
+void NestWriter::Unrolled(
+    Block& block, const LoopRange& strip, const Places& places,
+    absl::FunctionRef<void(Block& body, const Places& places)> write) {
+  Loop(block, LoopKind::kUnroll, strip.count,
+       [&](Block& body, const Affine& at) {
+         Places inner = places;
+         inner[strip.iterator] = strip.first + at;
+         write(body, inner);
+       });
+}
+
 For NestWriter::Wrapper() {
   return {.kind = LoopKind::kFor,
           .iterator = next_iterator_++,

@@ -12,12 +12,20 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
 // What iterators of the original nest are in the new one.
 using Places = absl::flat_hash_map<int32_t, Affine>;
+
+// Iterations of a loop of the original nest, from `first` on.
+struct LoopRange {
+  int32_t iterator;
+  Affine first;
+  int64_t count;
+};
 
 class NestWriter {
  public:
@@ -37,6 +45,24 @@ class NestWriter {
   void Strips(
       Block& block, LoopKind kind, int64_t extent, int64_t size,
       absl::FunctionRef<void(Block& body, Affine at, int64_t count)> write);
+
+  // Loops over `ranges` around what `write` appends, the innermost one in
+  // strips of `size`. `write` gets the places of the outer ones and the strip.
+  void StripNest(Block& block, LoopKind kind,
+                 absl::Span<const LoopRange> ranges, int64_t size,
+                 const Places& places,
+                 absl::FunctionRef<void(Block& body, const Places& places,
+                                        const LoopRange& strip)>
+                     write);
+
+  // The same, with unrolled loops over the strips; and such a loop.
+  void Unrolled(
+      Block& block, absl::Span<const LoopRange> ranges, int64_t size,
+      const Places& places,
+      absl::FunctionRef<void(Block& body, const Places& places)> write);
+  void Unrolled(
+      Block& block, const LoopRange& strip, const Places& places,
+      absl::FunctionRef<void(Block& body, const Places& places)> write);
 
   // A loop of one iteration, for statements that belong together.
   For Wrapper();
