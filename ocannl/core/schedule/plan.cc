@@ -31,10 +31,9 @@ constexpr int64_t kMinTilesToPackRows = 6;
 // Instructions of an unrolled loop body, and its iterations if more follow.
 constexpr int64_t kUnrolledSteps = 384;
 constexpr int64_t kTurn = 8;
-// Vectors side by side in a row, and of one row alone, which shares nothing:
-// what it reads comes from the second cache fastest where much lies in line.
+// Vectors side by side in a row, and steps of one row alone, which shares
+// nothing.
 constexpr int64_t kVectorsOfRow = 4;
-constexpr int64_t kVectorsOfOnlyRow = 16;
 constexpr int64_t kTurnOfOnlyRow = 16;
 // An operand of the columns is copied, so that what a tile reads is side by
 // side, where so many tiles below each other read it: where it takes half of
@@ -189,6 +188,15 @@ class Planner {
     return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
   }
 
+  // What one row reads comes from the second cache fastest where all of it lies
+  // in line. A sum needs no registers but those of its accumulators.
+  int64_t MostVectorsOfOnlyRow() const {
+    const auto* value = std::get_if<Apply>(&program_.exprs[nest_.set.value]);
+    const bool is_sum = value != nullptr && value->op == Op::kAdd &&
+                        reads_.size() == 1 && Stride(reads_[0], plan_.n) == 1;
+    return is_sum ? target_.vector_registers : target_.vector_registers / 2;
+  }
+
   double CacheBytes() const { return static_cast<double>(target_.l2_bytes); }
 
   // Of what n and the reduced loops go over, in cells like that of `access`.
@@ -204,10 +212,7 @@ class Planner {
                         {.m = plan_.m, .q = plan_.q, .n = plan_.n});
     const bool is_only_row =
         m == 1 && q == 1 && BytesOfColumns(nest_.set.target) <= CacheBytes();
-    const int64_t widest =
-        is_only_row
-            ? std::min<int64_t>(kVectorsOfOnlyRow, target_.vector_registers / 2)
-            : kVectorsOfRow;
+    const int64_t widest = is_only_row ? MostVectorsOfOnlyRow() : kVectorsOfRow;
     double least = INFINITY;
     for (int64_t deep = std::min(q, kMostLayers); deep > 0; --deep) {
       for (int64_t vectors = 1; vectors <= widest; ++vectors) {

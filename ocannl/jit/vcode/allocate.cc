@@ -8,6 +8,28 @@
 namespace ocannl::jit {
 namespace {
 
+// Whether the instruction may need scratch registers.
+bool NeedsScratch(const Inst& inst) {
+  const bool is_plain = inst.dtype == DType::kF32 || inst.dtype == DType::kF64;
+  switch (inst.code) {
+    case Code::kLoop:
+    case Code::kEndLoop:
+    case Code::kNote:
+    case Code::kCopy:
+      return false;
+    case Code::kLoad:
+    case Code::kStore:
+      return !is_plain || inst.valid < inst.lanes ||
+             inst.memory.stride != static_cast<int>(SizeOf(inst.dtype));
+    case Code::kApply:
+      return !is_plain || inst.operand != inst.dtype ||
+             (inst.op != Op::kAdd && inst.op != Op::kSub &&
+              inst.op != Op::kMul && inst.op != Op::kFma);
+    default:
+      return true;
+  }
+}
+
 struct Life {
   int first = -1;
   int last = -1;
@@ -88,6 +110,8 @@ class Allocator {
   Allocator(const Nest& nest, const std::vector<Life>& lives, Isa isa,
             bool spills)
       : nest_(nest), lives_(lives), isa_(isa) {
+    const bool needs_scratch =
+        std::any_of(nest.insts.begin(), nest.insts.end(), NeedsScratch);
     for (bool masks : {false, true}) {
       std::vector<int32_t>& owners = owners_[masks];
       owners.assign(NumRegisters(masks, isa), -1);
@@ -95,8 +119,8 @@ class Allocator {
       if (masks) owners[0] = kReserved;
       const int scratch = FirstScratch(masks, isa);
       const int first = spills ? FirstSpillScratch(masks, isa) : scratch;
-      std::fill(owners.begin() + first, owners.begin() + scratch + kNumScratch,
-                kReserved);
+      const int end = needs_scratch ? scratch + kNumScratch : scratch;
+      std::fill(owners.begin() + first, owners.begin() + end, kReserved);
     }
     result_.places.resize(nest.registers.size());
   }

@@ -17,7 +17,8 @@
 namespace ocannl::jit {
 
 // The registers that no value is given: for what happens inside of one
-// instruction, and for operands that are on the stack.
+// instruction, if there is one that needs them, and for operands that are on
+// the stack.
 inline constexpr int kNumScratch = 2;
 inline constexpr int kNumSpillScratch = 3;
 
