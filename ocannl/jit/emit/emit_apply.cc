@@ -134,8 +134,6 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
   if (inst.op == Op::kFma) return EmitFma(inst);
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const int size = f64 ? 8 : 4;
-  const uint64_t sign = f64 ? uint64_t{1} << 63 : uint64_t{1} << 31;
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   if (auto ids = FloatBinary(inst.op)) {
@@ -154,11 +152,11 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
       return true;
     case Op::kNeg:
       Emit(f64 ? Ids::kIdVxorpd : Ids::kIdVxorps, dst, a,
-           PoolSplat(sign, size, bytes));
+           InAny(inst, 1, bytes));
       return true;
     case Op::kAbs:
       Emit(f64 ? Ids::kIdVandpd : Ids::kIdVandps, dst, a,
-           PoolSplat(sign - 1, size, bytes));
+           InAny(inst, 1, bytes));
       return true;
     default:
       return false;

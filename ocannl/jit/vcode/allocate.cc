@@ -2,11 +2,17 @@
 #include "ocannl/jit/vcode/allocate.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/jit/vcode/fold.h"
 
 namespace ocannl::jit {
 namespace {
+
+// Loads of a constant that are worth one more instruction.
+constexpr double kMinUses = 8;
 
 // Whether the instruction may need scratch registers.
 bool NeedsScratch(const Inst& inst) {
@@ -218,6 +224,156 @@ class Allocator {
   Allocation result_;
 };
 
+class ConstantKeeper {
+ public:
+  ConstantKeeper(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {
+    FindPressure();
+    usable_ = NumRegisters(/*masks=*/false, isa) - kNumScratch;
+    if (Pressure(0, pressure_.size()) > usable_) usable_ -= kNumSpillScratch;
+  }
+
+  void Run() {
+    if (nest_.loops.empty()) {
+      KeepFor(0, nest_.insts.size(), 1,
+              usable_ - Pressure(0, pressure_.size()));
+    } else {
+      KeepIn(0, nest_.insts.size(), 1, 0);
+    }
+    std::vector<Inst> insts;
+    insts.reserve(nest_.insts.size() + kept_.size());
+    auto next = kept_.begin();
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      for (; next != kept_.end() && next->first == k; ++next) {
+        insts.push_back(next->second);
+      }
+      insts.push_back(nest_.insts[k]);
+    }
+    nest_.insts = std::move(insts);
+  }
+
+ private:
+  // A constant, and the bytes of one in memory.
+  using Key = std::pair<int32_t, int>;
+
+  // How many vectors live behind each instruction.
+  void FindPressure() {
+    const std::vector<Life> lives = LifeFinder(nest_).Run();
+    std::vector<int> change(nest_.insts.size() + 1, 0);
+    for (size_t reg = 0; reg < lives.size(); ++reg) {
+      const Life& life = lives[reg];
+      if (life.first < 0 || IsMask(nest_.registers[reg].dtype, isa_)) continue;
+      ++change[life.first];
+      --change[std::max(life.last, life.first + 1)];
+    }
+    int alive = 0;
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      alive += change[k];
+      pressure_.push_back(alive);
+    }
+  }
+
+  // The most vectors that live at once.
+  int Pressure(size_t first, size_t last) const {
+    return *std::max_element(pressure_.begin() + first,
+                             pressure_.begin() + last);
+  }
+
+  static Key KeyOf(const Inst& inst, int k) {
+    return {inst.args[k].index, SizeOf(inst.operand) == 8 ? 8 : 4};
+  }
+
+  // Whether operand k is a constant that is loaded.
+  static bool IsLoaded(const Inst& inst, int k) {
+    return inst.code == Code::kApply && inst.operand != DType::kBool &&
+           inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
+  }
+
+  size_t EndOf(size_t loop) const {
+    size_t end = loop + 1;
+    while (nest_.insts[end].code != Code::kEndLoop ||
+           nest_.insts[end].offset != nest_.insts[loop].offset) {
+      ++end;
+    }
+    return end;
+  }
+
+  // For the loops in [begin, end), which runs `weight` times; `taken` registers
+  // hold constants there already.
+  void KeepIn(size_t begin, size_t end, double weight, int taken) {
+    for (size_t k = begin; k < end; ++k) {
+      if (nest_.insts[k].code != Code::kLoop) continue;
+      const size_t last = EndOf(k);
+      const int free = usable_ - taken - Pressure(k, last);
+      const int kept = KeepFor(k, last, weight, free);
+      const double inner = nest_.loops[nest_.insts[k].offset].weight;
+      KeepIn(k + 1, last, inner, taken + kept);
+      k = last;
+    }
+  }
+
+  // Returns how many constants of the instructions got one of `free` registers.
+  int KeepFor(size_t first, size_t last, double weight, int free) {
+    if (free <= 0) return 0;
+    std::vector<std::pair<double, Key>> uses;
+    for (const auto& [key, times] : CountUses(first, last)) {
+      if (times >= kMinUses * weight) uses.push_back({times, key});
+    }
+    std::stable_sort(
+        uses.begin(), uses.end(),
+        [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (uses.size() > static_cast<size_t>(free)) uses.resize(free);
+    std::map<Key, int32_t> registers;
+    for (const auto& [times, key] : uses) registers[key] = -1;
+    for (size_t k = first; k < last; ++k) {
+      Inst& inst = nest_.insts[k];
+      for (int arg = 0; arg < 3; ++arg) {
+        if (!IsLoaded(inst, arg)) continue;
+        auto found = registers.find(KeyOf(inst, arg));
+        if (found == registers.end()) continue;
+        int32_t& reg = found->second;
+        if (reg < 0) reg = NewRegister(first, found->first, inst.operand);
+        inst.args[arg] = {Value::kReg, reg};
+      }
+    }
+    return static_cast<int>(uses.size());
+  }
+
+  std::map<Key, double> CountUses(size_t first, size_t last) const {
+    std::map<Key, double> uses;
+    std::vector<double> weights = {1};
+    for (size_t k = first; k < last; ++k) {
+      const Inst& inst = nest_.insts[k];
+      if (inst.code == Code::kEndLoop) weights.pop_back();
+      if (inst.code == Code::kLoop) {
+        weights.push_back(nest_.loops[inst.offset].weight);
+      }
+      for (int arg = 0; arg < 3; ++arg) {
+        if (IsLoaded(inst, arg)) uses[KeyOf(inst, arg)] += weights.back();
+      }
+    }
+    return uses;
+  }
+
+  // One that holds the constant in all lanes from instruction `at` on.
+  int32_t NewRegister(size_t at, Key key, DType dtype) {
+    const auto reg = static_cast<int32_t>(nest_.registers.size());
+    const int bytes = isa_ == Isa::kAvx512 ? 64 : 32;
+    const auto lanes = static_cast<uint8_t>(bytes / key.second);
+    nest_.registers.push_back({dtype, lanes, /*is_variable=*/false});
+    Inst copy = {.code = Code::kCopy, .dtype = dtype, .lanes = lanes};
+    copy.dst = reg;
+    copy.args[0] = {Value::kConst, key.first};
+    kept_.emplace(at, copy);
+    return reg;
+  }
+
+  Nest& nest_;
+  const Isa isa_;
+  int usable_ = 0;
+  std::vector<int> pressure_;         // by instruction
+  std::multimap<size_t, Inst> kept_;  // and before which they are set
+};
+
 }  // namespace
 
 bool IsMask(DType dtype, Isa isa) {
@@ -236,6 +392,10 @@ int FirstScratch(bool masks, Isa isa) {
 
 int FirstSpillScratch(bool masks, Isa isa) {
   return FirstScratch(masks, isa) - kNumSpillScratch;
+}
+
+void KeepConstants(Nest& nest, Isa isa) {
+  if (!nest.insts.empty()) ConstantKeeper(nest, isa).Run();
 }
 
 Allocation Allocate(const Nest& nest, Isa isa) {

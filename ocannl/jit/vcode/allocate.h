@@ -2,6 +2,9 @@
 //
 // Allocate: virtual registers -> registers of the machine, by linear scan.
 //
+//   KeepConstants(nest, isa);  // in registers
+//   Allocation places = Allocate(nest, isa);
+//
 // A value lives from its definition to its last use; one that comes into a loop
 // from outside lives to the end of the loop. Where registers run out, the value
 // with the fewest uses for its length moves to the stack for all of its life.
@@ -45,6 +48,11 @@ int FirstScratch(bool masks, Isa isa);
 int FirstSpillScratch(bool masks, Isa isa);
 
 Allocation Allocate(const Nest& nest, Isa isa);
+
+// Gives registers that no value needs to the constants that a loop uses most,
+// from before the loop on, or a nest without loops: each use loads them
+// otherwise.
+void KeepConstants(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 

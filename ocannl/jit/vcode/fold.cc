@@ -249,6 +249,8 @@ bool CanBeMemory(const Inst& inst, int k) {
     case Op::kDiv:
     case Op::kMin:
     case Op::kMax:
+    case Op::kNeg:
+    case Op::kAbs:
     case Op::kLess:
     case Op::kLessEqual:
     case Op::kEqual:

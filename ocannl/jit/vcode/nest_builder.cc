@@ -23,6 +23,14 @@ Value NestBuilder::ConstantValue(const Constant& constant) {
   return {Value::kConst, it->second};
 }
 
+Value NestBuilder::SignBits(Op op, DType dtype) {
+  const bool wide = SizeOf(dtype) == 8;
+  const uint64_t sign = uint64_t{1} << (wide ? 63 : 31);
+  // As integers: NaNs have one bit pattern.
+  return ConstantValue(FromBits(wide ? DType::kI64 : DType::kI32,
+                                op == Op::kNeg ? sign : sign - 1));
+}
+
 bool NestBuilder::IsVariable(Value value) const {
   return value.kind == Value::kReg && nest_.registers[value.index].is_variable;
 }

@@ -11,6 +11,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
+#include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/fold.h"
 #include "ocannl/jit/vcode/nest_builder.h"
 #include "ocannl/jit/vcode/pairs.h"
@@ -246,6 +247,10 @@ class Selector {
       Constant folded = EvalPrimitive(apply.op, apply.dtype, constants);
       return {builder_.ConstantValue(folded), apply.dtype};
     }
+    const bool is_sign_op = apply.op == Op::kNeg || apply.op == Op::kAbs;
+    if (is_sign_op && IsFloat(apply.dtype)) {
+      inst.args[1] = builder_.SignBits(apply.op, apply.dtype);
+    }
     PlaceConstants(inst);
     return {Compute(inst, into), apply.dtype};
   }
@@ -433,6 +438,7 @@ Nest Select(LoopProgram& program, const Block& block, Isa isa) {
   JoinPairs(nest, isa);
   TransposeLoads(nest, isa);
   Fold(nest, isa);
+  KeepConstants(nest, isa);
   return nest;
 }
 
