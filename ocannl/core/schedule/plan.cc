@@ -40,7 +40,7 @@ constexpr int64_t kTurnOfOnlyRow = 16;
 // the second cache, or where its rows are so far apart that they compete for
 // half of its places.
 constexpr int64_t kMinTilesToPackFar = 4;
-constexpr int64_t kMinTilesToPackRival = 10;
+constexpr int64_t kMinTilesToPackRival = 16;
 // Lines that far apart have the same place in the second cache.
 constexpr int64_t kSamePlace = 64 * 1024;
 
