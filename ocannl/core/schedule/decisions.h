@@ -39,6 +39,7 @@
   DECISION(ResultDropped, "result dropped")              \
   DECISION(BroughtToUser, "brought to user")             \
   DECISION(FusedRows, "fused rows")                      \
+  DECISION(RowBlocks, "blocks of rows")                  \
   DECISION(Scatter, "scatter")                           \
   DECISION(Kept, "kept as it is")                        \
   /* Lanes and tiles that the program has of its own. */ \

@@ -17,6 +17,7 @@
 #include "ocannl/core/schedule/merge.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/plan.h"
+#include "ocannl/core/schedule/row_blocks.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/writer.h"
 
@@ -46,9 +47,9 @@ class Scheduler {
     for (size_t k = 0; k < stmts_.size(); ++k) {
       std::optional<FusedRows> rows =
           FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_);
-      if (rows && IsProvable(k, *rows)) {
+      if (rows && IsProvable(k + rows->count, {{rows->loop}})) {
         taken_.Add(Decision::kFusedRows);
-        result_.stmts.push_back(std::move(rows->loop));
+        AppendRows(k + rows->count, rows->loop);
         k += rows->count - 1;
         continue;
       }
@@ -83,17 +84,26 @@ class Scheduler {
   }
 
  private:
-  // Whether Verify sees, with `rows` in place of stmts_[k] and those behind it,
-  // that every cell is written before it is read: it may need a loop as a
-  // whole.
-  bool IsProvable(size_t k, const FusedRows& rows) const {
+  // Whether Verify sees, with `rows` behind what is written, and what is from
+  // stmts_[next] on, that every cell is written before it is read: it may need
+  // a loop as a whole.
+  bool IsProvable(size_t next, const Block& rows) const {
     LoopProgram fused = program_;
     fused.body = result_;
-    fused.body.stmts.push_back(rows.loop);
-    fused.body.stmts.insert(
-        fused.body.stmts.end(),
-        stmts_.begin() + static_cast<int64_t>(k + rows.count), stmts_.end());
+    fused.body.stmts.insert(fused.body.stmts.end(), rows.stmts.begin(),
+                            rows.stmts.end());
+    fused.body.stmts.insert(fused.body.stmts.end(),
+                            stmts_.begin() + static_cast<int64_t>(next),
+                            stmts_.end());
     return Verify(fused).ok();
+  }
+
+  void AppendRows(size_t next, const For& rows) {
+    std::optional<Block> blocks = BlockRows(writer_, rows, target_);
+    const bool in_blocks = blocks && IsProvable(next, *blocks);
+    taken_.AddIf(in_blocks, Decision::kRowBlocks);
+    if (!in_blocks) blocks = {{rows}};
+    absl::c_move(blocks->stmts, std::back_inserter(result_.stmts));
   }
 
   // AsPerfectNest with only the loops that repeat.

@@ -71,6 +71,11 @@ void NestWriter::Unrolled(
        });
 }
 
+int32_t NestWriter::ReserveIterators(int32_t count) {
+  next_iterator_ += count;
+  return next_iterator_ - count;
+}
+
 For NestWriter::Wrapper() {
   return {.kind = LoopKind::kFor,
           .iterator = next_iterator_++,

@@ -64,6 +64,9 @@ class NestWriter {
       Block& block, const LoopRange& strip, const Places& places,
       absl::FunctionRef<void(Block& body, const Places& places)> write);
 
+  // The first of `count` iterators that no other loop gets.
+  int32_t ReserveIterators(int32_t count);
+
   // A loop of one iteration, for statements that belong together.
   For Wrapper();
 

@@ -167,11 +167,13 @@ void AddWideMap(ProgramText& text) {
   Use(text, x, y, nullptr);
 }
 
-// Rows are summed, and their cells changed by what that gives.
+// Rows are summed, few or some blocks of them, and their cells changed by what
+// that gives.
 void AddRows(ProgramText& text) {
   Random& random = text.random();
-  const Array x =
-      text.Declare(Role::kIn, {2 + random.Below(5), 32 + random.Below(100)});
+  const int64_t rows =
+      random.OneIn(6) ? 2 + random.Below(5) : 16 + random.Below(40);
+  const Array x = text.Declare(Role::kIn, {rows, 32 + random.Below(100)});
   Array sums = SumInLanes(text, x, Role::kTemp);
   if (random.OneIn(2)) {
     const Array made = text.Declare(Role::kTemp, sums.extents);
@@ -202,7 +204,7 @@ LoopProgram Layers(Random& random, const Policies& policies) {
     if (policies.Has(policy)) plain.Add(policy);
   }
   ProgramText text(&random, &plain);
-  switch (random.Below(8)) {
+  switch (random.Below(6)) {
     case 0:
       AddWideMap(text);
       return text.Parsed();

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// BlockRows: what is done once for each row, for a block of rows at once: the
+// last lanes of a reduction and what follows from them have one row in each
+// lane, and no row waits for another.
+//
+//   par i1 { lanes of x[i1, ..]; halve them to 16, 8, .. 1; s[i1] := ...;
+//            vec i4 { y[i1, i4] := x[i1, i4] / s[i1]; } }
+//     ->  par i5 { for i6 { lanes of x[32*i5 + i6, ..]; halve them to 16; }
+//                  turn 32 rows of 16 lanes; halve them to 8, .. 1;
+//                  vec i7 { s[32*i5 + i7] := ...; }
+//                  for i8 { vec i4 { y[32*i5 + i8, i4] := ...; } } }
+#ifndef OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
+#define OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
+
+#include <optional>
+
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/target.h"
+#include "ocannl/core/schedule/writer.h"
+
+namespace ocannl {
+
+// The statements in place of `rows`, a loop that FuseRows made; nullopt where
+// there is no reduction to be shared, or a block of rows is too large for the
+// first cache.
+std::optional<Block> BlockRows(NestWriter& writer, const For& rows,
+                               const Target& target);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
