@@ -42,12 +42,18 @@ class X86Executable : public Executable {
         })) {
       team_ = std::move(team);
     }
+    const bool is_alone = team_ == nullptr && plan_.is_callers;
+    if (is_alone && code_.sections.size() == 1) only_ = &code_.sections[0];
   }
 
   bool HasScratch() const override { return true; }
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
+    if (only_ != nullptr) {
+      return only_->function(buffers.data(), statics.data(), 0,
+                             only_->iterations);
+    }
     if (team_ == nullptr && plan_.is_callers) {
       return RunAlone(buffers.data(), statics);
     }
@@ -135,6 +141,8 @@ class X86Executable : public Executable {
   MachineCode code_;
   MemoryPlan plan_;
   std::shared_ptr<Team> team_;
+  // All that there is to call, with the caller's buffers; else null.
+  const MachineCode::Section* only_ = nullptr;
 };
 
 }  // namespace
