@@ -51,8 +51,6 @@ constexpr int64_t kMostLayers = 6;
 constexpr double kMinPasses = 4;
 constexpr double kMinStepsOfPart = 32;
 
-constexpr int32_t kNoIterator = -1;
-
 class Planner {
  public:
   Planner(const LoopProgram& program, const PerfectNest& nest,
@@ -63,7 +61,7 @@ class Planner {
     lanes_ = target_.vector_bytes / SizeOfCell(nest_.set.target);
     reads_ = OperandsOf(program_, nest_);
     const int lane_loop = ChooseLaneLoop();
-    plan_.n = lane_loop < 0 ? NestLoop{.iterator = kNoIterator, .extent = 1}
+    plan_.n = lane_loop < 0 ? NestLoop{.iterator = -1, .extent = 1}
                             : nest_.outputs[lane_loop];
     for (const Access& read : reads_) {
       if (Stride(read, plan_.n) != 0) moved_.push_back(read);
@@ -131,6 +129,13 @@ class Planner {
     });
   }
 
+  // Whether `loop` moves the operands that n moves, and no others.
+  bool MovesAsColumns(const NestLoop& loop) const {
+    return absl::c_all_of(reads_, [&](const Access& read) {
+      return (Stride(read, loop) != 0) == (Stride(read, plan_.n) != 0);
+    });
+  }
+
   // How far the innermost reduced loop steps in what `loop` moves.
   int64_t StepOf(const NestLoop& loop) const {
     int64_t step = 0;
@@ -142,9 +147,9 @@ class Planner {
   }
 
   // Rows share what n moves: the innermost output loop that moves least of it.
-  // Layers share what the rows do not. What the rows read stays in the first
-  // cache while all layers pass: it is the operand that is read in shorter
-  // steps, which that cache has room for whatever its steps are.
+  // Layers share what the rows do not, or are columns beyond those of a vector.
+  // What the rows read stays in the first cache while all layers pass: it is
+  // the operand that is read in shorter steps, for which that cache has room.
   void ChooseTileLoops(int lane_loop) {
     std::vector<NestLoop> loops = nest_.outputs;
     if (lane_loop >= 0) loops.erase(loops.begin() + lane_loop);
@@ -156,8 +161,11 @@ class Planner {
       least = count;
       plan_.m = loop;
     }
+    const bool is_narrow = least == 0 && plan_.n.extent <= lanes_ &&
+                           Stride(moved_[0], plan_.n) == 1;
     for (const NestLoop& loop : loops) {
-      if (plan_.m && least > 0 && !MoveTheSame(*plan_.m, loop)) plan_.q = loop;
+      const bool is_layer = is_narrow ? MovesAsColumns(loop) : least > 0;
+      if (plan_.m && is_layer && !MoveTheSame(*plan_.m, loop)) plan_.q = loop;
     }
     if (plan_.q && StepOf(*plan_.q) < StepOf(*plan_.m)) {
       std::swap(*plan_.m, *plan_.q);
@@ -191,10 +199,13 @@ class Planner {
   // What one row reads comes from the second cache fastest where all of it lies
   // in line. A sum needs no registers but those of its accumulators.
   int64_t MostVectorsOfOnlyRow() const {
-    const auto* value = std::get_if<Apply>(&program_.exprs[nest_.set.value]);
-    const bool is_sum = value != nullptr && value->op == Op::kAdd &&
-                        reads_.size() == 1 && Stride(reads_[0], plan_.n) == 1;
-    return is_sum ? target_.vector_registers : target_.vector_registers / 2;
+    const auto* sum = std::get_if<Apply>(&program_.exprs[nest_.set.value]);
+    bool is_sum = sum != nullptr && sum->op == Op::kAdd && moved_.size() == 1 &&
+                  Stride(moved_[0], plan_.n) == 1;
+    for (int k = 0; is_sum && k < 2; ++k) {
+      is_sum = std::holds_alternative<Leaf>(program_.exprs[sum->args[k]]);
+    }
+    return target_.vector_registers / (is_sum ? 1 : 2);
   }
 
   double CacheBytes() const { return static_cast<double>(target_.l2_bytes); }
@@ -247,7 +258,7 @@ class Planner {
   // Where many loops and tiles pass over operands that no cache holds: parts of
   // them that the second cache holds.
   bool ChooseSharedParts() {
-    if (plan_.outer.empty() || moved_.size() != 1) return false;
+    if (plan_.outer.empty() || plan_.q || moved_.size() != 1) return false;
     if (Stride(moved_[0], plan_.n) != 1) return false;
     std::vector<NestLoop> tile_loops = nest_.reduced;
     tile_loops.push_back(plan_.n);
@@ -291,7 +302,7 @@ class Planner {
   }
 
   void ChoosePacking() {
-    if (moved_.size() != 1) return;
+    if (plan_.q || moved_.size() != 1) return;
     const Access& operand = moved_[0];
     if (std::get_if<Leaf>(&program_.exprs[nest_.set.value]) != nullptr) return;
     int64_t row_tiles = 0;
@@ -344,7 +355,8 @@ class Planner {
 
   // Whether each step reads a little of a long row of what no cache holds.
   bool LeavesRows() const {
-    if (plan_.packed || moved_.size() != 1 || nest_.reduced.size() != 1) {
+    if (plan_.packed || plan_.q || moved_.size() != 1 ||
+        nest_.reduced.size() != 1) {
       return false;
     }
     const int64_t step =

@@ -21,7 +21,8 @@ namespace ocannl {
 // A contraction's loops: `n` runs over lanes, `m` over the rows of a tile; the
 // tile's accumulators stay in registers while the reduced loops run. Where n
 // moves what each row reads too, rows share nothing unless a tile has layers as
-// well: of another loop, `q`, which moves what m does not.
+// well: of another loop, `q`, which moves what m does not. Few columns have
+// layers too, as those of several products beside each other.
 //
 //   y[m, q, n] += a[m, k, n] * b[k, q, n]
 struct ContractPlan {
