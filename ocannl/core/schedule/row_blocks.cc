@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "absl/types/span.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -20,10 +23,10 @@ namespace {
 
 constexpr int64_t kCellBytes = 4;
 
-// Statements side by side, all of them for a row in each lane or none.
+// Statements side by side, all of them with a row in each lane or none.
 struct Phase {
-  bool is_turned;
-  absl::Span<const Stmt> stmts;
+  bool is_transposed;
+  Block stmts;
   std::vector<int32_t> lanes;  // buffers that the phase before has filled
 };
 
@@ -41,10 +44,13 @@ class RowBlocker {
     if (size_ == 0) return std::nullopt;
     Block block;
     const int64_t count = rows_.extent / size_;
-    WriteLoop(block, rows_.kind, count, [&](Block& body, const Affine& at) {
+    WriteLoop(block, count, [&](Block& body, const Affine& at) {
       for (size_t k = 0; k < phases_.size(); ++k) {
-        phases_[k].is_turned ? WriteTurned(body, phases_[k], size_ * at)
-                             : WriteRows(body, k, size_ * at);
+        if (phases_[k].is_transposed) {
+          WriteTransposed(body, phases_[k], size_ * at);
+        } else {
+          WriteRows(body, k, size_ * at);
+        }
       }
     });
     const int64_t rest = rows_.extent % size_;
@@ -59,25 +65,32 @@ class RowBlocker {
     return program().buffers[buffer].role == Role::kPrivate;
   }
 
-  // The assignment, with the loop around it if it halves lanes of one vector;
-  // null: it is neither.
-  const Set* FindTurned(const Stmt& stmt) const {
+  // The assignment, alone or in a loop that halves lanes of one vector, if it
+  // can have a row in each lane; else null.
+  const Set* FindTransposable(const Stmt& stmt) const {
     const For* loop = std::get_if<For>(&stmt);
-    if (loop != nullptr && loop->body.stmts.size() != 1) return nullptr;
+    if (loop != nullptr &&
+        (loop->body.stmts.size() != 1 || 2 * loop->extent > lanes_)) {
+      return nullptr;
+    }
     const Stmt& inner = loop == nullptr ? stmt : loop->body.stmts[0];
     const Set* set = std::get_if<Set>(&inner);
     if (set == nullptr) return nullptr;
-    bool fits = loop == nullptr || IsPrivate(set->target.buffer);
-    auto visit = [&](const Access& access) {
-      if (IsPrivate(access.buffer)) {
-        fits = fits && IsInVector(access, loop);
-      } else {
-        fits = fits && loop == nullptr;
-      }
+    auto fits = [&](const Access& access) {
+      return IsPrivate(access.buffer) ? IsInVector(access, loop)
+                                      : loop == nullptr;
     };
-    visit(set->target);
-    WalkReads(program(), inner, visit);
-    return fits ? set : nullptr;
+    bool all_fit = fits(set->target);
+    WalkLeaves(program(), inner, [&](const LeafValue& leaf) {
+      if (auto* access = std::get_if<Access>(&leaf)) {
+        all_fit = all_fit && fits(*access);
+      } else if (auto* lookup = std::get_if<Lookup>(&leaf)) {
+        all_fit = all_fit && loop == nullptr &&
+                  !IsPrivate(lookup->cell.buffer) &&
+                  !IsPrivate(lookup->index.buffer);
+      }
+    });
+    return all_fit ? set : nullptr;
   }
 
   // Whether the cell of a private buffer is among those that a vector holds.
@@ -103,29 +116,26 @@ class RowBlocker {
   }
 
   bool FindPhases() {
-    const std::vector<Stmt>& stmts = rows_.body.stmts;
-    for (size_t k = 0; k < stmts.size(); ++k) {
-      const bool is_turned = FindTurned(stmts[k]) != nullptr;
-      if (!is_turned && !std::holds_alternative<For>(stmts[k])) return false;
-      if (phases_.empty() || phases_.back().is_turned != is_turned) {
-        phases_.push_back({is_turned, absl::MakeSpan(stmts).subspan(k, 0), {}});
+    for (const Stmt& stmt : rows_.body.stmts) {
+      const bool is_transposed = FindTransposable(stmt) != nullptr;
+      if (!is_transposed && !std::holds_alternative<For>(stmt)) return false;
+      if (phases_.empty() || phases_.back().is_transposed != is_transposed) {
+        phases_.push_back({is_transposed, {}, {}});
       }
-      Span& phase = phases_.back().stmts;
-      phase = absl::MakeSpan(phase.data(), phase.size() + 1);
+      phases_.back().stmts.stmts.push_back(stmt);
     }
     return true;
   }
 
-  // Whether private buffers are lanes that one phase fills and the next
-  // one takes, or are of one phase; and there are lanes.
+  // Whether private buffers are lanes that one phase fills and the next one
+  // takes, or are of one phase; and there are lanes.
   bool FindLanes() {
     std::map<int32_t, std::set<size_t>> users;
     for (size_t k = 0; k < phases_.size(); ++k) {
       auto use = [&](int32_t buffer) {
         if (buffer >= 0 && IsPrivate(buffer)) users[buffer].insert(k);
       };
-      const Span& stmts = phases_[k].stmts;
-      WalkStmts({{stmts.begin(), stmts.end()}}, [&](const Stmt& stmt) {
+      WalkStmts(phases_[k].stmts, [&](const Stmt& stmt) {
         use(WrittenBy(program(), stmt));
         WalkReads(program(), stmt,
                   [&](const Access& read) { use(read.buffer); });
@@ -134,9 +144,9 @@ class RowBlocker {
     bool are_lanes = false;
     for (const auto& [buffer, phases] : users) {
       const size_t first = *phases.begin();
-      if (phases.size() == 1 && !phases_[first].is_turned) continue;
+      if (phases.size() == 1 && !phases_[first].is_transposed) continue;
       if (phases.size() != 2 || *phases.rbegin() != first + 1 ||
-          phases_[first].is_turned) {
+          phases_[first].is_transposed) {
         return false;
       }
       phases_[first + 1].lanes.push_back(buffer);
@@ -145,8 +155,8 @@ class RowBlocker {
     return are_lanes;
   }
 
-  // Rows of a block, or 0: so many that no row waits, if the first cache holds
-  // what the phases read of them.
+  // Rows of a block, or 0. Two vectors of them wait less than one; the first
+  // cache holds what the phases read of them, beside what they write.
   int64_t ChooseSize() const {
     std::map<int32_t, int64_t> read_bytes;  // of a row, by buffer
     WalkStmts(rows_.body, [&](const Stmt& stmt) {
@@ -159,10 +169,10 @@ class RowBlocker {
     });
     int64_t bytes = 0;
     for (const auto& [buffer, own] : read_bytes) bytes += own;
+    const int64_t cache = 3 * target_.l1_bytes / 4;
+    const int64_t blocks = rows_.kind == LoopKind::kPar ? target_.threads : 1;
     for (const int64_t size : {2 * lanes_, lanes_}) {
-      if (rows_.extent >= size && size * bytes <= 3 * target_.l1_bytes / 4) {
-        return size;
-      }
+      if (rows_.extent / size >= blocks && size * bytes <= cache) return size;
     }
     return 0;
   }
@@ -173,57 +183,60 @@ class RowBlocker {
     std::vector<int32_t> lanes;
     if (k + 1 < phases_.size()) lanes = phases_[k + 1].lanes;
     for (int32_t buffer : lanes) {
-      rows_of_[buffer] = NewBuffer("rows", buffer, {size_, lanes_});
+      rows_of_[buffer] = NewBuffer(buffer, ".rows", {size_, lanes_});
     }
     writer_.Loop(
         block, LoopKind::kFor, size_, [&](Block& row, const Affine& at) {
-          Block body{{phases_[k].stmts.begin(), phases_[k].stmts.end()}};
-          Append(row, std::move(body), first + at);
+          WriteRow(row, phases_[k].stmts, first + at);
           for (int32_t buffer : lanes) {
-            writer_.Loop(
-                row, LoopKind::kVec, lanes_,
-                [&](Block& cells, const Affine& lane) {
-                  Copy(cells, {rows_of_[buffer], {at, lane}}, {buffer, {lane}});
-                });
+            writer_.Loop(row, LoopKind::kVec, lanes_,
+                         [&](Block& cells, const Affine& lane) {
+                           WriteCopy(cells, {rows_of_[buffer], {at, lane}},
+                                     {buffer, {lane}});
+                         });
           }
         });
   }
 
   // The phase with the rows from `first` on as lanes.
-  void WriteTurned(Block& block, const Phase& phase, const Affine& first) {
-    std::map<int32_t, int32_t> turned;
+  void WriteTransposed(Block& block, const Phase& phase, const Affine& first) {
+    std::map<int32_t, int32_t> transposed;
     for (int32_t buffer : phase.lanes) {
-      turned[buffer] = NewBuffer("turned", buffer, {lanes_, size_});
-      ForCells(block, lanes_, [&](Block& cells, Affine lane, Affine row) {
-        Copy(cells, {turned[buffer], {lane, row}},
-             {rows_of_[buffer], {row, lane}});
-      });
+      transposed[buffer] = NewBuffer(buffer, ".transposed", {lanes_, size_});
+      WriteCells(block, lanes_,
+                 [&](Block& cells, const Affine& lane, const Affine& row) {
+                   WriteCopy(cells, {transposed[buffer], {lane, row}},
+                             {rows_of_[buffer], {row, lane}});
+                 });
     }
-    for (const Stmt& stmt : phase.stmts) {
+    for (const Stmt& stmt : phase.stmts.stmts) {
       const For* loop = std::get_if<For>(&stmt);
       const int64_t extent = loop == nullptr ? 1 : loop->extent;
-      ForCells(block, extent, [&](Block& cells, Affine at, Affine row) {
-        Stmt set = *FindTurned(stmt);
-        RewriteLeaves(writer_.program(), set, [&](LeafValue leaf) {
-          Access* access = std::get_if<Access>(&leaf);
-          if (access == nullptr) return leaf;
-          auto found = turned.find(access->buffer);
-          if (found != turned.end()) {
-            *access = {found->second, {access->indices[0], row}};
-          }
-          return leaf;
-        });
-        Places places = {{rows_.iterator, first + row}};
-        if (loop != nullptr) places[loop->iterator] = at;
-        writer_.Move(set, places);
-        cells.stmts.push_back(std::move(set));
-      });
+      WriteCells(block, extent,
+                 [&](Block& cells, const Affine& at, const Affine& row) {
+                   Stmt set = loop == nullptr ? stmt : loop->body.stmts[0];
+                   RewriteLeaves(writer_.program(), set, [&](LeafValue leaf) {
+                     Access* access = std::get_if<Access>(&leaf);
+                     if (access == nullptr) return leaf;
+                     auto found = transposed.find(access->buffer);
+                     if (found != transposed.end()) {
+                       *access = {found->second, {access->indices[0], row}};
+                     }
+                     return leaf;
+                   });
+                   Places places = {{rows_.iterator, first + row}};
+                   if (loop != nullptr) places[loop->iterator] = at;
+                   writer_.Move(set, places);
+                   cells.stmts.push_back(std::move(set));
+                 });
     }
   }
 
-  // Unrolled loops over `extent`, with the rows of a block as lanes.
-  template <class F>
-  void ForCells(Block& block, int64_t extent, F write) {
+  // An unrolled loop over `extent`, with the rows of a block as lanes.
+  void WriteCells(
+      Block& block, int64_t extent,
+      absl::FunctionRef<void(Block& cells, const Affine& at, const Affine& row)>
+          write) {
     writer_.Loop(
         block, LoopKind::kUnroll, extent, [&](Block& lane, const Affine& at) {
           writer_.Loop(
@@ -236,43 +249,43 @@ class RowBlocker {
   void WriteRest(Block& block, int64_t first, int64_t count) {
     int32_t loops = 0;
     WalkLoops(rows_.body, [&](const For&) { ++loops; });
-    Block body = rewrite::Copy(writer_.program(), rows_.body,
-                               writer_.ReserveIterators(loops),
-                               /*copies_privates=*/true);
-    WriteLoop(block, LoopKind::kFor, count, [&](Block& row, const Affine& at) {
-      Append(row, std::move(body), Affine(first) + at);
+    const Block body = rewrite::Copy(writer_.program(), rows_.body,
+                                     writer_.ReserveIterators(loops),
+                                     /*copies_privates=*/true);
+    WriteLoop(block, count, [&](Block& row, const Affine& at) {
+      WriteRow(row, body, Affine(first) + at);
     });
   }
 
-  // A loop even for one iteration: private buffers are of one statement.
-  template <class F>
-  void WriteLoop(Block& block, LoopKind kind, int64_t count, F write) {
+  // A loop of the rows' kind, even for one iteration: private buffers are of
+  // one statement.
+  void WriteLoop(Block& block, int64_t count,
+                 absl::FunctionRef<void(Block& body, const Affine& at)> write) {
     For loop = writer_.Wrapper();
-    loop.kind = kind;
+    loop.kind = rows_.kind;
     loop.extent = count;
     write(loop.body, count == 1 ? Affine(0) : Iterator(loop.iterator));
     block.stmts.push_back(std::move(loop));
   }
 
-  // The statements for row `row`.
-  void Append(Block& block, Block body, const Affine& row) {
+  // `body` for row `row`.
+  void WriteRow(Block& block, Block body, const Affine& row) {
     const Places places = {{rows_.iterator, row}};
     RewriteStmts(body, [&](Stmt& stmt) { writer_.Move(stmt, places); });
     std::move(body.stmts.begin(), body.stmts.end(),
               std::back_inserter(block.stmts));
   }
 
-  int32_t NewBuffer(const char* name, int32_t like, Dims dims) {
-    return writer_.NewBuffer(name, program().buffers[like].dtype,
+  int32_t NewBuffer(int32_t like, absl::string_view suffix, Dims dims) {
+    const Buffer& buffer = program().buffers[like];
+    return writer_.NewBuffer(absl::StrCat(buffer.name, suffix), buffer.dtype,
                              std::move(dims), Role::kPrivate);
   }
 
-  void Copy(Block& block, Access to, Access from) {
+  void WriteCopy(Block& block, Access to, Access from) {
     NestWriter::Assign(block, std::move(to),
                        writer_.program().Read(std::move(from)).id());
   }
-
-  using Span = absl::Span<const Stmt>;
 
   NestWriter& writer_;
   const For& rows_;

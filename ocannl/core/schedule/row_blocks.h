@@ -7,9 +7,11 @@
 //   par i1 { lanes of x[i1, ..]; halve them to 16, 8, .. 1; s[i1] := ...;
 //            vec i4 { y[i1, i4] := x[i1, i4] / s[i1]; } }
 //     ->  par i5 { for i6 { lanes of x[32*i5 + i6, ..]; halve them to 16; }
-//                  turn 32 rows of 16 lanes; halve them to 8, .. 1;
+//                  transpose 32 rows of 16 lanes; halve them to 8, .. 1;
 //                  vec i7 { s[32*i5 + i7] := ...; }
 //                  for i8 { vec i4 { y[32*i5 + i8, i4] := ...; } } }
+//
+// Rows that fill no block keep a loop of their own behind it.
 #ifndef OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
 #define OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
 
@@ -21,9 +23,10 @@
 
 namespace ocannl {
 
-// The statements in place of `rows`, a loop that FuseRows made; nullopt where
-// there is no reduction to be shared, or a block of rows is too large for the
-// first cache.
+// The statements in place of `rows`, a loop that FuseRows made. nullopt where
+// no reduction's lanes can be transposed, the body has other statements than
+// loops and assignments, a block of rows is too large for the first cache, or
+// parallel rows would be too few blocks.
 std::optional<Block> BlockRows(NestWriter& writer, const For& rows,
                                const Target& target);
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/prune.h"
 #include "ocannl/core/opt/share.h"
 #include "ocannl/core/schedule/contract.h"
@@ -47,9 +49,9 @@ class Scheduler {
     for (size_t k = 0; k < stmts_.size(); ++k) {
       std::optional<FusedRows> rows =
           FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_);
-      if (rows && IsProvable(k + rows->count, {{rows->loop}})) {
+      if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
-        AppendRows(k + rows->count, rows->loop);
+        AppendRows(std::move(rows->loop));
         k += rows->count - 1;
         continue;
       }
@@ -84,26 +86,50 @@ class Scheduler {
   }
 
  private:
-  // Whether Verify sees, with `rows` behind what is written, and what is from
-  // stmts_[next] on, that every cell is written before it is read: it may need
-  // a loop as a whole.
-  bool IsProvable(size_t next, const Block& rows) const {
+  // Whether Verify sees that every cell that `rows` read, of what they write,
+  // is written before, and in the end all of them are. It looks at the program
+  // with nothing but them in it.
+  bool IsProvableAlone(const Block& rows) {
+    std::set<int32_t> written;
+    WalkStmts(rows, [&](const Stmt& stmt) {
+      written.insert(WrittenBy(program_, stmt));
+    });
+    std::vector<Buffer>& buffers = program_.buffers;
+    std::vector<Role> roles;
+    for (size_t k = 0; k < buffers.size(); ++k) {
+      Role& role = buffers[k].role;
+      roles.push_back(role);
+      if (role == Role::kInOut || role == Role::kPrivate) continue;
+      role = written.contains(static_cast<int32_t>(k)) ? Role::kOut : Role::kIn;
+    }
+    Block whole = std::exchange(program_.body, rows);
+    const bool is_provable = Verify(program_).ok();
+    program_.body = std::move(whole);
+    for (size_t k = 0; k < roles.size(); ++k) buffers[k].role = roles[k];
+    return is_provable;
+  }
+
+  // Whether it sees that with `rows` in place of stmts_[k] and those behind it:
+  // it may need a loop as a whole.
+  bool IsProvable(size_t k, const FusedRows& rows) {
+    if (IsProvableAlone({{rows.loop}})) return true;
     LoopProgram fused = program_;
     fused.body = result_;
-    fused.body.stmts.insert(fused.body.stmts.end(), rows.stmts.begin(),
-                            rows.stmts.end());
-    fused.body.stmts.insert(fused.body.stmts.end(),
-                            stmts_.begin() + static_cast<int64_t>(next),
-                            stmts_.end());
+    fused.body.stmts.push_back(rows.loop);
+    fused.body.stmts.insert(
+        fused.body.stmts.end(),
+        stmts_.begin() + static_cast<int64_t>(k + rows.count), stmts_.end());
     return Verify(fused).ok();
   }
 
-  void AppendRows(size_t next, const For& rows) {
+  void AppendRows(For rows) {
     std::optional<Block> blocks = BlockRows(writer_, rows, target_);
-    const bool in_blocks = blocks && IsProvable(next, *blocks);
-    taken_.AddIf(in_blocks, Decision::kRowBlocks);
-    if (!in_blocks) blocks = {{rows}};
-    absl::c_move(blocks->stmts, std::back_inserter(result_.stmts));
+    if (blocks && IsProvableAlone(*blocks)) {
+      taken_.Add(Decision::kRowBlocks);
+      absl::c_move(blocks->stmts, std::back_inserter(result_.stmts));
+    } else {
+      result_.stmts.push_back(std::move(rows));
+    }
   }
 
   // AsPerfectNest with only the loops that repeat.
