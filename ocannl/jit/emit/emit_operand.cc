@@ -25,10 +25,12 @@ Emitter::Vec Emitter::VecOf(int reg, int bytes) {
 }
 
 Emitter::Vec Emitter::Scratch(int k, int bytes) const {
+  CHECK(allocation_->has_scratch);
   return VecOf(FirstScratch(/*masks=*/false, isa_) + k, bytes);
 }
 
 Emitter::KReg Emitter::ScratchMask(int k) {
+  CHECK(allocation_->has_scratch);
   if (k == 0) lane_mask_ = 0;
   return x86::k(FirstScratch(/*masks=*/true, isa_) + k);
 }

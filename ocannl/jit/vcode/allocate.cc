@@ -36,6 +36,10 @@ bool NeedsScratch(const Inst& inst) {
   }
 }
 
+bool HasScratch(const Nest& nest) {
+  return std::any_of(nest.insts.begin(), nest.insts.end(), NeedsScratch);
+}
+
 struct Life {
   int first = -1;
   int last = -1;
@@ -116,8 +120,7 @@ class Allocator {
   Allocator(const Nest& nest, const std::vector<Life>& lives, Isa isa,
             bool spills)
       : nest_(nest), lives_(lives), isa_(isa) {
-    const bool needs_scratch =
-        std::any_of(nest.insts.begin(), nest.insts.end(), NeedsScratch);
+    result_.has_scratch = HasScratch(nest);
     for (bool masks : {false, true}) {
       std::vector<int32_t>& owners = owners_[masks];
       owners.assign(NumRegisters(masks, isa), -1);
@@ -125,7 +128,7 @@ class Allocator {
       if (masks) owners[0] = kReserved;
       const int scratch = FirstScratch(masks, isa);
       const int first = spills ? FirstSpillScratch(masks, isa) : scratch;
-      const int end = needs_scratch ? scratch + kNumScratch : scratch;
+      const int end = result_.has_scratch ? scratch + kNumScratch : scratch;
       std::fill(owners.begin() + first, owners.begin() + end, kReserved);
     }
     result_.places.resize(nest.registers.size());
@@ -228,8 +231,14 @@ class ConstantKeeper {
  public:
   ConstantKeeper(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {
     FindPressure();
-    usable_ = NumRegisters(/*masks=*/false, isa) - kNumScratch;
-    if (Pressure(0, pressure_.size()) > usable_) usable_ -= kNumSpillScratch;
+    const int scratch = HasScratch(nest) ? kNumScratch : 0;
+    usable_ = NumRegisters(/*masks=*/false, isa) - scratch;
+    // k0 is not used; without AVX-512 there are no masks.
+    const int masks =
+        std::max(0, NumRegisters(/*masks=*/true, isa) - 1 - scratch);
+    const bool spills =
+        Pressure(0, pressure_.size()) > usable_ || most_masks_ > masks;
+    if (spills) usable_ -= kNumSpillScratch;
   }
 
   void Run() {
@@ -255,20 +264,25 @@ class ConstantKeeper {
   // A constant, and the bytes of one in memory.
   using Key = std::pair<int32_t, int>;
 
-  // How many vectors live behind each instruction.
+  // How many vectors live behind each instruction, and the most masks.
   void FindPressure() {
     const std::vector<Life> lives = LifeFinder(nest_).Run();
-    std::vector<int> change(nest_.insts.size() + 1, 0);
+    std::vector<int> change[2];  // of vectors, of masks
+    for (std::vector<int>& kind : change) kind.resize(nest_.insts.size() + 1);
     for (size_t reg = 0; reg < lives.size(); ++reg) {
       const Life& life = lives[reg];
-      if (life.first < 0 || IsMask(nest_.registers[reg].dtype, isa_)) continue;
-      ++change[life.first];
-      --change[std::max(life.last, life.first + 1)];
+      if (life.first < 0) continue;
+      std::vector<int>& kind = change[IsMask(nest_.registers[reg].dtype, isa_)];
+      ++kind[life.first];
+      --kind[std::max(life.last, life.first + 1)];
     }
-    int alive = 0;
+    int vectors = 0;
+    int masks = 0;
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
-      alive += change[k];
-      pressure_.push_back(alive);
+      vectors += change[0][k];
+      masks += change[1][k];
+      pressure_.push_back(vectors);
+      most_masks_ = std::max(most_masks_, masks);
     }
   }
 
@@ -370,6 +384,7 @@ class ConstantKeeper {
   Nest& nest_;
   const Isa isa_;
   int usable_ = 0;
+  int most_masks_ = 0;
   std::vector<int> pressure_;         // by instruction
   std::multimap<size_t, Inst> kept_;  // and before which they are set
 };

@@ -34,6 +34,7 @@ struct Place {
 struct Allocation {
   std::vector<Place> places;  // by virtual register
   int32_t spill_bytes = 0;
+  bool has_scratch = true;  // of vectors and masks
 };
 
 // Whether values of the type are in mask registers.
@@ -49,9 +50,9 @@ int FirstSpillScratch(bool masks, Isa isa);
 
 Allocation Allocate(const Nest& nest, Isa isa);
 
-// Gives registers that no value needs to the constants that a loop uses most,
-// from before the loop on, or a nest without loops: each use loads them
-// otherwise.
+// Gives registers that no value needs to those operands of a loop, or of a nest
+// without loops, that are constants in memory, the most used ones first: they
+// are loaded once, before it.
 void KeepConstants(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit

@@ -23,7 +23,7 @@ Value NestBuilder::ConstantValue(const Constant& constant) {
   return {Value::kConst, it->second};
 }
 
-Value NestBuilder::SignBits(Op op, DType dtype) {
+Value NestBuilder::SignMask(Op op, DType dtype) {
   const bool wide = SizeOf(dtype) == 8;
   const uint64_t sign = uint64_t{1} << (wide ? 63 : 31);
   // As integers: NaNs have one bit pattern.

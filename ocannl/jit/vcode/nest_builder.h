@@ -23,8 +23,8 @@ class NestBuilder {
   int32_t NewRegister(DType dtype, int lanes, bool is_variable);
 
   Value ConstantValue(const Constant& constant);
-  // Of a float: the bits that neg turns, or that abs keeps.
-  Value SignBits(Op op, DType dtype);
+  // Of a float: with ones where neg turns its bits, or where abs keeps them.
+  Value SignMask(Op op, DType dtype);
   const Constant& ConstantOf(Value value) const {
     return nest_.constants[value.index];
   }

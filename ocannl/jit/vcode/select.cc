@@ -249,7 +249,7 @@ class Selector {
     }
     const bool is_sign_op = apply.op == Op::kNeg || apply.op == Op::kAbs;
     if (is_sign_op && IsFloat(apply.dtype)) {
-      inst.args[1] = builder_.SignBits(apply.op, apply.dtype);
+      inst.args[1] = builder_.SignMask(apply.op, apply.dtype);
     }
     PlaceConstants(inst);
     return {Compute(inst, into), apply.dtype};

@@ -13,7 +13,7 @@ namespace ocannl::jit {
 // The instructions of `block`: statements of the body of a program that Verify
 // accepts, with every statement that a local of theirs lives in. Derived ops of
 // the program's expressions are expanded; equal loads and computations of
-// straight-line code are done once.
+// straight-line code are done once; constants of loops are in registers.
 Nest Select(LoopProgram& program, const Block& block, Isa isa);
 
 }  // namespace ocannl::jit

@@ -56,7 +56,7 @@ struct Memory {
 };
 
 enum class Code : uint8_t {
-  kApply,    // dst = op(args); neg and abs of floats with their bits behind
+  kApply,    // dst = op(args); args[1] of a float's neg or abs is a mask
   kCopy,     // dst = args[0]
   kSplat,    // dst = the first lane of args[0], in every lane
   kLoad,     // dst = memory
