@@ -157,14 +157,19 @@ Array AddUsers(ProgramText& text, Array y, Role role) {
   return result;
 }
 
-// A map of enough cells to share.
+// A map of enough cells to share, now and then one that transposes.
 void AddWideMap(ProgramText& text) {
   Random& random = text.random();
   const int64_t n = 100 + random.Below(100);
-  const Array x =
-      text.Declare(Role::kIn, {(16'000 + random.Below(8'000)) / n, n});
-  const Array y = text.Declare(Role::kOut, x.extents);
-  Use(text, x, y, nullptr);
+  const int64_t m = (16'000 + random.Below(8'000)) / n;
+  const Array y = text.Declare(Role::kOut, {m, n});
+  if (!random.OneIn(3)) {
+    return Use(text, text.Declare(Role::kIn, {m, n}), y, nullptr);
+  }
+  const Array x = text.Declare(Role::kIn, {n, m});
+  const Axes cell = text.NewAxes(y.extents);
+  text.AddNest(cell,
+               text.Assign(y, Of(cell), text.Read(x, {cell[1], cell[0]})));
 }
 
 // Rows are summed, few or some blocks of them, and their cells changed by what
