@@ -38,7 +38,7 @@ class RowBlocker {
         target_(target),
         lanes_(target.vector_bytes / kCellBytes) {}
 
-  std::optional<Block> Run() {
+  std::optional<RowBlocks> Run() {
     if (!FindPhases() || !FindLanes()) return std::nullopt;
     size_ = ChooseSize();
     if (size_ == 0) return std::nullopt;
@@ -55,7 +55,7 @@ class RowBlocker {
     });
     const int64_t rest = rows_.extent % size_;
     if (rest > 0) WriteRest(block, count * size_, rest);
-    return block;
+    return RowBlocks{.stmts = std::move(block), .size = size_};
   }
 
  private:
@@ -298,8 +298,8 @@ class RowBlocker {
 
 }  // namespace
 
-std::optional<Block> BlockRows(NestWriter& writer, const For& rows,
-                               const Target& target) {
+std::optional<RowBlocks> BlockRows(NestWriter& writer, const For& rows,
+                                   const Target& target) {
   return RowBlocker(writer, rows, target).Run();
 }
 

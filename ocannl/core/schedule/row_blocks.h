@@ -15,6 +15,7 @@
 #ifndef OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
 #define OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "ocannl/core/loop/loop.h"
@@ -23,12 +24,17 @@
 
 namespace ocannl {
 
-// The statements in place of `rows`, a loop that FuseRows made. nullopt where
+struct RowBlocks {
+  Block stmts;
+  int64_t size;  // rows of a block
+};
+
+// What stands in place of `rows`, a loop that FuseRows made. nullopt where
 // no reduction's lanes can be transposed, the body has other statements than
 // loops and assignments, a block of rows is too large for the first cache, or
 // parallel rows would be too few blocks.
-std::optional<Block> BlockRows(NestWriter& writer, const For& rows,
-                               const Target& target);
+std::optional<RowBlocks> BlockRows(NestWriter& writer, const For& rows,
+                                   const Target& target);
 
 }  // namespace ocannl
 

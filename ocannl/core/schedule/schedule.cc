@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -123,13 +125,16 @@ class Scheduler {
   }
 
   void AppendRows(For rows) {
-    std::optional<Block> blocks = BlockRows(writer_, rows, target_);
-    if (blocks && IsProvableAlone(*blocks)) {
+    std::string plan = absl::StrCat("fused rows ", rows.extent);
+    Block stmts = {{rows}};
+    std::optional<RowBlocks> blocks = BlockRows(writer_, rows, target_);
+    if (blocks && IsProvableAlone(blocks->stmts)) {
       taken_.Add(Decision::kRowBlocks);
-      absl::c_move(blocks->stmts, std::back_inserter(result_.stmts));
-    } else {
-      result_.stmts.push_back(std::move(rows));
+      absl::StrAppend(&plan, ": blocks of ", blocks->size);
+      stmts = std::move(blocks->stmts);
     }
+    result_.stmts.push_back(Comment{plan});
+    absl::c_move(stmts.stmts, std::back_inserter(result_.stmts));
   }
 
   // AsPerfectNest with only the loops that repeat.
