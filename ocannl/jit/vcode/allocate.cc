@@ -40,6 +40,16 @@ bool HasScratch(const Nest& nest) {
   return std::any_of(nest.insts.begin(), nest.insts.end(), NeedsScratch);
 }
 
+// Where each loop ends, by its number.
+std::vector<size_t> EndsOf(const Nest& nest) {
+  std::vector<size_t> ends(nest.loops.size());
+  for (size_t at = 0; at < nest.insts.size(); ++at) {
+    const Inst& inst = nest.insts[at];
+    if (inst.code == Code::kEndLoop) ends[inst.offset] = at;
+  }
+  return ends;
+}
+
 struct Life {
   int first = -1;
   int last = -1;
@@ -49,13 +59,8 @@ struct Life {
 
 class LifeFinder {
  public:
-  explicit LifeFinder(const Nest& nest) : nest_(nest) {
+  explicit LifeFinder(const Nest& nest) : nest_(nest), ends_(EndsOf(nest)) {
     lives_.resize(nest.registers.size());
-    ends_.resize(nest.loops.size());
-    for (size_t at = 0; at < nest.insts.size(); ++at) {
-      const Inst& inst = nest.insts[at];
-      if (inst.code == Code::kEndLoop) ends_[inst.offset] = at;
-    }
   }
 
   std::vector<Life> Run() && {
@@ -110,8 +115,8 @@ class LifeFinder {
   }
 
   const Nest& nest_;
+  const std::vector<size_t> ends_;
   std::vector<Life> lives_;
-  std::vector<size_t> ends_;
   std::vector<Open> open_;
 };
 
@@ -227,9 +232,16 @@ class Allocator {
   Allocation result_;
 };
 
+// Whether operand k is a constant that is loaded.
+bool IsLoaded(const Inst& inst, int k) {
+  return inst.code == Code::kApply && inst.operand != DType::kBool &&
+         inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
+}
+
 class ConstantKeeper {
  public:
-  ConstantKeeper(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {
+  ConstantKeeper(Nest& nest, Isa isa)
+      : nest_(nest), isa_(isa), ends_(EndsOf(nest)) {
     FindPressure();
     const int scratch = HasScratch(nest) ? kNumScratch : 0;
     usable_ = NumRegisters(/*masks=*/false, isa) - scratch;
@@ -296,27 +308,12 @@ class ConstantKeeper {
     return {inst.args[k].index, SizeOf(inst.operand) == 8 ? 8 : 4};
   }
 
-  // Whether operand k is a constant that is loaded.
-  static bool IsLoaded(const Inst& inst, int k) {
-    return inst.code == Code::kApply && inst.operand != DType::kBool &&
-           inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
-  }
-
-  size_t EndOf(size_t loop) const {
-    size_t end = loop + 1;
-    while (nest_.insts[end].code != Code::kEndLoop ||
-           nest_.insts[end].offset != nest_.insts[loop].offset) {
-      ++end;
-    }
-    return end;
-  }
-
   // For the loops in [begin, end), which runs `weight` times; `taken` registers
   // hold constants there already.
   void KeepIn(size_t begin, size_t end, double weight, int taken) {
     for (size_t k = begin; k < end; ++k) {
       if (nest_.insts[k].code != Code::kLoop) continue;
-      const size_t last = EndOf(k);
+      const size_t last = ends_[nest_.insts[k].offset];
       const int free = usable_ - taken - Pressure(k, last);
       const int kept = KeepFor(k, last, weight, free);
       const double inner = nest_.loops[nest_.insts[k].offset].weight;
@@ -383,6 +380,7 @@ class ConstantKeeper {
 
   Nest& nest_;
   const Isa isa_;
+  const std::vector<size_t> ends_;  // of loops
   int usable_ = 0;
   int most_masks_ = 0;
   std::vector<int> pressure_;         // by instruction
@@ -410,7 +408,10 @@ int FirstSpillScratch(bool masks, Isa isa) {
 }
 
 void KeepConstants(Nest& nest, Isa isa) {
-  if (!nest.insts.empty()) ConstantKeeper(nest, isa).Run();
+  const bool has_some = std::any_of(
+      nest.insts.begin(), nest.insts.end(),
+      [](const Inst& inst) { return IsLoaded(inst, 1) || IsLoaded(inst, 2); });
+  if (has_some) ConstantKeeper(nest, isa).Run();
 }
 
 Allocation Allocate(const Nest& nest, Isa isa) {
