@@ -39,7 +39,7 @@ def system_deps():
     """Declares every third-party C++ library of the project."""
     _system_library(
         name = "asmjit",
-        build_file = "//third_party:asmjit.BUILD",
+        build_file = Label("//third_party:asmjit.BUILD"),
         links = {
             "include/asmjit": "/usr/include/asmjit",
             "lib/libasmjit.a": _LIB + "libasmjit.a",
@@ -48,7 +48,7 @@ def system_deps():
     )
     _system_library(
         name = "com_google_absl",
-        build_file = "//third_party:absl.BUILD",
+        build_file = Label("//third_party:absl.BUILD"),
         links = {
             "include/absl": "/usr/include/absl",
             "lib/libabsl_base.a": _LIB + "libabsl_base.a",
@@ -57,7 +57,7 @@ def system_deps():
     )
     _system_library(
         name = "com_google_benchmark",
-        build_file = "//third_party:benchmark.BUILD",
+        build_file = Label("//third_party:benchmark.BUILD"),
         links = {
             "include/benchmark": "/usr/include/benchmark",
             "lib/libbenchmark_main.a": _LIB + "libbenchmark_main.a",
@@ -66,7 +66,7 @@ def system_deps():
     )
     _system_library(
         name = "com_google_googletest",
-        build_file = "//third_party:googletest.BUILD",
+        build_file = Label("//third_party:googletest.BUILD"),
         links = {
             "include/gmock": "/usr/include/gmock",
             "include/gtest": "/usr/include/gtest",
@@ -78,19 +78,19 @@ def system_deps():
     )
     _system_library(
         name = "eigen",
-        build_file = "//third_party:eigen.BUILD",
+        build_file = Label("//third_party:eigen.BUILD"),
         links = {"include/Eigen": "/usr/include/eigen3/Eigen"},
         package = "libeigen3-dev",
     )
     _system_library(
         name = "nlohmann_json",
-        build_file = "//third_party:nlohmann_json.BUILD",
+        build_file = Label("//third_party:nlohmann_json.BUILD"),
         links = {"include/nlohmann": "/usr/include/nlohmann"},
         package = "nlohmann-json3-dev",
     )
     _system_library(
         name = "xxhash",
-        build_file = "//third_party:xxhash.BUILD",
+        build_file = Label("//third_party:xxhash.BUILD"),
         links = {
             "include/xxhash.h": "/usr/include/xxhash.h",
             "lib/libxxhash.a": _LIB + "libxxhash.a",
@@ -99,7 +99,7 @@ def system_deps():
     )
     _system_library(
         name = "libzip",
-        build_file = "//third_party:libzip.BUILD",
+        build_file = Label("//third_party:libzip.BUILD"),
         links = {
             "include/zip.h": "/usr/include/zip.h",
             "include/zipconf.h": "/usr/include/zipconf.h",

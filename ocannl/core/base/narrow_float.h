@@ -14,6 +14,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "ocannl/core/base/float_contract.h"
+
 namespace ocannl {
 
 // A sign, `exponent_bits` and `fraction_bits`, as in IEEE 754 if

@@ -16,6 +16,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ocannl/core/base/float_contract.h"
 #include "ocannl/core/base/narrow_float.h"
 
 namespace ocannl::number {
