@@ -9,7 +9,7 @@ _COPTS = [
 
     # A fused multiply-add rounds once where the source rounds twice. The
     # compiler must never choose: the same program gives the same bits on every
-    # tier. The macro says so to ocannl/core/base/float_contract.h.
+    # tier. The macro says so to ocannl/core/base/narrow_float.h.
     "-ffp-contract=off",
     "-DOCANNL_FP_CONTRACT_OFF",
 ]

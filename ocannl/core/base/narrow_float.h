@@ -9,12 +9,25 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-#include "ocannl/core/base/float_contract.h"
+// Every header that computes with floats includes this one, which refuses
+// compilers that would change their bits. GCC contracts a * b + c to one fused
+// multiply-add wherever the processor has one, unless -ffp-contract=off forbids
+// it, and no macro of its own tells: who passes that flag says so with ours
+// (tools/cc.bzl).
+#if defined(__FAST_MATH__)
+#error "ocannl: -ffast-math changes results; compile without it"
+#endif
+#if defined(__FMA__) && !defined(OCANNL_FP_CONTRACT_OFF)
+#error "ocannl: compile with -ffp-contract=off -DOCANNL_FP_CONTRACT_OFF"
+#endif
+static_assert(FLT_EVAL_METHOD == 0,
+              "ocannl: float and double must be computed in their own types");
 
 namespace ocannl {
 

@@ -16,7 +16,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "ocannl/core/base/float_contract.h"
 #include "ocannl/core/base/narrow_float.h"
 
 namespace ocannl::number {
