@@ -293,7 +293,7 @@ TEST_F(HostileSafetensorsTest, ErrorsNameTheFault) {
               HasSubstr("`w` has not just dtype, shape"));
   for (const std::string dtype : {"\"I8\"", "\"F_32\"", "0", "{}"}) {
     EXPECT_THAT(ErrorOf(absl::StrCat("{\"w\":{\"dtype\":", dtype,
-                                     ",\"shape\":[],\"data_offsets\":[]}}")),
+                                     ",\"shape\":[],\"data_offsets\":[0,0]}}")),
                 HasSubstr("`w` has a dtype other than bool, u8"));
   }
   for (const std::string offsets : {"[0]", "0", "[0,-8]", "[0,8.0]", "[\"\",8]",

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
@@ -27,11 +28,13 @@ struct Format {
   absl::Status (*write)(const std::string& path,
                         std::vector<NamedArray> arrays);
   absl::StatusOr<std::vector<NdArray>> (*read)(const std::string& path,
-                                               absl::Span<const Array> wanted);
+                                               absl::Span<const Array> wanted,
+                                               bool extra);
+  absl::StatusOr<std::vector<ArrayEntry>> (*list)(const std::string& path);
 };
 constexpr Format kFormats[] = {
-    {".npz", &WriteNpz, &ReadNpz},
-    {".safetensors", &WriteSafetensors, &ReadSafetensors}};
+    {".npz", &WriteNpz, &ReadNpz, &ListNpz},
+    {".safetensors", &WriteSafetensors, &ReadSafetensors, &ListSafetensors}};
 
 absl::StatusOr<Format> FormatOf(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension();
@@ -59,6 +62,77 @@ absl::Status CheckNames(const std::string& path,
     }
   }
   return absl::OkStatus();
+}
+
+// The arrays as the file names them. Error: a name for none of them.
+absl::StatusOr<std::vector<Array>> Renamed(
+    const std::string& path, absl::Span<const Array> arrays,
+    const std::map<std::string, std::string>& names) {
+  std::vector<Array> renamed(arrays.begin(), arrays.end());
+  size_t used = 0;
+  for (Array& array : renamed) {
+    if (auto it = names.find(array.name); it != names.end()) {
+      array.name = it->second;
+      ++used;
+    }
+  }
+  if (used == names.size()) return renamed;
+  for (const auto& [name, of_file] : names) {
+    if (absl::c_any_of(arrays,
+                       [&](const Array& a) { return a.name == name; })) {
+      continue;
+    }
+    return FileError(path, absl::StrCat("`", of_file, "` is to be `", name,
+                                        "`, which is none of the arrays; ask ",
+                                        "for it or rename another"));
+  }
+  return renamed;
+}
+
+// Leaves out of both what the file does not have. Error: nothing stays.
+absl::Status DropMissing(const std::string& path, const Format& format,
+                         std::vector<Array>& arrays,
+                         std::vector<Array>& wanted) {
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<ArrayEntry> entries,
+                          format.list(path));
+  absl::flat_hash_set<absl::string_view> found;
+  for (const ArrayEntry& entry : entries) found.insert(entry.name);
+  size_t left = 0;
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    if (!found.contains(wanted[k].name)) continue;
+    if (left != k) {
+      arrays[left] = std::move(arrays[k]);
+      wanted[left] = std::move(wanted[k]);
+    }
+    ++left;
+  }
+  if (left == 0) {
+    return FileError(path, absl::StrCat("it has no `", wanted[0].name, "`, ",
+                                        "and none of the others; see what it ",
+                                        "has by ListArrays"));
+  }
+  arrays.resize(left);
+  wanted.resize(left);
+  return absl::OkStatus();
+}
+
+// "`a`, `b`", cut where there are many.
+std::string DescribeNames(const std::vector<ArrayEntry>& entries) {
+  if (entries.empty()) return "nothing";
+  std::string text;
+  for (const ArrayEntry& entry : entries) {
+    if (text.size() > 200) return absl::StrCat(text, ", ...");
+    absl::StrAppend(&text, text.empty() ? "" : ", ", "`",
+                    absl::CHexEscape(entry.name), "`");
+  }
+  return text;
+}
+
+// The format of a file that can be read.
+absl::StatusOr<Format> Readable(const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(const Format format, FormatOf(path));
+  OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "what was saved"));
+  return format;
 }
 
 // Gives the file at `path`, if there is one, a second name.
@@ -140,17 +214,55 @@ absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
 
 absl::Status RestoreParams(const std::string& path,
                            absl::Span<const Array> arrays,
-                           const Context& context) {
-  OCANNL_ASSIGN_OR_RETURN(const Format format, FormatOf(path));
+                           const Context& context,
+                           const RestoreOptions& options) {
+  OCANNL_RETURN_IF_ERROR(FormatOf(path).status());
   OCANNL_RETURN_IF_ERROR(CheckNames(path, arrays));
-  OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "what was saved"));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Array> wanted,
+                          Renamed(path, arrays, options.names));
+  OCANNL_RETURN_IF_ERROR(CheckNames(path, wanted));
+  OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
+  std::vector<Array> restored(arrays.begin(), arrays.end());
+  if (options.allow_missing) {
+    OCANNL_RETURN_IF_ERROR(DropMissing(path, format, restored, wanted));
+  }
   OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> values,
-                          format.read(path, arrays));
+                          format.read(path, wanted, options.allow_extra));
   std::vector<NamedArray> named;
-  for (size_t k = 0; k < arrays.size(); ++k) {
-    named.emplace_back(arrays[k].name, std::move(values[k]));
+  for (size_t k = 0; k < restored.size(); ++k) {
+    named.emplace_back(restored[k].name, std::move(values[k]));
   }
   return context.WriteAll(named);
+}
+
+absl::StatusOr<std::vector<ArrayEntry>> ListArrays(const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
+  return format.list(path);
+}
+
+absl::StatusOr<std::vector<NdArray>> LoadArrays(
+    const std::string& path, absl::Span<const std::string> names) {
+  OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<ArrayEntry> entries,
+                          format.list(path));
+  std::vector<Array> wanted;
+  for (const std::string& name : names) {
+    auto entry = absl::c_find_if(
+        entries, [&](const ArrayEntry& e) { return e.name == name; });
+    if (entry == entries.end()) {
+      return FileError(path, absl::StrCat("it has no `", name, "`; it has ",
+                                          DescribeNames(entries)));
+    }
+    if (!entry->dtype) {
+      return FileError(
+          path, absl::StrCat("`", name, "` has a dtype other ", "than ",
+                             DTypeNames(), "; convert it before saving"));
+    }
+    wanted.push_back(
+        {.name = name, .dtype = *entry->dtype, .dims = entry->dims});
+  }
+  OCANNL_RETURN_IF_ERROR(CheckNames(path, wanted));
+  return format.read(path, wanted, /*extra=*/true);
 }
 
 }  // namespace ocannl::train

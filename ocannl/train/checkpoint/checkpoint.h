@@ -8,6 +8,12 @@
 //   auto state = train::StateArrays({&step.program()});   // of Routine step
 //   OCANNL_RETURN_IF_ERROR(train::RestoreParams("m.npz", state, context));
 //
+// Of what others saved, all or some, under names of their own:
+//
+//   OCANNL_RETURN_IF_ERROR(train::RestoreParams(
+//       "torch.safetensors", params, context,
+//       {.names = {{"fc_w", "fc.weight"}}, .allow_extra = true}));
+//
 // The name's end is the format: .npz, which NumPy reads (npz.h), or
 // .safetensors (safetensors.h). What comes back are the bits that were saved,
 // of any dtype; steps go on as if training had never stopped. Static indices,
@@ -19,6 +25,7 @@
 #ifndef OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_
 #define OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,9 +33,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/checkpoint/saved_arrays.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl::train {
@@ -53,13 +62,30 @@ absl::Status CheckSavable(const std::string& path);
 absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
                         const Context& context);
 
-// Writes the values of the file, which must be those of `arrays` and no others,
-// to the context, where the arrays need not exist: all, or on an error none.
-// Errors: as of SaveParams; arrays that are missing in the file, that nobody
-// asks for, or of another precision or shape; a damaged file.
+struct RestoreOptions {
+  // What arrays are called in the file, where that is not their own name.
+  std::map<std::string, std::string> names = {};
+  bool allow_missing = false;  // the file may lack some; they stay as they are
+  bool allow_extra = false;    // the file may have others, which are not read
+};
+
+// Writes the values of the file, which must be those of `arrays` and no others
+// unless the options allow it, to the context, where the arrays need not exist:
+// all, or on an error none. Errors: as of SaveParams; arrays that are missing
+// in the file, that nobody asks for, or of another precision or shape; none
+// that is in the file; a damaged file; a name for none of `arrays`.
 absl::Status RestoreParams(const std::string& path,
                            absl::Span<const Array> arrays,
-                           const Context& context);
+                           const Context& context,
+                           const RestoreOptions& options = {});
+
+// Names, dtypes and dims of what is in the file. Errors: as of RestoreParams.
+absl::StatusOr<std::vector<ArrayEntry>> ListArrays(const std::string& path);
+
+// Arrays of the file, which may have others, as the host's: data to train on.
+// Errors: as of RestoreParams; one of a dtype that we do not have.
+absl::StatusOr<std::vector<NdArray>> LoadArrays(
+    const std::string& path, absl::Span<const std::string> names);
 
 }  // namespace ocannl::train
 

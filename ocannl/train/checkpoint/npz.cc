@@ -53,6 +53,18 @@ bool Add(zip_t* archive, const std::string& name, absl::string_view bytes) {
          zip_file_set_dostime(archive, index, 0, kFirstOfJanuary1980, 0) == 0;
 }
 
+absl::StatusOr<std::vector<std::string>> NamesOf(const std::string& path,
+                                                 zip_t* archive) {
+  std::vector<std::string> names;
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  for (zip_int64_t k = 0; k < count; ++k) {
+    const char* name = zip_get_name(archive, k, 0);
+    if (name == nullptr) return ErrorOf(path, archive);
+    names.emplace_back(absl::StripSuffix(name, kSuffix));
+  }
+  return names;
+}
+
 // The first `most` bytes of a member, or all.
 absl::StatusOr<std::string> ReadMember(const std::string& path, zip_t* archive,
                                        size_t index, uint64_t most) {
@@ -115,18 +127,14 @@ absl::Status WriteNpz(const std::string& path, std::vector<NamedArray> arrays) {
 }
 
 absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
-                                             absl::Span<const Array> wanted) {
+                                             absl::Span<const Array> wanted,
+                                             bool extra) {
   OCANNL_ASSIGN_OR_RETURN(Archive archive,
                           Open(path, ZIP_RDONLY | ZIP_CHECKCONS));
-  std::vector<std::string> names;
-  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t k = 0; k < count; ++k) {
-    const char* name = zip_get_name(archive.get(), k, 0);
-    if (name == nullptr) return ErrorOf(path, archive.get());
-    names.emplace_back(absl::StripSuffix(name, kSuffix));
-  }
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          NamesOf(path, archive.get()));
   OCANNL_ASSIGN_OR_RETURN(const std::vector<size_t> places,
-                          FindAll(path, names, wanted));
+                          FindAll(path, names, wanted, extra));
   std::vector<NdArray> arrays;
   for (size_t k = 0; k < wanted.size(); ++k) {
     const std::string name = absl::StrCat(path, ":", wanted[k].name, kSuffix);
@@ -141,6 +149,27 @@ absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
     OCANNL_ASSIGN_OR_RETURN(arrays.emplace_back(), ParseNpy(bytes, name));
   }
   return arrays;
+}
+
+absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(Archive archive,
+                          Open(path, ZIP_RDONLY | ZIP_CHECKCONS));
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          NamesOf(path, archive.get()));
+  OCANNL_RETURN_IF_ERROR(FindAll(path, names, {}, /*extra=*/true).status());
+  std::vector<ArrayEntry> entries;
+  for (size_t k = 0; k < names.size(); ++k) {
+    ArrayEntry& entry = entries.emplace_back();
+    entry.name = names[k];
+    OCANNL_ASSIGN_OR_RETURN(
+        const std::string bytes,
+        ReadMember(path, archive.get(), k, kMostNpyFrontBytes));
+    const absl::StatusOr<NpyFront> front = ParseNpyFront(bytes, names[k]);
+    if (!front.ok()) continue;  // NumPy has dtypes that we do not have
+    entry.dtype = front->header.dtype;
+    entry.dims = front->header.dims;
+  }
+  return entries;
 }
 
 }  // namespace ocannl::train

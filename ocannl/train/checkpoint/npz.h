@@ -23,7 +23,11 @@ absl::Status WriteNpz(const std::string& path, std::vector<NamedArray> arrays);
 // order of `wanted`. Errors: those of FindAll and CheckType; what is damaged,
 // which the archive's CRC tells.
 absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
-                                             absl::Span<const Array> wanted);
+                                             absl::Span<const Array> wanted,
+                                             bool extra);
+
+// What the file has, in its order. Errors: two of one name; what is damaged.
+absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path);
 
 }  // namespace ocannl::train
 

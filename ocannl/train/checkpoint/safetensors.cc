@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
@@ -61,36 +62,54 @@ std::optional<Dims> IntegersOf(const Json& json) {
   return integers;
 }
 
-// Where an entry of the header says that the wanted array is. Errors: it says
-// nothing sensible, or something else of its dtype or shape.
-absl::StatusOr<Part> PartOf(const std::string& path, const Array& wanted,
-                            const Json& entry) {
+// What the header says of an array, and where its numbers are.
+struct Entry {
+  ArrayEntry array;
+  Part part;
+};
+
+// Error: `json` says nothing sensible.
+absl::StatusOr<Entry> EntryOf(const std::string& path, const std::string& name,
+                              const Json& json) {
   auto error = [&](absl::string_view message) {
-    return FileError(path, absl::StrCat("`", wanted.name, "` has ", message));
+    return FileError(path, absl::StrCat("`", absl::CHexEscape(name), "` has ",
+                                        message, "; save it again"));
   };
   for (const char* key : {"dtype", "shape", "data_offsets"}) {
-    if (entry.is_object() && entry.size() == 3 && entry.contains(key)) continue;
-    return error("not just dtype, shape and data_offsets; save it again");
+    if (json.is_object() && json.size() == 3 && json.contains(key)) continue;
+    return error("not just dtype, shape and data_offsets");
   }
-  const Json& text = entry["dtype"];
-  const std::optional<DType> dtype =
-      text.is_string() ? DTypeOf(text.get_ref<const std::string&>())
-                       : std::nullopt;
-  if (!dtype) {
-    return error(absl::StrCat("a dtype other than ", DTypeNames(),
-                              "; convert it before saving"));
+  Entry entry{.array = {.name = name, .dtype = {}, .dims = {}}, .part = {}};
+  const Json& text = json["dtype"];
+  if (text.is_string()) {
+    entry.array.dtype = DTypeOf(text.get_ref<const std::string&>());
   }
-  const std::optional<Dims> dims = IntegersOf(entry["shape"]);
-  const std::optional<Dims> ends = IntegersOf(entry["data_offsets"]);
+  const std::optional<Dims> dims = IntegersOf(json["shape"]);
+  const std::optional<Dims> ends = IntegersOf(json["data_offsets"]);
   if (!dims || !ends || ends->size() != 2) {
-    return error("no valid shape or data_offsets; save it again");
+    return error("no valid shape or data_offsets");
   }
-  OCANNL_RETURN_IF_ERROR(CheckType(path, wanted, *dtype, *dims));
-  OCANNL_ASSIGN_OR_RETURN(const int64_t size, ByteSize(*dtype, *dims));
-  if (ends->back() - ends->front() == size) {
-    return Part(ends->front(), ends->back());
+  entry.array.dims = *dims;
+  entry.part = Part(ends->front(), ends->back());
+  return entry;
+}
+
+// Error: the entry is not what is wanted.
+absl::Status CheckEntry(const std::string& path, const Array& wanted,
+                        const Entry& entry) {
+  const auto& [array, part] = entry;
+  if (!array.dtype) {
+    return FileError(path,
+                     absl::StrCat("`", wanted.name, "` has a dtype other than ",
+                                  DTypeNames(), "; convert it before saving"));
   }
-  return error("another number of bytes than its shape; save it again");
+  OCANNL_RETURN_IF_ERROR(CheckType(path, wanted, *array.dtype, array.dims));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t size,
+                          ByteSize(*array.dtype, array.dims));
+  if (part.second - part.first == size) return absl::OkStatus();
+  return FileError(path,
+                   absl::StrCat("`", wanted.name, "` has another number ",
+                                "of bytes than its shape; save it ", "again"));
 }
 
 // The header with the names of its arrays, twice where they are there twice.
@@ -127,6 +146,51 @@ absl::Status CheckContiguous(const std::string& path, std::vector<Part> parts,
   return FileError(path,
                    "its arrays overlap, leave gaps, or end elsewhere than the "
                    "file; copy or save it again");
+}
+
+// What stands in front of the numbers.
+struct Front {
+  std::vector<Entry> entries;
+  std::vector<size_t> places;  // of what is wanted, in `entries`
+  Json hashes;
+  uint64_t size;
+};
+
+// That of `file`, which stands at its end.
+absl::StatusOr<Front> ReadFront(const std::string& path, std::ifstream& file,
+                                absl::Span<const Array> wanted, bool extra) {
+  if (!file) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  }
+  const uint64_t size = file.tellg();
+  uint64_t length = 0;
+  file.seekg(0);
+  file.read(reinterpret_cast<char*>(&length), sizeof(length));
+  Front front;
+  front.size = sizeof(length) + length;
+  if (!file || length > kMostHeaderBytes || front.size > size) {
+    return FileError(path, absl::StrCat("it has no whole header of at most ",
+                                        kMostHeaderBytes, " bytes"));
+  }
+  std::string text(length, '\0');
+  file.read(text.data(), length);
+  std::vector<std::string> names;
+  OCANNL_ASSIGN_OR_RETURN(const Json header, ParseHeader(path, text, names));
+  OCANNL_ASSIGN_OR_RETURN(front.places, FindAll(path, names, wanted, extra));
+  std::vector<Part> parts;
+  for (const std::string& name : names) {
+    OCANNL_ASSIGN_OR_RETURN(front.entries.emplace_back(),
+                            EntryOf(path, name, header[name]));
+    parts.push_back(front.entries.back().part);
+  }
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckEntry(path, wanted[k], front.entries[front.places[k]]));
+  }
+  OCANNL_RETURN_IF_ERROR(
+      CheckContiguous(path, std::move(parts), size - front.size));
+  front.hashes = header.value(kMetadata, Json());
+  return front;
 }
 
 }  // namespace
@@ -167,46 +231,35 @@ absl::Status WriteSafetensors(const std::string& path,
 }
 
 absl::StatusOr<std::vector<NdArray>> ReadSafetensors(
-    const std::string& path, absl::Span<const Array> wanted) {
+    const std::string& path, absl::Span<const Array> wanted, bool extra) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  }
-  const uint64_t size = file.tellg();
-  uint64_t length = 0;
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(&length), sizeof(length));
-  const uint64_t front = sizeof(length) + length;
-  if (!file || length > kMostHeaderBytes || front > size) {
-    return FileError(path, absl::StrCat("it has no whole header of at most ",
-                                        kMostHeaderBytes, " bytes"));
-  }
-  std::string text(length, '\0');
-  file.read(text.data(), length);
-  std::vector<std::string> names;
-  OCANNL_ASSIGN_OR_RETURN(const Json header, ParseHeader(path, text, names));
-  OCANNL_RETURN_IF_ERROR(FindAll(path, names, wanted).status());
-  std::vector<Part> parts;
-  for (const Array& array : wanted) {
-    OCANNL_ASSIGN_OR_RETURN(parts.emplace_back(),
-                            PartOf(path, array, header[array.name]));
-  }
-  OCANNL_RETURN_IF_ERROR(CheckContiguous(path, parts, size - front));
-  const Json hashes = header.value(kMetadata, Json());
+  OCANNL_ASSIGN_OR_RETURN(const Front front,
+                          ReadFront(path, file, wanted, extra));
   std::vector<NdArray> arrays;
   for (size_t k = 0; k < wanted.size(); ++k) {
     NdArray& array = arrays.emplace_back(wanted[k].dtype, wanted[k].dims);
-    file.seekg(front + parts[k].first);
+    file.seekg(front.size + front.entries[front.places[k]].part.first);
     file.read(reinterpret_cast<char*>(array.data()), array.bytes());
     const std::string hash = HashOf(array);
-    if (!file || (hashes.is_object() &&
-                  hashes.value(HashKey(wanted[k].name), Json(hash)) != hash)) {
+    if (!file ||
+        (front.hashes.is_object() &&
+         front.hashes.value(HashKey(wanted[k].name), Json(hash)) != hash)) {
       return FileError(path, absl::StrCat("`", wanted[k].name, "` is damaged; ",
                                           "restore from another copy"));
     }
     array.MakeBoolsValid();
   }
   return arrays;
+}
+
+absl::StatusOr<std::vector<ArrayEntry>> ListSafetensors(
+    const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  OCANNL_ASSIGN_OR_RETURN(Front front,
+                          ReadFront(path, file, {}, /*extra=*/true));
+  std::vector<ArrayEntry> entries;
+  for (Entry& entry : front.entries) entries.push_back(std::move(entry.array));
+  return entries;
 }
 
 }  // namespace ocannl::train

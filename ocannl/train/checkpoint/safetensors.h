@@ -30,7 +30,11 @@ absl::Status WriteSafetensors(const std::string& path,
 // and CheckType; what is damaged, which the hashes tell where there are some; a
 // header of more than 512 KiB.
 absl::StatusOr<std::vector<NdArray>> ReadSafetensors(
-    const std::string& path, absl::Span<const Array> wanted);
+    const std::string& path, absl::Span<const Array> wanted, bool extra);
+
+// What the file has, in its order. Errors: two of one name; what is damaged.
+absl::StatusOr<std::vector<ArrayEntry>> ListSafetensors(
+    const std::string& path);
 
 }  // namespace ocannl::train
 

@@ -8,13 +8,19 @@
 
 namespace ocannl::train {
 
+std::string ToString(const ArrayEntry& entry) {
+  return absl::StrCat(
+      entry.name, ": ",
+      entry.dtype ? DescribeArray(*entry.dtype, entry.dims) : "dtype unknown");
+}
+
 absl::Status FileError(absl::string_view path, absl::string_view message) {
   return absl::InvalidArgumentError(absl::StrCat("`", path, "`: ", message));
 }
 
 absl::StatusOr<std::vector<size_t>> FindAll(
     absl::string_view path, const std::vector<std::string>& found,
-    absl::Span<const Array> wanted) {
+    absl::Span<const Array> wanted, bool extra) {
   absl::flat_hash_map<absl::string_view, size_t> left;
   for (size_t k = 0; k < found.size(); ++k) {
     if (left.emplace(found[k], k).second) continue;
@@ -32,6 +38,7 @@ absl::StatusOr<std::vector<size_t>> FindAll(
     places.push_back(place->second);
     left.erase(place);
   }
+  if (extra) return places;
   for (const std::string& name : found) {
     if (!left.contains(name)) continue;
     return FileError(path, absl::StrCat("it has `", absl::CHexEscape(name),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a file has the arrays that are asked for, those and no others.
+// What a file has of arrays, and whether it is what is asked for.
 #ifndef OCANNL_TRAIN_CHECKPOINT_SAVED_ARRAYS_H_
 #define OCANNL_TRAIN_CHECKPOINT_SAVED_ARRAYS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,14 +21,27 @@ namespace ocannl::train {
 
 using NamedArray = std::pair<std::string, NdArray>;
 
+// What a file says of one of its arrays.
+struct ArrayEntry {
+  std::string name;
+  std::optional<DType> dtype;  // none: one that we do not have
+  Dims dims;                   // of a .npz file, none without a dtype
+
+  friend bool operator==(const ArrayEntry&, const ArrayEntry&) = default;
+};
+
+// "w: f32[2, 3]", "note: dtype unknown".
+std::string ToString(const ArrayEntry& entry);
+
 // An error in the file at `path`.
 absl::Status FileError(absl::string_view path, absl::string_view message);
 
 // Where each of `wanted` stands among the names `found` in the file. Errors
-// name what is there twice, what is missing and what nobody wants.
+// name what is there twice, what is missing and, unless the file may have
+// `extra` arrays, what nobody wants.
 absl::StatusOr<std::vector<size_t>> FindAll(
     absl::string_view path, const std::vector<std::string>& found,
-    absl::Span<const Array> wanted);
+    absl::Span<const Array> wanted, bool extra);
 
 // Error: an array of `dtype` and `dims` is not what is wanted.
 absl::Status CheckType(absl::string_view path, const Array& wanted, DType dtype,
