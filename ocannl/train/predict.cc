@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/predict.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+
+namespace ocannl::train {
+
+absl::StatusOr<Predictor> Predictor::Make(Model& model, Tensor output,
+                                          std::vector<Tensor> inputs,
+                                          const Context& context) {
+  OCANNL_ASSIGN_OR_RETURN(const Assignments code, Forward(model, output));
+  std::vector<std::string> names;
+  for (Tensor input : inputs) {
+    const std::string& name = names.emplace_back(input.node().name);
+    if (absl::c_any_of(code.arrays, [&](const Array& array) {
+          return array.name == name && array.data != nullptr;
+        })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", name, "` is no input of `", output.node().name,
+        "`: give tensors of Data() that the output is computed from"));
+  }
+  OCANNL_ASSIGN_OR_RETURN(Routine forward, ToRoutine(context, code, {}));
+  return Predictor(std::move(forward), std::move(names), output.node().name);
+}
+
+absl::StatusOr<NdArray> Predictor::Predict(absl::Span<const NdArray> values) {
+  if (values.size() != inputs_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", output_, "` has ", inputs_.size(), " inputs, not ",
+                     values.size(), "; give a value for each"));
+  }
+  for (size_t k = 0; k < values.size(); ++k) {
+    OCANNL_RETURN_IF_ERROR(forward_.context().Write(inputs_[k], values[k]));
+  }
+  OCANNL_RETURN_IF_ERROR(forward_.Run());
+  return forward_.context().Read(output_);
+}
+
+}  // namespace ocannl::train
