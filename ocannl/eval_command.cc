@@ -14,6 +14,7 @@
 #include "ocannl/expression.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
+#include "ocannl/print_values.h"
 #include "ocannl/tier_flags.h"
 
 namespace ocannl {

@@ -26,7 +26,6 @@ namespace ocannl {
 namespace {
 
 constexpr int64_t kMaxCells = int64_t{1} << 30;
-constexpr int64_t kMaxPrinted = 1000;
 
 template <class... Parts>
 absl::Status Wrong(const Parts&... parts) {
@@ -92,15 +91,6 @@ absl::StatusOr<NdArray> LoadFile(const Input& input) {
   return Wrong("--in=", input.name, ": ", input.source, " has ", values.size(),
                " cells, but the shape ", ToString(*input.shape), " has ",
                NumElements(dims));
-}
-
-// The text of one cell: a constant's without its dtype.
-std::string PrintCell(const NdArray& array, int64_t at) {
-  uint64_t bits = 0;
-  size_t size = SizeOf(array.dtype());
-  std::memcpy(&bits, array.data() + at * size, size);
-  std::string text = PrintConstant(FromBits(array.dtype(), bits));
-  return text.substr(0, text.find(':'));
 }
 
 // Sizes, with bases behind them, and commas between; nothing is an empty row.
@@ -216,21 +206,6 @@ absl::Status SetStatics(const CommandLine& line, Routine& routine) {
                  "=N, with N from 0", last);
   }
   return absl::OkStatus();
-}
-
-std::string PrintValues(const NdArray& array) {
-  int64_t line = array.dims().empty() ? 1 : array.dims().back();
-  int64_t shown = std::min(array.size(), kMaxPrinted);
-  std::string text;
-  for (int64_t k = 0; k < shown; ++k) {
-    absl::StrAppend(&text, k % line == 0 ? "  " : " ", PrintCell(array, k));
-    if ((k + 1) % line == 0 || k + 1 == shown) text += "\n";
-  }
-  if (shown < array.size()) {
-    absl::StrAppend(&text, "  ... ", array.size() - shown,
-                    " more; write them to a file with --out=DIR\n");
-  }
-  return text;
 }
 
 }  // namespace ocannl

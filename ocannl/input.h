@@ -53,10 +53,6 @@ absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,
 // one that is left without a value.
 absl::Status SetStatics(const CommandLine& line, Routine& routine);
 
-// All values in memory order, a line per run of the last axis; long arrays are
-// cut and say so.
-std::string PrintValues(const NdArray& array);
-
 }  // namespace ocannl
 
 #endif  // OCANNL_INPUT_H_

@@ -1,26 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything that a program needs to write, differentiate, train, look into and
-// run tensor expressions. experiments/lessons shows how.
+// run tensor expressions. examples/ and experiments/lessons show how.
+//
+// All macros begin with OCANNL_. The nodes of the engine's own languages, such
+// as loops, are in namespaces of their own.
 #ifndef OCANNL_OCANNL_H_
 #define OCANNL_OCANNL_H_
 
-#include "ocannl/core/assign/print.h"             // PrintCd
-#include "ocannl/core/base/ndarray.h"             // NdArray
-#include "ocannl/core/compile.h"                  // ToRoutine
-#include "ocannl/core/explain.h"                  // ExplainCode
-#include "ocannl/core/notation/define.h"          // DefineOp
-#include "ocannl/core/notation/parse.h"           // ParseTensor
-#include "ocannl/core/runtime/context.h"          // Device, Stream, Context
-#include "ocannl/core/runtime/routine.h"          // Routine
-#include "ocannl/core/tensor/leaf.h"              // Data, Param
-#include "ocannl/core/tensor/tensor.h"            // Tensor and its operations
-#include "ocannl/input.h"                         // PrintValues
-#include "ocannl/tiers.h"                         // FindTier
-#include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams
+// Tensor expressions, in C++ and as text.
+#include "ocannl/core/base/ndarray.h"        // NdArray
+#include "ocannl/core/base/status_macros.h"  // OCANNL_ASSIGN_OR_RETURN
+#include "ocannl/core/notation/define.h"     // DefineOp
+#include "ocannl/core/notation/names.h"      // Names
+#include "ocannl/core/notation/parse.h"      // ParseTensor
+#include "ocannl/core/runtime/npy.h"         // ReadNpy, WriteNpy
+#include "ocannl/core/shape/infer.h"         // InferShapes
+#include "ocannl/core/tensor/arrange.h"      // Stack, Part, Stretch
+#include "ocannl/core/tensor/indexing.h"     // Gather, OneHot, ArgMax
+#include "ocannl/core/tensor/initializer.h"  // Uniform1, Xavier
+#include "ocannl/core/tensor/leaf.h"         // Data, Param
+#include "ocannl/core/tensor/tensor.h"       // Tensor and its operations
+
+// What runs them, and what is made of them on the way.
+#include "ocannl/core/assign/print.h"       // PrintCd
+#include "ocannl/core/compile.h"            // ToRoutine
+#include "ocannl/core/explain.h"            // ExplainCode
+#include "ocannl/core/runtime/context.h"    // Device, Stream, Context
+#include "ocannl/core/runtime/recording.h"  // Recording
+#include "ocannl/core/runtime/routine.h"    // Routine
+#include "ocannl/interp/interp_backend.h"   // interp::InterpBackend
+#include "ocannl/print_values.h"            // PrintValues
+#include "ocannl/tiers.h"                   // FindTier
+
+// Training, and using what was trained.
+#include "ocannl/train/blocks/attention.h"        // Attention
+#include "ocannl/train/blocks/conv.h"             // Conv
+#include "ocannl/train/blocks/embedding.h"        // Embedding
+#include "ocannl/train/blocks/init.h"             // KaimingUniform
+#include "ocannl/train/blocks/linear.h"           // Linear, Mlp
+#include "ocannl/train/blocks/loss.h"             // CrossEntropy
+#include "ocannl/train/blocks/norm.h"             // LayerNorm
+#include "ocannl/train/blocks/params.h"           // ParamScope
+#include "ocannl/train/blocks/position.h"         // positions of tokens
+#include "ocannl/train/blocks/softmax.h"          // Softmax
+#include "ocannl/train/blocks/state.h"            // Dropout, UpdateStates
+#include "ocannl/train/blocks/transformer.h"      // whole transformers
+#include "ocannl/train/blocks/vision.h"           // whole convolutional nets
+#include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams, LoadArrays
 #include "ocannl/train/code.h"                    // ParseCode
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
 #include "ocannl/train/parallel/data_parallel.h"  // DataParallel
+#include "ocannl/train/parallel/round_robin.h"    // RoundRobin
+#include "ocannl/train/predict.h"                 // Predictor
+#include "ocannl/train/sequential_loop.h"         // SequentialLoop
 #include "ocannl/train/sgd.h"                     // SgdUpdate
+#include "ocannl/train/sgd_step.h"                // StartSgd
 
 #endif  // OCANNL_OCANNL_H_

@@ -22,6 +22,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
+#include "ocannl/print_values.h"
 #include "ocannl/rewrite_flag.h"
 #include "ocannl/tier_flags.h"
 

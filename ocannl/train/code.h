@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/notation/names.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl::train {

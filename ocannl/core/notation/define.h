@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/notation/names.h"
 #include "ocannl/core/tensor/defined_op.h"
 
 namespace ocannl {

@@ -23,7 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/source_location.h"
-#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/notation/names.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/tensor.h"
 

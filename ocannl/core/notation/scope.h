@@ -14,18 +14,11 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
+#include "ocannl/core/notation/names.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
-
-// Names for a text to use. The graph's own names need not be here.
-struct Names {
-  absl::flat_hash_map<std::string, Tensor> tensors;   // x
-  absl::flat_hash_map<std::string, int32_t> statics;  // @| i, !@i
-  // !.lr, !..n, o=[n], and the strides and dilations of specs: "n*i => i"
-  absl::flat_hash_map<std::string, double> numbers;
-};
 
 // Whether the next token is that symbol.
 bool IsNext(const Lexer& lexer, absl::string_view symbol);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What C++ gives to a text by name.
+//
+//   ParseTensor(graph, "w *. x", {.tensors = {{"x", x}}})
+#ifndef OCANNL_CORE_NOTATION_NAMES_H_
+#define OCANNL_CORE_NOTATION_NAMES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+// Names for a text to use. The graph's own names need not be here.
+struct Names {
+  absl::flat_hash_map<std::string, Tensor> tensors = {};   // x
+  absl::flat_hash_map<std::string, int32_t> statics = {};  // @| i, !@i
+  // !.lr, !..n, o=[n], and the strides and dilations of specs: "n*i => i"
+  absl::flat_hash_map<std::string, double> numbers = {};
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_NAMES_H_
