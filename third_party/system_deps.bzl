@@ -108,16 +108,35 @@ def system_deps():
         package = "libzip-dev",
     )
 
+def _folder_impl(ctx):
+    for entry in ctx.path(ctx.attr.workspace_file).dirname.readdir():
+        ctx.symlink(entry, entry.basename)
+
+_folder = repository_rule(
+    implementation = _folder_impl,
+    doc = "A folder of this repository, whichever workspace it is part of.",
+    attrs = {
+        "workspace_file": attr.label(
+            mandatory = True,
+            allow_single_file = True,
+            doc = "The WORKSPACE that stands in it.",
+        ),
+    },
+    local = True,
+)
+
 def offline_bazel_rules():
     """Stands in for the rule sets that Debian's Bazel 4.2 would download.
 
-    Newer Bazels bring their own. Debian's build has an empty version.
+    Newer Bazels bring their own. Debian's build has an empty version. What a
+    workspace declares before stays as it is.
     """
     version = native.bazel_version
     if version and not version.startswith("4."):
         return
     for name in ["remote_coverage_tools", "rules_cc", "rules_java"]:
-        native.local_repository(
-            name = name,
-            path = "third_party/bazel/" + name,
-        )
+        if native.existing_rule(name) == None:
+            _folder(
+                name = name,
+                workspace_file = Label("//third_party/bazel/%s:WORKSPACE" % name),
+            )

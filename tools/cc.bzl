@@ -4,7 +4,7 @@ They stand here and not in .bazelrc, because a project that embeds this one has
 a .bazelrc of its own. Its --copt flags come before these, so these hold.
 """
 
-_COPTS = [
+COPTS = [
     "-std=c++20",
 
     # A fused multiply-add rounds once where the source rounds twice. The
@@ -15,10 +15,12 @@ _COPTS = [
 ]
 
 def cc_binary(copts = [], **kwargs):
-    native.cc_binary(copts = _COPTS + copts, **kwargs)
+    native.cc_binary(copts = COPTS + copts, **kwargs)
 
+# Debian's archives are not position-independent code, so no shared library can
+# be made of ours, in whatever workspace they are built.
 def cc_library(copts = [], **kwargs):
-    native.cc_library(copts = _COPTS + copts, **kwargs)
+    native.cc_library(copts = COPTS + copts, linkstatic = True, **kwargs)
 
 def cc_test(copts = [], **kwargs):
-    native.cc_test(copts = _COPTS + copts, **kwargs)
+    native.cc_test(copts = COPTS + copts, **kwargs)

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Copies the library to where compilers, pkg-config and CMake find it.
+
+  bazel run //:install -- --prefix=DIR
+
+  DIR/include/ocannl/...                    the headers that ocannl.h includes
+  DIR/lib/libocannl.a                       everything
+  DIR/lib/pkgconfig/ocannl.pc               pkg-config --cflags --libs ocannl
+  DIR/lib/cmake/ocannl/ocannlConfig.cmake   find_package(ocannl), ocannl::ocannl
+
+The folder can be moved. Abseil and the other libraries of the operating system
+are not in it: programs are linked with those that are installed.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+PKG_CONFIG = """\
+prefix=${{pcfiledir}}/../..
+
+Name: ocannl
+Description: Tensor expressions, gradients, and a just-in-time compiler
+Version: {version}
+Cflags: {compile_flags} -I${{prefix}}/include
+Libs: -L${{prefix}}/lib -locannl {link_flags}
+"""
+
+CMAKE = """\
+# find_package(ocannl) makes the target ocannl::ocannl.
+if(NOT TARGET ocannl::ocannl)
+  get_filename_component(_ocannl "${{CMAKE_CURRENT_LIST_DIR}}/../../.."
+    ABSOLUTE)
+  add_library(ocannl::ocannl STATIC IMPORTED)
+  set_target_properties(ocannl::ocannl PROPERTIES
+    IMPORTED_LOCATION "${{_ocannl}}/lib/libocannl.a"
+    INTERFACE_INCLUDE_DIRECTORIES "${{_ocannl}}/include"
+    INTERFACE_COMPILE_FEATURES cxx_std_20
+    INTERFACE_COMPILE_OPTIONS "{compile_flags}"
+    INTERFACE_LINK_LIBRARIES "{link_flags}")
+  unset(_ocannl)
+endif()
+"""
+
+
+def reachable(umbrella, headers):
+    """The names of the headers that `umbrella` includes, and its own."""
+    found, left = set(), [umbrella]
+    while left:
+        name = left.pop()
+        if name in found or name not in headers:
+            continue
+        found.add(name)
+        text = headers[name].read_text(encoding="utf-8")
+        left += re.findall(r'^\s*#include "([^"]+)"', text, re.MULTILINE)
+    return sorted(found)
+
+
+def grouped(flags):
+    """What is between --start-group and --end-group as one flag, which nobody
+    reorders."""
+    text = " ".join(flags)
+    join = lambda match: re.sub(r" (?:-Wl,)?", ",", match[0])
+    return re.sub(r"-Wl,--start-group .*?-Wl,--end-group", join, text).split()
+
+
+def install(manifest, prefix):
+    """Writes the files below `prefix`."""
+    include, lib = prefix / "include", prefix / "lib"
+    top = manifest["umbrella"].partition("/")[0]
+    # From another workspace, the paths begin with ../ocannl/.
+    headers = {re.sub(r"^\.\./[^/]*/", "", path): pathlib.Path(path)
+               for path in manifest["headers"]}
+    shutil.rmtree(include / top, ignore_errors=True)  # no header of old stays
+    names = reachable(manifest["umbrella"], headers)
+    for name in names:
+        (include / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(headers[name], include / name)
+    for folder in (lib / "pkgconfig", lib / "cmake/ocannl"):
+        folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(manifest["archive"], lib / "libocannl.a")
+    compile_flags = manifest["compile_flags"]
+    link_flags = grouped(manifest["link_flags"])
+    (lib / "pkgconfig/ocannl.pc").write_text(PKG_CONFIG.format(
+        version=manifest["version"], compile_flags=" ".join(compile_flags),
+        link_flags=" ".join(link_flags)), encoding="utf-8")
+    # CMake chooses -std itself.
+    compile_flags = [f for f in compile_flags if not f.startswith("-std=")]
+    (lib / "cmake/ocannl/ocannlConfig.cmake").write_text(CMAKE.format(
+        compile_flags=";".join(compile_flags), link_flags=";".join(link_flags)),
+        encoding="utf-8")
+    return len(names)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Installs the library.")
+    parser.add_argument("manifest", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--prefix", required=True, metavar="DIR",
+                        help="the folder to make, such as /usr/local")
+    arguments = parser.parse_args()
+    manifest = json.loads(arguments.manifest.read_text(encoding="utf-8"))
+    # Where `bazel run` was called.
+    prefix = pathlib.Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."),
+                          arguments.prefix).resolve()
+    try:
+        count = install(manifest, prefix)
+    except OSError as error:
+        sys.exit(f"cannot install below {prefix}: {error}; "
+                 "choose another --prefix")
+    print(f"installed libocannl.a and {count} headers below {prefix}")
+
+
+if __name__ == "__main__":
+    main()
