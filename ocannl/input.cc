@@ -131,7 +131,7 @@ bool ParseShape(absl::string_view text, Input& input) {
 }  // namespace
 
 absl::StatusOr<LoopProgram> ReadProgram(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(UserPath(path)));
+  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadText(UserPath(path)));
   absl::StatusOr<LoopProgram> program = Parse(text);
   absl::Status status = program.ok() ? Verify(*program) : program.status();
   if (status.ok()) return program;

@@ -23,7 +23,7 @@ absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
                                       LoopProgram program) {
   std::string script = line.GetString("rewrite");
   if (!script.empty()) {
-    absl::StatusOr<std::string> file = ReadFile(UserPath(script));
+    absl::StatusOr<std::string> file = ReadText(UserPath(script));
     // A rewrite has arguments, so that it has blanks.
     if (!file.ok() && script.find(' ') == std::string::npos) {
       return file.status();

@@ -116,8 +116,19 @@ TEST(CodeCacheTest, BytesAreAProgramOrNothing) {
   std::string large = bytes;
   large[7] = '\x7f';  // the size of the code
   EXPECT_FALSE(jit::FromBytes(large).has_value());
+  compiled.image.run_slow_op = -2;
+  EXPECT_FALSE(jit::FromBytes(jit::ToBytes(compiled)).has_value());
   compiled.image.run_slow_op = 2;  // an address would not fit behind it
   EXPECT_FALSE(jit::FromBytes(jit::ToBytes(compiled)).has_value());
+}
+
+// A program may leave nothing to compile.
+TEST(CodeCacheTest, NoCodeIsCodeToo) {
+  const jit::CompiledProgram none;
+  std::optional<jit::CompiledProgram> same = jit::FromBytes(jit::ToBytes(none));
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(same->image.bytes, "");
+  EXPECT_EQ(same->image.run_slow_op, -1);
 }
 
 }  // namespace

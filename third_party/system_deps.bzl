@@ -107,6 +107,16 @@ def system_deps():
         },
         package = "libzip-dev",
     )
+    _system_library(
+        name = "libsodium",
+        build_file = Label("//third_party:libsodium.BUILD"),
+        links = {
+            "include/sodium": "/usr/include/sodium",
+            "include/sodium.h": "/usr/include/sodium.h",
+            "lib/libsodium.a": _LIB + "libsodium.a",
+        },
+        package = "libsodium-dev",
+    )
 
 def _folder_impl(ctx):
     for entry in ctx.path(ctx.attr.workspace_file).dirname.readdir():

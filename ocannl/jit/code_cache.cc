@@ -15,6 +15,9 @@
 namespace ocannl::jit {
 namespace {
 
+// Of a directory of code: some ten thousand programs.
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
 // A sequence is written as its size in bytes and those.
 struct Writer {
   std::string bytes;
@@ -80,7 +83,9 @@ std::optional<CompiledProgram> FromBytes(absl::string_view bytes) {
   reader(numbers);
   const auto size = static_cast<int64_t>(image.bytes.size());
   if (!reader.ok || !reader.bytes.empty() || numbers.size() != 5 ||
-      numbers[0] > size - static_cast<int64_t>(sizeof(void*))) {
+      numbers[0] < -1 ||
+      (numbers[0] >= 0 &&
+       numbers[0] > size - static_cast<int64_t>(sizeof(void*)))) {
     return std::nullopt;
   }
   image.run_slow_op = numbers[0];
@@ -99,14 +104,15 @@ absl::StatusOr<std::unique_ptr<CodeCache>> CodeCache::Open(
         "a cache of code tells builds by their ids, and this binary has none; "
         "link it with -Wl,--build-id");
   }
-  OCANNL_ASSIGN_OR_RETURN(DiskCache files, DiskCache::Open(directory));
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<DiskCache> files,
+                          DiskCache::Open(directory, kMostBytes));
   return absl::WrapUnique(
       new CodeCache(std::move(files), directory, std::move(build)));
 }
 
 std::optional<CompiledProgram> CodeCache::Find(absl::string_view key) {
   std::optional<std::string> bytes =
-      files_.Find(absl::StrCat(build_, "\n", key));
+      files_->Find(absl::StrCat(build_, "\n", key));
   if (!bytes) return std::nullopt;
   std::optional<CompiledProgram> compiled = FromBytes(*bytes);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -116,7 +122,7 @@ std::optional<CompiledProgram> CodeCache::Find(absl::string_view key) {
 
 void CodeCache::Insert(absl::string_view key, const CompiledProgram& compiled) {
   const absl::Status written =
-      files_.Insert(absl::StrCat(build_, "\n", key), ToBytes(compiled));
+      files_->Insert(absl::StrCat(build_, "\n", key), ToBytes(compiled));
   std::lock_guard<std::mutex> lock(mutex_);
   kept_ += written.ok();
   failure_.Update(written);

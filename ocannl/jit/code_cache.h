@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/base/disk_cache.h"
+#include "ocannl/core/base/system/disk_cache.h"
 #include "ocannl/jit/machine_code.h"
 #include "ocannl/jit/memory_plan.h"
 
@@ -47,12 +47,13 @@ class CodeCache {
   std::string Report() const;
 
  private:
-  CodeCache(DiskCache files, std::string directory, std::string build)
+  CodeCache(std::unique_ptr<DiskCache> files, std::string directory,
+            std::string build)
       : files_(std::move(files)),
         directory_(std::move(directory)),
         build_(std::move(build)) {}
 
-  const DiskCache files_;
+  const std::unique_ptr<DiskCache> files_;
   const std::string directory_;
   const std::string build_;
   mutable std::mutex mutex_;  // guards the rest

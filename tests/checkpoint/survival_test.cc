@@ -86,6 +86,10 @@ TEST_P(SurvivalTest, AKillLeavesAWholeFile) {
     ASSERT_GE(now, last);
     last = now;
   }
+  const std::vector<train::NamedArray> arrays = Generation(1);
+  CHECK_OK(train::SaveParams(path_, ArraysOf(arrays), Place(arrays).context));
+  const std::filesystem::directory_iterator left(folder_);
+  EXPECT_EQ(std::distance(begin(left), end(left)), 2);  // and the previous one
   std::printf("%d kills; %.0f files written\n", kills, last);
   EXPECT_GT(last, 0);
 }

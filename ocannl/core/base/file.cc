@@ -1,46 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/file.h"
 
-#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/open_file.h"
 
 namespace ocannl {
 namespace {
 
-absl::Status SystemError(absl::string_view what, const std::string& path) {
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
+// What is written beside a file stands in a directory PATH.new-XXXXXX, which
+// its process keeps locked.
+constexpr absl::string_view kBeside = ".new-XXXXXX";
+
+// Whether `path` is one of the files that this process was given open.
+bool IsGivenOpen(absl::string_view path) {
+  return path == "/dev/stdin" || absl::StartsWith(path, "/dev/fd/") ||
+         absl::StartsWith(path, "/proc/self/fd/");
 }
 
-// Makes an empty file, with a name that nobody else has, beside `path`.
-absl::StatusOr<std::string> MakeBeside(const std::string& path) {
-  for (int64_t k = 0;; ++k) {
-    std::string other = absl::StrCat(path, ".", getpid(), ".", k);
-    std::FILE* const file = std::fopen(other.c_str(), "wbx");
-    if (file != nullptr) {
-      std::fclose(file);
-      return other;
+absl::StatusOr<std::string> Read(const std::string& path, size_t most) {
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile file, OpenFile::Open(path, O_RDONLY));
+  const struct stat& stat = file.stat();
+  if (S_ISREG(stat.st_mode)) return file.Read(most);
+  if (S_ISFIFO(stat.st_mode) && IsGivenOpen(path)) {
+    return file.Read(kMostTextBytes);
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot read ", path, ": it is ", KindOf(stat),
+                   "; give the path of an ordinary file"));
+}
+
+// A new directory beside `path`, locked as long as the result lives: the end of
+// the process unlocks it.
+absl::StatusOr<OpenFile> MakeBeside(const std::string& path) {
+  while (true) {
+    std::string name = absl::StrCat(path, kBeside);
+    if (mkdtemp(name.data()) == nullptr) return SystemError("write", path);
+    absl::StatusOr<OpenFile> made =
+        OpenFile::Open(name, O_RDONLY | O_DIRECTORY);
+    if (made.ok()) {
+      // Where there are no locks, nobody else gets one either.
+      flock(made->fd(), LOCK_EX);
+      struct stat now = {};
+      // Until then it could be taken for what another process has left.
+      if (lstat(name.c_str(), &now) == 0 && now.st_ino == made->stat().st_ino) {
+        return made;
+      }
+    } else if (!absl::IsNotFound(made.status())) {
+      return made;
     }
-    if (errno != EEXIST) return SystemError("write", path);
+  }
+}
+
+void RemoveBeside(const OpenFile& directory) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory.path(), ignored);
+}
+
+// Deletes what MakeBeside made in processes that are no more.
+void RemoveLeftovers(const std::filesystem::path& path) {
+  const std::string name = path.filename();
+  const std::string front =
+      absl::StrCat(name, kBeside.substr(0, kBeside.find('X')));
+  const std::filesystem::path folder =
+      path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end;
+       !error && at != end; at.increment(error)) {
+    const std::string other = at->path().filename();
+    if (!absl::StartsWith(other, front) ||
+        other.size() != name.size() + kBeside.size()) {
+      continue;
+    }
+    absl::StatusOr<OpenFile> left = OpenFile::Open(
+        at->path().string(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (left.ok() && left->stat().st_uid == geteuid() &&
+        flock(left->fd(), LOCK_EX | LOCK_NB) == 0) {
+      RemoveBeside(*left);
+    }
   }
 }
 
 // Returns when the file or directory is on the disk.
 absl::Status Sync(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return SystemError("open", path);
-  const bool synced = fsync(file) == 0;
-  absl::Status status = synced ? absl::OkStatus() : SystemError("sync", path);
-  close(file);
-  return status;
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile file, OpenFile::Open(path, O_RDONLY));
+  return fsync(file.fd()) == 0 ? absl::OkStatus() : SystemError("sync", path);
 }
 
 }  // namespace
@@ -55,17 +111,11 @@ absl::Status CheckOrdinaryFile(const std::string& path,
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return SystemError("open", path);
-  std::string contents;
-  char block[1 << 16];
-  while (const size_t size = std::fread(block, 1, sizeof(block), file)) {
-    contents.append(block, size);
-  }
-  const int error = std::ferror(file) ? errno : 0;
-  std::fclose(file);
-  if (error == 0) return contents;
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot read ", path));
+  return Read(path, SIZE_MAX);
+}
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  return Read(path, kMostTextBytes);
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view contents) {
@@ -80,22 +130,33 @@ absl::Status WriteFile(const std::string& path, absl::string_view contents) {
 }
 
 absl::Status ReplaceFile(
-    const std::string& path, Survives survives,
+    const std::string& path,
     absl::FunctionRef<absl::Status(const std::string& other)> write) {
-  const bool sync = survives == Survives::kPowerLoss;
-  OCANNL_ASSIGN_OR_RETURN(const std::string other, MakeBeside(path));
+  RemoveLeftovers(path);
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile beside, MakeBeside(path));
+  const std::filesystem::path file = path;
+  const std::string other =
+      absl::StrCat(beside.path(), "/", file.filename().string());
   absl::Status written = write(other);
-  if (written.ok() && sync) written = Sync(other);
+  if (written.ok()) written = Sync(other);
   if (written.ok() && std::rename(other.c_str(), path.c_str()) != 0) {
     written = SystemError("write", path);
   }
-  if (!written.ok()) {
-    unlink(other.c_str());
-    return written;
+  RemoveBeside(beside);
+  OCANNL_RETURN_IF_ERROR(written);
+  return Sync(file.has_parent_path() ? file.parent_path() : ".");
+}
+
+absl::Status CheckReplaceable(const std::string& path) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat("cannot write ", path,
+                                                      ": it is ", KindOf(found),
+                                                      "; give another path"));
   }
-  if (!sync) return absl::OkStatus();
-  const auto directory = std::filesystem::path(path).parent_path();
-  return Sync(directory.empty() ? "." : directory.string());
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile beside, MakeBeside(path));
+  RemoveBeside(beside);
+  return absl::OkStatus();
 }
 
 absl::Status MakeDirectory(const std::string& path) {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -39,35 +45,82 @@ TEST(WriteFileTest, NoticesAFullDisk) {
               HasSubstr("cannot write /dev/full: No space left"));
 }
 
+int64_t FilesIn(const std::string& folder) {
+  const std::filesystem::directory_iterator files(folder);
+  return std::distance(begin(files), end(files));
+}
+
 TEST(ReplaceFileTest, TheFileIsTheOldOneOrTheNewOne) {
   const std::string folder = absl::StrCat(::testing::TempDir(), "/replaced");
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(MakeDirectory(folder).ok());
   const std::string path = folder + "/state";
-  for (const Survives survives : {Survives::kKill, Survives::kPowerLoss}) {
-    ASSERT_TRUE(WriteFile(path, "old").ok());
-    auto replace = [&](const absl::Status& end) {
-      return ReplaceFile(path, survives, [&](const std::string& other) {
-        EXPECT_EQ(*ReadFile(other), "");
-        EXPECT_TRUE(WriteFile(other, "new").ok());
-        EXPECT_EQ(*ReadFile(path), "old");
-        return end;
-      });
-    };
-    EXPECT_EQ(replace(absl::DataLossError("!")), absl::DataLossError("!"));
-    EXPECT_EQ(*ReadFile(path), "old");
-    EXPECT_EQ(replace(absl::OkStatus()), absl::OkStatus());
-    EXPECT_EQ(*ReadFile(path), "new");
-  }
-  const std::filesystem::directory_iterator left(folder);
-  EXPECT_EQ(std::distance(begin(left), end(left)), 1);
+  ASSERT_TRUE(WriteFile(path, "old").ok());
+  auto replace = [&](const absl::Status& end) {
+    return ReplaceFile(path, [&](const std::string& other) {
+      EXPECT_TRUE(WriteFile(other, "new").ok());
+      EXPECT_EQ(*ReadFile(path), "old");
+      return end;
+    });
+  };
+  EXPECT_EQ(replace(absl::DataLossError("!")), absl::DataLossError("!"));
+  EXPECT_EQ(*ReadFile(path), "old");
+  EXPECT_EQ(replace(absl::OkStatus()), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(path), "new");
+  EXPECT_EQ(FilesIn(folder), 1);
+}
+
+// Whoever is writing keeps what he has; who was killed does not.
+TEST(ReplaceFileTest, LeftoversAreDeletedByTheNext) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/leftovers");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  const std::string path = folder + "/state";
+  auto die = [&] {
+    (void)ReplaceFile(path, [](const std::string& other) {
+      EXPECT_TRUE(WriteFile(other, "half").ok());
+      std::raise(SIGKILL);
+      return absl::OkStatus();
+    });
+  };
+  ASSERT_EXIT(die(), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(FilesIn(folder), 1);
+  auto write = [&](const std::string& other) {
+    EXPECT_EQ(FilesIn(folder), 1);
+    const absl::Status inner = ReplaceFile(path, [](const std::string& second) {
+      return WriteFile(second, "inner");
+    });
+    EXPECT_EQ(inner, absl::OkStatus());
+    return WriteFile(other, "outer");
+  };
+  EXPECT_EQ(ReplaceFile(path, write), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(path), "outer");
+  EXPECT_EQ(FilesIn(folder), 1);
+}
+
+TEST(CheckReplaceableTest, TellsWhatReplaceFileWould) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/a_place");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  const std::string path = folder + "/state";
+  EXPECT_EQ(CheckReplaceable(path), absl::OkStatus());
+  EXPECT_EQ(FilesIn(folder), 0);
+  EXPECT_EQ(CheckReplaceable("/nowhere/state").message(),
+            "cannot write /nowhere/state: No such file or directory");
+  EXPECT_EQ(CheckReplaceable(folder).message(),
+            absl::StrCat("cannot write ", folder,
+                         ": it is a directory; give another path"));
+  EXPECT_EQ(CheckReplaceable("/dev/null").message(),
+            "cannot write /dev/null: it is a device; give another path");
+  // Not even root may write there.
+  EXPECT_THAT(std::string(CheckReplaceable("/proc/self/state").message()),
+              HasSubstr("cannot write /proc/self/state: "));
 }
 
 TEST(ReplaceFileTest, NamesPathAndReason) {
-  auto write = [](const std::string&) { return absl::OkStatus(); };
+  auto write = [](const std::string& other) { return WriteFile(other, ""); };
   auto message = [&](const std::string& path) {
-    return std::string(
-        ReplaceFile(path, Survives::kPowerLoss, write).message());
+    return std::string(ReplaceFile(path, write).message());
   };
   EXPECT_EQ(message("/nowhere/state"),
             "cannot write /nowhere/state: No such file or directory");
@@ -92,7 +145,41 @@ TEST(ReadFileTest, GivesWhatWasWritten) {
   EXPECT_EQ(*ReadFile(path), bytes);
   EXPECT_THAT(std::string(ReadFile("/nowhere/x").status().message()),
               HasSubstr("cannot open /nowhere/x"));
-  EXPECT_FALSE(ReadFile("/").ok());
+}
+
+// Names what it is, without waiting for somebody to write, or for an end.
+TEST(ReadFileTest, ReadsOrdinaryFiles) {
+  auto message = [](const std::string& path) {
+    return std::string(ReadFile(path).status().message());
+  };
+  const std::string end = "; give the path of an ordinary file";
+  EXPECT_EQ(message("/"), "cannot read /: it is a directory" + end);
+  EXPECT_EQ(message("/dev/zero"),
+            "cannot read /dev/zero: it is a device" + end);
+  const std::string pipe = testing::TempDir() + "/read_file_pipe";
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(message(pipe),
+            absl::StrCat("cannot read ", pipe, ": it is a pipe", end));
+}
+
+TEST(ReadFileTest, ReadsPipesThatAreOpen) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "text", 4), 4);
+  ASSERT_EQ(close(ends[1]), 0);
+  EXPECT_EQ(*ReadText(absl::StrCat("/dev/fd/", ends[0])), "text");
+  ASSERT_EQ(close(ends[0]), 0);
+}
+
+TEST(ReadTextTest, IsBounded) {
+  const std::string path = testing::TempDir() + "/read_text";
+  ASSERT_TRUE(WriteFile(path, std::string(kMostTextBytes, ' ')).ok());
+  EXPECT_EQ(ReadText(path)->size(), kMostTextBytes);
+  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 40), 0);
+  EXPECT_EQ(
+      ReadText(path).status().message(),
+      absl::StrCat("cannot read ", path, ": it has more than 16777216 bytes"));
 }
 
 }  // namespace

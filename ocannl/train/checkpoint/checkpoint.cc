@@ -44,6 +44,17 @@ absl::StatusOr<Format> FormatOf(const std::string& path) {
   return FileError(path, "its name must end in .npz or .safetensors");
 }
 
+absl::Status CheckFolder(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("cannot save ", path,
+                                          ": there is no folder ",
+                                          folder.string(), "; make it first"));
+}
+
 absl::Status CheckNames(const std::string& path,
                         absl::Span<const Array> arrays) {
   if (arrays.empty()) {
@@ -185,20 +196,14 @@ std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs) {
 
 absl::Status CheckSavable(const std::string& path) {
   OCANNL_RETURN_IF_ERROR(FormatOf(path).status());
-  const auto folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) {
-    return absl::OkStatus();
-  }
-  return absl::NotFoundError(absl::StrCat("cannot save ", path,
-                                          ": there is no folder ",
-                                          folder.string(), "; make it first"));
+  OCANNL_RETURN_IF_ERROR(CheckFolder(path));
+  return CheckReplaceable(path);
 }
 
 absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
                         const Context& context) {
-  OCANNL_RETURN_IF_ERROR(CheckSavable(path));
   OCANNL_ASSIGN_OR_RETURN(const Format format, FormatOf(path));
+  OCANNL_RETURN_IF_ERROR(CheckFolder(path));
   OCANNL_RETURN_IF_ERROR(CheckNames(path, arrays));
   std::vector<NamedArray> values;
   for (const Array& array : arrays) {
@@ -206,7 +211,7 @@ absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
     OCANNL_RETURN_IF_ERROR(CheckType(path, array, value.dtype(), value.dims()));
     values.emplace_back(array.name, std::move(value));
   }
-  return ReplaceFile(path, Survives::kPowerLoss, [&](const auto& other) {
+  return ReplaceFile(path, [&](const auto& other) {
     OCANNL_RETURN_IF_ERROR(format.write(other, std::move(values)));
     return KeepPrevious(path);
   });

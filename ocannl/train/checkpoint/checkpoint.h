@@ -51,12 +51,14 @@ absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
 std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs);
 
 // Whether SaveParams has a place to write to, better known before the training.
-// Errors: the name's end is no format; the folder is not there.
+// Errors: the name's end is no format; the folder is not there, or may not be
+// written to; what is at `path` is no ordinary file.
 absl::Status CheckSavable(const std::string& path);
 
 // Replaces the file by one with the values that `arrays` have in the context.
 // Whatever happens, the file is the old one or the new one, whole; the old one
-// stays as well, as m.previous.npz. Errors: those of CheckSavable; no arrays,
+// stays as well, as m.previous.npz, and nothing else of saving that was killed
+// before. Errors: those of CheckSavable; no arrays,
 // two of one name, a name that is not of printable ASCII, an array that was
 // never written or is another in the context; the system's.
 absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,

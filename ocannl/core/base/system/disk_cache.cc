@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/system/disk_cache.h"
+
+#include <dirent.h>
+#include <sodium.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+constexpr char kSecret[] = "secret";
+constexpr size_t kSecretBytes = crypto_generichash_KEYBYTES;
+// A file holds a tag and the value.
+constexpr size_t kTagBytes = crypto_generichash_BYTES;
+constexpr size_t kNameBytes = crypto_generichash_BYTES_MIN;
+// What a small file takes on most disks.
+constexpr int64_t kBlockBytes = 4096;
+
+// BLAKE2b of the parts with a secret, which says where one ends; hashes of
+// other sizes are others.
+template <class... Parts>
+std::string Hash(const std::string& secret, size_t size, Parts... parts) {
+  auto bytes = [](const auto& text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+  };
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, bytes(secret), secret.size(), size);
+  auto update = [&](absl::string_view part) {
+    const uint64_t length = part.size();
+    std::string prefix(sizeof(length), '\0');
+    std::memcpy(prefix.data(), &length, sizeof(length));
+    crypto_generichash_update(&state, bytes(prefix), prefix.size());
+    crypto_generichash_update(&state, bytes(part), part.size());
+  };
+  (update(parts), ...);
+  std::string hash(size, '\0');
+  crypto_generichash_final(&state,
+                           reinterpret_cast<unsigned char*>(hash.data()), size);
+  return hash;
+}
+
+absl::Status CheckOwner(const struct stat& stat, const std::string& path) {
+  if (stat.st_uid == geteuid()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      "another user owns ", path, "; use a directory of your own"));
+}
+
+// Error: someone can put another directory where `path` is.
+absl::Status CheckAbove(const std::filesystem::path& path) {
+  for (std::filesystem::path above = path; above.has_relative_path();) {
+    above = above.parent_path();
+    struct stat found = {};
+    if (stat(above.c_str(), &found) != 0) {
+      return SystemError("open", above.string());
+    }
+    const bool sticky = (found.st_mode & S_ISVTX) != 0;
+    if (IsTrusted(found) && (sticky || !MayOthersWrite(found))) continue;
+    return absl::PermissionDeniedError(absl::StrCat(
+        "others may replace ", path.string(), ", since ", above.string(),
+        IsTrusted(found) ? " lets them write" : " belongs to another user",
+        "; use a directory of your own"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OpenFile> OpenDirectory(const std::string& path) {
+  const std::string above = std::filesystem::path(path).parent_path().string();
+  if (!above.empty()) OCANNL_RETURN_IF_ERROR(MakeDirectory(above));
+  if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return SystemError("make directory", path);
+  }
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error) {
+    errno = error.value();
+    return SystemError("make directory", path);
+  }
+  absl::StatusOr<OpenFile> directory =
+      OpenFile::Open(real.string(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!directory.ok() && errno == ENOTDIR) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is no directory"));
+  }
+  if (!directory.ok()) return directory;
+  OCANNL_RETURN_IF_ERROR(CheckOwner(directory->stat(), path));
+  if (MayOthersWrite(directory->stat())) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("others may write to ", path,
+                     "; delete it, or use a directory of your own"));
+  }
+  OCANNL_RETURN_IF_ERROR(CheckAbove(real));
+  return directory;
+}
+
+// Writes a new file and then calls `place` to give it its name.
+template <class Place>
+absl::Status WriteAndPlace(const OpenFile& directory, const std::string& name,
+                           absl::string_view bytes, Place place) {
+  OCANNL_ASSIGN_OR_RETURN(
+      const OpenFile file,
+      directory.OpenIn(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW));
+  absl::Status written = file.Write(bytes);
+  if (written.ok() && !place()) written = SystemError("write", file.path());
+  if (!written.ok()) unlinkat(directory.fd(), name.c_str(), 0);
+  return written;
+}
+
+// Other processes may do the same: the first secret that is there is ours.
+absl::Status MakeSecret(const OpenFile& directory) {
+  std::string secret(kSecretBytes, '\0');
+  if (getrandom(secret.data(), secret.size(), 0) !=
+      static_cast<ssize_t>(secret.size())) {
+    return SystemError("make a secret for", directory.path());
+  }
+  const std::string name = absl::StrCat(kSecret, ".", getpid());
+  return WriteAndPlace(directory, name, secret, [&] {
+    const int fd = directory.fd();
+    const bool is_there =
+        linkat(fd, name.c_str(), fd, kSecret, 0) == 0 || errno == EEXIST;
+    if (is_there) unlinkat(fd, name.c_str(), 0);
+    return is_there;
+  });
+}
+
+absl::StatusOr<std::string> ReadSecret(const OpenFile& directory) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW;
+  absl::StatusOr<OpenFile> file = directory.OpenIn(kSecret, kFlags);
+  if (absl::IsNotFound(file.status())) {
+    OCANNL_RETURN_IF_ERROR(MakeSecret(directory));
+    file = directory.OpenIn(kSecret, kFlags);
+  }
+  OCANNL_RETURN_IF_ERROR(file.status());
+  OCANNL_RETURN_IF_ERROR(CheckOwner(file->stat(), file->path()));
+  const bool is_right =
+      S_ISREG(file->stat().st_mode) &&
+      (file->stat().st_mode & (S_IRWXG | S_IRWXO)) == 0 &&
+      file->stat().st_size == static_cast<off_t>(kSecretBytes);
+  if (is_right) return file->Read(kSecretBytes);
+  return absl::PermissionDeniedError(
+      absl::StrCat(file->path(), " is no file of ", kSecretBytes,
+                   " bytes that only you may read; delete ", directory.path()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Open(
+    const std::string& directory, int64_t most_bytes) {
+  CHECK(sodium_init() >= 0);
+  OCANNL_ASSIGN_OR_RETURN(OpenFile open, OpenDirectory(directory));
+  OCANNL_ASSIGN_OR_RETURN(std::string secret, ReadSecret(open));
+  return std::unique_ptr<DiskCache>(
+      new DiskCache(std::move(open), std::move(secret), most_bytes));
+}
+
+std::string DiskCache::NameOf(absl::string_view key) const {
+  return absl::BytesToHexString(Hash(secret_, kNameBytes, key));
+}
+
+std::string DiskCache::TagOf(absl::string_view key,
+                             absl::string_view value) const {
+  return Hash(secret_, kTagBytes, key, value);
+}
+
+std::optional<std::string> DiskCache::Find(absl::string_view key) const {
+  absl::StatusOr<OpenFile> file =
+      directory_.OpenIn(NameOf(key), O_RDONLY | O_NOFOLLOW);
+  if (!file.ok()) return std::nullopt;
+  const struct stat& stat = file->stat();
+  if (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid() ||
+      MayOthersWrite(stat) || stat.st_size > most_bytes_) {
+    return std::nullopt;
+  }
+  absl::StatusOr<std::string> bytes = file->Read(stat.st_size);
+  if (!bytes.ok() || bytes->size() < kTagBytes) return std::nullopt;
+  const std::string tag = bytes->substr(0, kTagBytes);
+  bytes->erase(0, kTagBytes);
+  const std::string right = TagOf(key, *bytes);
+  if (sodium_memcmp(tag.data(), right.data(), kTagBytes) != 0) {
+    return std::nullopt;
+  }
+  futimens(file->fd(), nullptr);  // It was used now.
+  return *std::move(bytes);
+}
+
+absl::Status DiskCache::Insert(absl::string_view key, absl::string_view value) {
+  const std::string name = NameOf(key);
+  const int64_t size = kTagBytes + value.size();
+  if (size > most_bytes_ / 4) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot write ", directory_.path(), "/", name, ": ", size,
+                     " bytes are over a quarter of the room"));
+  }
+  std::string other;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    bytes_until_count_ -= std::max(size, kBlockBytes);
+    if (bytes_until_count_ < 0) {
+      MakeRoom();
+      // Other processes write too; so room is made before it is needed.
+      bytes_until_count_ = most_bytes_ / 16;
+    }
+    other = absl::StrCat(name, ".", getpid(), ".", ++files_written_);
+  }
+  return WriteAndPlace(directory_, other,
+                       absl::StrCat(TagOf(key, value), value), [&] {
+                         return renameat(directory_.fd(), other.c_str(),
+                                         directory_.fd(), name.c_str()) == 0;
+                       });
+}
+
+// Deletes the oldest files, if there are too many, until a quarter is free.
+void DiskCache::MakeRoom() const {
+  absl::StatusOr<OpenFile> again =
+      directory_.OpenIn(".", O_RDONLY | O_DIRECTORY);
+  if (!again.ok()) return;
+  // fdopendir keeps what it is given.
+  std::unique_ptr<DIR, int (*)(DIR*)> directory(fdopendir(dup(again->fd())),
+                                                &closedir);
+  if (directory == nullptr) return;
+  using File = std::tuple<int64_t, int64_t, std::string, int64_t>;
+  std::vector<File> files;
+  int64_t sum = 0;
+  while (const dirent* entry = readdir(directory.get())) {
+    struct stat stat = {};
+    const std::string name = entry->d_name;
+    if (fstatat(directory_.fd(), name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) !=
+            0 ||
+        S_ISDIR(stat.st_mode) || name == kSecret) {
+      continue;
+    }
+    const int64_t size = std::max<int64_t>(stat.st_size, kBlockBytes);
+    files.emplace_back(stat.st_mtim.tv_sec, stat.st_mtim.tv_nsec, name, size);
+    sum += size;
+  }
+  if (sum <= most_bytes_ - most_bytes_ / 16) return;
+  std::sort(files.begin(), files.end());
+  for (const auto& [seconds, nanoseconds, name, size] : files) {
+    if (sum <= most_bytes_ - most_bytes_ / 4) return;
+    if (unlinkat(directory_.fd(), name.c_str(), 0) == 0) sum -= size;
+  }
+}
+
+}  // namespace ocannl

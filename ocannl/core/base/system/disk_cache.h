@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DiskCache: values by key, in files that outlive the process. Processes may
+// share the directory; each value is there whole or not at all.
+//
+//   auto cache = DiskCache::Open("/home/me/.cache/ocannl", 1 << 30);
+//   std::optional<std::string> value = (*cache)->Find(key);
+//
+// A value is found only if this user put it there under that key: the file has
+// a keyed hash of both, whose secret is the file `secret` of the directory.
+// What was not used for the longest time makes room for what is new.
+#ifndef OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
+#define OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/system/open_file.h"
+
+namespace ocannl {
+
+// Thread-safe.
+class DiskCache {
+ public:
+  // Makes the directory, for its owner alone, unless it is there; its files
+  // take about `most_bytes`. Errors: it cannot be made; someone else owns it,
+  // one above it or the secret, or may write to it (above it, unless a sticky
+  // bit keeps him from replacing it): what he puts there would pass for ours.
+  static absl::StatusOr<std::unique_ptr<DiskCache>> Open(
+      const std::string& directory, int64_t most_bytes);
+
+  // The value of `key`; none where the file is missing, damaged, no ordinary
+  // file, or not only ours.
+  std::optional<std::string> Find(absl::string_view key) const;
+
+  // Gives `key` the value. Errors: it would take more than a quarter of the
+  // room; the system's, which name the path.
+  absl::Status Insert(absl::string_view key, absl::string_view value);
+
+ private:
+  DiskCache(OpenFile directory, std::string secret, int64_t most_bytes)
+      : directory_(std::move(directory)),
+        secret_(std::move(secret)),
+        most_bytes_(most_bytes) {}
+
+  std::string NameOf(absl::string_view key) const;
+  std::string TagOf(absl::string_view key, absl::string_view value) const;
+  void MakeRoom() const;
+
+  const OpenFile directory_;
+  const std::string secret_;
+  const int64_t most_bytes_;
+  std::mutex mutex_;               // guards the rest
+  int64_t bytes_until_count_ = 0;  // that may be written before files count
+  int64_t files_written_ = 0;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/system/run_main.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+
+namespace ocannl {
+namespace {
+
+// The next file that is opened would get the number of a stream that is closed,
+// and what is printed would go there. What may only be read refuses that.
+void OpenClosedStreams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest number that is free is this one.
+    (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+int OutOfMemory() {
+  std::fputs("error: there is not enough memory; use smaller inputs\n", stderr);
+  return 1;
+}
+
+int Run(absl::FunctionRef<int()> run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
+  } catch (const std::length_error&) {  // more than the address space holds
+    return OutOfMemory();
+  }
+}
+
+}  // namespace
+
+int RunMain(absl::FunctionRef<int()> run) {
+  OpenClosedStreams();
+  const int code = Run(run);
+  errno = 0;
+  std::cout.flush();
+  std::fflush(stdout);
+  if (!std::cout.fail() && std::ferror(stdout) == 0) return code;
+  // The reason is known only if the end is what could not be written.
+  std::fprintf(stderr, "error: cannot write to standard output%s%s\n",
+               errno == 0 ? "" : ": ", errno == 0 ? "" : std::strerror(errno));
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RunMain: what the main function of each program does around its work.
+//
+//   int main() { return RunMain([] { return Work(); }); }
+#ifndef OCANNL_CORE_BASE_SYSTEM_RUN_MAIN_H_
+#define OCANNL_CORE_BASE_SYSTEM_RUN_MAIN_H_
+
+#include "absl/functional/function_ref.h"
+
+namespace ocannl {
+
+// The exit code that `run` returns; 1, with a message on stderr, where it finds
+// no more memory, or where not all of standard output could be written. Streams
+// that the caller has closed are errors to write to, not files of ours.
+int RunMain(absl::FunctionRef<int()> run);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_BASE_SYSTEM_RUN_MAIN_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/system/run_main.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+
+namespace ocannl {
+namespace {
+
+using testing::ExitedWithCode;
+
+// Ends the process as a main function would.
+[[noreturn]] void Exit(absl::FunctionRef<int()> run) {
+  std::exit(RunMain(run));
+}
+
+int Print() {
+  std::cout << "text\n";
+  return 0;
+}
+
+void PrintTo(const char* path) {
+  const int file = open(path, O_WRONLY);
+  CHECK(file >= 0 && dup2(file, STDOUT_FILENO) >= 0);
+}
+
+TEST(RunMainTest, ReturnsTheCode) {
+  EXPECT_EQ(RunMain([] { return 0; }), 0);
+  EXPECT_EQ(RunMain([] { return 7; }), 7);
+}
+
+TEST(RunMainTest, TellsThatOutputIsLost) {
+  const std::string message = "error: cannot write to standard output";
+  EXPECT_EXIT(PrintTo("/dev/full");
+              Exit(Print), ExitedWithCode(1), message + ": No space left");
+  // More than fits a buffer fails before the end.
+  EXPECT_EXIT(PrintTo("/dev/full"); Exit([] {
+                                      std::cout << std::string(1 << 20, 'x');
+                                      return 0;
+                                    }),
+                                    ExitedWithCode(1), message);
+  EXPECT_EXIT(PrintTo("/dev/full"); Exit([] {
+                                      std::printf("text");
+                                      return 3;
+                                    }),
+                                    ExitedWithCode(3), message);
+  EXPECT_EXIT(PrintTo("/dev/full");
+              Exit([] { return 0; }), ExitedWithCode(0), "");
+}
+
+TEST(RunMainTest, AFileDoesNotBecomeAClosedStream) {
+  EXPECT_EXIT(close(STDOUT_FILENO);
+              Exit([] {
+                const int file = open("/dev/zero", O_WRONLY);
+                return file > STDERR_FILENO ? Print() : 2;
+              }),
+              ExitedWithCode(1), "cannot write to standard output: Bad file");
+}
+
+TEST(RunMainTest, MemoryThatEndsIsAnError) {
+  const std::string message = "error: there is not enough memory";
+  EXPECT_EXIT(Exit([]() -> int { throw std::bad_alloc(); }), ExitedWithCode(1),
+              message);
+  EXPECT_EXIT(Exit([] {
+                std::vector<char>().reserve(~size_t{0});
+                return 0;
+              }),
+              ExitedWithCode(1), message);
+}
+
+}  // namespace
+}  // namespace ocannl
