@@ -17,7 +17,8 @@ const std::vector<Flag>& SettingFlags() {
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back({"jit_symbols", "",
                     "names of machine code for profilers (perf) and debuggers "
-                    "(gdb), or both (perf,gdb)"});
+                    "(gdb), or both (perf,gdb)",
+                    /*is_output=*/true});
     return all;
   }();
   return *flags;
@@ -25,8 +26,10 @@ const std::vector<Flag>& SettingFlags() {
 
 absl::StatusOr<CommandLine> ParseWithSettings(
     absl::Span<const std::string> args, std::vector<Flag> flags) {
-  std::vector<std::string> keys;
-  for (const Flag& flag : SettingFlags()) keys.push_back(flag.name);
+  std::vector<SettingKey> keys;
+  for (const Flag& flag : SettingFlags()) {
+    keys.push_back({.name = flag.name, .is_output = flag.is_output});
+  }
   OCANNL_ASSIGN_OR_RETURN(Settings settings,
                           FindSettings(keys, Environment(), UserPath(".")));
   // The environment is where code that is not the tool's looks.

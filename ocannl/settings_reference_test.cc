@@ -30,6 +30,11 @@ the first of
   start with `#` are comments
 - the default.
 
+A file is obeyed only if it and its directory belong to the user or root and
+nobody else may write to them: that of another user is passed over, and one that
+others may change is an error. Settings that say where to write (marked *) are
+an error in a directory above.
+
 A setting that is none of these is an error, and so is a bad value; both name
 the variable, or the file and the line.
 
@@ -43,8 +48,8 @@ std::string Page() {
     const std::string value = flag.default_value.empty()
                                   ? ""
                                   : absl::StrCat("`", flag.default_value, "`");
-    absl::StrAppend(&page, "| `", flag.name, "` | ", value, " | ", flag.help,
-                    " |\n");
+    absl::StrAppend(&page, "| `", flag.name, "`", flag.is_output ? "*" : "",
+                    " | ", value, " | ", flag.help, " |\n");
   }
   return page;
 }

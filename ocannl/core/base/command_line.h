@@ -30,6 +30,7 @@ struct Flag {
   std::string name;
   std::string default_value;  // empty: none
   std::string help;
+  bool is_output = false;  // names what is written
 };
 
 class CommandLine {

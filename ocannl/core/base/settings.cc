@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/settings.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,6 +18,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/open_file.h"
 
 namespace ocannl {
 namespace {
@@ -31,30 +34,76 @@ absl::Status Unknown(absl::string_view place, absl::string_view name,
       place, "`", name, "` is no setting", NearNamesHint(name, known)));
 }
 
-// The file in `directory` or the nearest one above it.
-std::optional<std::string> FindFile(const std::string& directory) {
+struct ConfigFile {
+  std::string path;
+  std::string text;
+  bool is_above;  // in a directory above the user's
+};
+
+absl::Status Refused(const std::string& path, absl::string_view message) {
+  return absl::FailedPreconditionError(absl::StrCat(path, " ", message));
+}
+
+// The contents of the file, which is there. Error: it may not be obeyed.
+absl::StatusOr<std::string> ReadOwnFile(const std::filesystem::path& path) {
+  absl::StatusOr<OpenFile> file = OpenFile::Open(path.string(), O_RDONLY);
+  if (absl::IsNotFound(file.status())) {
+    return Refused(path, "is a link to nothing; remove it");
+  }
+  OCANNL_RETURN_IF_ERROR(file.status());
+  if (!S_ISREG(file->stat().st_mode)) {
+    return Refused(path, absl::StrCat("is ", KindOf(file->stat()),
+                                      ", not a file of settings; remove it"));
+  }
+  struct stat directory = {};
+  if (stat(path.parent_path().c_str(), &directory) != 0) {
+    return SystemError("open", path.parent_path().string());
+  }
+  if (!IsTrusted(file->stat()) || !IsTrusted(directory)) {
+    return Refused(path,
+                   "or its directory belongs to another user; move it to a "
+                   "directory of your own");
+  }
+  if (MayOthersWrite(file->stat()) || MayOthersWrite(directory)) {
+    return Refused(
+        path,
+        absl::StrCat("can be changed by others; run chmod go-w ",
+                     MayOthersWrite(directory) ? path.parent_path().string()
+                                               : path.string()));
+  }
+  return file->Read(kMostTextBytes);
+}
+
+// The file in `directory` or the nearest one above it that the user or root
+// has put there.
+absl::StatusOr<std::optional<ConfigFile>> FindFile(
+    const std::string& directory) {
   std::error_code error;
-  std::filesystem::path place =
+  const std::filesystem::path start =
       std::filesystem::absolute(directory, error).lexically_normal();
-  while (!error) {
+  for (std::filesystem::path place = start; !error;
+       place = place.parent_path()) {
     const std::filesystem::path file = place / "ocannl_config";
-    if (std::filesystem::is_regular_file(file, error)) return file.string();
+    struct stat found = {};
+    if (lstat(file.c_str(), &found) == 0 && IsTrusted(found)) {
+      OCANNL_ASSIGN_OR_RETURN(std::string text, ReadOwnFile(file));
+      return ConfigFile{.path = file.string(),
+                        .text = std::move(text),
+                        .is_above = place != start};
+    }
     if (!place.has_relative_path()) break;
-    place = place.parent_path();
-    error.clear();  // a directory that may not be read holds no file for us
   }
   return std::nullopt;
 }
 
-absl::Status AddFile(const std::string& path, const Words& keys,
-                     Settings& settings) {
-  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+absl::Status AddFile(const ConfigFile& file, absl::Span<const SettingKey> keys,
+                     const Words& names, Settings& settings) {
   int number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(file.text, '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
-    const std::string place = absl::StrCat(path, ":", number, ": ");
+    const std::string place = absl::StrCat(file.path, ":", number, ": ");
     const size_t equals = line.find('=');
     if (equals == absl::string_view::npos) {
       return absl::InvalidArgumentError(
@@ -62,7 +111,14 @@ absl::Status AddFile(const std::string& path, const Words& keys,
     }
     const std::string key(
         absl::StripTrailingAsciiWhitespace(line.substr(0, equals)));
-    if (!absl::c_linear_search(keys, key)) return Unknown(place, key, keys);
+    const auto known = absl::c_find(names, key);
+    if (known == names.end()) return Unknown(place, key, names);
+    if (file.is_above && keys[known - names.begin()].is_output) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          place, "`", key, "` says where to write, which the file of another ",
+          "directory may not; move the line to the environment, as ", kPrefix,
+          absl::AsciiStrToUpper(key)));
+    }
     const SettingValue setting{
         .value = std::string(
             absl::StripLeadingAsciiWhitespace(line.substr(equals + 1))),
@@ -98,14 +154,14 @@ absl::Status AddVariables(absl::Span<const std::string> environment,
 
 }  // namespace
 
-absl::StatusOr<Settings> FindSettings(absl::Span<const std::string> keys,
+absl::StatusOr<Settings> FindSettings(absl::Span<const SettingKey> keys,
                                       absl::Span<const std::string> environment,
                                       const std::string& directory) {
-  const Words known(keys.begin(), keys.end());
+  Words known;
+  for (const SettingKey& key : keys) known.push_back(key.name);
   Settings settings;
-  if (std::optional<std::string> path = FindFile(directory)) {
-    OCANNL_RETURN_IF_ERROR(AddFile(*path, known, settings));
-  }
+  OCANNL_ASSIGN_OR_RETURN(std::optional<ConfigFile> file, FindFile(directory));
+  if (file) OCANNL_RETURN_IF_ERROR(AddFile(*file, keys, known, settings));
   OCANNL_RETURN_IF_ERROR(AddVariables(environment, known, settings));
   return settings;
 }

@@ -8,6 +8,10 @@
 //
 // The command line goes before the environment, which goes before the file.
 // Empty lines of the file and those that start with # are comments.
+//
+// Whoever may write the file decides what our programs do: one that belongs to
+// somebody else than the user and root is none, and one that others may write
+// is an error. A directory above never says where to write.
 #ifndef OCANNL_CORE_BASE_SETTINGS_H_
 #define OCANNL_CORE_BASE_SETTINGS_H_
 
@@ -27,11 +31,17 @@ struct SettingValue {
 };
 using Settings = std::map<std::string, SettingValue>;  // by key
 
+struct SettingKey {
+  std::string name;
+  bool is_output = false;  // names what is written
+};
+
 // The settings of `keys`; `environment` has lines NAME=VALUE. Errors: a
 // variable or a line whose key is none, with near names; a line that is no
-// KEY = VALUE; a key twice in the file. They name the variable, or file and
-// line.
-absl::StatusOr<Settings> FindSettings(absl::Span<const std::string> keys,
+// KEY = VALUE; a key twice in the file; an output in the file of a directory
+// above; a file of the user that others may write, or that is a directory, a
+// pipe or a link to nothing. They name the variable, or file and line.
+absl::StatusOr<Settings> FindSettings(absl::Span<const SettingKey> keys,
                                       absl::Span<const std::string> environment,
                                       const std::string& directory);
 

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/settings.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
 
 namespace ocannl {
 namespace {
 
-const std::vector<std::string> kKeys = {"tier", "tier_report", "threads"};
+const std::vector<SettingKey> kKeys = {
+    {"tier"}, {"tier_report"}, {"threads"}, {"log", /*is_output=*/true}};
 
 // A directory with a file of settings in it, and one inside it without.
 class SettingsTest : public testing::Test {
@@ -70,6 +75,69 @@ TEST_F(SettingsTest, ErrorsNameThePlaceAndTheMend) {
   EXPECT_EQ(Error(),
             absl::StrCat(file, ":2: `tier` is set twice; the first is ", file,
                          ":1: tier"));
+}
+
+TEST_F(SettingsTest, DirectoriesAboveNameNoOutputs) {
+  Write("threads = 1\nlog = x");
+  EXPECT_EQ(Error(),
+            absl::StrCat(outer_,
+                         "/ocannl_config:2: `log` says where to write, "
+                         "which the file of another directory may not; "
+                         "move the line to the environment, as "
+                         "OCANNL_LOG"));
+  ASSERT_TRUE(WriteFile(inner_ + "/ocannl_config", "log=x").ok());
+  EXPECT_EQ(Find()->at("log").value, "x");
+  EXPECT_EQ(Find({"OCANNL_LOG=y"})->at("log").value, "y");
+}
+
+TEST_F(SettingsTest, WhatOthersMayWriteIsRefused) {
+  const std::string file = outer_ + "/ocannl_config";
+  Write("tier=x86");
+  ASSERT_EQ(chmod(file.c_str(), 0666), 0);
+  EXPECT_EQ(
+      Error(),
+      absl::StrCat(file, " can be changed by others; run chmod go-w ", file));
+  ASSERT_EQ(chmod(file.c_str(), 0644), 0);
+  for (const mode_t mode : {0775, 01777}) {
+    ASSERT_EQ(chmod(outer_.c_str(), mode), 0);
+    EXPECT_EQ(Error(),
+              absl::StrCat(file, " can be changed by others; run chmod go-w ",
+                           outer_));
+  }
+  ASSERT_EQ(chmod(outer_.c_str(), 0755), 0);
+  EXPECT_EQ(Find()->at("tier").value, "x86");
+}
+
+// Only root can give files away.
+TEST_F(SettingsTest, FilesOfOthersAreNone) {
+  constexpr uid_t kNobody = 65534;
+  if (chown(inner_.c_str(), kNobody, kNobody) != 0) {
+    GTEST_SKIP() << "needs root, outside of a sandbox";
+  }
+  ASSERT_EQ(chown(inner_.c_str(), geteuid(), getegid()), 0);
+  Write("tier=x86");
+  ASSERT_TRUE(WriteFile(inner_ + "/ocannl_config", "tier=interp").ok());
+  ASSERT_EQ(chown((inner_ + "/ocannl_config").c_str(), kNobody, kNobody), 0);
+  EXPECT_EQ(Find()->at("tier").value, "x86");
+  ASSERT_EQ(chown(outer_.c_str(), kNobody, kNobody), 0);
+  EXPECT_THAT(Error(), testing::HasSubstr("its directory belongs to another"));
+  std::filesystem::remove(outer_ + "/ocannl_config");
+  std::filesystem::create_symlink(inner_ + "/ocannl_config",
+                                  inner_ + "/../ocannl_config");
+  EXPECT_THAT(Error(), testing::HasSubstr("belongs to another user"));
+}
+
+TEST_F(SettingsTest, WhatIsNoFileIsSaid) {
+  const std::string file = outer_ + "/ocannl_config";
+  std::filesystem::create_directory(file);
+  EXPECT_EQ(Error(),
+            file + " is a directory, not a file of settings; remove it");
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(Error(), file + " is a pipe, not a file of settings; remove it");
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("nothing", file);
+  EXPECT_EQ(Error(), file + " is a link to nothing; remove it");
 }
 
 }  // namespace
