@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <new>
 #include <random>
@@ -280,6 +281,20 @@ TEST_F(HostileSafetensorsTest, MemoryIsBounded) {
     absl::StrAppend(&names, ",\"", absl::Hex(k), "\":0");
   }
   EXPECT_THAT(ErrorOf(names + "}"), HasSubstr("it has no `w`"));
+}
+
+TEST_F(HostileSafetensorsTest, TimeGrowsWithTheHeader) {
+  auto seconds = [&](size_t size) {
+    std::string header = "{\"0\":{}";
+    for (int k = 1; header.size() < size; ++k) {
+      absl::StrAppend(&header, ",\"", absl::Hex(k), "\":{}");
+    }
+    const std::clock_t start = std::clock();
+    EXPECT_THAT(ErrorOf(header + "}"), HasSubstr("it has no `w`"));
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  const size_t most = (1 << 19) - 100;
+  EXPECT_LT(seconds(most), 40 * seconds(most / 8) + 0.5);
 }
 
 TEST_F(HostileSafetensorsTest, ErrorsNameTheFault) {
