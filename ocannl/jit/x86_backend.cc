@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,15 +23,22 @@
 namespace ocannl::jit {
 namespace {
 
-// This thread's scratch memory; what was there is lost.
-std::byte* Scratch(size_t bytes) {
+// This thread's scratch memory, null if there is not enough; what was there is
+// lost.
+std::byte* TryScratch(size_t bytes) {
   thread_local AlignedMemory memory;
   if (memory.size() < bytes) {
     absl::StatusOr<AlignedMemory> more = AlignedMemory::Allocate(bytes);
-    CHECK(more.ok()) << more.status().message();
+    if (!more.ok()) return nullptr;
     memory = *std::move(more);
   }
   return memory.data();
+}
+
+std::byte* Scratch(size_t bytes) {
+  std::byte* scratch = TryScratch(bytes);
+  if (scratch == nullptr) throw std::bad_alloc();
+  return scratch;
 }
 
 class X86Executable : public Executable {
@@ -85,6 +93,17 @@ class X86Executable : public Executable {
     return all;
   }
 
+  // Those of another member of the team, with private buffers of its own; null
+  // if it has no memory for them.
+  std::byte** PrepareMember(std::byte** callers) const {
+    std::byte* scratch = TryScratch(plan_.bytes);
+    if (scratch == nullptr) return nullptr;
+    std::byte** own = Pointers(scratch);
+    std::copy_n(callers, plan_.num_buffers, own);
+    PlaceIn(scratch, plan_.privates, own);
+    return own;
+  }
+
   void RunAlone(std::byte* const* all,
                 absl::Span<const int64_t> statics) const {
     for (const MachineCode::Section& section : code_.sections) {
@@ -108,13 +127,11 @@ class X86Executable : public Executable {
     return team_->TryRun([&](int member) {
       std::byte** own = callers;
       if (member > 0) {
-        std::byte* scratch = Scratch(plan_.bytes);
-        own = std::copy_n(callers, plan_.num_buffers, Pointers(scratch)) -
-              plan_.num_buffers;
-        PlaceIn(scratch, plan_.privates, own);
+        own = PrepareMember(callers);
       }
       for (size_t k = 0; k < code_.sections.size(); ++k) {
         if (k > 0) team_->Wait();
+        if (own == nullptr) continue;  // The others do its share.
         const MachineCode::Section& section = code_.sections[k];
         if (section.iterations > 0) {
           RunClaimed(section, own, statics, claimed[k]);

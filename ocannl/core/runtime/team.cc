@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
+#include <utility>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
@@ -69,8 +71,13 @@ void Team::LeaveProcessor(int processor) {
 
 Team::Team(int size) {
   CHECK(size >= 1) << size;
-  for (int member = 1; member < size; ++member) {
-    workers_.emplace_back([this, member] { Serve(member); });
+  workers_.reserve(size - 1);  // All that can fail below is a new thread.
+  try {
+    for (int member = 1; member < size; ++member) {
+      workers_.emplace_back([this, member] { Serve(member); });
+    }
+  } catch (const std::system_error&) {
+    // Those that are there do all the work.
   }
 }
 
@@ -88,8 +95,17 @@ void Team::Serve(int member) {
     AwaitChange(round_, seen);
     ++seen;
     if (stops_.load(std::memory_order_relaxed)) return;
-    (*work_)(member);
+    DoShare(member);
     Wait();
+  }
+}
+
+void Team::DoShare(int member) {
+  try {
+    (*work_)(member);
+  } catch (...) {
+    std::lock_guard<std::mutex> lock(throwing_);
+    thrown_ = std::current_exception();
   }
 }
 
@@ -99,8 +115,9 @@ bool Team::TryRun(absl::FunctionRef<void(int member)> work) {
   LeaveProcessor(sched_getcpu());
   work_.emplace(work);
   Advance(round_);
-  work(0);
+  DoShare(0);
   Wait();
+  if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, {}));
   return true;
 }
 

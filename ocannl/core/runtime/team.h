@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -27,7 +28,8 @@ namespace ocannl {
 
 class Team {
  public:
-  // `size` members, of whom the caller of TryRun is one; at least 1.
+  // `size` members, of whom the caller of TryRun is one; at least 1. Fewer
+  // where the system has no more threads.
   explicit Team(int size);
   ~Team();
   Team(const Team&) = delete;
@@ -39,7 +41,9 @@ class Team {
 
   // Calls work(member) with every member from 0 to size() - 1 at once and
   // returns when all have. The caller is member 0. False, with nothing called,
-  // where the team is at work already.
+  // where the team is at work already. What a member throws, which is memory
+  // that ends, is thrown again when all have returned: so none may between the
+  // first and the last Wait.
   bool TryRun(absl::FunctionRef<void(int member)> work);
 
   // Inside of `work`: returns when every member has called it.
@@ -49,12 +53,15 @@ class Team {
   using Work = absl::FunctionRef<void(int member)>;
 
   void Serve(int member);
+  void DoShare(int member);
   void LeaveProcessor(int processor);
 
   std::vector<std::thread> workers_;
   std::mutex running_;
   int callers_processor_ = -1;  // where the last caller was; guarded by it
   std::optional<Work> work_;
+  std::mutex throwing_;
+  std::exception_ptr thrown_;  // by a member; guarded by it
   std::atomic<bool> stops_ = false;
   std::atomic<uint32_t> round_ = 0;    // of work
   std::atomic<uint32_t> arrived_ = 0;  // members that called Wait

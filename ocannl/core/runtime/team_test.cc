@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/runtime/team.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <cstddef>
+#include <new>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -43,6 +47,39 @@ TEST(TeamTest, IsBusyWhileItWorks) {
     if (member == 0) inner = team.TryRun([](int) {});
   }));
   EXPECT_FALSE(inner);
+}
+
+TEST(TeamTest, WhatAMemberThrowsReachesTheCaller) {
+  for (int thrower : {0, 2}) {
+    Team team(3);
+    std::atomic<int> others = 0;
+    auto work = [&](int member) {
+      if (member == thrower) throw std::bad_alloc();
+      ++others;
+    };
+    EXPECT_THROW(team.TryRun(work), std::bad_alloc);
+    EXPECT_EQ(others, 2);
+    EXPECT_TRUE(team.TryRun([](int) {}));
+  }
+}
+
+// As at a limit of threads: no thread gets so large a stack.
+TEST(TeamTest, WithoutThreadsTheCallerWorksAlone) {
+  pthread_attr_t before;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  pthread_attr_t large;
+  ASSERT_EQ(pthread_attr_init(&large), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&large, size_t{1} << 47), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&large), 0);
+  Team team(4);
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(team.size(), 1);
+  int calls = 0;
+  EXPECT_TRUE(team.TryRun([&](int) {
+    ++calls;
+    team.Wait();
+  }));
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(TeamTest, SizesFitTheMachine) { EXPECT_GE(Team::MaxSize(), 1); }

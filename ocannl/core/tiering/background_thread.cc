@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tiering/background_thread.h"
 
+#include <system_error>
 #include <utility>
 
 #include "ocannl/core/base/float_environment.h"
@@ -17,10 +18,20 @@ BackgroundThread::~BackgroundThread() {
 }
 
 void BackgroundThread::Do(std::function<void()> work) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  queue_.push_back(std::move(work));
-  changed_.notify_one();
-  if (!thread_.joinable()) thread_ = std::thread([this] { Serve(); });
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    queue_.push_back(std::move(work));
+    changed_.notify_one();
+    if (thread_.joinable()) return;
+    try {
+      thread_ = std::thread([this] { Serve(); });
+      return;
+    } catch (const std::system_error&) {
+      work = std::move(queue_.back());
+      queue_.pop_back();
+    }
+  }
+  work();
 }
 
 void BackgroundThread::Serve() {

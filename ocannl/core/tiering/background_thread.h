@@ -24,6 +24,7 @@ class BackgroundThread {
   ~BackgroundThread();
   BackgroundThread(const BackgroundThread&) = delete;
 
+  // Where the system has no thread, the caller does it at once.
   void Do(std::function<void()> work);
 
  private:
