@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/bench/peers/python_peer.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ absl::StatusOr<std::string> WriteTask(const std::string& framework,
 }
 
 // Begins `python script` with its standard input and output connected to
-// to[1] and from[0].
+// to[1] and from[0]. It inherits none of our other pipes: an end of another
+// peer's in its hands would keep that one waiting for more input for ever.
 absl::StatusOr<int> Spawn(const std::string& python, const int (&to)[2],
                           const int (&from)[2]) {
   std::string script = ScriptPath();
@@ -67,9 +69,6 @@ absl::StatusOr<int> Spawn(const std::string& python, const int (&to)[2],
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], 0);
   posix_spawn_file_actions_adddup2(&actions, from[1], 1);
-  for (int end : {to[0], to[1], from[0], from[1]}) {
-    posix_spawn_file_actions_addclose(&actions, end);
-  }
   pid_t child;
   int error = posix_spawnp(&child, python.c_str(), &actions, nullptr, arguments,
                            environ);
@@ -93,8 +92,8 @@ absl::StatusOr<std::unique_ptr<PythonPeer>> PythonPeer::Start(
   // A process that ends early must not end this one.
   signal(SIGPIPE, SIG_IGN);
   int to[2], from[2];
-  CHECK_EQ(pipe(to), 0);
-  CHECK_EQ(pipe(from), 0);
+  CHECK_EQ(pipe2(to, O_CLOEXEC), 0);
+  CHECK_EQ(pipe2(from, O_CLOEXEC), 0);
   absl::StatusOr<int> child = Spawn(python, to, from);
   close(to[0]);
   close(from[1]);

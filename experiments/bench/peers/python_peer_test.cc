@@ -50,6 +50,19 @@ TEST(PythonPeerTest, SaysWhyThereIsNone) {
   EXPECT_EQ(silent.status().message(), "the script ended without an answer");
 }
 
+// Or the one that ends first waits for the other: its input stays open.
+TEST(PythonPeerTest, HasNoPipeOfAnother) {
+  const std::string program = Program(
+      "#!/bin/sh\n"
+      "read task; set -- /proc/$$/fd/*; echo ok with $# files; read end\n");
+  auto first = PythonPeer::Start(program, "torch", Task());
+  ASSERT_TRUE(first.ok()) << first.status();
+  auto second = PythonPeer::Start(program, "jax", Task());
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_EQ((*second)->name(), (*first)->name());
+  first->reset();
+}
+
 // Whatever this machine's Python has, the script runs.
 TEST(PythonPeerTest, TheScriptAnswers) {
   auto peer = PythonPeer::Start("python3", "no_framework", Task());
