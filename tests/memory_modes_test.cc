@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/leaf.h"

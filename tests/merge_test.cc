@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/assign/print.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/ops/eval.h"
 #include "ocannl/core/ops/random.h"

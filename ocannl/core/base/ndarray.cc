@@ -2,9 +2,12 @@
 #include "ocannl/core/base/ndarray.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
+
+#include "ocannl/core/base/check.h"
 
 namespace ocannl {
 
@@ -36,6 +39,16 @@ NdArray NdArray::Reshaped(Dims dims) const {
   NdArray reshaped = *this;
   reshaped.dims_ = std::move(dims);
   return reshaped;
+}
+
+void NdArray::CheckSize(size_t size) const {
+  CHECK_EQ(size, size_) << "values of an array";
+}
+
+void NdArray::OtherDType(DType asked) const {
+  CHECK(asked == dtype_) << "asked for " << Name(asked) << " of an array of "
+                         << Name(dtype_);
+  std::abort();
 }
 
 bool SameBits(const NdArray& a, const NdArray& b) {

@@ -10,11 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/dtype.h"
 
 namespace ocannl {
@@ -42,7 +43,7 @@ class NdArray {
   template <class T>
   static NdArray Of(Dims dims, const std::vector<T>& values) {
     NdArray array(DTypeOf<T>(), std::move(dims));
-    CHECK_EQ(static_cast<int64_t>(values.size()), array.size());
+    array.CheckSize(values.size());
     for (int64_t i = 0; i < array.size(); ++i) {
       array.values<T>()[i] = values[i];
     }
@@ -62,7 +63,7 @@ class NdArray {
   // The elements; T must be the C++ type of dtype().
   template <class T>
   absl::Span<T> values() {
-    CHECK(DTypeOf<T>() == dtype_);
+    if (DTypeOf<T>() != dtype_) OtherDType(DTypeOf<T>());
     return {reinterpret_cast<T*>(data_.data()), static_cast<size_t>(size_)};
   }
   template <class T>
@@ -84,6 +85,10 @@ class NdArray {
   friend bool SameBits(const NdArray& a, const NdArray& b);
 
  private:
+  // Our faults: end the process. Without CHECK, which users may have as well.
+  void CheckSize(size_t size) const;
+  [[noreturn]] void OtherDType(DType asked) const;
+
   DType dtype_;
   Dims dims_;
   int64_t size_;

@@ -18,7 +18,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "ocannl/core/base/check.h"
 
 namespace ocannl {
 
@@ -45,9 +44,9 @@ class InternPool {
     return it->second;
   }
 
-  const T& operator[](IdType id) const {
-    CHECK(id.index >= 0 && static_cast<size_t>(id.index) < values_.size());
-    return values_[id.index];
+  // An id of no value ends the process: noexcept meets the exception of at().
+  const T& operator[](IdType id) const noexcept {
+    return values_.at(static_cast<uint32_t>(id.index));
   }
 
   int32_t size() const { return static_cast<int32_t>(values_.size()); }

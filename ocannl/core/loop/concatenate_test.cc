@@ -2,6 +2,7 @@
 #include "ocannl/core/loop/concatenate.h"
 
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"

@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/routine.h"
 #include "tests/status_matchers.h"
