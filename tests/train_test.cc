@@ -14,6 +14,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
+#include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sequential_loop.h"
 #include "ocannl/train/sgd.h"

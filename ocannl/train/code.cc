@@ -432,6 +432,9 @@ absl::StatusOr<UpdateCode> ParseCode(Model& model, absl::string_view text,
                                      const Names& names) {
   OCANNL_ASSIGN_OR_RETURN(std::vector<Statement> statements,
                           ParseStatements(text, names));
+  for (const auto& [name, tensor] : names.tensors) {
+    OCANNL_RETURN_IF_ERROR(CheckIsIn(model, tensor));
+  }
   Rootness before = model.rootness;
   CodeWriter writer(model, text, names);
   absl::Status status = writer.Write(statements);

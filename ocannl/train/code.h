@@ -36,9 +36,10 @@ namespace ocannl::train {
 // as a spec says. Where that reduces axes, each term is accumulated; `=-`
 // subtracts each. A tensor that no code computes yet is computed first.
 //
-// Errors, with line and column: what is not the notation, unknown names, shapes
-// that do not fit, a tensor without a gradient, an accumulation of a value that
-// accumulates in another way. The model is then as before, but for names.
+// Errors, with line and column but for tensors of another graph: what is not
+// the notation, unknown names, shapes that do not fit, a tensor without a
+// gradient, an accumulation of a value that accumulates in another way. The
+// model is then as before, but for names.
 absl::StatusOr<UpdateCode> ParseCode(Model& model, absl::string_view text,
                                      const Names& names);
 

@@ -2,9 +2,9 @@
 #include "ocannl/train/model.h"
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -16,8 +16,18 @@ void Say(Assignments& code, std::string comment) {
 
 }  // namespace
 
+absl::Status CheckIsIn(const Model& model, Tensor t) {
+  const auto* error = std::get_if<ErrorSource>(&t.node().source);
+  if (error != nullptr) return error->status;
+  if (t.graph == &model.graph) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Describe(t.node()),
+                   " is a tensor of another graph than the model's; make it "
+                   "in that one"));
+}
+
 absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
-  CHECK(t.graph == &model.graph);
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
   OCANNL_RETURN_IF_ERROR(model.graph.SetMemoryMode(
       t.id, {MemoryMode::kMaterialized, "the result of Forward"}));
@@ -51,7 +61,7 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
 }
 
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t) {
-  CHECK(t.graph == &model.graph);
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
   Assignments code;
   code.name = absl::StrCat(t.node().name, "_init_params");
@@ -63,6 +73,7 @@ absl::StatusOr<Assignments> InitParams(Model& model, Tensor t) {
 
 std::vector<Tensor> Parameters(Model& model, Tensor t) {
   std::vector<Tensor> parameters;
+  if (t.graph != &model.graph) return parameters;
   for (TensorId id : ParametersOf(model.graph, t.id)) {
     parameters.push_back({&model.graph, id});
   }

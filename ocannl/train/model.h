@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
@@ -36,8 +37,12 @@ struct UpdateCode {
   Assignments update;  // in each step
 };
 
-// The code that computes `t`, whose value is kept after a run. Errors: shapes
-// that do not fit; `t` is part of code that was asked for before (build.h).
+// Error: `t` is an error node, or a tensor of another graph.
+absl::Status CheckIsIn(const Model& model, Tensor t);
+
+// The code that computes `t`, whose value is kept after a run. Errors: those of
+// CheckIsIn; shapes that do not fit; `t` is part of code that was asked for
+// before (build.h).
 absl::StatusOr<Assignments> Forward(Model& model, Tensor t);
 
 // The code that computes `loss`, zeroes all gradients, sets that of the loss
@@ -48,7 +53,8 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss);
 // The code that gives the parameters of `t` their first values.
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t);
 
-// The parameters that `t` depends on, in the order of their creation.
+// The parameters that `t` depends on, in the order of their creation; none if
+// it is of another graph.
 std::vector<Tensor> Parameters(Model& model, Tensor t);
 
 // One routine's code, in order, under `name`.

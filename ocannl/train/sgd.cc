@@ -33,6 +33,7 @@ absl::Status CheckOptions(const SgdOptions& options) {
 }
 
 absl::Status CheckParameter(Model& model, Tensor p) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, p));
   if (!std::holds_alternative<ParamSource>(p.node().source)) {
     return absl::InvalidArgumentError(
         absl::StrCat("`", p.node().name, "` is not a parameter"));
@@ -99,6 +100,7 @@ absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
 absl::StatusOr<UpdateCode> SgdUpdate(Model& model, Tensor loss,
                                      Tensor learning_rate,
                                      const SgdOptions& options) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
   UpdateCode code;
   OCANNL_ASSIGN_OR_RETURN(code.update, Forward(model, learning_rate));
   code.update.name = "sgd_update";

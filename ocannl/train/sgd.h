@@ -27,13 +27,13 @@ struct SgdOptions {
 
 // One update of the parameter `p`, whose gradient is in `p.grad`, by the only
 // cell of the array `learning_rate` of `code`; appended to the parts of `code`.
-// Errors: `p` is not a parameter; an option out of range.
+// Errors: `p` is not a parameter of the model; an option out of range.
 absl::Status SgdOne(Model& model, Tensor p, const Array& learning_rate,
                     const SgdOptions& options, UpdateCode& code);
 
 // The code of `learning_rate`, a tensor of one cell that is kept after a run,
-// and one update of every parameter of `loss`. Errors: those of SgdOne and of
-// Forward(learning_rate).
+// and one update of every parameter of `loss`. Errors: those of SgdOne, of
+// CheckIsIn(loss) and of Forward(learning_rate).
 absl::StatusOr<UpdateCode> SgdUpdate(Model& model, Tensor loss,
                                      Tensor learning_rate,
                                      const SgdOptions& options);

@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
@@ -421,9 +420,11 @@ class Parser {
 absl::StatusOr<ParsedTensor> ParseTensor(Graph& graph, absl::string_view text,
                                          const Names& names,
                                          SourceLocation where) {
-  for (const auto& entry : names.tensors) {
-    CHECK(entry.second.graph == &graph)
-        << entry.first << " is of another graph";
+  for (const auto& [name, tensor] : names.tensors) {
+    if (tensor.graph == &graph) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the name `", name, "` stands for ", Describe(tensor.node()),
+        ", a tensor of another graph; make that in the graph of the text"));
   }
   // Also names and random keys that a wrong text takes would be lost.
   const Graph::Mark before = graph.mark();

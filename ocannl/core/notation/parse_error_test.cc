@@ -382,5 +382,13 @@ TEST_F(ParseErrorTest, TheGraphStaysAsItWas) {
   EXPECT_EQ(graph_.NextRandom(), untouched.NextRandom());
 }
 
+TEST_F(ParseErrorTest, NamesAreOfTheGraphOfTheText) {
+  Graph other;
+  names_.tensors.emplace("far", Range(other, 2, DType::kF32, {"far.cc", 3}));
+  EXPECT_EQ(Error("x + far"),
+            "the name `far` stands for `range(2)` (far.cc:3), a tensor of "
+            "another graph; make that in the graph of the text");
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -113,6 +113,10 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                         ? std::get<Tensor>(arg.value)
                         : Number(graph, std::get<double>(arg.value), arg.where);
     const size_t k = nodes.size();
+    if (tensor.graph != &graph) {
+      return ErrorTensor(graph, TwoGraphs(*nodes[0], tensor.node(), arg.where),
+                         arg.where);
+    }
     source.operands.push_back(tensor.id);
     nodes.push_back(&tensor.node());
     has_gradient |= k < definition->gradients.size() &&

@@ -41,8 +41,9 @@ struct OpDefinition {
 
 // `definition` of each element. `logic` says how the operands' axes meet: "."
 // pointwise, "@" as tensors multiply, which sums, or as a spec says.
-// Error node: another number of operands, operands of different dtypes, a wrong
-// spec, a reduction by a definition without an accumulation.
+// Error node: another number of operands, operands of different dtypes or of
+// two graphs, a wrong spec, a reduction by a definition without an
+// accumulation.
 Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                     absl::Span<const Arg> args, absl::string_view logic = ".");
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
@@ -88,8 +88,8 @@ absl::Status SetDim(Tensor of, absl::string_view name, int64_t size) {
 
 absl::Status SetEqual(Tensor of, absl::string_view name, Tensor other,
                       absl::string_view other_name) {
-  CHECK(of.graph == other.graph);
   if (IsError(of) || IsError(other)) return absl::OkStatus();
+  if (of.graph != other.graph) return TwoGraphs(of.node(), other.node(), {});
   OCANNL_ASSIGN_OR_RETURN(SpecName a, Find(of, name));
   OCANNL_ASSIGN_OR_RETURN(SpecName b, Find(other, other_name));
   if (b.is_row() && !a.is_row()) std::swap(a, b);
@@ -119,8 +119,8 @@ absl::Status SetDims(Tensor of, absl::string_view name, Dims sizes) {
 absl::Status SetScale(Tensor of, absl::string_view name, int64_t factor,
                       Tensor other, absl::string_view other_name) {
   constexpr int64_t kMaxFactor = 65536;  // as in specs
-  CHECK(of.graph == other.graph);
   if (IsError(of) || IsError(other)) return absl::OkStatus();
+  if (of.graph != other.graph) return TwoGraphs(of.node(), other.node(), {});
   OCANNL_ASSIGN_OR_RETURN(SpecName a, FindOnly(of, name, false));
   OCANNL_ASSIGN_OR_RETURN(SpecName b, FindOnly(other, other_name, false));
   if (factor < 1 || factor > kMaxFactor) {

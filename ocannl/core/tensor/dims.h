@@ -26,7 +26,7 @@ namespace ocannl {
 absl::Status SetDim(Tensor of, absl::string_view name, int64_t size);
 
 // Likewise, as many as a name in the spec that made `other`: two row variables
-// become equal axis by axis.
+// become equal axis by axis. Errors: also tensors of two graphs.
 absl::Status SetEqual(Tensor of, absl::string_view name, Tensor other,
                       absl::string_view other_name);
 
@@ -38,7 +38,8 @@ absl::Status SetAtLeast(Tensor of, absl::string_view name, int64_t size);
 absl::Status SetDims(Tensor of, absl::string_view name, Dims sizes);
 
 // Likewise, `factor` times as many as an axis in the spec that made `other`.
-// Errors: also row variables; a factor below 1 or above 65536.
+// Errors: also row variables; a factor below 1 or above 65536; tensors of two
+// graphs.
 absl::Status SetScale(Tensor of, absl::string_view name, int64_t factor,
                       Tensor other, absl::string_view other_name);
 

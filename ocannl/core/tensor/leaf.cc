@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
+#include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
@@ -124,7 +125,10 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
       AddLeaf(graph, ParamSource{}, name, name, dtype, std::move(spec), where);
   if (!init) return param;
   Tensor value = init(param);
-  CHECK(value.graph == &graph);
+  if (value.graph != &graph) {
+    value =
+        ErrorTensor(graph, TwoGraphs(param.node(), value.node(), where), where);
+  }
   bool is_error = std::holds_alternative<ErrorSource>(value.node().source);
   if (!is_error && (value.node().has_gradient || value.node().dtype != dtype)) {
     value =

@@ -21,17 +21,14 @@ namespace {
 
 constexpr double kMaxMultipliedPower = 8;
 
-Graph* GraphOf(absl::Span<const Arg> args) {
-  Graph* graph = nullptr;
+// The operand that is a tensor, the first if several are.
+Tensor FirstTensor(absl::Span<const Arg> args) {
   for (const Arg& arg : args) {
     const auto* tensor = std::get_if<Tensor>(&arg.value);
-    if (tensor == nullptr) continue;
-    CHECK(graph == nullptr || graph == tensor->graph)
-        << "operands of different graphs";
-    graph = tensor->graph;
+    if (tensor != nullptr) return *tensor;
   }
-  CHECK(graph != nullptr) << "an operation on numbers only";
-  return graph;
+  CHECK(false) << "an operation on numbers only";
+  __builtin_unreachable();
 }
 
 // Whether the dtype of the tensor follows the tensors beside it.
@@ -75,11 +72,16 @@ TensorId AddNumber(Graph& graph, double value, DType dtype,
 class Builder {
  public:
   explicit Builder(absl::Span<const Arg> args)
-      : graph_(*GraphOf(args)), where_(args[0].where) {
+      : graph_(*FirstTensor(args).graph), where_(args[0].where) {
     DType literal = LiteralDType(args);
     for (const Arg& arg : args) {
-      if (const auto* tensor = std::get_if<Tensor>(&arg.value)) {
+      const auto* tensor = std::get_if<Tensor>(&arg.value);
+      if (tensor != nullptr && tensor->graph == &graph_) {
         ids_.push_back(tensor->id);
+      } else if (tensor != nullptr) {
+        absl::Status fault =
+            TwoGraphs(FirstTensor(args).node(), tensor->node(), where_);
+        ids_.push_back(ErrorTensor(graph_, std::move(fault), where_).id);
       } else {
         double number = std::get<double>(arg.value);
         ids_.push_back(AddNumber(graph_, number, literal, where_));
@@ -371,9 +373,9 @@ Tensor Where(const Arg& condition, const Arg& a, const Arg& b) {
   if (tensor != nullptr && tensor->node().dtype == DType::kBool) {
     return Select(condition, a, b);
   }
-  const Arg number(tensor != nullptr
-                       ? *tensor
-                       : Number(*GraphOf({a, b}), *NumberOf(condition)),
+  const Arg number(tensor != nullptr ? *tensor
+                                     : Number(*FirstTensor({a, b}).graph,
+                                              *NumberOf(condition)),
                    condition.where);
   return Select(Arg(NotEqual(number, 0), condition.where), a, b);
 }

@@ -8,7 +8,8 @@
 //
 // Numbers in an expression take the dtype of the tensors beside them. Nothing
 // here fails: a wrong expression is an error node, and InferShapes reports it
-// with the place where it was made.
+// with the place where it was made. An operation on tensors of two graphs is
+// one of the first graph.
 #ifndef OCANNL_CORE_TENSOR_TENSOR_H_
 #define OCANNL_CORE_TENSOR_TENSOR_H_
 

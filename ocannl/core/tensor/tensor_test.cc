@@ -2,15 +2,22 @@
 #include "ocannl/core/tensor/tensor.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 class TensorTest : public ::testing::Test {
  protected:
@@ -218,6 +225,54 @@ TEST_F(TensorTest, OnlyTheMergeBufferHasItsNames) {
             error);
   EXPECT_EQ(ErrorOf(Named(Number(graph_, 1, at), "g.merge")), error);
   EXPECT_EQ(graph_.Find("g.merge"), std::nullopt);
+}
+
+TEST_F(TensorTest, TensorsOfTwoGraphsAreAnError) {
+  Graph other;
+  const Tensor far = Range(other, 2, DType::kF32, {"far.cc", 3});
+  const SourceLocation at = {"b.cc", 7};
+  const std::string fault =
+      " and `range(2)` (far.cc:3) are tensors of two graphs, which meet in ";
+  const Arg x(x_, at);
+  const std::vector<Tensor> results = {
+      Add(x, far),
+      x * far,
+      Select(Less(x, 1), far, x),
+      Einsum("i; i => i", x, far),
+      Einsum("i; i; i; i => i", {x, x, far, x}),
+      Concat("a; b => a^b", {x, far}),
+      Gather("i; j => j", far, Convert(x, DType::kI32), at)};
+  for (Tensor result : results) {
+    EXPECT_EQ(result.graph, &graph_);
+    EXPECT_THAT(ErrorOf(result), HasSubstr(fault));
+  }
+  EXPECT_THAT(ErrorOf(Add(x, far)),
+              EndsWith(fault + "b.cc:7; make both in one"));
+  EXPECT_EQ(Add(far, x).graph, &other);
+  Tensor p = Param(
+      graph_, "p", {}, DType::kF32, [&](Tensor) { return far; }, at);
+  EXPECT_THAT(ErrorOf({&graph_, *std::get<ParamSource>(p.node().source).init}),
+              HasSubstr(fault));
+  Tensor sum = Einsum1("i => i", x), farther = Einsum1("i => i", far);
+  EXPECT_THAT(SetEqual(sum, "i", farther, "i").message(),
+              HasSubstr("are tensors of two graphs"));
+  EXPECT_THAT(SetScale(sum, "i", 2, farther, "i").message(),
+              HasSubstr("are tensors of two graphs"));
+}
+
+TEST_F(TensorTest, AProductOfManyHasALimit) {
+  const std::vector<Arg> many(kMostFactors + 1, Arg(x_));
+  std::string spec = "i";
+  for (size_t k = 1; k < many.size(); ++k) spec += ";i";
+  EXPECT_THAT(ErrorOf(Einsum(spec + " => i", many)),
+              EndsWith("it has 65 operands, and the most are 64; multiply some "
+                       "of them first"));
+  EXPECT_THAT(ErrorOf(Reduce(Op::kMul, Op::kMax, "i; i; i => i", {x_, x_, x_})),
+              HasSubstr("products of more than two are only summed"));
+  Tensor product = Einsum("i; i; i; i => i", {x_, x_, w_, x_});
+  EXPECT_EQ(Compute(product).op, Op::kMul);
+  EXPECT_TRUE(product.node().has_gradient);
+  EXPECT_EQ(product.node().text, "x +* \"i; i; i; i => i\" x w x");
 }
 
 TEST_F(TensorTest, ParametersHaveNoBatch) {

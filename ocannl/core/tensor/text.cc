@@ -129,6 +129,15 @@ std::string PointwiseText(const Graph& graph, Op op,
                       absl::StrJoin(texts, ", "), ")");
 }
 
+absl::Status TwoGraphs(const TensorNode& a, const TensorNode& b,
+                       SourceLocation where) {
+  const std::string place = ToString(where);
+  return absl::InvalidArgumentError(absl::StrCat(
+      Describe(a), " and ", Describe(b), " are tensors of two graphs",
+      place.empty() ? "" : absl::StrCat(", which meet in ", place),
+      "; make both in one"));
+}
+
 std::string ConversionText(const TensorNode& node, DType dtype) {
   std::string operand = OperandText(node, kLoose);
   std::string enumerator(Name(dtype));

@@ -9,9 +9,11 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
@@ -35,6 +37,10 @@ std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
                        absl::string_view spec, absl::Span<const TensorId> ids);
 std::string ReshapeText(const TensorNode& of, const Shape& shape);
 std::string SliceText(const TensorNode& of, absl::string_view index);
+
+// The fault of `b`, which meets `a` of another graph at `where`.
+absl::Status TwoGraphs(const TensorNode& a, const TensorNode& b,
+                       SourceLocation where);
 
 // How to make it a `dtype`: "f32(i), in C++ Convert(i, DType::kF32)".
 std::string ConversionText(const TensorNode& node, DType dtype);

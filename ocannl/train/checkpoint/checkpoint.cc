@@ -165,6 +165,7 @@ absl::Status KeepPrevious(const std::filesystem::path& path) {
 }  // namespace
 
 absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
   std::vector<Array> arrays;
   for (Tensor p : Parameters(model, t)) {

@@ -42,7 +42,8 @@
 
 namespace ocannl::train {
 
-// The arrays of Parameters(model, t). Errors: shapes that do not fit.
+// The arrays of Parameters(model, t). Errors: those of CheckIsIn; shapes that
+// do not fit.
 absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
 
 // The arrays that one run of each of `programs`, in order, leaves for the next

@@ -291,7 +291,7 @@ const Context& DataParallel::OwnerContext() const {
 }
 
 absl::StatusOr<NdArray> DataParallel::ReadValues(Tensor tensor) const {
-  CHECK(tensor.graph == &shards_[0]->model.graph);
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(shards_[0]->model, tensor));
   return OwnerContext().Read(tensor.node().name);
 }
 

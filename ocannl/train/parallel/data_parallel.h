@@ -120,7 +120,8 @@ class DataParallel {
   absl::StatusOr<double> MeanLoss() const;
 
   // The owner's parameters, in the order of their creation, its context, and
-  // the values that a tensor of its model has there. Error: it has none.
+  // the values that a tensor of its model has there. Errors: it has none; a
+  // tensor of another model.
   const std::vector<Tensor>& OwnerParams() const { return parameters_; }
   const Context& OwnerContext() const;
   absl::StatusOr<NdArray> ReadValues(Tensor tensor) const;
