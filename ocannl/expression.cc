@@ -136,7 +136,8 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
         absl::StrCat("--grad=", name, ": there is no tensor `", name,
                      "`; name an input, a parameter or a --let"));
   }
-  OCANNL_ASSIGN_OR_RETURN(expression.code, train::GradUpdate(model, result));
+  OCANNL_ASSIGN_OR_RETURN(expression.code,
+                          train::GradUpdateOfSum(model, result));
   for (const std::string& name : line.GetAll("grad")) {
     const absl::Status kept =
         Keep(expression.code, absl::StrCat(name, ".grad"), kPlace);

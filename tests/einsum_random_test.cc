@@ -126,7 +126,7 @@ class Case {
     if (!differentiable_) return train::Forward(model_, y);
     NdArray weights = ArrayOf(weights_, shape_.dims());
     inputs_.emplace("c", weights);
-    return train::GradUpdate(
+    return train::GradUpdateOfSum(
         model_, PointMul(y, Data(model_.graph, "c", weights, Given(shape_))));
   }
 

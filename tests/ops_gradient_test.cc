@@ -187,7 +187,7 @@ class Case {
     for (RowKind kind : kRowKinds) spec[kind] = forward.shapes.at(y->id)[kind];
     const NdArray weights = NdArray::Of<double>(dims, weights_);
     arrays_.insert_or_assign("weights", weights);
-    auto both = train::GradUpdate(
+    auto both = train::GradUpdateOfSum(
         backward,
         PointMul(*again, Data(backward.graph, "weights", weights, spec)));
     ASSERT_THAT(both, IsOk());
@@ -308,7 +308,7 @@ TEST(OpsGradient, TheTiersAgree) {
       train::Model model;
       auto y = one.Build(WithDType(row.expression, dtype), model);
       ASSERT_THAT(y, IsOk());
-      auto code = train::GradUpdate(model, *y);
+      auto code = train::GradUpdateOfSum(model, *y);
       ASSERT_THAT(code, IsOk());
       for (Array& array : code->arrays) {
         if (absl::EndsWith(array.name, ".grad")) {

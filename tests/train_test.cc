@@ -23,8 +23,11 @@
 namespace ocannl {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class TrainTest : public testing::Test {
  protected:
@@ -126,6 +129,39 @@ TEST_F(TrainTest, CodeIsConsumedOnce) {
             "expression anew");
   EXPECT_FALSE(train::GradUpdate(model_, loss).ok());
   EXPECT_FALSE(train::GradUpdate(model_, Number(model_.graph, 1)).ok());
+}
+
+TEST_F(TrainTest, ALossHasOneCell) {
+  const std::string fault =
+      " has shape 2; it must have one cell, as `++ \"...|... => 0\"` gives it";
+  Tensor loss = Parse("{w = 1; o=[2]} *. w");
+  EXPECT_THAT(train::GradUpdate(model_, loss).status().message(),
+              AllOf(StartsWith("the loss `w *. w` ("), EndsWith(fault)));
+  EXPECT_EQ(train::GradUpdate(model_, Named(loss, "loss")).status().message(),
+            "the loss `loss`" + fault);
+  // Nothing of it is consumed, and its sum may be meant.
+  EXPECT_THAT(train::GradUpdateOfSum(model_, loss), IsOk());
+}
+
+TEST_F(TrainTest, TensorsOfAnotherGraphAreAnError) {
+  Graph other;
+  const Tensor far = Number(other, 1, {"far.cc", 3});
+  const std::string fault =
+      "`1` (far.cc:3) is a tensor of another graph than the model's; make it "
+      "in that one";
+  Tensor loss = Parse("{w = 1; o=[1]} *. w");
+  auto message = [](const auto& result) {
+    return std::string(result.status().message());
+  };
+  EXPECT_EQ(message(train::Forward(model_, far)), fault);
+  EXPECT_EQ(message(train::GradUpdate(model_, far)), fault);
+  EXPECT_EQ(message(train::GradUpdateOfSum(model_, far)), fault);
+  EXPECT_EQ(message(train::InitParams(model_, far)), fault);
+  EXPECT_EQ(message(train::SgdUpdate(model_, far, far, {})), fault);
+  EXPECT_EQ(message(train::SgdUpdate(model_, loss, far, {})), fault);
+  EXPECT_TRUE(train::Parameters(model_, far).empty());
+  names_.tensors.emplace("far", far);
+  EXPECT_EQ(message(train::ParseCode(model_, "w =: far", names_)), fault);
 }
 
 TEST_F(TrainTest, WhatIsKeptIsReadWithoutItsOperands) {

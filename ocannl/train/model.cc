@@ -42,6 +42,19 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
 }
 
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
+  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {loss.id}, model.shapes));
+  const Shape& shape = model.shapes.at(loss.id);
+  if (NumElements(shape.dims()) == 1) return GradUpdateOfSum(model, loss);
+  const TensorNode& node = loss.node();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the loss ",
+      node.named ? absl::StrCat("`", node.name, "`") : Describe(node),
+      " has shape ", ToString(shape), "; it must have one cell, as `++ ",
+      "\"...|... => 0\"` gives it"));
+}
+
+absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss) {
   Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
   absl::StatusOr<BackwardCode> backward =

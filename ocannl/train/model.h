@@ -47,10 +47,15 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t);
 
 // The code that computes `loss`, zeroes all gradients, sets that of the loss
 // to 1 and propagates it back. The value of the loss is kept after a run.
-// Errors: those of Forward; the loss depends on no parameter.
+// Errors: those of Forward; the loss has more than one cell, or depends on no
+// parameter.
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss);
 
-// The code that gives the parameters of `t` their first values.
+// Likewise for the sum of all cells of `t`, of which there may be many.
+absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t);
+
+// The code that gives the parameters of `t` their first values. Errors: those
+// of CheckIsIn; shapes that do not fit.
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t);
 
 // The parameters that `t` depends on, in the order of their creation; none if

@@ -88,12 +88,6 @@ Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
 absl::Status DataParallel::Shard::Build(const LossOf& loss_of) {
   OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
   OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss));
-  const Shape& shape = model.shapes.at(loss.id);
-  if (NumElements(shape.dims()) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the loss `", loss.node().name, "` has shape ", ToString(shape),
-        "; it must have one cell, as `++ \"...|... => 0\"` gives it"));
-  }
   OCANNL_ASSIGN_OR_RETURN(trained,
                           KeepGradients(code, Parameters(model, loss)));
   for (Tensor input : inputs) {  // the loss need not depend on all

@@ -82,9 +82,8 @@ class DataParallel {
 
   // Builds and links all shards, and gives the owner's parameters their first
   // values. `backend` must outlive it. Errors: those of ShardAlong; inputs of
-  // different lengths; a loss that depends on no parameter, has more than one
-  // cell, or has other parameters on another shard; those of the functions and
-  // of ToRoutine.
+  // different lengths; those of GradUpdate; a loss that has other parameters on
+  // another shard; those of the functions and of ToRoutine.
   static absl::StatusOr<DataParallel> Make(const Backend* backend,
                                            const DataParallelOptions& options,
                                            absl::Span<const BatchInput> inputs,
