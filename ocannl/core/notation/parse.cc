@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
@@ -16,10 +17,9 @@
 #include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/function.h"
+#include "ocannl/core/notation/number.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/scope.h"
-#include "ocannl/core/ops/expr.h"
-#include "ocannl/core/ops/print.h"
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/initializer.h"
@@ -31,6 +31,9 @@ namespace {
 // Deep enough for any expression worth writing, shallow enough for any stack.
 constexpr int kMaxDepth = 200;
 
+// Longer parts of the text are "..." in messages.
+constexpr size_t kMaxQuoted = 40;
+
 class Parser {
  public:
   Parser(Graph& graph, absl::string_view text, const Names& names,
@@ -38,6 +41,7 @@ class Parser {
       : graph_(graph),
         scope_(graph, names),
         where_(where),
+        text_(text),
         lexer_(text, NotationSymbols()) {}
 
   absl::StatusOr<ParsedTensor> Parse() {
@@ -62,13 +66,37 @@ class Parser {
 
   // Infix operators of at least `strength` and their operands.
   absl::StatusOr<Tensor> Expression(int strength, int depth) {
+    const Token first = lexer_.peek();
     OCANNL_ASSIGN_OR_RETURN(Tensor left, Operand(depth));
     while (lexer_.peek().kind == Token::kSymbol) {
       const InfixOperator* infix = FindInfix(lexer_.peek().text);
       if (infix == nullptr || infix->strength < strength) break;
+      if (infix->op == Op::kPow && first.text == "-") {
+        return SignOfPower(first.offset, *infix, depth);
+      }
       OCANNL_ASSIGN_OR_RETURN(left, Infix(*infix, left, depth));
     }
     return left;
+  }
+
+  // The fault of -x **. 2, of which the sign is outside in mathematics and
+  // would be inside here.
+  absl::Status SignOfPower(size_t sign, const InfixOperator& infix, int depth) {
+    const size_t power = lexer_.Next().offset;
+    OCANNL_RETURN_IF_ERROR(Expression(infix.strength, depth + 1).status());
+    auto text = [&](size_t begin, size_t end) {
+      const absl::string_view part =
+          absl::StripAsciiWhitespace(text_.substr(begin, end - begin));
+      return part.size() > kMaxQuoted ? "..." : part;
+    };
+    const absl::string_view base = text(sign + 1, power);
+    const absl::string_view exponent =
+        text(power + infix.symbol.size(), lexer_.peek().offset);
+    return lexer_.ErrorAt(
+        sign, absl::StrCat("a sign in front of `", infix.symbol,
+                           "` can be read in two ways; write (-", base, ") ",
+                           infix.symbol, " ", exponent, " or -(", base, " ",
+                           infix.symbol, " ", exponent, ")"));
   }
 
   // An operator and what stands to its right.
@@ -221,7 +249,9 @@ class Parser {
     }
     const size_t offset = lexer_.peek().offset;
     if (!lexer_.Accept("-")) return Primary(depth);
-    if (lexer_.peek().kind == Token::kNumber) return NumberLiteral("-", offset);
+    if (lexer_.peek().kind == Token::kNumber) {
+      return TakeNumber(lexer_, "-", offset, graph_, where_);
+    }
     OCANNL_ASSIGN_OR_RETURN(Tensor operand, Operand(depth + 1));
     return Checked(Neg(ArgOf(operand)), offset);
   }
@@ -239,8 +269,9 @@ class Parser {
 
   absl::StatusOr<Tensor> Primary(int depth) {
     const Token token = lexer_.peek();
-    if (token.kind == Token::kNumber)
-      return NumberLiteral("", lexer_.peek().offset);
+    if (token.kind == Token::kNumber) {
+      return TakeNumber(lexer_, "", token.offset, graph_, where_);
+    }
     if (token.kind == Token::kName) return NamedOperand(depth);
     if (!AtPrimary()) return lexer_.ExpectedError("an operand");
     if (AtArray(lexer_)) {
@@ -264,46 +295,6 @@ class Parser {
     return ocannl::Number(graph_, value, where_);
   }
 
-  Tensor AddNumber(double value, std::string text, DType dtype) {
-    TensorId id = graph_.Add({.source = NumberSource{value},
-                              .name = "",
-                              .text = std::move(text),
-                              .dtype = dtype,
-                              .spec = {},
-                              .has_gradient = false,
-                              .where = where_});
-    return {&graph_, id};
-  }
-
-  // A number: 0.5, 2:i64. Without a dtype it adapts to the tensors beside it.
-  absl::StatusOr<Tensor> NumberLiteral(absl::string_view sign, size_t offset) {
-    std::string text = absl::StrCat(sign, lexer_.Next().text);
-    std::optional<DType> dtype;
-    if (lexer_.Accept(":")) {
-      OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer_));
-    }
-    DType held = dtype.value_or(DType::kF32);
-    std::optional<Constant> constant = ParseConstant(text, held);
-    if (!constant) {
-      return lexer_.ErrorAt(
-          offset,
-          absl::StrCat("`", text, "` is not a number that ", Name(held),
-                       " can hold; write another dtype, as in 2:i64, or "
-                       "another number"));
-    }
-    if (IsInteger(held) &&
-        MakeConstant(held, ToDouble(*constant)) != *constant) {
-      return lexer_.ErrorAt(offset,
-                            absl::StrCat("`", text,
-                                         "` is beyond 2^53, where integers "
-                                         "are not exact; pass it as data"));
-    }
-    // The digits as an f64, for the case that the number adapts to one.
-    if (!dtype) constant = ParseConstant(text, DType::kF64);
-    Tensor number = AddNumber(ToDouble(*constant), std::move(text), held);
-    return dtype ? Convert(ArgOf(number), held) : number;
-  }
-
   // A tensor's name, or a function and its arguments.
   absl::StatusOr<Tensor> NamedOperand(int depth) {
     if (auto tensor = scope_.FindGiven(lexer_.peek().text)) {
@@ -311,7 +302,7 @@ class Parser {
       return *tensor;
     }
     if (lexer_.peek().text == "inf" || lexer_.peek().text == "nan") {
-      return NumberLiteral("", lexer_.peek().offset);
+      return TakeNumber(lexer_, "", lexer_.peek().offset, graph_, where_);
     }
     const Token name = lexer_.Next();
     if (const Function* function = FindFunction(name.text)) {
@@ -410,6 +401,7 @@ class Parser {
   Graph& graph_;
   Scope scope_;
   SourceLocation where_;
+  absl::string_view text_;
   Lexer lexer_;
   std::vector<Tensor> parameters_;
   std::optional<Tensor> initialised_;  // whose first value is being read

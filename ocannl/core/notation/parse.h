@@ -15,6 +15,7 @@
 // Operators, weakest first; all but **. associate to the left:
 //   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+ @-- @-+   << >>
 //   + - ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x
+// A unary - in front of **. is an error that shows where parentheses may go.
 #ifndef OCANNL_CORE_NOTATION_PARSE_H_
 #define OCANNL_CORE_NOTATION_PARSE_H_
 

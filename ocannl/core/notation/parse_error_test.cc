@@ -168,6 +168,14 @@ TEST_F(ParseErrorTest, Functions) {
 }
 
 TEST_F(ParseErrorTest, Specs) {
+  EXPECT_EQ(Error("2 + -x **. (x + 1)"),
+            "line 1, column 5: a sign in front of `**.` can be read in two "
+            "ways; write (-x) **. (x + 1) or -(x **. (x + 1))");
+  EXPECT_EQ(Error("-2:f64 **. x"),
+            "line 1, column 1: a sign in front of `**.` can be read in two "
+            "ways; write (-2:f64) **. x or -(2:f64 **. x)");
+  EXPECT_THAT(Error("x **. -x **. 2"), HasSubstr("write (-x) **. 2 or -(x"));
+  EXPECT_THAT(Error("-relu x **. 2"), HasSubstr("(-relu x) **. 2 or -(relu x"));
   EXPECT_EQ(Error("x +* y"),
             "line 1, column 6: expected the spec of `+*` in quotes, such as "
             "\"i; j => ij\", found `y`");

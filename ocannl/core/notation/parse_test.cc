@@ -281,8 +281,11 @@ TEST_F(ParseTest, Precedence) {
   EXPECT_EQ(Read("a * b *. c"), "Mul(Compose(a, b), c)");
   EXPECT_EQ(Read("a **. b **. c"), "Pow(a, Pow(b, c))");
   EXPECT_EQ(Read("a *. b **. c"), "Mul(a, Pow(b, c))");
-  EXPECT_EQ(Read("-a **. b"), "Pow(Neg(a), b)");
+  EXPECT_EQ(Read("(-a) **. b"), "Pow(Neg(a), b)");
+  EXPECT_EQ(Read("-(a **. b)"), "Neg(Pow(a, b))");
   EXPECT_EQ(Read("a **. -b"), "Pow(a, Neg(b))");
+  EXPECT_EQ(Read("a - b **. c"), "Sub(a, Pow(b, c))");
+  EXPECT_EQ(Read("-a *. b **. c"), "Mul(Neg(a), Pow(b, c))");
   EXPECT_EQ(Read("-relu a"), "Neg(Relu(a))");
   EXPECT_EQ(Read("relu a + b"), "Add(Relu(a), b)");
   EXPECT_EQ(Read("relu a **. b"), "Pow(Relu(a), b)");

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/number.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/print.h"
+
+namespace ocannl {
+
+absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
+                                  size_t offset, Graph& graph,
+                                  SourceLocation where) {
+  std::string text = absl::StrCat(sign, lexer.Next().text);
+  std::optional<DType> dtype;
+  if (lexer.Accept(":")) {
+    OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer));
+  }
+  const DType held = dtype.value_or(DType::kF32);
+  std::optional<Constant> constant = ParseConstant(text, held);
+  if (!constant) {
+    return lexer.ErrorAt(
+        offset, absl::StrCat("`", text, "` is not a number that ", Name(held),
+                             " can hold; write another dtype, as in 2:i64, or "
+                             "another number"));
+  }
+  if (IsInteger(held) && MakeConstant(held, ToDouble(*constant)) != *constant) {
+    return lexer.ErrorAt(offset,
+                         absl::StrCat("`", text,
+                                      "` is beyond 2^53, where integers "
+                                      "are not exact; pass it as data"));
+  }
+  // The digits as an f64, for the case that the number adapts to one.
+  if (!dtype) constant = ParseConstant(text, DType::kF64);
+  TensorId id = graph.Add({.source = NumberSource{ToDouble(*constant)},
+                           .name = "",
+                           .text = std::move(text),
+                           .dtype = held,
+                           .spec = {},
+                           .has_gradient = false,
+                           .where = where});
+  const Tensor number = {&graph, id};
+  return dtype ? Convert(Arg(number, where), held) : number;
+}
+
+}  // namespace ocannl

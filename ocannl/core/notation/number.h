@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers of the notation: 0.5, 2:i64, inf. Without a dtype they adapt to the
+// tensors beside them.
+#ifndef OCANNL_CORE_NOTATION_NUMBER_H_
+#define OCANNL_CORE_NOTATION_NUMBER_H_
+
+#include <cstddef>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+// Takes the number that is next, behind the `sign` "" or "-", which is at
+// `offset`, and adds it to the graph. Errors, at `offset`: what its dtype
+// cannot hold; an integer beyond 2^53.
+absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
+                                  size_t offset, Graph& graph,
+                                  SourceLocation where);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_NUMBER_H_
