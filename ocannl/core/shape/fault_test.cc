@@ -52,7 +52,7 @@ TEST_F(FaultTest, ComposeWhereAPointwiseProductIsMeant) {
   EXPECT_EQ(InferText(Compose(Arg(2, At(42)), In(a_))),
             "shape error in `2 * a` (mlp.cc:42): the input row of 2 is empty, "
             "the output row of a is 3\n"
-            "  2 : 1\n"
+            "  2 : \n"
             "  a : 3\n"
             "  hint: `*` multiplies tensors; `*.` is pointwise, PointMul in "
             "C++");

@@ -129,6 +129,8 @@ class Inference {
       const SlotRule& slot = rules().slots[i];
       if (slot.place == 0) variables.clear();
       int row = problem_.RowIndex(slot.row);
+      // A number has no more axes than it must.
+      if (problem_.rows[row].filler) ranks_.Prefer(row, slot.axes->size());
       bool fits;
       if (slot.axes->variable) {
         auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
@@ -202,8 +204,9 @@ class Inference {
       std::vector<int> axes;
       for (int i = 0; i < ranks_.Length(static_cast<int>(row)); ++i) {
         axes.push_back(sizes_.Add(given.size_role));
-        if (!given.sizes) continue;
-        int64_t size = (*given.sizes)[i];
+        const int64_t size = given.sizes    ? (*given.sizes)[i]
+                             : given.filler ? 1
+                                            : 0;
         if (size == 0) continue;  // it comes from the use
         sizes_.Set(axes.back(), size, given.filler && size == 1);
       }

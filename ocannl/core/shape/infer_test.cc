@@ -91,6 +91,24 @@ TEST(InferShapes, ANumberInitialisesAnyShape) {
   EXPECT_EQ(ShapeIn(computed, computed), "3");
 }
 
+TEST(InferShapes, ANumberFitsAnyRow) {
+  Graph graph;
+  Tensor b = Zeros(graph, "b", "");
+  EXPECT_EQ(InferText(b + 1), "");
+  EXPECT_EQ(InferText(Einsum1("=>", b + 1)), "");
+  EXPECT_EQ(InferText(2 * b), "");
+  Tensor w = Param(graph, "w", Exactly(""), DType::kF32, DefaultInit);
+  EXPECT_EQ(InferText(w), "");
+  // In a spec it has the axes that the spec gives it.
+  Tensor x = Zeros(graph, "x", "2|3");
+  EXPECT_EQ(InferText(Einsum("0; ...|i => ...|i", 2, x)), "2|3");
+  EXPECT_EQ(InferText(Einsum("; ...|i => ...|i", 2, x)), "2|3");
+  EXPECT_EQ(
+      InferText(Einsum("...|0; ...|i => ...|i", 2, Zeros(graph, "y", "3"))),
+      "3");
+  EXPECT_EQ(InferText(Einsum1("...i => i", Number(graph, 2))), "1");
+}
+
 TEST(InferShapes, AResultHasWhatItsOperandsHave) {
   Graph graph;
   Tensor a = Zeros(graph, "a", "4,3");
@@ -101,7 +119,7 @@ TEST(InferShapes, AResultHasWhatItsOperandsHave) {
   EXPECT_EQ(InferText(Select(Less(b, a), a, c)), "2|5->4,3");
   EXPECT_EQ(InferText(Relu(a)), "4,3");
   EXPECT_EQ(InferText(a + 1), "4,3");
-  EXPECT_EQ(InferText(Number(graph, 2) / 3), "1");
+  EXPECT_EQ(InferText(Number(graph, 2) / 3), "");
 }
 
 TEST(InferShapes, ComposeContractsInputWithOutput) {
@@ -179,8 +197,14 @@ TEST(InferShapes, OpenDataTakesTheRestOfTheElements) {
   EXPECT_EQ(InferText(x), "4|3");
   Tensor one = Data(graph, "one", NdArray(DType::kF32, {3}), WithOutput({3}));
   EXPECT_EQ(InferText(one), "3");
+  Tensor batch =
+      Data(graph, "batch", NdArray(DType::kF32, {1, 3}), WithOutput({3}));
+  EXPECT_EQ(InferText(batch), "1|3");
   int32_t n = graph.AddStatic("n", 4);
   EXPECT_EQ(ShapeIn(Slice(x, n), x), "4|3");
+  Tensor ones =
+      Data(graph, "ones", NdArray(DType::kF32, {4, 1, 3}), WithOutput({3}));
+  EXPECT_EQ(InferText(Slice(ones, n)), "1|3");
 }
 
 TEST(InferShapes, OffsetsOfNoUseAreScalar) {

@@ -120,7 +120,7 @@ ProblemRow MakeRow(const TensorNode& node, RowKind kind, RowRole role,
     row.filler = !row.sizes && !std::holds_alternative<DataSource>(node.source);
     row.sizes = (*given)[kind];
   } else if (IsNumber(node)) {
-    row.sizes = kind == RowKind::kOutput ? Dims{1} : Dims();
+    row.sizes = Dims();
     row.filler = true;
   } else if (std::holds_alternative<ParamSource>(node.source) &&
              kind == RowKind::kBatch) {
@@ -146,6 +146,24 @@ void AllowNoInputs(const Graph& graph, Problem& problem) {
   }
 }
 
+// A number has the axes that a spec gives it. As the second factor of a product
+// of tensors it has an output axis, which takes inputs of the first one; else
+// it has none.
+void FitNumbers(const Graph& graph, const GivenShapes& given,
+                Problem& problem) {
+  auto is_open = [&](RowRef row) {
+    return IsNumber(graph[row.tensor]) && !given.contains(row.tensor);
+  };
+  for (const CoverRule& cover : problem.rules.covers) {
+    if (cover.covering.tensor != cover.node && is_open(cover.covered)) {
+      problem[cover.covered].sizes = Dims{1};
+    }
+  }
+  for (const SlotRule& slot : problem.rules.slots) {
+    if (is_open(slot.row)) problem[slot.row].sizes.reset();
+  }
+}
+
 // The static index with a range, if any, that first slices each tensor.
 absl::flat_hash_map<TensorId, StaticSymbol> Slicers(const Graph& graph,
                                                     const Problem& problem) {
@@ -160,14 +178,18 @@ absl::flat_hash_map<TensorId, StaticSymbol> Slicers(const Graph& graph,
 }
 
 // Gives the open row of an array the elements that its other rows leave: one
-// axis, or two if the row is a batch that `slicer` slices.
+// axis, or two if the row is a batch that `slicer` slices. The last of them, if
+// it has one cell, is there only if the array has an axis for it.
 absl::Status CloseData(const TensorNode& node, const StaticSymbol* slicer,
                        absl::Span<ProblemRow> rows) {
-  int64_t rest = std::get<DataSource>(node.source).data->size();
+  const NdArray& data = *std::get<DataSource>(node.source).data;
+  int64_t rest = data.size();
+  size_t axes = data.dims().size();  // of the open row
   ProblemRow* open = nullptr;
   for (ProblemRow& row : rows) {
     if (row.sizes) {
       rest /= NumElements(*row.sizes);
+      axes -= std::min(axes, row.sizes->size());
     } else {
       open = &row;
     }
@@ -184,7 +206,9 @@ absl::Status CloseData(const TensorNode& node, const StaticSymbol* slicer,
   }
   open->sizes = Dims();
   if (is_sliced) open->sizes->push_back(parts);
-  if (rest != parts) open->sizes->push_back(rest / parts);
+  if (rest != parts || axes > open->sizes->size()) {
+    open->sizes->push_back(rest / parts);
+  }
   return absl::OkStatus();
 }
 
@@ -214,6 +238,7 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
     if (!is_given || ruled.contains(id)) AddRules(graph, id, problem.rules);
   }
   AllowNoInputs(graph, problem);
+  FitNumbers(graph, given, problem);
   auto slicers = Slicers(graph, problem);
   for (TensorId id : problem.nodes) {
     if (!std::holds_alternative<DataSource>(graph[id].source)) continue;

@@ -24,7 +24,8 @@ struct ProblemRow {
   RowRole rank_role;          // of the row
   RowRole size_role;          // of its axes
   std::optional<Dims> sizes;  // where given
-  bool filler;                // given sizes of 1 broadcast
+  // Given sizes of 1 broadcast; where none are given, all are such 1s.
+  bool filler;
 };
 
 struct Problem {

@@ -38,7 +38,8 @@ namespace ocannl {
 struct TensorTag;
 using TensorId = Id<TensorTag>;
 
-// A number; broadcasts to any shape.
+// A number; it has no axes, but in a spec those that the spec gives it, and
+// broadcasts to any shape.
 struct NumberSource {
   double value;
 };

@@ -27,7 +27,8 @@ namespace ocannl {
 // it takes the elements that the others leave; the sizes must divide. Beside an
 // open batch row, an input row that is left out has no axes. An open batch row
 // becomes two axes when a static index of range n slices the tensor: n, and
-// the rest.
+// the rest. A rest of 1 is an axis if the array has one for it: of {4, 2} and
+// {1, 2} with 2 outputs both are batches, 4|2 and 1|2.
 Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
             SourceLocation where = SourceLocation::Current());
 
