@@ -2,12 +2,16 @@
 #include "ocannl/core/shape/fault.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/near_names.h"
+#include "ocannl/core/shape/ellipsis.h"
+#include "ocannl/core/tensor/einsum.h"
 
 namespace ocannl {
 namespace {
@@ -241,7 +245,22 @@ absl::Status FaultWriter::Rank(const SlotRule& rule) const {
                                      " stands for ", Axes(has - given), " in ",
                                      row, " and for another number elsewhere");
   }
-  return Error(rule.node, problem, {rule.row.tensor}, {rule.row}, "");
+  return Error(rule.node, problem, {rule.row.tensor}, {rule.row},
+               rule.axes->variable ? EllipsisHint(rule.node) : "");
+}
+
+std::string FaultWriter::EllipsisHint(TensorId node) const {
+  const EinsumSpec* spec = SpecOf(graph_[node].source);
+  std::vector<Shape> shapes;
+  for (TensorId operand : OperandsOf(graph_[node].source)) {
+    shapes.emplace_back();
+    for (RowKind kind : kRowKinds) {
+      std::optional<Dims> row = row_({operand, kind});
+      if (!row) return "";
+      shapes.back()[kind] = *std::move(row);
+    }
+  }
+  return spec == nullptr ? "" : ocannl::EllipsisHint(*spec, shapes);
 }
 
 absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
@@ -277,7 +296,9 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
       break;
     }
   }
-  return Error(rule.node, problem, tensors, rows, "");
+  const bool is_variable = absl::StartsWith(name, "..");
+  return Error(rule.node, problem, tensors, rows,
+               is_variable ? EllipsisHint(rule.node) : "");
 }
 
 absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
@@ -377,6 +398,23 @@ absl::Status FaultWriter::Reshape(TensorId node) const {
   return Error(
       node, absl::StrCat("the cells of ", Label(graph_[of]), " do not fill it"),
       {of}, {}, "change a size, or leave one open");
+}
+
+absl::Status FaultWriter::OwnName(const SpecName& own) const {
+  const TensorSource& source = graph_[own.node].source;
+  std::vector<std::string> known;
+  for (const EinsumSlot& operand : SpecOf(source)->operands) {
+    absl::c_move(NamesOf(operand), std::back_inserter(known));
+  }
+  return Error(
+      own.node,
+      absl::StrCat("the result has `", own.name, "`, which no operand has",
+                   NearNamesHint(own.name, known)),
+      OperandsOf(source), {},
+      absl::StrCat("give its size, as in [\"", own.name, "\" = ",
+                   own.is_row() ? "[2, 3]] or SetDims, or leave it out"
+                                : "3] or SetDim, or write 0 for an "
+                                  "axis of one cell"));
 }
 
 absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {

@@ -57,6 +57,9 @@ class FaultWriter {
   // those of what names stand for.
   absl::Status Rule(const SizeRule& rule,
                     absl::FunctionRef<Dims(const SpecName&)> sizes_of) const;
+  // Nothing gives a size to a name that the result of a spec has and no
+  // operand.
+  absl::Status OwnName(const SpecName& own) const;
   // The row of a result is larger in its uses than its operands make it.
   absl::Status Enlarged(RowRef row, const Dims& used_as) const;
   // Nothing determines the row of a parameter.
@@ -77,6 +80,7 @@ class FaultWriter {
   absl::Status Endless(TensorId node, RowRef row,
                        const std::string& hint) const;
   RowRef Opponent(const CoverRule& rule) const;
+  std::string EllipsisHint(TensorId node) const;
   bool IsBefore(RowRef a, RowRef b, TensorId node) const;
   std::string CoversHint(const CoverRule& rule, RowRef opponent) const;
 

@@ -8,7 +8,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
+#include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/initializer.h"
+#include "tests/status_matchers.h"
 
 namespace ocannl {
 namespace {
@@ -104,6 +106,55 @@ TEST_F(FaultTest, AResultThatItsUseContradicts) {
             "  b : 4\n"
             "  `a ++ \"i => 0\"` : 1\n"
             "  from `a ++ \"i => 0\"` (mlp.cc:42): the result");
+}
+
+TEST_F(FaultTest, ANameThatOnlyTheResultHas) {
+  EXPECT_EQ(InferText(Einsum1("row, col => raw", In(x_))),
+            "shape error in `x ++ \"row, col => raw\"` (mlp.cc:42): the result "
+            "has `raw`, which no operand has; near names: row\n"
+            "  x : 28,28\n"
+            "  hint: give its size, as in [\"raw\" = 3] or SetDim, or write 0 "
+            "for an axis of one cell");
+  EXPECT_EQ(InferText(Einsum1("ij => ..v..", In(x_))),
+            "shape error in `x ++ \"ij => ..v..\"` (mlp.cc:42): the result has "
+            "`..v..`, which no operand has\n"
+            "  x : 28,28\n"
+            "  hint: give its size, as in [\"..v..\" = [2, 3]] or SetDims, or "
+            "leave it out");
+  EXPECT_THAT(InferText(Einsum1("i => i+k", In(a_))),
+              HasSubstr("the result has `k`, which no operand has"));
+  EXPECT_EQ(InferText(Einsum1("i => i...", In(a_))), "3");
+  EXPECT_EQ(InferText(Einsum1("i => i_", In(a_))), "3,1");
+  Tensor sized = Einsum1("i => ij", In(a_));
+  EXPECT_THAT(SetDim(sized, "j", 1), IsOk());
+  EXPECT_EQ(InferText(sized), "3,1");
+  // Its use says how large it is.
+  Tensor used = Einsum("ij; j => i", In(Einsum1("i => ij", In(a_))), In(b_));
+  EXPECT_EQ(InferText(used), "3");
+}
+
+TEST_F(FaultTest, EllipsesOfDifferentRanks) {
+  Tensor y = Zeros(graph_, "y", "5,3,4");
+  Tensor z = Zeros(graph_, "z", "1,2,3");
+  Tensor m = Zeros(graph_, "m", "2,3");
+  auto product = [&](Tensor left) {
+    return InferText(Einsum("...ij; ...jk => ...ik", In(left), In(y)));
+  };
+  EXPECT_EQ(product(m),
+            "shape error in `m +* \"...ij; ...jk => ...ik\" y` (mlp.cc:42): "
+            "`...` stands for 1 axis in the output row of y and for another "
+            "number elsewhere\n"
+            "  y : 5,3,4\n"
+            "  hint: the axes of `...` do not broadcast; write "
+            "\"ij; njk => nik\"");
+  EXPECT_THAT(product(z), HasSubstr("; write \"0ij; njk => nik\""));
+  EXPECT_EQ(InferText(Einsum("0ij; njk => nik", In(z), In(y))), "5,2,4");
+  // Names that the spec has are others; sizes that differ do not broadcast.
+  EXPECT_THAT(InferText(Einsum("...n; ...m => n...m", In(a_), In(y))),
+              HasSubstr("; write \"n; pqm => npqm\""));
+  EXPECT_THAT(product(Zeros(graph_, "w", "7,5,2,3")),
+              HasSubstr("; write \"nmij; mjk => nmik\""));
+  EXPECT_THAT(product(Zeros(graph_, "w", "7,6,2,3")), Not(HasSubstr("hint")));
 }
 
 TEST_F(FaultTest, EinsumOfDifferentSizes) {

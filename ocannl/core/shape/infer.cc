@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/bases.h"
 #include "ocannl/core/shape/fault.h"
 #include "ocannl/core/shape/problem.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/reshape_sizes.h"
+#include "ocannl/core/shape/results.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/shape/size_rules.h"
@@ -31,7 +31,8 @@ class Inference {
         problem_(std::move(problem)),
         wrong_covers_(problem_.rules.covers.size(), false),
         wrong_slots_(problem_.rules.slots.size(), false),
-        size_rules_(graph, problem_.index) {}
+        own_names_(OwnNames(graph, problem_)),
+        size_rules_(graph, problem_.index, own_names_) {}
 
   absl::Status Run() {
     AddRows();
@@ -44,6 +45,7 @@ class Inference {
     CoverSizes();
     if (!fault_) CheckParameters();
     if (!fault_) CheckResults();
+    if (!fault_) CheckOwnNames();
     if (!fault_) return absl::OkStatus();
     return fault_(FaultWriter(graph_, rules(),
                               [this](RowRef row) { return Known(row); }));
@@ -378,33 +380,25 @@ class Inference {
     }
   }
 
-  // A result is as large as its operands make it, whatever its uses say; but a
-  // first value fills its parameter.
+  // A result is as large as its operands make it, whatever its uses say.
   void CheckResults() {
-    absl::flat_hash_set<TensorId> first_values;
-    for (TensorId id : problem_.nodes) {
-      const auto* param = std::get_if<ParamSource>(&graph_[id].source);
-      if (param != nullptr && param->init) first_values.insert(*param->init);
+    auto sizes_of = [this](RowRef row) { return Sizes(row); };
+    for (EnlargedRow& enlarged : EnlargedRows(graph_, problem_, sizes_of)) {
+      const RowRef row = enlarged.row;
+      made_[problem_.RowIndex(row)] = std::move(enlarged.made);
+      Report(2, row.tensor,
+             [row, used_as = Sizes(row)](const FaultWriter& write) {
+               return write.Enlarged(row, used_as);
+             });
     }
-    std::vector<Dims> made(problem_.rows.size());
-    for (const CoverRule& cover : rules().covers) {
-      if (!(cover.covering.tensor == cover.node)) continue;
-      Broadcast(Sizes(cover.covered), made[problem_.RowIndex(cover.covering)]);
-    }
-    for (const CoverRule& cover : rules().covers) {
-      if (!(cover.covering.tensor == cover.node)) continue;
-      if (first_values.contains(cover.node) || IsParameter(cover.node) ||
-          Stretches(graph_[cover.node])) {
-        continue;
-      }
-      RowRef row = cover.covering;
-      Dims used_as = Sizes(row);
-      const Dims& dims = made[problem_.RowIndex(row)];
-      if (used_as == dims) continue;
-      made_[problem_.RowIndex(row)] = dims;
-      Report(2, cover.node, [row, used_as](const FaultWriter& write) {
-        return write.Enlarged(row, used_as);
-      });
+  }
+
+  // What no operand has gets its size from elsewhere.
+  void CheckOwnNames() {
+    for (const SpecName& own : own_names_) {
+      if (!size_rules_.IsOpen(own, sizes_)) continue;
+      Report(2, own.node,
+             [&own](const FaultWriter& write) { return write.OwnName(own); });
     }
   }
 
@@ -415,6 +409,7 @@ class Inference {
   const Graph& graph_;
   Problem problem_;
   std::vector<bool> wrong_covers_, wrong_slots_;
+  const std::vector<SpecName> own_names_;
   SizeRules size_rules_;
   RankSystem ranks_;
   std::vector<std::vector<int>> axes_;  // in sizes_, of each row

@@ -136,7 +136,6 @@ constexpr Example kExamples[] = {
     {0, "ii => i", {"3,3"}, "3", "3 : 0 <- 0 0"},
     {0, "i => ii", {"3"}, "3,3", "3 : 0 0 <- 0"},
     {0, "_i_ => i", {"2,3,4"}, "3", "3,2,4 : 0 <- 1 0 2"},
-    {0, "i => ij", {"3"}, "3,1", "3 : 0 =0 <- 0"},
 };
 
 Tensor Reduced(const Example& example, Graph& graph) {

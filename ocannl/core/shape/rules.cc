@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/shape/rules.h"
 
-#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
@@ -145,16 +147,6 @@ SizeEquation EquationOf(const EinsumAxis& axis) {
   equation.terms.emplace_back(axis.kernel, axis.dilation);
   equation.constant = 1 + axis.offset - axis.stride - axis.dilation;
   return equation;
-}
-
-void Broadcast(const Dims& covered, Dims& dims) {
-  if (covered.size() > dims.size()) {
-    dims.insert(dims.begin(), covered.size() - dims.size(), 1);
-  }
-  for (size_t i = 1; i <= covered.size(); ++i) {
-    int64_t& size = dims[dims.size() - i];
-    size = std::max(size, covered[covered.size() - i]);
-  }
 }
 
 bool Stretches(const TensorNode& node) {

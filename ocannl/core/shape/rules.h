@@ -67,9 +67,6 @@ struct SizeEquation {
 };
 SizeEquation EquationOf(const EinsumAxis& axis);
 
-// Makes `dims` cover `covered`, whose axes pair up from the right.
-void Broadcast(const Dims& covered, Dims& dims);
-
 // Whether the tensor is as large as its uses want.
 bool Stretches(const TensorNode& node);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace ocannl {
@@ -23,7 +24,9 @@ bool IsProduct(const SizeRule& rule) {
 }  // namespace
 
 SizeRules::SizeRules(const Graph& graph,
-                     const absl::flat_hash_map<TensorId, int>& nodes) {
+                     const absl::flat_hash_map<TensorId, int>& nodes,
+                     absl::Span<const SpecName> others) {
+  for (const SpecName& other : others) nodes_.insert(other.node);
   for (const SizeRule& rule : graph.size_rules()) {
     if (!nodes.contains(rule.name.node)) continue;
     rules_.push_back(&rule);
@@ -140,6 +143,16 @@ std::vector<int> SizeRules::AxesOf(const SpecName& name) const {
     for (int one : axis(absl::StrCat(name.name, k))) all.push_back(one);
   }
   return all;
+}
+
+bool SizeRules::IsOpen(const SpecName& name, const SizeSystem& sizes) const {
+  const std::vector<int> axes = AxesOf(name);
+  const bool is_ruled = absl::c_any_of(rules_, [&](const SizeRule* rule) {
+    const SpecName* other = OtherOf(*rule);
+    return rule->name == name || (other != nullptr && *other == name);
+  });
+  if (axes.empty()) return !is_ruled;
+  return absl::c_any_of(axes, [&](int axis) { return sizes.IsFiller(axis); });
 }
 
 }  // namespace ocannl

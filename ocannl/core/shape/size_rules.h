@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/tensor/graph.h"
@@ -18,12 +19,13 @@ namespace ocannl {
 
 class SizeRules {
  public:
-  // Those of `graph` about `nodes`; the graph must outlive it.
-  SizeRules(const Graph& graph,
-            const absl::flat_hash_map<TensorId, int>& nodes);
+  // Those of `graph` about `nodes`; the graph must outlive it. `others` are
+  // names that AxesOf is asked for beside theirs.
+  SizeRules(const Graph& graph, const absl::flat_hash_map<TensorId, int>& nodes,
+            absl::Span<const SpecName> others = {});
 
-  // What stands for a name in the systems below. Others than the rules name
-  // are left out.
+  // What stands for a name in the systems below. Specs without a name that is
+  // asked for are left out.
   void AddRow(TensorId node, const std::string& variable, int row);
   void AddAxis(TensorId node, const std::string& name, int axis);
 
@@ -40,6 +42,9 @@ class SizeRules {
 
   // In the system of sizes; after SetSizes.
   std::vector<int> AxesOf(const SpecName& name) const;
+  // Whether no rule and nothing in `sizes`, which are solved, says how large it
+  // is.
+  bool IsOpen(const SpecName& name, const SizeSystem& sizes) const;
 
  private:
   std::vector<int> OthersOf(const SizeRule& rule, SizeSystem& sizes) const;

@@ -19,22 +19,13 @@ namespace {
 // "i", "..v..": what the spec has, as the user writes it.
 std::vector<std::string> NamesIn(const EinsumSpec& spec) {
   std::vector<std::string> names;
-  auto add = [&](std::string name) {
-    if (name == "_" || absl::c_linear_search(names, name)) return;
-    names.push_back(std::move(name));
-  };
-  auto add_slot = [&](const EinsumSlot& slot) {
-    for (const EinsumRow& row : slot) {
-      ForEachAxis(row, [&](EinsumAxis axis) {
-        for (const std::string* name : axis.Names()) add(*name);
-      });
-      // "..." stands for other axes in each kind of row.
-      const bool named = row.variable && (*row.variable)[0] != '.';
-      if (named) add(absl::StrCat("..", *row.variable, ".."));
+  auto add = [&](const EinsumSlot& slot) {
+    for (std::string& name : NamesOf(slot)) {
+      if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
     }
   };
-  for (const EinsumSlot& operand : spec.operands) add_slot(operand);
-  add_slot(spec.result);
+  absl::c_for_each(spec.operands, add);
+  add(spec.result);
   return names;
 }
 

@@ -233,6 +233,21 @@ std::string SlotText(const EinsumSlot& slot, absl::string_view separator) {
 
 }  // namespace
 
+std::vector<std::string> NamesOf(const EinsumSlot& slot) {
+  std::vector<std::string> names;
+  for (const EinsumRow& row : slot) {
+    ForEachAxis(row, [&](EinsumAxis axis) {
+      for (const std::string* name : axis.Names()) {
+        if (*name != "_") names.push_back(*name);
+      }
+    });
+    const bool named =
+        row.variable && !absl::StartsWith(*row.variable, kEllipsis);
+    if (named) names.push_back(absl::StrCat("..", *row.variable, ".."));
+  }
+  return names;
+}
+
 absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
                                        const EinsumNumbers& numbers) {
   absl::StatusOr<EinsumSpec> spec = Parse(text, num_operands, numbers);

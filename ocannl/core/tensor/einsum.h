@@ -55,6 +55,10 @@ void ForEachAxis(const EinsumSlot& slot, Visit visit) {
   for (const EinsumRow& row : slot) ForEachAxis(row, visit);
 }
 
+// The names in it, in order: of axes "i", of row variables "..v.."; but "_" and
+// "...", which name nothing.
+std::vector<std::string> NamesOf(const EinsumSlot& slot);
+
 struct EinsumSpec {
   std::vector<EinsumSlot> operands;
   EinsumSlot result;

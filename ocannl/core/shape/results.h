@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What of a result does not come from its operands: how its uses want it, and
+// names that only its spec's result has.
+#ifndef OCANNL_CORE_SHAPE_RESULTS_H_
+#define OCANNL_CORE_SHAPE_RESULTS_H_
+
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/shape/problem.h"
+#include "ocannl/core/shape/rules.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+struct EnlargedRow {
+  RowRef row;
+  Dims made;  // by the operands
+};
+
+// Those of `problem`, whose rows have the sizes `sizes_of`. A first value fills
+// its parameter, and what stretches is as large as its uses want: neither is
+// among them.
+std::vector<EnlargedRow> EnlargedRows(const Graph& graph,
+                                      const Problem& problem,
+                                      absl::FunctionRef<Dims(RowRef)> sizes_of);
+
+// The names of the results of specs that no operand of theirs has; but parts of
+// concatenations, which may be empty, and what has its sizes already.
+std::vector<SpecName> OwnNames(const Graph& graph, const Problem& problem);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SHAPE_RESULTS_H_
