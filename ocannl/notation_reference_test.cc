@@ -103,6 +103,10 @@ const std::vector<Example>& ExpressionExamples() {
        {"eval", "[(1, 2, 3); (4, 5, 6)] * x", "--in=x=1,0,2:3"}},
       {"Sizes of 1 that nobody gave broadcast.",
        {"eval", "x /. (x ++ \"...|... => ...|0\")", "--in=x=range+1:2|3"}},
+      {"A number has no axes of its own.",
+       {"eval", "(x ++ \"i => \") + 1", "--in=x=range:3"}},
+      {"A sign in front of a power needs parentheses.",
+       {"eval", "-x **. 2", "--in=x=range:3"}},
       {"`stretch` makes a result as large as its uses want.",
        {"eval", "stretch(x + 1) +* \"ij; ij => i\" y", "--in=x=range:3",
         "--in=y=range:2,3"}},
@@ -145,6 +149,15 @@ const std::vector<Example>& SpecExamples() {
         "x +* \"i; i->..v..,o => ..v..,o\" [\"..v..\" = [2]; \"o\" = 2 * "
         "\"i\"] {w = 1}",
         "--in=x=range:2"}},
+      {"A product of four tensors, or more: two at a time, in the order that "
+       "costs least.",
+       {"eval", "a +* \"ij; jk; kl; l => i\" b c d", "--in=a=range:2,2",
+        "--in=b=range:2,3", "--in=c=range:3,2", "--in=d=1,2:2"}},
+      {"What only the result names is given a size.",
+       {"eval", "x ++ \"i => ij\"", "--in=x=range:2"}},
+      {"The axes of `...` do not broadcast.",
+       {"eval", "x +* \"...ij; ...jk => ...ik\" y", "--in=x=range:2,3",
+        "--in=y=range:5,3,4"}},
       {"Equal names are equally large.",
        {"eval", "x ++ \"ii => i\"", "--in=x=range:2,3"}},
       {"Windows fill the axis.",
@@ -189,7 +202,7 @@ std::string MeaningOf(const InfixOperator& infix) {
                           infix.op ? absl::StrCat("`a ", op, " b`") : op,
                           ", by a spec");
     case InfixOperator::kReduceMany:
-      return infix.op ? "sum of the products of two or three, by a spec"
+      return infix.op ? "sum of the products of two or more, by a spec"
                       : "concatenation, by a spec of any number of operands";
   }
   __builtin_unreachable();

@@ -172,7 +172,11 @@ Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
   if (source.defined != nullptr) return TermOf(*source.defined, args);
   if (!source.op) return args[0];
   // A sum fuses with the last of the products, as with that of two operands.
-  if (source.op == Op::kMul3) return args[0] * args[1] * args[2];
+  if (source.op == Op::kMul3 || (source.op == Op::kMul && args.size() > 2)) {
+    Expr product = args[0];
+    for (const Expr& factor : args.subspan(1)) product = product * factor;
+    return product;
+  }
   if (source.op == Op::kBitcast) return Bitcast(args[0], dtype);
   return ApplyOp(*source.op, args, dtype);
 }

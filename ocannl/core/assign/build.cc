@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
@@ -138,6 +139,14 @@ class Coder {
     if (gather) {
       return source.gathers->scatters ? Scatter(id, source, *gather)
                                       : Gather(id, source, *gather);
+    }
+    if (IsContracted(source)) {
+      for (size_t i = 0; i < pieces.size(); ++i) {
+        AssignContracted(code_,
+                         ProductOf(code_, graph_, shapes_, id, pieces[i], i),
+                         /*reset=*/i == 0);
+      }
+      return;
     }
     const bool accumulates = source.accum && !IsTiled(id, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {

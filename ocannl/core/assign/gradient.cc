@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
 #include "ocannl/core/index/windows.h"
 #include "ocannl/core/ops/rows.h"
@@ -85,8 +86,12 @@ class Backprop {
       const std::optional<GatherIndices> gather =
           FindGather(shapes_, id, *compute, pieces);
       if (gather) return PropagateGather(id, *compute, *gather);
-      for (const ProjectedPiece& piece : pieces) {
-        PropagatePiece(id, *compute, piece);
+      for (size_t k = 0; k < pieces.size(); ++k) {
+        if (IsContracted(*compute)) {
+          PropagateProduct(id, *compute, pieces[k], k);
+        } else {
+          PropagatePiece(id, *compute, pieces[k]);
+        }
       }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
       Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
@@ -128,6 +133,20 @@ class Backprop {
                         : ScatterCells(gather, from, to, ids, leaf, spec);
     assign.accum = Op::kAdd;
     code_.list.push_back(std::move(assign));
+  }
+
+  void PropagateProduct(TensorId id, const ComputeSource& source,
+                        const ProjectedPiece& piece, size_t number) {
+    std::vector<std::optional<int32_t>> gradients;
+    for (int k : piece.operands) {
+      const TensorId operand = source.operands[k];
+      gradients.push_back(graph_[operand].has_gradient
+                              ? std::optional(Gradient(operand))
+                              : std::nullopt);
+    }
+    PropagateContracted(code_,
+                        ProductOf(code_, graph_, shapes_, id, piece, number),
+                        Gradient(id), gradients);
   }
 
   void PropagatePiece(TensorId id, const ComputeSource& source,

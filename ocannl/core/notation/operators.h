@@ -22,7 +22,7 @@ struct InfixOperator {
     kCompose,     // a * b
     kReduceOne,   // a ++ "spec"
     kReducePair,  // a +* "spec" b
-    kReduceMany,  // a ++^ "spec" b c: as many as the spec has; +* has 2 or 3
+    kReduceMany,  // a ++^ "spec" b c: as many as the spec has; +* 2 or more
     kSlice,       // a @| static_index
   };
   absl::string_view symbol;

@@ -164,7 +164,7 @@ class Parser {
     const Token token = lexer_.Next();
     if (infix.form == InfixOperator::kReduceMany) {
       operands = 1 + absl::c_count(token.text, ';');
-      if (infix.op) operands = std::clamp<size_t>(operands, 2, 3);
+      if (infix.op) operands = std::max<size_t>(operands, 2);
     }
     absl::Status status =
         ParseEinsum(token.text, static_cast<int>(operands), numbers()).status();

@@ -304,6 +304,8 @@ TEST_F(ParseTest, Precedence) {
   EXPECT_EQ(Read("a @^^ \"ij => i\" < b"), "Less(Max[ij => i](a), b)");
   EXPECT_EQ(Read("a +* \"i; i => i\" b *. c"),
             "SumMul[i; i => i](a, Mul(b, c))");
+  EXPECT_EQ(Read("a +* \"ij; jk; kl; lm => im\" b c a + b"),
+            "Add(SumMul[ij; jk; kl; lm => im](a, b, c, a), b)");
   EXPECT_EQ(Read("a +* \"i; i => i\" b + c"),
             "Add(SumMul[i; i => i](a, b), c)");
   EXPECT_EQ(Read("a @^+ \"i; i => i\" b + c"),

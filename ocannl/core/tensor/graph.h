@@ -103,7 +103,9 @@ struct ComputeSource {
     kCompose,  // "@"  input axes of the first pair with output axes of the 2nd
     kEinsum,   // as `spec` says
   };
-  std::optional<Op> op;     // none: the operand itself, one at a time
+  // None: the operand itself, one at a time. kMul may have any number of
+  // operands from 2, of which it is the product.
+  std::optional<Op> op;
   std::optional<Op> accum;  // over reduced axes: kAdd, kMax or kMin
   Logic logic;
   std::optional<EinsumSpec> spec;  // of kEinsum

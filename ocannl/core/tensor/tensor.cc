@@ -310,11 +310,22 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
   absl::StatusOr<EinsumSpec> parsed =
       ParseEinsum(spec, static_cast<int>(args.size()), numbers);
   absl::Status status = parsed.status();
-  if (status.ok()) {
+  const bool is_product = op == Op::kMul && args.size() > 2;
+  if (is_product && accum != Op::kAdd) {
+    status = absl::InvalidArgumentError(
+        "products of more than two are only summed; multiply some of them "
+        "first");
+  } else if (op && args.size() > kMostFactors) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("it has ", args.size(), " operands, and the most are ",
+                     kMostFactors, "; multiply some of them first"));
+  } else if (status.ok()) {
     status = PiecesOf(*parsed, /*one_at_a_time=*/!op).status();
     if (!status.ok()) status = WrongSpec(spec, status);
   }
-  absl::StatusOr<DType> dtype = builder.TermType(op);
+  // A product of any number of operands has their type and passes gradients.
+  const std::optional<Op> typed = is_product ? std::nullopt : op;
+  absl::StatusOr<DType> dtype = builder.TermType(typed);
   std::string text =
       ReduceText(builder.graph(), op, accum, spec, builder.ids());
   ComputeSource source = {.op = op,
@@ -324,7 +335,15 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
                           .operands = builder.ids()};
   if (parsed.ok()) source.spec = *parsed;
   return builder.Finish(std::move(source), std::move(text),
-                        ReducedType(dtype, builder.operand(0), status), op);
+                        ReducedType(dtype, builder.operand(0), status), typed);
+}
+
+Tensor Einsum(absl::string_view spec, absl::Span<const Arg> args,
+              const EinsumNumbers& numbers) {
+  std::optional<Op> op = Op::kMul;
+  if (args.size() == 1) op = std::nullopt;
+  if (args.size() == 3) op = Op::kMul3;
+  return Reduce(op, Op::kAdd, spec, args, numbers);
 }
 
 Tensor Slice(const Arg& a, int32_t static_index) {

@@ -83,8 +83,10 @@ Tensor Compose(const Arg& a, const Arg& b);
 
 // accum of op(args...) over the axes that the result of `spec` leaves out;
 // without `op`, of the operand itself: of several, of each for the cells that
-// its part of a concatenation has. `numbers` are the names that the spec may
-// have in the place of numbers.
+// its part of a concatenation has. kMul of more than two, up to
+// kMostFactors, is the product of all, for sums. `numbers` are the names that
+// the spec may have in the place of numbers.
+inline constexpr size_t kMostFactors = 64;
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
               absl::Span<const Arg> args, const EinsumNumbers& numbers = {});
 
@@ -147,9 +149,11 @@ inline Tensor PointMul(const Arg& a, const Arg& b) { return Mul(a, b); }
 inline Tensor PointDiv(const Arg& a, const Arg& b) { return Div(a, b); }
 
 // Sum of a * b, of a, of a + b; greatest and least a; greatest a + b; a
-// concatenation; sum of a * b * c: over the axes that the result of the spec
-// leaves out. In notation:
-// +* ++ +++ @^^ @-- @^+ ++^ +*
+// concatenation; sum of a * b * c; sum of the product of all, which is made of
+// sums of products of two in the order that costs least if they are four or
+// more (contraction_order.h): over the axes that the result of the spec leaves
+// out. In notation:
+// +* ++ +++ @^^ @-- @^+ ++^ +* +*
 inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b,
                      const EinsumNumbers& numbers = {}) {
   return Reduce(Op::kMul, Op::kAdd, spec, {a, b}, numbers);
@@ -178,6 +182,8 @@ inline Tensor Einsum3(absl::string_view spec, const Arg& a, const Arg& b,
                       const Arg& c, const EinsumNumbers& numbers = {}) {
   return Reduce(Op::kMul3, Op::kAdd, spec, {a, b, c}, numbers);
 }
+Tensor Einsum(absl::string_view spec, absl::Span<const Arg> args,
+              const EinsumNumbers& numbers = {});
 inline Tensor Concat(absl::string_view spec, absl::Span<const Arg> args,
                      const EinsumNumbers& numbers = {}) {
   return Reduce(std::nullopt, Op::kAdd, spec, args, numbers);

@@ -264,6 +264,10 @@ void Generate(Generator& random, EinsumProgram& program) {
     if (program.op == Op::kMul && random.OneIn(3)) {
       program.operands.push_back(random.Operand(has_batch));
       program.op = Op::kMul3;
+      for (int64_t n = random.Below(4); n > 0; --n) {
+        program.operands.push_back(random.Operand(has_batch));
+        program.op = Op::kMul;
+      }
     }
   }
   const bool multiplies = program.op == Op::kMul || program.op == Op::kMul3;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The code of a product of many arrays that is summed: two arrays at a time.
+//
+//   y =:+ a * b * c * d ~logic:"ij; jk; kl; l => i"
+//     ->
+//   y.product1 =:+ c * d;   y.product2 =:+ b * y.product1;
+//   y =:+ a * y.product2
+//
+// What is between is rounded as the products are computed, to f32 if y is
+// narrower.
+#ifndef OCANNL_CORE_ASSIGN_CONTRACT_H_
+#define OCANNL_CORE_ASSIGN_CONTRACT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/shape/infer.h"
+#include "ocannl/core/shape/project.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// Whether the code of `source` computes it so: the sum of a kMul of more than
+// two operands.
+bool IsContracted(const ComputeSource& source);
+
+// The loops, arrays and indices of such a product, of arrays of one code.
+struct Product {
+  std::vector<int64_t> extents;
+  ReadArray result;
+  std::vector<ReadArray> factors;
+  std::string suffix;  // of the names of what is between
+  std::string logic;   // for .cd
+};
+
+// That of piece `number` of the code of the tensor `id`.
+Product ProductOf(Assignments& code, const Graph& graph, const Shapes& shapes,
+                  TensorId id, const ProjectedPiece& piece, size_t number);
+
+// Appends `result =+ product`, or with `reset` =:+, in the steps of
+// ContractionOrder.
+void AssignContracted(Assignments& code, const Product& product, bool reset);
+
+// Appends what `gradient`, of the dims of the result, adds to the gradients of
+// the factors, by the same steps backwards: gradients[k], an array, is that of
+// factor k, or there is none. What is between is computed anew.
+void PropagateContracted(Assignments& code, const Product& product,
+                         int32_t gradient,
+                         absl::Span<const std::optional<int32_t>> gradients);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_ASSIGN_CONTRACT_H_

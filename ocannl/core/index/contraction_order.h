@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractionOrder: how a sum of products of many arrays is computed two arrays
+// at a time.
+//
+//   a[i,j] * b[j,k] * c[k,l] * d[l]  over j, k, l
+//     ->   c * d over l,   b * (c * d) over k,   a * (...) over j
+//
+// A loop is summed in the first step after which neither another array nor the
+// result has it. The cost of a step is the number of its products: the points
+// of all loops of its two arrays. Sizes alone decide.
+#ifndef OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
+#define OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace ocannl {
+
+// Whether an array's indices have loop k, for each k.
+using LoopSet = std::vector<bool>;
+
+// The factors of a step are those of the product, from 0, and then what the
+// steps before make.
+struct ContractionStep {
+  int left;
+  int right;     // negative: what the step sums is `left` alone
+  LoopSet kept;  // the loops of what it makes
+
+  friend bool operator==(const ContractionStep&,
+                         const ContractionStep&) = default;
+};
+
+// Up to so many factors, the order is the best of all.
+inline constexpr int kMostOrderedFactors = 8;
+
+// The steps of the product of `factors` over loops of `extents`; the last one
+// makes what has loops of `result` only. What one factor alone has is summed
+// first. Then, of up to kMostOrderedFactors, the steps cost least together:
+// dynamic programming over the subsets of the factors, as Selinger et al. order
+// joins (Access path selection in a relational database management system,
+// 1979) and Lam, Sadayappan and Wenger products (On optimizing a class of
+// multi-dimensional loops with reductions for parallel execution, 1997). Of
+// more, which is NP-hard, the next step is greedily the one that leaves the
+// fewest cells, and of those the cheapest. The order of the factors breaks
+// ties. Our fault (CHECK): no factor.
+std::vector<ContractionStep> ContractionOrder(absl::Span<const int64_t> extents,
+                                              absl::Span<const LoopSet> factors,
+                                              const LoopSet& result);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
