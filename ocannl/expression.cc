@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/parse.h"
@@ -92,6 +93,14 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
   return absl::OkStatus();
 }
 
+// What the graph calls `name`, which may have ".grad" behind it.
+std::string NameInGraph(const Expression& expression, absl::string_view name) {
+  const absl::string_view tensor = absl::StripSuffix(name, ".grad");
+  const auto other = expression.other_names.find(std::string(tensor));
+  if (other == expression.other_names.end()) return std::string(name);
+  return absl::StrCat(other->second, name.substr(tensor.size()));
+}
+
 // What --memory asks of values, or of gradients in `expression`.code.
 absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
                           Expression& expression) {
@@ -102,6 +111,7 @@ absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
     std::string mode;
     OCANNL_RETURN_IF_ERROR(SplitAssignment("memory", text, name, mode));
     if (absl::EndsWith(name, ".grad") != of_gradients) continue;
+    name = NameInGraph(expression, name);
     OCANNL_ASSIGN_OR_RETURN(request.mode, FindMemoryMode(mode));
     const std::optional<TensorId> id = graph.Find(name);
     if (id) {
@@ -131,21 +141,24 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
     return absl::OkStatus();
   }
   for (const std::string& name : line.GetAll("grad")) {
-    if (model.graph.Find(name)) continue;
+    if (model.graph.Find(NameInGraph(expression, name))) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--grad=", name, ": there is no tensor `", name,
                      "`; name an input, a parameter or a --let"));
   }
   OCANNL_ASSIGN_OR_RETURN(expression.code,
                           train::GradUpdateOfSum(model, result));
-  for (const std::string& name : line.GetAll("grad")) {
+  for (const std::string& given : line.GetAll("grad")) {
+    const std::string name = NameInGraph(expression, given);
     const absl::Status kept =
         Keep(expression.code, absl::StrCat(name, ".grad"), kPlace);
     if (absl::IsNotFound(kept)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--grad=", name, ": the expression has no gradient ",
-                       "with respect to `", name, "`; leave the flag out, or ",
-                       "use `", name, "` in the expression"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--grad=", given,
+          ": the expression has no gradient with respect to `", name, "`; ",
+          name == given ? absl::StrCat("leave the flag out, or use `", name,
+                                       "` in the expression")
+                        : absl::StrCat("write --grad=", name)));
     }
     OCANNL_RETURN_IF_ERROR(kept);
     expression.gradients_of.push_back(*model.graph.Find(name));
@@ -184,7 +197,10 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
     OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
                             ParseTensor(graph, value, names, kPlace));
     for (Tensor p : parsed.parameters) names.tensors.emplace(p.node().name, p);
-    names.tensors.emplace(name, Named(parsed.tensor, name));
+    const bool has_name = parsed.tensor.node().named;
+    if (has_name) expression->other_names[name] = parsed.tensor.node().name;
+    names.tensors.emplace(
+        name, has_name ? parsed.tensor : Named(parsed.tensor, name));
   }
   OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
                           ParseTensor(graph, text, names, kPlace));

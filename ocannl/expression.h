@@ -5,6 +5,7 @@
 #ifndef OCANNL_EXPRESSION_H_
 #define OCANNL_EXPRESSION_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,8 @@ namespace ocannl {
 struct Expression {
   train::Model model;
   TensorId result;
+  // Second names that --let gives to what has one.
+  std::map<std::string, std::string> other_names;
   std::vector<TensorId> gradients_of;  // whose gradients are asked for
   // The inputs among those, which are parameters of the graph.
   std::vector<std::pair<std::string, NdArray>> values;

@@ -6,6 +6,7 @@
 
 #include "ocannl/core/base/settings.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/debug_symbols.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/tier_flags.h"
 
@@ -35,7 +36,9 @@ absl::StatusOr<CommandLine> ParseWithSettings(
   // The environment is where code that is not the tool's looks.
   if (const auto symbols = settings.find("jit_symbols");
       symbols != settings.end()) {
-    setenv("OCANNL_JIT_SYMBOLS", symbols->second.value.c_str(),
+    const auto& [value, origin] = symbols->second;
+    OCANNL_RETURN_IF_ERROR(jit::CheckDebugSymbols(origin, value));
+    setenv("OCANNL_JIT_SYMBOLS", value.c_str(),
            /*overwrite=*/0);
   }
   return CommandLine::Parse(args, std::move(flags), settings);

@@ -173,6 +173,20 @@ TEST(ToolTest, ScheduledProgramsTakeTheSameInputs) {
               HasSubstr("is f32[8, 3], but `p` reads x : f32[6, 4]"));
 }
 
+TEST(ToolTest, UnknownKindsOfSymbols) {
+  for (const char* wanted : {"bogus", "perf,bogus", "perf,", "Perf"}) {
+    setenv("OCANNL_JIT_SYMBOLS", wanted, /*overwrite=*/1);
+    const Outcome outcome = Tool({"eval", "1 + 2"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err,
+                StartsWith(absl::StrCat("error: OCANNL_JIT_SYMBOLS=", wanted)));
+    EXPECT_THAT(outcome.err, HasSubstr("write perf, gdb or perf,gdb\n"));
+  }
+  setenv("OCANNL_JIT_SYMBOLS", "", /*overwrite=*/1);
+  EXPECT_EQ(Tool({"eval", "1 + 2"}).code, 0);
+  unsetenv("OCANNL_JIT_SYMBOLS");
+}
+
 TEST(ToolTest, SettingsOfTheEnvironment) {
   setenv("OCANNL_TIER", "none", /*overwrite=*/1);
   Outcome outcome = Tool({"eval", "1 + 2"});

@@ -200,4 +200,16 @@ absl::string_view WantedDebugSymbols() {
   return wanted == nullptr ? "" : wanted;
 }
 
+absl::Status CheckDebugSymbols(absl::string_view origin,
+                               absl::string_view wanted) {
+  if (wanted.empty()) return absl::OkStatus();
+  for (absl::string_view word : absl::StrSplit(wanted, ',')) {
+    if (word == "perf" || word == "gdb") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(origin, "=", wanted, ": `", word,
+                     "` is no kind of symbols; write perf, gdb or perf,gdb"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace ocannl::jit

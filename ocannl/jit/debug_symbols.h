@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -45,6 +46,10 @@ class DebugSymbols {
 
 // What the environment variable holds; "" without it.
 absl::string_view WantedDebugSymbols();
+
+// Error: `wanted` is none of the above; `origin` is where it was set.
+absl::Status CheckDebugSymbols(absl::string_view origin,
+                               absl::string_view wanted);
 
 // The lines of a perf map: begin and size in hexadecimal digits, the name.
 std::string PerfMapText(absl::Span<const DebugSymbol> symbols);

@@ -78,6 +78,10 @@ TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
   const CodeImage image = Assemble(*program, Isa::kAvx2);
   ASSERT_TRUE(Load(image, program->name).ok());
   EXPECT_FALSE(ReadFile(path).ok());
+  setenv("OCANNL_JIT_SYMBOLS", "bogus", 1);
+  EXPECT_EQ(Load(image, program->name).status().message(),
+            "OCANNL_JIT_SYMBOLS=bogus: `bogus` is no kind of symbols; write "
+            "perf, gdb or perf,gdb");
   setenv("OCANNL_JIT_SYMBOLS", "perf,gdb", 1);
   absl::StatusOr<MachineCode> code = Load(image, program->name);
   unsetenv("OCANNL_JIT_SYMBOLS");

@@ -46,6 +46,7 @@ absl::StatusOr<MachineCode> Load(const CodeImage& image,
                              .iterations = section.iterations});
   }
   const absl::string_view wanted = WantedDebugSymbols();
+  OCANNL_RETURN_IF_ERROR(CheckDebugSymbols("OCANNL_JIT_SYMBOLS", wanted));
   if (!wanted.empty()) {
     code.symbols =
         DebugSymbols(SymbolsOf(image, code.memory.data(), name), wanted);
