@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/words.h"
 
 namespace ocannl {
 namespace {
@@ -21,9 +21,20 @@ LoopLexer::LoopLexer(absl::string_view text)
                    "&",  "<",  "+",  "-",  "*",  "/",  "%",  "(", ")",
                    "[",  "]",  "{",  "}",  ":",  ";",  ",",  "="}) {}
 
+bool LoopLexer::AtName() const {
+  return peek().kind == Token::kName || peek().kind == Token::kString;
+}
+
 absl::StatusOr<std::string> LoopLexer::TakeName(absl::string_view what) {
-  if (peek().kind != Token::kName) return ExpectedError(what);
-  return std::string(Next().text);
+  if (!AtName()) return ExpectedError(what);
+  const Token name = Next();
+  if (name.kind == Token::kString || !IsReserved(name.text)) {
+    return std::string(name.text);
+  }
+  return ErrorAt(
+      name.offset,
+      absl::StrCat("expected ", what, ", found the word `", name.text,
+                   "`; a name is written \"", name.text, "\""));
 }
 
 absl::StatusOr<int64_t> LoopLexer::TakeInteger(absl::string_view what) {
@@ -38,7 +49,8 @@ absl::StatusOr<int64_t> LoopLexer::TakeInteger(absl::string_view what) {
 
 absl::StatusOr<DType> LoopLexer::TakeDType() {
   const size_t offset = peek().offset;
-  OCANNL_ASSIGN_OR_RETURN(std::string name, TakeName("a dtype"));
+  if (peek().kind != Token::kName) return ExpectedError("a dtype");
+  const absl::string_view name = Next().text;
   if (std::optional<DType> dtype = FindDType(name)) return *dtype;
   return ErrorAt(offset, absl::StrCat("`", name, "` is not a dtype; write ",
                                       DTypeNames()));

@@ -18,6 +18,9 @@ class LoopLexer : public Lexer {
  public:
   explicit LoopLexer(absl::string_view text);
 
+  // Whether the next token is a name; a word of .ll is one in quotes.
+  bool AtName() const;
+
   // The next token, which must be such a thing; `what` names it in the error.
   absl::StatusOr<std::string> TakeName(absl::string_view what);
   absl::StatusOr<int64_t> TakeInteger(absl::string_view what);  // up to 2^40

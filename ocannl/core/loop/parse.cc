@@ -75,6 +75,7 @@ class Parser {
   }
 
   std::optional<Role> Declares() const {
+    if (lexer_.peek().kind != Token::kName) return std::nullopt;
     for (Role role : kRoles) {
       if (lexer_.peek().text == WordOf(role)) return role;
     }
@@ -270,7 +271,7 @@ class Parser {
   // Whether what comes is name[, and no index.
   bool IsCell() const {
     const Token& name = lexer_.peek();
-    if (name.kind != Token::kName) return false;
+    if (!lexer_.AtName()) return false;
     if (symbols_.contains(name.text) && !buffers_.contains(name.text)) {
       return false;
     }
@@ -361,14 +362,16 @@ class Parser {
     }
     if (lexer_.Accept("-")) return Negative(token.offset, depth);
     if (token.kind == Token::kNumber) return Number("", token.offset);
-    if (token.kind != Token::kName) return lexer_.ExpectedError("a value");
-    if (token.text == "inf" || token.text == "nan")
+    if (!lexer_.AtName()) return lexer_.ExpectedError("a value");
+    const bool is_quoted = token.kind == Token::kString;
+    if (!is_quoted && (token.text == "inf" || token.text == "nan")) {
       return Number("", token.offset);
+    }
     lexer_.Next();
-    if (token.text == "true" || token.text == "false") {
+    if (!is_quoted && (token.text == "true" || token.text == "false")) {
       return Literal(program_.exprs, DType::kBool, token.text == "true");
     }
-    if (lexer_.peek().text == "(") return Call(token, depth);
+    if (!is_quoted && lexer_.peek().text == "(") return Call(token, depth);
     if (lexer_.peek().text == "[") {
       OCANNL_ASSIGN_OR_RETURN(LeafValue cell, Cell(token.text, token.offset));
       return program_.Read(std::move(cell));
@@ -381,8 +384,9 @@ class Parser {
   }
 
   absl::StatusOr<Expr> Negative(size_t offset, int depth) {
-    absl::string_view next = lexer_.peek().text;
-    if (lexer_.peek().kind == Token::kNumber || next == "inf") {
+    const Token& next = lexer_.peek();
+    const bool is_infinite = next.kind == Token::kName && next.text == "inf";
+    if (next.kind == Token::kNumber || is_infinite) {
       return Number("-", offset);
     }
     OCANNL_ASSIGN_OR_RETURN(Expr value, Primary(depth + 1));

@@ -90,6 +90,26 @@ TEST(ParseTest, ErrorsNameThePlaceAndTheMend) {
   EXPECT_THAT(Value(std::string(1000, '(')), HasSubstr("nested too deeply"));
 }
 
+TEST(ParseTest, WordsInQuotesAreNames) {
+  const std::string text = R"("for" ("par"):
+  in "in" : f32[2];
+  out "true" : f32[2];
+  for i0 = 0 to 1 {
+    let "inf" : f32 := "in"[i0] + neg("in"[0]);
+    "inf" := select(true, "inf", inf);
+    "true"[i0] := "inf";
+  }
+  zero_out "true";
+)";
+  absl::StatusOr<LoopProgram> program = Parse(text);
+  ASSERT_THAT(program, IsOk());
+  EXPECT_THAT(Verify(*program), IsOk());
+  EXPECT_EQ(Print(*program), text);
+  EXPECT_EQ(program->buffers[0].name, "in");
+  EXPECT_THAT(Parse("p ():\n in in : f32[];").status().message(),
+              HasSubstr("found the word `in`; a name is written \"in\""));
+}
+
 TEST(ParseTest, ShortTextsNeverCrash) {
   const std::string text(kProgram);
   for (size_t n = 0; n < text.size(); ++n) {

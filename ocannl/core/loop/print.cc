@@ -14,7 +14,7 @@ namespace {
 
 std::string SymbolName(const LoopProgram& program, Symbol symbol) {
   if (symbol.kind == Symbol::kStatic)
-    return program.statics[symbol.number].name;
+    return NameText(program.statics[symbol.number].name);
   return absl::StrCat("i", symbol.number);
 }
 
@@ -27,18 +27,18 @@ void PrintBlock(const LoopProgram& program, const Block& block, int depth,
 
 std::string PrintHeader(const LoopProgram& program) {
   std::string text = absl::StrCat(
-      program.name, " (",
+      NameText(program.name), " (",
       absl::StrJoin(program.statics, ", ",
                     [](std::string* out, const StaticIndex& index) {
-                      absl::StrAppend(out, index.name);
+                      absl::StrAppend(out, NameText(index.name));
                       if (index.range == kUnranged) return;
                       absl::StrAppend(out, " : [0..", index.range - 1, "]");
                     }),
       "):\n");
   for (const Buffer& buffer : program.buffers) {
-    absl::StrAppend(&text, "  ", WordOf(buffer.role), " ", buffer.name, " : ",
-                    Name(buffer.dtype), "[", absl::StrJoin(buffer.dims, ", "),
-                    "];\n");
+    absl::StrAppend(&text, "  ", WordOf(buffer.role), " ",
+                    NameText(buffer.name), " : ", Name(buffer.dtype), "[",
+                    absl::StrJoin(buffer.dims, ", "), "];\n");
   }
   return text;
 }
@@ -54,7 +54,7 @@ std::vector<std::string> IndexTexts(const LoopProgram& program,
 
 std::string PrintCell(const LoopProgram& program, const Access& access,
                       const std::vector<std::string>& indices) {
-  return absl::StrCat(program.buffers[access.buffer].name, "[",
+  return absl::StrCat(NameText(program.buffers[access.buffer].name), "[",
                       absl::StrJoin(indices, ", "), "]");
 }
 
@@ -101,7 +101,9 @@ std::string PrintLeaf(const LoopProgram& program, const LeafValue& leaf) {
       Overload{
           [&](const Access& access) { return PrintAccess(program, access); },
           [&](const Lookup& lookup) { return PrintLookup(program, lookup); },
-          [&](const GetLocal& get) { return program.locals[get.local].name; },
+          [&](const GetLocal& get) {
+            return NameText(program.locals[get.local].name);
+          },
           [&](const Affine& index) {
             return absl::StrCat("[", PrintIndex(program, index), "]");
           },
@@ -136,16 +138,17 @@ std::string PrintStmt(const LoopProgram& program, const Stmt& stmt, int depth) {
           },
           [&](const DeclareLocal& declare) {
             const Local& local = program.locals[declare.local];
-            absl::StrAppend(&text, "let ", local.name, " : ", Name(local.dtype),
+            absl::StrAppend(&text, "let ", NameText(local.name), " : ",
+                            Name(local.dtype),
                             " := ", PrintValue(program, declare.value), ";\n");
           },
           [&](const SetLocal& set) {
-            absl::StrAppend(&text, program.locals[set.local].name,
+            absl::StrAppend(&text, NameText(program.locals[set.local].name),
                             " := ", PrintValue(program, set.value), ";\n");
           },
           [&](const ZeroOut& zero) {
             absl::StrAppend(&text, "zero_out ",
-                            program.buffers[zero.buffer].name, ";\n");
+                            NameText(program.buffers[zero.buffer].name), ";\n");
           },
           [&](const Comment& comment) {
             absl::StrAppend(&text, "/* ", comment.text, " */\n");

@@ -15,7 +15,6 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/loop/words.h"
 #include "ocannl/core/loop/written_boxes.h"
 #include "ocannl/core/ops/op.h"
 
@@ -67,10 +66,6 @@ class Verifier {
     absl::flat_hash_set<absl::string_view> names;
     auto declare = [&](absl::string_view kind, absl::string_view name) {
       if (!IsName(name)) return Broken(kind, " `", name, "` is not a name");
-      if (IsReserved(name)) {
-        return Broken(kind, " `", name, "` has the name of a word of .ll; ",
-                      "choose another name");
-      }
       if (names.insert(name).second) return absl::OkStatus();
       return Broken(kind, " `", name, "` has the name of something else; ",
                     "choose another name");

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keywords of .ll, shared by the printer and the parser.
+// The keywords of .ll, shared by the printer and the parser. A buffer, a local
+// or a static index that has the name of one is written in quotes.
 #ifndef OCANNL_CORE_LOOP_WORDS_H_
 #define OCANNL_CORE_LOOP_WORDS_H_
 
 #include <array>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 
@@ -29,7 +32,8 @@ inline absl::string_view WordOf(Role role) {
   return kWords[static_cast<int>(role)];
 }
 
-// Whether `name` means something else where a name may stand.
+// Whether `name` means something else where a name may stand, unless it is in
+// quotes.
 inline bool IsReserved(absl::string_view name) {
   for (LoopKind kind : kLoopKinds) {
     if (name == WordOf(kind)) return true;
@@ -39,6 +43,11 @@ inline bool IsReserved(absl::string_view name) {
   }
   return name == "let" || name == "zero_out" || name == "true" ||
          name == "false" || name == "inf" || name == "nan";
+}
+
+// The name as the text has it: in, "in".
+inline std::string NameText(absl::string_view name) {
+  return IsReserved(name) ? absl::StrCat("\"", name, "\"") : std::string(name);
 }
 
 }  // namespace ocannl
