@@ -13,12 +13,15 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "ocannl/core/shape/problem.h"
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
+
+using TensorBases = absl::flat_hash_map<TensorId, Bases>;
 
 // Adds the bases of the tensors of `problem` that have others than the default;
 // those that are there count as given. `axes` are the numbers in `sizes` of the

@@ -26,7 +26,7 @@ struct Shapes : absl::flat_hash_map<TensorId, Shape> {
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int64_t>>
       names;
   // What axes measure, of tensors with axes of other bases than the default.
-  TensorBases bases;
+  absl::flat_hash_map<TensorId, Bases> bases;
 };
 
 // "2|3->4", with bases.

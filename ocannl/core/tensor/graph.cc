@@ -39,7 +39,19 @@ std::string DefaultName(const TensorNode& node, int32_t id) {
 
 }  // namespace
 
+void Graph::SetPlace(TensorNode& node) const {
+  if (call_ == nullptr) return;
+  node.call = call_;
+  node.where = call_->where;
+}
+
+std::shared_ptr<const CallNote> Graph::SetCall(
+    std::shared_ptr<const CallNote> call) {
+  return std::exchange(call_, std::move(call));
+}
+
 TensorId Graph::Add(TensorNode node) {
+  SetPlace(node);
   for (TensorId operand : OperandsOf(node.source)) {
     CHECK(operand.valid() && operand.index < size());
   }
@@ -154,8 +166,11 @@ void Graph::RollBack(const Mark& mark) {
 
 std::string Describe(const TensorNode& node) {
   const std::string where = ToString(node.where);
-  return absl::StrCat("`", node.text, "`",
-                      where.empty() ? "" : absl::StrCat(" (", where, ")"));
+  const bool is_part = node.call != nullptr && node.call->text != node.text;
+  return absl::StrCat(
+      "`", node.text, "`",
+      is_part ? absl::StrCat(" in `", node.call->text, "`") : "",
+      where.empty() ? "" : absl::StrCat(" (", where, ")"));
 }
 
 std::vector<TensorId> OperandsOf(const TensorSource& source) {

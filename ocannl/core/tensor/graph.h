@@ -5,8 +5,7 @@
 // core/shape, code is made by core/assign.
 //
 // A construction that fails makes an error node and nothing else: only what is
-// built on it fails, with its message, and the graph stays usable.
-// Not thread-safe.
+// built on it fails, with its message; the graph stays usable. Not thread-safe.
 #ifndef OCANNL_CORE_TENSOR_GRAPH_H_
 #define OCANNL_CORE_TENSOR_GRAPH_H_
 
@@ -129,7 +128,12 @@ using TensorSource =
                  SymbolSource, DimSource, SliceSource, ReshapeSource,
                  ComputeSource, ErrorSource>;
 
-using TensorBases = absl::flat_hash_map<TensorId, Bases>;
+// What is wrong with nodes that one call of a function makes is told of it.
+struct CallNote {
+  std::string text;  // "CrossEntropy(logits, targets)"
+  std::vector<TensorId> args;
+  SourceLocation where;
+};
 
 struct TensorNode {
   TensorSource source;
@@ -139,9 +143,9 @@ struct TensorNode {
   ShapeSpec spec;
   bool has_gradient;  // a parameter, or computed from one
   SourceLocation where;
-  bool named = false;  // the name is the user's
-  // Where the values live; none: the compiler decides.
-  std::optional<MemoryRequest> memory = std::nullopt;
+  bool named = false;                                  // the name is the user's
+  std::optional<MemoryRequest> memory = std::nullopt;  // none: undecided
+  std::shared_ptr<const CallNote> call = nullptr;      // that it is a part of
 };
 
 // A name in the spec of the einsum `node`: an axis "i", or a row variable
@@ -175,6 +179,10 @@ class Graph {
   // number appended. A leaf asks for its memory mode itself. Our fault (CHECK)
   // if the source names unknown nodes.
   TensorId Add(TensorNode node);
+  // That nodes are parts of `call` from now on, null is none; returns the one
+  // so far. Its place is theirs: SetPlace, which Add does first.
+  std::shared_ptr<const CallNote> SetCall(std::shared_ptr<const CallNote> call);
+  void SetPlace(TensorNode& node) const;
   int32_t AddStatic(std::string name, std::optional<int64_t> range);
 
   const TensorNode& operator[](TensorId id) const { return nodes_[id.index]; }
@@ -225,9 +233,10 @@ class Graph {
   std::vector<SizeRule> size_rules_;
   uint32_t seed_ = 42;
   uint32_t randoms_ = 0;
+  std::shared_ptr<const CallNote> call_;
 };
 
-// "`w1 * x` (mlp.cc:42)"
+// "`w1 * x` (mlp.cc:42)", "`exp(x)` in `Softmax("i => 0", x)` (mlp.cc:7)"
 std::string Describe(const TensorNode& node);
 
 // The tensors that `source` reads, in order; a parameter reads none.

@@ -170,6 +170,7 @@ class Builder {
                        .spec = std::move(spec),
                        .has_gradient = false,
                        .where = where_};
+    graph_.SetPlace(node);
     if (dtype.ok()) {
       node.has_gradient = HasGradient(op, *dtype);
     } else {
@@ -431,6 +432,7 @@ Tensor FaultTensor(Graph& graph, absl::string_view text,
                      .spec = {},
                      .has_gradient = false,
                      .where = where};
+  graph.SetPlace(node);
   return ErrorTensor(graph,
                      absl::InvalidArgumentError(absl::StrCat(
                          "error in ", Describe(node), ": ", fault)),

@@ -39,8 +39,22 @@ Level LevelOf(Op op) {
   }
 }
 
+// Whether the text is name(...), and not the like of f(x) + f(y).
+bool IsCall(absl::string_view text) {
+  const size_t open = text.find_first_of("( ");
+  if (open == 0 || open == absl::string_view::npos || text[open] == ' ') {
+    return false;
+  }
+  int depth = 0;
+  size_t close = open;
+  do {
+    depth += text[close] == '(' ? 1 : text[close] == ')' ? -1 : 0;
+  } while (depth > 0 && ++close < text.size());
+  return close + 1 == text.size();
+}
+
 Level LevelOf(const TensorNode& node) {
-  if (node.named) return kTight;
+  if (node.named || IsCall(node.text)) return kTight;
   if (std::holds_alternative<SliceSource>(node.source)) return kLoose;
   const auto* compute = std::get_if<ComputeSource>(&node.source);
   if (compute == nullptr) return kTight;
