@@ -80,7 +80,9 @@ Axes that are computed:
 
 - `s*o+f`: every `s`-th cell, from cell `f` < `s`. Size `s*o`.
 - `s*o+d*k` or `s*o=+d*k`: windows of `k` cells, `d` apart, centred; what they
-  reach outside does not count. Size `s*o`.
+  reach outside does not count. Size `s*o`. Where the middle is between two
+  cells, a window reaches one cell further to the left: `o+k` with 2 cells has
+  those of `o - 1` and `o`.
 - `s*o<+d*k`: windows inside of the axis. Size `s*(o-1) + d*(k-1) + 1`.
 - `a^b^c`: the cells of `a`, then those of `b`, then those of `c`. Size
   `a + b + c`.
@@ -138,6 +140,8 @@ const std::vector<Example>& SpecExamples() {
       {"Centred windows; the greatest of 3, with names.",
        {"eval", "x @^^ \"row+k, c => row, c\" [\"k\" = 3]",
         "--in=x=range:4,2"}},
+      {"An even window: cells `o - 1` and `o`; the left one is outside first.",
+       {"eval", "x ++ \"o+k => o\" [\"k\" = 2]", "--in=x=1,10,100:3"}},
       {"A concatenation, and a part of one.",
        {"eval", "(x ++^ \"a; b => a^b\" y) ++ \"a^b => b\" [\"a\" = 1]",
         "--in=x=range:3", "--in=y=range:2"}},

@@ -11,25 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/shape/ellipsis.h"
+#include "ocannl/core/shape/hints.h"
 #include "ocannl/core/tensor/einsum.h"
 
 namespace ocannl {
 namespace {
-
-// Of what else determines a row, that many operations are listed.
-constexpr size_t kMaxOrigins = 20;
-
-std::string Label(const TensorNode& node) {
-  if (node.named || IsNumber(node)) return node.named ? node.name : node.text;
-  return absl::StrCat("`", node.text, "`");
-}
-
-std::string DimsText(const Dims& dims) {
-  if (dims.empty()) return "empty";
-  return absl::StrJoin(dims, ",", [](std::string* out, int64_t size) {
-    absl::StrAppend(out, size == 0 ? "?" : absl::StrCat(size));
-  });
-}
 
 std::string Axes(size_t count) {
   return absl::StrCat(count, count == 1 ? " axis" : " axes");
@@ -48,101 +34,20 @@ std::string AxisText(const SlotRule& rule, int axis, absl::string_view name) {
                       VariableText(*rule.axes->variable));
 }
 
-// The first two known sizes, of axes paired from the right, that differ.
-std::optional<std::pair<int64_t, int64_t>> Difference(const Dims& a,
-                                                      const Dims& b) {
-  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
-    int64_t x = a[a.size() - i], y = b[b.size() - i];
-    if (x != 0 && y != 0 && x != y) return std::make_pair(x, y);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
-
-std::string FaultWriter::RowText(RowRef row) const {
-  std::optional<Dims> dims = row_(row);
-  return dims ? DimsText(*dims) : "not known";
-}
-
-std::string FaultWriter::RowWithName(RowRef row) const {
-  return absl::StrCat("the ", Name(row.kind), " row of ",
-                      Label(graph_[row.tensor]), " is ", RowText(row));
-}
-
-std::string FaultWriter::ShapeText(TensorId id) const {
-  auto text = [&](RowKind kind, absl::string_view after) {
-    std::optional<Dims> dims = row_({id, kind});
-    if (!dims) return absl::StrCat("?", after);
-    return dims->empty() ? "" : absl::StrCat(DimsText(*dims), after);
-  };
-  return absl::StrCat(text(RowKind::kBatch, "|"), text(RowKind::kInput, "->"),
-                      text(RowKind::kOutput, ""));
-}
-
-// Which tensor of the operation `node` it is.
-std::string FaultWriter::PlaceText(TensorId node, TensorId tensor) const {
-  if (tensor == node) return "the result";
-  std::vector<TensorId> operands = OperandsOf(graph_[node].source);
-  auto at = absl::c_find(operands, tensor);
-  if (at == operands.end()) return "the first value";
-  return absl::StrCat("operand ", at - operands.begin() + 1);
-}
-
-// What is given needs no origin.
-std::string FaultWriter::Origins(TensorId node,
-                                 absl::Span<const RowRef> rows) const {
-  std::vector<std::pair<TensorId, TensorId>> origins;
-  auto add = [&](TensorId from, RowRef row) {
-    const TensorNode& tensor = graph_[row.tensor];
-    bool is_given = tensor.spec[row.kind] || IsNumber(tensor) ||
-                    std::holds_alternative<DataSource>(tensor.source);
-    if (from == node || is_given || !absl::c_linear_search(rows, row)) return;
-    origins.emplace_back(from, row.tensor);
-  };
-  for (const CoverRule& rule : rules_.covers) {
-    add(rule.node, rule.covering);
-    add(rule.node, rule.covered);
-  }
-  for (const SlotRule& rule : rules_.slots) add(rule.node, rule.row);
-  absl::c_sort(origins, [](const auto& a, const auto& b) { return b < a; });
-  origins.erase(std::unique(origins.begin(), origins.end()), origins.end());
-  std::string text;
-  for (size_t k = 0; k < std::min(origins.size(), kMaxOrigins); ++k) {
-    const auto& [from, tensor] = origins[k];
-    absl::StrAppend(&text, "\n  from ", Describe(graph_[from]), ": ",
-                    PlaceText(from, tensor));
-  }
-  if (origins.size() <= kMaxOrigins) return text;
-  return absl::StrCat(text, "\n  and ", origins.size() - kMaxOrigins, " more");
-}
-
-absl::Status FaultWriter::Error(TensorId node, const std::string& problem,
-                                absl::Span<const TensorId> tensors,
-                                absl::Span<const RowRef> rows,
-                                const std::string& hint) const {
-  std::string message =
-      absl::StrCat("shape error in ", Describe(graph_[node]), ": ", problem);
-  std::vector<TensorId> written;
-  for (TensorId id : tensors) {
-    if (std::count(written.begin(), written.end(), id) != 0) continue;
-    written.push_back(id);
-    absl::StrAppend(&message, "\n  ", Label(graph_[id]), " : ", ShapeText(id));
-  }
-  absl::StrAppend(&message, Origins(node, rows));
-  if (!hint.empty()) absl::StrAppend(&message, "\n  hint: ", hint);
-  return absl::InvalidArgumentError(message);
-}
 
 // With what the covered row does not fit: the covering row, or, where that is
 // the result's, the operand that made it what it is.
 RowRef FaultWriter::Opponent(const CoverRule& rule) const {
   std::optional<Dims> covered = row_(rule.covered);
   if (rule.covering.tensor != rule.node) return rule.covering;
+  if (!covered) return rule.covering;
+  const auto made = Difference(row_(rule.covering).value_or(Dims()), *covered);
   for (const CoverRule& other : rules_.covers) {
     if (other.node != rule.node || !(other.covering == rule.covering)) continue;
     std::optional<Dims> dims = row_(other.covered);
-    if (dims && covered && Difference(*dims, *covered)) {
+    const auto differs = Difference(dims.value_or(Dims()), *covered);
+    if (differs && (!made || made->first == differs->first)) {
       return other.covered;
     }
   }
@@ -177,16 +82,22 @@ std::string FaultWriter::CoversHint(const CoverRule& rule,
   }
   auto sizes = Difference(*covered, row_(opponent).value_or(Dims()));
   if (!sizes || (sizes->first != 1 && sizes->second != 1)) return "";
-  RowRef one = sizes->first == 1 ? rule.covered : opponent;
-  return absl::StrCat("the size 1 of ", Label(graph_[one.tensor]),
+  const bool is_covered = sizes->first == 1;
+  const RowRef one = is_covered ? rule.covered : opponent;
+  const RowRef other = is_covered ? opponent : rule.covered;
+  const std::string label = Label(graph_[one.tensor]);
+  auto row = [&](RowKind kind) { return row_({one.tensor, kind}); };
+  return absl::StrCat("the size 1 of ", label,
                       " is given, so it does not broadcast; leave that axis "
-                      "out");
+                      "out, or let it broadcast: ",
+                      label, " ++ \"",
+                      BroadcastSpec(row, one.kind, *row_(other)), "\"");
 }
 
 absl::Status FaultWriter::Endless(TensorId node, RowRef row,
                                   const std::string& hint) const {
   return Error(node,
-               absl::StrCat("the ", Name(row.kind), " row of ",
+               absl::StrCat("rank cycle: the ", Name(row.kind), " row of ",
                             Label(graph_[row.tensor]),
                             " would need more axes than it has, without end"),
                {}, {row}, hint);
@@ -277,6 +188,7 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
                    " in ", Label(graph_[rule.row.tensor]));
   std::vector<TensorId> tensors = {rule.row.tensor};
   std::vector<RowRef> rows = {rule.row};
+  std::string hint;
   for (const SlotRule& other : rules_.slots) {
     if (other.node != rule.node || tensors.size() > 1) continue;
     std::optional<Dims> dims = row_(other.row);
@@ -293,12 +205,28 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
                       Label(graph_[other.row.tensor]));
       tensors.push_back(other.row.tensor);
       rows.push_back(other.row);
+      const bool is_one = size == 1;
+      if (is_one || size_of(rule, axis) == 1) {
+        hint = OneCellHint(is_one ? other : rule, is_one ? i : axis);
+      }
       break;
     }
   }
-  const bool is_variable = absl::StartsWith(name, "..");
-  return Error(rule.node, problem, tensors, rows,
-               is_variable ? EllipsisHint(rule.node) : "");
+  if (absl::StartsWith(name, "..")) {
+    std::string ellipsis = EllipsisHint(rule.node);
+    if (!ellipsis.empty()) hint = std::move(ellipsis);
+  }
+  return Error(rule.node, problem, tensors, rows, hint);
+}
+
+// For an axis of size 1 whose name has another size elsewhere in the spec.
+std::string FaultWriter::OneCellHint(const SlotRule& rule, int axis) const {
+  const EinsumSpec* spec = SpecOf(graph_[rule.node].source);
+  const std::string read = OneCellSpec(*spec, *rule.axes, axis);
+  if (read.empty()) return "";
+  return absl::StrCat(
+      "names of a spec do not broadcast; read the only cell of ",
+      Label(graph_[rule.row.tensor]), ": \"", read, "\"");
 }
 
 absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
@@ -328,6 +256,7 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
       absl::StrCat("axis `", ocannl::ToString(form), "` of ",
                    Label(graph_[rule.row.tensor]), " is ", DimsText({size}));
   int64_t rest = size - equation.constant;
+  const int64_t stride = equation.terms[0].second;
   std::vector<std::string> unknown;
   for (size_t k = 0; k < equation.terms.size(); ++k) {
     const auto& [name, factor] = equation.terms[k];
@@ -343,6 +272,10 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
     absl::StrAppend(&problem,
                     one ? ", which no size of " : ", and nothing determines ",
                     absl::StrJoin(unknown, " and "), one ? " fits" : "");
+    const int64_t steps = form.padded ? rest : rest - stride;
+    if (one && sizes[0] == 0 && steps > 0) {
+      problem += NoDivisor(stride, steps);
+    }
   }
   const bool concatenates = !form.parts.empty();
   absl::string_view what =
@@ -361,7 +294,6 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
                         unknown.empty() ? "" : " or longer");
   } else if (!unknown.empty() && sizes[0] == 0) {
     // The sizes next to it that a whole number of windows fits.
-    const int64_t stride = equation.terms[0].second;
     const int64_t count = std::max<int64_t>(rest / stride, 1);
     const int64_t fits = size - rest + count * stride;
     hint = absl::StrCat("make the axis ", fits);
@@ -383,6 +315,8 @@ absl::Status FaultWriter::Rule(
                         : absl::StrCat("to ", rule.factor, " times `"),
                     other->name, "` of ", Describe(graph_[other->node]),
                     ", which is ", DimsText(sizes_of(*other)));
+    problem +=
+        NoDivisor(rule.factor, KnownCells(sizes_of(rule.name)).value_or(0));
   } else {
     const auto* sizes = std::get_if<Dims>(&rule.is);
     absl::StrAppend(
@@ -395,9 +329,15 @@ absl::Status FaultWriter::Rule(
 
 absl::Status FaultWriter::Reshape(TensorId node) const {
   const TensorId of = std::get<ReshapeSource>(graph_[node].source).of;
-  return Error(
-      node, absl::StrCat("the cells of ", Label(graph_[of]), " do not fill it"),
-      {of}, {}, "change a size, or leave one open");
+  Dims dims, shape;
+  for (RowKind kind : kRowKinds) {
+    absl::c_copy(row_({of, kind}).value_or(Dims{0}), std::back_inserter(dims));
+    absl::c_copy(*graph_[node].spec[kind], std::back_inserter(shape));
+  }
+  return Error(node,
+               absl::StrCat("the cells of ", Label(graph_[of]),
+                            " do not fill it", DoNotFill(dims, shape)),
+               {of}, {}, "change a size, or leave one open");
 }
 
 absl::Status FaultWriter::OwnName(const SpecName& own) const {

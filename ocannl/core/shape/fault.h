@@ -13,27 +13,22 @@
 #ifndef OCANNL_CORE_SHAPE_FAULT_H_
 #define OCANNL_CORE_SHAPE_FAULT_H_
 
-#include <functional>
-#include <optional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/shape/fault_text.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
 
-// What is known of a row: nothing, or its sizes, of which 0 is unknown.
-using KnownRow = std::function<std::optional<Dims>(RowRef)>;
-
 // Words the errors of one inference.
-class FaultWriter {
+class FaultWriter : private FaultText {
  public:
-  FaultWriter(const Graph& graph, const Rules& rules, KnownRow row)
-      : graph_(graph), rules_(rules), row_(std::move(row)) {}
+  using FaultText::FaultText;
 
   // `rule` cannot hold.
   absl::Status Covers(const CoverRule& rule) const;
@@ -66,16 +61,6 @@ class FaultWriter {
   absl::Status Undetermined(RowRef row) const;
 
  private:
-  std::string RowText(RowRef row) const;
-  std::string RowWithName(RowRef row) const;
-  std::string ShapeText(TensorId id) const;
-  // With the shapes of `tensors`, and what else determines `rows`.
-  absl::Status Error(TensorId node, const std::string& problem,
-                     absl::Span<const TensorId> tensors,
-                     absl::Span<const RowRef> rows,
-                     const std::string& hint) const;
-  std::string Origins(TensorId node, absl::Span<const RowRef> rows) const;
-  std::string PlaceText(TensorId node, TensorId tensor) const;
   absl::Status FirstValue(TensorId param, TensorId init) const;
   absl::Status Endless(TensorId node, RowRef row,
                        const std::string& hint) const;
@@ -83,10 +68,7 @@ class FaultWriter {
   std::string EllipsisHint(TensorId node) const;
   bool IsBefore(RowRef a, RowRef b, TensorId node) const;
   std::string CoversHint(const CoverRule& rule, RowRef opponent) const;
-
-  const Graph& graph_;
-  const Rules& rules_;
-  KnownRow row_;
+  std::string OneCellHint(const SlotRule& rule, int axis) const;
 };
 
 }  // namespace ocannl

@@ -85,7 +85,8 @@ TEST_F(FaultTest, AGivenSizeOfOneDoesNotBroadcast) {
             "  a : 3\n"
             "  one : 2|1\n"
             "  hint: the size 1 of one is given, so it does not broadcast; "
-            "leave that axis out");
+            "leave that axis out, or let it broadcast: one ++ "
+            "\"...|0 => ...|0\"");
 }
 
 TEST_F(FaultTest, AResultThatItsUseContradicts) {
@@ -105,7 +106,9 @@ TEST_F(FaultTest, AResultThatItsUseContradicts) {
             "(mlp.cc:42): axis `i` is 4 in b and 1 in `a ++ \"i => 0\"`\n"
             "  b : 4\n"
             "  `a ++ \"i => 0\"` : 1\n"
-            "  from `a ++ \"i => 0\"` (mlp.cc:42): the result");
+            "  from `a ++ \"i => 0\"` (mlp.cc:42): the result\n"
+            "  hint: names of a spec do not broadcast; read the only cell of "
+            "`a ++ \"i => 0\"`: \"0; i => i\"");
 }
 
 TEST_F(FaultTest, ANameThatOnlyTheResultHas) {
@@ -260,7 +263,8 @@ TEST_F(FaultTest, RowsWithoutEnd) {
   Tensor square = Compose(In(w), In(w));
   EXPECT_EQ(
       InferText(Einsum("..v..->..v..i; ...->... => 0", In(w), In(square))),
-      "shape error in `w * w` (mlp.cc:42): the input row of w would need "
+      "shape error in `w * w` (mlp.cc:42): rank cycle: the input row of w "
+      "would need "
       "more axes than it has, without end\n"
       "  from `w +* \"..v..->..v..i; ...->... => 0\" (w * w)` (mlp.cc:42): "
       "operand 1");
@@ -269,15 +273,17 @@ TEST_F(FaultTest, RowsWithoutEnd) {
 TEST_F(FaultTest, ARowThatContainsItself) {
   Tensor w = Weights(graph_, "w", {});
   EXPECT_EQ(InferText(Einsum("..v..; ..v..i => i", In(w), In(w))),
-            "shape error in `w +* \"..v..; ..v..i => i\" w` (mlp.cc:42): the "
-            "output row of w would need more axes than it has, without end\n"
+            "shape error in `w +* \"..v..; ..v..i => i\" w` (mlp.cc:42): rank "
+            "cycle: the output row of w would need more axes than it has, "
+            "without end\n"
             "  hint: it contains itself as `..v..`; give that another name in "
             "one place");
   Tensor h = Relu(In(Weights(graph_, "u", {})));
   Tensor same = Einsum1("..v..->..v.. => 0", In(h));
   EXPECT_EQ(InferText(Einsum("...; ..v..i->..v.. => ...", In(same), In(h))),
             "shape error in `(relu(u) ++ \"..v..->..v.. => 0\") +* \"...; "
-            "..v..i->..v.. => ...\" relu(u)` (mlp.cc:42): the input row of "
+            "..v..i->..v.. => ...\" relu(u)` (mlp.cc:42): rank cycle: the "
+            "input row of "
             "`relu(u)` would need more axes than it has, without end\n"
             "  from `relu(u) ++ \"..v..->..v.. => 0\"` (mlp.cc:42): operand 1\n"
             "  from `relu(u)` (mlp.cc:42): the result\n"

@@ -354,6 +354,7 @@ class Inference {
 
   // What is known of a row, for messages.
   std::optional<Dims> Known(RowRef row) const {
+    if (!problem_.index.contains(row.tensor)) return std::nullopt;
     int i = problem_.RowIndex(row);
     auto made = made_.find(i);
     if (made != made_.end()) return made->second;

@@ -8,6 +8,7 @@
 //   2*o+3*k  2*o=+3*k   windows: cell k of the window of o, 3 cells apart. The
 //                       windows are 2 apart, and centred: what they reach
 //                       outside of the axis does not count.  size = 2*o
+//                       Even ones reach one cell further to the left.
 //   2*o<+3*k            windows inside of the axis:  size = 2*(o-1) + 3*(k-1)+1
 //   a^b^c               the cells of a, then those of b, then those of c
 //
