@@ -107,7 +107,7 @@ TEST(RopeTest, SizesThatMakeNoSense) {
                          return train::Rope(scope / "r",
                                             {.length = 2, .size = 3}, x);
                        }),
-              HasSubstr("`r`: positions of length 2, size 3 and base 10000; "
+              HasSubstr("): positions of length 2, size 3 and base 10000; "
                         "the size must be even, and all above 0"));
 }
 

@@ -134,7 +134,7 @@ TEST(BatchNormTest, MomentumOutOfRange) {
                          BatchNorm norm(scope / "bn", {.momentum = 1.5});
                          return norm(x, kInUse);
                        }),
-              HasSubstr("`bn`: momentum is 1.5; it must be in [0, 1]"));
+              HasSubstr("): momentum is 1.5; it must be in [0, 1]"));
 }
 
 TEST(DropoutTest, ShapesGradientBits) {

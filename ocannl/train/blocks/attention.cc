@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/position.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "ocannl/train/blocks/state.h"
@@ -22,22 +23,28 @@ LinearOptions Heads(const AttentionOptions& options, int64_t size) {
 
 }  // namespace
 
-Tensor CausalMask(Graph& graph, int64_t length) {
-  Tensor places = Range(graph, length, DType::kI32);
-  return LessEqual(Einsum1("t => |t->", places), Einsum1("s => s|", places));
+Tensor CausalMask(Graph& graph, int64_t length, SourceLocation where) {
+  Tensor places = Range(graph, length, DType::kI32, where);
+  CallScope call("CausalMask", "", {places}, where);
+  return call.Of(
+      LessEqual(Einsum1("t => |t->", places), Einsum1("s => s|", places)));
 }
 
 MultiHeadAttention::MultiHeadAttention(const ParamScope& scope,
-                                       const AttentionOptions& options)
+                                       const AttentionOptions& options,
+                                       SourceLocation where)
     : scope_(scope),
       options_(options),
-      query_(scope / "query", Heads(options, options.key_size)),
-      key_(scope / "key", Heads(options, options.key_size)),
+      query_(scope / "query", Heads(options, options.key_size), where),
+      key_(scope / "key", Heads(options, options.key_size), where),
       value_(scope / "value",
-             Heads(options, options.value_size.value_or(options.key_size))),
-      out_(scope / "out", {.outputs = Dims{options.size},
-                           .bias = options.bias,
-                           .init = XavierUniform(1)}) {}
+             Heads(options, options.value_size.value_or(options.key_size)),
+             where),
+      out_(scope / "out",
+           {.outputs = Dims{options.size},
+            .bias = options.bias,
+            .init = XavierUniform(1)},
+           where) {}
 
 Tensor MultiHeadAttention::Turned(Tensor x) const {
   if (!options_.rope_length) return x;
@@ -47,7 +54,9 @@ Tensor MultiHeadAttention::Turned(Tensor x) const {
 
 Tensor MultiHeadAttention::operator()(Tensor x, Tensor memory,
                                       std::optional<Tensor> mask,
-                                      const Training* training) const {
+                                      const Training* training,
+                                      SourceLocation where) const {
+  CallScope call("MultiHeadAttention", "", {x, memory}, where);
   const double scale = 1 / std::sqrt(static_cast<double>(options_.key_size));
   Tensor queries = Mul(Turned(query_(x)), scale);
   Tensor keys = Turned(key_(memory));
@@ -55,7 +64,8 @@ Tensor MultiHeadAttention::operator()(Tensor x, Tensor memory,
   Tensor weights = mask ? MaskedSoftmax(kOverMemory, scores, *mask)
                         : Softmax(kOverMemory, scores);
   weights = Dropout(weights, options_.dropout, training);
-  return out_(Einsum("...s|t->h; ...t|hv => ...s|hv", weights, value_(memory)));
+  return call.Of(
+      out_(Einsum("...s|t->h; ...t|hv => ...s|hv", weights, value_(memory))));
 }
 
 }  // namespace ocannl::train

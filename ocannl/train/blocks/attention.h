@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/params.h"
@@ -24,7 +25,8 @@ namespace ocannl::train {
 
 // Which places t of the memory each place s may see, length|length->: those
 // with t <= s.
-Tensor CausalMask(Graph& graph, int64_t length);
+Tensor CausalMask(Graph& graph, int64_t length,
+                  SourceLocation where = SourceLocation::Current());
 
 struct AttentionOptions {
   int64_t size;  // cells of the result's vectors
@@ -41,12 +43,14 @@ struct AttentionOptions {
 // heads found. Parameters: query_w, query_b, key_..., value_..., out_...
 class MultiHeadAttention {
  public:
-  MultiHeadAttention(const ParamScope& scope, const AttentionOptions& options);
+  MultiHeadAttention(const ParamScope& scope, const AttentionOptions& options,
+                     SourceLocation where = SourceLocation::Current());
 
   // For each place of `x` from the places of `memory`, where the bools of
   // `mask`, if any, which broadcast to ...,s|t->heads, are true.
   Tensor operator()(Tensor x, Tensor memory, std::optional<Tensor> mask,
-                    const Training* training) const;
+                    const Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Tensor Turned(Tensor x) const;

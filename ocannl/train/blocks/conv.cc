@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/tensor/dims.h"
+#include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
 
 namespace ocannl::train {
@@ -57,44 +58,57 @@ Tensor Pool(Op accum, Tensor x, const WindowOptions& windows) {
 
 }  // namespace
 
-Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options)
+Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options,
+               SourceLocation where)
     : windows_(WindowsOf(options)),
       w_(MakeParam(scope, "w", Dims{options.channels}, std::nullopt,
-                   options.init)) {
+                   options.init, where)) {
   if (!options.bias) return;
-  b_ = MakeParam(scope, "b", Dims{options.channels}, Dims{}, ConstantInit(0));
+  b_ = MakeParam(scope, "b", Dims{options.channels}, Dims{}, ConstantInit(0),
+                 where);
 }
 
-Tensor Conv2d::operator()(Tensor x) const {
+Tensor Conv2d::operator()(Tensor x, SourceLocation where) const {
+  CallScope call("Conv2d", "", {x}, where);
   std::string spec = absl::StrCat("...|", WindowAxes(windows_),
                                   ", c; kh, kw, c -> o => ...|oh, ow, o");
   Tensor y =
       WithWindows(Einsum(spec, x, w_, WindowNumbers(windows_)), windows_);
-  return b_ ? y + *b_ : y;
+  return call.Of(b_ ? y + *b_ : y);
 }
 
 DepthwiseSeparableConv2d::DepthwiseSeparableConv2d(const ParamScope& scope,
-                                                   const Conv2dOptions& options)
+                                                   const Conv2dOptions& options,
+                                                   SourceLocation where)
     : windows_(WindowsOf(options)),
       depth_(MakeParam(scope, "depth_w", std::nullopt,
-                       Dims{options.kernel, options.kernel}, options.init)),
-      mix_(scope, OneByOne(options)) {}
+                       Dims{options.kernel, options.kernel}, options.init,
+                       where)),
+      mix_(scope, OneByOne(options), where) {}
 
-Tensor DepthwiseSeparableConv2d::operator()(Tensor x) const {
+Tensor DepthwiseSeparableConv2d::operator()(Tensor x,
+                                            SourceLocation where) const {
+  CallScope call("DepthwiseSeparableConv2d", "", {x}, where);
   std::string spec = absl::StrCat("...|", WindowAxes(windows_),
                                   ", c; kh, kw -> c => ...|oh, ow, c");
-  return mix_(
-      WithWindows(Einsum(spec, x, depth_, WindowNumbers(windows_)), windows_));
+  return call.Of(mix_(
+      WithWindows(Einsum(spec, x, depth_, WindowNumbers(windows_)), windows_)));
 }
 
-Tensor MaxPool2d(Tensor x, const WindowOptions& windows) {
-  return Pool(Op::kMax, x, windows);
+Tensor MaxPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
+  CallScope call("MaxPool2d", "", {x}, where);
+  return call.Of(Pool(Op::kMax, x, windows));
 }
 
-Tensor AvgPool2d(Tensor x, const WindowOptions& windows) {
-  return Pool(Op::kAdd, x, windows) / (windows.kernel * windows.kernel);
+Tensor AvgPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
+  CallScope call("AvgPool2d", "", {x}, where);
+  return call.Of(Pool(Op::kAdd, x, windows) /
+                 (windows.kernel * windows.kernel));
 }
 
-Tensor GlobalAvgPool2d(Tensor x) { return Mean("...|h, w, c => ...|c", x); }
+Tensor GlobalAvgPool2d(Tensor x, SourceLocation where) {
+  CallScope call("GlobalAvgPool2d", "", {x}, where);
+  return call.Of(Mean("...|h, w, c => ...|c", x));
+}
 
 }  // namespace ocannl::train

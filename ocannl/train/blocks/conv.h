@@ -6,7 +6,9 @@
 //   Tensor y = conv(images);                        // 8|28,28,1 -> 8|28,28,16
 //
 // With padding "same", of a stride that divides the size, the result has
-// size / stride cells and windows are centred: what they reach outside is 0.
+// size / stride cells and windows are centred: what they reach outside is 0. A
+// window whose middle is between two cells, as of a kernel of 2, reaches one
+// cell further to the left, and up; PyTorch pads the right side instead.
 // With "valid", windows stay inside, and the steps fill the image:
 // size = stride * (cells - 1) + dilation * (kernel - 1) + 1. InferShapes
 // reports sizes that do not fit.
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/params.h"
@@ -45,9 +48,11 @@ struct Conv2dOptions {
 // Parameters: w, kernel,kernel,channels of x -> channels; b.
 class Conv2d {
  public:
-  Conv2d(const ParamScope& scope, const Conv2dOptions& options);
+  Conv2d(const ParamScope& scope, const Conv2dOptions& options,
+         SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   WindowOptions windows_;
@@ -61,9 +66,11 @@ class Conv2d {
 class DepthwiseSeparableConv2d {
  public:
   DepthwiseSeparableConv2d(const ParamScope& scope,
-                           const Conv2dOptions& options);
+                           const Conv2dOptions& options,
+                           SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   WindowOptions windows_;
@@ -78,13 +85,16 @@ inline constexpr WindowOptions kHalve = {
 
 // The greatest cell of each window. Every cell that is as great as it gets the
 // gradient.
-Tensor MaxPool2d(Tensor x, const WindowOptions& windows);
+Tensor MaxPool2d(Tensor x, const WindowOptions& windows,
+                 SourceLocation where = SourceLocation::Current());
 
 // The mean of each window; cells outside of the image count, as 0.
-Tensor AvgPool2d(Tensor x, const WindowOptions& windows);
+Tensor AvgPool2d(Tensor x, const WindowOptions& windows,
+                 SourceLocation where = SourceLocation::Current());
 
 // The mean of each channel over the image: 8|7,7,16 gives 8|16.
-Tensor GlobalAvgPool2d(Tensor x);
+Tensor GlobalAvgPool2d(Tensor x,
+                       SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl::train
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/init.h"
@@ -23,9 +24,11 @@ struct EmbeddingOptions {
 // count->size; an id out of range gives zeros. Ids have batch axes only: 4,8|.
 class Embedding {
  public:
-  Embedding(const ParamScope& scope, const EmbeddingOptions& options);
+  Embedding(const ParamScope& scope, const EmbeddingOptions& options,
+            SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor ids) const;
+  Tensor operator()(Tensor ids,
+                    SourceLocation where = SourceLocation::Current()) const;
   Tensor table() const { return table_; }
 
  private:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/init.h"
@@ -28,9 +29,11 @@ struct LinearOptions {
 // w * x + b: all output axes of x are contracted. Parameters: w, b.
 class Linear {
  public:
-  Linear(const ParamScope& scope, const LinearOptions& options);
+  Linear(const ParamScope& scope, const LinearOptions& options,
+         SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Tensor w_;
@@ -45,9 +48,11 @@ struct MlpOptions {
 // Linear maps with relu between them. Parameters: layer1_w, layer1_b, ...
 class Mlp {
  public:
-  Mlp(const ParamScope& scope, const MlpOptions& options);
+  Mlp(const ParamScope& scope, const MlpOptions& options,
+      SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   std::vector<Linear> layers_;

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/softmax.h"
@@ -17,7 +18,8 @@ constexpr absl::string_view kAll = "...|...->... => |0";
 }  // namespace
 
 Tensor CrossEntropy(Tensor logits, Tensor targets,
-                    const CrossEntropyOptions& options) {
+                    const CrossEntropyOptions& options, SourceLocation where) {
+  CallScope call("CrossEntropy", "", {logits, targets}, where);
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing <= 1)) {
     return ErrorTensor(
@@ -32,15 +34,16 @@ Tensor CrossEntropy(Tensor logits, Tensor targets,
   if (smoothing > 0) {
     each = Mul(1 - smoothing, each) + Mul(smoothing, Mean(kClasses, logs));
   }
-  if (!options.weights) return -Mean(kAll, each);
+  if (!options.weights) return call.Of(-Mean(kAll, each));
   Tensor weights = As(logits.node().dtype, *options.weights);
   Tensor total = Einsum1(kAll, weights);
   Tensor sum = Einsum1(kAll, Mul(weights, each));
-  return -(sum / Select(Equal(total, 0), 1, total));
+  return call.Of(-(sum / Select(Equal(total, 0), 1, total)));
 }
 
-Tensor MeanSquaredError(Tensor values, Tensor targets) {
-  return Mean(kAll, Square(values - targets));
+Tensor MeanSquaredError(Tensor values, Tensor targets, SourceLocation where) {
+  CallScope call("MeanSquaredError", "", {values, targets}, where);
+  return call.Of(Mean(kAll, Square(values - targets)));
 }
 
 }  // namespace ocannl::train

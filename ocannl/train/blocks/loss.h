@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
@@ -28,10 +29,12 @@ struct CrossEntropyOptions {
 // probabilities of the shape and dtype of the logits, whose logarithms must be
 // finite. The result has one cell. Error node: a smoothing out of range.
 Tensor CrossEntropy(Tensor logits, Tensor targets,
-                    const CrossEntropyOptions& options);
+                    const CrossEntropyOptions& options,
+                    SourceLocation where = SourceLocation::Current());
 
 // The mean over all cells of the squared difference.
-Tensor MeanSquaredError(Tensor values, Tensor targets);
+Tensor MeanSquaredError(Tensor values, Tensor targets,
+                        SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl::train
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
+#include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/init.h"
 
 namespace ocannl::train {
@@ -14,8 +15,9 @@ constexpr absl::string_view kOverChannels = "...|..s.., c => |c";
 
 // Of as many cells as its use demands.
 Tensor FilledParam(const ParamScope& scope, absl::string_view name,
-                   double first) {
-  return MakeParam(scope, name, std::nullopt, Dims{}, ConstantInit(first));
+                   double first, SourceLocation where) {
+  return MakeParam(scope, name, std::nullopt, Dims{}, ConstantInit(first),
+                   where);
 }
 
 Tensor CellsOf(Tensor x) {
@@ -24,37 +26,42 @@ Tensor CellsOf(Tensor x) {
 
 }  // namespace
 
-Tensor Mean(absl::string_view spec, Tensor x) {
+Tensor Mean(absl::string_view spec, Tensor x, SourceLocation where) {
+  CallScope call("Mean", spec, {x}, where);
   Tensor sum = Einsum1(spec, x);
-  return sum / As(x.node().dtype, CellsOf(x) / CellsOf(sum));
+  return call.Of(sum / As(x.node().dtype, CellsOf(x) / CellsOf(sum)));
 }
 
-LayerNorm::LayerNorm(const ParamScope& scope, double epsilon)
-    : scale_(FilledParam(scope, "scale", 1)),
-      shift_(FilledParam(scope, "shift", 0)),
+LayerNorm::LayerNorm(const ParamScope& scope, double epsilon,
+                     SourceLocation where)
+    : scale_(FilledParam(scope, "scale", 1, where)),
+      shift_(FilledParam(scope, "shift", 0, where)),
       epsilon_(epsilon) {}
 
-Tensor LayerNorm::operator()(Tensor x) const {
+Tensor LayerNorm::operator()(Tensor x, SourceLocation where) const {
+  CallScope call("LayerNorm", "", {x}, where);
   Tensor centred = x - Mean(kOverOutputs, x);
   Tensor variance = Mean(kOverOutputs, Square(centred));
-  return Fma(Mul(centred, Rsqrt(variance + epsilon_)), scale_, shift_);
+  return call.Of(Fma(Mul(centred, Rsqrt(variance + epsilon_)), scale_, shift_));
 }
 
-RmsNorm::RmsNorm(const ParamScope& scope, double epsilon)
-    : scale_(FilledParam(scope, "scale", 1)), epsilon_(epsilon) {}
+RmsNorm::RmsNorm(const ParamScope& scope, double epsilon, SourceLocation where)
+    : scale_(FilledParam(scope, "scale", 1, where)), epsilon_(epsilon) {}
 
-Tensor RmsNorm::operator()(Tensor x) const {
+Tensor RmsNorm::operator()(Tensor x, SourceLocation where) const {
+  CallScope call("RmsNorm", "", {x}, where);
   Tensor squares = Mean(kOverOutputs, Square(x));
-  return Mul(Mul(x, Rsqrt(squares + epsilon_)), scale_);
+  return call.Of(Mul(Mul(x, Rsqrt(squares + epsilon_)), scale_));
 }
 
-BatchNorm::BatchNorm(const ParamScope& scope, const BatchNormOptions& options)
+BatchNorm::BatchNorm(const ParamScope& scope, const BatchNormOptions& options,
+                     SourceLocation where)
     : scope_(scope),
       options_(options),
-      scale_(FilledParam(scope, "scale", 1)),
-      shift_(FilledParam(scope, "shift", 0)),
-      mean_(FilledParam(scope, "running_mean", 0)),
-      variance_(FilledParam(scope, "running_variance", 1)) {}
+      scale_(FilledParam(scope, "scale", 1, where)),
+      shift_(FilledParam(scope, "shift", 0, where)),
+      mean_(FilledParam(scope, "running_mean", 0, where)),
+      variance_(FilledParam(scope, "running_variance", 1, where)) {}
 
 Tensor BatchNorm::Normalise(Tensor centred, Tensor variance) const {
   // Copies of one axis, for the channels not to take other axes of x.
@@ -64,16 +71,20 @@ Tensor BatchNorm::Normalise(Tensor centred, Tensor variance) const {
   return Fma(centred, factor, shift);
 }
 
-Tensor BatchNorm::operator()(Tensor x, Training* training) const {
+Tensor BatchNorm::operator()(Tensor x, Training* training,
+                             SourceLocation where) const {
+  CallScope call("BatchNorm", "", {x}, where);
   const double momentum = options_.momentum;
   if (!(momentum >= 0 && momentum <= 1)) {
     return OptionError(scope_,
                        absl::StrCat("momentum is ", NumberText(momentum),
-                                    "; it must be in [0, 1]"));
+                                    "; it must be in [0, 1]"),
+                       where);
   }
   if (training == kInUse) {
     Tensor centred = x - Einsum1("c => c", StopGradient(mean_));
-    return Normalise(centred, Einsum1("c => c", StopGradient(variance_)));
+    return call.Of(
+        Normalise(centred, Einsum1("c => c", StopGradient(variance_))));
   }
   Tensor mean = Mean(kOverChannels, x);
   Tensor centred = x - mean;
@@ -91,7 +102,7 @@ Tensor BatchNorm::operator()(Tensor x, Training* training) const {
   };
   update(mean_, mean);
   update(variance_, unbiased);
-  return Normalise(centred, variance);
+  return call.Of(Normalise(centred, variance));
 }
 
 }  // namespace ocannl::train

@@ -26,6 +26,7 @@
 #define OCANNL_TRAIN_BLOCKS_NORM_H_
 
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/state.h"
@@ -36,14 +37,17 @@ inline constexpr double kNormEpsilon = 1e-5;
 
 // The sum that `spec` says, divided by the number of cells of x for each cell
 // of it.
-Tensor Mean(absl::string_view spec, Tensor x);
+Tensor Mean(absl::string_view spec, Tensor x,
+            SourceLocation where = SourceLocation::Current());
 
 // Parameters: scale (1 at first), shift (0), of the output row of x.
 class LayerNorm {
  public:
-  explicit LayerNorm(const ParamScope& scope, double epsilon = kNormEpsilon);
+  explicit LayerNorm(const ParamScope& scope, double epsilon = kNormEpsilon,
+                     SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Tensor scale_, shift_;
@@ -53,9 +57,11 @@ class LayerNorm {
 // Parameter: scale (1 at first), of the output row of x.
 class RmsNorm {
  public:
-  explicit RmsNorm(const ParamScope& scope, double epsilon = kNormEpsilon);
+  explicit RmsNorm(const ParamScope& scope, double epsilon = kNormEpsilon,
+                   SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Tensor scale_;
@@ -72,9 +78,11 @@ struct BatchNormOptions {
 class BatchNorm {
  public:
   explicit BatchNorm(const ParamScope& scope,
-                     const BatchNormOptions& options = {});
+                     const BatchNormOptions& options = {},
+                     SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x, Training* training) const;
+  Tensor operator()(Tensor x, Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Tensor Normalise(Tensor centred, Tensor variance) const;

@@ -16,24 +16,22 @@ ParamScope ParamScope::operator/(absl::string_view part) const {
 
 Tensor MakeParam(const ParamScope& scope, absl::string_view part,
                  std::optional<Dims> outputs, std::optional<Dims> inputs,
-                 const Initializer& init) {
+                 const Initializer& init, SourceLocation where) {
   ShapeSpec spec;
   spec[RowKind::kBatch] = Dims{};
   spec[RowKind::kOutput] = std::move(outputs);
   spec[RowKind::kInput] = std::move(inputs);
   return Param(*scope.graph, (scope / part).name, std::move(spec), scope.dtype,
-               init);
+               init, where);
 }
 
 Tensor As(DType dtype, Tensor tensor) {
   return tensor.node().dtype == dtype ? tensor : Convert(tensor, dtype);
 }
 
-Tensor OptionError(const ParamScope& scope, absl::string_view fault) {
-  return ErrorTensor(
-      *scope.graph,
-      absl::InvalidArgumentError(absl::StrCat("`", scope.name, "`: ", fault)),
-      SourceLocation::Current());
+Tensor OptionError(const ParamScope& scope, absl::string_view fault,
+                   SourceLocation where) {
+  return FaultTensor(*scope.graph, scope.name, fault, where);
 }
 
 }  // namespace ocannl::train

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/shape.h"
@@ -37,13 +38,15 @@ struct ParamScope {
 // The parameter "name_part" with those rows, inferred where there are none.
 Tensor MakeParam(const ParamScope& scope, absl::string_view part,
                  std::optional<Dims> outputs, std::optional<Dims> inputs,
-                 const Initializer& init);
+                 const Initializer& init,
+                 SourceLocation where = SourceLocation::Current());
 
 // The tensor as `dtype`; itself when it is.
 Tensor As(DType dtype, Tensor tensor);
 
 // An error node that says what is wrong with an option of the block `scope`.
-Tensor OptionError(const ParamScope& scope, absl::string_view fault);
+Tensor OptionError(const ParamScope& scope, absl::string_view fault,
+                   SourceLocation where);
 
 }  // namespace ocannl::train
 

@@ -7,19 +7,22 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/ops/number.h"
+#include "ocannl/train/blocks/call.h"
 
 namespace ocannl::train {
 namespace {
 
 // A table of length|size/2,cells... whose numbers are of the angle of a pair.
 Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
-             absl::FunctionRef<double(double angle, int64_t cell)> number) {
+             absl::FunctionRef<double(double angle, int64_t cell)> number,
+             SourceLocation where) {
   const auto [length, size, base] = positions;
   if (length < 1 || size < 2 || size % 2 != 0 || !(base > 0)) {
-    return OptionError(
-        scope, absl::StrCat("positions of length ", length, ", size ", size,
-                            " and base ", base,
-                            "; the size must be even, and all above 0"));
+    return OptionError(scope,
+                       absl::StrCat("positions of length ", length, ", size ",
+                                    size, " and base ", base,
+                                    "; the size must be even, and all above 0"),
+                       where);
   }
   const int64_t per_pair = NumElements(cells);
   NdArray table(scope.dtype, {length * size / 2 * per_pair});
@@ -39,26 +42,35 @@ Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
   spec[RowKind::kOutput] = cells.size() > 1 ? Dims{size / 2, cells[0], cells[1]}
                                             : Dims{size / 2 * per_pair};
   spec[RowKind::kInput] = Dims{};
-  return Data(*scope.graph, (scope / "positions").name, std::move(table), spec);
+  return Data(*scope.graph, (scope / "positions").name, std::move(table), spec,
+              where);
 }
 
 }  // namespace
 
-Tensor SinusoidalPositions(const ParamScope& scope,
-                           const Positions& positions) {
-  return Table(scope, positions, {2}, [](double angle, int64_t cell) {
-    return cell == 0 ? std::sin(angle) : std::cos(angle);
-  });
+Tensor SinusoidalPositions(const ParamScope& scope, const Positions& positions,
+                           SourceLocation where) {
+  return Table(
+      scope, positions, {2},
+      [](double angle, int64_t cell) {
+        return cell == 0 ? std::sin(angle) : std::cos(angle);
+      },
+      where);
 }
 
-Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x) {
+Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x,
+            SourceLocation where) {
+  CallScope call("Rope", "", {x}, where);
   // Of the cells p and q of a pair: what cell p adds to the turned cell q.
-  Tensor turn = Table(scope, positions, {2, 2}, [](double angle, int64_t cell) {
-    if (cell == 0 || cell == 3) return std::cos(angle);
-    return cell == 1 ? std::sin(angle) : -std::sin(angle);
-  });
-  return Einsum("..., s|..v.., 2*i<+p; s|i, p, q => ..., s|..v.., 2*i<+q", x,
-                turn);
+  Tensor turn = Table(
+      scope, positions, {2, 2},
+      [](double angle, int64_t cell) {
+        if (cell == 0 || cell == 3) return std::cos(angle);
+        return cell == 1 ? std::sin(angle) : -std::sin(angle);
+      },
+      where);
+  return call.Of(Einsum(
+      "..., s|..v.., 2*i<+p; s|i, p, q => ..., s|..v.., 2*i<+q", x, turn));
 }
 
 }  // namespace ocannl::train

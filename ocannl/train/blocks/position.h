@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/params.h"
 
@@ -26,12 +27,14 @@ struct Positions {
 // length|size: cell 2 i is the sine of the angle, cell 2 i + 1 its cosine; to
 // be added to vectors. Vaswani et al., "Attention is all you need" (2017).
 // Error node: sizes that make no sense.
-Tensor SinusoidalPositions(const ParamScope& scope, const Positions& positions);
+Tensor SinusoidalPositions(const ParamScope& scope, const Positions& positions,
+                           SourceLocation where = SourceLocation::Current());
 
 // `x`, of shape ...,length|...,size, with the pair (x[2 i], x[2 i + 1]) turned
 // by the angle: products of turned vectors depend on how far apart they are. Su
 // et al., "RoFormer" (2021). Error node: sizes that make no sense.
-Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x);
+Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x,
+            SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl::train
 

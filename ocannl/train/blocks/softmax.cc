@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "ocannl/train/blocks/call.h"
+
 namespace ocannl::train {
 namespace {
 
@@ -14,23 +16,27 @@ double Lowest(DType dtype) {
 
 }  // namespace
 
-Tensor Softmax(absl::string_view spec, Tensor x) {
+Tensor Softmax(absl::string_view spec, Tensor x, SourceLocation where) {
+  CallScope call("Softmax", spec, {x}, where);
   Tensor e = Exp(x - StopGradient(EinMax1(spec, x)));
-  return e / Einsum1(spec, e);
+  return call.Of(e / Einsum1(spec, e));
 }
 
-Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask) {
+Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
+                     SourceLocation where) {
+  CallScope call("MaskedSoftmax", spec, {x, mask}, where);
   Tensor seen = Select(mask, x, -std::numeric_limits<double>::infinity());
   // Finite, so that nothing is the difference of infinities.
   Tensor most = Max(Lowest(x.node().dtype), EinMax1(spec, seen));
   Tensor e = Exp(seen - StopGradient(most));
   // The sum is at least 1, or 0 where nothing is seen.
-  return e / Max(0.5, Einsum1(spec, e));
+  return call.Of(e / Max(0.5, Einsum1(spec, e)));
 }
 
-Tensor LogSoftmax(absl::string_view spec, Tensor x) {
+Tensor LogSoftmax(absl::string_view spec, Tensor x, SourceLocation where) {
+  CallScope call("LogSoftmax", spec, {x}, where);
   Tensor shifted = x - StopGradient(EinMax1(spec, x));
-  return shifted - Log(Einsum1(spec, Exp(shifted)));
+  return call.Of(shifted - Log(Einsum1(spec, Exp(shifted))));
 }
 
 }  // namespace ocannl::train

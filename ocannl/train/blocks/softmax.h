@@ -13,20 +13,24 @@
 #define OCANNL_TRAIN_BLOCKS_SOFTMAX_H_
 
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
 
 // exp(x) / sum of exp(x) over the group. A group of infinities is NaN.
-Tensor Softmax(absl::string_view spec, Tensor x);
+Tensor Softmax(absl::string_view spec, Tensor x,
+               SourceLocation where = SourceLocation::Current());
 
 // Likewise over the numbers of the group where `mask`, of bools that broadcast
 // to x, is true: others weigh exactly 0 whatever they are, and so does all of
 // a group without any true.
-Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask);
+Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
+                     SourceLocation where = SourceLocation::Current());
 
 // log(softmax(x)) = x - max - log(sum of exp(x - max)).
-Tensor LogSoftmax(absl::string_view spec, Tensor x);
+Tensor LogSoftmax(absl::string_view spec, Tensor x,
+                  SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl::train
 

@@ -7,11 +7,12 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/call.h"
 
 namespace ocannl::train {
 
-absl::StatusOr<UpdateCode> UpdateStates(
-    Model& model, absl::Span<const StateUpdate> updates) {
+absl::StatusOr<UpdateCode> UpdateStates(Model& model,
+                                        absl::Span<const StateUpdate> updates) {
   UpdateCode code;
   code.init.name = "state_init";
   code.update.name = "state_update";
@@ -32,18 +33,20 @@ absl::StatusOr<UpdateCode> UpdateStates(
   return code;
 }
 
-Tensor Dropout(Tensor x, double rate, const Training* training) {
+Tensor Dropout(Tensor x, double rate, const Training* training,
+               SourceLocation where) {
+  CallScope call("Dropout", "", {x}, where);
   if (!(rate >= 0 && rate < 1)) {
     return ErrorTensor(*x.graph,
                        absl::InvalidArgumentError(absl::StrCat(
                            "the rate of the dropout of ", Describe(x.node()),
                            " is ", NumberText(rate), "; it must be in [0, 1)")),
-                       x.node().where);
+                       where);
   }
   if (training == kInUse || rate == 0) return x;
   Tensor step = EmbedSymbol(*x.graph, training->step);
   Tensor kept = LessEqual(rate, Uniform1At(step));
-  return Select(kept, x / (1 - rate), 0);
+  return call.Of(Select(kept, x / (1 - rate), 0));
 }
 
 }  // namespace ocannl::train

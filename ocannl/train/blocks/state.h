@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
@@ -45,8 +46,8 @@ inline constexpr Training* kInUse = nullptr;
 
 // The code that gives the states their first values, and that of the updates,
 // which comes after the code of what was trained. Errors: those of Forward.
-absl::StatusOr<UpdateCode> UpdateStates(
-    Model& model, absl::Span<const StateUpdate> updates);
+absl::StatusOr<UpdateCode> UpdateStates(Model& model,
+                                        absl::Span<const StateUpdate> updates);
 
 // Dropout: in training, each cell is 0 with probability `rate`, and divided by
 // 1 - rate otherwise, so that its mean stays; in use, nothing happens.
@@ -58,7 +59,8 @@ absl::StatusOr<UpdateCode> UpdateStates(
 // Srivastava et al., "Dropout" (2014).
 //
 // Error node: a rate that is not in [0, 1).
-Tensor Dropout(Tensor x, double rate, const Training* training);
+Tensor Dropout(Tensor x, double rate, const Training* training,
+               SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl::train
 

@@ -2,6 +2,7 @@
 #include "ocannl/train/blocks/transformer.h"
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/state.h"
 
 namespace ocannl::train {
@@ -37,13 +38,14 @@ Tensor Part(const TransformerOptions& options, const LayerNorm& norm, Tensor x,
 }  // namespace
 
 EncoderBlock::EncoderBlock(const ParamScope& scope,
-                           const TransformerOptions& options)
+                           const TransformerOptions& options,
+                           SourceLocation where)
     : options_(options),
-      self_(scope / "self", AttentionOf(options)),
-      self_norm_(scope / "self_norm"),
-      in_(scope / "in", Outputs(options.hidden)),
-      out_(scope / "out", Outputs(options.size)),
-      mlp_norm_(scope / "mlp_norm") {}
+      self_(scope / "self", AttentionOf(options), where),
+      self_norm_(scope / "self_norm", kNormEpsilon, where),
+      in_(scope / "in", Outputs(options.hidden), where),
+      out_(scope / "out", Outputs(options.size), where),
+      mlp_norm_(scope / "mlp_norm", kNormEpsilon, where) {}
 
 Tensor EncoderBlock::SelfAttention(Tensor x, std::optional<Tensor> mask,
                                    const Training* training) const {
@@ -58,49 +60,60 @@ Tensor EncoderBlock::Perceptron(Tensor x, const Training* training) const {
 }
 
 Tensor EncoderBlock::operator()(Tensor x, std::optional<Tensor> mask,
-                                const Training* training) const {
-  return Perceptron(SelfAttention(x, mask, training), training);
+                                const Training* training,
+                                SourceLocation where) const {
+  CallScope call("EncoderBlock", "", {x}, where);
+  return call.Of(Perceptron(SelfAttention(x, mask, training), training));
 }
 
 DecoderBlock::DecoderBlock(const ParamScope& scope,
-                           const TransformerOptions& options)
-    : block_(scope, options),
-      cross_(scope / "cross", CrossAttentionOf(options)),
-      cross_norm_(scope / "cross_norm") {}
+                           const TransformerOptions& options,
+                           SourceLocation where)
+    : block_(scope, options, where),
+      cross_(scope / "cross", CrossAttentionOf(options), where),
+      cross_norm_(scope / "cross_norm", kNormEpsilon, where) {}
 
 Tensor DecoderBlock::operator()(Tensor x, Tensor memory,
                                 std::optional<Tensor> mask,
-                                const Training* training) const {
+                                const Training* training,
+                                SourceLocation where) const {
+  CallScope call("DecoderBlock", "", {x, memory}, where);
   x = block_.SelfAttention(x, mask, training);
   x = Part(block_.options_, cross_norm_, x, training, [&](Tensor given) {
     return cross_(given, memory, std::nullopt, training);
   });
-  return block_.Perceptron(x, training);
+  return call.Of(block_.Perceptron(x, training));
 }
 
 DecoderOnly::DecoderOnly(const ParamScope& scope,
-                         const DecoderOnlyOptions& options)
+                         const DecoderOnlyOptions& options,
+                         SourceLocation where)
     : options_(options),
       tokens_(scope / "token",
-              {.count = options.vocabulary, .size = options.block.size}) {
+              {.count = options.vocabulary, .size = options.block.size},
+              where) {
   if (!options.block.rope_length) {
     positions_ = MakeParam(scope, "position_table", Dims{options.block.size},
-                           Dims{options.length}, NormalInit(0.02));
+                           Dims{options.length}, NormalInit(0.02), where);
   }
   for (int64_t k = 1; k <= options.layers; ++k) {
-    blocks_.emplace_back(scope / absl::StrCat("block", k), options.block);
+    blocks_.emplace_back(scope / absl::StrCat("block", k), options.block,
+                         where);
   }
-  if (options.block.pre_norm) norm_.emplace(scope / "norm");
+  if (options.block.pre_norm)
+    norm_.emplace(scope / "norm", kNormEpsilon, where);
 }
 
-Tensor DecoderOnly::operator()(Tensor tokens, const Training* training) const {
+Tensor DecoderOnly::operator()(Tensor tokens, const Training* training,
+                               SourceLocation where) const {
+  CallScope call("DecoderOnly", "", {tokens}, where);
   Tensor x = tokens_(tokens);
   if (positions_) x = x + Einsum1("s->d => s|d", *positions_);
   x = Dropout(x, options_.block.dropout, training);
   Tensor mask = CausalMask(*x.graph, options_.length);
   for (const EncoderBlock& block : blocks_) x = block(x, mask, training);
   if (norm_) x = (*norm_)(x);
-  return Einsum("...|d; v->d => ...|v", x, tokens_.table());
+  return call.Of(Einsum("...|d; v->d => ...|v", x, tokens_.table()));
 }
 
 }  // namespace ocannl::train

@@ -15,6 +15,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/attention.h"
 #include "ocannl/train/blocks/embedding.h"
@@ -38,11 +39,13 @@ struct TransformerOptions {
 // self_..., self_norm_..., in_..., out_..., mlp_norm_...
 class EncoderBlock {
  public:
-  EncoderBlock(const ParamScope& scope, const TransformerOptions& options);
+  EncoderBlock(const ParamScope& scope, const TransformerOptions& options,
+               SourceLocation where = SourceLocation::Current());
 
   // With a causal mask, this is the block of a decoder without an encoder.
   Tensor operator()(Tensor x, std::optional<Tensor> mask,
-                    const Training* training) const;
+                    const Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   friend class DecoderBlock;
@@ -61,10 +64,12 @@ class EncoderBlock {
 // parts. Parameters: those of EncoderBlock, cross_..., cross_norm_...
 class DecoderBlock {
  public:
-  DecoderBlock(const ParamScope& scope, const TransformerOptions& options);
+  DecoderBlock(const ParamScope& scope, const TransformerOptions& options,
+               SourceLocation where = SourceLocation::Current());
 
   Tensor operator()(Tensor x, Tensor memory, std::optional<Tensor> mask,
-                    const Training* training) const;
+                    const Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   EncoderBlock block_;
@@ -86,9 +91,11 @@ struct DecoderOnlyOptions {
 // block1_..., norm_...
 class DecoderOnly {
  public:
-  DecoderOnly(const ParamScope& scope, const DecoderOnlyOptions& options);
+  DecoderOnly(const ParamScope& scope, const DecoderOnlyOptions& options,
+              SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor tokens, const Training* training) const;
+  Tensor operator()(Tensor tokens, const Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   DecoderOnlyOptions options_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/conv.h"
 #include "ocannl/train/blocks/linear.h"
@@ -30,9 +31,11 @@ struct LeNetOptions {
 };
 class LeNet {
  public:
-  explicit LeNet(const ParamScope& scope, const LeNetOptions& options = {});
+  explicit LeNet(const ParamScope& scope, const LeNetOptions& options = {},
+                 SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor images) const;
+  Tensor operator()(Tensor images,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Conv2d conv1_, conv2_;
@@ -43,9 +46,11 @@ class LeNet {
 class ConvBatchNorm {
  public:
   // The bias of the convolution is left to the norm.
-  ConvBatchNorm(const ParamScope& scope, Conv2dOptions options);
+  ConvBatchNorm(const ParamScope& scope, Conv2dOptions options,
+                SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x, Training* training) const;
+  Tensor operator()(Tensor x, Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   Conv2d conv_;
@@ -63,9 +68,11 @@ struct ResNetBlockOptions {
 };
 class ResNetBlock {
  public:
-  ResNetBlock(const ParamScope& scope, const ResNetBlockOptions& options);
+  ResNetBlock(const ParamScope& scope, const ResNetBlockOptions& options,
+              SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x, Training* training) const;
+  Tensor operator()(Tensor x, Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   ConvBatchNorm first_, second_;
@@ -80,9 +87,11 @@ struct VggBlockOptions {
 };
 class VggBlock {
  public:
-  VggBlock(const ParamScope& scope, const VggBlockOptions& options);
+  VggBlock(const ParamScope& scope, const VggBlockOptions& options,
+           SourceLocation where = SourceLocation::Current());
 
-  Tensor operator()(Tensor x) const;
+  Tensor operator()(Tensor x,
+                    SourceLocation where = SourceLocation::Current()) const;
 
  private:
   std::vector<Conv2d> convs_;
