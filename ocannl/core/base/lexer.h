@@ -30,6 +30,7 @@ class Lexer {
   // the lexer.
   Lexer(absl::string_view text, std::vector<absl::string_view> symbols);
 
+  absl::string_view text() const { return text_; }
   const Token& peek() const { return token_; }
   Token Next();
 

@@ -26,6 +26,7 @@ using Call = FunctionCall;
 constexpr double kScaleSquared = 6;  // of the source documents
 constexpr double kMaxWhole = 0x1p53;
 constexpr int kMaxStacked = 64;
+constexpr char kLastAxis[] = "..., i";
 
 template <class Scaled>
 Function ScaledInit(std::string name, Scaled scaled) {
@@ -83,7 +84,7 @@ absl::StatusOr<int64_t> WholeAt(const Call& call, size_t k) {
 
 // Functions of tensors, then of whole numbers.
 template <class Apply>
-Function OfNumbers(std::string name, int tensors, int numbers, bool takes_spec,
+Function OfNumbers(std::string name, int tensors, int numbers, std::string spec,
                    Apply apply) {
   auto checked = [=](const Call& call) -> absl::StatusOr<Tensor> {
     std::vector<int64_t> values;
@@ -96,40 +97,42 @@ Function OfNumbers(std::string name, int tensors, int numbers, bool takes_spec,
           .min_args = tensors + numbers,
           .max_args = tensors + numbers,
           .apply = checked,
-          .takes_spec = takes_spec};
+          .spec = std::move(spec)};
 }
 
 using Numbers = std::vector<int64_t>;
 
 void AddIndexing(std::vector<Function>& functions) {
-  auto add = [&](std::string name, int tensors, int numbers, bool takes_spec,
+  auto add = [&](std::string name, int tensors, int numbers, std::string spec,
                  auto apply) {
     functions.push_back(
-        OfNumbers(std::move(name), tensors, numbers, takes_spec, apply));
+        OfNumbers(std::move(name), tensors, numbers, std::move(spec), apply));
   };
-  add("range", 0, 1, false, [](const Call& c, const Numbers& n) {
+  add("range", 0, 1, "", [](const Call& c, const Numbers& n) {
     return Range(*c.graph, n[0], DType::kF32, c.where);
   });
-  add("dim", 1, 0, false, [](const Call& c, const Numbers&) {
+  add("dim", 1, 0, "", [](const Call& c, const Numbers&) {
     return EmbedDim(TensorAt(c, 0), {kRowKinds.begin(), kRowKinds.end()},
                     c.where);
   });
-  add("one_hot", 1, 1, false, [](const Call& c, const Numbers& n) {
+  add("one_hot", 1, 1, "", [](const Call& c, const Numbers& n) {
     return OneHot(TensorAt(c, 0), n[0], DType::kF32, c.where);
   });
-  add("gather", 2, 0, true, [](const Call& c, const Numbers&) {
+  add("gather", 2, 0, "v->d; ...| => ...|d", [](const Call& c, const Numbers&) {
     return Gather(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
   });
-  add("scatter_add", 2, 1, true, [](const Call& c, const Numbers& n) {
-    return ScatterAdd(c.spec, TensorAt(c, 0), TensorAt(c, 1), n[0], c.where);
-  });
-  add("argmax", 1, 0, true, [](const Call& c, const Numbers&) {
+  add("scatter_add", 2, 1, "b, d; b => v, d",
+      [](const Call& c, const Numbers& n) {
+        return ScatterAdd(c.spec, TensorAt(c, 0), TensorAt(c, 1), n[0],
+                          c.where);
+      });
+  add("argmax", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return ArgMax(c.spec, TensorAt(c, 0), c.where);
   });
-  add("argmin", 1, 0, true, [](const Call& c, const Numbers&) {
+  add("argmin", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return ArgMin(c.spec, TensorAt(c, 0), c.where);
   });
-  add("cumulative_sum", 1, 0, true, [](const Call& c, const Numbers&) {
+  add("cumulative_sum", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return CumulativeSum(c.spec, TensorAt(c, 0), c.where);
   });
 }
@@ -155,20 +158,21 @@ absl::StatusOr<Shape> ShapeOf(const std::string& text) {
 }
 
 void AddArranging(std::vector<Function>& functions) {
-  auto add = [&](std::string name, int tensors, int numbers, auto apply) {
+  auto add = [&](std::string name, int tensors, int numbers, std::string spec,
+                 auto apply) {
     functions.push_back(
-        OfNumbers(std::move(name), tensors, numbers, true, apply));
+        OfNumbers(std::move(name), tensors, numbers, std::move(spec), apply));
   };
-  add("interleave", 2, 0, [](const Call& c, const Numbers&) {
+  add("interleave", 2, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return Interleave(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
   });
-  add("every_nth", 1, 2, [](const Call& c, const Numbers& n) {
+  add("every_nth", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
     return EveryNth(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
   });
-  add("part", 1, 2, [](const Call& c, const Numbers& n) {
+  add("part", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
     return Part(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
   });
-  add("reshape", 1, 0,
+  add("reshape", 1, 0, "2,3",
       [](const Call& c, const Numbers&) -> absl::StatusOr<Tensor> {
         OCANNL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(c.spec));
         return Reshape(c.args[0], shape);
@@ -184,7 +188,7 @@ void AddArranging(std::vector<Function>& functions) {
                              }
                              return Stack(call.spec, parts, call.where);
                            },
-                       .takes_spec = true});
+                       .spec = "i, ..."});
 }
 
 std::vector<Function> MakeFunctions() {
@@ -237,9 +241,9 @@ const std::vector<Function>& Functions() {
 // "max(a, b)"
 std::string Example(const Function& function) {
   std::string text = absl::StrCat(function.name, "(");
-  if (function.takes_spec) absl::StrAppend(&text, "\"spec\"");
+  if (function.takes_spec()) absl::StrAppend(&text, "\"", function.spec, "\"");
   for (int i = 0; i < function.min_args; ++i) {
-    absl::StrAppend(&text, i > 0 || function.takes_spec ? ", " : "",
+    absl::StrAppend(&text, i > 0 || function.takes_spec() ? ", " : "",
                     std::string(1, 'a' + i));
   }
   return text + ")";
@@ -262,11 +266,11 @@ std::vector<std::string> FunctionNames() {
 
 absl::StatusOr<Tensor> CallFunction(const Function& function,
                                     const FunctionCall& call) {
-  if (function.takes_spec == call.spec.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("`", function.name, "` takes ",
-                     function.takes_spec ? "a spec in quotes first" : "no spec",
-                     "; write ", Example(function)));
+  if (function.takes_spec() == call.spec.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", function.name, "` takes ",
+        function.takes_spec() ? "a spec in quotes first" : "no spec",
+        "; write ", Example(function)));
   }
   int given = static_cast<int>(call.args.size());
   if (function.min_args <= given && given <= function.max_args) {

@@ -35,7 +35,11 @@ struct Function {
   int min_args;
   int max_args;
   std::function<absl::StatusOr<Tensor>(const FunctionCall&)> apply;
-  bool takes_spec = false;  // in quotes, before the arguments
+  // An example of the spec that stands, in quotes, before the arguments; empty:
+  // it takes none.
+  std::string spec = "";
+
+  bool takes_spec() const { return !spec.empty(); }
 };
 
 // The function of that name, or null.

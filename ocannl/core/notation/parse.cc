@@ -17,6 +17,7 @@
 #include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/function.h"
+#include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/number.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/scope.h"
@@ -47,17 +48,20 @@ class Parser {
   absl::StatusOr<ParsedTensor> Parse() {
     OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, 0));
     if (lexer_.peek().kind != Token::kEnd) {
-      return lexer_.ExpectedError("an operator or the end of the text");
+      return Unexpected(lexer_, "an operator or the end of the text");
     }
     return ParsedTensor{.tensor = tensor, .parameters = std::move(parameters_)};
   }
 
  private:
-  // What the graph made of something, or its fault with the place.
-  absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset) const {
+  // What the graph made of something, maybe of an operator, or its fault with
+  // the place.
+  absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset,
+                                 absl::string_view symbol = "") const {
     const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
     if (error == nullptr) return tensor;
-    return lexer_.ErrorAt(offset, error->status.message());
+    return lexer_.ErrorAt(
+        offset, absl::StrCat(error->status.message(), HabitHint(symbol)));
   }
 
   Arg ArgOf(Tensor tensor) const { return Arg(tensor, where_); }
@@ -126,7 +130,7 @@ class Parser {
         std::swap(args[0], args[1]);
         [[fallthrough]];
       case InfixOperator::kPointwise:
-        return Checked(Pointwise(*infix.op, args), offset);
+        return Checked(Pointwise(*infix.op, args), offset, infix.symbol);
       case InfixOperator::kCompose:
         return Checked(Compose(args[0], args[1]), offset);
       case InfixOperator::kReduceOne:
@@ -157,9 +161,7 @@ class Parser {
                                       ? "...|... => 0"
                                   : infix.op ? "i; j => ij"
                                              : "a; b => a^b";
-      return lexer_.ExpectedError(absl::StrCat("the spec of `", infix.symbol,
-                                               "` in quotes, such as \"",
-                                               example, "\""));
+      return NoSpec(lexer_, infix.symbol, example);
     }
     const Token token = lexer_.Next();
     if (infix.form == InfixOperator::kReduceMany) {
@@ -176,7 +178,7 @@ class Parser {
   // ["i" = 3; "j" = "..v.."]. Sets them in the spec that made `of`.
   absl::Status Sizes(std::optional<Tensor> of) {
     Lexer inside = lexer_;
-    if (!inside.Accept("[") || inside.peek().kind != Token::kString) {
+    if (!inside.Accept("[") || !AtNameRule(inside)) {
       return absl::OkStatus();  // an array
     }
     lexer_ = std::move(inside);
@@ -273,7 +275,7 @@ class Parser {
       return TakeNumber(lexer_, "", token.offset, graph_, where_);
     }
     if (token.kind == Token::kName) return NamedOperand(depth);
-    if (!AtPrimary()) return lexer_.ExpectedError("an operand");
+    if (!AtPrimary()) return Unexpected(lexer_, "an operand");
     if (AtArray(lexer_)) {
       OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_));
       return Literal(graph_, array.shape, array.values, where_);
@@ -281,8 +283,8 @@ class Parser {
     lexer_.Next();
     if (token.text == "(") {
       OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, depth + 1));
-      OCANNL_RETURN_IF_ERROR(TakeClosing(lexer_, "an operator", ")"));
-      return tensor;
+      if (lexer_.Accept(")")) return tensor;
+      return Unexpected(lexer_, "an operator or `)`");
     }
     if (token.text == "{") return Parameter(depth);
     if (token.text == "!@") {
@@ -322,11 +324,14 @@ class Parser {
     if (lexer_.Accept("(")) {
       if (lexer_.peek().kind == Token::kString) {
         call.spec = std::string(lexer_.Next().text);
+      } else if (function.takes_spec()) {
+        return lexer_.ErrorAt(offset,
+                              CallFunction(function, call).status().message());
       }
       while (!lexer_.Accept(")")) {
         const bool first = call.args.empty() && call.spec.empty();
         if (!first && !lexer_.Accept(",")) {
-          return lexer_.ExpectedError("an operator, `,` or `)`");
+          return Unexpected(lexer_, "an operator, `,` or `)`");
         }
         OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
         call.args.push_back(ArgOf(arg));
@@ -336,8 +341,10 @@ class Parser {
       call.args.push_back(ArgOf(arg));
     }
     absl::StatusOr<Tensor> result = CallFunction(function, call);
-    if (!result.ok()) return lexer_.ErrorAt(offset, result.status().message());
-    return Checked(*result, offset);
+    if (result.ok()) return Checked(*result, offset);
+    return lexer_.ErrorAt(
+        offset, absl::StrCat(result.status().message(),
+                             NameHabitHint(function.name, /*is_call=*/true)));
   }
 
   absl::StatusOr<Tensor> Parameter(int depth) {
@@ -391,7 +398,7 @@ class Parser {
     absl::StatusOr<Tensor> value = Expression(1, depth + 1);
     bool ends = IsNext(lexer_, ";") || IsNext(lexer_, "}");
     if (value.ok() && !ends) {
-      value = lexer_.ExpectedError("an operator, `;` or `}`");
+      value = Unexpected(lexer_, "an operator, `;` or `}`");
     }
     lexer_ = std::move(after);
     initialised_ = outer;

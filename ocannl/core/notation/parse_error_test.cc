@@ -121,10 +121,12 @@ TEST_F(ParseErrorTest, Names) {
 TEST_F(ParseErrorTest, Functions) {
   EXPECT_EQ(Error("max(x)"),
             "line 1, column 1: `max` takes 2 arguments, but it was given 1; "
-            "write max(a, b)");
+            "write max(a, b); the greatest is written x @^^ \"ij => i\", "
+            "that of all cells x @^^ \"...|...->... => 0\"");
   EXPECT_EQ(Error("max x"),
             "line 1, column 1: `max` takes 2 arguments, but it was given 1; "
-            "write max(a, b)");
+            "write max(a, b); the greatest is written x @^^ \"ij => i\", "
+            "that of all cells x @^^ \"...|...->... => 0\"");
   EXPECT_EQ(Error("relu(x, y)"),
             "line 1, column 1: `relu` takes 1 argument, but it was given 2; "
             "write relu(a)");
@@ -139,7 +141,7 @@ TEST_F(ParseErrorTest, Functions) {
             "1; write uniform1()");
   EXPECT_EQ(Error("argmax(x)"),
             "line 1, column 1: `argmax` takes a spec in quotes first; write "
-            "argmax(\"spec\", a)");
+            "argmax(\"..., i\", a)");
   EXPECT_EQ(Error("relu(\"i\", x)"),
             "line 1, column 1: `relu` takes no spec; write relu(a)");
   EXPECT_EQ(Error("range(x)"),

@@ -10,6 +10,7 @@
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/function.h"
+#include "ocannl/core/notation/habits.h"
 
 namespace ocannl {
 namespace {
@@ -25,6 +26,13 @@ void AppendKeys(const Map& map, std::vector<std::string>& keys) {
 
 bool IsNext(const Lexer& lexer, absl::string_view symbol) {
   return lexer.peek().kind == Token::kSymbol && lexer.peek().text == symbol;
+}
+
+bool AtNameRule(Lexer lexer) {
+  const Token name = lexer.Next();
+  return name.kind == Token::kString ||
+         (name.kind == Token::kName &&
+          (IsNext(lexer, "=") || IsNext(lexer, ">=") || IsNext(lexer, ":")));
 }
 
 absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
@@ -123,6 +131,11 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
         absl::StrCat("`", name.text, "` is a number; write !.", name.text));
   }
   std::vector<std::string> all = FunctionNames();
+  const std::string habit = NameHabitHint(name.text, is_call);
+  if (!habit.empty()) {
+    return error(absl::StrCat("no ", is_call ? "function" : "tensor", " `",
+                              name.text, "`", habit));
+  }
   if (is_call) {
     return error(absl::StrCat("no function `", name.text, "`",
                               NearNamesHint(name.text, all),

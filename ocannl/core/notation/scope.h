@@ -23,6 +23,10 @@ namespace ocannl {
 // Whether the next token is that symbol.
 bool IsNext(const Lexer& lexer, absl::string_view symbol);
 
+// Whether next is what a spec's name stands for, "i" = 3, maybe without the
+// quotes.
+bool AtNameRule(Lexer lexer);
+
 // Takes `bracket`, or fails: it expected `before` or `bracket`.
 absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
                          absl::string_view bracket);

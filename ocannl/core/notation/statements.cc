@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/operators.h"
 
 namespace ocannl {
@@ -258,7 +259,7 @@ class StatementParser {
           (lexer_.peek().kind == Token::kName && lexer_.peek().text == "else");
       if (open == 0 && ends) break;
       if (lexer_.peek().kind == Token::kBad) {
-        return lexer_.ExpectedError("an expression");
+        return Unexpected(lexer_, "an expression");
       }
       lexer_.Next();
     }

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
@@ -32,6 +33,31 @@ bool HasLongNames(absl::string_view text) {
     if (!absl::StartsWith(text.substr(at), "=>")) return true;
   }
   return false;
+}
+
+// How the spec is written here, if it is NumPy's: operands with commas between
+// them and the result, if any, behind `->`; without one, that has the names
+// that occur once, by the alphabet.
+std::string NumPyHint(absl::string_view text) {
+  const std::string plain =
+      absl::StrReplaceAll(text, {{" ", ""}, {"=>", "->"}});
+  const std::vector<std::string> sides = absl::StrSplit(plain, "->");
+  auto is_of_numpy = [](char c) {
+    return absl::ascii_isalpha(c) || c == '.' || c == ',';
+  };
+  if (sides.size() > 2 || !absl::c_all_of(sides[0], is_of_numpy) ||
+      !absl::c_all_of(sides.back(), is_of_numpy) ||
+      (sides.size() == 1 && !absl::StrContains(plain, ","))) {
+    return "";
+  }
+  std::string result = absl::StrContains(sides[0], kEllipsis) ? "..." : "";
+  for (char c = 'A'; c <= 'z'; ++c) {
+    if (absl::c_count(sides[0], c) == 1) result += c;
+  }
+  if (sides.size() == 2) result = sides[1];
+  return absl::StrCat("; NumPy's \"", text, "\" is \"",
+                      absl::StrReplaceAll(sides[0], {{",", "; "}}), " => ",
+                      result, "\" here");
 }
 
 // Reads the axes of one row.
@@ -146,13 +172,15 @@ absl::StatusOr<EinsumSpec> Parse(absl::string_view text, int num_operands,
                                  const EinsumNumbers& numbers) {
   std::vector<absl::string_view> sides = absl::StrSplit(text, "=>");
   if (sides.size() != 2) {
-    return Error("it needs one `=>` between the operands and the result");
+    return Error(
+        absl::StrCat("it needs one `=>` between the operands and the result",
+                     NumPyHint(text)));
   }
   std::vector<absl::string_view> operands = absl::StrSplit(sides[0], ';');
   if (static_cast<int>(operands.size()) != num_operands) {
     return Error(absl::StrCat("it has ", operands.size(),
                               " operand(s) where the operation has ",
-                              num_operands));
+                              num_operands, NumPyHint(text)));
   }
   bool long_names = HasLongNames(text);
   EinsumSpec spec;

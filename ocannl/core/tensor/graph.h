@@ -37,8 +37,7 @@ namespace ocannl {
 struct TensorTag;
 using TensorId = Id<TensorTag>;
 
-// A number; it has no axes, but in a spec those that the spec gives it, and
-// broadcasts to any shape.
+// A number; broadcasts to any shape, and has the axes that a spec gives it.
 struct NumberSource {
   double value;
 };
@@ -102,8 +101,7 @@ struct ComputeSource {
     kCompose,  // "@"  input axes of the first pair with output axes of the 2nd
     kEinsum,   // as `spec` says
   };
-  // None: the operand itself, one at a time. kMul may have any number of
-  // operands from 2, of which it is the product.
+  // None: the operand itself, one at a time. kMul: the product of 2 or more.
   std::optional<Op> op;
   std::optional<Op> accum;  // over reduced axes: kAdd, kMax or kMin
   Logic logic;
@@ -175,9 +173,8 @@ struct StaticSymbol {
 
 class Graph {
  public:
-  // Adds a node. An empty name becomes n<id>[_<op>]; a taken one gets a
-  // number appended. A leaf asks for its memory mode itself. Our fault (CHECK)
-  // if the source names unknown nodes.
+  // Adds a node. An empty name becomes n<id>[_<op>]; a taken one gets a number.
+  // A leaf asks for its memory mode itself. CHECKs that operands are nodes.
   TensorId Add(TensorNode node);
   // That nodes are parts of `call` from now on, null is none; returns the one
   // so far. Its place is theirs: SetPlace, which Add does first.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Habits: what is written elsewhere, in NumPy, PyTorch or Python, and how it is
+// written here. For the errors of texts that are not the notation.
+//
+//   x ** 2   ->   "; a power is x **. 2"
+#ifndef OCANNL_CORE_NOTATION_HABITS_H_
+#define OCANNL_CORE_NOTATION_HABITS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/lexer.h"
+
+namespace ocannl {
+
+// The part of a message for what is written as in a row of the table: "^",
+// "sum(", ".T". Empty if there is none.
+std::string HabitHint(absl::string_view written);
+
+// The same for the unknown name `name`: sum, x.T, x.sum.
+std::string NameHabitHint(absl::string_view name, bool is_call);
+
+// "expected <what>, found ..." at the next token, with what is known of it.
+absl::Status Unexpected(const Lexer& lexer, absl::string_view what);
+
+// The same where the spec of the operator `symbol`, such as `example`, must
+// stand; maybe only the quotes are missing.
+absl::Status NoSpec(const Lexer& lexer, absl::string_view symbol,
+                    absl::string_view example);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_HABITS_H_
