@@ -47,7 +47,10 @@ TEST(JitSpillTest, ValuesOnTheStackKeepTheirBits) {
       for (uint32_t seed = 0; seed < 8; ++seed) {
         fuzz::Trial trial(*program, fuzz::KindOf(seed), seed);
         for (const fuzz::ComparedTier& tier : fuzz::ComparedTiers()) {
-          if (!tier.available) continue;
+          if (!tier.available) {
+            if (tier.name == "jit-avx2") GTEST_SKIP() << "needs AVX2";
+            continue;
+          }
           EXPECT_EQ(trial.Try(*tier.backend()), "") << tier.name;
         }
       }

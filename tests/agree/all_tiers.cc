@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/agree/all_tiers.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "absl/strings/numbers.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/compared_tiers.h"
@@ -10,16 +15,36 @@ namespace ocannl::fuzz {
 namespace {
 
 constexpr uint64_t kSeed = 1;
-constexpr int kSecondsOfATier = 60;
+
+// What runs for longer hangs. Under a sanitizer all is slower, and Bazel gives
+// the whole test more time, of which this is a part.
+int SecondsOfATier() {
+  const char* text = std::getenv("TEST_TIMEOUT");
+  int seconds = 0;
+  if (text == nullptr || !absl::SimpleAtoi(text, &seconds)) seconds = 0;
+  return std::max(60, seconds / 5);
+}
+
+// Once in a process, whether machine code is among what is compared is said.
+void SayWhatIsMissing() {
+  [[maybe_unused]] static const bool said = [] {
+    for (const ComparedTier& tier : ComparedTiers()) {
+      if (tier.available) continue;
+      std::cerr << "not compared, this machine lacks it: " << tier.name << "\n";
+    }
+    return true;
+  }();
+}
 
 }  // namespace
 
 testing::AssertionResult OnEachTier(
     absl::FunctionRef<std::string(const Backend& tier)> differ) {
+  SayWhatIsMissing();
   for (const ComparedTier& tier : ComparedTiers()) {
     if (!tier.available) continue;
     ChildResult child =
-        RunInChild(kSecondsOfATier, [&] { return differ(*tier.backend()); });
+        RunInChild(SecondsOfATier(), [&] { return differ(*tier.backend()); });
     if (!child.text.empty()) {
       return testing::AssertionFailure() << tier.name << ": " << child.text;
     }

@@ -32,10 +32,13 @@ LoopProgram Map(const std::string& role_of_y, const std::string& value,
 void ExpectSameBits(const LoopProgram& program) {
   // Its arrays begin at a page, or end at one.
   const Trial trial(program, FillKind::kUnit, /*seed=*/1);
+  int compared = 0;
   for (const ComparedTier& tier : ComparedTiers()) {
     if (!tier.available || !absl::StartsWith(tier.name, "x86")) continue;
     EXPECT_EQ(trial.Try(*tier.backend()), "") << tier.name;
+    ++compared;
   }
+  if (compared == 0) GTEST_SKIP() << "needs AVX2: nothing is compared";
 }
 
 bool Streams(const LoopProgram& program, jit::Isa isa) {

@@ -49,10 +49,13 @@ void ExpectSameBits(const LoopProgram& program, Decision decision) {
   Schedule(program, kAvx512Target, taken);
   EXPECT_TRUE(taken.Has(decision)) << Name(decision);
   const Trial trial(program, FillKind::kUnit, /*seed=*/1);
+  int compared = 0;
   for (const ComparedTier& tier : ComparedTiers()) {
     if (!tier.available || !absl::StartsWith(tier.name, "x86")) continue;
     EXPECT_EQ(trial.Try(*tier.backend()), "") << tier.name;
+    ++compared;
   }
+  if (compared == 0) GTEST_SKIP() << "needs AVX2: nothing is compared";
 }
 
 TEST(LargeProductsTest, GroupsOfColumns) {
