@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
@@ -70,8 +71,10 @@ absl::Status Main(const std::vector<std::string>& args) {
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  absl::Status status = ocannl::Main({argv + 1, argv + argc});
-  if (status.ok()) return 0;
-  std::cerr << "bench_call: " << status.message() << "\n";
-  return 1;
+  return ocannl::RunMain([&] {
+    absl::Status status = ocannl::Main({argv + 1, argv + argc});
+    if (status.ok()) return 0;
+    std::cerr << "bench_call: " << status.message() << "\n";
+    return 1;
+  });
 }

@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -116,8 +117,10 @@ absl::Status Main(const std::vector<std::string>& args) {
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  absl::Status status = ocannl::Main({argv + 1, argv + argc});
-  if (status.ok()) return 0;
-  std::cerr << "bench_infer: " << status.message() << "\n";
-  return 1;
+  return ocannl::RunMain([&] {
+    absl::Status status = ocannl::Main({argv + 1, argv + argc});
+    if (status.ok()) return 0;
+    std::cerr << "bench_infer: " << status.message() << "\n";
+    return 1;
+  });
 }

@@ -23,6 +23,7 @@
 #include "experiments/moons_model.h"
 #include "experiments/moons_plain.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
@@ -181,5 +182,5 @@ int Main() {
 
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
-  return ocannl::Main();
+  return ocannl::RunMain([] { return ocannl::Main(); });
 }

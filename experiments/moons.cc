@@ -22,6 +22,7 @@
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "experiments/plot.h"
+#include "experiments/saving.h"
 #include "experiments/svg_plot.h"
 #include "experiments/terminal_plot.h"
 #include "experiments/training_loop.h"
@@ -29,11 +30,11 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
-#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {
@@ -58,16 +59,13 @@ const std::vector<Flag>& Flags() {
          "a file of your own points: .csv with lines x,y,label or .npy of "
          "shape "
          "[n, 3]; labels are 1 and -1"},
-        {"load", "", "the parameters to start from, a file of --save"},
-        {"save", "",
-         "where to keep the trained parameters: a file .npz, which NumPy "
-         "reads, or .safetensors"},
         {"plot_dir", "", "where to write the figures as SVG"},
         {"explain", "false",
          "write every stage of the step, and of the loops that steps ran in, "
          "to the directory moons_stages"},
         {"help", "false", "this text"}};
     all->insert(all->end(), own.begin(), own.end());
+    all->insert(all->end() - 1, SavingFlags().begin(), SavingFlags().end());
     return all;
   }();
   return *flags;
@@ -178,29 +176,6 @@ absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
   return WriteFile(plot_dir + "/boundary.svg", SvgBoundaryPlot(fine));
 }
 
-// Trains from the parameters of --load and keeps them as --save says.
-absl::StatusOr<History> Train(const CommandLine& line,
-                              const MoonsOptions& options, Routine& step) {
-  const std::vector<Array> state = train::StateArrays({&step.program()});
-  const std::string save = line.GetString("save");
-  if (!save.empty()) {
-    OCANNL_RETURN_IF_ERROR(train::CheckSavable(UserPath(save)));
-  }
-  const std::string load = line.GetString("load");
-  if (!load.empty()) {
-    OCANNL_RETURN_IF_ERROR(
-        train::RestoreParams(UserPath(load), state, step.context()));
-  }
-  OCANNL_ASSIGN_OR_RETURN(History history,
-                          TrainingLoop(step, "scalar_loss", options.epochs,
-                                       [] { return absl::OkStatus(); }));
-  if (!save.empty()) {
-    OCANNL_RETURN_IF_ERROR(
-        train::SaveParams(UserPath(save), state, step.context()));
-  }
-  return history;
-}
-
 absl::Status Run(const CommandLine& line) {
   auto start = Clock::now();
   MoonsOptions options;
@@ -225,7 +200,11 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
-  OCANNL_ASSIGN_OR_RETURN(History history, Train(line, options, step));
+  OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, step, [&] {
+                            return TrainingLoop(
+                                step, "scalar_loss", options.epochs,
+                                [] { return absl::OkStatus(); });
+                          }));
   if (explain) {
     OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, UserPath("moons_stages")));
   }
@@ -272,12 +251,12 @@ int Main(const std::vector<std::string>& args) {
   if (status.ok()) return 0;
   std::cerr << "moons: " << status.message()
             << (line.ok() ? line->DescribeSettings() : "") << "\n";
-  return 1;
+  return ExitCodeOf(status);
 }
 
 }  // namespace
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  return ocannl::Main({argv + 1, argv + argc});
+  return ocannl::RunMain([&] { return ocannl::Main({argv + 1, argv + argc}); });
 }

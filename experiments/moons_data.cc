@@ -8,10 +8,8 @@
 
 #include "experiments/moons_data.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -25,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 
@@ -88,24 +87,6 @@ absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed) {
   return points;
 }
 
-static absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  }
-  std::string text;
-  char buffer[1 << 16];
-  while (const size_t size = std::fread(buffer, 1, sizeof(buffer), file)) {
-    text.append(buffer, size);
-  }
-  const int error = std::ferror(file) ? errno : 0;
-  std::fclose(file);
-  if (error != 0) {
-    return absl::ErrnoToStatus(error, absl::StrCat("cannot read ", path));
-  }
-  return text;
-}
-
 // `row` is x, y, label; `place` says where it stands.
 static absl::Status AppendPoint(absl::Span<const float> row,
                                 absl::string_view place,
@@ -138,7 +119,7 @@ static int ParseRow(absl::string_view line, absl::Span<float> row) {
 }
 
 absl::StatusOr<LabelledPoints> LoadPoints(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   LabelledPoints points;
   bool header_allowed = true;
   int64_t line_number = 0;

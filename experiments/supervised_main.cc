@@ -9,10 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/explain_training.h"
+#include "experiments/saving.h"
 #include "experiments/training_loop.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
@@ -39,6 +41,7 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
        "ran in"},
       {"help", "false", "this text"}};
   flags.insert(flags.end(), own.begin(), own.end());
+  flags.insert(flags.end() - 1, SavingFlags().begin(), SavingFlags().end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
   return flags;
 }
@@ -77,14 +80,16 @@ absl::Status Run(const SupervisedExperiment& experiment,
   OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
                           Start(*supervised, Context(&stream)));
   Score score;
-  OCANNL_ASSIGN_OR_RETURN(
-      History history,
-      TrainingLoop(run.step, "loss", options.epochs, [&]() -> absl::Status {
-        OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
-        std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
-                                     score.loss, 100 * score.hits);
-        return absl::OkStatus();
-      }));
+  auto test = [&]() -> absl::Status {
+    OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
+    std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
+                                 score.loss, 100 * score.hits);
+    return absl::OkStatus();
+  };
+  OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, run.step, [&] {
+                            return TrainingLoop(run.step, "loss",
+                                                options.epochs, test);
+                          }));
   if (!explain.empty()) {
     OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, explain));
   }
@@ -110,10 +115,9 @@ absl::Status Run(const SupervisedExperiment& experiment,
 
 }  // namespace
 
-int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
-                   char** argv) {
+static int Main(const SupervisedExperiment& experiment, Make make,
+                const std::vector<std::string>& args) {
   const std::vector<Flag> flags = FlagsOf(experiment);
-  const std::vector<std::string> args(argv + 1, argv + argc);
   absl::StatusOr<CommandLine> line = ParseWithSettings(args, flags);
   if (line.ok() && line->Has("help")) {
     std::cout << experiment.what << "\n\n" << CommandLine::Help(flags);
@@ -128,7 +132,14 @@ int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
   if (status.ok()) return 0;
   std::cerr << experiment.name << ": " << status.message()
             << (line.ok() ? line->DescribeSettings() : "") << "\n";
-  return 1;
+  return ExitCodeOf(status);
+}
+
+int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
+                   char** argv) {
+  return RunMain([&] {
+    return Main(experiment, make, {argv + 1, argv + argc});
+  });
 }
 
 }  // namespace ocannl

@@ -2,11 +2,14 @@
 #include "experiments/training_loop.h"
 
 #include <chrono>
+#include <cstring>
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/progress_bar.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/core/runtime/recording.h"
 #include "ocannl/train/sequential_loop.h"
 
@@ -17,6 +20,15 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Error: the program shall stop, after so many steps.
+absl::Status CheckStops(int64_t steps) {
+  const int number = StopSignals::received();
+  if (number == 0) return absl::OkStatus();
+  ShowProgress("");
+  return absl::CancelledError(absl::StrCat("stopped by ", strsignal(number),
+                                           " after ", steps, " steps"));
 }
 
 }  // namespace
@@ -39,7 +51,8 @@ absl::StatusOr<History> TrainingLoop(
   for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
     auto epoch_start = Clock::now();
     OCANNL_RETURN_IF_ERROR(train::SequentialLoop(step.statics(), [&] {
-      absl::Status status = number.Set(step_number++);
+      absl::Status status = CheckStops(step_number);
+      if (status.ok()) status = number.Set(step_number++);
       if (status.ok()) status = step.Run();
       if (status.ok()) status = losses.Append();
       if (status.ok()) status = rates.Append();

@@ -25,7 +25,8 @@ struct History {
 // Runs `step`, whose static indices are batch_n and step, for all batches
 // `epochs` times; it keeps the array `loss` and the array learning_rate. Prints
 // a line after each epoch, after which it calls `after_epoch`, and shows how
-// far it is.
+// far it is. Error: a cancellation, between two steps, where StopSignals
+// (core/base/system/stop_signals.h) were received.
 absl::StatusOr<History> TrainingLoop(
     Routine& step, const std::string& loss, int64_t epochs,
     absl::FunctionRef<absl::Status()> after_epoch);

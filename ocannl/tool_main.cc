@@ -3,9 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/tool.h"
 
 int main(int argc, char** argv) {
-  return ocannl::RunTool(std::vector<std::string>(argv + 1, argv + argc),
-                         std::cout, std::cerr);
+  return ocannl::RunMain([&] {
+    return ocannl::RunTool(std::vector<std::string>(argv + 1, argv + argc),
+                           std::cout, std::cerr);
+  });
 }

@@ -22,6 +22,7 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/tiers.h"
 
 namespace ocannl {
@@ -163,11 +164,11 @@ absl::StatusOr<int> Main(const std::vector<std::string>& args) {
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  absl::StatusOr<int> wrong =
-      ocannl::Main(std::vector<std::string>(argv + 1, argv + argc));
-  if (!wrong.ok()) {
+  return ocannl::RunMain([&] {
+    absl::StatusOr<int> wrong =
+        ocannl::Main(std::vector<std::string>(argv + 1, argv + argc));
+    if (wrong.ok()) return *wrong == 0 ? 0 : 1;
     std::cerr << "bench: " << wrong.status().message() << "\n";
     return 2;
-  }
-  return *wrong == 0 ? 0 : 1;
+  });
 }

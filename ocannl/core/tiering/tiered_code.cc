@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -70,15 +69,6 @@ void TieredCode::Promote() {
   }
 }
 
-// In a thread of ours nobody would catch what is thrown.
-absl::StatusOr<std::unique_ptr<Executable>> TieredCode::Compile() const {
-  try {
-    return tiering_.second->Compile(program_);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("there is no memory to compile it");
-  }
-}
-
 void TieredCode::CompileSecond() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -86,7 +76,8 @@ void TieredCode::CompileSecond() {
     spent_before_ = spent_;
   }
   const double start = tiering_.now();
-  absl::StatusOr<std::unique_ptr<Executable>> compiled = Compile();
+  absl::StatusOr<std::unique_ptr<Executable>> compiled =
+      tiering_.second->Compile(program_);
   std::lock_guard<std::mutex> lock(mutex_);
   compiled_in_ += tiering_.now() - start;
   if (compiled.ok()) {

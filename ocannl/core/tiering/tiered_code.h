@@ -78,7 +78,6 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
  private:
   void Promote();
   void CompileSecond();
-  absl::StatusOr<std::unique_ptr<Executable>> Compile() const;
 
   const LoopProgram program_;
   const Tiering& tiering_;

@@ -24,8 +24,18 @@ void OpenClosedStreams() {
   }
 }
 
+constexpr char kNoMemory[] =
+    "error: there is not enough memory; use smaller inputs\n";
+
+// Abseil's containers do not survive an exception out of an allocation, so the
+// process ends where it is, whichever thread it is.
+[[noreturn]] void EndWithoutMemory() {
+  (void)!write(STDERR_FILENO, kNoMemory, sizeof(kNoMemory) - 1);
+  _exit(1);
+}
+
 int OutOfMemory() {
-  std::fputs("error: there is not enough memory; use smaller inputs\n", stderr);
+  std::fputs(kNoMemory, stderr);
   return 1;
 }
 
@@ -43,6 +53,7 @@ int Run(absl::FunctionRef<int()> run) {
 
 int RunMain(absl::FunctionRef<int()> run) {
   OpenClosedStreams();
+  std::set_new_handler(&EndWithoutMemory);
   const int code = Run(run);
   errno = 0;
   std::cout.flush();

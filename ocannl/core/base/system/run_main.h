@@ -11,8 +11,9 @@
 namespace ocannl {
 
 // The exit code that `run` returns; 1, with a message on stderr, where it finds
-// no more memory, or where not all of standard output could be written. Streams
-// that the caller has closed are errors to write to, not files of ours.
+// no more memory, which ends the process there, or where not all of standard
+// output could be written. Streams that the caller has closed are errors to
+// write to, not files of ours.
 int RunMain(absl::FunctionRef<int()> run);
 
 }  // namespace ocannl

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -76,6 +77,19 @@ TEST(RunMainTest, MemoryThatEndsIsAnError) {
                 return 0;
               }),
               ExitedWithCode(1), message);
+}
+
+TEST(RunMainTest, AllocationsThatFailEndTheProcess) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer ends it itself";
+#endif
+  EXPECT_EXIT(Exit([] {
+                std::thread([] {
+                  ::operator delete(::operator new (size_t{1} << 60));
+                }).join();
+                return 0;
+              }),
+              ExitedWithCode(1), "error: there is not enough memory");
 }
 
 }  // namespace
