@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files and texts as somebody hostile would write them: changed ones of the
+// goldens, and of what we save. Each is refused or used; none crashes, hangs,
+// or takes more than 2 GB.
+//
+//   HOSTILE_RUNS=100000 HOSTILE_SEED=7 bazel run //tests:hostile_test
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/runtime/npy.h"
+#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/fuzz/child.h"
+#include "ocannl/fuzz/notation/check_text.h"
+#include "ocannl/fuzz/notation/random_text.h"
+#include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/tool.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
+#include "tests/checkpoint/samples.h"
+#include "tests/run_program.h"
+
+namespace ocannl {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Random = std::mt19937_64;
+
+constexpr int kSecondsOfOne = 10;  // of the processor
+constexpr int64_t kMostMemory = int64_t{2} << 30;
+
+// One kind of input: the one of a seed, and whether it is one that is used.
+struct Kind {
+  std::function<std::string(Random& random)> make;
+  std::function<bool(const std::string& input)> use;
+};
+
+int64_t FromEnvironment(const char* name, int64_t otherwise) {
+  const char* text = std::getenv(name);
+  int64_t number = 0;
+  return text != nullptr && absl::SimpleAtoi(text, &number) ? number
+                                                            : otherwise;
+}
+
+size_t Below(Random& random, size_t n) { return random() % n; }
+
+// Puts another number where one stands.
+void ChangeNumber(std::string& text, Random& random) {
+  const size_t from = Below(random, text.size() + 1);
+  const size_t at = text.find_first_of("0123456789", from);
+  if (at == text.npos) return;
+  const size_t end =
+      std::min(text.find_first_not_of("0123456789", at), text.size());
+  constexpr const char* kNumbers[] = {
+      "0",          "1",          "2",
+      "65",         "4096",       "-1",
+      "1e30",       "2147483648", "9223372036854775807",
+      "0.5",        "1000000000", "18446744073709551616",
+      "4294967297", "007",        "nan"};
+  text.replace(at, end - at, kNumbers[Below(random, std::size(kNumbers))]);
+}
+
+// A part of `text`: a word, a line, or some bytes.
+std::string Part(const std::string& text, Random& random) {
+  const size_t at = Below(random, text.size());
+  constexpr const char* kEnds[] = {" ", ",", ";", "\n"};
+  if (Below(random, 2) == 0) {
+    const char* end = kEnds[Below(random, std::size(kEnds))];
+    const size_t from = text.rfind(end, at) + 1;
+    return text.substr(from, text.find(end, from) - from + 1);
+  }
+  const size_t most = Below(random, 2) == 0 ? 8 : 200;
+  return text.substr(at, 1 + Below(random, most));
+}
+
+size_t EndOf(const std::string& part, const std::string& text) {
+  return text.find(part) + part.size();
+}
+
+// Bytes and numbers become others; parts go, come from elsewhere, of the text
+// or of another one, or come again and again.
+std::string Mutated(std::string text, const std::string& other,
+                    Random& random) {
+  constexpr absl::string_view kEdges("\0\xff\x80\"'[]{}()<>=;:,.#%@$|-*\n", 27);
+  const size_t most = Below(random, 2) == 0 ? 1 : 4;
+  for (size_t left = 1 + Below(random, most); left > 0; --left) {
+    if (text.empty()) text = " ";
+    const size_t at = Below(random, text.size());
+    switch (Below(random, 8)) {
+      case 0:
+        text[at] = static_cast<char>(random());
+        break;
+      case 1:
+        text[at] = kEdges[Below(random, kEdges.size())];
+        break;
+      case 2: {
+        const std::string part = Part(text, random);
+        text.erase(text.find(part), part.size());
+        break;
+      }
+      case 3:
+        text.insert(EndOf(Part(text, random), text), Part(text, random));
+        break;
+      case 4:
+        if (!other.empty()) text.insert(at, Part(other, random));
+        break;
+      case 5: {
+        const std::string part = Part(text, random);
+        for (size_t k = Below(random, 300); k > 0; --k) text.insert(at, part);
+        break;
+      }
+      default:
+        ChangeNumber(text, random);
+    }
+  }
+  return text;
+}
+
+std::string Pick(const std::vector<std::string>& corpus, Random& random) {
+  return corpus[Below(random, corpus.size())];
+}
+
+// Changes one of `corpus`.
+std::function<std::string(Random&)> MutantsOf(std::vector<std::string> corpus) {
+  CHECK(!corpus.empty());
+  return [corpus = std::move(corpus)](Random& random) {
+    const std::string text = Pick(corpus, random);
+    return Mutated(text, Pick(corpus, random), random);
+  };
+}
+
+struct Corpus {
+  std::vector<std::string> programs;
+  std::vector<std::string> expressions;  // flags, kMark and a text
+  std::vector<std::string> rewritten;    // a program, kMark and a script
+};
+constexpr char kMark[] = "\n# script\n";
+constexpr size_t kMarkSize = sizeof(kMark) - 1;
+
+// The parts of a golden before the line.
+void AddGolden(absl::string_view text, Corpus& corpus) {
+  std::string program;
+  std::vector<std::string> scripts;
+  text = text.substr(0, text.find("\n---\n"));
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::StartsWith(line, "#")) absl::StrAppend(&program, line, "\n");
+    const std::vector<std::string> quoted = absl::StrSplit(line, '\'');
+    if (!absl::StartsWith(line, "# RUN: ") || quoted.size() < 3) continue;
+    if (absl::EndsWith(quoted[0], "--rewrite=")) scripts.push_back(quoted[1]);
+    if (absl::EndsWith(quoted[0], "eval ") ||
+        absl::EndsWith(quoted[0], "explain ")) {
+      std::string flags;
+      for (absl::string_view word : absl::StrSplit(quoted[2], ' ')) {
+        if (absl::StartsWith(word, "--in=")) absl::StrAppend(&flags, word, " ");
+      }
+      corpus.expressions.push_back(absl::StrCat(flags, kMark, quoted[1]));
+    }
+  }
+  if (program.size() < 10) return;
+  corpus.programs.push_back(program);
+  for (const std::string& script : scripts) {
+    corpus.rewritten.push_back(absl::StrCat(program, kMark, script));
+  }
+}
+
+const Corpus& Goldens() {
+  static const auto* goldens = [] {
+    auto* corpus = new Corpus();
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(
+             "tests/golden", fs::directory_options::follow_directory_symlink)) {
+      if (entry.path().extension() == ".txt") {
+        paths.push_back(entry.path().string());
+      }
+    }
+    std::sort(paths.begin(), paths.end());
+    for (const std::string& path : paths) AddGolden(*ReadFile(path), *corpus);
+    return corpus;
+  }();
+  return *goldens;
+}
+
+// How many statements a run executes, about.
+double Work(const Block& block) {
+  double work = 1;
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    work += loop == nullptr
+                ? 1
+                : static_cast<double>(loop->extent) * Work(loop->body);
+  }
+  return work;
+}
+
+// Whether it can be run here.
+bool IsSmall(const LoopProgram& program) {
+  double cells = 0;
+  for (const Buffer& buffer : program.buffers) {
+    double product = 1;
+    for (int64_t dim : buffer.dims) product *= static_cast<double>(dim);
+    cells += product;
+  }
+  return cells < 1e5 && cells * static_cast<double>(program.body.stmts.size()) +
+                                Work(program.body) <
+                            1e6;
+}
+
+// Whether it is a program.
+bool RunIfSmall(const absl::StatusOr<LoopProgram>& program) {
+  if (!program.ok() || !Verify(*program).ok()) return false;
+  if (IsSmall(*program)) (void)RunProgram(*program, FillInputs(*program));
+  return true;
+}
+
+std::string Folder() {
+  const std::string folder = testing::TempDir() + "hostile_inputs";
+  fs::create_directories(folder);
+  return folder;
+}
+
+bool Tool(const std::vector<std::string>& args) {
+  std::ostringstream out;
+  return RunTool(args, out, out) == 0;
+}
+
+// Explains every stage, down to machine code.
+Kind Programs() {
+  return {.make = MutantsOf(Goldens().programs),
+          .use = [](const std::string& text) {
+            const std::string path = Folder() + "/p.ll";
+            CHECK_OK(WriteFile(path, text));
+            (void)Tool({"explain", path});
+            return RunIfSmall(Parse(text));
+          }};
+}
+
+// Whether the text is an expression of three vectors.
+bool RunText(const std::string& text) {
+  Shape vector;
+  vector[RowKind::kOutput] = {3};
+  const fuzz::TextOutcome outcome =
+      fuzz::CheckText({.text = text, .operands = {vector, vector, vector}});
+  CHECK(outcome.fault.empty()) << outcome.fault;
+  return outcome.stage >= fuzz::TextOutcome::kTooLarge;
+}
+
+Kind Rewrites() {
+  return {.make =
+              [](Random& random) {
+                const std::string text = Pick(Goldens().rewritten, random);
+                const size_t mark = text.find(kMark) + kMarkSize;
+                return text.substr(0, mark) +
+                       Mutated(text.substr(mark), text, random);
+              },
+          .use =
+              [](const std::string& text) {
+                const size_t mark = text.find(kMark);
+                absl::StatusOr<LoopProgram> program =
+                    Parse(text.substr(0, mark));
+                CHECK_OK(program);
+                return RunIfSmall(rewrite::RunScript(
+                    *program, text.substr(mark + kMarkSize)));
+              }};
+}
+
+// Expressions with their flags are explained; those of the fuzzer are run,
+// which knows what is too large.
+Kind Notation() {
+  return {
+      .make =
+          [](Random& random) {
+            const std::vector<std::string>& texts = Goldens().expressions;
+            if (Below(random, 2) == 0) {
+              return Mutated(fuzz::MakeText(random(), texts).text, "", random);
+            }
+            const std::string text = Pick(texts, random);
+            const size_t mark = text.find(kMark) + kMarkSize;
+            return text.substr(0, mark) +
+                   Mutated(text.substr(mark), Pick(texts, random), random);
+          },
+      .use =
+          [](const std::string& text) {
+            const size_t mark = text.find(kMark);
+            if (mark == text.npos) return RunText(text);
+            std::vector<std::string> args =
+                absl::StrSplit(text.substr(0, mark), ' ', absl::SkipEmpty());
+            args.insert(args.begin(),
+                        {"explain", text.substr(mark + kMarkSize)});
+            return Tool(args);
+          }};
+}
+
+Kind Settings() {
+  return {
+      .make = MutantsOf(
+          {"tier = interp\nthreads = 1\ncheck = true\n",
+           "# a comment\n\ntier = x86\nthreads=2\ntier_report = false",
+           "passes = simplify,virtualize\nstop_after = simplify\nreal = true\n",
+           "skip = hoist\nlimit = 3\nexplain_nonfinite = true\n",
+           "log_run_lines = 10\nlog_runs = log\ncode_cache = cache\n"}),
+      .use = [](const std::string& text) {
+        const std::string folder = Folder();
+        CHECK_OK(WriteFile(folder + "/ocannl_config", text));
+        setenv("BUILD_WORKING_DIRECTORY", folder.c_str(), /*overwrite=*/1);
+        const bool runs = Tool({"eval", "1 + 2"});
+        return Tool({"eval", "1 + 2", "--tier=interp", "--log_runs="}) || runs;
+      }};
+}
+
+Kind Npy() {
+  std::vector<std::string> corpus;
+  for (const auto& [name, array] : SampleArrays(1)) {
+    corpus.push_back(*FormatNpy(array));
+  }
+  return {.make = MutantsOf(std::move(corpus)),
+          .use = [](const std::string& bytes) {
+            const std::string path = Folder() + "/x.npy";
+            fs::remove(path);
+            CHECK_OK(WriteFile(path, bytes));
+            absl::StatusOr<NdArray> array = ReadNpy(path);
+            if (array.ok()) CHECK_OK(FormatNpy(*array));
+            return array.ok();
+          }};
+}
+
+// Files of `name`'s format with a few arrays.
+Kind Checkpoint(const std::string& name) {
+  const std::vector<train::NamedArray> values = SampleArrays(1);
+  const std::string saved = NewFolder("hostile_" + name) + "/" + name;
+  CHECK_OK(train::SaveParams(saved, ArraysOf(values), Place(values).context));
+  return {.make = MutantsOf({*ReadFile(saved)}),
+          .use = [name, values](const std::string& bytes) {
+            const std::string path = absl::StrCat(Folder(), "/", name);
+            fs::remove(path);  // file systems sync what is overwritten
+            CHECK_OK(WriteFile(path, bytes));
+            return train::RestoreParams(path, ArraysOf(values), Place().context)
+                .ok();
+          }};
+}
+
+// In a child, which dies of what takes too long or too much.
+bool UseOne(const Kind& kind, const std::string& input) {
+  itimerval limit = {};
+  limit.it_value.tv_sec = kSecondsOfOne;
+  CHECK_EQ(setitimer(ITIMER_PROF, &limit, nullptr), 0);
+  const bool used = kind.use(input);
+  rusage usage = {};
+  CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+  CHECK(int64_t{usage.ru_maxrss} << 10 <= kMostMemory)
+      << usage.ru_maxrss << " KiB";
+  return used;
+}
+
+void LimitMemory() {
+#ifndef __SANITIZE_ADDRESS__
+  // So that the machine stays usable; more than UseOne lets pass.
+  const rlimit limit = {.rlim_cur = 3 * kMostMemory, .rlim_max = RLIM_INFINITY};
+  CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+#endif
+}
+
+// What a child has done.
+struct Progress {
+  int64_t tried;
+  int64_t used;
+};
+
+// Where the input that failed can be looked at.
+std::string Keep(const std::string& name, uint64_t seed,
+                 const std::string& input) {
+  const char* folder = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
+  const std::string path =
+      absl::StrCat(folder == nullptr ? testing::TempDir() : folder, "/hostile_",
+                   name, "_", seed);
+  CHECK_OK(WriteFile(path, input));
+  return path;
+}
+
+void Attack(const std::string& name, const Kind& kind) {
+  constexpr int64_t kInputsOfAChild = 500;
+  constexpr int kSecondsOfAChild = 3600;
+  const int64_t runs = FromEnvironment("HOSTILE_RUNS", 2000);
+  const auto seed = static_cast<uint64_t>(FromEnvironment("HOSTILE_SEED", 1));
+  const auto start = std::chrono::steady_clock::now();
+  int failures = 0;
+  int64_t used = 0;
+  for (int64_t done = 0; done < runs && failures < 10;) {
+    const int64_t part = std::min(runs - done, kInputsOfAChild);
+    auto input_of = [&](int64_t k) {
+      Random random(seed + done + k);
+      return kind.make(random);
+    };
+    fuzz::SharedMemory<Progress> progress;
+    const fuzz::ChildResult child =
+        fuzz::RunInChild(kSecondsOfAChild, [&]() -> std::string {
+          LimitMemory();
+          for (; progress->tried < part; ++progress->tried) {
+            progress->used += UseOne(kind, input_of(progress->tried));
+          }
+          return "";
+        });
+    const int64_t last = progress->tried;
+    used += progress->used;
+    if (child.died) {
+      ++failures;
+      ADD_FAILURE() << name << ", seed " << seed + done + last << ": "
+                    << child.text << "\n"
+                    << Keep(name, seed + done + last, input_of(last));
+    }
+    done += last + (child.died ? 1 : 0);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  std::printf("%s: seed %" PRIu64 ", %" PRId64 " inputs, %" PRId64
+              " of them used, %d failures, %.0f s\n",
+              name.c_str(), seed, runs, used, failures, seconds);
+  // Else they would say nothing about what comes behind the first checks.
+  EXPECT_TRUE(used > 0 || runs < 1000);
+}
+
+TEST(HostileTest, Programs) { Attack("programs", Programs()); }
+TEST(HostileTest, Rewrites) { Attack("rewrites", Rewrites()); }
+TEST(HostileTest, Notation) { Attack("notation", Notation()); }
+TEST(HostileTest, Settings) { Attack("settings", Settings()); }
+TEST(HostileTest, Npy) { Attack("npy", Npy()); }
+TEST(HostileTest, Npz) { Attack("npz", Checkpoint("m.npz")); }
+TEST(HostileTest, Safetensors) {
+  Attack("safetensors", Checkpoint("m.safetensors"));
+}
+
+}  // namespace
+}  // namespace ocannl
