@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DataParallel: a model trained on several devices at once, each with its shard
-// of the batch.
+// DataParallel: a model trained on several devices, each with its shard of the
+// batch; as many at once as there are threads for it.
 //
 //   OCANNL_ASSIGN_OR_RETURN(
 //       DataParallel training,
