@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/command_line.h"
+#include "ocannl/core/explain.h"
+#include "ocannl/core/opt/pipeline.h"
+#include "ocannl/expression.h"
 
 namespace ocannl {
 
@@ -33,6 +37,14 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out);
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);
 absl::Status FuzzCommand(const CommandLine& line, std::ostream& out);
+
+// The stages of an expression, its shapes first. Errors: of ExplainCode.
+absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
+                                              const PassOptions& options);
+
+// Adds the stage that --rewrite makes, if it is given. Errors: of Rewritten.
+absl::Status ExplainRewritten(const CommandLine& line,
+                              Explanation& explanation);
 
 }  // namespace ocannl
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/commands.h"
@@ -11,6 +12,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
+#include "ocannl/explain_flag.h"
 #include "ocannl/expression.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
@@ -42,6 +44,7 @@ const std::vector<Flag>& EvalFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"set", "", "INDEX=N: the value of a static index"});
     all->push_back({"out", "", "a directory for the results, as NAME.npy"});
+    all->push_back(ExplainFlag());
     all->insert(all->end(), TierFlags().begin(), TierFlags().end());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     return all;
@@ -54,6 +57,11 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
                           BuildExpression(line, line.positional()[0]));
+  if (line.Has("explain")) {
+    OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
+                            ExplainExpression(*expression, options));
+    OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
+  }
   Device device("host", backend);
   Stream stream(&device);
   Context context(&stream);

@@ -3,6 +3,7 @@
 // explain 'EXPR' or FILE.ll: prints every stage on the way to code.
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/explain_flag.h"
 #include "ocannl/expression.h"
 #include "ocannl/input.h"
 #include "ocannl/jit/explain_x86.h"
@@ -40,20 +42,12 @@ absl::StatusOr<Explanation> ExplainFileOrExpression(
   }
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
                           BuildExpression(line, what));
-  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
-                          ExplainCode(expression->code, options));
-  explanation.stages.insert(
-      explanation.stages.begin(),
-      ExplainShapes(expression->model.graph, expression->model.shapes,
-                    expression->code.name));
-  return explanation;
+  return ExplainExpression(*expression, options);
 }
 
-// The instruction set that --isa names, or the best that this machine has.
-// Neither schedules nor listings need a machine that has it.
 absl::StatusOr<Isa> IsaOf(const CommandLine& line) {
   const std::string& name = line.GetString("isa");
-  if (name.empty()) return jit::HostIsa().value_or(Isa::kAvx2);
+  if (name.empty()) return ExplainedIsa();
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     if (name == jit::Name(isa)) return isa;
   }
@@ -62,19 +56,9 @@ absl::StatusOr<Isa> IsaOf(const CommandLine& line) {
 }
 
 // All stages, but machine code only where it is wanted: it is long.
-absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line) {
-  OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
-  OCANNL_ASSIGN_OR_RETURN(Isa isa, IsaOf(line));
-  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
-                          ExplainFileOrExpression(line, options));
+std::vector<StageText> Stages(const CommandLine& line, Explanation explanation,
+                              Isa isa) {
   std::vector<StageText>& stages = explanation.stages;
-  if (line.Has("rewrite")) {
-    OCANNL_ASSIGN_OR_RETURN(explanation.program,
-                            Rewritten(line, std::move(explanation.program)));
-    stages.push_back({.stage = "rewritten",
-                      .file_name = explanation.program.name + "-rewritten.ll",
-                      .text = Print(explanation.program)});
-  }
   stages.push_back(jit::ExplainSchedule(explanation.program, isa));
   if (line.GetString("stage") == "x86") {
     stages.push_back(jit::ExplainX86(explanation.program, isa));
@@ -98,6 +82,28 @@ absl::Status UnknownStage(const std::string& wanted,
 
 }  // namespace
 
+absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
+                                              const PassOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
+                          ExplainCode(expression.code, options));
+  explanation.stages.insert(
+      explanation.stages.begin(),
+      ExplainShapes(expression.model.graph, expression.model.shapes,
+                    expression.code.name));
+  return explanation;
+}
+
+absl::Status ExplainRewritten(const CommandLine& line,
+                              Explanation& explanation) {
+  if (!line.Has("rewrite")) return absl::OkStatus();
+  LoopProgram& program = explanation.program;
+  OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
+  explanation.stages.push_back({.stage = "rewritten",
+                                .file_name = program.name + "-rewritten.ll",
+                                .text = Print(program)});
+  return absl::OkStatus();
+}
+
 const std::vector<Flag>& ExplainFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
@@ -107,7 +113,7 @@ const std::vector<Flag>& ExplainFlags() {
     all->push_back({"isa", "",
                     "of schedule and x86: avx2 or avx512; the best "
                     "that this machine has where it is not given"});
-    all->push_back({"out", "", "a directory for the stages, a file each"});
+    all->push_back(ExplainFlag());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back(RewriteFlag());
     return all;
@@ -116,11 +122,20 @@ const std::vector<Flag>& ExplainFlags() {
 }
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
-  OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> stages, Stages(line));
-  if (line.Has("out")) {
+  OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(Isa isa, IsaOf(line));
+  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
+                          ExplainFileOrExpression(line, options));
+  OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
+  if (line.Has("explain")) {
+    // Whoever names no stage has them all in the directory.
+    std::ostringstream none;
     OCANNL_RETURN_IF_ERROR(
-        WriteStages(stages, UserPath(line.GetString("out"))));
+        WriteExplained(line, explanation, line.Has("stage") ? none : out, isa));
+    if (!line.Has("stage")) return absl::OkStatus();
   }
+  const std::vector<StageText> stages =
+      Stages(line, std::move(explanation), isa);
   const std::string& wanted = line.GetString("stage");
   if (wanted == "all") {
     for (const StageText& stage : stages) {

@@ -29,6 +29,7 @@ const std::vector<Flag>& FuzzFlags() {
       {"seconds", "1000000", "to stop after, if that comes first"},
       {"tiers", "all", "what to compare with the interpreter, commas between"},
       {"out", ".", "a directory for programs that fail, as fuzz-SEED.ll"},
+      {"verbose", "false", "also what the programs were, and their schedules"},
       {"notation", "false",
        "texts of the notation instead: read, run, and einsums compared with "
        "what they mean"},
@@ -85,6 +86,7 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, kMost));
   OCANNL_ASSIGN_OR_RETURN(options.seconds, line.GetInt("seconds", 1, kMost));
   OCANNL_ASSIGN_OR_RETURN(bool notation, line.GetBool("notation"));
+  OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
   if (notation) {
     return FuzzNotation(line,
                         {.seed = options.seed,
@@ -100,6 +102,7 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   }
   fuzz::CampaignResult result = fuzz::RunCampaign(options);
   out << Report(result);
+  if (verbose) out << Coverage(result);
   if (result.failures.empty()) return absl::OkStatus();
   std::string directory = UserPath(line.GetString("out"));
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));

@@ -56,5 +56,6 @@
 #include "ocannl/train/sequential_loop.h"         // SequentialLoop
 #include "ocannl/train/sgd.h"                     // SgdUpdate
 #include "ocannl/train/sgd_step.h"                // StartSgd
+#include "ocannl/user_settings.h"                 // FindUserSettings
 
 #endif  // OCANNL_OCANNL_H_

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/print.h"
 
@@ -29,9 +30,12 @@ std::string PrintValues(const NdArray& array) {
   int64_t line = array.dims().empty() ? 1 : array.dims().back();
   int64_t shown = std::min(array.size(), kMaxPrinted);
   std::string text;
+  std::string row;
   for (int64_t k = 0; k < shown; ++k) {
-    absl::StrAppend(&text, k % line == 0 ? "  " : " ", PrintCell(array, k));
-    if ((k + 1) % line == 0 || k + 1 == shown) text += "\n";
+    absl::StrAppend(&row, k % line == 0 ? "" : " ", PrintCell(array, k));
+    if ((k + 1) % line != 0 && k + 1 != shown) continue;
+    absl::StrAppend(&text, "  ", WrapWords(row, 2, 4), "\n");
+    row.clear();
   }
   if (shown < array.size()) {
     absl::StrAppend(&text, "  ... ", array.size() - shown,

@@ -20,6 +20,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/explain_flag.h"
 #include "ocannl/input.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/print_values.h"
@@ -124,14 +125,11 @@ const std::vector<Flag>& RunFlags() {
         {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
         {"set", "", "INDEX=N: the value of a static index; once per index"},
         {"repeat", "1", "how many times to run"},
-        {"out", "", "a directory for what it writes, as NAME.npy"}};
+        {"out", "", "a directory for what it writes, as NAME.npy"},
+        ExplainFlag()};
     all->insert(all->end(), TierFlags().begin(), TierFlags().end());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back(RewriteFlag());
-    auto tier = absl::c_find_if(
-        *all, [](const Flag& flag) { return flag.name == "tier"; });
-    tier->help =
-        "what runs it: interp, x86, cuda, auto, or all, and compares the bits";
     return all;
   }();
   return *flags;
@@ -144,6 +142,12 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
                           line.GetInt("repeat", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
                           ReadProgram(line.positional()[0]));
+  if (line.Has("explain")) {
+    OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
+                            ExplainProgram(program, options));
+    OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
+    OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
+  }
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
   OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
   OCANNL_ASSIGN_OR_RETURN(

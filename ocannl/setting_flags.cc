@@ -2,10 +2,14 @@
 #include "ocannl/setting_flags.h"
 
 #include <cstdlib>
+#include <ostream>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/settings.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/version.h"
 #include "ocannl/jit/debug_symbols.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/tier_flags.h"
@@ -42,6 +46,36 @@ absl::StatusOr<CommandLine> ParseWithSettings(
            /*overwrite=*/0);
   }
   return CommandLine::Parse(args, std::move(flags), settings);
+}
+
+const std::vector<Flag>& ProgramFlags() {
+  static const auto* flags =
+      new std::vector<Flag>{{"help", "false", "this text"},
+                            {"version", "false", "the version of the engine"}};
+  return *flags;
+}
+
+std::string VersionText() { return absl::StrCat("ocannl ", kVersion); }
+
+bool ShowsHelp(const CommandLine& line, absl::string_view head,
+               absl::Span<const Flag> flags, std::ostream& out) {
+  if (line.Has("version")) out << VersionText() << "\n";
+  if (line.Has("version") || !line.Has("help")) return line.Has("version");
+  std::vector<Flag> own;
+  std::string settings = "Settings, told by `bazel run //ocannl -- settings`:";
+  const size_t none = settings.size();
+  for (const Flag& flag : flags) {
+    if (absl::c_any_of(SettingFlags(), [&](const Flag& setting) {
+          return setting.name == flag.name && setting.help == flag.help;
+        })) {
+      absl::StrAppend(&settings, " --", flag.name);
+    } else {
+      own.push_back(flag);
+    }
+  }
+  out << head << "\n" << CommandLine::Help(own);
+  if (settings.size() > none) out << "\n" << WrapWords(settings, 0, 2) << "\n";
+  return true;
 }
 
 }  // namespace ocannl

@@ -35,6 +35,9 @@ nobody else may write to them: that of another user is passed over, and one that
 others may change is an error. Settings that say where to write (marked *) are
 an error in a directory above.
 
+Programs that embed the engine obey settings if they ask for them:
+`FindUserSettings()` (`ocannl/user_settings.h`).
+
 A setting that is none of these is an error, and so is a bad value; both name
 the variable, or the file and the line.
 

@@ -17,7 +17,9 @@ namespace ocannl {
 
 const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"tier", "auto", "what runs it: interp, x86, cuda or auto"},
+      {"tier", "auto",
+       "what runs it: interp, x86, x86-avx2, x86-avx512 or auto; and, for the "
+       "command run, all, which compares the bits"},
       {"threads", "0", "how many run one program; 0: one for each processor"},
       {"check", "false",
        "run everything on the interpreter too, and compare every bit"},
@@ -113,7 +115,10 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
 }
 
 void ReportTier(const CommandLine& line, const Stream& stream) {
-  if (!line.GetBool("tier_report").value_or(false)) return;
+  if (line.GetBool("tier_report").value_or(false)) WriteTierReport(stream);
+}
+
+void WriteTierReport(const Stream& stream) {
   const Backend& backend = stream.device().backend();
   std::string report = backend.Report() + stream.Report();
   std::cerr << (report.empty() ? std::string(backend.name()) +

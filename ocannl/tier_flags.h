@@ -28,6 +28,9 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line);
 // Writes what the stream and its backend did to stderr where it is wanted.
 void ReportTier(const CommandLine& line, const Stream& stream);
 
+// Does so in any case.
+void WriteTierReport(const Stream& stream);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_TIER_FLAGS_H_

@@ -100,11 +100,6 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name,
         "tier x86 needs a processor with AVX2, FMA and F16C; use "
         "--tier=interp");
   }
-  if (name == "cuda") {
-    return absl::UnimplementedError(
-        "tier cuda is not part of this binary; use --tier=auto for the best "
-        "that there is");
-  }
   if (name == "all") {
     return absl::InvalidArgumentError(
         "tier all compares what a loop program leaves on each tier: only the "
@@ -112,7 +107,7 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name,
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "no tier ", name,
-      "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda and auto"));
+      "; the tiers are interp, x86, x86-avx2, x86-avx512 and auto"));
 }
 
 const Backend* Checked(const Backend* tier) {

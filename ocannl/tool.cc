@@ -33,12 +33,15 @@ std::string Usage() {
   for (const Command& command : kCommands) {
     absl::StrAppend(&text, "  ", command.usage, "\n      ", command.help, "\n");
   }
-  return text + "\nCOMMAND --help tells the flags of a command.\n";
+  return text +
+         "\nCOMMAND --help tells the flags of a command, `settings` those that "
+         "hold for many\nruns, --version the version.\n";
 }
 
 int UnknownCommand(const std::string& name, std::ostream& err) {
   std::vector<std::string> names;
   for (const Command& command : kCommands) names.emplace_back(command.name);
+  names.emplace_back("settings");
   std::vector<std::string> near = NearNames(name, names);
   err << "error: no command `" << name << "`; "
       << (near.empty() ? absl::StrCat("there are ", absl::StrJoin(names, ", "))
@@ -59,20 +62,30 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
     out << Usage();
     return 0;
   }
+  if (args[0] == "--version") {
+    out << VersionText() << "\n";
+    return 0;
+  }
+  if (args[0] == "settings") {
+    out << "flags, or variables such as OCANNL_TIER, or lines of "
+           "ocannl_config:\n"
+        << CommandLine::Help(SettingFlags());
+    return 0;
+  }
   auto command = absl::c_find_if(
       kCommands, [&](const Command& c) { return c.name == args[0]; });
   if (command == std::end(kCommands)) return UnknownCommand(args[0], err);
   std::vector<Flag> flags = command->flags();
-  flags.push_back({"help", "false", "this text"});
+  absl::c_copy(ProgramFlags(), std::back_inserter(flags));
   absl::StatusOr<CommandLine> line = ParseWithSettings(args.subspan(1), flags);
   if (!line.ok()) {
     err << "error: " << line.status().message() << "\n";
     return 2;
   }
-  if (line->Has("help")) {
-    out << "usage: bazel run //ocannl -- " << command->usage << "\n"
-        << command->help << "\n\n"
-        << CommandLine::Help(flags);
+  if (ShowsHelp(*line,
+                absl::StrCat("usage: bazel run //ocannl -- ", command->usage,
+                             "\n", command->help, "\n"),
+                flags, out)) {
     return 0;
   }
   const size_t given = line->positional().size();

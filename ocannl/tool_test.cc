@@ -5,14 +5,18 @@
 #include "ocannl/tool.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/version.h"
+#include "ocannl/setting_flags.h"
 
 namespace ocannl {
 namespace {
@@ -58,9 +62,24 @@ TEST(ToolTest, HelpNamesEveryCommandAndItsFlags) {
   for (const char* command : {"run", "eval", "explain"}) {
     EXPECT_THAT(Tool({"--help"}).out, HasSubstr(command));
     std::string help = Tool({command, "--help"}).out;
-    for (const char* flag : {"--in\n", "--out\n", "--skip\n", "--help\n"}) {
+    for (const char* flag : {"--in ", "--explain ", "--skip", "--help "}) {
       EXPECT_THAT(help, HasSubstr(flag)) << command;
     }
+  }
+}
+
+TEST(ToolTest, HelpFitsATerminal) {
+  for (const Args& args : {Args{"--help"}, Args{"settings"},
+                           Args{"run", "--help"}, Args{"eval", "--help"},
+                           Args{"explain", "--help"}, Args{"fuzz", "--help"}}) {
+    const std::string text = Tool(args).out;
+    const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+    EXPECT_LT(lines.size(), 24) << text;
+    for (const std::string& line : lines) EXPECT_LE(line.size(), 80) << line;
+  }
+  const std::string settings = Tool({"settings"}).out;
+  for (const Flag& flag : SettingFlags()) {
+    EXPECT_THAT(settings, HasSubstr(absl::StrCat("  --", flag.name)));
   }
 }
 
@@ -111,21 +130,44 @@ TEST(ToolTest, ColonsInFileNames) {
 
 TEST(ToolTest, ExplainWritesAFilePerStage) {
   std::string directory = absl::StrCat(testing::TempDir(), "/stages");
-  Outcome outcome = Tool({"explain", "x + 1", "--in=x=range:3", "--stage=ll",
-                          absl::StrCat("--out=", directory)});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* name : {"result_fwd.shapes", "result_fwd.cd",
-                           "result_fwd-unoptimized.ll", "result_fwd.ll"}) {
-    EXPECT_TRUE(ReadFile(absl::StrCat(directory, "/", name)).ok()) << name;
+  const std::string explain = absl::StrCat("--explain=", directory);
+  for (const char* command : {"eval", "explain"}) {
+    std::filesystem::remove_all(directory);
+    Outcome outcome = Tool({command, "x + 1", "--in=x=range:3", explain});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out,
+                StartsWith(absl::StrCat("The stages of result_fwd are in ",
+                                        directory, "\n")));
+    for (const char* name : {"result_fwd.shapes", "result_fwd.cd",
+                             "result_fwd-unoptimized.ll", "result_fwd.ll"}) {
+      EXPECT_TRUE(ReadFile(absl::StrCat(directory, "/", name)).ok()) << name;
+    }
   }
+  Outcome outcome =
+      Tool({"explain", "x + 1", "--in=x=range:3", "--stage=ll", explain});
   std::string file = absl::StrCat(directory, "/result_fwd.ll");
   EXPECT_EQ(*ReadFile(file), outcome.out);
   Outcome run = Tool({"run", file, "--in=x=5,6,7"});
   EXPECT_EQ(run.out, "result : f32[3]\n  6 7 8\n") << run.err;
+  run = Tool({"run", TempFile("plus.ll", outcome.out), "--in=x=5,6,7",
+              "--rewrite=parallel i0", explain});
+  EXPECT_THAT(run.out, HasSubstr("\nresult : f32[3]\n  6 7 8\n")) << run.err;
+  EXPECT_TRUE(ReadFile(directory + "/result_fwd-rewritten.ll").ok());
+}
+
+TEST(ToolTest, VersionIsThatOfTheChangelog) {
+  absl::StatusOr<std::string> changelog = ReadFile("CHANGELOG.md");
+  ASSERT_TRUE(changelog.ok()) << changelog.status();
+  EXPECT_THAT(*changelog,
+              StartsWith(absl::StrCat("# Changelog\n\n## ", kVersion, "\n")));
+  const std::string version = absl::StrCat("ocannl ", kVersion, "\n");
+  EXPECT_EQ(Tool({"--version"}).out, version);
+  EXPECT_EQ(Tool({"eval", "--version", "1"}).out, version);
 }
 
 TEST(ToolTest, FuzzTellsOfEachTier) {
-  Outcome outcome = Tool({"fuzz", "--programs=20", "--tiers=interp,tree"});
+  Outcome outcome =
+      Tool({"fuzz", "--programs=20", "--tiers=interp,tree", "--verbose"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("seed 1, 20 programs in "));
   EXPECT_THAT(outcome.out, HasSubstr("\n  interp: 0 failures\n"));
@@ -136,7 +178,7 @@ TEST(ToolTest, FuzzTellsOfEachTier) {
 TEST(ToolTest, FuzzTriesOneProgramOnManyInputs) {
   std::string file =
       TempFile("negated.ll", "p ():\n  inout x : f32[];\n  x[] := -(x[]);");
-  Outcome outcome = Tool({"fuzz", file, "--programs=7"});
+  Outcome outcome = Tool({"fuzz", file, "--programs=7", "--verbose"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("seed 1, 7 programs in "));
   EXPECT_THAT(outcome.out, Not(HasSubstr("odd_extents")));

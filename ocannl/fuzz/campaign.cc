@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
@@ -209,25 +210,32 @@ std::string Report(const CampaignResult& result) {
         &text, "with 95 %% confidence fewer than %.2g of programs fail\n",
         3 / programs);
   }
-  absl::StrAppendFormat(&text,
-                        "%.0f %% of programs have over 90 %% finite outputs\n",
-                        Percent(result.mostly_finite, result.programs));
+  return text;
+}
+
+std::string Coverage(const CampaignResult& result) {
+  std::string text =
+      absl::StrFormat("%.0f %% of programs have over 90 %% finite outputs\n",
+                      Percent(result.mostly_finite, result.programs));
+  std::string policies;
   for (int k = 0; k < kNumPolicies; ++k) {
     if (result.policies[k] == 0) continue;
-    absl::StrAppendFormat(&text, "%s%s %.0f %%", k == 0 ? "" : ", ",
+    absl::StrAppendFormat(&policies, "%s%s %.0f %%", k == 0 ? "" : ", ",
                           Name(static_cast<Policy>(k)),
                           Percent(result.policies[k], result.programs));
   }
-  text = absl::StrCat(absl::StripSuffix(text, "\n"), "\n");
+  if (!policies.empty()) {
+    absl::StrAppend(&text, WrapWords(policies, 0, 2), "\n");
+  }
   for (int target = 0; target < kNumTargets; ++target) {
-    absl::StrAppend(&text, "scheduled for ", kTargetNames[target], ":");
+    std::string row = absl::StrCat("scheduled for ", kTargetNames[target], ":");
     for (int k = 0; k < kNumDecisions; ++k) {
       absl::StrAppendFormat(
-          &text, "%s %s %.1f %%", k == 0 ? "" : ",",
+          &row, "%s %s %.1f %%", k == 0 ? "" : ",",
           Name(static_cast<Decision>(k)),
           Percent(result.decisions[target][k], result.programs));
     }
-    text += "\n";
+    absl::StrAppend(&text, WrapWords(row, 0, 2), "\n");
   }
   return text;
 }

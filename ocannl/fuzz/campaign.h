@@ -68,9 +68,12 @@ struct CampaignResult {
 CampaignResult RunCampaign(const CampaignOptions& options);
 
 // Seed, programs, programs per hour; failures of each tier, or why there are
-// none; the bound that none supports (rule of three); finite outputs; policies;
-// the scheduler's decisions, all of them.
+// none; the bound that none supports (rule of three).
 std::string Report(const CampaignResult& result);
+
+// What the programs were: finite outputs; policies; the scheduler's decisions,
+// all of them.
+std::string Coverage(const CampaignResult& result);
 
 // The program as text that Parse takes, with what failed and, for a file at
 // `path` with this text, how to see it again.

@@ -23,7 +23,7 @@ TEST(CampaignTest, EveryTierHasTheBitsOfTheInterpreter) {
   CHECK_OK(tiers);
   options.tiers = *tiers;
   CampaignResult result = RunCampaign(options);
-  std::cout << Report(result);
+  std::cout << Report(result) << Coverage(result);
   for (const Failure& failure : result.failures) {
     ADD_FAILURE() << ReproText(failure, "FILE.ll");
   }

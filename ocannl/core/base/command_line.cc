@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/command_line.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -144,15 +145,39 @@ std::string CommandLine::DescribeSettings() const {
 }
 
 std::string CommandLine::Help(absl::Span<const Flag> flags) {
-  std::string text;
+  std::vector<std::string> names;
+  size_t width = 0;
   for (const Flag& flag : flags) {
-    absl::StrAppend(&text, "  --", flag.name);
-    if (!flag.default_value.empty() && flag.default_value != "false") {
-      absl::StrAppend(&text, "=", flag.default_value);
-    }
-    absl::StrAppend(&text, "\n      ", flag.help, "\n");
+    const bool shows =
+        !flag.default_value.empty() && flag.default_value != "false";
+    names.push_back(absl::StrCat("  --", flag.name, shows ? "=" : "",
+                                 shows ? flag.default_value : "", "  "));
+    width = std::max(width, names.back().size());
+  }
+  std::string text;
+  for (size_t k = 0; k < flags.size(); ++k) {
+    names[k].resize(width, ' ');
+    absl::StrAppend(&text, names[k], WrapWords(flags[k].help, width, width),
+                    "\n");
   }
   return text;
+}
+
+std::string WrapWords(absl::string_view text, size_t used, size_t indent) {
+  constexpr size_t kColumns = 80;
+  std::string wrapped;
+  bool first = true;  // of its line
+  for (absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (!first && used + 1 + word.size() > kColumns) {
+      absl::StrAppend(&wrapped, "\n", std::string(indent, ' '));
+      used = indent;
+      first = true;
+    }
+    absl::StrAppend(&wrapped, first ? "" : " ", word);
+    used += word.size() + (first ? 0 : 1);
+    first = false;
+  }
+  return wrapped;
 }
 
 std::string UserPath(const std::string& path) {

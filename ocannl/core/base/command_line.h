@@ -14,6 +14,7 @@
 #ifndef OCANNL_CORE_BASE_COMMAND_LINE_H_
 #define OCANNL_CORE_BASE_COMMAND_LINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -64,7 +65,8 @@ class CommandLine {
   // messages of what happens later.
   std::string DescribeSettings() const;
 
-  // A line for each flag: name, default and help.
+  // For each flag its name with the default and, beside it, its help; 80
+  // columns wide.
   static std::string Help(absl::Span<const Flag> flags);
 
  private:
@@ -79,6 +81,11 @@ class CommandLine {
   absl::flat_hash_map<std::string, std::string> origins_;  // of settings
   std::vector<std::string> positional_;
 };
+
+// The words of `text` in lines that end at column 80, except for longer words.
+// The first line continues one that has `used` columns, the others start with
+// `indent` blanks. No newline at the end. Counts bytes.
+std::string WrapWords(absl::string_view text, size_t used, size_t indent);
 
 // A path as the user means it: `bazel run` starts programs elsewhere and names
 // the user's directory in $BUILD_WORKING_DIRECTORY.

@@ -46,8 +46,18 @@ TEST(CommandLineTest, ValuesInTheNextWord) {
 
 TEST(CommandLineTest, HelpShowsDefaults) {
   EXPECT_EQ(CommandLine::Help({kFlags[0], kFlags[3]}),
-            "  --epochs=80\n      rounds\n"
-            "  --real\n      allow rounding\n");
+            "  --epochs=80  rounds\n"
+            "  --real       allow rounding\n");
+}
+
+TEST(CommandLineTest, HelpFitsATerminal) {
+  const std::string words(77, 'x');
+  EXPECT_EQ(CommandLine::Help({{"a", "", words + " y " + words}}),
+            "  --a  " + words + "\n       y\n       " + words + "\n");
+  const std::string seventy_three(73, 'x');
+  EXPECT_EQ(CommandLine::Help({{"a", "", seventy_three + " y"}}),
+            "  --a  " + seventy_three + "\n       y\n");
+  EXPECT_EQ(WrapWords(seventy_three + " y", 5, 2), seventy_three + " y");
 }
 
 TEST(CommandLineTest, PathsAreTheUsers) {

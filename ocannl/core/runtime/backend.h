@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Backend: turns a LoopProgram into something that runs: LoopProgram ->
-// Executable. One implementation per tier: interp/, jit/, cuda/.
+// Executable. One implementation per tier: interp/, jit/.
 #ifndef OCANNL_CORE_RUNTIME_BACKEND_H_
 #define OCANNL_CORE_RUNTIME_BACKEND_H_
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/explain_flag.h"
+
+#include <ostream>
+#include <string>
+
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/explain_x86.h"
+
+namespace ocannl {
+
+const Flag& ExplainFlag() {
+  static const auto* flag =
+      new Flag{"explain", "",
+               "a directory for every stage on the way to code, a file "
+               "each"};
+  return *flag;
+}
+
+jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::Isa::kAvx2); }
+
+absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
+                            std::ostream& out, jit::Isa isa) {
+  const std::string directory = UserPath(line.GetString("explain"));
+  explanation.stages.push_back(jit::ExplainSchedule(explanation.program, isa));
+  explanation.stages.push_back(jit::ExplainX86(explanation.program, isa));
+  OCANNL_RETURN_IF_ERROR(WriteStages(explanation.stages, directory));
+  out << "The stages of " << explanation.program.name << " are in " << directory
+      << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl
