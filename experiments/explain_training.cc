@@ -2,47 +2,34 @@
 #include "experiments/explain_training.h"
 
 #include <iostream>
-#include <iterator>
-#include <vector>
+#include <utility>
 
-#include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/jit/explain_x86.h"
-#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/explain_flag.h"
 
 namespace ocannl {
-namespace {
 
-// What the x86 tier makes of a program.
-std::vector<StageText> X86Stages(const LoopProgram& program) {
-  const jit::Isa isa = jit::HostIsa().value_or(jit::Isa::kAvx2);
-  return {jit::ExplainSchedule(program, isa), jit::ExplainX86(program, isa)};
-}
-
-}  // namespace
-
-absl::Status ExplainStep(const train::Model& model, const Assignments& step,
-                         const std::string& directory) {
+absl::Status ExplainStep(const CommandLine& line, const train::Model& model,
+                         const Assignments& step) {
+  if (!line.Has("explain")) return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation, ExplainCode(step, {}));
-  std::vector<StageText>& stages = explanation.stages;
-  stages.push_back(ExplainShapes(model.graph, model.shapes, step.name));
-  absl::c_move(X86Stages(explanation.program), std::back_inserter(stages));
-  OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
-  std::cout << "The stages of the step are in " << directory << "\n";
-  return absl::OkStatus();
+  explanation.stages.push_back(
+      ExplainShapes(model.graph, model.shapes, step.name));
+  return WriteExplained(line, std::move(explanation), std::cout);
 }
 
-absl::Status ExplainTraces(const Stream& stream, const std::string& directory) {
+absl::Status ExplainTraces(const CommandLine& line, const Stream& stream) {
+  if (!line.Has("explain")) return absl::OkStatus();
   for (const LoopProgram* program : stream.Programs()) {
-    std::vector<StageText> stages = X86Stages(*program);
-    stages.push_back({.stage = "ll",
-                      .file_name = program->name + ".ll",
-                      .text = Print(*program)});
-    OCANNL_RETURN_IF_ERROR(WriteStages(stages, directory));
-    std::cout << "The stages of " << program->name << " are in " << directory
-              << "\n";
+    OCANNL_RETURN_IF_ERROR(
+        WriteExplained(line,
+                       {.stages = {{.stage = "ll",
+                                    .file_name = program->name + ".ll",
+                                    .text = Print(*program)}},
+                        .program = *program},
+                       std::cout));
   }
   return absl::OkStatus();
 }

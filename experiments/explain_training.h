@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a training step, as files for the curious.
+// What becomes of a training step, as files for the curious: --explain.
 #ifndef EXPERIMENTS_EXPLAIN_TRAINING_H_
 #define EXPERIMENTS_EXPLAIN_TRAINING_H_
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl {
 
-// Writes every stage of `step`, of that model, to the directory, and says so.
-absl::Status ExplainStep(const train::Model& model, const Assignments& step,
-                         const std::string& directory);
+// Writes every stage of `step`, of that model, to the directory of --explain,
+// and says so; nothing where it is not given.
+absl::Status ExplainStep(const CommandLine& line, const train::Model& model,
+                         const Assignments& step);
 
 // The same for the loops that steps ran in, compiled across routines.
-absl::Status ExplainTraces(const Stream& stream, const std::string& directory);
+absl::Status ExplainTraces(const CommandLine& line, const Stream& stream);
 
 }  // namespace ocannl
 

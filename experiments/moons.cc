@@ -4,8 +4,8 @@
 //
 //   bazel run //experiments:moons -- --tier=interp --seed=1 --plot_dir=plots
 //
-// Prints a line per epoch, the curves and the decision boundary; the last line
-// of stdout is `RESULT {json}`.
+// Prints a line for some epochs and the decision boundary, with --verbose also
+// the curves; the last line of stdout is `RESULT {json}`.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -33,6 +33,7 @@
 #include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
+#include "ocannl/explain_flag.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
@@ -50,22 +51,22 @@ const std::vector<Flag>& Flags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(TierFlags());
     const std::vector<Flag> own = {
-        {"epochs", "80", "how often the training sees every point"},
+        {"epochs", "80",
+         "how often the training sees every point, in all runs together; the "
+         "rate falls from 0.2 to 0.1 meanwhile"},
         {"batch_size", "10", "points of one step"},
         {"hidden", "16,16", "sizes of the hidden layers"},
         {"len", "400", "points of each moon"},
         {"seed", "1", "of the points and of the parameters' first values"},
         {"data", "",
          "a file of your own points: .csv with lines x,y,label or .npy of "
-         "shape "
-         "[n, 3]; labels are 1 and -1"},
+         "shape [n, 3]; labels are 1 and -1"},
         {"plot_dir", "", "where to write the figures as SVG"},
-        {"explain", "false",
-         "write every stage of the step, and of the loops that steps ran in, "
-         "to the directory moons_stages"},
-        {"help", "false", "this text"}};
+        {"verbose", "false", "tell of every epoch, and show all curves"},
+        ExplainFlag()};
     all->insert(all->end(), own.begin(), own.end());
-    all->insert(all->end() - 1, SavingFlags().begin(), SavingFlags().end());
+    all->insert(all->end(), SavingFlags().begin(), SavingFlags().end());
+    all->insert(all->end(), ProgramFlags().begin(), ProgramFlags().end());
     return all;
   }();
   return *flags;
@@ -146,34 +147,55 @@ absl::StatusOr<DecisionMap> Boundary(MoonsModel& moons,
   return map;
 }
 
-absl::Status ShowFigures(MoonsModel& moons, const MoonsOptions& options,
-                         const Context& context, const LabelledPoints& points,
-                         const History& history, const std::string& plot_dir) {
+using NamedCurves = std::vector<std::pair<std::string, Curve>>;
+
+NamedCurves CurvesOf(const History& history) {
   std::vector<double> logs;
   for (double loss : history.losses) {
     logs.push_back(std::max(std::log(loss), -10.0));
   }
-  const std::pair<std::string, Curve> curves[] = {
-      {"learning_rate",
-       {"Learning rate", "step", "learning rate", history.rates}},
-      {"loss", {"Loss", "step", "loss", history.losses}},
-      {"log_loss",
-       {"Log-loss, for better visibility", "step", "log loss", logs}}};
-  for (const auto& [name, curve] : curves) {
-    std::cout << TerminalLinePlot(curve, {});
+  return {{"learning_rate",
+           {"Learning rate", "step", "learning rate", history.rates}},
+          {"loss", {"Loss", "step", "loss", history.losses}},
+          {"log_loss",
+           {"Log-loss, for better visibility", "step", "log loss", logs}}};
+}
+
+absl::Status ShowFigures(const CommandLine& line, MoonsModel& moons,
+                         const MoonsOptions& options, const Context& context,
+                         const LabelledPoints& points, const History& history) {
+  OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
+  const NamedCurves curves = CurvesOf(history);
+  if (verbose) {
+    for (const auto& [name, curve] : curves) {
+      std::cout << TerminalLinePlot(curve, {});
+    }
   }
+  // One screen holds it, some lines before it and the result.
   OCANNL_ASSIGN_OR_RETURN(DecisionMap coarse,
-                          Boundary(moons, options, context, points, 100, 40));
+                          Boundary(moons, options, context, points, 64, 9));
   std::cout << TerminalBoundaryPlot(coarse);
-  if (plot_dir.empty()) return absl::OkStatus();
-  OCANNL_RETURN_IF_ERROR(MakeDirectory(plot_dir));
+  const std::string directory = UserPath(line.GetString("plot_dir"));
+  if (directory.empty()) {
+    if (!verbose) {
+      std::cout << "The curves: --verbose shows them, --plot_dir=DIR writes "
+                   "all figures.\n";
+    }
+    return absl::OkStatus();
+  }
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
   for (const auto& [name, curve] : curves) {
-    OCANNL_RETURN_IF_ERROR(WriteFile(absl::StrCat(plot_dir, "/", name, ".svg"),
+    OCANNL_RETURN_IF_ERROR(WriteFile(absl::StrCat(directory, "/", name, ".svg"),
                                      SvgLinePlot(curve)));
   }
   OCANNL_ASSIGN_OR_RETURN(DecisionMap fine,
                           Boundary(moons, options, context, points, 312, 160));
-  return WriteFile(plot_dir + "/boundary.svg", SvgBoundaryPlot(fine));
+  OCANNL_RETURN_IF_ERROR(
+      WriteFile(directory + "/boundary.svg", SvgBoundaryPlot(fine)));
+  std::cout << "learning_rate.svg, loss.svg, log_loss.svg and boundary.svg are "
+               "in\n"
+            << directory << "\n";
+  return absl::OkStatus();
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -184,15 +206,11 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));
   OCANNL_ASSIGN_OR_RETURN(options.hidden, line.GetIntList("hidden", 1, 65536));
-  OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain"));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
   OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, WholeBatches(line, options));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
                           MakeMoons(points, options));
-  if (explain) {
-    OCANNL_RETURN_IF_ERROR(
-        ExplainStep(moons->model, moons->step, UserPath("moons_stages")));
-  }
+  OCANNL_RETURN_IF_ERROR(ExplainStep(line, moons->model, moons->step));
   Device device("host", backend);
   Stream stream(&device);
   Context context(&stream);
@@ -200,20 +218,19 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(init.context(), moons->step, {}));
-  OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, step, [&] {
-                            return TrainingLoop(
-                                step, "scalar_loss", options.epochs,
-                                [] { return absl::OkStatus(); });
+  OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
+  LoopOptions loop{.loss = "scalar_loss",
+                   .end_step = moons->steps,
+                   .lines = verbose ? options.epochs : 3};
+  OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, step, loop, [] {
+                            return absl::OkStatus();
                           }));
-  if (explain) {
-    OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, UserPath("moons_stages")));
-  }
+  OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
   OCANNL_ASSIGN_OR_RETURN(
       NdArray scores,
       Scores(*moons, options, step.context(), points.coordinates, "scores"));
-  OCANNL_RETURN_IF_ERROR(ShowFigures(*moons, options, step.context(), points,
-                                     history,
-                                     UserPath(line.GetString("plot_dir"))));
+  OCANNL_RETURN_IF_ERROR(
+      ShowFigures(line, *moons, options, step.context(), points, history));
   OCANNL_ASSIGN_OR_RETURN(std::string hash,
                           train::ParamsHash(step.context(), moons->parameters));
   nlohmann::ordered_json result = {
@@ -237,9 +254,8 @@ absl::Status Run(const CommandLine& line) {
 
 int Main(const std::vector<std::string>& args) {
   absl::StatusOr<CommandLine> line = ParseWithSettings(args, Flags());
-  if (line.ok() && line->Has("help")) {
-    std::cout << "Trains the half-moons network.\n\n"
-              << CommandLine::Help(Flags());
+  if (line.ok() && ShowsHelp(*line, "Trains the half-moons network.\n", Flags(),
+                             std::cout)) {
     return 0;
   }
   absl::Status status = line.status();

@@ -1,47 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/saving.h"
 
+#include <algorithm>
+#include <cstring>
+#include <iostream>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 
 namespace ocannl {
+namespace {
+
+// Of the array that tells how far training is.
+constexpr char kStepsDone[] = "steps_done";
+
+// Restores `state` from the file of --load and returns the steps that are done;
+// 0 without a file. Errors: also a training that is at its end.
+absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
+                                  const std::vector<Array>& state,
+                                  const Context& context) {
+  const std::string path = UserPath(line.GetString("load"));
+  if (path.empty()) return 0;
+  OCANNL_RETURN_IF_ERROR(train::RestoreParams(path, state, context));
+  OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(kStepsDone));
+  const int64_t done = array.values<int64_t>()[0];
+  if (done < 0 || done >= steps) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--load=", path, ": ", done, " steps are done, and ", steps,
+        " are to be; give --epochs more than ", line.GetString("epochs")));
+  }
+  std::cout << "Goes on at step " << done << " of " << steps << ".\n";
+  return done;
+}
+
+}  // namespace
 
 const std::vector<Flag>& SavingFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"load", "", "the parameters to start from, a file of --save"},
+      {"epochs_now", "0", "of this run; 0: all that are left"},
+      {"load", "", "a file of --save: training goes on at its step"},
       {"save", "",
-       "where to keep the trained parameters: a file .npz, which NumPy "
-       "reads, or .safetensors; Ctrl-C ends the training and keeps them too"}};
+       "where to keep the parameters and the number of steps: a file .npz, "
+       "which NumPy reads, or .safetensors; Ctrl-C ends the training and keeps "
+       "them too"}};
   return *flags;
 }
 
 absl::StatusOr<History> TrainAndSave(
-    const CommandLine& line, Routine& step,
-    absl::FunctionRef<absl::StatusOr<History>()> train) {
-  const std::vector<Array> state = train::StateArrays({&step.program()});
-  const std::string load = UserPath(line.GetString("load"));
+    const CommandLine& line, Routine& step, LoopOptions loop,
+    absl::FunctionRef<absl::Status()> after_epoch) {
+  const Context& context = step.context();
+  std::vector<Array> state = train::StateArrays({&step.program()});
+  state.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
   const std::string save = UserPath(line.GetString("save"));
   std::optional<StopSignals> signals;
   if (!save.empty()) {
     OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
     signals.emplace();
   }
-  if (!load.empty()) {
-    OCANNL_RETURN_IF_ERROR(train::RestoreParams(load, state, step.context()));
+  OCANNL_ASSIGN_OR_RETURN(loop.first_step,
+                          StepsDone(line, loop.end_step, state, context));
+  OCANNL_ASSIGN_OR_RETURN(int64_t now, line.GetInt("epochs_now", 0, 1'000'000));
+  if (now > 0) {
+    OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
+    loop.end_step =
+        std::min(loop.end_step, loop.first_step + now * *batch.range());
   }
-  absl::StatusOr<History> history = train();
-  const bool stopped = absl::IsCancelled(history.status());
-  if (save.empty() || (!history.ok() && !stopped)) return history;
-  OCANNL_RETURN_IF_ERROR(train::SaveParams(save, state, step.context()));
-  if (!stopped) return history;
-  return absl::CancelledError(absl::StrCat(history.status().message(), "; ",
-                                           save, " has what was trained"));
+  OCANNL_ASSIGN_OR_RETURN(History history,
+                          TrainingLoop(step, loop, after_epoch));
+  if (save.empty()) return history;
+  OCANNL_RETURN_IF_ERROR(context.Write(
+      kStepsDone, NdArray::Of<int64_t>({}, {history.steps_done})));
+  OCANNL_RETURN_IF_ERROR(train::SaveParams(save, state, context));
+  const int signal = StopSignals::received();
+  if (signal == 0) return history;
+  return absl::CancelledError(absl::StrCat(
+      "stopped by ", strsignal(signal), " after ", history.steps_done,
+      " steps; ", save, " has what was trained"));
 }
 
 int ExitCodeOf(const absl::Status& status) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/training_loop.h"
 #include "ocannl/core/base/command_line.h"
@@ -14,16 +15,17 @@
 
 namespace ocannl {
 
-// --load and --save.
+// --load, --save and --epochs_now.
 const std::vector<Flag>& SavingFlags();
 
-// What `train` returns, which trains by `step` from what --load has and leaves
-// what --save keeps. Where --save is given, SIGINT and SIGTERM end the training
-// after the step and keep what is there: the error, a cancellation, says so.
-// Errors, before the training: what cannot be loaded, or never be saved.
+// TrainingLoop, from the step at which the training stopped that --load has,
+// for --epochs_now; leaves in the file of --save what it takes to go on. Where
+// --save is given, SIGINT and SIGTERM end the training after the step and keep
+// what is there: the error, a cancellation, says so. Errors, before the
+// training: what cannot be loaded, is at its end, or can never be saved.
 absl::StatusOr<History> TrainAndSave(
-    const CommandLine& line, Routine& step,
-    absl::FunctionRef<absl::StatusOr<History>()> train);
+    const CommandLine& line, Routine& step, LoopOptions loop,
+    absl::FunctionRef<absl::Status()> after_epoch);
 
 // The exit code of a program with such an end: as shells name the signal that
 // ended the training, or 1.

@@ -15,6 +15,7 @@
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
+#include "ocannl/explain_flag.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
@@ -36,13 +37,12 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       {"rate", NumberText(options.rate),
        "of learning in the first step; it falls to a tenth of it"},
       {"seed", "1", "of the examples and of the parameters' first values"},
-      {"explain", "",
-       "a directory for every stage of the step, and of the loops that steps "
-       "ran in"},
-      {"help", "false", "this text"}};
+      {"verbose", "false", "tell of every epoch, and not of 8 at most"},
+      ExplainFlag()};
   flags.insert(flags.end(), own.begin(), own.end());
-  flags.insert(flags.end() - 1, SavingFlags().begin(), SavingFlags().end());
+  flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
+  flags.insert(flags.end(), ProgramFlags().begin(), ProgramFlags().end());
   return flags;
 }
 
@@ -60,6 +60,15 @@ absl::StatusOr<SupervisedOptions> OptionsOf(const CommandLine& line,
   return options;
 }
 
+absl::StatusOr<LoopOptions> LoopOf(const CommandLine& line, int64_t epochs,
+                                   const Routine& step) {
+  OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
+  OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
+  LoopOptions options{.loss = "loss", .end_step = epochs * *batch.range()};
+  if (verbose) options.lines = epochs;
+  return options;
+}
+
 absl::Status Run(const SupervisedExperiment& experiment,
                  const CommandLine& line, Make make) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
@@ -70,29 +79,24 @@ absl::Status Run(const SupervisedExperiment& experiment,
   OCANNL_ASSIGN_OR_RETURN(Task task, make(line, examples, options.seed));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
                           MakeSupervised(task.lessons, task.net, options));
-  const std::string explain = UserPath(line.GetString("explain"));
-  if (!explain.empty()) {
-    OCANNL_RETURN_IF_ERROR(
-        ExplainStep(supervised->model, supervised->step, explain));
-  }
+  OCANNL_RETURN_IF_ERROR(
+      ExplainStep(line, supervised->model, supervised->step));
   Device device("host", backend);
   Stream stream(&device);
   OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
                           Start(*supervised, Context(&stream)));
   Score score;
+  OCANNL_ASSIGN_OR_RETURN(LoopOptions loop,
+                          LoopOf(line, options.epochs, run.step));
   auto test = [&]() -> absl::Status {
     OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
     std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
                                  score.loss, 100 * score.hits);
     return absl::OkStatus();
   };
-  OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, run.step, [&] {
-                            return TrainingLoop(run.step, "loss",
-                                                options.epochs, test);
-                          }));
-  if (!explain.empty()) {
-    OCANNL_RETURN_IF_ERROR(ExplainTraces(stream, explain));
-  }
+  OCANNL_ASSIGN_OR_RETURN(History history,
+                          TrainAndSave(line, run.step, loop, test));
+  OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
   OCANNL_ASSIGN_OR_RETURN(
       std::string hash,
       train::ParamsHash(run.step.context(), supervised->parameters));
@@ -119,8 +123,8 @@ static int Main(const SupervisedExperiment& experiment, Make make,
                 const std::vector<std::string>& args) {
   const std::vector<Flag> flags = FlagsOf(experiment);
   absl::StatusOr<CommandLine> line = ParseWithSettings(args, flags);
-  if (line.ok() && line->Has("help")) {
-    std::cout << experiment.what << "\n\n" << CommandLine::Help(flags);
+  if (line.ok() && ShowsHelp(*line, WrapWords(experiment.what, 0, 0) + "\n",
+                             flags, std::cout)) {
     return 0;
   }
   absl::Status status = line.status();

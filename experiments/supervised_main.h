@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program around a supervised experiment: trains the network, prints a
-// line per epoch, and as the last line of stdout `RESULT {json}`.
+// line for some epochs, and as the last line of stdout `RESULT {json}`.
 //
 //   bazel run //experiments:lenet -- --tier=interp --seed=1
 #ifndef EXPERIMENTS_SUPERVISED_MAIN_H_

@@ -75,13 +75,14 @@ static std::string Draw(const Frame& frame) {
                     absl::StrFormat("%*s", gutter - 1, tick), "│",
                     frame.rows[row], "│\n");
   }
-  const int right_half = width - static_cast<int>(frame.x_low.size());
-  const std::string blank(gutter, ' ');
-  absl::StrAppend(&text, Rule("├", gutter, "┼", width, "┤"), "│", blank, "│",
-                  frame.x_low, absl::StrFormat("%*s", right_half, frame.x_high),
-                  "│\n│", blank, "│",
-                  absl::StrJoin(Centered(frame.x_label, width), ""), "│\n",
-                  Rule("└", gutter, "┴", width, "┘"));
+  std::vector<std::string> x_axis = Centered(frame.x_label, width);
+  for (size_t k = 0; k < frame.x_low.size(); ++k) x_axis[k] = frame.x_low[k];
+  for (size_t k = 0; k < frame.x_high.size(); ++k) {
+    x_axis[width - frame.x_high.size() + k] = frame.x_high[k];
+  }
+  absl::StrAppend(&text, Rule("├", gutter, "┼", width, "┤"), "│",
+                  std::string(gutter, ' '), "│", absl::StrJoin(x_axis, ""),
+                  "│\n", Rule("└", gutter, "┴", width, "┘"));
   return text;
 }
 
@@ -155,16 +156,14 @@ std::string TerminalBoundaryPlot(const DecisionMap& map) {
     const int row = std::min(static_cast<int>(y * row_count), row_count - 1);
     rows[row][column] = map.labels[i] > 0 ? '#' : '%';
   }
-  return absl::StrCat(map.title, ":\n",
+  return absl::StrCat(map.title, " (points: # 1, % -1; model: * 1, . -1):\n",
                       Draw({.rows = rows,
                             .x_low = Number(box.left),
                             .x_high = Number(box.right),
                             .x_label = "x",
                             .y_low = Number(box.bottom),
                             .y_high = Number(box.top),
-                            .y_label = "y"}),
-                      "Points of class 1: #, of class -1: %. "
-                      "The model says 1: *, -1: .\n");
+                            .y_label = "y"}));
 }
 
 }  // namespace ocannl

@@ -8,8 +8,7 @@
 //   │l      │ -- -- -                │
 //   │      0│-  -  - ----------------│
 //   ├───────┼────────────────────────┤
-//   │       │0                   6399│
-//   │       │          step          │
+//   │       │0         step      6399│
 //   └───────┴────────────────────────┘
 
 #ifndef EXPERIMENTS_TERMINAL_PLOT_H_
@@ -21,10 +20,11 @@
 
 namespace ocannl {
 
-// Characters inside the frame: at least 24 columns and 2 rows.
+// Characters inside the frame: at least 24 columns and 2 rows. A plot of the
+// default size fits a terminal of 80 columns and 24 rows.
 struct TerminalSize {
-  int columns = 100;
-  int rows = 40;
+  int columns = 64;
+  int rows = 17;
 };
 
 // Every value as a '-' in the cell where it lies; if there are fewer values
@@ -34,7 +34,7 @@ std::string TerminalLinePlot(const Curve& curve, TerminalSize size);
 
 // One character per cell of the grid: '*' or '.' for the class 1 or -1 that the
 // model gives to the cell, covered by '#' or '%' for a point of class 1 or -1.
-// A last line explains them.
+// The first line explains them.
 std::string TerminalBoundaryPlot(const DecisionMap& map);
 
 }  // namespace ocannl

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "experiments/plot.h"
@@ -41,8 +42,7 @@ TEST(TerminalLinePlotTest, MarksEveryValue) {
 │s      │                        │
 │  -1.25│                       -│
 ├───────┼────────────────────────┤
-│       │0                     46│
-│       │          step          │
+│       │0         step        46│
 └───────┴────────────────────────┘
 )");
 }
@@ -57,8 +57,7 @@ TEST(TerminalLinePlotTest, JoinsFewValues) {
 │s  │   ------               │
 │  0│---                     │
 ├───┼────────────────────────┤
-│   │0                      1│
-│   │          step          │
+│   │0         step         1│
 └───┴────────────────────────┘
 )");
 }
@@ -76,7 +75,7 @@ TEST(TerminalLinePlotTest, LeavesGapsAndCountsThem) {
 TEST(TerminalLinePlotTest, DrawsAFrameAroundNothing) {
   const std::string plot = TerminalLinePlot(MakeCurve({}), kSmall);
   EXPECT_THAT(plot, Not(HasSubstr("-")));
-  EXPECT_THAT(plot, HasSubstr("│0                      0│\n"));
+  EXPECT_THAT(plot, HasSubstr("│0         step         0│\n"));
 }
 
 TEST(TerminalLinePlotTest, CutsLongLabels) {
@@ -84,15 +83,22 @@ TEST(TerminalLinePlotTest, CutsLongLabels) {
   curve.x_label = "0123456789012345678901234567";
   curve.y_label = "learning";
   const std::string plot = TerminalLinePlot(curve, kSmall);
-  EXPECT_THAT(plot, HasSubstr("│012345678901234567890123│\n"));
+  EXPECT_THAT(plot, HasSubstr("│012345678901234567890121│\n"));
   EXPECT_THAT(plot, HasSubstr("│n 1│"));
 }
 
-TEST(TerminalLinePlotTest, HasTheSizeOfTheSlidesByDefault) {
-  const std::vector<std::string> lines =
-      absl::StrSplit(TerminalLinePlot(MakeCurve({0, 1}), {}), '\n');
-  ASSERT_EQ(lines.size(), 1 + 1 + 40 + 4 + 1);
-  EXPECT_THAT(lines[41], HasSubstr("│--" + std::string(98, ' ') + "│"));
+// The cells of a line of UTF-8.
+int Cells(const std::string& line) {
+  return static_cast<int>(
+      absl::c_count_if(line, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+TEST(TerminalLinePlotTest, FitsATerminalByDefault) {
+  const std::vector<std::string> lines = absl::StrSplit(
+      TerminalLinePlot(MakeCurve({-1.2345e-100, 1.2345e-100}), {}), '\n');
+  ASSERT_EQ(lines.size(), 1 + 1 + 17 + 3 + 1);
+  EXPECT_THAT(lines[18], HasSubstr("│--" + std::string(62, ' ') + "│"));
+  for (const std::string& line : lines) EXPECT_LE(Cells(line), 80) << line;
 }
 
 DecisionMap MakeMap() {
@@ -110,16 +116,14 @@ DecisionMap MakeMap() {
 
 TEST(TerminalBoundaryPlotTest, DrawsCellsAndPointsOverThem) {
   EXPECT_EQ(TerminalBoundaryPlot(MakeMap()),
-            R"(Moons:
+            R"(Moons (points: # 1, % -1; model: * 1, . -1):
 ┌───┬────────────────────────┐
 │  3│#***********************│
 │y  │***%**..................│
 │  0│.......................%│
 ├───┼────────────────────────┤
-│   │0                     24│
-│   │           x            │
+│   │0          x          24│
 └───┴────────────────────────┘
-Points of class 1: #, of class -1: %. The model says 1: *, -1: .
 )");
 }
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/training_loop.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <iostream>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/progress_bar.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/core/runtime/recording.h"
-#include "ocannl/train/sequential_loop.h"
 
 namespace ocannl {
 namespace {
@@ -22,59 +21,57 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Error: the program shall stop, after so many steps.
-absl::Status CheckStops(int64_t steps) {
-  const int number = StopSignals::received();
-  if (number == 0) return absl::OkStatus();
-  ShowProgress("");
-  return absl::CancelledError(absl::StrCat("stopped by ", strsignal(number),
-                                           " after ", steps, " steps"));
-}
-
 }  // namespace
 
 absl::StatusOr<History> TrainingLoop(
-    Routine& step, const std::string& loss_name, int64_t epochs,
+    Routine& step, const LoopOptions& options,
     absl::FunctionRef<absl::Status()> after_epoch) {
+  CHECK(options.first_step < options.end_step && options.lines > 0);
   History history;
   OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
   OCANNL_ASSIGN_OR_RETURN(StaticRef number, step.Static("step"));
+  const int64_t batches = *batch.range();
   // Kept on the device, so that the steps of an epoch may run as one loop.
   OCANNL_ASSIGN_OR_RETURN(
-      Recording losses,
-      Recording::Make(step.context(), loss_name, *batch.range()));
+      Recording losses, Recording::Make(step.context(), options.loss, batches));
   OCANNL_ASSIGN_OR_RETURN(
       Recording rates,
-      Recording::Make(step.context(), "learning_rate", *batch.range()));
-  int64_t step_number = 0;
+      Recording::Make(step.context(), "learning_rate", batches));
+  const int64_t last_epoch = (options.end_step - 1) / batches + 1;
+  const int64_t epochs = last_epoch - options.first_step / batches;
+  const int64_t told = (epochs + options.lines - 1) / options.lines;
   auto start = Clock::now();
-  for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
+  int64_t& next = history.steps_done;
+  next = options.first_step;
+  while (next < options.end_step && StopSignals::received() == 0) {
     auto epoch_start = Clock::now();
-    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(step.statics(), [&] {
-      absl::Status status = CheckStops(step_number);
-      if (status.ok()) status = number.Set(step_number++);
-      if (status.ok()) status = step.Run();
-      if (status.ok()) status = losses.Append();
-      if (status.ok()) status = rates.Append();
-      return status;
-    }));
+    const int64_t epoch = next / batches + 1;
+    const int64_t end = std::min(epoch * batches, options.end_step);
+    for (; next < end && StopSignals::received() == 0; ++next) {
+      OCANNL_RETURN_IF_ERROR(batch.Set(next % batches));
+      OCANNL_RETURN_IF_ERROR(number.Set(next));
+      OCANNL_RETURN_IF_ERROR(step.Run());
+      OCANNL_RETURN_IF_ERROR(losses.Append());
+      OCANNL_RETURN_IF_ERROR(rates.Append());
+    }
     OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
     history.seconds_of_steps += SecondsSince(epoch_start);
     OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
-    double epoch_loss = 0;
+    history.final_epoch_loss = 0;
     for (int64_t k = 0; k < loss.size(); ++k) {
       history.losses.push_back(loss.AsDouble(k));
       history.rates.push_back(rate.AsDouble(k));
-      epoch_loss += loss.AsDouble(k);
+      history.final_epoch_loss += loss.AsDouble(k);
     }
-    ShowProgress("");
-    std::cout << absl::StrFormat(
-        "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n", epoch,
-        step_number - 1, history.rates.back(), history.losses.back(),
-        epoch_loss);
-    OCANNL_RETURN_IF_ERROR(after_epoch());
-    ShowProgress(ProgressBar("epoch", epoch, epochs, 40));
-    history.final_epoch_loss = epoch_loss;
+    if (next == end && (last_epoch - epoch) % told == 0) {
+      ShowProgress("");
+      std::cout << absl::StrFormat(
+          "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n", epoch,
+          next - 1, history.rates.back(), history.losses.back(),
+          history.final_epoch_loss);
+      OCANNL_RETURN_IF_ERROR(after_epoch());
+    }
+    ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));
   }
   ShowProgress("");
   history.seconds = SecondsSince(start);

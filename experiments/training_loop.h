@@ -18,17 +18,25 @@ struct History {
   std::vector<double> rates;    // one a step
   std::vector<double> losses;   // likewise
   double final_epoch_loss = 0;  // the sum
+  int64_t steps_done = 0;       // those before the first one, too
   double seconds = 0;
   double seconds_of_steps = 0;
 };
 
-// Runs `step`, whose static indices are batch_n and step, for all batches
-// `epochs` times; it keeps the array `loss` and the array learning_rate. Prints
-// a line after each epoch, after which it calls `after_epoch`, and shows how
-// far it is. Error: a cancellation, between two steps, where StopSignals
-// (core/base/system/stop_signals.h) were received.
+struct LoopOptions {
+  std::string loss;        // an array that the step keeps
+  int64_t first_step = 0;  // those before it are done
+  int64_t end_step = 0;    // one after the last
+  int64_t lines = 8;       // most epochs that are told of
+};
+
+// Runs `step`, whose static indices are batch_n and step, for all batches again
+// and again; it keeps the arrays `loss` and learning_rate. Of some epochs, the
+// last one among them, prints a line and calls `after_epoch`, which may print
+// more; shows how far it is. Ends after the step at which StopSignals
+// (core/base/system/stop_signals.h) were received. Needs first_step < end_step.
 absl::StatusOr<History> TrainingLoop(
-    Routine& step, const std::string& loss, int64_t epochs,
+    Routine& step, const LoopOptions& options,
     absl::FunctionRef<absl::Status()> after_epoch);
 
 }  // namespace ocannl

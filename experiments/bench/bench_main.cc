@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "experiments/bench/report.h"
 #include "experiments/bench/runner.h"
@@ -23,6 +24,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
+#include "ocannl/setting_flags.h"
 #include "ocannl/tiers.h"
 
 namespace ocannl {
@@ -41,7 +43,8 @@ const std::vector<Flag>& Flags() {
       {"peers", "true", "measure others too"},
       {"python", "python3", "the program that may have PyTorch and JAX"},
       {"json", "", "a file for all figures"},
-      {"help", "false", "this text"},
+      ProgramFlags()[0],
+      ProgramFlags()[1],
   };
   return *flags;
 }
@@ -152,10 +155,13 @@ absl::StatusOr<int> RunAll(const CommandLine& line) {
 
 absl::StatusOr<int> Main(const std::vector<std::string>& args) {
   OCANNL_ASSIGN_OR_RETURN(CommandLine line, CommandLine::Parse(args, Flags()));
-  OCANNL_ASSIGN_OR_RETURN(bool help, line.GetBool("help"));
-  if (help || !line.positional().empty()) {
-    std::cout << CommandLine::Help(Flags());
-    return help ? 0 : 2;
+  if (ShowsHelp(line, "Measures our tiers and others side by side.\n", Flags(),
+                std::cout)) {
+    return 0;
+  }
+  if (!line.positional().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", line.positional()[0], "` is not a flag; see --help"));
   }
   return RunAll(line);
 }

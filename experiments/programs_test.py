@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the experiments as users do: what they print fits a terminal of 80
+columns and 24 rows, what they write is where they say, and training goes on
+from a file as if it had never stopped.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+PROGRAMS = ["moons", "lenet", "gpt2_mini", "bench/bench_main"]
+
+
+def run(program, *flags, cwd=None):
+    """What the program prints to stdout."""
+    path = pathlib.Path("experiments", program).resolve()
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("OCANNL_")}
+    return subprocess.run([path, *flags], check=True, capture_output=True,
+                          text=True, cwd=cwd, env=environment).stdout
+
+
+def rows(text):
+    """How many rows of a terminal the text takes."""
+    return sum(max(1, -(-len(line) // 80)) for line in text.splitlines())
+
+
+def result(text):
+    name, _, fields = text.splitlines()[-1].partition(" ")
+    assert name == "RESULT", text
+    return json.loads(fields)
+
+
+class ProgramsTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def assertFits(self, text):
+        lines = [line for line in text.splitlines()
+                 if not line.startswith("RESULT ")]
+        self.assertLessEqual(max(map(len, lines)), 80, text)
+        self.assertLessEqual(rows(text), 23, text)  # and the prompt
+
+    def test_a_screen_has_the_result(self):
+        text = run("moons")
+        self.assertFits(text)
+        self.assertIn("Epoch=80, ", text)
+        self.assertIn("decision boundary", text)
+        self.assertIn("--plot_dir=DIR", text)
+        self.assertFits(run("lenet", "--examples=100", "--epochs=20"))
+
+    def test_verbose_tells_of_every_epoch(self):
+        text = run("moons", "--verbose", "--epochs=30", "--len=50")
+        self.assertEqual(text.count("Epoch="), 30)
+        for title in "Learning rate:", "Loss:", "Log-loss, ":
+            self.assertEqual(text.count("\n" + title), 1)
+        self.assertLessEqual(max(map(len, text.splitlines()[:-1])), 80)
+        text = run("lenet", "--verbose", "--examples=100", "--epochs=10")
+        self.assertEqual(text.count("Epoch="), 10)
+
+    def test_figures_and_stages_are_where_it_says(self):
+        text = run("moons", "--plot_dir=plots", "--explain=stages",
+                   cwd=self.folder)
+        self.assertIn("boundary.svg are in\nplots\n", text)
+        for name in "learning_rate", "loss", "log_loss", "boundary":
+            svg = (self.folder / "plots" / (name + ".svg")).read_text()
+            self.assertTrue(svg.startswith("<svg"))
+        self.assertIn("The stages of trace_1 are in stages\n", text)
+        run("gpt2_mini", "--examples=10", "--length=8", "--layers=1",
+            "--size=8", "--epochs=1", "--explain=stages", cwd=self.folder)
+        written = {path.name for path in (self.folder / "stages").iterdir()}
+        step = "scalar_loss_gradient_then_sgd_update"
+        self.assertLess({step + ".cd", step + ".ll", step + ".shapes",
+                         "trace_1.ll", "step.cd", "step.ll"}, written)
+
+    def test_training_goes_on_where_it_stopped(self):
+        flags = ["--epochs=7", "--len=100"]
+        whole = result(run("moons", *flags))
+        self.assertEqual(whole["steps"], 140)
+        for name in "half.npz", "half.safetensors":
+            file = self.folder / name
+            run("moons", *flags, "--epochs_now=3", f"--save={file}")
+            text = run("moons", *flags, f"--load={file}", f"--save={file}")
+            self.assertIn("Goes on at step 60 of 140.\n", text)
+            for field in "params_hash", "final_epoch_loss", "accuracy":
+                self.assertEqual(result(text)[field], whole[field])
+            with self.assertRaises(subprocess.CalledProcessError) as error:
+                run("moons", *flags, f"--load={file}")
+            self.assertIn("140 steps are done, and 140 are to be",
+                          error.exception.stderr)
+            # From inside of an epoch: 140 steps are 9 1/3 of these.
+            text = run("moons", "--epochs=12", "--len=75", f"--load={file}")
+            self.assertIn("Goes on at step 140 of 180.\n", text)
+            self.assertIn("Epoch=12, step=179, ", text)
+
+    def test_help_and_version(self):
+        versions = {run(program, "--version") for program in PROGRAMS}
+        self.assertEqual(len(versions), 1)
+        self.assertRegex(versions.pop(), r"^ocannl \d+\.\d+\.\d+\n$")
+        for program in PROGRAMS:
+            text = run(program, "--help")
+            self.assertFits(text)
+            self.assertIn("--version", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
