@@ -13,20 +13,21 @@
 namespace ocannl {
 
 int32_t Assignments::AddArray(Array array) {
-  for (size_t k = 0; k < arrays.size(); ++k) {
-    Array& known = arrays[k];
-    if (known.name != array.name) continue;
-    CHECK(known.dtype == array.dtype && known.dims == array.dims &&
-          known.is_merge == array.is_merge)
-        << "array " << array.name << " has two meanings";
-    if (known.data == nullptr) known.data = std::move(array.data);
-    if (array.memory) {
-      contradiction.Update(UpdateOf(known.name, *array.memory, known.memory));
-    }
-    return static_cast<int32_t>(k);
+  const auto next = static_cast<int32_t>(arrays.size());
+  auto [number, is_new] = number_of.try_emplace(array.name, next);
+  if (is_new) {
+    arrays.push_back(std::move(array));
+    return next;
   }
-  arrays.push_back(std::move(array));
-  return static_cast<int32_t>(arrays.size()) - 1;
+  Array& known = arrays[number->second];
+  CHECK(known.name == array.name && known.dtype == array.dtype &&
+        known.dims == array.dims && known.is_merge == array.is_merge)
+      << "array " << array.name << " has two meanings";
+  if (known.data == nullptr) known.data = std::move(array.data);
+  if (array.memory) {
+    contradiction.Update(UpdateOf(known.name, *array.memory, known.memory));
+  }
+  return number->second;
 }
 
 bool AnyAssign(const Assignments& code,

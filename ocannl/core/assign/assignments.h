@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -99,6 +100,9 @@ struct Assignments {
   std::vector<Assignment> list;
   // The first contradiction between what was asked for of one array.
   absl::Status contradiction;
+  // By their names, those of the arrays that AddArray has seen: code that
+  // renames arrays adds none.
+  absl::flat_hash_map<std::string, int32_t> number_of = {};
 
   // The number of the array, added if its name is new, else with what both ask
   // for. Our fault (CHECK) if dtype or dims differ, or one is in the merge

@@ -24,10 +24,12 @@ bool HasPar(const For& loop) {
 WrittenBoxes::WrittenBoxes(const LoopProgram& program)
     : program_(program), scopes_(1), boxes_(program.buffers.size()) {}
 
-bool WrittenBoxes::HasPrivate() const {
-  return absl::c_any_of(program_.buffers, [](const Buffer& buffer) {
-    return buffer.role == Role::kPrivate;
-  });
+bool WrittenBoxes::HasPrivate() {
+  // A program that is being written gets more buffers.
+  for (; seen_ < program_.buffers.size(); ++seen_) {
+    has_private_ |= program_.buffers[seen_].role == Role::kPrivate;
+  }
+  return has_private_;
 }
 
 void WrittenBoxes::Enter(const For& loop) {

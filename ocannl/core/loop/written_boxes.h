@@ -59,7 +59,7 @@ class WrittenBoxes {
     Box box;
   };
 
-  bool HasPrivate() const;
+  bool HasPrivate();
   bool IsLive(Symbol symbol) const;
   int64_t Range(Symbol symbol) const;
   bool StaysIn(const Affine& index, int64_t least, int64_t greatest) const;
@@ -75,6 +75,8 @@ class WrittenBoxes {
   Box Everything(int32_t buffer) const;
 
   const LoopProgram& program_;
+  size_t seen_ = 0;  // buffers of the program, some of which are private
+  bool has_private_ = false;
   absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
   // By buffer, those of outer scopes first.

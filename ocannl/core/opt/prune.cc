@@ -12,37 +12,88 @@
 namespace ocannl {
 namespace {
 
-// What something other than its own accumulation reads.
+// What something that stays, other than its own accumulation, reads.
 struct Used {
   std::vector<bool> buffers;
   std::vector<bool> locals;
 };
 
-Used FindUsed(const LoopProgram& program) {
-  Used used{.buffers = std::vector<bool>(program.buffers.size()),
-            .locals = std::vector<bool>(program.locals.size())};
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
-    used.buffers[k] = !IsScratch(program.buffers[k].role);
-  }
-  WalkStmts(program.body, [&](const Stmt& stmt) {
-    const SetLocal* set_local = std::get_if<SetLocal>(&stmt);
-    WalkReads(program, stmt, [&](const Access& access) {
-      bool own = WrittenBy(program, stmt) == access.buffer;
-      if (!own) used.buffers[access.buffer] = true;
-    });
-    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
-      if (const GetLocal* get = std::get_if<GetLocal>(&leaf)) {
-        bool own = set_local != nullptr && set_local->local == get->local;
-        if (!own) used.locals[get->local] = true;
-      }
-    });
-  });
-  return used;
-}
+// Finds what is of use: a store that nothing reads is not, and what it alone
+// reads is not either. Each statement and each read is looked at once.
+class UseFinder {
+ public:
+  explicit UseFinder(const LoopProgram& program)
+      : program_(program),
+        num_buffers_(program.buffers.size()),
+        readers_(num_buffers_ + program.locals.size()),
+        writers_(readers_.size()) {}
 
-// Drops what `used` does not need; returns whether anything went.
-bool Drop(const LoopProgram& program, const Used& used, Block& block) {
-  bool dropped = false;
+  Used Find() && {
+    WalkStmts(program_.body, [&](const Stmt& stmt) { Add(stmt); });
+    std::vector<size_t> unused;
+    for (size_t k = 0; k < readers_.size(); ++k) {
+      if (k < num_buffers_ && !IsScratch(program_.buffers[k].role)) {
+        ++readers_[k];  // whoever runs the program
+      }
+      if (readers_[k] == 0) unused.push_back(k);
+    }
+    while (!unused.empty()) {
+      const std::vector<size_t>& stores = writers_[unused.back()];
+      unused.pop_back();
+      for (size_t store : stores) {
+        for (size_t read : reads_[store]) {
+          if (--readers_[read] == 0) unused.push_back(read);
+        }
+      }
+    }
+    Used used;
+    for (size_t k = 0; k < readers_.size(); ++k) {
+      (k < num_buffers_ ? used.buffers : used.locals)
+          .push_back(readers_[k] > 0);
+    }
+    return used;
+  }
+
+ private:
+  // Buffers come first, then locals.
+  size_t Number(const GetLocal& get) const { return num_buffers_ + get.local; }
+
+  // What the statement stores to; -1: nothing.
+  int64_t TargetOf(const Stmt& stmt) const {
+    if (const auto* let = std::get_if<DeclareLocal>(&stmt)) {
+      return static_cast<int64_t>(Number({let->local}));
+    }
+    if (const auto* set = std::get_if<SetLocal>(&stmt)) {
+      return static_cast<int64_t>(Number({set->local}));
+    }
+    return WrittenBy(program_, stmt);
+  }
+
+  void Add(const Stmt& stmt) {
+    const int64_t target = TargetOf(stmt);
+    if (target < 0) return;
+    std::vector<size_t>& reads = reads_.emplace_back();
+    auto add = [&](size_t read) {
+      if (read != static_cast<size_t>(target)) reads.push_back(read);
+    };
+    WalkReads(program_, stmt,
+              [&](const Access& access) { add(access.buffer); });
+    WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
+      if (const auto* get = std::get_if<GetLocal>(&leaf)) add(Number(*get));
+    });
+    for (size_t read : reads) ++readers_[read];
+    writers_[target].push_back(reads_.size() - 1);
+  }
+
+  const LoopProgram& program_;
+  const size_t num_buffers_;
+  std::vector<int> readers_;                  // of each buffer and local
+  std::vector<std::vector<size_t>> writers_;  // of each, in reads_
+  std::vector<std::vector<size_t>> reads_;    // of each store, but of its own
+};
+
+// Drops what `used` does not need.
+void Drop(const LoopProgram& program, const Used& used, Block& block) {
   std::vector<Stmt> kept;
   for (Stmt& stmt : block.stmts) {
     auto writes_used = [&](const auto&) {
@@ -51,7 +102,7 @@ bool Drop(const LoopProgram& program, const Used& used, Block& block) {
     bool keep = std::visit(
         Overload{
             [&](For& loop) {
-              dropped |= Drop(program, used, loop.body);
+              Drop(program, used, loop.body);
               return !loop.body.stmts.empty();
             },
             [&](Set& set) { return writes_used(set); },
@@ -62,16 +113,13 @@ bool Drop(const LoopProgram& program, const Used& used, Block& block) {
             [](Comment&) { return true; },
         },
         static_cast<Stmt::variant&>(stmt));
-    dropped |= !keep;
     if (keep) kept.push_back(std::move(stmt));
   }
   block.stmts = std::move(kept);
-  return dropped;
 }
 
 // Numbers what is still mentioned anew.
-LoopProgram Compact(const LoopProgram& program) {
-  Used used = FindUsed(program);
+LoopProgram Compact(const LoopProgram& program, const Used& used) {
   LoopProgram compact{.name = program.name,
                       .statics = program.statics,
                       .buffers = {},
@@ -98,10 +146,9 @@ LoopProgram Compact(const LoopProgram& program) {
 }  // namespace
 
 LoopProgram Prune(LoopProgram program) {
-  // Dropping one store may leave nothing that reads another.
-  while (Drop(program, FindUsed(program), program.body)) {
-  }
-  return Compact(program);
+  const Used used = UseFinder(program).Find();
+  Drop(program, used, program.body);
+  return Compact(program, used);
 }
 
 }  // namespace ocannl

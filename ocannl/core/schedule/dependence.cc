@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/written_boxes.h"
@@ -87,6 +88,45 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
   });
   return effects;
 }
+
+// Those of a list that may be in the way of others of it: of the same buffer,
+// one of them writing. What refers to a cell as one before it does is left out:
+// whatever it conflicts with, that one does as well, and it comes first.
+class Rivals {
+ public:
+  explicit Rivals(const std::vector<Reference>& references) {
+    for (const Reference& reference : references) {
+      OfBuffer& known = known_[reference.buffer];
+      const bool is_known = absl::c_any_of(
+          known.all,
+          [&](const Reference* other) { return IsSame(*other, reference); });
+      if (is_known) continue;
+      known.all.push_back(&reference);
+      if (reference.writes) known.writes.push_back(&reference);
+    }
+  }
+
+  // In their order.
+  absl::Span<const Reference* const> Of(const Reference& reference) const {
+    auto known = known_.find(reference.buffer);
+    if (known == known_.end()) return {};
+    return reference.writes ? known->second.all : known->second.writes;
+  }
+
+ private:
+  struct OfBuffer {
+    std::vector<const Reference*> all;
+    std::vector<const Reference*> writes;
+  };
+
+  static bool IsSame(const Reference& a, const Reference& b) {
+    if (a.writes != b.writes || a.any_axis != b.any_axis) return false;
+    if (a.access == nullptr || b.access == nullptr) return a.access == b.access;
+    return *a.access == *b.access;
+  }
+
+  absl::flat_hash_map<int32_t, OfBuffer> known_;
+};
 
 // How the values of an iterator compare in two runs of statements.
 enum class Order {
@@ -196,23 +236,41 @@ class RenewedBuffers {
     for (size_t k = 0; k < renewed_.size(); ++k) {
       renewed_[k] = program.buffers[k].role == Role::kPrivate;
     }
-    VisitOutside(program.body, loop);
+    absl::Span<const Stmt> stmts = program.body.stmts;
+    // A private buffer belongs to one of them.
+    for (size_t k = 0; k < stmts.size(); ++k) {
+      if (!IsIn(stmts[k], loop)) continue;
+      stmts = stmts.subspan(k, 1);
+      break;
+    }
+    VisitOutside(stmts, loop);
   }
 
   bool Contains(int32_t buffer) const { return renewed_[buffer]; }
 
  private:
+  static bool IsIn(const Stmt& stmt, const For& inside) {
+    const For* outermost = std::get_if<For>(&stmt);
+    if (outermost == nullptr) return false;
+    bool is_in = outermost->iterator == inside.iterator;
+    WalkLoops(outermost->body, [&](const For& loop) {
+      is_in |= loop.iterator == inside.iterator;
+    });
+    return is_in;
+  }
+
   // Everything but `inside`, whose body Visit walks.
-  void VisitOutside(const Block& block, const For& inside) {
-    for (const Stmt& stmt : block.stmts) {
+  void VisitOutside(absl::Span<const Stmt> stmts, const For& inside) {
+    for (const Stmt& stmt : stmts) {
       VisitReads(stmt, [&](const Access& access, const Lookup*) {
         renewed_[access.buffer] = false;
       });
       const For* loop = std::get_if<For>(&stmt);
       if (loop == nullptr) continue;
       written_.Enter(*loop);
-      loop->iterator == inside.iterator ? Visit(loop->body)
-                                        : VisitOutside(loop->body, inside);
+      loop->iterator == inside.iterator
+          ? Visit(loop->body)
+          : VisitOutside(loop->body.stmts, inside);
       written_.Leave();
     }
   }
@@ -273,12 +331,13 @@ std::optional<Obstacle> WhyNotParallel(const LoopProgram& program,
   };
   Tester tester(program, {&loop});
   std::optional<RenewedBuffers> renewed;
+  const Rivals rivals(effects.references);
   for (const Reference& a : effects.references) {
-    for (const Reference& b : effects.references) {
-      if (!tester.MayConflict(a, b, order)) continue;
+    for (const Reference* b : rivals.Of(a)) {
+      if (!tester.MayConflict(a, *b, order)) continue;
       const bool is_private = program.buffers[a.buffer].role == Role::kPrivate;
       if (is_private && !renewed) renewed.emplace(program, loop);
-      if (!is_private || !renewed->Contains(a.buffer)) return ObstacleOf(a, b);
+      if (!is_private || !renewed->Contains(a.buffer)) return ObstacleOf(a, *b);
     }
   }
   return std::nullopt;
@@ -293,11 +352,13 @@ std::optional<Obstacle> WhyNotLanes(const LoopProgram& program,
     return iterator == loop.iterator ? Order::kBefore : Order::kSame;
   };
   Tester tester(program, {&loop});
+  const Rivals rivals(effects.references);
   for (const Reference& a : effects.references) {
-    for (const Reference& b : effects.references) {
-      // As lanes, a of an earlier iteration still comes before b.
-      const bool kept = a.stmt < b.stmt || (a.stmt == b.stmt && !a.writes);
-      if (!kept && tester.MayConflict(a, b, order)) return ObstacleOf(a, b);
+    for (const Reference* b : rivals.Of(a)) {
+      // As lanes, a of an earlier iteration still comes before b, and before
+      // those behind b.
+      const bool kept = a.stmt < b->stmt || (a.stmt == b->stmt && !a.writes);
+      if (!kept && tester.MayConflict(a, *b, order)) return ObstacleOf(a, *b);
     }
   }
   return std::nullopt;
@@ -319,9 +380,10 @@ std::optional<Obstacle> WhyNotInterchange(const LoopProgram& program,
                                           : Order::kSame;
   };
   Tester tester(program, {&outer});
+  const Rivals rivals(effects.references);
   for (const Reference& a : effects.references) {
-    for (const Reference& b : effects.references) {
-      if (tester.MayConflict(a, b, order)) return ObstacleOf(a, b);
+    for (const Reference* b : rivals.Of(a)) {
+      if (tester.MayConflict(a, *b, order)) return ObstacleOf(a, *b);
     }
   }
   return std::nullopt;
@@ -349,6 +411,7 @@ std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
   absl::flat_hash_set<int32_t> inner = IteratorsIn(first.body);
   inner.merge(IteratorsIn(second.body));
   Tester tester(program, {&first, &second});
+  const Rivals rivals(a_effects.references);
   for (Reference b : b_effects.references) {
     Access access;
     if (b.access != nullptr) {
@@ -361,8 +424,8 @@ std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
                : inner.contains(iterator) ? Order::kAny
                                           : Order::kSame;
       };
-      for (const Reference& a : a_effects.references) {
-        if (tester.MayConflict(a, b, order)) return ObstacleOf(a, b);
+      for (const Reference* a : rivals.Of(b)) {
+        if (tester.MayConflict(*a, b, order)) return ObstacleOf(*a, b);
       }
     }
   }

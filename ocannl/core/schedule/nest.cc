@@ -184,13 +184,14 @@ std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value) {
 
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
-  Block block{{stmt}};
-  WalkStmts(block, [&](const Stmt& each) {
+  auto visit = [&](const Stmt& each) {
     const int32_t written = WrittenBy(program, each);
     if (written >= 0) AddOnce(effects.writes, written);
     WalkReads(program, each,
               [&](const Access& read) { AddOnce(effects.reads, read.buffer); });
-  });
+  };
+  visit(stmt);
+  if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
   return effects;
 }
 

@@ -15,6 +15,16 @@
 namespace ocannl {
 namespace {
 
+bool Reduces(const LoopProgram& program, const For& loop) {
+  bool reduces = false;
+  WalkStmts(loop.body, [&](const Stmt& stmt) {
+    const Set* set = std::get_if<Set>(&stmt);
+    reduces |= set != nullptr &&
+               program.buffers[set->target.buffer].role == Role::kPrivate;
+  });
+  return reduces;
+}
+
 class RowFuser {
  public:
   RowFuser(NestWriter& writer, const Target& target)
@@ -22,8 +32,7 @@ class RowFuser {
 
   std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
     const For* first = stmts.empty() ? nullptr : std::get_if<For>(&stmts[0]);
-    if (first == nullptr || first->extent < 2 || !HasReduction(stmts) ||
-        !Joins(*first)) {
+    if (first == nullptr || first->extent < 2 || !Joins(*first)) {
       return std::nullopt;
     }
     For all = *first;
@@ -46,34 +55,10 @@ class RowFuser {
   }
 
  private:
-  bool Reduces(const For& loop) const {
-    const LoopProgram& program = writer_.program();
-    bool reduces = false;
-    WalkStmts(loop.body, [&](const Stmt& stmt) {
-      const Set* set = std::get_if<Set>(&stmt);
-      reduces |= set != nullptr &&
-                 program.buffers[set->target.buffer].role == Role::kPrivate;
-    });
-    return reduces;
-  }
-
-  // Whether one of the loops in front, which have as many iterations as the
-  // first one, reduces rows. Most do not, and dependence takes time to test.
-  bool HasReduction(absl::Span<const Stmt> stmts) const {
-    const int64_t rows = std::get<For>(stmts[0]).extent;
-    for (const Stmt& stmt : stmts) {
-      if (std::holds_alternative<Comment>(stmt)) continue;
-      const For* loop = std::get_if<For>(&stmt);
-      if (loop == nullptr || loop->extent != rows) return false;
-      if (Reduces(*loop)) return true;
-    }
-    return false;
-  }
-
   // Whether the loop reduces rows, or assigns to their cells.
   bool Joins(const For& loop) {
     if (!IsParallel(writer_.program(), loop)) return false;
-    const bool reduces = Reduces(loop);
+    const bool reduces = Reduces(writer_.program(), loop);
     has_reduction_ |= reduces;
     return reduces || RowMap(loop);
   }
@@ -150,6 +135,19 @@ class RowFuser {
 };
 
 }  // namespace
+
+size_t CountPlainRows(const LoopProgram& program,
+                      absl::Span<const Stmt> stmts) {
+  const For* first = std::get_if<For>(&stmts[0]);
+  if (first == nullptr) return 1;
+  for (size_t k = 0; k < stmts.size(); ++k) {
+    if (std::holds_alternative<Comment>(stmts[k])) continue;
+    const For* loop = std::get_if<For>(&stmts[k]);
+    if (loop == nullptr || loop->extent != first->extent) return k;
+    if (Reduces(program, *loop)) return 0;
+  }
+  return stmts.size();
+}
 
 std::optional<FusedRows> FuseRows(NestWriter& writer,
                                   absl::Span<const Stmt> stmts,

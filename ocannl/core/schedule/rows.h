@@ -24,6 +24,12 @@ struct FusedRows {
   size_t count;  // of the statements that it stands for
 };
 
+// How many of `stmts`, one or more, there are up to one that is no loop with as
+// many iterations as the first, if none of them reduces rows: FuseRows finds
+// nothing where it starts at one of them. Else 0. Dependence takes long to
+// test.
+size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
+
 // One loop for the first ones of `stmts`, which are statements of the program's
 // body, comments among them. nullopt: fewer than two fit, or none of them is a
 // reduction of rows (split_reduce.h).

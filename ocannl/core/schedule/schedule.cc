@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
@@ -17,6 +18,7 @@
 #include "ocannl/core/opt/share.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/follow.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/merge.h"
 #include "ocannl/core/schedule/nest.h"
@@ -31,6 +33,9 @@ namespace {
 // How far ahead a nest looks for those that use its result.
 constexpr size_t kMaxDistance = 64;
 
+// The buffer of a zero_out that a nest does without.
+constexpr int32_t kTaken = -1;
+
 class Scheduler {
  public:
   Scheduler(LoopProgram program, const Target& target, Decisions& taken)
@@ -38,9 +43,11 @@ class Scheduler {
         target_(target),
         taken_(taken),
         writer_(&program_),
-        stmts_(program_.body.stmts) {
+        stmts_(program_.body.stmts),
+        readers_(program_.buffers.size()) {
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
+      for (int32_t buffer : effects_.back().reads) ++readers_[buffer];
     }
   }
 
@@ -49,11 +56,14 @@ class Scheduler {
     // user would go behind each other for ever.
     size_t sunk = 0;
     for (size_t k = 0; k < stmts_.size(); ++k) {
-      std::optional<FusedRows> rows =
-          FuseRows(writer_, absl::MakeSpan(stmts_).subspan(k), target_);
+      const auto left = absl::MakeConstSpan(stmts_).subspan(k);
+      if (k >= plain_) plain_ = k + CountPlainRows(program_, left);
+      std::optional<FusedRows> rows;
+      if (k >= plain_) rows = FuseRows(writer_, left, target_);
       if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
         AppendRows(std::move(rows->loop));
+        for (size_t j = k; j < k + rows->count; ++j) Leave(j);
         k += rows->count - 1;
         continue;
       }
@@ -62,11 +72,13 @@ class Scheduler {
       const auto scatter = AsScatterNest(program_, stmt);
       if (scatter) {
         taken_.Add(Decision::kScatter);
+        Leave(k);
         WriteScatter(writer_, *scatter, target_, result_);
         continue;
       }
       if (!nest) {
         TellKept(stmt);
+        Leave(k);
         result_.stmts.push_back(stmt);
         continue;
       }
@@ -77,12 +89,14 @@ class Scheduler {
         continue;
       }
       sunk = 0;
+      Leave(k);
       if (nest->accumulates()) {
         Accumulate(k, *nest);
       } else {
         Map(*nest, TakeUsers(k, *nest));
       }
     }
+    EraseTaken(result_);
     program_.body = std::move(result_);
     return std::move(program_);
   }
@@ -117,6 +131,7 @@ class Scheduler {
     if (IsProvableAlone({{rows.loop}})) return true;
     LoopProgram fused = program_;
     fused.body = result_;
+    EraseTaken(fused.body);
     fused.body.stmts.push_back(rows.loop);
     fused.body.stmts.insert(
         fused.body.stmts.end(),
@@ -183,48 +198,24 @@ class Scheduler {
                .value = writer_.Moved(other->set.value, places, {})};
   }
 
-  // Whether `user` may follow `sets` cell by cell: they share only cells of the
-  // same place.
-  bool IsPointwiseAfter(const std::vector<Set>& sets, const Set& user) const {
-    auto clash = [&](const Access& written, const Access& other) {
-      return written.buffer == other.buffer && !(written == other);
-    };
-    std::vector<Access> reads = ReadsOf(program_, user.value);
-    const std::vector<int32_t> looked_up = LookedUpBy(program_, user.value);
-    for (const Set& set : sets) {
-      if (absl::c_linear_search(looked_up, set.target.buffer) ||
-          absl::c_linear_search(LookedUpBy(program_, set.value),
-                                user.target.buffer)) {
-        return false;
-      }
-      std::vector<Access> earlier = ReadsOf(program_, set.value);
-      earlier.push_back(set.target);
-      for (const Access& read : reads) {
-        if (clash(set.target, read)) return false;
-      }
-      for (const Access& access : earlier) {
-        if (clash(user.target, access)) return false;
-      }
-    }
-    return true;
-  }
-
   // stmts_[j] over the loops of `nest`, if it reads what `sets` write and may
   // follow them cell by cell.
-  std::optional<Set> UserOf(const std::vector<Set>& sets,
-                            const PerfectNest& nest, size_t j) {
-    const bool reads = absl::c_any_of(sets, [&](const Set& set) {
-      return absl::c_linear_search(effects_[j].reads, set.target.buffer);
-    });
+  std::optional<Set> UserOf(const CellwiseSets& sets, const PerfectNest& nest,
+                            size_t j) {
+    const bool reads = absl::c_any_of(
+        effects_[j].reads, [&](int32_t buffer) { return sets.Writes(buffer); });
     if (!reads) return std::nullopt;
     std::optional<Set> user = Matched(nest, stmts_[j]);
-    return user && IsPointwiseAfter(sets, *user) ? user : std::nullopt;
+    return user && sets.MayFollow(*user) ? user : std::nullopt;
   }
 
   // The statements that use the result of stmts_[k] cell by cell and can be
-  // brought to it; they leave stmts_.
-  std::vector<Set> TakeUsers(size_t k, const PerfectNest& nest) {
-    std::vector<Set> sets = {nest.set};
+  // brought to it. They leave those behind stmts_[k], which moves on to the
+  // last place in front of those that stay.
+  std::vector<Set> TakeUsers(size_t& k, const PerfectNest& nest) {
+    std::vector<Set> users;
+    CellwiseSets sets(program_);
+    sets.Add(nest.set);
     std::vector<Effects> between;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance;) {
       if (std::holds_alternative<Comment>(stmts_[j])) {
@@ -236,16 +227,29 @@ class Scheduler {
                      return Conflict(passed, effects_[j]);
                    });
       if (joins) {
-        sets.push_back(*std::move(user));
-        stmts_.erase(stmts_.begin() + static_cast<int64_t>(j));
-        effects_.erase(effects_.begin() + static_cast<int64_t>(j));
+        sets.Add(*user);
+        users.push_back(*std::move(user));
+        if (j >= plain_) plain_ = 0;
+        Leave(j);
+        // Those in between are few, those behind may be many.
+        MoveBack(k, j, stmts_);
+        MoveBack(k, j, effects_);
+        ++k;
       } else {
         between.push_back(effects_[j]);
-        ++j;
       }
+      ++j;
     }
-    sets.erase(sets.begin());
-    return sets;
+    return users;
+  }
+
+  // Moves the element `from` before the one at `to`.
+  template <class T>
+  static void MoveBack(size_t to, size_t from, std::vector<T>& elements) {
+    const auto begin = elements.begin();
+    std::rotate(begin + static_cast<int64_t>(to),
+                begin + static_cast<int64_t>(from),
+                begin + static_cast<int64_t>(from) + 1);
   }
 
   // Moves the element `from` behind those up to the one before `to`.
@@ -258,12 +262,14 @@ class Scheduler {
   // Where the first user cannot come to stmts_[k], brings stmts_[k] to it.
   bool SinkToUser(size_t k, const PerfectNest& nest) {
     if (!nest.accumulates()) return false;
-    const std::vector<Set> sets = {nest.set};
+    CellwiseSets sets(program_);
+    sets.Add(nest.set);
     bool user_is_blocked = false;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance; ++j) {
       if (std::holds_alternative<Comment>(stmts_[j])) continue;
       if (UserOf(sets, nest, j)) {
         if (!user_is_blocked) return false;
+        if (j >= plain_) plain_ = 0;
         MoveTo(j, k, stmts_);
         MoveTo(j, k, effects_);
         return true;
@@ -300,28 +306,31 @@ class Scheduler {
 
   // Takes away the zero_out that only this nest would see.
   bool TakeZeroOut(int32_t buffer) {
-    for (size_t k = result_.stmts.size(); k-- > 0;) {
-      const Stmt& stmt = result_.stmts[k];
-      const ZeroOut* zero = std::get_if<ZeroOut>(&stmt);
-      if (zero != nullptr && zero->buffer == buffer) {
-        result_.stmts.erase(result_.stmts.begin() + static_cast<int64_t>(k));
-        return true;
-      }
-      Effects effects = EffectsOf(program_, stmt);
-      if (absl::c_linear_search(effects.reads, buffer) ||
-          absl::c_linear_search(effects.writes, buffer)) {
-        return false;
-      }
+    for (; seen_ < result_.stmts.size(); ++seen_) {
+      const Effects effects = EffectsOf(program_, result_.stmts[seen_]);
+      for (int32_t read : effects.reads) uses_[read].push_back(seen_);
+      for (int32_t written : effects.writes) uses_[written].push_back(seen_);
     }
-    return false;
+    std::vector<size_t>& uses = uses_[buffer];
+    if (uses.empty()) return false;
+    ZeroOut* zero = std::get_if<ZeroOut>(&result_.stmts[uses.back()]);
+    if (zero == nullptr) return false;
+    zero->buffer = kTaken;
+    uses.pop_back();
+    return true;
   }
 
-  // Whether a statement behind stmts_[k] reads the temp.
-  bool IsReadLater(size_t k, int32_t buffer) const {
-    for (size_t j = k + 1; j < stmts_.size(); ++j) {
-      if (absl::c_linear_search(effects_[j].reads, buffer)) return true;
-    }
-    return false;
+  // Leaves out what TakeZeroOut took.
+  static void EraseTaken(Block& block) {
+    std::erase_if(block.stmts, [](const Stmt& stmt) {
+      const ZeroOut* zero = std::get_if<ZeroOut>(&stmt);
+      return zero != nullptr && zero->buffer == kTaken;
+    });
+  }
+
+  // stmts_[j] is scheduled.
+  void Leave(size_t j) {
+    for (int32_t buffer : effects_[j].reads) --readers_[buffer];
   }
 
   void Map(const PerfectNest& nest, const std::vector<Set>& users) {
@@ -333,7 +342,7 @@ class Scheduler {
     taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
   }
 
-  void Accumulate(size_t k, const PerfectNest& nest) {
+  void Accumulate(size_t& k, const PerfectNest& nest) {
     const size_t before = result_.stmts.size();
     const ContractPlan plan = PlanContract(program_, nest, target_);
     TileUse use;
@@ -344,7 +353,7 @@ class Scheduler {
       use.starts_at_zero = CoversTarget(nest) && TakeZeroOut(buffer);
       use.drops_result = use.starts_at_zero &&
                          program_.buffers[buffer].role == Role::kTemp &&
-                         !IsReadLater(k, buffer);
+                         readers_[buffer] == 0;
     }
     result_.stmts.push_back(Comment{Describe(program_, nest, plan)});
     WriteContract(writer_, nest, plan, use, result_);
@@ -408,7 +417,11 @@ class Scheduler {
   // program_.body stays as it was until the end.
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
+  std::vector<int> readers_;      // that are left, by buffer
+  size_t plain_ = 0;  // behind the current one, where there are no rows to fuse
   Block result_;
+  size_t seen_ = 0;  // statements of result_ that are in uses_
+  absl::flat_hash_map<int32_t, std::vector<size_t>> uses_;  // by buffer
 };
 
 }  // namespace
