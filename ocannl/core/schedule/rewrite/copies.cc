@@ -23,10 +23,10 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/unverified.h"
 #include "ocannl/core/schedule/writer.h"
 
-namespace ocannl::rewrite {
+namespace ocannl::rewrite::unverified {
 namespace {
 
 // How one loop moves an access.
@@ -278,7 +278,7 @@ Rewritten WithCopy(LoopProgram program, int32_t buffer, int32_t loop,
   stmts.pop_back();
   place.block->stmts.insert(at, std::make_move_iterator(stmts.begin()),
                             std::make_move_iterator(stmts.end()));
-  return Verified(std::move(program));
+  return program;
 }
 
 // The buffer of that name, if the loop writes it where it should, and only
@@ -305,8 +305,8 @@ Rewritten Privatize(LoopProgram program, absl::string_view buffer,
   OCANNL_ASSIGN_OR_RETURN(const int32_t id,
                           BufferFor(program, buffer, place.loop(), true));
   // Where the loop writes every cell first, there is nothing to read.
-  Rewritten empty =
-      WithCopy(program, id, loop, "acc", Role::kPrivate, /*fills=*/false);
+  Rewritten empty = Verified(
+      WithCopy(program, id, loop, "acc", Role::kPrivate, /*fills=*/false));
   if (empty.ok()) return empty;
   return WithCopy(std::move(program), id, loop, "acc", Role::kPrivate,
                   /*fills=*/true);
@@ -321,4 +321,4 @@ Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop) {
                   /*fills=*/true);
 }
 
-}  // namespace ocannl::rewrite
+}  // namespace ocannl::rewrite::unverified

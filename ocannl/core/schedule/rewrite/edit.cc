@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/rewrite/edit.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -14,16 +16,16 @@
 namespace ocannl::rewrite {
 namespace {
 
-std::optional<Place> FindLoopIn(Block& block, int32_t iterator, bool in_body,
+std::optional<Place> FindLoopIn(Block& block, int32_t iterator, int depth,
                                 bool in_parallel) {
   for (size_t at = 0; at < block.stmts.size(); ++at) {
     For* loop = std::get_if<For>(&block.stmts[at]);
     if (loop == nullptr) continue;
     if (loop->iterator == iterator) {
-      return Place{&block, at, in_body, in_parallel};
+      return Place{&block, at, depth == 0, in_parallel, depth};
     }
     std::optional<Place> inside =
-        FindLoopIn(loop->body, iterator, false,
+        FindLoopIn(loop->body, iterator, depth + 1,
                    in_parallel || loop->kind == LoopKind::kPar);
     if (inside) return inside;
   }
@@ -111,7 +113,7 @@ class Copier {
 }  // namespace
 
 absl::StatusOr<Place> FindLoop(LoopProgram& program, int32_t iterator) {
-  std::optional<Place> place = FindLoopIn(program.body, iterator, true, false);
+  std::optional<Place> place = FindLoopIn(program.body, iterator, 0, false);
   if (place) return *place;
   std::vector<std::string> names;
   WalkLoops(program.body,
@@ -143,8 +145,20 @@ Block Copy(LoopProgram& program, Block block, int32_t first_iterator,
   return block;
 }
 
-absl::StatusOr<LoopProgram> Verified(LoopProgram program) {
-  absl::Status status = Verify(program);
+int LoopDepthOf(const Block& block) {
+  int deepest = 0;
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr) {
+      deepest = std::max(deepest, 1 + LoopDepthOf(loop->body));
+    }
+  }
+  return deepest;
+}
+
+absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program) {
+  OCANNL_RETURN_IF_ERROR(program.status());
+  absl::Status status = Verify(*program);
   if (status.ok()) return program;
   return Refusal("the result would break a rule of programs: ",
                  status.message());

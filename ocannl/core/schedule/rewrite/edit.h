@@ -22,6 +22,7 @@ struct Place {
   size_t at;
   bool in_body;      // of the program, not of a loop
   bool in_parallel;  // some loop around it is `par`
+  int depth;         // how many loops are around it
 
   For& loop() const { return std::get<For>(block->stmts[at]); }
 };
@@ -43,8 +44,11 @@ void Substitute(LoopProgram& program, Block& block, int32_t iterator,
 Block Copy(LoopProgram& program, Block block, int32_t first_iterator,
            bool copies_privates);
 
-// `program`, or why Verify cannot see that it is right.
-absl::StatusOr<LoopProgram> Verified(LoopProgram program);
+// How many loops are inside of one another in the block, at most.
+int LoopDepthOf(const Block& block);
+
+// `program`, or why there is none, or why Verify cannot see that it is right.
+absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program);
 
 // "i3".
 std::string NameOf(int32_t iterator);

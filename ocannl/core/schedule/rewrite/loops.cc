@@ -9,10 +9,11 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/unverified.h"
 
-namespace ocannl::rewrite {
+namespace ocannl::rewrite::unverified {
 namespace {
 
 // Lanes of a loop, each vector of which is code of its own.
@@ -76,6 +77,10 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
     return Refusal(NameOf(loop), " has ", strips.extent,
                    " iterations: no strips of ", size, " fit");
   }
+  if (place.depth + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
+    return Refusal(NameOf(loop), " is in a nest of ", kMaxLoopDepth,
+                   " loops, which is the most; split another one");
+  }
   const int64_t count = strips.extent / size;
   const int64_t rest = strips.extent % size;
   For strip{strips.kind == LoopKind::kPar ? LoopKind::kFor : strips.kind,
@@ -99,7 +104,7 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
         place.block->stmts.begin() + static_cast<int64_t>(place.at) + 1,
         *std::move(tail));
   }
-  return Verified(std::move(program));
+  return program;
 }
 
 Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
@@ -123,7 +128,7 @@ Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
       std::swap(chain[from - 1], chain[from]);
     }
   }
-  return Verified(std::move(program));
+  return program;
 }
 
 Rewritten Vectorize(LoopProgram program, int32_t loop) {
@@ -144,7 +149,7 @@ Rewritten Vectorize(LoopProgram program, int32_t loop) {
         program, absl::StrCat(NameOf(loop), " cannot run as lanes"), *obstacle);
   }
   place.loop().kind = LoopKind::kVec;
-  return Verified(std::move(program));
+  return program;
 }
 
 Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
@@ -165,7 +170,7 @@ Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
     inner = OnlyLoopIn(*group);
   }
   group->kind = LoopKind::kUnroll;
-  return Verified(std::move(program));
+  return program;
 }
 
 Rewritten Parallel(LoopProgram program, int32_t loop) {
@@ -180,7 +185,7 @@ Rewritten Parallel(LoopProgram program, int32_t loop) {
   }
   OCANNL_RETURN_IF_ERROR(CheckParallel(program, place.loop()));
   place.loop().kind = LoopKind::kPar;
-  return Verified(std::move(program));
+  return program;
 }
 
 Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
@@ -208,7 +213,7 @@ Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
   a.block->stmts.erase(a.block->stmts.begin() + static_cast<int64_t>(b.at));
   const bool vec = a.loop().kind == LoopKind::kVec;
   if (vec) return Vectorize(std::move(program), first);
-  return Verified(std::move(program));
+  return program;
 }
 
-}  // namespace ocannl::rewrite
+}  // namespace ocannl::rewrite::unverified

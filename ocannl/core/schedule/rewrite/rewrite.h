@@ -27,7 +27,8 @@ using Rewritten = absl::StatusOr<LoopProgram>;
 
 // The loop goes over strips of `size` iterations; a new one inside of it goes
 // over a strip, of the same kind unless that is `par`. What no strip holds, a
-// second new loop does afterwards. Errors: a size beyond the loop's.
+// second new loop does afterwards. Errors: a size beyond the loop's;
+// a nest of more than kMaxLoopDepth loops (core/ops/depth.h).
 Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
 
 // Loops each of which is all that is in the one around it, in the order of

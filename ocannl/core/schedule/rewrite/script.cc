@@ -17,7 +17,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/unverified.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -40,39 +40,39 @@ struct Row {
 constexpr Row kRows[] = {
     {"split", "inner[, tail] = split LOOP SIZE", "ln", 2,
      [](LoopProgram p, const Arguments& a) {
-       return Split(std::move(p), a.loops[0], a.size);
+       return unverified::Split(std::move(p), a.loops[0], a.size);
      }},
     {"reorder", "reorder LOOP LOOP ...", "ll*", 0,
      [](LoopProgram p, const Arguments& a) {
-       return Reorder(std::move(p), a.loops);
+       return unverified::Reorder(std::move(p), a.loops);
      }},
     {"vectorize", "vectorize LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
-       return Vectorize(std::move(p), a.loops[0]);
+       return unverified::Vectorize(std::move(p), a.loops[0]);
      }},
     {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "ln", 2,
      [](LoopProgram p, const Arguments& a) {
-       return UnrollJam(std::move(p), a.loops[0], a.size);
+       return unverified::UnrollJam(std::move(p), a.loops[0], a.size);
      }},
     {"privatize", "privatize BUFFER LOOP", "bl", 0,
      [](LoopProgram p, const Arguments& a) {
-       return Privatize(std::move(p), a.buffer, a.loops[0]);
+       return unverified::Privatize(std::move(p), a.buffer, a.loops[0]);
      }},
     {"pack", "pack BUFFER LOOP", "bl", 0,
      [](LoopProgram p, const Arguments& a) {
-       return Pack(std::move(p), a.buffer, a.loops[0]);
+       return unverified::Pack(std::move(p), a.buffer, a.loops[0]);
      }},
     {"parallel", "parallel LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
-       return Parallel(std::move(p), a.loops[0]);
+       return unverified::Parallel(std::move(p), a.loops[0]);
      }},
     {"fuse", "fuse LOOP LOOP", "ll", 0,
      [](LoopProgram p, const Arguments& a) {
-       return Fuse(std::move(p), a.loops[0], a.loops[1]);
+       return unverified::Fuse(std::move(p), a.loops[0], a.loops[1]);
      }},
     {"split_reduce", "split_reduce LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
-       return SplitReduce(std::move(p), a.loops[0]);
+       return unverified::SplitReduce(std::move(p), a.loops[0]);
      }},
 };
 
@@ -94,7 +94,9 @@ absl::StatusOr<const Row*> FindRow(const std::string& name) {
 
 class Runner {
  public:
-  explicit Runner(LoopProgram program) : program_(std::move(program)) {}
+  // With `verifies`, each line by itself.
+  Runner(LoopProgram program, bool verifies)
+      : program_(std::move(program)), verifies_(verifies) {}
 
   absl::Status Line(absl::string_view line) {
     std::vector<std::string> names;
@@ -110,8 +112,7 @@ class Runner {
     OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
                             ArgumentsOf(*row, words));
     const int32_t first_new = NextIterator(program_);
-    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
-                            row->apply(std::move(program_), arguments));
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten, Applied(*row, arguments));
     const int32_t made =
         row->new_loops == 0 ? 0 : NextIterator(rewritten) - first_new;
     if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
@@ -128,6 +129,12 @@ class Runner {
   LoopProgram Program() && { return std::move(program_); }
 
  private:
+  Rewritten Applied(const Row& row, const Arguments& arguments) {
+    Rewritten rewritten = row.apply(std::move(program_), arguments);
+    if (verifies_) rewritten = Verified(std::move(rewritten));
+    return rewritten;
+  }
+
   absl::StatusOr<Arguments> ArgumentsOf(
       const Row& row, const std::vector<std::string>& words) const {
     const bool open = row.form.back() == '*';
@@ -161,14 +168,13 @@ class Runner {
   }
 
   LoopProgram program_;
+  const bool verifies_;
   absl::flat_hash_map<std::string, int32_t> named_;
 };
 
-}  // namespace
-
-absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
-                                      absl::string_view script) {
-  Runner runner(std::move(program));
+Rewritten RunLines(LoopProgram program, absl::string_view script,
+                   bool verifies) {
+  Runner runner(std::move(program), verifies);
   int number = 0;
   for (absl::string_view line : absl::StrSplit(script, '\n')) {
     ++number;
@@ -182,6 +188,17 @@ absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
     }
   }
   return std::move(runner).Program();
+}
+
+}  // namespace
+
+absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
+                                      absl::string_view script) {
+  // To verify takes as long as the program is, so it is done once.
+  Rewritten rewritten = Verified(RunLines(program, script, false));
+  if (rewritten.ok()) return rewritten;
+  // But after each line where one is to blame.
+  return RunLines(std::move(program), script, true);
 }
 
 }  // namespace ocannl::rewrite

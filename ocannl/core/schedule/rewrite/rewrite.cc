@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+
+#include <utility>
+
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/unverified.h"
+
+namespace ocannl::rewrite {
+
+Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
+  return Verified(unverified::Split(std::move(program), loop, size));
+}
+
+Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
+  return Verified(unverified::Reorder(std::move(program), order));
+}
+
+Rewritten Vectorize(LoopProgram program, int32_t loop) {
+  return Verified(unverified::Vectorize(std::move(program), loop));
+}
+
+Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
+  return Verified(unverified::UnrollJam(std::move(program), loop, factor));
+}
+
+Rewritten Privatize(LoopProgram program, absl::string_view buffer,
+                    int32_t loop) {
+  return Verified(unverified::Privatize(std::move(program), buffer, loop));
+}
+
+Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop) {
+  return Verified(unverified::Pack(std::move(program), buffer, loop));
+}
+
+Rewritten Parallel(LoopProgram program, int32_t loop) {
+  return Verified(unverified::Parallel(std::move(program), loop));
+}
+
+Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
+  return Verified(unverified::Fuse(std::move(program), first, second));
+}
+
+Rewritten SplitReduce(LoopProgram program, int32_t loop) {
+  return Verified(unverified::SplitReduce(std::move(program), loop));
+}
+
+}  // namespace ocannl::rewrite
