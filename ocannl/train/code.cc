@@ -220,8 +220,9 @@ class CodeWriter {
       const Token token = lexer.Next();
       if (token.kind != Token::kName) continue;
       reads_target |= token.text == statement.target;
-      OCANNL_RETURN_IF_ERROR(
-          FindArray(std::string(token.text), token.offset).status());
+      OCANNL_RETURN_IF_ERROR(FindArray(std::string(token.text),
+                                       statement.value_offset + token.offset)
+                                 .status());
     }
     return reads_target;
   }
@@ -296,7 +297,7 @@ class CodeWriter {
                                  const Names& names,
                                  std::optional<TensorId> target) const {
     OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
-                            ParseTensor(graph, statement.value, names));
+                            ParseValue(graph, text_, statement, names));
     if (!parsed.parameters.empty()) {
       return ErrorAt(statement.offset,
                      "a value declares no parameter; write the name of one "

@@ -18,6 +18,7 @@
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/depth.h"
 #include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
@@ -432,6 +433,14 @@ absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
       return absl::InvalidArgumentError(
           absl::StrCat("`", array.name, "`: ", bytes.status().message()));
     }
+  }
+  for (const Assignment& assignment : code.list) {
+    const Assign* assign = std::get_if<Assign>(&assignment);
+    if (assign == nullptr || assign->extents.size() <= kMaxLoopDepth) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", code.arrays[assign->lhs].name, "` takes ",
+                     assign->extents.size(), " loops inside of one another, ",
+                     "but ", kMaxLoopDepth, " is the most; merge axes"));
   }
   return Lowering(code).Run();
 }

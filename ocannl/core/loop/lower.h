@@ -29,7 +29,8 @@ namespace ocannl {
 
 // Errors: the code reads an array that is not kept after a run and that it does
 // not compute first; memory modes contradict each other; what is to be
-// effectively constant is not constant; an array of more than 2^62 bytes.
+// effectively constant is not constant; an array of more than 2^62 bytes; loops
+// deeper than core/ops/depth.h allows.
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments);
 
 }  // namespace ocannl

@@ -17,13 +17,14 @@
 #include "ocannl/core/loop/loop_lexer.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
+#include "ocannl/core/ops/depth.h"
 #include "ocannl/core/ops/print.h"
 
 namespace ocannl {
 namespace {
 
-// Deep enough for any program worth writing, shallow enough for any stack.
-constexpr int kMaxDepth = 200;
+constexpr absl::string_view kTooDeep =
+    "the value is nested too deeply; make a part of it a local";
 
 class Parser {
  public:
@@ -107,7 +108,7 @@ class Parser {
   }
 
   absl::StatusOr<Stmt> Statement(int depth) {
-    if (depth > kMaxDepth) {
+    if (depth > kMaxLoopDepth) {
       return lexer_.Error(
           "loops are nested too deeply; make one loop of several");
     }
@@ -212,6 +213,9 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":="));
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, 0));
+    if (DepthOf(program_.exprs, value.id(), depths_) > kMaxValueDepth) {
+      return ErrorAt(offset, kTooDeep);
+    }
     if (value.dtype() == dtype) return value.id();
     return ErrorAt(offset, "`", name, "` is ", Name(dtype),
                    ", but the value is ", Name(value.dtype()), "; write ",
@@ -321,10 +325,6 @@ class Parser {
 
   // Infix operators of at least `strength`, all left-associative.
   absl::StatusOr<Expr> Value(int strength, int depth) {
-    if (depth > kMaxDepth) {
-      return lexer_.Error(
-          "the value is nested too deeply; make a part of it a local");
-    }
     OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
     while (true) {
       size_t offset = lexer_.peek().offset;
@@ -349,6 +349,7 @@ class Parser {
   }
 
   absl::StatusOr<Expr> Primary(int depth) {
+    if (depth > kMaxValueDepth) return lexer_.Error(kTooDeep);
     const Token token = lexer_.peek();
     if (lexer_.Accept("(")) {
       OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, depth + 1));
@@ -437,6 +438,7 @@ class Parser {
   absl::flat_hash_map<std::string, Symbol> symbols_;
   absl::flat_hash_map<std::string, int32_t> buffers_;
   absl::flat_hash_map<std::string, int32_t> locals_;
+  absl::flat_hash_map<ExprId, int> depths_;
 };
 
 }  // namespace

@@ -21,7 +21,8 @@
 namespace ocannl {
 
 // Errors name line, column, what was found and what was expected. The result
-// is well-typed; whether its accesses are in bounds is for Verify to say.
+// is well-typed and no deeper than core/ops/depth.h allows; whether its
+// accesses are in bounds is for Verify to say.
 absl::StatusOr<LoopProgram> Parse(absl::string_view text);
 
 }  // namespace ocannl

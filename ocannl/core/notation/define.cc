@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/lexer.h"
@@ -13,6 +14,7 @@
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/statements.h"
+#include "ocannl/core/ops/depth.h"
 
 namespace ocannl {
 namespace {
@@ -113,8 +115,9 @@ class Definer {
                                    const AssignStatement& statement) {
     OCANNL_ASSIGN_OR_RETURN(
         ParsedTensor parsed,
-        ParseTensor(definition_->graph, statement.value, names_));
+        ParseValue(definition_->graph, text, statement, names_));
     Graph& graph = definition_->graph;
+    OCANNL_RETURN_IF_ERROR(CheckDepth(text, statement, parsed.tensor.id));
     for (TensorId id : TopologicalOrder(graph, {parsed.tensor.id}, false)) {
       const TensorSource& source = graph[id].source;
       const auto* compute = std::get_if<ComputeSource>(&source);
@@ -136,6 +139,26 @@ class Definer {
     return parsed.tensor.id;
   }
 
+  // An error where `formula` is no value that a program may have.
+  absl::Status CheckDepth(absl::string_view text,
+                          const AssignStatement& statement,
+                          TensorId formula) const {
+    const Graph& graph = definition_->graph;
+    absl::flat_hash_map<TensorId, int> depths;
+    for (TensorId id : TopologicalOrder(graph, {formula}, false)) {
+      int& depth = depths[id];
+      for (TensorId operand : OperandsOf(graph[id].source)) {
+        depth = std::max(depth, depths.at(operand) + 1);
+      }
+    }
+    if (depths.at(formula) <= kMaxValueDepth) return absl::OkStatus();
+    return StatementError(
+        text, statement.offset,
+        absl::StrCat("`", statement.target, "` has more than ", kMaxValueDepth,
+                     " operations inside of one another; define an operation "
+                     "for a part of it"));
+  }
+
   absl::Status AddGradient(absl::string_view text,
                            const AssignStatement& statement) {
     const int k = NumberIn(statement.target, "g");
@@ -155,7 +178,7 @@ class Definer {
     if (statement.accum == Op::kSub) added = Neg(added);
     if (gradient) added = Tensor{added.graph, *gradient} + added;
     gradient = added.id;
-    return absl::OkStatus();
+    return CheckDepth(text, statement, added.id);
   }
 
   std::shared_ptr<OpDefinition> definition_;

@@ -26,7 +26,8 @@ namespace ocannl {
 // subtracts; an operand without a statement gets no gradient. `numbers` of
 // `names` are for !.x, !..n and conditions.
 // Errors, with line and column: what is not the notation, other names, anything
-// but numbers and pointwise operations in a formula.
+// but numbers and pointwise operations in a formula, and a deeper one than
+// core/ops/depth.h allows.
 absl::StatusOr<std::shared_ptr<const OpDefinition>> DefineOp(
     std::string name, absl::string_view forward, absl::string_view backward,
     const Names& names = {});

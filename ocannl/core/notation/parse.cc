@@ -31,6 +31,8 @@ namespace {
 
 // Deep enough for any expression worth writing, shallow enough for any stack.
 constexpr int kMaxDepth = 200;
+// What takes a second to compile: more is no text that anyone wrote.
+constexpr int kMaxOperations = 10'000;
 
 // Longer parts of the text are "..." in messages.
 constexpr size_t kMaxQuoted = 40;
@@ -107,6 +109,12 @@ class Parser {
   absl::StatusOr<Tensor> Infix(const InfixOperator& infix, Tensor left,
                                int depth) {
     const size_t offset = lexer_.Next().offset;
+    if (++operations_ > kMaxOperations) {
+      return lexer_.ErrorAt(
+          offset, absl::StrCat("the expression has more than ", kMaxOperations,
+                               " operations; make a part of it a tensor of "
+                               "its own"));
+    }
     std::vector<Arg> args = {ArgOf(left)};
     if (infix.form == InfixOperator::kSlice) {
       OCANNL_ASSIGN_OR_RETURN(int32_t index, scope_.TakeStatic(lexer_));
@@ -411,6 +419,7 @@ class Parser {
   absl::string_view text_;
   Lexer lexer_;
   std::vector<Tensor> parameters_;
+  int operations_ = 0;
   std::optional<Tensor> initialised_;  // whose first value is being read
 };
 

@@ -45,8 +45,10 @@ struct ParsedTensor {
 // already, which is not in `names`, the new one is w_2.
 //
 // Errors, with line and column: what is not the notation, unknown names, wrong
-// specs and dtypes, numbers out of range; without: `names` of another graph.
-// The graph is then as before. Shapes are not checked here: see InferShapes.
+// specs and dtypes, numbers out of range, more than 200 brackets and prefixes
+// inside of one another, more than 10,000 infix operators; without: `names` of
+// another graph. The graph is then as before. Shapes are not checked here: see
+// InferShapes.
 absl::StatusOr<ParsedTensor> ParseTensor(
     Graph& graph, absl::string_view text, const Names& names,
     SourceLocation where = SourceLocation::Current());

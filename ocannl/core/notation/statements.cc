@@ -235,8 +235,8 @@ class StatementParser {
                         .declares = declares,
                         .accum = assign->accum,
                         .reset = assign->reset,
-                        .value = Blanks(text_.substr(0, begin)) +
-                                 std::string(text_.substr(begin, end - begin)),
+                        .value = std::string(text_.substr(begin, end - begin)),
+                        .value_offset = begin,
                         .logic = std::move(logic),
                         .offset = target.offset});
     return absl::OkStatus();
@@ -277,6 +277,19 @@ absl::StatusOr<std::vector<Statement>> ParseStatements(absl::string_view text,
                                                        const Names& names) {
   OCANNL_ASSIGN_OR_RETURN(std::string code, WithoutComments(text));
   return StatementParser(code, names).Parse();
+}
+
+absl::StatusOr<ParsedTensor> ParseValue(Graph& graph, absl::string_view text,
+                                        const AssignStatement& statement,
+                                        const Names& names) {
+  absl::StatusOr<ParsedTensor> parsed =
+      ParseTensor(graph, statement.value, names);
+  if (parsed.ok()) return parsed;
+  // Behind as many blanks and lines as it has before it, so that its faults
+  // name the right place.
+  return ParseTensor(
+      graph, Blanks(text.substr(0, statement.value_offset)) + statement.value,
+      names);
 }
 
 absl::Status StatementError(absl::string_view text, size_t offset,

@@ -32,6 +32,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/ops/op.h"
 
@@ -41,10 +42,9 @@ struct AssignStatement {
   std::string target;  // "p", "p.grad"
   bool declares;       // { target }
   std::optional<Op> accum;
-  bool reset;  // to the neutral element of `accum` first
-  // An expression of the notation, behind as many blanks and lines as it has
-  // before it in the text, so that faults in it name the right place.
-  std::string value;
+  bool reset;                        // to the neutral element of `accum` first
+  std::string value;                 // an expression of the notation
+  size_t value_offset;               // in the text
   std::optional<std::string> logic;  // ".", "@", "T" or a spec
   size_t offset;                     // of the target in the text
 };
@@ -73,6 +73,12 @@ struct BlockStatement {
 // condition on an unknown number.
 absl::StatusOr<std::vector<Statement>> ParseStatements(absl::string_view text,
                                                        const Names& names);
+
+// The value of `statement`, one of `text`, as ParseTensor reads it. Errors: as
+// there, with the place in `text`.
+absl::StatusOr<ParsedTensor> ParseValue(Graph& graph, absl::string_view text,
+                                        const AssignStatement& statement,
+                                        const Names& names);
 
 // "line 2, column 5: <message>", InvalidArgument.
 absl::Status StatementError(absl::string_view text, size_t offset,

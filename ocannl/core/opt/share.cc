@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/depth.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -128,7 +129,9 @@ class Unsharer {
       const DeclareLocal* let = std::get_if<DeclareLocal>(&stmt);
       if (let != nullptr) values[let->local] = inlined(let->value);
     }
-    only->value = inlined(only->value);
+    const ExprId value = inlined(only->value);
+    if (DepthOf(program_.exprs, value, depths_) > kMaxValueDepth) return;
+    only->value = value;
     std::erase_if(block.stmts, [](const Stmt& stmt) {
       return std::holds_alternative<DeclareLocal>(stmt);
     });
@@ -136,6 +139,7 @@ class Unsharer {
 
  private:
   LoopProgram& program_;
+  absl::flat_hash_map<ExprId, int> depths_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace ocannl {
 LoopProgram Share(LoopProgram program);
 
 // The other way: where a block holds declarations and one assignment, writes
-// the declared values into it.
+// the declared values into it, unless it would be deeper than kMaxValueDepth.
 LoopProgram Unshare(LoopProgram program);
 
 }  // namespace ocannl

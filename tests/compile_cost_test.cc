@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The time from text to machine code grows like the program: four times as many
+// statements take far less than sixteen times as long.
+#include <algorithm>
+#include <ctime>
+#include <functional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/jit/assemble.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl {
+namespace {
+
+// Seconds of the processor that `body` takes, the least of two runs.
+double Seconds(const std::function<void()>& body) {
+  double least = 1e9;
+  for (int run = 0; run < 2; ++run) {
+    const std::clock_t start = std::clock();
+    body();
+    least = std::min(
+        least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  return least;
+}
+
+// That `work` of 4n takes less than 9 times as long as that of n.
+void ExpectNearLinear(const std::function<void(int)>& work, int n) {
+  const double few = Seconds([&] { work(n); });
+  const double many = Seconds([&] { work(4 * n); });
+  EXPECT_LT(many, 9 * few) << few << " s for " << n;
+}
+
+void Compile(LoopProgram program) {
+  jit::Assemble(Schedule(std::move(program), kAvx2Target), jit::Isa::kAvx2);
+}
+
+// Machine code for the value and the gradients of `steps` expressions, each of
+// which has a name and may name `x` and the one before it, `prev`.
+void CompileSteps(int steps, const std::string& first, const std::string& step,
+                  const std::string& last) {
+  train::Model model;
+  Names names;
+  auto name = [&](const std::string& as, const std::string& text) {
+    const Tensor tensor = ParseTensor(model.graph, text, names)->tensor;
+    names.tensors.insert_or_assign(as, tensor);
+    return tensor;
+  };
+  name("x", first);
+  name("prev", "x");
+  for (int k = 0; k < steps; ++k) name("prev", step);
+  const Assignments code =
+      *train::GradUpdate(model, name("loss", absl::StrCat("prev ", last)));
+  Compile(*CompileProgram(code, {}));
+}
+
+TEST(CompileCost, ChainsThatAreFused) {
+  ExpectNearLinear(
+      [](int n) {
+        CompileSteps(n, "{x; o=[4]}", "prev *. prev + 0.25", "++ \"... => 0\"");
+      },
+      200);
+}
+
+TEST(CompileCost, ChainsOfReductions) {
+  ExpectNearLinear(
+      [](int n) {
+        CompileSteps(n, "{x; o=[40]}", "prev *. (prev *. x ++ \"... => 0\")",
+                     "++ \"... => 0\"");
+      },
+      50);
+}
+
+TEST(CompileCost, ChainsOfProducts) {
+  ExpectNearLinear(
+      [](int n) {
+        CompileSteps(n, "{x; i=[8]; o=[8]}", "relu (x * prev) + x",
+                     "++ \"...|...->... => 0\"");
+      },
+      50);
+}
+
+TEST(CompileCost, FlatSums) {
+  ExpectNearLinear(
+      [](int n) {
+        train::Model model;
+        std::string sum = "{x; o=[4]}";
+        for (int k = 1; k < n; ++k) sum += " + {x}";
+        const Tensor root = ParseTensor(model.graph, sum, {})->tensor;
+        CHECK_OK(CompileProgram(*train::Forward(model, root), {}));
+      },
+      1000);
+}
+
+TEST(CompileCost, LoopPrograms) {
+  ExpectNearLinear(
+      [](int n) {
+        std::string text = "p ():\n  in x : f32[4]; inout y : f32[4];\n";
+        for (int k = 0; k < n; ++k) {
+          absl::StrAppend(&text, "for i", k, " = 0 to 3 { y[i", k, "] := y[i",
+                          k, "] * 0.5 + x[-i", k, " + 3]; }\n");
+        }
+        Compile(*Parse(text));
+      },
+      250);
+}
+
+TEST(CompileCost, Rewrites) {
+  ExpectNearLinear(
+      [](int n) {
+        std::string text = "p ():\n  in x : f32[40]; inout y : f32[40];\n";
+        std::string script;
+        for (int k = 0; k < n; ++k) {
+          absl::StrAppend(&text, "for i", k, " = 0 to 39 { y[i", k, "] := y[i",
+                          k, "] + x[i", k, "]; }\n");
+          absl::StrAppend(&script, "split i", k, " 16\n");
+        }
+        CHECK_OK(rewrite::RunScript(*Parse(text), script));
+      },
+      100);
+}
+
+}  // namespace
+}  // namespace ocannl
