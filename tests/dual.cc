@@ -101,6 +101,10 @@ Dual Arithmetic(Op op, Dual a, Dual b, Dual c) {
       return a.value < b.value ? a : b;
     case Op::kMax:
       return a.value > b.value ? a : b;
+    case Op::kMinimum:
+      return b.value < a.value || std::isnan(b.value) ? b : a;
+    case Op::kMaximum:
+      return b.value > a.value || std::isnan(b.value) ? b : a;
     case Op::kFloor:
       return {std::floor(a.value), 0};
     case Op::kCeil:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
+#include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
 
 namespace ocannl {
@@ -116,9 +118,9 @@ T Combine(Kind kind, T a, T b) {
     case Kind::kProduct:
       return a * b;
     case Kind::kMax:
-      return a > b ? a : b;
+      return b > a || std::isnan(b) ? b : a;
     case Kind::kMin:
-      return a < b ? a : b;
+      return b < a || std::isnan(b) ? b : a;
   }
   return a;
 }
@@ -188,6 +190,35 @@ TEST(SplitReduceTest, LanesAndTreeAreThoseOfPlainLoops) {
   }
 }
 
+// Of the cells of x and y, which the program has.
+std::string PlaceOfLostNaN(const LoopProgram& program, const Backend& tier) {
+  std::mt19937 random(7);
+  NdArray x = RandomArray<float>(program.buffers[0].dims, Kind::kMax, random);
+  absl::Span<float> cells = x.values<float>();
+  for (size_t place = 0; place < cells.size(); ++place) {
+    const float number = std::exchange(cells[place], NAN);
+    absl::StatusOr<RunResult> result = RunProgram(program, {{"x", x}}, tier);
+    if (!result.ok()) return std::string(result.status().message());
+    int nans = 0;
+    for (float y : result->at("y").values<float>()) nans += std::isnan(y);
+    if (nans != 1) return absl::StrCat(nans, " of a NaN at ", place);
+    cells[place] = number;
+  }
+  return "";
+}
+
+TEST(SplitReduceTest, ANaNInIsANaNOutWhateverItsPlace) {
+  for (Kind kind : {Kind::kMax, Kind::kMin}) {
+    // In lanes, and in order.
+    for (Dims reduced : {Dims{3}, Dims{20}, Dims{150}}) {
+      const LoopProgram program =
+          Lowered(Code({2}, reduced, kind, DType::kF32, /*reset=*/true));
+      EXPECT_TRUE(fuzz::OnEachTier(
+          [&](const Backend& tier) { return PlaceOfLostNaN(program, tier); }));
+    }
+  }
+}
+
 TEST(SplitReduceTest, OuterLoopsRunAroundTheLanes) {
   // y[b] =:+ x[r, b, k]
   constexpr int64_t kR = 5, kB = 3, kK = 70;
@@ -244,6 +275,8 @@ bool Splits(const Assignments& code) {
 TEST(SplitReduceTest, WhatHasNoNeedStaysInOrder) {
   Assignments code = Code({}, {64}, Kind::kSum, DType::kI32, true);
   EXPECT_FALSE(Splits(code));
+  code = Code({}, {64}, Kind::kMin, DType::kI32, true);
+  EXPECT_TRUE(Splits(code));
   code = Code({}, {64}, Kind::kSum, DType::kF32, true);
   EXPECT_TRUE(Splits(code));
   std::get<Assign>(code.list[0]).accum = Op::kSub;

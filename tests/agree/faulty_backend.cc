@@ -43,6 +43,11 @@ LoopProgram TakesTheFirstOnATie(LoopProgram program) {
                   [](const Args& a, DType) { return Max(a[1], a[0]); });
 }
 
+LoopProgram LosesNaNs(LoopProgram program) {
+  return Replaced(std::move(program), Op::kMaximum,
+                  [](const Args& a, DType) { return Max(a[0], a[1]); });
+}
+
 LoopProgram ComparesTheOtherWay(LoopProgram program) {
   return Replaced(std::move(program), Op::kLess, [](const Args& a, DType) {
     return Not(LessEqual(a[1], a[0]));
@@ -273,6 +278,7 @@ void LeavesCodeWritable(const LoopProgram&) {
 
 constexpr Fault kFaults[] = {
     {"takes_the_first_on_a_tie", TakesTheFirstOnATie, nullptr, nullptr},
+    {"loses_nans", LosesNaNs, nullptr, nullptr},
     {"compares_the_other_way", ComparesTheOtherWay, nullptr, nullptr},
     {"rounds_fma_twice", RoundsFmaTwice, nullptr, nullptr},
     {"fuses_products", FusesProducts, nullptr, nullptr},

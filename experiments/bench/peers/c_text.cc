@@ -98,6 +98,8 @@ constexpr OpText kOpTexts[] = {
     {Op::kAbs, "__builtin_fabs$6($0)", "$0 < 0 ? -$0 : $0", "$0"},
     {Op::kMin, "$0 < $1 ? $0 : $1", "$0 < $1 ? $0 : $1", "$0 < $1 ? $0 : $1"},
     {Op::kMax, "$0 > $1 ? $0 : $1", "$0 > $1 ? $0 : $1", "$0 > $1 ? $0 : $1"},
+    {Op::kMinimum, "$1 < $0 || $1 != $1 ? $1 : $0", "", ""},
+    {Op::kMaximum, "$1 > $0 || $1 != $1 ? $1 : $0", "", ""},
     {Op::kFma, "__builtin_fma$6($0, $1, $2)", "", ""},
     {Op::kSqrt, "__builtin_sqrt$6($0)", "", ""},
     {Op::kFloor, "__builtin_floor$6($0)", "", ""},

@@ -46,14 +46,23 @@ double NeutralElement(Op accum) {
     case Op::kMul:
       return 1;
     case Op::kMax:
+    case Op::kMaximum:
       return -std::numeric_limits<double>::infinity();
     case Op::kMin:
+    case Op::kMinimum:
       return std::numeric_limits<double>::infinity();
     default:
       break;
   }
   CHECK(false) << Info(accum).name << " does not accumulate";
   __builtin_unreachable();
+}
+
+Op AccumulationOf(Op accum, DType dtype) {
+  if (!IsFloat(dtype)) return accum;
+  return accum == Op::kMin   ? Op::kMinimum
+         : accum == Op::kMax ? Op::kMaximum
+                             : accum;
 }
 
 Array Intermediate(std::string name, const Array& like) {

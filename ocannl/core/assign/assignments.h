@@ -73,6 +73,7 @@ struct LookedUpAxis {
 
 // For every point of the loops over `extents`, in order:
 //   lhs[lhs_indices] = accum(lhs[lhs_indices], rhs)
+// where kMin and kMax of floats keep a NaN: AccumulationOf.
 // What an accumulation adds to cells outside of the array is lost.
 struct Assign {
   int32_t lhs;
@@ -140,8 +141,12 @@ bool AnyAssign(const Assignments& code,
                absl::FunctionRef<bool(const Assign&)> is);
 
 // The value that leaves every other unchanged under `accum`: 0 for kAdd and
-// kSub, 1 for kMul, -inf for kMax, +inf for kMin.
+// kSub, 1 for kMul, -inf for kMax and kMaximum, +inf for kMin and kMinimum.
 double NeutralElement(Op accum);
+
+// What accumulates terms of `dtype` by `accum`: for kMin and kMax of floats the
+// operations that a NaN passes, else `accum`.
+Op AccumulationOf(Op accum, DType dtype);
 
 }  // namespace ocannl
 

@@ -144,10 +144,11 @@ class Lowering {
   // The lanes of an accumulation, if it is to be split.
   std::optional<Lanes> LanesOf(const Assign& assign) const {
     const Array& lhs = code_.arrays[assign.lhs];
-    bool splits = assign.accum == Op::kAdd || assign.accum == Op::kMul ||
-                  assign.accum == Op::kMin || assign.accum == Op::kMax;
-    if (!splits || !IsFloat(lhs.dtype) || ReadsSource(assign, assign.lhs) ||
-        assign.lookup) {
+    const Op op = assign.accum.value_or(Op::kSub);  // which is not split
+    const bool splits =
+        op == Op::kMin || op == Op::kMax ||
+        ((op == Op::kAdd || op == Op::kMul) && IsFloat(lhs.dtype));
+    if (!splits || ReadsSource(assign, assign.lhs) || assign.lookup) {
       return std::nullopt;
     }
     auto strides = [&](int32_t array, const Indices& indices) {
@@ -306,10 +307,11 @@ class Lowering {
     }
     Stmt stmt = AssignAt(assign, iterators);
     if (!lanes) return EmitNest(iterators, assign.extents, std::move(stmt));
+    const DType dtype = code_.arrays[assign.lhs].dtype;
     Reduction reduction{.iterators = std::move(iterators),
                         .extents = assign.extents,
                         .set = std::get<Set>(std::move(stmt)),
-                        .accum = *assign.accum,
+                        .accum = AccumulationOf(*assign.accum, dtype),
                         .first = first};
     Emit(SplitReduce(program_, reduction, *lanes, next_iterator_));
   }
@@ -390,7 +392,8 @@ class Lowering {
     bool product =
         apply != nullptr && apply->op == Op::kMul && IsFloat(apply->dtype);
     if (!product || (accum != Op::kAdd && accum != Op::kSub)) {
-      return ApplyOp(accum, {cell, term}, cell.dtype());
+      return ApplyOp(AccumulationOf(accum, cell.dtype()), {cell, term},
+                     cell.dtype());
     }
     Expr a(&program_.exprs, apply->args[0]);
     Expr b(&program_.exprs, apply->args[1]);

@@ -4,6 +4,7 @@
 // interpreter runs, constants are folded with, and every tier must equal.
 //
 //   number::Max(1.f, NAN)   is NAN: the second operand wins unless a > b
+//   number::Maximum(NAN, 1.f)   is NAN, as it is in any order
 //
 // Build with -ffp-contract=off: one function is one rounding.
 #ifndef OCANNL_CORE_OPS_NUMBER_H_
@@ -72,6 +73,8 @@ T Rem(T a, T b) {
 // clang-format off
 template <class T> T Min(T a, T b) { return a < b ? a : b; }
 template <class T> T Max(T a, T b) { return a > b ? a : b; }
+template <Float T> T Minimum(T a, T b) { return b < a || b != b ? b : a; }
+template <Float T> T Maximum(T a, T b) { return b > a || b != b ? b : a; }
 template <class T> bool Less(T a, T b) { return a < b; }
 template <class T> bool LessEqual(T a, T b) { return a <= b; }
 template <class T> bool Equal(T a, T b) { return a == b; }

@@ -40,8 +40,15 @@ constexpr char kPrimitives[] = R"(
 
 Exact or correctly rounded. Integers wrap around; division truncates, and
 dividing an integer by 0 gives 0. `min` and `max` give the second operand when
-one is NaN or both are zeros. Shifting by the width or more shifts everything
-out.
+one is NaN or both are zeros; `minimum` and `maximum` give NaN when one is NaN,
+and the first operand when both are equal. Shifting by the width or more shifts
+everything out.
+
+Reductions by min and max (`@--`, `@^^`, `@-+`, `@^+`, `=@-`, `=@^`, pooling)
+accumulate floats by `minimum` and `maximum`: a NaN in gives a NaN out, whatever
+its place. The gradient of a cell of their result goes to one term: the first,
+in the order of the reduced axes in memory, that the result equals, or the first
+NaN. Cells outside of an operand, which windows reach, are no terms.
 
 | name | written | operands | gradients |
 |---|---|---|---|

@@ -91,6 +91,11 @@ Tensor ArgExtreme(absl::string_view function, Op accum, absl::string_view axis,
                             SpecText({along.slot}, along.With({FirstCell()})),
                             {Arg(a, where)});
     Tensor is_extreme = Equal(Arg(a, where), Arg(extreme, where));
+    if (IsFloat(a.node().dtype)) {
+      // Where there is a NaN, it is the extreme, which equals nothing.
+      Tensor is_nan = NotEqual(Arg(a, where), Arg(a, where));
+      is_extreme = Or(Arg(is_extreme, where), Arg(is_nan, where));
+    }
     Tensor range = Range(graph, 0, DType::kI32, where);
     return ReduceWhere(Op::kMin,
                        {along.slot, Behind({}, PlainAxis(along.name))},

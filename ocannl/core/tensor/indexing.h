@@ -44,8 +44,7 @@ Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
                   SourceLocation where = SourceLocation::Current());
 
 // The index, an i32, of the greatest or least cell along the axis; of several,
-// the first. Where the greatest is NaN it is the greatest i32. The result does
-// not have the axis. No gradient.
+// the first. A NaN is both. The result does not have the axis. No gradient.
 Tensor ArgMax(absl::string_view axis, Tensor a,
               SourceLocation where = SourceLocation::Current());
 Tensor ArgMin(absl::string_view axis, Tensor a,

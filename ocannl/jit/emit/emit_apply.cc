@@ -134,6 +134,9 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
   if (inst.op == Op::kFma) return EmitFma(inst);
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
+  if (inst.op == Op::kMinimum || inst.op == Op::kMaximum) {
+    return EmitExtreme(inst);
+  }
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   if (auto ids = FloatBinary(inst.op)) {
@@ -161,6 +164,34 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
     default:
       return false;
   }
+}
+
+// The instructions of min and max take their second operand if one is NaN: with
+// the operands the other way round, only a NaN in b is left to be put in,
+// beside which a chain of them waits for nothing.
+bool Emitter::EmitExtreme(const Inst& inst) {
+  const bool f64 = inst.dtype == DType::kF64;
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const auto id = FloatBinary(inst.op == Op::kMinimum ? Op::kMin : Op::kMax);
+  const asmjit::Imm unordered = asmjit::imm(3);
+  const uint32_t compare = f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps;
+  Vec dst = Out(inst);
+  Vec a = In(inst, 0);
+  Vec b = In(inst, 1);
+  Vec mask = Scratch(0, bytes);
+  if (!Has512()) {
+    Emit(compare, mask, b, b, unordered);
+    Emit(f64 ? id->second : id->first, dst, b, a);
+    Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, mask);
+    return true;
+  }
+  KReg is_nan = ScratchMask(1);  // Lane masks stay in the other one.
+  Emit(compare, is_nan, b, b, unordered);
+  Vec extreme = dst == b ? mask : dst;
+  Emit(f64 ? id->second : id->first, extreme, b, a);
+  assembler_.k(is_nan).emit(f64 ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
+                            extreme, b);
+  return true;
 }
 
 // One of the second and the third operand may be memory.

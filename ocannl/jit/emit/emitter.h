@@ -127,6 +127,7 @@ class Emitter {
   void EmitOrAnd(const Inst& inst);
   bool EmitIntegerOp(const Inst& inst);
   bool EmitCompare(const Inst& inst);
+  bool EmitExtreme(const Inst& inst);
   bool EmitSelect(const Inst& inst);
   bool EmitSlow(const Inst& inst);
 

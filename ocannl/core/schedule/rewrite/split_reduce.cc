@@ -21,10 +21,9 @@ std::optional<Op> AccumulationOf(const LoopProgram& program, const Set& set) {
   const auto* apply = std::get_if<Apply>(&program.exprs[set.value]);
   if (apply == nullptr) return std::nullopt;
   const bool fma = apply->op == Op::kFma;
-  if (!fma && apply->op != Op::kAdd && apply->op != Op::kMul &&
-      apply->op != Op::kMin && apply->op != Op::kMax) {
-    return std::nullopt;
-  }
+  constexpr Op kOps[] = {Op::kAdd, Op::kMul,     Op::kMin,
+                         Op::kMax, Op::kMinimum, Op::kMaximum};
+  if (!fma && !absl::c_linear_search(kOps, apply->op)) return std::nullopt;
   // One argument is the target's cell; the others have nothing of its buffer.
   std::vector<ExprId> args;
   for (ExprId arg : apply->args) {
