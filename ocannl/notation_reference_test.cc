@@ -88,6 +88,10 @@ Axes that are computed:
   `a + b + c`.
 
 Each of the names is inferred where the others are known.
+
+The greatest and the least: a NaN among the terms is both. Of equal terms, and
+of several NaNs, the first alone gets the gradient, in the order of the reduced
+axes in memory; each window has a first one of its own.
 )page";
 
 struct Example {
@@ -142,6 +146,9 @@ const std::vector<Example>& SpecExamples() {
         "--in=x=range:4,2"}},
       {"An even window: cells `o - 1` and `o`; the left one is outside first.",
        {"eval", "x ++ \"o+k => o\" [\"k\" = 2]", "--in=x=1,10,100:3"}},
+      {"Each window gives its gradient to the first of its greatest cells.",
+       {"eval", "x @^^ \"o<+k => o\" [\"k\" = 3]", "--in=x=1,2,2,0,2:5",
+        "--grad=x"}},
       {"A concatenation, and a part of one.",
        {"eval", "(x ++^ \"a; b => a^b\" y) ++ \"a^b => b\" [\"a\" = 1]",
         "--in=x=range:3", "--in=y=range:2"}},

@@ -62,6 +62,10 @@ const std::vector<Row>& Rows() {
       {"++^", "{X; o=[n, k]} ++^ \"a, k; b, k => k, a^b\" {Y; o=[m, k]}"},
       {"@^^", "{X; o=[n, m]} @^^ \"nm => n\""},
       {"@--", "{X; o=[n, m]} @-- \"nm => m\""},
+      // Each cell is there twice: the first of the two gets the gradient.
+      {"@^^", "stack(\"i, ...\", {X; o=[n, m]}, {X}) @^^ \"inm => n\""},
+      {"@--",
+       "interleave(\"..., i\", {X; o=[n]}, {X}) @-- \"i=+k => i\" [\"k\" = 3]"},
       {"@^+", "{X; o=[n, m]} @^+ \"nm; mk => nk\" {Y; o=[m, k]}"},
       {"@-+", "{X; o=[n, m]} @-+ \"nm; mk => nk\" {Y; o=[m, k]}"},
       {"stretch", "stretch({X; o=[m]}) +* \"nm; nm => n\" {Y; o=[n, m]}"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/blocks/dual_code.h"
 
+#include <cmath>
 #include <optional>
 #include <variant>
 
@@ -15,7 +16,9 @@ Dual Accumulate(Op accum, Dual a, Dual b) {
     case Op::kAdd:
       return {a.value + b.value, a.slope + b.slope};
     case Op::kMax:
-      return a.value > b.value ? a : b;
+      return b.value > a.value || std::isnan(b.value) ? b : a;
+    case Op::kMin:
+      return b.value < a.value || std::isnan(b.value) ? b : a;
     default:
       CHECK(false) << "no code of blocks accumulates so";
       __builtin_unreachable();

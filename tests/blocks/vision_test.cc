@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/tensor/arrange.h"
 #include "ocannl/train/blocks/conv.h"
 #include "tests/blocks/block_check.h"
 
@@ -156,6 +157,19 @@ TEST(PoolTest, ShapesGradientBits) {
   }
   // Windows that overlap.
   ExpectGradient({2}, {5, 7, 2}, MaxPool(kThrees));
+}
+
+// Of the cells of a window that are greatest, the first gets the gradient.
+TEST(PoolTest, GradientOfTies) {
+  for (const WindowOptions& windows :
+       {kHalve, WindowOptions{.kernel = 3, .padding = Padding::kValid},
+        WindowOptions{.kernel = 3, .stride = 2}}) {
+    auto twice = [=](const ParamScope&, Tensor x) {
+      return MaxPool2d(Interleave("...|h, ...", x, x), windows);
+    };
+    ExpectGradient({2}, {3, 8, 2}, twice);
+    ExpectSameBits({2}, {3, 8, 2}, twice);
+  }
 }
 
 TEST(PoolTest, Values) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/assign/gradient.h"
 
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -60,6 +61,30 @@ bool Vanishes(const ComputeSource& source) {
   return is_sum || (source.op == Op::kMul && source.accum == Op::kAdd);
 }
 
+// Numbers the terms of each cell of a result in the order of the loops: one
+// number for each value of the loops that the cell does not tell.
+struct TermNumbers {
+  explicit TermNumbers(const Projections& p) {
+    std::vector<char> told(p.extents.size(), false);
+    for (const Affine& index : p.lhs) {
+      const auto& terms = index.terms();
+      if (terms.size() == 1 && terms[0].symbol.kind == Symbol::kIterator) {
+        told[terms[0].symbol.number] = true;
+      }
+    }
+    for (size_t k = 0; k < p.extents.size(); ++k) {
+      // No program runs so long.
+      if (told[k] || count > kMost / p.extents[k]) continue;
+      number = p.extents[k] * number + Iterator(static_cast<int32_t>(k));
+      count *= p.extents[k];
+    }
+  }
+
+  static constexpr int64_t kMost = int64_t{1} << 56;
+  Affine number;
+  int64_t count = 1;
+};
+
 class Backprop {
  public:
   Backprop(const Graph& graph, const Shapes& shapes)
@@ -86,11 +111,12 @@ class Backprop {
       const std::optional<GatherIndices> gather =
           FindGather(shapes_, id, *compute, pieces);
       if (gather) return PropagateGather(id, *compute, *gather);
+      const std::optional<First> first = AssignFirst(id, *compute, pieces);
       for (size_t k = 0; k < pieces.size(); ++k) {
         if (IsContracted(*compute)) {
           PropagateProduct(id, *compute, pieces[k], k);
         } else {
-          PropagatePiece(id, *compute, pieces[k]);
+          PropagatePiece(id, *compute, pieces[k], first, k);
         }
       }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
@@ -110,10 +136,25 @@ class Backprop {
   // reaches the result, the result, and operand k.
   static constexpr int kGradient = 0;
   static constexpr int kResult = 1;
-  static constexpr int kOperand = 2;
+  static constexpr int kFirst = 2;   // the number of the term that gets it
+  static constexpr int kNumber = 3;  // of this term
+  static constexpr int kOperand = 4;
+  static constexpr char kNumberText[] = "term_number";  // in .cd
+
+  // Which term of each cell of a result by min or max is the first to be it.
+  struct First {
+    Array array;                  // its number, by the cell
+    std::vector<Affine> numbers;  // of a term in the loops of each piece
+  };
 
   int32_t Gradient(TensorId id) {
     return code_.AddArray(GradientArray(graph_, shapes_, id));
+  }
+
+  Array FirstArray(TensorId id, DType dtype) const {
+    return {.name = absl::StrCat(graph_[id].name, ".first"),
+            .dtype = dtype,
+            .dims = shapes_.at(id).dims()};
   }
 
   // The gradient of a gather scatters, and the other way round.
@@ -149,8 +190,82 @@ class Backprop {
                         Gradient(id), gradients);
   }
 
+  // nullopt: every term gets the gradient of its cell.
+  std::optional<First> AssignFirst(TensorId id, const ComputeSource& source,
+                                   absl::Span<const ProjectedPiece> pieces) {
+    if (source.accum != Op::kMax && source.accum != Op::kMin) {
+      return std::nullopt;
+    }
+    std::vector<Projections> nests;
+    std::vector<Affine> numbers;
+    int64_t count = 0;
+    for (const ProjectedPiece& piece : pieces) {
+      nests.push_back(piece.projections);
+      const TermNumbers terms(piece.projections);
+      numbers.push_back(terms.number + count);
+      count += terms.count;
+    }
+    // Of several operands, one may have a cell where another has none.
+    if (!source.has_op() && IsTiling(nests, shapes_.at(id).dims())) {
+      return std::nullopt;
+    }
+    const bool is_long = count >= std::numeric_limits<int32_t>::max();
+    First first = {FirstArray(id, is_long ? DType::kI64 : DType::kI32),
+                   std::move(numbers)};
+    for (size_t k = 0; k < pieces.size(); ++k) {
+      AssignFirst(id, source, pieces[k], first, k);
+    }
+    return first;
+  }
+
+  // first =@- select(result == term, number, ...), and where the term is NaN,
+  // as then the result is. What is outside of the operands is no term: it
+  // equals nothing in the one place, and is no NaN in the other.
+  void AssignFirst(TensorId id, const ComputeSource& source,
+                   const ProjectedPiece& piece, const First& first, size_t k) {
+    const DType stored = graph_[id].dtype;
+    std::vector<Source> sources = {
+        ReadArray{code_.AddArray(ValueArray(graph_, shapes_, id)),
+                  piece.projections.lhs},
+        ReadIndex{first.numbers[k], kNumberText}};
+    auto term = [&](double outside) {
+      std::vector<Expr> args;
+      for (size_t arg = 0; arg < piece.operands.size(); ++arg) {
+        const int number = piece.operands[arg];
+        args.push_back(OperandLeaf(code_.exprs, graph_, source, number,
+                                   static_cast<int>(sources.size())));
+        const TensorId operand = source.operands[number];
+        sources.push_back(
+            ReadArray{code_.AddArray(ValueArray(graph_, shapes_, operand)),
+                      piece.projections.operands[arg], outside});
+      }
+      return AsStored(Term(source, args, stored), stored);
+    };
+    const Expr result = MakeLeaf(code_.exprs, ComputeDType(stored), 0);
+    const Expr number =
+        Convert(MakeLeaf(code_.exprs, DType::kI64, 1), first.array.dtype);
+    const Expr equal = term(std::numeric_limits<double>::quiet_NaN());
+    const Expr other = term(OutsideOf(source));
+    const Expr rhs = Select(Equal(result, equal) | NotEqual(other, other),
+                            number, NeutralElement(Op::kMin));
+    code_.list.push_back(Assign{.lhs = code_.AddArray(first.array),
+                                .lhs_indices = piece.projections.lhs,
+                                .accum = Op::kMin,
+                                .reset = k == 0,
+                                .rhs = rhs.id(),
+                                .sources = std::move(sources),
+                                .extents = piece.projections.extents,
+                                .logic = LogicText(source)});
+  }
+
+  // As it is rounded when it is stored.
+  static Expr AsStored(Expr term, DType stored) {
+    return Convert(Convert(term, stored), ComputeDType(stored));
+  }
+
   void PropagatePiece(TensorId id, const ComputeSource& source,
-                      const ProjectedPiece& piece) {
+                      const ProjectedPiece& piece,
+                      const std::optional<First>& first, size_t nth) {
     ExprPool& pool = code_.exprs;
     const DType stored = graph_[id].dtype;
     const DType dtype = ComputeDType(stored);
@@ -164,13 +279,13 @@ class Backprop {
     Expr g = MakeLeaf(pool, dtype, kGradient);
     Expr result = MakeLeaf(pool, dtype, kResult);
     Expr term = result;
-    if (source.accum) {
-      // As it was rounded when it was stored.
-      term = Convert(Convert(Term(source, args, stored), stored), dtype);
-    }
-    if (source.accum == Op::kMax || source.accum == Op::kMin) {
-      // Every cell that attains the extreme receives the whole gradient.
-      g = Select(Equal(result, term), g, 0);
+    if (source.accum) term = AsStored(Term(source, args, stored), stored);
+    Projections p = piece.projections;
+    if (first) {
+      const Expr taken = MakeLeaf(pool, first->array.dtype, kFirst);
+      const Expr term_number = MakeLeaf(pool, DType::kI64, kNumber);
+      g = Select(Equal(taken, Convert(term_number, taken.dtype())), g, 0);
+      p.operands.push_back({first->numbers[nth]});
     }
     std::vector<std::optional<Expr>> gradients = {g};
     if (source.op) gradients = Gradients(*source.op, args, term, g);
@@ -179,13 +294,14 @@ class Backprop {
     }
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
-      Accumulate(id, operands, piece.projections, k, *gradients[k],
-                 OutsideOf(source), LogicText(source), Vanishes(source));
+      Accumulate(id, operands, p, k, *gradients[k], OutsideOf(source),
+                 LogicText(source), Vanishes(source));
     }
   }
 
   // gradient of operands[k] =+ rhs, where the operands are `outside` where they
-  // have no cells. If the rhs is 0 where the gradient of `id` is, however the
+  // have no cells; behind their projections there may be the number of the
+  // term. If the rhs is 0 where the gradient of `id` is, however the
   // operands are, the sums go cell by cell.
   void Accumulate(TensorId id, const std::vector<TensorId>& operands,
                   Projections p, size_t k, Expr rhs, double outside,
@@ -208,10 +324,31 @@ class Backprop {
     }
   }
 
+  // What a leaf of the gradient's expression reads.
+  Source SourceOf(TensorId id, const std::vector<TensorId>& operands,
+                  const Projections& p, const Leaf& leaf, double outside) {
+    const Indices& result = p.operands.back();
+    switch (leaf.id) {
+      case kGradient:
+        return ReadArray{Gradient(id), result};
+      case kResult:
+        return ReadArray{code_.AddArray(ValueArray(graph_, shapes_, id)),
+                         result};
+      case kFirst:
+        return ReadArray{code_.AddArray(FirstArray(id, leaf.dtype)), result};
+      case kNumber:
+        return ReadIndex{p.operands[operands.size()][0], kNumberText};
+      default:
+        break;
+    }
+    const size_t at = leaf.id - kOperand;
+    return ReadArray{code_.AddArray(ValueArray(graph_, shapes_, operands[at])),
+                     p.operands[at], outside};
+  }
+
   void AccumulatePart(TensorId id, const std::vector<TensorId>& operands,
                       const Projections& p, size_t k, Expr rhs, double outside,
                       std::string logic) {
-    const Indices& result = p.operands.back();
     std::vector<Source> sources;
     std::vector<int> numbers(kOperand + operands.size(), -1);
     ExprId renumbered = Rewrite(code_.exprs, rhs.id(), [&](ExprId node) {
@@ -220,17 +357,7 @@ class Backprop {
       int& number = numbers[leaf->id];
       if (number < 0) {
         number = static_cast<int>(sources.size());
-        if (leaf->id == kGradient) {
-          sources.push_back(ReadArray{Gradient(id), result});
-        } else if (leaf->id == kResult) {
-          sources.push_back(ReadArray{
-              code_.AddArray(ValueArray(graph_, shapes_, id)), result});
-        } else {
-          size_t at = leaf->id - kOperand;
-          sources.push_back(ReadArray{
-              code_.AddArray(ValueArray(graph_, shapes_, operands[at])),
-              p.operands[at], outside});
-        }
+        sources.push_back(SourceOf(id, operands, p, *leaf, outside));
       }
       return MakeLeaf(code_.exprs, leaf->dtype, number).id();
     });

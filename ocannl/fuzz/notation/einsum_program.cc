@@ -2,6 +2,7 @@
 #include "ocannl/fuzz/notation/einsum_program.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -126,7 +127,8 @@ double NeutralOf(Op accum) {
 
 double Accumulated(Op accum, double value, double more) {
   if (accum == Op::kAdd) return value + more;
-  return accum == Op::kMax ? std::max(value, more) : std::min(value, more);
+  const bool wins = accum == Op::kMax ? more > value : more < value;
+  return wins || std::isnan(more) ? more : value;
 }
 
 // A term that counts: where it goes, and what it is made of; cells are -1 where
@@ -135,6 +137,7 @@ struct TermOf {
   int64_t cell;
   Values args;
   std::vector<int64_t> cells;
+  bool is_outside = false;  // of an operand
 };
 
 // Whether the point has the term of `operand` alone once more: what the others
@@ -163,9 +166,73 @@ std::optional<TermOf> TermAt(const EinsumProgram& program,
       return std::nullopt;
     }
     term.args.push_back(*from < 0 ? neutral : operands[k][*from]);
+    term.is_outside = term.is_outside || *from < 0;
   }
   if (term.args.empty()) return std::nullopt;
   return term;
+}
+
+// Adds what the term gives to the gradients of its operands.
+void AddGradients(const EinsumProgram& program, const TermOf& term,
+                  const Values& c, EinsumValues& values) {
+  for (size_t k = 0; k < term.cells.size(); ++k) {
+    if (term.cells[k] < 0) continue;
+    const double factor = FactorOf(program, term.args, k);
+    values.gradients[k][term.cells[k]] += c[term.cell] * factor;
+  }
+}
+
+// The names in the order in which the result, then the operands have them.
+std::vector<std::string> NamesInOrder(const EinsumProgram& program) {
+  std::vector<ProgramTensor> tensors = {program.result};
+  tensors.insert(tensors.end(), program.operands.begin(),
+                 program.operands.end());
+  std::vector<std::string> names;
+  for (const ProgramTensor& tensor : tensors) {
+    for (const auto& row : tensor.rows) {
+      for (const ProgramAxis& axis : row) {
+        for (const std::string& name : axis.names) {
+          if (std::count(names.begin(), names.end(), name) == 0) {
+            names.push_back(name);
+          }
+        }
+      }
+    }
+  }
+  return names;
+}
+
+// Where a point is among all, in that order: of parts the first come first.
+std::vector<int64_t> PlaceOf(const Point& point,
+                             const std::vector<std::string>& names) {
+  std::vector<int64_t> place;
+  for (const std::string& name : names) {
+    place.push_back(
+        point.at(name).value_or(std::numeric_limits<int64_t>::max()));
+  }
+  return place;
+}
+
+// Of the terms that the greatest or the least is, the first gets the gradient.
+void AddGradientsOfFirsts(const EinsumProgram& program,
+                          const std::vector<Values>& operands, const Values& c,
+                          EinsumValues& values) {
+  const std::vector<std::string> names = NamesInOrder(program);
+  std::map<int64_t, std::pair<std::vector<int64_t>, TermOf>> firsts;
+  program.ForEachPoint([&](const Point& point) {
+    std::optional<TermOf> term =
+        TermAt(program, operands, NeutralOf(program.accum), point);
+    if (!term || term->is_outside) return;
+    const double value = Combine(program, term->args);
+    const double result = values.result[term->cell];
+    if (value != result && !(std::isnan(value) && std::isnan(result))) return;
+    std::pair at(PlaceOf(point, names), *term);
+    auto [first, is_new] = firsts.try_emplace(term->cell, at);
+    if (!is_new && at.first < first->second.first) first->second = at;
+  });
+  for (const auto& entry : firsts) {
+    AddGradients(program, entry.second.second, c, values);
+  }
 }
 
 }  // namespace
@@ -185,17 +252,13 @@ EinsumValues Evaluate(const EinsumProgram& program,
     const double more = Combine(program, term->args);
     value = Accumulated(program.accum, value, more);
   });
+  if (program.accum != Op::kAdd) {
+    AddGradientsOfFirsts(program, operands, c, values);
+    return values;
+  }
   program.ForEachPoint([&](const Point& point) {
     std::optional<TermOf> term = TermAt(program, operands, neutral, point);
-    if (!term) return;
-    const bool attained =
-        Combine(program, term->args) == values.result[term->cell];
-    if (program.accum != Op::kAdd && !attained) return;
-    for (size_t k = 0; k < term->cells.size(); ++k) {
-      if (term->cells[k] < 0) continue;
-      const double factor = FactorOf(program, term->args, k);
-      values.gradients[k][term->cells[k]] += c[term->cell] * factor;
-    }
+    if (term) AddGradients(program, *term, c, values);
   });
   return values;
 }
