@@ -3,7 +3,7 @@
 // Numbers that come from training may be anything: NaN, infinite, all equal, or
 // none at all. They are made harmless here, so that drawing need not care.
 
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 //
 // Pictures are well-formed, small, and show the data where they are.
 
-#include "experiments/svg_plot.h"
+#include "experiments/support/svg_plot.h"
 
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

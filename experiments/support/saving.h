@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the experiments do with --load and --save.
-#ifndef EXPERIMENTS_SAVING_H_
-#define EXPERIMENTS_SAVING_H_
+#ifndef EXPERIMENTS_SUPPORT_SAVING_H_
+#define EXPERIMENTS_SUPPORT_SAVING_H_
 
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "experiments/training_loop.h"
+#include "experiments/support/training_loop.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/runtime/routine.h"
 
@@ -33,4 +33,4 @@ int ExitCodeOf(const absl::Status& status);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_SAVING_H_
+#endif  // EXPERIMENTS_SUPPORT_SAVING_H_

@@ -2,7 +2,7 @@
 //
 // Whole plots against their expected text.
 
-#include "experiments/terminal_plot.h"
+#include "experiments/support/terminal_plot.h"
 
 #include <limits>
 #include <string>
@@ -11,7 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

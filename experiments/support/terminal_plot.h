@@ -11,12 +11,12 @@
 //   │       │0         step      6399│
 //   └───────┴────────────────────────┘
 
-#ifndef EXPERIMENTS_TERMINAL_PLOT_H_
-#define EXPERIMENTS_TERMINAL_PLOT_H_
+#ifndef EXPERIMENTS_SUPPORT_TERMINAL_PLOT_H_
+#define EXPERIMENTS_SUPPORT_TERMINAL_PLOT_H_
 
 #include <string>
 
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 
 namespace ocannl {
 
@@ -39,4 +39,4 @@ std::string TerminalBoundaryPlot(const DecisionMap& map);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_TERMINAL_PLOT_H_
+#endif  // EXPERIMENTS_SUPPORT_TERMINAL_PLOT_H_

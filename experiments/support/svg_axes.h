@@ -8,14 +8,14 @@
 //                                  ...
 //                                  "</svg>\n");
 
-#ifndef EXPERIMENTS_SVG_AXES_H_
-#define EXPERIMENTS_SVG_AXES_H_
+#ifndef EXPERIMENTS_SUPPORT_SVG_AXES_H_
+#define EXPERIMENTS_SUPPORT_SVG_AXES_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 
 namespace ocannl {
 
@@ -59,4 +59,4 @@ std::string DrawAxes(const Axes& axes);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_SVG_AXES_H_
+#endif  // EXPERIMENTS_SUPPORT_SVG_AXES_H_

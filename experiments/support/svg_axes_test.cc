@@ -2,12 +2,12 @@
 //
 // Ticks, and the texts around them.
 
-#include "experiments/svg_axes.h"
+#include "experiments/support/svg_axes.h"
 
 #include <string>
 #include <vector>
 
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

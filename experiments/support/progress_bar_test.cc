@@ -2,7 +2,7 @@
 //
 // Bars against their text; terminals against a pseudo-terminal.
 
-#include "experiments/progress_bar.h"
+#include "experiments/support/progress_bar.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/explain_training.h"
+#include "experiments/support/explain_training.h"
 
 #include <iostream>
 #include <utility>

@@ -2,7 +2,7 @@
 //
 // Ranges always leave room for ticks, and grids cover their box.
 
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 
 #include <limits>
 #include <vector>

@@ -3,7 +3,7 @@
 // Curve -> groups of values -> runs without gaps -> paths, and
 // DecisionMap -> runs of cells -> one path, with circles over it.
 
-#include "experiments/svg_plot.h"
+#include "experiments/support/svg_plot.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/plot.h"
-#include "experiments/svg_axes.h"
+#include "experiments/support/plot.h"
+#include "experiments/support/svg_axes.h"
 #include "ocannl/core/base/check.h"
 
 namespace ocannl {

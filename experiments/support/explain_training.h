@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What becomes of a training step, as files for the curious: --explain.
-#ifndef EXPERIMENTS_EXPLAIN_TRAINING_H_
-#define EXPERIMENTS_EXPLAIN_TRAINING_H_
+#ifndef EXPERIMENTS_SUPPORT_EXPLAIN_TRAINING_H_
+#define EXPERIMENTS_SUPPORT_EXPLAIN_TRAINING_H_
 
 #include "absl/status/status.h"
 #include "ocannl/core/assign/assignments.h"
@@ -22,4 +22,4 @@ absl::Status ExplainTraces(const CommandLine& line, const Stream& stream);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_EXPLAIN_TRAINING_H_
+#endif  // EXPERIMENTS_SUPPORT_EXPLAIN_TRAINING_H_

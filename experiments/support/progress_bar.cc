@@ -2,7 +2,7 @@
 //
 // Eight block characters of growing width give a bar eight steps per cell.
 
-#include "experiments/progress_bar.h"
+#include "experiments/support/progress_bar.h"
 
 #include <unistd.h>
 

@@ -8,8 +8,8 @@
 //   }
 //   ShowProgress("");
 
-#ifndef EXPERIMENTS_PROGRESS_BAR_H_
-#define EXPERIMENTS_PROGRESS_BAR_H_
+#ifndef EXPERIMENTS_SUPPORT_PROGRESS_BAR_H_
+#define EXPERIMENTS_SUPPORT_PROGRESS_BAR_H_
 
 #include <cstdint>
 #include <string>
@@ -30,4 +30,4 @@ void ShowProgress(absl::string_view bar);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_PROGRESS_BAR_H_
+#endif  // EXPERIMENTS_SUPPORT_PROGRESS_BAR_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/training_loop.h"
+#include "experiments/support/training_loop.h"
 
 #include <algorithm>
 #include <chrono>
 #include <iostream>
 
 #include "absl/strings/str_format.h"
-#include "experiments/progress_bar.h"
+#include "experiments/support/progress_bar.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"

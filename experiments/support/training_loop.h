@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop around a training step.
-#ifndef EXPERIMENTS_TRAINING_LOOP_H_
-#define EXPERIMENTS_TRAINING_LOOP_H_
+#ifndef EXPERIMENTS_SUPPORT_TRAINING_LOOP_H_
+#define EXPERIMENTS_SUPPORT_TRAINING_LOOP_H_
 
 #include <cstdint>
 #include <string>
@@ -41,4 +41,4 @@ absl::StatusOr<History> TrainingLoop(
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_TRAINING_LOOP_H_
+#endif  // EXPERIMENTS_SUPPORT_TRAINING_LOOP_H_

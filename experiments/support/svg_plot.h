@@ -4,12 +4,12 @@
 //
 //   std::string picture = SvgLinePlot(loss);
 
-#ifndef EXPERIMENTS_SVG_PLOT_H_
-#define EXPERIMENTS_SVG_PLOT_H_
+#ifndef EXPERIMENTS_SUPPORT_SVG_PLOT_H_
+#define EXPERIMENTS_SUPPORT_SVG_PLOT_H_
 
 #include <string>
 
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 
 namespace ocannl {
 
@@ -26,4 +26,4 @@ std::string SvgBoundaryPlot(const DecisionMap& map);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_SVG_PLOT_H_
+#endif  // EXPERIMENTS_SUPPORT_SVG_PLOT_H_

@@ -9,8 +9,8 @@
 //                   .positive = positive, .coordinates = coordinates,
 //                   .labels = labels};
 
-#ifndef EXPERIMENTS_PLOT_H_
-#define EXPERIMENTS_PLOT_H_
+#ifndef EXPERIMENTS_SUPPORT_PLOT_H_
+#define EXPERIMENTS_SUPPORT_PLOT_H_
 
 #include <cstdint>
 #include <string>
@@ -74,4 +74,4 @@ std::vector<float> CellCenters(const Grid& grid);
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_PLOT_H_
+#endif  // EXPERIMENTS_SUPPORT_PLOT_H_

@@ -3,7 +3,7 @@
 // A plot is first rows of one-byte cells, then framed. Only the frame and the
 // labels have characters of several bytes.
 
-#include "experiments/terminal_plot.h"
+#include "experiments/support/terminal_plot.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 #include "ocannl/core/base/check.h"
 
 namespace ocannl {

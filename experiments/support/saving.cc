@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/saving.h"
+#include "experiments/support/saving.h"
 
 #include <algorithm>
 #include <cstring>

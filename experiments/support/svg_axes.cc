@@ -2,7 +2,7 @@
 //
 // Sizes and greys of everything around the data stand here and only here.
 
-#include "experiments/svg_axes.h"
+#include "experiments/support/svg_axes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "experiments/plot.h"
+#include "experiments/support/plot.h"
 #include "ocannl/core/base/check.h"
 
 namespace ocannl {
