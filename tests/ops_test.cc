@@ -357,11 +357,11 @@ TEST_P(OpsTest, NoGradientsOfIntegers) {
   }
 }
 
-// The gradient of op(a) or of op(a, b) for a, where g is 1.
-double GradientAt(Op op, double a, double b = 0) {
+// The gradient of op(a) or of op(a, b) for an operand, where g is 1.
+double GradientAt(Op op, double a, double b = 0, int operand = 0) {
   Application row(op, DType::kF64);
   Expr one = Literal(row.pool, DType::kF64, 1);
-  auto gradient = Gradients(op, row.args, row.root, one)[0];
+  auto gradient = Gradients(op, row.args, row.root, one)[operand];
   DualEvaluator at(row.pool, {{0, {.value = a}}, {1, {.value = b}}});
   return at.Eval(gradient->id()).value;
 }
@@ -382,6 +382,15 @@ TEST(OpsGradientTest, TiesGoToTheOperandTaken) {
 
 TEST(OpsGradientTest, PowerOfZero) {
   EXPECT_EQ(GradientAt(Op::kPow, 0, 2), 0);
+TEST(OpsGradientTest, PowerOfZeroByItsExponent) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(GradientAt(Op::kPow, 0, 0, 1), 0);
+  EXPECT_EQ(GradientAt(Op::kPow, -0.0, 0, 1), 0);
+  EXPECT_EQ(GradientAt(Op::kPow, 0, 2, 1), 0);
+  EXPECT_EQ(GradientAt(Op::kPow, 0, -1, 1), -kInfinity);
+  EXPECT_EQ(GradientAt(Op::kPow, kInfinity, -1, 1), 0);
+}
+
   EXPECT_EQ(GradientAt(Op::kPow, 0, 1), 1);
   EXPECT_EQ(GradientAt(Op::kPow, 0, 0), 0);
 }
