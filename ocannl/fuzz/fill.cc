@@ -15,11 +15,12 @@
 namespace ocannl::fuzz {
 namespace {
 
+// As `value` is, if it is a NaN too.
 template <class T>
 Constant ConstantOf(T value) {
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
-  return FromBits(DTypeOf<T>(), bits);
+  return {DTypeOf<T>(), bits};
 }
 
 // All numbers of 8 bits, every 97th of 16.
@@ -55,6 +56,8 @@ std::vector<Constant> MakeZoo() {
       values.push_back(value);
       values.push_back(-value);
     }
+    values.push_back(-Limits::quiet_NaN());
+    values.push_back(Limits::signaling_NaN());
     values.push_back(Limits::quiet_NaN());
   } else if constexpr (!std::is_same_v<T, bool>) {
     for (uint64_t value :

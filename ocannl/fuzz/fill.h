@@ -31,8 +31,9 @@ NdArray FillBuffer(const Buffer& buffer, FillKind kind, uint64_t seed);
 // A value in its range for every static index.
 std::vector<int64_t> FillStatics(const LoopProgram& program, uint64_t seed);
 
-// The cases of a dtype: zeros of both signs, infinities, a NaN, denormals,
-// halves, the least and the greatest of every integer type, and neighbours.
+// The cases of a dtype: zeros of both signs, infinities, NaNs of several bits,
+// the canonical one last, denormals, halves, the least and the greatest of
+// every integer type, and neighbours.
 absl::Span<const Constant> Zoo(DType dtype);
 
 }  // namespace ocannl::fuzz

@@ -47,7 +47,7 @@ Columns AllCases(const Row& row) {
     absl::Span<const Constant> zoo = Zoo(dtype);
     size_t most = kMostCases[row.operands.size()];
     size_t step = (zoo.size() + most - 1) / most;
-    std::vector<Constant> some = {zoo.back()};  // the NaN
+    std::vector<Constant> some = {zoo.back()};  // a NaN
     for (size_t k = 0; k + 1 < zoo.size(); k += step) some.push_back(zoo[k]);
     cases.push_back(std::move(some));
   }
@@ -99,7 +99,9 @@ class OpProgram {
   // A buffer that holds the operand's column, and the cell for this iteration.
   Expr Operand(size_t k, bool is_last) {
     if (is_last && form_ == Form::kConstant) {
-      return FromConstant(program_.exprs, columns_[k][0]);
+      const Constant& constant = columns_[k][0];
+      return FromConstant(program_.exprs,
+                          FromBits(constant.dtype, constant.bits));
     }
     const int64_t step = form_ == Form::kApart ? 3 : 1;
     const bool same = is_last && form_ == Form::kSameInAllLanes;

@@ -152,6 +152,7 @@ To Convert(From a) {
   }
 }
 
+// A NaN keeps its bits too: rows.h says what programs see of it.
 template <class To, class From>
 To Bitcast(From a) {
   static_assert(sizeof(To) == sizeof(From));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/ops/rows.h"
 
+#include <limits>
 #include <utility>
 #include <variant>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/eval.h"
 #include "ocannl/core/ops/math.h"
 #include "ocannl/core/ops/random.h"
@@ -93,17 +95,42 @@ ExprId Rewrite(ExprPool& pool, ExprId root,
 
 namespace {
 
-ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done) {
-  return Rewrite(pool, root, done, [&pool](ExprId id) {
+// Whether the bits of `id`, if it is a NaN, may be other than canonical.
+bool MayHaveOtherNan(const ExprPool& pool, ExprId id) {
+  if (!IsFloat(ComputeDType(TypeOf(pool, id)))) return false;
+  const Apply* apply = std::get_if<Apply>(&pool[id]);
+  if (apply == nullptr) return std::holds_alternative<Leaf>(pool[id]);
+  return apply->op != Op::kConvert ||
+         IsFloat(ComputeDType(TypeOf(pool, apply->args[0])));
+}
+
+ExprId CanonicalBitcast(ExprPool& pool, const Apply& bitcast) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const Expr value(&pool, bitcast.args[0]);
+  const Expr wide = Convert(value, ComputeDType(value.dtype()));
+  const Expr seen = Select(Equal(wide, wide), value, LiteralLike(value, kNan));
+  return Bitcast(seen, bitcast.dtype).id();
+}
+
+// `is_definition`: of a row, in the place of its operation.
+ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done,
+                  bool is_definition) {
+  return Rewrite(pool, root, done, [&pool, is_definition](ExprId id) {
     const Apply* apply = std::get_if<Apply>(&pool[id]);
-    if (apply == nullptr || Info(apply->op).primitive) return id;
+    if (apply == nullptr) return id;
+    if (apply->op == Op::kBitcast && !is_definition &&
+        MayHaveOtherNan(pool, apply->args[0])) {
+      return CanonicalBitcast(pool, Apply(*apply));
+    }
+    if (Info(apply->op).primitive) return id;
     std::vector<Expr> args;
     ExprMap args_done;  // They hold primitives only.
     for (ExprId arg : apply->args) {
       args.emplace_back(&pool, arg);
       args_done.emplace(arg, arg);
     }
-    return ExpandFrom(pool, Definition(apply->op, args).id(), args_done);
+    return ExpandFrom(pool, Definition(apply->op, args).id(), args_done,
+                      /*is_definition=*/true);
   });
 }
 
@@ -111,7 +138,7 @@ ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done) {
 
 ExprId Expand(ExprPool& pool, ExprId root) {
   ExprMap done;
-  return ExpandFrom(pool, root, done);
+  return ExpandFrom(pool, root, done, /*is_definition=*/false);
 }
 
 Constant Fold(ExprPool& pool, ExprId root) {

@@ -33,7 +33,10 @@ ExprId Rewrite(ExprPool& pool, ExprId root, ExprMap& done,
 ExprId Rewrite(ExprPool& pool, ExprId root,
                absl::FunctionRef<ExprId(ExprId)> node);
 
-// `root` with primitives only.
+// `root` with primitives only. A bitcast of `root` sees the canonical NaN for
+// every NaN: the bits of others may differ between tiers. Those in definitions
+// see what is there, which costs less: a result never depends on it, but for
+// the bits of a NaN.
 ExprId Expand(ExprPool& pool, ExprId root);
 
 // The value of `root`, which has no leaves.
