@@ -165,7 +165,10 @@ absl::StatusOr<NdArray> ReadTensor(absl::string_view message) {
         absl::StrCat("an array of ", array.bytes(), " bytes has ",
                      elements.size(), " bytes of elements"));
   }
-  std::memcpy(array.data(), elements.data(), elements.size());
+  // An array of no cells has no memory.
+  if (!elements.empty()) {
+    std::memcpy(array.data(), elements.data(), elements.size());
+  }
   return array;
 }
 
