@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 
@@ -34,9 +35,14 @@ Value FloorRemainder(const Value& a, const Value& b) {
 
 absl::StatusOr<Outputs> ModRule(const OpCall& call) {
   const Value &a = call[0], &b = call[1];
-  if (call.Whole("fmod", 0) == 0) return FloorRemainder(a, b);
+  if (call.Whole("fmod", 0) == 0) {
+    if (IsInteger(a.dtype())) return FloorRemainder(a, b);
+    return absl::UnimplementedError("floats without fmod");
+  }
   if (IsInteger(a.dtype())) return Rem(a, b);
-  return a - Trunc(a / b) * b;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Value rest = a - Trunc(a / b) * b;
+  return Select(And(Equal(Abs(b), infinity), Less(Abs(a), infinity)), a, rest);
 }
 
 // Whole powers of whole numbers by way of f64.
@@ -120,13 +126,12 @@ std::vector<OpRule> ComparisonRules() {
                      const double infinity =
                          std::numeric_limits<double>::infinity();
                      const Value& x = call[0];
-                     if (call.Whole("detect_negative", 1) == 0) {
-                       return Equal(x, infinity);
-                     }
-                     if (call.Whole("detect_positive", 1) == 0) {
-                       return Equal(x, -infinity);
-                     }
-                     return Equal(Abs(x), infinity);
+                     const bool above = call.Whole("detect_positive", 1) != 0;
+                     const bool below = call.Whole("detect_negative", 1) != 0;
+                     if (above && below) return Equal(Abs(x), infinity);
+                     if (above) return Equal(x, infinity);
+                     if (below) return Equal(x, -infinity);
+                     return Less(Abs(x), 0);
                    }});
   return rules;
 }

@@ -178,17 +178,23 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
   Value x = call[0];
   OCANNL_ASSIGN_OR_RETURN(auto pads, Given(call, 1, "pads"));
   const std::string mode = call.Text("mode", "constant");
+  Wholes axes(x.rank());
+  absl::c_iota(axes, 0);
+  if (call.Has(3)) {
+    OCANNL_ASSIGN_OR_RETURN(axes, call.WholeElements(3));
+  }
   Value inside = Filled(call.graph(), x.dims, 1, DType::kBool);
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    const int64_t before = (*pads)[axis], behind = (*pads)[axis + x.rank()];
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const int axis = Axis(axes[k], x.rank());
+    const int64_t before = (*pads)[k], behind = (*pads)[k + axes.size()];
     if (mode == "constant") {
       x = Pad(x, axis, before, behind);
       inside = Pad(inside, axis, before, behind);
       continue;
     }
     Wholes cells;
-    for (int64_t k = -before; k < x.dims[axis] + behind; ++k) {
-      cells.push_back(SourceOf(k, x.dims[axis], mode == "reflect"));
+    for (int64_t at = -before; at < x.dims[axis] + behind; ++at) {
+      cells.push_back(SourceOf(at, x.dims[axis], mode == "reflect"));
     }
     x = Take(x, axis, cells);
   }

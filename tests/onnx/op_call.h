@@ -53,7 +53,8 @@ struct Outputs : std::vector<Value> {
   Outputs(Value value) : std::vector<Value>{std::move(value)} {}  // NOLINT
 };
 
-// Error, Unimplemented: attributes that nothing of ours does.
+// Is given what known.h says only. Error, Unimplemented: what nothing of ours
+// does.
 using Rule = std::function<absl::StatusOr<Outputs>(const OpCall&)>;
 
 struct OpRule {

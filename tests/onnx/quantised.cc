@@ -2,20 +2,43 @@
 //
 // Numbers as u8 cells: (cell - zero point) * scale. Of i8 there is none.
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 
 namespace ocannl::onnx {
 namespace {
 
+// One number, or one for each cell of the first axis of `x`.
+Value ForFirstAxis(const Value& numbers, const Value& x) {
+  if (NumElements(numbers.dims) == 1) return Reshape(numbers, {});
+  Dims dims(x.rank(), 1);
+  dims[0] = numbers.dims[0];
+  return Reshape(numbers, dims);
+}
+
 // The cells less the zero point, if there is one, which input `zero` is.
 Value Centred(const OpCall& call, const Value& x, size_t zero) {
   const Value wide = Cast(x, DType::kI32);
-  return call.Has(zero) ? wide - Cast(call[zero], DType::kI32) : wide;
+  if (!call.Has(zero)) return wide;
+  return wide - ForFirstAxis(Cast(call[zero], DType::kI32), x);
 }
 
 // The numbers of input `k`, with its scale and zero point behind it.
 Value Numbers(const OpCall& call, size_t k) {
-  return Cast(Centred(call, call[k], k + 2), DType::kF32) * call[k + 1];
+  return Cast(Centred(call, call[k], k + 2), DType::kF32) *
+         ForFirstAxis(call[k + 1], call[k]);
+}
+
+// Whether each of the inputs is left out or one number: for each column of a
+// matrix, or for each cell of a result, there is no rule.
+absl::Status AreSingle(const OpCall& call, const std::vector<size_t>& inputs) {
+  for (size_t k : inputs) {
+    if (!call.Has(k) || NumElements(call[k].dims) == 1) continue;
+    return absl::UnimplementedError(absl::StrCat("numbers of input ", k));
+  }
+  return absl::OkStatus();
 }
 
 Value Quantized(const Value& x, const Value& scale, const Value& zero) {
@@ -58,32 +81,39 @@ absl::StatusOr<Outputs> DynamicRule(const OpCall& call) {
   return Outputs{Quantized(call[0], scale, zero), scale, zero};
 }
 
+absl::StatusOr<Outputs> MatMulIntegerRule(const OpCall& call) {
+  OCANNL_RETURN_IF_ERROR(AreSingle(call, {3}));
+  return MatrixProduct(Centred(call, call[0], 2), Centred(call, call[1], 3));
+}
+
+absl::StatusOr<Outputs> ConvIntegerRule(const OpCall& call) {
+  OCANNL_RETURN_IF_ERROR(AreSingle(call, {2}));
+  return Convolution(call, Centred(call, call[0], 2),
+                     Centred(call, call[1], 3));
+}
+
+absl::StatusOr<Outputs> QLinearMatMulRule(const OpCall& call) {
+  OCANNL_RETURN_IF_ERROR(AreSingle(call, {4, 5, 6, 7}));
+  return Quantized(MatrixProduct(Numbers(call, 0), Numbers(call, 3)), call[6],
+                   call[7]);
+}
+
+absl::StatusOr<Outputs> QLinearConvRule(const OpCall& call) {
+  OCANNL_RETURN_IF_ERROR(AreSingle(call, {1, 2, 6, 7}));
+  return Quantized(Convolution(call, Numbers(call, 0), Numbers(call, 3)),
+                   call[6], call[7]);
+}
+
 }  // namespace
 
 std::vector<OpRule> QuantisedRules() {
   return {{"QuantizeLinear", QuantizeRule},
           {"DequantizeLinear", DequantizeRule},
           {"DynamicQuantizeLinear", DynamicRule},
-          {"MatMulInteger",
-           [](const OpCall& call) {
-             return MatrixProduct(Centred(call, call[0], 2),
-                                  Centred(call, call[1], 3));
-           }},
-          {"ConvInteger",
-           [](const OpCall& call) {
-             return Convolution(call, Centred(call, call[0], 2),
-                                Centred(call, call[1], 3));
-           }},
-          {"QLinearMatMul",
-           [](const OpCall& call) {
-             return Quantized(MatrixProduct(Numbers(call, 0), Numbers(call, 3)),
-                              call[6], call[7]);
-           }},
-          {"QLinearConv", [](const OpCall& call) {
-             return Quantized(
-                 Convolution(call, Numbers(call, 0), Numbers(call, 3)), call[6],
-                 call[7]);
-           }}};
+          {"MatMulInteger", MatMulIntegerRule},
+          {"ConvInteger", ConvIntegerRule},
+          {"QLinearMatMul", QLinearMatMulRule},
+          {"QLinearConv", QLinearConvRule}};
 }
 
 }  // namespace ocannl::onnx

@@ -97,11 +97,7 @@ Layer LayerOf(const OpCall& call) {
   return layer;
 }
 
-absl::Status CheckForm(const OpCall& call, int64_t steps) {
-  if (call.Text("direction", "forward") != "forward" ||
-      call.HasAttribute("activations") || call.HasAttribute("clip")) {
-    return absl::UnimplementedError("another form of a recurrent layer");
-  }
+absl::Status CheckLengths(const OpCall& call, int64_t steps) {
   if (!call.Has(4)) return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(std::vector<int64_t> lengths, call.WholeElements(4));
   if (absl::c_all_of(lengths, [&](int64_t n) { return n == steps; })) {
@@ -114,7 +110,7 @@ OpRule Recurrent(std::string name, Step step) {
   auto rule = [step](const OpCall& call) -> absl::StatusOr<Outputs> {
     const bool batch_first = call.Whole("layout", 0) != 0;
     const Value x = batch_first ? Transpose(call[0], {1, 0, 2}) : call[0];
-    OCANNL_RETURN_IF_ERROR(CheckForm(call, x.dims[0]));
+    OCANNL_RETURN_IF_ERROR(CheckLengths(call, x.dims[0]));
     const Layer layer = LayerOf(call);
     const int64_t batch = x.dims[1];
     auto initial = [&](size_t k) {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "tests/onnx/rules.h"
 #include "tests/onnx/select.h"
@@ -56,9 +57,15 @@ Value LogSumExp(const Value& a, const Axes64& axes) {
 
 using Reduction = Value (*)(const Value&, const Axes64&);
 
-OpRule ReduceRule(std::string name, Reduction reduction) {
-  auto rule = [reduction](const OpCall& call) -> absl::StatusOr<Outputs> {
+// `of_nothing`: whether the reduction of no cells is that of zeros, or has its
+// own value.
+OpRule ReduceRule(std::string name, Reduction reduction,
+                  bool of_nothing = true) {
+  auto rule = [=](const OpCall& call) -> absl::StatusOr<Outputs> {
     OCANNL_ASSIGN_OR_RETURN(Axes64 axes, ReducedAxes(call));
+    if (!of_nothing && Cells(call[0], axes) == 0) {
+      return absl::UnimplementedError("no cells");
+    }
     const Value reduced = reduction(call[0], axes);
     return call.Whole("keepdims", 1) != 0 ? reduced : Without(reduced, axes);
   };
@@ -123,11 +130,13 @@ absl::StatusOr<Outputs> TopKRule(const OpCall& call) {
 std::vector<OpRule> ReductionRules() {
   return {
       ReduceRule("ReduceSum", Sum),
-      ReduceRule("ReduceMax", Greatest),
-      ReduceRule("ReduceMin",
-                 [](const Value& a, const Axes64& axes) {
-                   return ReduceAxes(Op::kMin, a, axes);
-                 }),
+      ReduceRule("ReduceMax", Greatest, /*of_nothing=*/false),
+      ReduceRule(
+          "ReduceMin",
+          [](const Value& a, const Axes64& axes) {
+            return ReduceAxes(Op::kMin, a, axes);
+          },
+          /*of_nothing=*/false),
       ReduceRule("ReduceProd",
                  [](const Value& a, const Axes64& axes) {
                    Value product = a;
@@ -153,7 +162,7 @@ std::vector<OpRule> ReductionRules() {
       ReduceRule(
           "ReduceLogSum",
           [](const Value& a, const Axes64& axes) { return Log(Sum(a, axes)); }),
-      ReduceRule("ReduceLogSumExp", LogSumExp),
+      ReduceRule("ReduceLogSumExp", LogSumExp, /*of_nothing=*/false),
       ArgRule("ArgMax", true),
       ArgRule("ArgMin", false),
       {"CumSum", CumSumRule},

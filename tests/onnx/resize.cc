@@ -14,6 +14,8 @@
 namespace ocannl::onnx {
 namespace {
 
+constexpr char kCropAndResize[] = "tf_crop_and_resize";
+
 // An axis of `from` cells becomes one of `to` cells; cell o of the result lies
 // at step * o + start.
 struct Resized {
@@ -64,12 +66,15 @@ Value Weight(const OpCall& call, const Value& distance) {
 }
 
 // `x` with `axis` resized. Beyond its ends its last cells go on.
-Value ResizeAxis(const OpCall& call, const Value& x, int axis,
-                 const Resized& by) {
+absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
+                                 const Resized& by) {
+  const bool crops =
+      call.Text("coordinate_transformation_mode", "") == kCropAndResize;
   Graph& graph = call.graph();
   const double last = static_cast<double>(by.from - 1);
   const Value at = Cast(Iota(graph, by.to), DType::kF64) * by.step + by.start;
   if (call.Text("mode", "nearest") == "nearest") {
+    if (crops) return absl::UnimplementedError("nearest cells of a part");
     const bool resizes = call.node.op == "Resize";
     const Value cell = Nearest(
         call.Text("nearest_mode", resizes ? "round_prefer_floor" : "floor"),
@@ -95,7 +100,7 @@ Value ResizeAxis(const OpCall& call, const Value& x, int axis,
   Value y = Product({{Take(x, axis, cells), from},
                      {Cast(weights, x.dtype()), {"to", from[axis]}}},
                     to);
-  if (!call.HasAttribute("extrapolation_value")) return y;
+  if (!crops) return y;
   Dims along(x.rank(), 1);
   along[axis] = by.to;
   const Value inside = And(LessEqual(0, at), LessEqual(at, last));
@@ -127,13 +132,13 @@ absl::StatusOr<Outputs> Resize(const OpCall& call, std::string mode,
     const double scale = scales.empty() ? sizes[k] / from : scales[k];
     axis.to = static_cast<int64_t>(
         std::floor(scales.empty() ? sizes[k] : scale * from));
-    if (mode == "tf_crop_and_resize") {
+    if (mode == kCropAndResize) {
       Crop(region[k], region[k + x.rank()], axis);
     } else {
       OCANNL_RETURN_IF_ERROR(Locate(mode, scale, axis));
     }
     if (axis.to == axis.from && axis.step == 1 && axis.start == 0) continue;
-    x = ResizeAxis(call, x, k, axis);
+    OCANNL_ASSIGN_OR_RETURN(x, ResizeAxis(call, x, k, axis));
   }
   return x;
 }

@@ -181,6 +181,11 @@ Value Reshape(const Value& a, const Dims& dims) {
 }
 
 Value Multiplied(const Value& a, int axis) {
+  if (a.dims[axis] == 0) {
+    Dims dims = a.dims;
+    dims[axis] = 1;
+    return Filled(*a.tensor().graph, dims, 1, a.dtype());
+  }
   Value product = Part(a, axis, 0, 1);
   for (int64_t k = 1; k < a.dims[axis]; ++k) {
     product = product * Part(a, axis, k, 1);

@@ -55,6 +55,10 @@ std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
       const int64_t up =
           call.Whole("ceil_mode", 0) != 0 ? window.stride - 1 : 0;
       window.cells = (free + up) / window.stride + 1;
+      // None begins in the padding behind.
+      if ((window.cells - 1) * window.stride >= size + window.before) {
+        --window.cells;
+      }
     }
     windows.push_back(window);
   }
@@ -211,7 +215,6 @@ absl::StatusOr<Outputs> MaxUnpoolRule(const OpCall& call) {
   const std::vector<int64_t> kernel = call.Wholes("kernel_shape", {});
   const std::vector<int64_t> strides =
       call.Wholes("strides", std::vector<int64_t>(kernel.size(), 1));
-  if (call.HasAttribute("pads")) return absl::UnimplementedError("pads");
   Dims dims = x.dims;
   for (size_t k = 0; k < kernel.size(); ++k) {
     dims[k + 2] = (dims[k + 2] - 1) * strides[k] + kernel[k];
