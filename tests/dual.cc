@@ -2,7 +2,6 @@
 #include "tests/dual.h"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
@@ -12,13 +11,13 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/ops/rows.h"
+#include "tests/math_accuracy.h"
 
 namespace ocannl {
 namespace {
 
 using std::numbers::ln2;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPi = std::numbers::pi;
 
 // f(a) with f'(a) = slope; no slope where a is constant, whatever f' is.
@@ -33,6 +32,11 @@ Dual Pow(Dual a, Dual b) {
   const Dual base = Chain(a, value, b.value * std::pow(a.value, b.value - 1));
   const Dual exponent = Chain(b, value, value * std::log(a.value));
   return {.value = value, .slope = base.slope + exponent.slope};
+}
+
+// op(v), nearly correctly rounded.
+double Exact(Op op, double v) {
+  return static_cast<double>(Reference(op, v, 0.0));
 }
 
 // A row that libm knows, if this is one.
@@ -61,8 +65,14 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
                    2 / std::sqrt(std::acos(-1)) * std::exp(-v * v));
     case Op::kGelu: {
       const double p = 0.5 * std::erfc(-v / std::sqrt(2));
-      return Chain(x, v == -kInfinity ? 0 : v * p,
+      return Chain(x, Exact(op, v),
                    p + v * std::exp(-v * v / 2) / std::sqrt(2 * kPi));
+    }
+    case Op::kGeluTanh: {
+      const double linear = std::sqrt(8 / kPi), cubic = 0.044715 * linear;
+      const double p = 1 / (1 + std::exp(-v * (linear + cubic * v * v)));
+      return Chain(x, Exact(op, v),
+                   p + v * p * (1 - p) * (linear + 3 * cubic * v * v));
     }
     case Op::kSigmoid: {
       const double power = std::exp(-std::abs(v));

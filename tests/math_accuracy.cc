@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "ocannl/core/base/check.h"
 
@@ -14,6 +15,43 @@ template <class Wide>
 Wide Sigmoid(Wide x) {
   const Wide power = std::exp(-std::abs(x));
   return (x < 0 ? power : 1) / (1 + power);
+}
+
+__extension__ using Quad = __float128;
+
+// Has about twice the digits of T.
+template <class T>
+using Wider = std::conditional_t<std::is_same_v<T, double>, long double, Quad>;
+
+// Where the gelus are the identity, or nothing is left of them.
+template <class Wide>
+bool IsFar(Wide x) {
+  return std::abs(x) > 50;
+}
+
+// erfc at the number next to the argument, corrected by its slope.
+template <class Wide>
+Wide Gelu(Wide x) {
+  if (IsFar(x)) return std::max(x, Wide(-0.0));
+  constexpr double kSqrtHalf[] = {0x1.6a09e667f3bcdp-1, -0x1.bdd3413b26456p-55};
+  const Wider<Wide> t =
+      -Wider<Wide>(x) * (Wider<Wide>(kSqrtHalf[0]) + Wider<Wide>(kSqrtHalf[1]));
+  const Wide near = static_cast<Wide>(t), rest = static_cast<Wide>(t - near);
+  const Wide slope =
+      -2 * std::exp(-near * near) / std::sqrt(std::acos(Wide(-1)));
+  return x * (std::erfc(near) + slope * rest) / 2;
+}
+
+template <class Wide>
+Wide GeluTanh(Wide x) {
+  if (IsFar(x)) return std::max(x, Wide(-0.0));
+  const Wider<Wide> linear =
+      Wider<Wide>(0x1.9884533d43651p+0) + Wider<Wide>(-0x1.cbc0d30ebfd15p-54);
+  const Wider<Wide> a = std::abs(x);
+  const Wider<Wide> t = -a * linear * (1 + a * a * 44715 / 1000000);
+  const Wide near = static_cast<Wide>(t), rest = static_cast<Wide>(t - near);
+  const Wide power = std::exp(near) * (1 + rest);
+  return x * (x < 0 ? power : 1) / (1 + power);
 }
 
 template <class Wide>
@@ -41,6 +79,12 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return Sigmoid(x);
     case Op::kSoftplus:
       return std::max(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)));
+    case Op::kRsqrt:
+      return 1 / std::sqrt(x);
+    case Op::kGelu:
+      return Gelu(x);
+    case Op::kGeluTanh:
+      return GeluTanh(x);
     case Op::kPow:
       return std::pow(x, y);
     default:
@@ -87,6 +131,9 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kErf, .f32 = 1.10, .f64 = 1.15},
       {.op = Op::kSigmoid, .f32 = 1.37, .f64 = 1.37},
       {.op = Op::kSoftplus, .f32 = 1.68, .f64 = 1.75},
+      {.op = Op::kRsqrt, .f32 = 1.50, .f64 = 1.50},
+      {.op = Op::kGelu, .f32 = 2.00, .f64 = 2.00},
+      {.op = Op::kGeluTanh, .f32 = 2.00, .f64 = 2.00},
       {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},
   };
   return kBounds;

@@ -18,6 +18,8 @@
 //   erf      1.097    0x1.0f5e16p+0     0.70 %         44   1.056    66
 //   sin      0.502    0x1.7708fcp+8     0.02 %         67   0.807   167
 //   cos      0.502    0x1.93b262p+126   0.02 %         64   0.809   164
+//   rsqrt    1.490    0x1.019566p-126  13.00 %          2   1.480     2
+//   gelu     1.900   -0x1.19e54ep+1     0.49 %         50   1.732    65
 //   pow      0.500   (4e7 pairs)        0.00 %        103   1.048   126
 //
 // Tests hold the functions to bounds a little above (tests/math_accuracy.h).

@@ -156,6 +156,21 @@ Expr ExpValue(Expr x) {
   return Scale(y, reduction.word);
 }
 
+ScaledExp ExpOfPair(Pair x, int shift) {
+  const DType dtype = x.hi.dtype();
+  const FloatFormat& format = FormatOf(dtype);
+  const ExpConstants& constants = ConstantsOf(dtype);
+  const double offset = format.rounder + (format.bias + shift);
+  Expr shifted = Fma(x.hi, constants.log2e, offset);
+  Expr n = shifted - offset;
+  Pair r = FastTwoSum(Fma(n, -constants.ln2_hi, x.hi),
+                      Fma(n, -constants.ln2_lo, x.lo));
+  Expr tail = Polynomial(r.hi, constants.exp_tail);
+  return {.power = PowerOfTwo(Bitcast(shifted, format.word), dtype),
+          .r = r.hi,
+          .rest = Fma(r.hi * r.hi, tail, r.lo)};
+}
+
 Expr Exp2OfPair(Pair x) {
   Reduction reduction = ReduceExp2(x.hi);
   return FinishExp2(reduction.word, reduction.r + x.lo);

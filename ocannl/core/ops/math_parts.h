@@ -45,6 +45,17 @@ Pair TwoProduct(Expr a, Expr b);
 // 2^(x.hi + x.lo), where x.lo is small beside x.hi; math_exp.cc.
 Expr Exp2OfPair(Pair x);
 
+// e^x = (1 + r + rest) 2^n with a rest that is small beside 1; `power` is
+// 2^(n + shift), which must be in the range of normal numbers.
+struct ScaledExp {
+  Expr power;
+  Expr r;
+  Expr rest;
+};
+
+// e^(x.hi + x.lo), where x.lo is small beside x.hi; math_exp.cc.
+ScaledExp ExpOfPair(Pair x, int shift);
+
 // log2(x) for an f64 x >= 0, with an error of about 2^-64 of it; math_log.cc.
 Pair Log2AsPair(Expr x);
 
