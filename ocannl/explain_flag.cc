@@ -22,6 +22,10 @@ jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::Isa::kAvx2); }
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
                             std::ostream& out, jit::Isa isa) {
   const std::string directory = UserPath(line.GetString("explain"));
+  if (directory.empty()) {
+    return absl::InvalidArgumentError(
+        "--explain= names no directory; write --explain=DIR");
+  }
   explanation.stages.push_back(jit::ExplainSchedule(explanation.program, isa));
   explanation.stages.push_back(jit::ExplainX86(explanation.program, isa));
   OCANNL_RETURN_IF_ERROR(WriteStages(explanation.stages, directory));

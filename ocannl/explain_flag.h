@@ -26,8 +26,8 @@ const Flag& ExplainFlag();
 jit::Isa ExplainedIsa();
 
 // Writes the stages, and schedule and machine code for `isa`, to the directory
-// that the line names, which is made if need be, and says so on `out`. Error: a
-// file that cannot be written, by name.
+// that the line names, which is made if need be, and says so on `out`. Errors:
+// no name; a file that cannot be written, by name.
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
                             std::ostream& out, jit::Isa isa = ExplainedIsa());
 

@@ -98,7 +98,8 @@ TEST(ToolTest, FaultsAreCodeOne) {
   for (const Args& args :
        {Args{"eval", "1 +"}, Args{"eval", "1", "--tier=cuda"},
         Args{"run", "/nowhere/p.ll"}, Args{"fuzz", "/nowhere/p.ll"},
-        Args{"eval", "1", "--limit=x"}, Args{"explain", "1", "--stage=asm"},
+        Args{"eval", "1", "--limit=x"}, Args{"eval", "1", "--explain="},
+        Args{"explain", "1", "--stage=asm"},
         Args{"eval", "x", "--in=x=1:1", "--out=/proc/nowhere/x"}}) {
     Outcome outcome = Tool(args);
     EXPECT_EQ(outcome.code, 1) << outcome.err;
