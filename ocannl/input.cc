@@ -44,33 +44,35 @@ std::optional<Constant> ParseCell(absl::string_view text, DType dtype) {
   return MakeConstant(dtype, value);
 }
 
-absl::Status StoreNumbers(const Input& input, NdArray& array) {
+// As many as there are cells.
+absl::StatusOr<std::vector<Constant>> ParseNumbers(const Input& input,
+                                                   DType dtype, int64_t cells) {
   std::vector<absl::string_view> parts =
       absl::StrSplit(input.source, absl::ByAnyChar(", "), absl::SkipEmpty());
-  for (size_t k = 0; k < parts.size(); ++k) {
-    std::optional<Constant> constant = ParseCell(parts[k], array.dtype());
+  std::vector<Constant> numbers;
+  for (absl::string_view part : parts) {
+    std::optional<Constant> constant = ParseCell(part, dtype);
     if (!constant) {
-      return Wrong("--in=", input.name, ": `", parts[k], "` is not a number ",
-                   "that ", Name(array.dtype()), " can hold; write FILE.npy, ",
+      return Wrong("--in=", input.name, ": `", part, "` is not a number ",
+                   "that ", Name(dtype), " can hold; write FILE.npy, ",
                    "range or numbers with commas");
     }
-    if (static_cast<int64_t>(k) < array.size()) Store(array, k, *constant);
+    numbers.push_back(*constant);
   }
-  if (static_cast<int64_t>(parts.size()) == array.size()) {
-    return absl::OkStatus();
-  }
-  return Wrong("--in=", input.name, " gives ", parts.size(),
-               " numbers, but its shape has ", array.size(), " cells");
+  if (static_cast<int64_t>(numbers.size()) == cells) return numbers;
+  return Wrong("--in=", input.name, " gives ", numbers.size(),
+               " numbers, but its shape has ", cells, " cells");
 }
 
 // `start` is what follows `range`: empty, or +1.
-absl::Status StoreRange(const Input& input, absl::string_view start,
-                        NdArray& array) {
+absl::StatusOr<double> ParseStart(const Input& input, absl::string_view start) {
   double first = 0;
-  if (!start.empty() && !absl::SimpleAtod(start, &first)) {
-    return Wrong("--in=", input.name, ": `", input.source,
-                 "` is not a range; write range or range+1");
-  }
+  if (start.empty() || absl::SimpleAtod(start, &first)) return first;
+  return Wrong("--in=", input.name, ": `", input.source,
+               "` is not a range; write range or range+1");
+}
+
+absl::Status StoreRange(const Input& input, double first, NdArray& array) {
   for (int64_t k = 0; k < array.size(); ++k) {
     Constant constant = MakeConstant(array.dtype(), first + k);
     if (!IsFloat(ComputeDType(array.dtype())) &&
@@ -178,11 +180,19 @@ absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
   if (cells > kMaxCells) {
     return Wrong("--in=", input.name, " has over 2^30 cells");
   }
-  NdArray array(dtype, wanted);
+  // The text is checked before there is memory for what it asks for.
   absl::string_view rest = input.source;
-  OCANNL_RETURN_IF_ERROR(absl::ConsumePrefix(&rest, "range")
-                             ? StoreRange(input, rest, array)
-                             : StoreNumbers(input, array));
+  if (absl::ConsumePrefix(&rest, "range")) {
+    OCANNL_ASSIGN_OR_RETURN(const double first, ParseStart(input, rest));
+    NdArray array(dtype, wanted);
+    OCANNL_RETURN_IF_ERROR(StoreRange(input, first, array));
+    return array;
+  }
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::vector<Constant> numbers,
+      ParseNumbers(input, dtype, static_cast<int64_t>(cells)));
+  NdArray array(dtype, wanted);
+  for (size_t k = 0; k < numbers.size(); ++k) Store(array, k, numbers[k]);
   return array;
 }
 

@@ -4,6 +4,8 @@
 // exit code, and what needs files of its own.
 #include "ocannl/tool.h"
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -105,6 +107,20 @@ TEST(ToolTest, FaultsAreCodeOne) {
     EXPECT_EQ(outcome.code, 1) << outcome.err;
     EXPECT_THAT(outcome.err, StartsWith("error: "));
   }
+}
+
+// What is wrong with it is told before there is memory for 2^30 cells.
+TEST(ToolTest, InputsAreCheckedBeforeThereIsMemory) {
+  rusage before = {};
+  rusage after = {};
+  getrusage(RUSAGE_SELF, &before);
+  for (const std::string value : {"range!", "1,2"}) {
+    Outcome outcome =
+        Tool({"eval", "x", absl::StrCat("--in=x=", value, ":1000000000")});
+    EXPECT_EQ(outcome.code, 1);
+  }
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss, before.ru_maxrss + (1 << 20));  // KiB
 }
 
 TEST(ToolTest, FlagsInTwoWords) {

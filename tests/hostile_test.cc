@@ -75,13 +75,11 @@ void ChangeNumber(std::string& text, Random& random) {
   if (at == text.npos) return;
   const size_t end =
       std::min(text.find_first_not_of("0123456789", at), text.size());
-  constexpr const char* kNumbers[] = {
-      "0",          "1",          "2",
-      "65",         "4096",       "-1",
-      "1e30",       "2147483648", "9223372036854775807",
-      "0.5",        "1000000000", "18446744073709551616",
-      "4294967297", "007",        "nan"};
-  text.replace(at, end - at, kNumbers[Below(random, std::size(kNumbers))]);
+  static const auto* numbers = new std::vector<std::string>(absl::StrSplit(
+      "0 1 2 65 4096 -1 1e30 0.5 nan 1000000000 2147483648 4294967297 "
+      "9223372036854775807 18446744073709551616",
+      ' '));
+  text.replace(at, end - at, (*numbers)[Below(random, numbers->size())]);
 }
 
 // A part of `text`: a word, a line, or some bytes.
@@ -95,10 +93,6 @@ std::string Part(const std::string& text, Random& random) {
   }
   const size_t most = Below(random, 2) == 0 ? 8 : 200;
   return text.substr(at, 1 + Below(random, most));
-}
-
-size_t EndOf(const std::string& part, const std::string& text) {
-  return text.find(part) + part.size();
 }
 
 // Bytes and numbers become others; parts go, come from elsewhere, of the text
@@ -123,7 +117,7 @@ std::string Mutated(std::string text, const std::string& other,
         break;
       }
       case 3:
-        text.insert(EndOf(Part(text, random), text), Part(text, random));
+        text.insert(at, Part(text, random));
         break;
       case 4:
         if (!other.empty()) text.insert(at, Part(other, random));
@@ -290,28 +284,26 @@ Kind Rewrites() {
 // Expressions with their flags are explained; those of the fuzzer are run,
 // which knows what is too large.
 Kind Notation() {
-  return {
-      .make =
-          [](Random& random) {
-            const std::vector<std::string>& texts = Goldens().expressions;
-            if (Below(random, 2) == 0) {
-              return Mutated(fuzz::MakeText(random(), texts).text, "", random);
-            }
-            const std::string text = Pick(texts, random);
-            const size_t mark = text.find(kMark) + kMarkSize;
-            return text.substr(0, mark) +
-                   Mutated(text.substr(mark), Pick(texts, random), random);
-          },
-      .use =
-          [](const std::string& text) {
-            const size_t mark = text.find(kMark);
-            if (mark == text.npos) return RunText(text);
-            std::vector<std::string> args =
-                absl::StrSplit(text.substr(0, mark), ' ', absl::SkipEmpty());
-            args.insert(args.begin(),
-                        {"explain", text.substr(mark + kMarkSize)});
-            return Tool(args);
-          }};
+  return {.make =
+              [](Random& random) {
+                if (Below(random, 2) == 0) {
+                  return Mutated(fuzz::MakeText(random(), {}).text, "", random);
+                }
+                const std::string text = Pick(Goldens().expressions, random);
+                const size_t mark = text.find(kMark) + kMarkSize;
+                return text.substr(0, mark) +
+                       Mutated(text.substr(mark), text, random);
+              },
+          .use =
+              [](const std::string& text) {
+                const size_t mark = text.find(kMark);
+                if (mark == text.npos) return RunText(text);
+                std::vector<std::string> args = absl::StrSplit(
+                    text.substr(0, mark), ' ', absl::SkipEmpty());
+                args.insert(args.begin(),
+                            {"explain", text.substr(mark + kMarkSize)});
+                return Tool(args);
+              }};
 }
 
 Kind Settings() {
