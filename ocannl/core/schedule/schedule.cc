@@ -18,7 +18,6 @@
 #include "ocannl/core/opt/share.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
-#include "ocannl/core/schedule/follow.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/merge.h"
 #include "ocannl/core/schedule/nest.h"
