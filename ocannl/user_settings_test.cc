@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ocannl/core/assign/assignments.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/assign/ir.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"

@@ -18,6 +18,7 @@
 #define OCANNL_INTERP_EXPLAIN_NONFINITE_H_
 
 #include "absl/status/status.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/interp/observer.h"
 
 namespace ocannl::interp {

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/ir.h"
 
 namespace ocannl::interp {
 
@@ -40,7 +40,8 @@ class RunState {
 
   // What `leaf` reads here. nullopt: the run has not written that cell of an
   // `out`, temp or private buffer, so that it may hold anything.
-  virtual std::optional<Constant> Read(const LeafValue& leaf) const = 0;
+  virtual std::optional<Constant> Read(
+      const loop_ir::LeafValue& leaf) const = 0;
 
   // What a node of the statement's value, as the program has it, comes to here.
   virtual Constant ValueOf(ExprId node) const = 0;
@@ -48,11 +49,12 @@ class RunState {
 
 // `leaf` with its indices here: x[2, 0]. A number made of indices, and a local,
 // are as in .ll: [2*i1 + 1].
-std::string TextOf(const RunState& run, LeafValue leaf);
+std::string TextOf(const RunState& run, loop_ir::LeafValue leaf);
 
 // What a Set, Scatter, DeclareLocal or SetLocal stores to, as a leaf that reads
 // it.
-LeafValue TargetOf(const LoopProgram& program, const Stmt& stmt);
+loop_ir::LeafValue TargetOf(const LoopProgram& program,
+                            const loop_ir::Stmt& stmt);
 
 // An error ends the run. No two runs are observed at once.
 class RunObserver {
@@ -62,11 +64,11 @@ class RunObserver {
   virtual absl::Status Starts(const RunState& run);
 
   // A Comment or a ZeroOut comes.
-  virtual absl::Status Meets(const RunState& run, const Stmt& stmt);
+  virtual absl::Status Meets(const RunState& run, const loop_ir::Stmt& stmt);
 
   // A Set, Scatter, DeclareLocal or SetLocal is about to store `result`. A
   // Scatter without a cell is not seen.
-  virtual absl::Status Stores(const RunState& run, const Stmt& stmt,
+  virtual absl::Status Stores(const RunState& run, const loop_ir::Stmt& stmt,
                               const Constant& result) = 0;
 
   // After the last statement, or the error of an observer.

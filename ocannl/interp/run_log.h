@@ -28,6 +28,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/interp/observer.h"
 
 namespace ocannl::interp {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {

@@ -13,7 +13,7 @@
 #define OCANNL_TRAIN_SGD_H_
 
 #include "absl/status/statusor.h"
-#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
 

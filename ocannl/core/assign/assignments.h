@@ -1,130 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assignments: which arrays get which values, in order; printed as .cd text.
-//
-//   n35 =:+ w1 * moons_input ~logic:"@";
-//   n37 =: b1 + n35;
-//   w1.grad =+ n35.grad * moons_input ~logic:"@ [lhs<-rhs1, rhs1<-lhs]";
-//
-// `=:` sets, `=+` accumulates, `=:+` resets to the neutral element and
-// accumulates. An array is identified by its name.
+// The nodes of assignments (ir.h), by their bare names, and walks over them:
+// for the engine's own code. Headers for users say assign_ir::Assign.
 #ifndef OCANNL_CORE_ASSIGN_ASSIGNMENTS_H_
 #define OCANNL_CORE_ASSIGN_ASSIGNMENTS_H_
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/base/source_location.h"
-#include "ocannl/core/index/affine.h"
-#include "ocannl/core/index/projections.h"
-#include "ocannl/core/ops/expr.h"
-#include "ocannl/core/tensor/graph.h"
-#include "ocannl/core/tensor/memory_mode.h"
+#include "ocannl/core/assign/ir.h"
 
 namespace ocannl {
 
-struct Array {
-  std::string name;
-  DType dtype;
-  Dims dims;
-  // None: an intermediate value, which may be inlined or live in scratch.
-  std::optional<MemoryRequest> memory = std::nullopt;
-  std::shared_ptr<const NdArray> data = nullptr;  // of the host; read only
-  bool is_merge = false;  // is in the merge buffer of the stream; read only
-
-  friend bool operator==(const Array&, const Array&) = default;
-};
-
-// What leaf k of an assignment's right-hand side reads at a point of the loops.
-struct ReadArray {
-  int32_t array;
-  Indices indices;
-  double outside = 0;  // what the cells hold that are outside of the array
-};
-struct ReadIndex {
-  Affine index;      // as an i64
-  std::string text;  // how .cd writes it: "!@step"
-};
-// A cell whose index on `axis` is what a cell of integers holds; 0 where that
-// is outside of the axis. The other indices stay inside.
-struct ReadLookup {
-  ReadArray table;  // its index on the axis is 0
-  int32_t axis;
-  ReadArray ids;
-};
-using Source = std::variant<ReadArray, ReadIndex, ReadLookup>;
-
-// That the index of the left-hand side on `axis` is what a source reads, a cell
-// of integers.
-struct LookedUpAxis {
-  int32_t axis;  // where lhs_indices is 0
-  int32_t ids;   // a ReadArray, by its number
-};
-
-// For every point of the loops over `extents`, in order:
-//   lhs[lhs_indices] = accum(lhs[lhs_indices], rhs)
-// where kMin and kMax of floats keep a NaN: AccumulationOf.
-// What an accumulation adds to cells outside of the array is lost.
-struct Assign {
-  int32_t lhs;
-  Indices lhs_indices;
-  std::optional<Op> accum;  // none: plain assignment
-  bool reset;  // first set every cell to the neutral element, or else 0
-  ExprId rhs;  // in Assignments::exprs
-  std::vector<Source> sources;
-  std::vector<int64_t> extents;
-  std::string logic;  // for .cd: "", ".", "@" or a spec; projections decide
-  std::optional<LookedUpAxis> lookup = std::nullopt;  // if it accumulates
-};
-
-struct BlockComment {
-  std::string text;
-};
-
-using Assignment = std::variant<Assign, BlockComment>;
-
-struct Assignments {
-  std::string name;  // of the routine
-  std::vector<StaticSymbol> statics;
-  std::vector<Array> arrays;
-  ExprPool exprs;  // Leaf k is source k of the assignment
-  std::vector<Assignment> list;
-  // The first contradiction between what was asked for of one array.
-  absl::Status contradiction;
-  // By their names, those of the arrays that AddArray has seen: code that
-  // renames arrays adds none.
-  absl::flat_hash_map<std::string, int32_t> number_of = {};
-
-  // The number of the array, added if its name is new, else with what both ask
-  // for. Our fault (CHECK) if dtype or dims differ, or one is in the merge
-  // buffer.
-  int32_t AddArray(Array array);
-};
-
-// An intermediate value with the dtype and the dims of `like`.
-Array Intermediate(std::string name, const Array& like);
-
-// The array `of` of another context, when it is in the merge buffer.
-Array MergeArray(const Array& of);
-
-// Asks for where the array `name` of `code` lives: "w.grad". Errors: NotFound:
-// there is no such array; what was asked for before contradicts this.
-absl::Status SetMemoryMode(Assignments& code, absl::string_view name,
-                           const MemoryRequest& request);
-
-// From now on the array keeps its value after a run. Errors: the same.
-absl::Status Keep(Assignments& code, absl::string_view name,
-                  SourceLocation where = SourceLocation::Current());
+using assign_ir::Assign;
+using assign_ir::Assignment;
+using assign_ir::BlockComment;
+using assign_ir::LookedUpAxis;
+using assign_ir::ReadArray;
+using assign_ir::ReadIndex;
+using assign_ir::ReadLookup;
+using assign_ir::Source;
 
 // Calls `visit` with each array that `source` reads.
 void WalkArrays(const Source& source,
@@ -133,20 +28,9 @@ void WalkArrays(const Source& source,
 // Whether `assign` reads the array as a source.
 bool ReadsSource(const Assign& assign, int32_t array);
 
-// Appends the code of `from`, of the same graph, to `to`.
-void Append(Assignments& to, const Assignments& from);
-
 // Whether some assignment `is` so.
 bool AnyAssign(const Assignments& code,
                absl::FunctionRef<bool(const Assign&)> is);
-
-// The value that leaves every other unchanged under `accum`: 0 for kAdd and
-// kSub, 1 for kMul, -inf for kMax and kMaximum, +inf for kMin and kMinimum.
-double NeutralElement(Op accum);
-
-// What accumulates terms of `dtype` by `accum`: for kMin and kMax of floats the
-// operations that a NaN passes, else `accum`.
-Op AccumulationOf(Op accum, DType dtype);
 
 }  // namespace ocannl
 

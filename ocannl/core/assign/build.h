@@ -18,8 +18,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/gradient.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"

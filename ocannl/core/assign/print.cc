@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/print.h"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/ir.h"
 
 namespace ocannl {
 

@@ -11,6 +11,7 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/memory_mode.h"

@@ -21,7 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/lineage.h"
 #include "ocannl/core/runtime/stream.h"
@@ -66,7 +66,8 @@ class Context {
   absl::Status WriteMerge(absl::string_view name, const NdArray& values) const;
 
   // The same of what `buffer` of a program stands for: Write or WriteMerge.
-  absl::Status WriteInput(const Buffer& buffer, const NdArray& values) const;
+  absl::Status WriteInput(const loop_ir::Buffer& buffer,
+                          const NdArray& values) const;
 
   // Errors: no such array, or one that was never written; that of a run
   // (Backend::RunStatus).

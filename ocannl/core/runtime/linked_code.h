@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/aligned_memory.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/device.h"

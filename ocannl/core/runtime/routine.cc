@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 

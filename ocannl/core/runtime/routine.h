@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/linked_code.h"
 
@@ -33,7 +33,7 @@ class StaticRef {
   }
   // The number of its values, if it has a range.
   std::optional<int64_t> range() const {
-    if (index().range == kUnranged) return std::nullopt;
+    if (index().range == loop_ir::kUnranged) return std::nullopt;
     return index().range;
   }
 
@@ -45,13 +45,13 @@ class StaticRef {
   // Those of one routine.
   struct Cells {
     std::string routine;
-    std::vector<StaticIndex> indices;
+    std::vector<loop_ir::StaticIndex> indices;
     std::vector<int64_t> values;
     std::vector<bool> is_set;
   };
   StaticRef(std::shared_ptr<Cells> cells, size_t number)
       : cells_(std::move(cells)), number_(number) {}
-  const StaticIndex& index() const { return cells_->indices[number_]; }
+  const loop_ir::StaticIndex& index() const { return cells_->indices[number_]; }
 
   std::shared_ptr<Cells> cells_;
   size_t number_;

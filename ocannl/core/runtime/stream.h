@@ -12,7 +12,7 @@
 
 #include "absl/types/span.h"
 #include "ocannl/core/base/float_environment.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/merge_buffer.h"

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/linked_code.h"
 

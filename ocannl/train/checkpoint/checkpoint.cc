@@ -15,6 +15,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/train/checkpoint/npz.h"
 #include "ocannl/train/checkpoint/safetensors.h"

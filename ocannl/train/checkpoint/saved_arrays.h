@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/ndarray.h"
 
 namespace ocannl::train {
