@@ -33,7 +33,7 @@
 #include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/explain_flag.h"
+#include "ocannl/cli/explain_flag.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"

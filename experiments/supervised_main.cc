@@ -15,7 +15,7 @@
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
-#include "ocannl/explain_flag.h"
+#include "ocannl/cli/explain_flag.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"

@@ -19,7 +19,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 

@@ -36,7 +36,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/schedule/schedule.h"
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
 

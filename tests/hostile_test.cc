@@ -38,7 +38,7 @@
 #include "ocannl/fuzz/notation/check_text.h"
 #include "ocannl/fuzz/notation/random_text.h"
 #include "ocannl/fuzz/shared_memory.h"
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "tests/checkpoint/samples.h"
 #include "tests/run_program.h"

@@ -22,7 +22,8 @@ LAYERS = [
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
     ["ocannl/fuzz"],  # every tier against the interpreter
     ["ocannl/train"],
-    ["ocannl"],  # the umbrella header and the command-line tool
+    ["ocannl"],  # the umbrella header and what programs share with the tool
+    ["ocannl/cli"],  # the command-line tool
     ["experiments"],
     ["tests"],
 ]

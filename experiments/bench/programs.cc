@@ -8,7 +8,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/input.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
 

@@ -7,7 +7,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/explain_flag.h"
+#include "ocannl/cli/explain_flag.h"
 
 namespace ocannl {
 

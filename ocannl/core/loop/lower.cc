@@ -148,9 +148,7 @@ class Lowering {
     const bool splits =
         op == Op::kMin || op == Op::kMax ||
         ((op == Op::kAdd || op == Op::kMul) && IsFloat(lhs.dtype));
-    if (!splits || ReadsSource(assign, assign.lhs) || assign.lookup) {
-      return std::nullopt;
-    }
+    if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
     auto strides = [&](int32_t array, const Indices& indices) {
       return StridesOf(indices, code_.arrays[array].dims,
                        assign.extents.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // --rewrite: a schedule by hand, for every command that takes programs.
-#ifndef OCANNL_REWRITE_FLAG_H_
-#define OCANNL_REWRITE_FLAG_H_
+#ifndef OCANNL_CLI_REWRITE_FLAG_H_
+#define OCANNL_CLI_REWRITE_FLAG_H_
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/command_line.h"
@@ -20,4 +20,4 @@ absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_REWRITE_FLAG_H_
+#endif  // OCANNL_CLI_REWRITE_FLAG_H_

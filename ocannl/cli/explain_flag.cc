@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/explain_flag.h"
+#include "ocannl/cli/explain_flag.h"
 
 #include <ostream>
 #include <string>

@@ -17,7 +17,7 @@
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 #include "tests/reference_page.h"
 
 namespace ocannl {

@@ -2,8 +2,8 @@
 //
 // An expression of the command line with its inputs: what eval and explain
 // have in common.
-#ifndef OCANNL_EXPRESSION_H_
-#define OCANNL_EXPRESSION_H_
+#ifndef OCANNL_CLI_EXPRESSION_H_
+#define OCANNL_CLI_EXPRESSION_H_
 
 #include <map>
 #include <memory>
@@ -41,4 +41,4 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
 
 }  // namespace ocannl
 
-#endif  // OCANNL_EXPRESSION_H_
+#endif  // OCANNL_CLI_EXPRESSION_H_

@@ -7,8 +7,8 @@
 //     OCANNL_ASSIGN_OR_RETURN(Explanation step, ExplainCode(code, {}));
 //     OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(step), std::cout));
 //   }
-#ifndef OCANNL_EXPLAIN_FLAG_H_
-#define OCANNL_EXPLAIN_FLAG_H_
+#ifndef OCANNL_CLI_EXPLAIN_FLAG_H_
+#define OCANNL_CLI_EXPLAIN_FLAG_H_
 
 #include <iosfwd>
 
@@ -33,4 +33,4 @@ absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_EXPLAIN_FLAG_H_
+#endif  // OCANNL_CLI_EXPLAIN_FLAG_H_

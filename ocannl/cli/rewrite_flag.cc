@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/rewrite_flag.h"
+#include "ocannl/cli/rewrite_flag.h"
 
 #include <string>
 #include <utility>

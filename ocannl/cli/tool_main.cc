@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ocannl/core/base/system/run_main.h"
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 
 int main(int argc, char** argv) {
   return ocannl::RunMain([&] {

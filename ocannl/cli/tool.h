@@ -5,8 +5,8 @@
 //   bazel run //ocannl -- run step.ll --in=x=data.npy
 //   bazel run //ocannl -- eval 'relu (x)' --in=x=range-2:4
 //   bazel run //ocannl -- explain 'relu ({w} * x)' --in=x=range:3 --stage=ll
-#ifndef OCANNL_TOOL_H_
-#define OCANNL_TOOL_H_
+#ifndef OCANNL_CLI_TOOL_H_
+#define OCANNL_CLI_TOOL_H_
 
 #include <iosfwd>
 #include <string>
@@ -24,4 +24,4 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_TOOL_H_
+#endif  // OCANNL_CLI_TOOL_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/input.h"
+#include "ocannl/cli/input.h"
 
 #include <algorithm>
 #include <cstring>

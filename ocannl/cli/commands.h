@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The commands of the tool, one function and one file each.
-#ifndef OCANNL_COMMANDS_H_
-#define OCANNL_COMMANDS_H_
+#ifndef OCANNL_CLI_COMMANDS_H_
+#define OCANNL_CLI_COMMANDS_H_
 
 #include <cstddef>
 #include <iosfwd>
@@ -14,7 +14,7 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/opt/pipeline.h"
-#include "ocannl/expression.h"
+#include "ocannl/cli/expression.h"
 
 namespace ocannl {
 
@@ -48,4 +48,4 @@ absl::Status ExplainRewritten(const CommandLine& line,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_COMMANDS_H_
+#endif  // OCANNL_CLI_COMMANDS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 
 #include <iterator>
 #include <ostream>
@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/commands.h"
+#include "ocannl/cli/commands.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/setting_flags.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/expression.h"
+#include "ocannl/cli/expression.h"
 
 #include <optional>
 
@@ -14,7 +14,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/memory_mode.h"
-#include "ocannl/input.h"
+#include "ocannl/cli/input.h"
 
 namespace ocannl {
 namespace {

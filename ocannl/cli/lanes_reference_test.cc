@@ -15,7 +15,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 #include "tests/reference_page.h"
 
 namespace ocannl {

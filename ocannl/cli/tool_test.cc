@@ -2,7 +2,7 @@
 //
 // What the tool prints is in tests/golden; here is where it goes, with which
 // exit code, and what needs files of its own.
-#include "ocannl/tool.h"
+#include "ocannl/cli/tool.h"
 
 #include <sys/resource.h>
 

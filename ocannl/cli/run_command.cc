@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/commands.h"
+#include "ocannl/cli/commands.h"
 #include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
@@ -20,11 +20,11 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/explain_flag.h"
-#include "ocannl/input.h"
+#include "ocannl/cli/explain_flag.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/print_values.h"
-#include "ocannl/rewrite_flag.h"
+#include "ocannl/cli/rewrite_flag.h"
 #include "ocannl/tier_flags.h"
 
 namespace ocannl {

@@ -7,8 +7,8 @@
 //   x=range:2|3->4    0, 1, 2, ... in memory order; range+1 starts at 1
 //   'x=range:8,8,3 rgb'   a basis behind a size
 //   x=4,9,0:3         numbers
-#ifndef OCANNL_INPUT_H_
-#define OCANNL_INPUT_H_
+#ifndef OCANNL_CLI_INPUT_H_
+#define OCANNL_CLI_INPUT_H_
 
 #include <optional>
 #include <string>
@@ -55,4 +55,4 @@ absl::Status SetStatics(const CommandLine& line, Routine& routine);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_INPUT_H_
+#endif  // OCANNL_CLI_INPUT_H_

@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ocannl/commands.h"
+#include "ocannl/cli/commands.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/explain_flag.h"
-#include "ocannl/expression.h"
-#include "ocannl/input.h"
+#include "ocannl/cli/explain_flag.h"
+#include "ocannl/cli/expression.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/print_values.h"
 #include "ocannl/tier_flags.h"
