@@ -3,8 +3,8 @@
 // Everything that a program needs to write, differentiate, train, look into and
 // run tensor expressions. examples/ and experiments/lessons show how.
 //
-// All macros begin with OCANNL_. The nodes of the engine's own languages, such
-// as loops, are in namespaces of their own.
+// All macros that it leaves begin with OCANNL_. The nodes of the engine's own
+// languages, such as loops, are in namespaces of their own.
 #ifndef OCANNL_OCANNL_H_
 #define OCANNL_OCANNL_H_
 
@@ -34,8 +34,8 @@
 #include "ocannl/tiers.h"                   // FindTier
 
 // Training, and using what was trained.
-#include "ocannl/train/blocks/attention.h"        // Attention
-#include "ocannl/train/blocks/conv.h"             // Conv
+#include "ocannl/train/blocks/attention.h"        // MultiHeadAttention
+#include "ocannl/train/blocks/conv.h"             // Conv2d
 #include "ocannl/train/blocks/embedding.h"        // Embedding
 #include "ocannl/train/blocks/init.h"             // KaimingUniform
 #include "ocannl/train/blocks/linear.h"           // Linear, Mlp

@@ -26,7 +26,7 @@ std::string PrintCell(const NdArray& array, int64_t at) {
 
 }  // namespace
 
-std::string PrintValues(const NdArray& array) {
+std::string PrintValues(const NdArray& array, absl::string_view when_cut) {
   int64_t line = array.dims().empty() ? 1 : array.dims().back();
   int64_t shown = std::min(array.size(), kMaxPrinted);
   std::string text;
@@ -38,8 +38,8 @@ std::string PrintValues(const NdArray& array) {
     row.clear();
   }
   if (shown < array.size()) {
-    absl::StrAppend(&text, "  ... ", array.size() - shown,
-                    " more; write them to a file with --out=DIR\n");
+    absl::StrAppend(&text, "  ... ", array.size() - shown, " more", when_cut,
+                    "\n");
   }
   return text;
 }

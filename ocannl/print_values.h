@@ -6,13 +6,14 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
 
 namespace ocannl {
 
-// All values in memory order, a line per run of the last axis; long arrays are
-// cut and say so.
-std::string PrintValues(const NdArray& array);
+// The values in memory order, a line per run of the last axis; of more than
+// 1000, says how many were left out, and `when_cut`.
+std::string PrintValues(const NdArray& array, absl::string_view when_cut = "");
 
 }  // namespace ocannl
 

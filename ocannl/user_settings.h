@@ -6,8 +6,9 @@
 //
 //   OCANNL_ASSIGN_OR_RETURN(UserSettings user, FindUserSettings());
 //   Device device("host", user.backend);
-//   OCANNL_ASSIGN_OR_RETURN(Routine step, ToRoutine(context, code,
-//   user.passes)); ReportTier(user, stream);   // at the end
+//   auto step = ToRoutine(context, code, user.passes);
+//   ...
+//   ReportTier(user, stream);
 #ifndef OCANNL_USER_SETTINGS_H_
 #define OCANNL_USER_SETTINGS_H_
 
@@ -26,7 +27,8 @@ struct UserSettings {
 
 // Reads them now; what nobody set has its default. Errors, which name the
 // variable or the file and its line: a setting that is none, a bad value, a
-// tier that this machine cannot run.
+// tier that this machine cannot run. Call it before other threads start, since
+// it puts OCANNL_JIT_SYMBOLS into the environment.
 absl::StatusOr<UserSettings> FindUserSettings();
 
 // Writes what ran on which tier, and why, to stderr where the user asks for it.

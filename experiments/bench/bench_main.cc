@@ -31,21 +31,22 @@ namespace ocannl {
 namespace {
 
 const std::vector<Flag>& Flags() {
-  static const auto* flags = new std::vector<Flag>{
-      {"filter", "", "only workloads whose name contains one of these"},
-      {"list", "false", "only say the names"},
-      {"brief", "false", "a few small workloads, for a moment each"},
-      {"seconds", "1", "to measure a workload"},
-      {"threads", "1", "of the probes, our tiers and peers that can"},
-      {"tiers", "",
-       "ours, the fastest last: everything is compared with it; all by "
-       "default"},
-      {"peers", "true", "measure others too"},
-      {"python", "python3", "the program that may have PyTorch and JAX"},
-      {"json", "", "a file for all figures"},
-      ProgramFlags()[0],
-      ProgramFlags()[1],
-  };
+  static const auto* flags = [] {
+    auto* all = new std::vector<Flag>{
+        {"filter", "", "only workloads whose name contains one of these"},
+        {"list", "false", "only say the names"},
+        {"brief", "false", "a few small workloads, for a moment each"},
+        {"seconds", "1", "to measure a workload"},
+        {"threads", "1", "of the probes, our tiers and peers that can"},
+        {"tiers", "",
+         "ours, the fastest last: everything is compared with it; all by "
+         "default"},
+        {"peers", "true", "measure others too"},
+        {"python", "python3", "the program that may have PyTorch and JAX"},
+        {"json", "", "a file for all figures"}};
+    all->insert(all->end(), ProgramFlags().begin(), ProgramFlags().end());
+    return all;
+  }();
   return *flags;
 }
 

@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/cli/commands.h"
+#include "ocannl/cli/explain_flag.h"
+#include "ocannl/cli/expression.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/cli/explain_flag.h"
-#include "ocannl/cli/expression.h"
-#include "ocannl/cli/input.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/print_values.h"
 #include "ocannl/tier_flags.h"
@@ -30,7 +30,7 @@ absl::Status Show(const CommandLine& line, const Expression& expression,
   OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
   out << name << " : " << Name(node.dtype) << " "
       << ToString(expression.model.shapes, id) << "\n"
-      << PrintValues(values);
+      << PrintValues(values, "; write them to a file with --out=DIR");
   if (!line.Has("out")) return absl::OkStatus();
   std::string directory = UserPath(line.GetString("out"));
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));

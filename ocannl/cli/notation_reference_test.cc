@@ -213,7 +213,7 @@ std::string MeaningOf(const InfixOperator& infix) {
                           infix.op ? absl::StrCat("`a ", op, " b`") : op,
                           ", by a spec");
     case InfixOperator::kReduceMany:
-      return infix.op ? "sum of the products of two or more, by a spec"
+      return infix.op ? "sum of the products of 2 to 64, by a spec"
                       : "concatenation, by a spec of any number of operands";
   }
   __builtin_unreachable();

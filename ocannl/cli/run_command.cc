@@ -12,6 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/cli/commands.h"
+#include "ocannl/cli/explain_flag.h"
+#include "ocannl/cli/input.h"
+#include "ocannl/cli/rewrite_flag.h"
 #include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
@@ -20,11 +23,8 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/cli/explain_flag.h"
-#include "ocannl/cli/input.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/print_values.h"
-#include "ocannl/cli/rewrite_flag.h"
 #include "ocannl/tier_flags.h"
 
 namespace ocannl {
@@ -163,7 +163,8 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   for (const Buffer& buffer : program.buffers) {
     if (!IsResult(buffer.role)) continue;
     const NdArray& values = results[next++];
-    out << Describe(buffer) << "\n" << PrintValues(values);
+    out << Describe(buffer) << "\n"
+        << PrintValues(values, "; write them to a file with --out=DIR");
     if (directory.empty()) continue;
     OCANNL_RETURN_IF_ERROR(
         WriteNpy(absl::StrCat(directory, "/", buffer.name, ".npy"), values));

@@ -22,12 +22,15 @@ std::string BroadcastSpec(absl::FunctionRef<std::optional<Dims>(RowKind)> row,
                           RowKind kind, const Dims& other) {
   const Dims dims = *row(kind);
   std::vector<std::string> axes(dims.size());
-  char name = 'i';
+  char letter = 'i';
+  const bool has_letters = dims.size() <= 'z' - 'i' + 1;
   for (size_t k = 0; k < dims.size(); ++k) {
     const size_t from_right = dims.size() - k;
     const bool differs = dims[k] == 1 && from_right <= other.size() &&
                          other[other.size() - from_right] != 1;
-    axes[k] = differs ? "0" : std::string(1, name++);
+    axes[k] = differs       ? "0"
+              : has_letters ? std::string(1, letter++)
+                            : absl::StrCat("i", k);
   }
   std::string slot;
   for (RowKind each : {RowKind::kBatch, RowKind::kInput, RowKind::kOutput}) {

@@ -20,8 +20,8 @@ namespace ocannl::train {
 absl::Status WriteNpz(const std::string& path, std::vector<NamedArray> arrays);
 
 // The arrays of the file, which numpy.savez_compressed may have written, in the
-// order of `wanted`. Errors: those of FindAll and CheckType; what is damaged,
-// which the archive's CRC tells.
+// order of `wanted`; with `extra`, it may have others too. Errors: those of
+// FindAll and CheckType; what is damaged, which the archive's CRC tells.
 absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
                                              absl::Span<const Array> wanted,
                                              bool extra);

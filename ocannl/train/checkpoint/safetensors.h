@@ -26,9 +26,9 @@ namespace ocannl::train {
 absl::Status WriteSafetensors(const std::string& path,
                               std::vector<NamedArray> arrays);
 
-// The arrays of the file, in the order of `wanted`. Errors: those of FindAll
-// and CheckType; what is damaged, which the hashes tell where there are some; a
-// header of more than 512 KiB.
+// The arrays of the file, in the order of `wanted`; with `extra`, it may have
+// others too. Errors: those of FindAll and CheckType; what is damaged, which
+// the hashes tell where there are some; a header of more than 512 KiB.
 absl::StatusOr<std::vector<NdArray>> ReadSafetensors(
     const std::string& path, absl::Span<const Array> wanted, bool extra);
 
