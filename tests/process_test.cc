@@ -145,8 +145,8 @@ void ExpectSaved(const std::string& experiment, int signal,
         dup2(file, STDERR_FILENO) < 0) {
       _exit(99);
     }
-    execl(path.c_str(), path.c_str(), "--epochs=1000000", flag.c_str(),
-          save.c_str(), nullptr);
+    execl(path.c_str(), path.c_str(), "--epochs=1000000", "--verbose",
+          flag.c_str(), save.c_str(), nullptr);
     _exit(98);
   }
   auto text = [&] { return ReadFile(printed).value_or(""); };
@@ -161,8 +161,9 @@ void ExpectSaved(const std::string& experiment, int signal,
   EXPECT_THAT(text(), HasSubstr(absl::StrCat(experiment, ": stopped by ",
                                              signal_name, " after ")));
   EXPECT_THAT(text(), HasSubstr(absl::StrCat(saved, " has what was trained")));
-  const Ended again = Shell(
-      absl::StrCat(path, " --epochs=1 ", flag, " --load=", saved, " ", save));
+  const Ended again =
+      Shell(absl::StrCat(path, " --epochs=1000000 --epochs_now=1 ", flag,
+                         " --load=", saved, " ", save));
   EXPECT_EQ(again.code, 0) << again.text;
   EXPECT_TRUE(std::filesystem::exists(testing::TempDir() + experiment +
                                       "_m.previous.npz"));

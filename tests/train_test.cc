@@ -135,7 +135,8 @@ TEST_F(TrainTest, ALossHasOneCell) {
   const std::string fault =
       " has shape 2; it must have one cell, as `++ \"...|... => 0\"` gives it";
   Tensor loss = Parse("{w = 1; o=[2]} *. w");
-  EXPECT_THAT(train::GradUpdate(model_, loss).status().message(),
+  const auto unnamed = train::GradUpdate(model_, loss);
+  EXPECT_THAT(std::string(unnamed.status().message()),
               AllOf(StartsWith("the loss `w *. w` ("), EndsWith(fault)));
   EXPECT_EQ(train::GradUpdate(model_, Named(loss, "loss")).status().message(),
             "the loss `loss`" + fault);

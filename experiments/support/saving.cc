@@ -46,9 +46,8 @@ const std::vector<Flag>& SavingFlags() {
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
       {"save", "",
-       "where to keep the parameters and the number of steps: a file .npz, "
-       "which NumPy reads, or .safetensors; Ctrl-C ends the training and keeps "
-       "them too"}};
+       "a file for what --load needs, at the end and at Ctrl-C: .npz, which "
+       "NumPy reads, or .safetensors"}};
   return *flags;
 }
 

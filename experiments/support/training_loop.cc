@@ -65,10 +65,12 @@ absl::StatusOr<History> TrainingLoop(
     }
     if (next == end && (last_epoch - epoch) % told == 0) {
       ShowProgress("");
-      std::cout << absl::StrFormat(
-          "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n", epoch,
-          next - 1, history.rates.back(), history.losses.back(),
-          history.final_epoch_loss);
+      std::cout
+          << absl::StrFormat(
+                 "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n",
+                 epoch, next - 1, history.rates.back(), history.losses.back(),
+                 history.final_epoch_loss)
+          << std::flush;
       OCANNL_RETURN_IF_ERROR(after_epoch());
     }
     ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));

@@ -51,7 +51,7 @@ TEST(GenerateTest, PoliciesShow) {
     Policies policies;
     int without = 0;
     int with = 0;
-    for (uint64_t seed = 0; seed < 60; ++seed) {
+    for (uint64_t seed = 0; seed < 240; ++seed) {
       auto shows = [&](const Policies& p) {
         return absl::StrContains(Print(Generate(seed, p)), c.shows) ? 1 : 0;
       };

@@ -263,10 +263,11 @@ class CodeWriter {
     Shapes shapes = shapes_;
     OCANNL_RETURN_IF_ERROR(
         Located(statement, InferShapes(graph, {value}, shapes)));
+    const Shape shape = DeclaredShape(graph, shapes.at(value), value);
     Array array{
         .name = absl::StrCat(statement.target, suffix_),
         .dtype = graph[value].dtype,
-        .dims = shapes.at(value).dims(),
+        .dims = shape.dims(),
     };
     if (reads_target) {
       array.memory = {MemoryMode::kOnDevice, "reads its value of the last run"};
@@ -282,7 +283,7 @@ class CodeWriter {
       const Expr zero = Literal(code_.init.exprs, array.dtype, 0);
       AssignPointwise(code_.init, state, std::nullopt, zero.id(), {});
     }
-    return AddLeaf(statement.target, shapes.at(value), std::move(array));
+    return AddLeaf(statement.target, shape, std::move(array));
   }
 
   absl::Status Located(const AssignStatement& statement,

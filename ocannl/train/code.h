@@ -27,9 +27,10 @@ namespace ocannl::train {
 // model's graph named so.
 //
 // `{ x } =: e` declares the array x_<p>, where p is the first tensor of the
-// innermost ~~(p ...), else x; it has the shape and the dtype of e. An array
-// whose first assignment reads it keeps its value from run to run: `init` sets
-// it to 0. Where x has the shape of e with more axes, e is repeated along them.
+// innermost ~~(p ...), else x; it has the shape and the dtype of e, or one
+// output axis of one cell where e is made of numbers only. An array whose first
+// assignment reads it keeps its value from run to run: `init` sets it to 0.
+// Where x has the shape of e with more axes, e is repeated along them.
 //
 // `~logic` says how the outermost operation of the value takes its operands:
 // "." pointwise, "@" as tensors multiply, "T" its inputs for its outputs, or

@@ -4,8 +4,10 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/shape/rules.h"
 
 namespace ocannl::train {
 namespace {
@@ -42,6 +44,18 @@ absl::Status SetLogic(const AssignStatement& statement,
 
 Op OfTerms(Op accum) {
   return accum == Op::kSub ? Op::kAdd : accum == Op::kDiv ? Op::kMul : accum;
+}
+
+Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor) {
+  auto is_of_numbers = [&](TensorId id) {
+    return IsNumber(graph[id]) ||
+           std::holds_alternative<ComputeSource>(graph[id].source);
+  };
+  if (shape == Shape() &&
+      absl::c_all_of(TopologicalOrder(graph, {tensor}, false), is_of_numbers)) {
+    shape[RowKind::kOutput] = Dims{1};
+  }
+  return shape;
 }
 
 absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,

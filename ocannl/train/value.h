@@ -17,6 +17,11 @@ namespace ocannl::train {
 // What accumulates the terms that `accum` takes away or divides by.
 Op OfTerms(Op accum);
 
+// The shape of an array that is declared with the value of a tensor of `shape`:
+// the same, but one output axis of one cell where it has no axes and depends on
+// nothing but numbers.
+Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor);
+
 // Adds a node to the graph of `root`, the expression on the right-hand side of
 // `statement`: the same operation as the statement's logic has it, a copy of
 // what is no operation, or a number. With a `target`, of the same graph, the

@@ -65,7 +65,7 @@ ApplyBlock Language(const TransformerOptions& options) {
   return [=](const ParamScope& scope, Tensor x) {
     train::DecoderOnly model(
         scope, {.vocabulary = 3, .length = 4, .layers = 2, .block = options});
-    Tensor tokens = Einsum1("...|i => ...|", Floor(Mul(x, 1.5) + 1));
+    Tensor tokens = Floor(Mul(x, 1.5) + 1);
     return model(Convert(tokens, DType::kI32), kInUse);
   };
 }

@@ -20,6 +20,7 @@
 //   cos      0.502    0x1.93b262p+126   0.02 %         64   0.809   164
 //   rsqrt    1.490    0x1.019566p-126  13.00 %          2   1.480     2
 //   gelu     1.900   -0x1.19e54ep+1     0.49 %         50   1.732    65
+//   gelu_tanh 1.615  -0x1.642166p+0     0.34 %         52   1.530    57
 //   pow      0.500   (4e7 pairs)        0.00 %        103   1.048   126
 //
 // Tests hold the functions to bounds a little above (tests/math_accuracy.h).

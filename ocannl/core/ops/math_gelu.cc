@@ -144,7 +144,8 @@ Expr GeluTanhValue(Expr x) {
   // d = kScale (1 + e^z): a / d is not denormal.
   constexpr double kScale = 0x1p-32;
   const double unit = kScale * std::ldexp(1, -constants.shift);
-  Expr leading = power.power * unit;
+  // Less than 2^-80 is lost beside 1, and would be denormal.
+  Expr leading = Max(std::ldexp(1, constants.shift - 80), power.power) * unit;
   Expr rest = power.r + power.rest;
   Pair sum = FastTwoSum(LiteralLike(x, kScale), leading);
   Expr d = Fma(leading, rest, sum.hi);

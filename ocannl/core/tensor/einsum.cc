@@ -55,9 +55,10 @@ std::string NumPyHint(absl::string_view text) {
     if (absl::c_count(sides[0], c) == 1) result += c;
   }
   if (sides.size() == 2) result = sides[1];
-  return absl::StrCat("; NumPy's \"", text, "\" is \"",
-                      absl::StrReplaceAll(sides[0], {{",", "; "}}), " => ",
-                      result, "\" here");
+  const std::string here = absl::StrCat(
+      absl::StrReplaceAll(sides[0], {{",", "; "}}), " => ", result);
+  if (here == text) return "";
+  return absl::StrCat("; NumPy's \"", text, "\" is \"", here, "\" here");
 }
 
 // Reads the axes of one row.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace ocannl::fuzz {
@@ -174,10 +175,12 @@ class Reader {
     }
     auto apply = [&](Place& place, bool is_result) {
       if (!fits_ || place.form.is_position()) return;
-      // What stands in the result only has one cell.
-      const bool free = is_result && place.form.is_plain() &&
-                        !of_operands.contains(place.form.name);
-      if (free) sizes_.try_emplace(place.form.name, 1);
+      // What stands in the result only needs a size; `_` has one cell.
+      const std::string& name = place.form.name;
+      const bool free =
+          is_result && place.form.is_plain() && !of_operands.contains(name);
+      if (free && absl::StartsWith(name, "_")) sizes_.try_emplace(name, 1);
+      if (free && place.size == 0 && !sizes_.contains(name)) fits_ = false;
       more_ = Apply(place) || more_;
     };
     do {

@@ -83,7 +83,7 @@ class DepthwiseSeparableConv2d {
 inline constexpr WindowOptions kHalve = {
     .kernel = 2, .stride = 2, .padding = Padding::kValid};
 
-// The greatest cell of each window. The first such cell in memory order gets the
+// The greatest cell of each window. The first such cell in memory gets the
 // gradient.
 Tensor MaxPool2d(Tensor x, const WindowOptions& windows,
                  SourceLocation where = SourceLocation::Current());
