@@ -21,6 +21,7 @@ void Catch(int number, const struct sigaction& action,
 }  // namespace
 
 StopSignals::StopSignals() {
+  last_signal = 0;  // while nothing is caught that would set it
   struct sigaction action = {};
   action.sa_handler = &Remember;
   action.sa_flags = SA_RESETHAND | SA_RESTART;

@@ -21,7 +21,8 @@ class StopSignals {
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
 
-  // The last one that came while there were StopSignals; 0: none.
+  // The last one that came to the latest StopSignals, even if they are no more;
+  // 0: none.
   static int received();
 
  private:

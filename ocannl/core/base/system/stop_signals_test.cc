@@ -32,6 +32,18 @@ TEST(StopSignalsTest, TheFirstIsAWish) {
   EXPECT_EXIT(std::raise(SIGINT), testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(StopSignalsTest, EachStartsWithNone) {
+  {
+    StopSignals signals;
+    std::raise(SIGTERM);
+  }
+  EXPECT_EQ(StopSignals::received(), SIGTERM);
+  StopSignals signals;
+  EXPECT_EQ(StopSignals::received(), 0);
+  std::raise(SIGINT);
+  EXPECT_EQ(StopSignals::received(), SIGINT);
+}
+
 TEST(StopSignalsTest, TheSecondIsNone) {
   StopSignals signals;
   std::raise(SIGINT);
