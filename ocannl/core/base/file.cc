@@ -20,9 +20,14 @@
 namespace ocannl {
 namespace {
 
-// What is written beside a file stands in a directory PATH.new-XXXXXX, which
-// its process keeps locked.
-constexpr absl::string_view kBeside = ".new-XXXXXX";
+// What is written beside a file NAME stands in a directory .NAME.ocannl-XXXXXX,
+// which its process keeps locked, under the same name.
+constexpr absl::string_view kBeside = ".ocannl-";
+constexpr absl::string_view kRandom = "XXXXXX";  // as mkdtemp wants it
+
+std::string BesideName(const std::filesystem::path& path) {
+  return absl::StrCat(".", path.filename().string(), kBeside);
+}
 
 // Whether `path` is one of the files that this process was given open.
 bool IsGivenOpen(absl::string_view path) {
@@ -46,7 +51,9 @@ absl::StatusOr<std::string> Read(const std::string& path, size_t most) {
 // the process unlocks it.
 absl::StatusOr<OpenFile> MakeBeside(const std::string& path) {
   while (true) {
-    std::string name = absl::StrCat(path, kBeside);
+    std::string name =
+        std::filesystem::path(path).replace_filename(BesideName(path));
+    absl::StrAppend(&name, kRandom);
     if (mkdtemp(name.data()) == nullptr) return SystemError("write", path);
     absl::StatusOr<OpenFile> made =
         OpenFile::Open(name, O_RDONLY | O_DIRECTORY);
@@ -64,16 +71,17 @@ absl::StatusOr<OpenFile> MakeBeside(const std::string& path) {
   }
 }
 
-void RemoveBeside(const OpenFile& directory) {
-  std::error_code ignored;
-  std::filesystem::remove_all(directory.path(), ignored);
+// Deletes what MakeBeside made for `path`. What else is in it is not ours: it
+// stays, and so does the directory.
+void RemoveBeside(const OpenFile& directory,
+                  const std::filesystem::path& path) {
+  unlinkat(directory.fd(), path.filename().c_str(), 0);
+  rmdir(directory.path().c_str());
 }
 
 // Deletes what MakeBeside made in processes that are no more.
 void RemoveLeftovers(const std::filesystem::path& path) {
-  const std::string name = path.filename();
-  const std::string front =
-      absl::StrCat(name, kBeside.substr(0, kBeside.find('X')));
+  const std::string front = BesideName(path);
   const std::filesystem::path folder =
       path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
@@ -81,14 +89,14 @@ void RemoveLeftovers(const std::filesystem::path& path) {
        !error && at != end; at.increment(error)) {
     const std::string other = at->path().filename();
     if (!absl::StartsWith(other, front) ||
-        other.size() != name.size() + kBeside.size()) {
+        other.size() != front.size() + kRandom.size()) {
       continue;
     }
     absl::StatusOr<OpenFile> left = OpenFile::Open(
         at->path().string(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (left.ok() && left->stat().st_uid == geteuid() &&
         flock(left->fd(), LOCK_EX | LOCK_NB) == 0) {
-      RemoveBeside(*left);
+      RemoveBeside(*left, path);
     }
   }
 }
@@ -142,7 +150,7 @@ absl::Status ReplaceFile(
   if (written.ok() && std::rename(other.c_str(), path.c_str()) != 0) {
     written = SystemError("write", path);
   }
-  RemoveBeside(beside);
+  RemoveBeside(beside, path);
   OCANNL_RETURN_IF_ERROR(written);
   return Sync(file.has_parent_path() ? file.parent_path() : ".");
 }
@@ -155,7 +163,7 @@ absl::Status CheckReplaceable(const std::string& path) {
                                                       "; give another path"));
   }
   OCANNL_ASSIGN_OR_RETURN(const OpenFile beside, MakeBeside(path));
-  RemoveBeside(beside);
+  RemoveBeside(beside, path);
   return absl::OkStatus();
 }
 

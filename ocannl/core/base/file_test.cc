@@ -98,6 +98,29 @@ TEST(ReplaceFileTest, LeftoversAreDeletedByTheNext) {
   EXPECT_EQ(FilesIn(folder), 1);
 }
 
+// Only what we made is deleted, whatever names others give.
+TEST(ReplaceFileTest, WhatOthersMadeStays) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/foreign");
+  std::filesystem::remove_all(folder);
+  const std::string path = folder + "/m.npz";
+  const std::string left = folder + "/.m.npz.ocannl-abcdef";
+  for (const std::string& other : {path + ".new-backup", left}) {
+    ASSERT_TRUE(MakeDirectory(other + "/inner").ok());
+    ASSERT_TRUE(WriteFile(other + "/inner/kept", "kept").ok());
+    ASSERT_TRUE(WriteFile(other + "/m.npz", "half").ok());
+  }
+  EXPECT_EQ(
+      ReplaceFile(path,
+                  [](const auto& other) { return WriteFile(other, "new"); }),
+      absl::OkStatus());
+  EXPECT_EQ(*ReadFile(path), "new");
+  EXPECT_EQ(*ReadFile(path + ".new-backup/m.npz"), "half");
+  EXPECT_EQ(*ReadFile(path + ".new-backup/inner/kept"), "kept");
+  EXPECT_EQ(*ReadFile(left + "/inner/kept"), "kept");
+  EXPECT_FALSE(ReadFile(left + "/m.npz").ok());
+  EXPECT_EQ(FilesIn(folder), 3);
+}
+
 TEST(CheckReplaceableTest, TellsWhatReplaceFileWould) {
   const std::string folder = absl::StrCat(::testing::TempDir(), "/a_place");
   std::filesystem::remove_all(folder);
