@@ -2,8 +2,8 @@
 #include "ocannl/core/base/system/disk_cache.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sodium.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +23,10 @@ namespace ocannl {
 namespace {
 
 constexpr char kSecret[] = "secret";
+// A file's name has kNameBytes in hexadecimal digits and one of these ends; the
+// second one while it is written.
+constexpr absl::string_view kEnd = ".ocannl";
+constexpr absl::string_view kNewEnd = ".ocannl-new";
 constexpr size_t kSecretBytes = crypto_generichash_KEYBYTES;
 // A file holds a tag and the value.
 constexpr size_t kTagBytes = crypto_generichash_BYTES;
@@ -51,6 +55,53 @@ std::string Hash(const std::string& secret, size_t size, Parts... parts) {
   crypto_generichash_final(&state,
                            reinterpret_cast<unsigned char*>(hash.data()), size);
   return hash;
+}
+
+// That no other process, thread or container has.
+std::string NewName() {
+  std::string bytes(kNameBytes, '\0');
+  randombytes_buf(bytes.data(), bytes.size());
+  return absl::StrCat(absl::BytesToHexString(bytes), kNewEnd);
+}
+
+bool IsCacheName(absl::string_view name) {
+  constexpr size_t kDigits = 2 * kNameBytes;
+  return name.find_first_not_of("0123456789abcdef") == kDigits &&
+         (name.substr(kDigits) == kEnd || name.substr(kDigits) == kNewEnd);
+}
+
+// Of what is in the directory now.
+absl::StatusOr<std::vector<std::string>> NamesIn(const OpenFile& directory) {
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile again,
+                          directory.OpenIn(".", O_RDONLY | O_DIRECTORY));
+  // The list keeps what it is given.
+  const int fd = fcntl(again.fd(), F_DUPFD_CLOEXEC, 0);
+  std::unique_ptr<DIR, int (*)(DIR*)> list(fd < 0 ? nullptr : fdopendir(fd),
+                                           &closedir);
+  if (list == nullptr) {
+    const absl::Status failed = SystemError("list", directory.path());
+    if (fd >= 0) close(fd);
+    return failed;
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(list.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  return names;
+}
+
+// Error: somebody uses the directory for something else.
+absl::Status CheckForCache(const OpenFile& directory) {
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          NamesIn(directory));
+  for (const std::string& name : names) {
+    if (IsCacheName(name) || name == kSecret) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory.path(), " has other files in it, such as ", name,
+                     "; give a directory that is new or empty"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckOwner(const struct stat& stat, const std::string& path) {
@@ -98,9 +149,8 @@ absl::StatusOr<OpenFile> OpenDirectory(const std::string& path) {
   if (!directory.ok()) return directory;
   OCANNL_RETURN_IF_ERROR(CheckOwner(directory->stat(), path));
   if (MayOthersWrite(directory->stat())) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("others may write to ", path,
-                     "; delete it, or use a directory of your own"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "others may write to ", path, "; use a new directory of your own"));
   }
   OCANNL_RETURN_IF_ERROR(CheckAbove(real));
   return directory;
@@ -122,11 +172,8 @@ absl::Status WriteAndPlace(const OpenFile& directory, const std::string& name,
 // Other processes may do the same: the first secret that is there is ours.
 absl::Status MakeSecret(const OpenFile& directory) {
   std::string secret(kSecretBytes, '\0');
-  if (getrandom(secret.data(), secret.size(), 0) !=
-      static_cast<ssize_t>(secret.size())) {
-    return SystemError("make a secret for", directory.path());
-  }
-  const std::string name = absl::StrCat(kSecret, ".", getpid());
+  randombytes_buf(secret.data(), secret.size());
+  const std::string name = NewName();
   return WriteAndPlace(directory, name, secret, [&] {
     const int fd = directory.fd();
     const bool is_there =
@@ -140,6 +187,7 @@ absl::StatusOr<std::string> ReadSecret(const OpenFile& directory) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW;
   absl::StatusOr<OpenFile> file = directory.OpenIn(kSecret, kFlags);
   if (absl::IsNotFound(file.status())) {
+    OCANNL_RETURN_IF_ERROR(CheckForCache(directory));
     OCANNL_RETURN_IF_ERROR(MakeSecret(directory));
     file = directory.OpenIn(kSecret, kFlags);
   }
@@ -150,9 +198,9 @@ absl::StatusOr<std::string> ReadSecret(const OpenFile& directory) {
       (file->stat().st_mode & (S_IRWXG | S_IRWXO)) == 0 &&
       file->stat().st_size == static_cast<off_t>(kSecretBytes);
   if (is_right) return file->Read(kSecretBytes);
-  return absl::PermissionDeniedError(
-      absl::StrCat(file->path(), " is no file of ", kSecretBytes,
-                   " bytes that only you may read; delete ", directory.path()));
+  return absl::PermissionDeniedError(absl::StrCat(
+      file->path(), " is no file of ", kSecretBytes,
+      " bytes that only you may read; delete it, or give another directory"));
 }
 
 }  // namespace
@@ -167,7 +215,8 @@ absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Open(
 }
 
 std::string DiskCache::NameOf(absl::string_view key) const {
-  return absl::BytesToHexString(Hash(secret_, kNameBytes, key));
+  return absl::StrCat(absl::BytesToHexString(Hash(secret_, kNameBytes, key)),
+                      kEnd);
 }
 
 std::string DiskCache::TagOf(absl::string_view key,
@@ -204,7 +253,6 @@ absl::Status DiskCache::Insert(absl::string_view key, absl::string_view value) {
         absl::StrCat("cannot write ", directory_.path(), "/", name, ": ", size,
                      " bytes are over a quarter of the room"));
   }
-  std::string other;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     bytes_until_count_ -= std::max(size, kBlockBytes);
@@ -213,8 +261,8 @@ absl::Status DiskCache::Insert(absl::string_view key, absl::string_view value) {
       // Other processes write too; so room is made before it is needed.
       bytes_until_count_ = most_bytes_ / 16;
     }
-    other = absl::StrCat(name, ".", getpid(), ".", ++files_written_);
   }
+  const std::string other = NewName();
   return WriteAndPlace(directory_, other,
                        absl::StrCat(TagOf(key, value), value), [&] {
                          return renameat(directory_.fd(), other.c_str(),
@@ -222,24 +270,20 @@ absl::Status DiskCache::Insert(absl::string_view key, absl::string_view value) {
                        });
 }
 
-// Deletes the oldest files, if there are too many, until a quarter is free.
+// Deletes the oldest files, if there are too many, until a quarter is free:
+// also what processes that were killed have not finished.
 void DiskCache::MakeRoom() const {
-  absl::StatusOr<OpenFile> again =
-      directory_.OpenIn(".", O_RDONLY | O_DIRECTORY);
-  if (!again.ok()) return;
-  // fdopendir keeps what it is given.
-  std::unique_ptr<DIR, int (*)(DIR*)> directory(fdopendir(dup(again->fd())),
-                                                &closedir);
-  if (directory == nullptr) return;
+  const absl::StatusOr<std::vector<std::string>> names = NamesIn(directory_);
+  if (!names.ok()) return;
   using File = std::tuple<int64_t, int64_t, std::string, int64_t>;
   std::vector<File> files;
   int64_t sum = 0;
-  while (const dirent* entry = readdir(directory.get())) {
+  for (const std::string& name : *names) {
     struct stat stat = {};
-    const std::string name = entry->d_name;
-    if (fstatat(directory_.fd(), name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) !=
+    if (!IsCacheName(name) ||
+        fstatat(directory_.fd(), name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) !=
             0 ||
-        S_ISDIR(stat.st_mode) || name == kSecret) {
+        !S_ISREG(stat.st_mode) || stat.st_uid != geteuid()) {
       continue;
     }
     const int64_t size = std::max<int64_t>(stat.st_size, kBlockBytes);

@@ -8,7 +8,8 @@
 //
 // A value is found only if this user put it there under that key: the file has
 // a keyed hash of both, whose secret is the file `secret` of the directory.
-// What was not used for the longest time makes room for what is new.
+// What was not used for the longest time makes room for what is new. Files that
+// have no name of the cache's (32 digits and .ocannl) are left alone.
 #ifndef OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
 #define OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
 
@@ -30,7 +31,8 @@ namespace ocannl {
 class DiskCache {
  public:
   // Makes the directory, for its owner alone, unless it is there; its files
-  // take about `most_bytes`. Errors: it cannot be made; someone else owns it,
+  // take about `most_bytes`. Errors: it cannot be made; it has other files, and
+  // no secret that tells that it is a cache's; someone else owns it,
   // one above it or the secret, or may write to it (above it, unless a sticky
   // bit keeps him from replacing it): what he puts there would pass for ours.
   static absl::StatusOr<std::unique_ptr<DiskCache>> Open(
@@ -59,7 +61,6 @@ class DiskCache {
   const int64_t most_bytes_;
   std::mutex mutex_;               // guards the rest
   int64_t bytes_until_count_ = 0;  // that may be written before files count
-  int64_t files_written_ = 0;
 };
 
 }  // namespace ocannl

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -129,7 +131,7 @@ TEST(DiskCacheTest, TheSecretIsOurs) {
   ASSERT_EQ(chmod(secret.c_str(), 0640), 0);
   EXPECT_THAT(
       std::string(DiskCache::Open(directory, kMostBytes).status().message()),
-      HasSubstr("is no file of 32 bytes that only you may read; delete "));
+      HasSubstr("is no file of 32 bytes that only you may read; delete it"));
   std::filesystem::rename(secret, directory + "/other");
   std::filesystem::create_symlink("other", secret);
   EXPECT_FALSE(DiskCache::Open(directory, kMostBytes).ok());
@@ -190,6 +192,90 @@ TEST(DiskCacheTest, TheOldestMakesRoom) {
       std::string(
           (*cache)->Insert("k", std::string(kMostBytes, 'x')).message()),
       HasSubstr("are over a quarter of the room"));
+}
+
+// Also where names are like ours, or there were none when it was opened.
+TEST(DiskCacheTest, OnlyItsOwnFilesMakeRoom) {
+  const std::string directory = NewDirectory();
+  auto cache = DiskCache::Open(directory, kMostBytes);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  const std::string hash = "0123456789abcdef0123456789abcdef";
+  const std::vector<std::string> foreign = {"thesis.txt",
+                                            hash,
+                                            hash + ".txt",
+                                            hash + "0.ocannl",
+                                            ".ocannl",
+                                            "a.ocannl",
+                                            hash + ".ocannl-new2",
+                                            "secret.old",
+                                            "link.ocannl",
+                                            std::string(32, 'g') + ".ocannl"};
+  const std::string value(kMostBytes / 16, 'x');
+  const auto long_ago =
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const std::string& name : foreign) {
+    const std::string path = absl::StrCat(directory, "/", name);
+    ASSERT_TRUE(WriteFile(path, value).ok());
+    std::filesystem::last_write_time(path, long_ago);
+  }
+  const std::string folder = absl::StrCat(directory, "/", hash, ".ocannl");
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  const std::string link =
+      absl::StrCat(directory, "/", std::string(32, 'f'), ".ocannl");
+  std::filesystem::create_symlink("thesis.txt", link);
+  // What a process that was killed has left.
+  const std::string left = folder + "-new";
+  ASSERT_TRUE(WriteFile(left, value).ok());
+  std::filesystem::last_write_time(left, long_ago);
+  for (int k = 0; k < 40; ++k) {
+    ASSERT_TRUE((*cache)->Insert(absl::StrCat(k), value).ok());
+  }
+  EXPECT_EQ((*cache)->Find("0"), std::nullopt);  // Room was made.
+  EXPECT_EQ((*cache)->Find("39"), value);
+  for (const std::string& name : foreign) {
+    EXPECT_EQ(*ReadFile(absl::StrCat(directory, "/", name)), value) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_FALSE(ReadFile(left).ok());
+}
+
+TEST(DiskCacheTest, OtherPeoplesDirectoriesAreRefused) {
+  const std::string directory = NewDirectory();
+  ASSERT_EQ(mkdir(directory.c_str(), 0700), 0);
+  const std::string file = directory + "/thesis.txt";
+  ASSERT_TRUE(WriteFile(file, "text").ok());
+  EXPECT_EQ(DiskCache::Open(directory, kMostBytes).status().message(),
+            absl::StrCat(directory,
+                         " has other files in it, such as thesis.txt; "
+                         "give a directory that is new or empty"));
+  EXPECT_EQ(OnlyFile(directory), file);
+  EXPECT_FALSE(std::filesystem::exists(directory + "/secret"));
+  std::filesystem::remove(file);
+  EXPECT_TRUE(DiskCache::Open(directory, kMostBytes).ok());
+}
+
+// Caches of one process are as those of containers, whose processes have the
+// same number.
+TEST(DiskCacheTest, WritersDoNotCollide) {
+  const std::string directory = NewDirectory();
+  ASSERT_EQ(mkdir(directory.c_str(), 0700), 0);
+  const std::string left = directory + "/" + std::string(32, '0');
+  ASSERT_TRUE(WriteFile(left + ".ocannl-new", "half").ok());
+  ASSERT_TRUE(WriteFile(left + ".ocannl", "of a secret that is lost").ok());
+  const std::string value(kMostBytes / 64, 'x');
+  auto write = [&] {
+    auto cache = DiskCache::Open(directory, kMostBytes);
+    ASSERT_TRUE(cache.ok()) << cache.status();
+    for (int k = 0; k < 100; ++k) {
+      const absl::Status status = (*cache)->Insert("key", value);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ((*cache)->Find("key"), value);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 8; ++k) threads.emplace_back(write);
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(DiskCacheTest, ErrorsNameThePath) {
