@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ocannl/core/base/system/open_file.h"
 
 // GDB's interface: it stops at __jit_debug_register_code and then reads the
 // list of __jit_debug_descriptor. The names and fields are GDB's.
@@ -61,10 +61,13 @@ void Announce(Action action, jit_code_entry* entry) {
 void AppendToPerfMap(const std::string& text) {
   const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
   std::lock_guard<std::mutex> lock(Mutex());
-  std::FILE* file = std::fopen(path.c_str(), "a");
-  if (file == nullptr) return;  // names are all that is lost
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fclose(file);
+  absl::StatusOr<OpenFile> file =
+      OpenFile::Open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW);
+  // Others may write to /tmp. Where it fails, names are all that is lost.
+  if (file.ok() && S_ISREG(file->stat().st_mode) &&
+      file->stat().st_uid == geteuid() && file->stat().st_nlink == 1) {
+    file->Write(text).IgnoreError();
+  }
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #include "ocannl/jit/debug_symbols.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -64,6 +65,30 @@ TEST(DebugSymbolsTest, ElfObject) {
   EXPECT_EQ(name(last.st_name), "p:nest-1");
   EXPECT_EQ(last.st_value, 0x80);
   EXPECT_EQ(last.st_size, 0x1c);
+}
+
+// Whoever guesses the name of the map does not choose the file.
+TEST(DebugSymbolsTest, NoOtherFileIsThePerfMap) {
+  const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
+  const std::string other = path + ".other";
+  ASSERT_TRUE(WriteFile(other, "kept").ok());
+  unlink(path.c_str());
+  ASSERT_EQ(symlink(other.c_str(), path.c_str()), 0);
+  DebugSymbols(Symbols(), "perf");
+  EXPECT_EQ(*ReadFile(other), "kept");
+  unlink(path.c_str());
+  ASSERT_EQ(link(other.c_str(), path.c_str()), 0);
+  DebugSymbols(Symbols(), "perf");
+  EXPECT_EQ(*ReadFile(other), "kept");
+  unlink(path.c_str());
+  unlink(other.c_str());
+  DebugSymbols(Symbols(), "perf");
+  DebugSymbols(Symbols(), "perf");
+  EXPECT_EQ(*ReadFile(path), PerfMapText(Symbols()) + PerfMapText(Symbols()));
+  struct stat stat = {};
+  ASSERT_EQ(lstat(path.c_str(), &stat), 0);
+  EXPECT_EQ(stat.st_mode, mode_t{S_IFREG | 0600});
+  unlink(path.c_str());
 }
 
 TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
