@@ -31,9 +31,10 @@ the first of
 - the default.
 
 A file is obeyed only if it and its directory belong to the user or root and
-nobody else may write to them: that of another user is passed over, and one that
-others may change is an error. Settings that say where to write (marked *) are
-an error in a directory above.
+nobody else may write to them: that of another user is passed over; one that
+others may change is an error, and so is the user's in a directory of another
+user. Settings that say where to write (marked *) are an error in a directory
+above.
 
 Programs that embed the engine obey settings if they ask for them:
 `FindUserSettings()` (`ocannl/user_settings.h`).

@@ -65,11 +65,17 @@ absl::StatusOr<std::string> ReadOwnFile(const std::filesystem::path& path) {
                    "directory of your own");
   }
   if (MayOthersWrite(file->stat()) || MayOthersWrite(directory)) {
-    return Refused(
-        path,
-        absl::StrCat("can be changed by others; run chmod go-w ",
-                     MayOthersWrite(directory) ? path.parent_path().string()
-                                               : path.string()));
+    // One such as /tmp is for all.
+    const bool is_shared =
+        MayOthersWrite(directory) &&
+        (directory.st_uid != geteuid() || (directory.st_mode & S_ISVTX) != 0);
+    const std::string mend =
+        is_shared
+            ? "move it to a directory of your own"
+            : absl::StrCat("run chmod go-w ", MayOthersWrite(directory)
+                                                  ? path.parent_path().string()
+                                                  : path.string());
+    return Refused(path, absl::StrCat("can be changed by others; ", mend));
   }
   return file->Read(kMostTextBytes);
 }

@@ -11,7 +11,8 @@
 //
 // Whoever may write the file decides what our programs do: one that belongs to
 // somebody else than the user and root is none, and one that others may write
-// is an error. A directory above never says where to write.
+// or replace, such as one in a directory of theirs, is an error. A directory
+// above never says where to write.
 #ifndef OCANNL_CORE_BASE_SETTINGS_H_
 #define OCANNL_CORE_BASE_SETTINGS_H_
 
@@ -39,8 +40,9 @@ struct SettingKey {
 // The settings of `keys`; `environment` has lines NAME=VALUE. Errors: a
 // variable or a line whose key is none, with near names; a line that is no
 // KEY = VALUE; a key twice in the file; an output in the file of a directory
-// above; a file of the user that others may write, or that is a directory, a
-// pipe or a link to nothing. They name the variable, or file and line.
+// above; a file of the user that others may write, or that is in a directory
+// which is another's or which others may write, or that is itself a directory,
+// a pipe or a link to nothing. They name the variable, or file and line.
 absl::StatusOr<Settings> FindSettings(absl::Span<const SettingKey> keys,
                                       absl::Span<const std::string> environment,
                                       const std::string& directory);
