@@ -15,14 +15,15 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
 namespace {
 
 constexpr char kSecret[] = "secret";
+constexpr absl::string_view kCutSecret = "secret-";  // and a name as below
 // A file's name has kNameBytes in hexadecimal digits and one of these ends; the
 // second one while it is written.
 constexpr absl::string_view kEnd = ".ocannl";
@@ -96,7 +97,9 @@ absl::Status CheckForCache(const OpenFile& directory) {
   OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           NamesIn(directory));
   for (const std::string& name : names) {
-    if (IsCacheName(name) || name == kSecret) continue;
+    if (IsCacheName(absl::StripPrefix(name, kCutSecret)) || name == kSecret) {
+      continue;
+    }
     return absl::FailedPreconditionError(
         absl::StrCat(directory.path(), " has other files in it, such as ", name,
                      "; give a directory that is new or empty"));
@@ -129,10 +132,12 @@ absl::Status CheckAbove(const std::filesystem::path& path) {
 }
 
 absl::StatusOr<OpenFile> OpenDirectory(const std::string& path) {
-  const std::string above = std::filesystem::path(path).parent_path().string();
-  if (!above.empty()) OCANNL_RETURN_IF_ERROR(MakeDirectory(above));
-  if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return SystemError("make directory", path);
+  std::filesystem::path made;
+  for (const std::filesystem::path& part : std::filesystem::path(path)) {
+    made /= part;
+    if (mkdir(made.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+      return SystemError("make directory", made.string());
+    }
   }
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
@@ -140,12 +145,12 @@ absl::StatusOr<OpenFile> OpenDirectory(const std::string& path) {
     errno = error.value();
     return SystemError("make directory", path);
   }
-  absl::StatusOr<OpenFile> directory =
-      OpenFile::Open(real.string(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (!directory.ok() && errno == ENOTDIR) {
+  if (!std::filesystem::is_directory(real, error)) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is no directory"));
   }
+  absl::StatusOr<OpenFile> directory =
+      OpenFile::Open(real.string(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!directory.ok()) return directory;
   OCANNL_RETURN_IF_ERROR(CheckOwner(directory->stat(), path));
   if (MayOthersWrite(directory->stat())) {
@@ -156,7 +161,7 @@ absl::StatusOr<OpenFile> OpenDirectory(const std::string& path) {
   return directory;
 }
 
-// Writes a new file and then calls `place` to give it its name.
+// Writes a new file and then calls `place` with it to give it its name.
 template <class Place>
 absl::Status WriteAndPlace(const OpenFile& directory, const std::string& name,
                            absl::string_view bytes, Place place) {
@@ -164,17 +169,19 @@ absl::Status WriteAndPlace(const OpenFile& directory, const std::string& name,
       const OpenFile file,
       directory.OpenIn(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW));
   absl::Status written = file.Write(bytes);
-  if (written.ok() && !place()) written = SystemError("write", file.path());
+  if (written.ok() && !place(file)) written = SystemError("write", file.path());
   if (!written.ok()) unlinkat(directory.fd(), name.c_str(), 0);
   return written;
 }
 
-// Other processes may do the same: the first secret that is there is ours.
+// Other processes may do the same: the first secret that is there is ours. It
+// has its name only when its bytes are on the disk.
 absl::Status MakeSecret(const OpenFile& directory) {
   std::string secret(kSecretBytes, '\0');
   randombytes_buf(secret.data(), secret.size());
   const std::string name = NewName();
-  return WriteAndPlace(directory, name, secret, [&] {
+  return WriteAndPlace(directory, name, secret, [&](const OpenFile& file) {
+    if (fsync(file.fd()) != 0) return false;
     const int fd = directory.fd();
     const bool is_there =
         linkat(fd, name.c_str(), fd, kSecret, 0) == 0 || errno == EEXIST;
@@ -183,24 +190,38 @@ absl::Status MakeSecret(const OpenFile& directory) {
   });
 }
 
+// DataLoss: it has another size, as after a loss of power.
 absl::StatusOr<std::string> ReadSecret(const OpenFile& directory) {
-  constexpr int kFlags = O_RDONLY | O_NOFOLLOW;
-  absl::StatusOr<OpenFile> file = directory.OpenIn(kSecret, kFlags);
-  if (absl::IsNotFound(file.status())) {
-    OCANNL_RETURN_IF_ERROR(CheckForCache(directory));
-    OCANNL_RETURN_IF_ERROR(MakeSecret(directory));
-    file = directory.OpenIn(kSecret, kFlags);
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile file,
+                          directory.OpenIn(kSecret, O_RDONLY | O_NOFOLLOW));
+  const struct stat& stat = file.stat();
+  OCANNL_RETURN_IF_ERROR(CheckOwner(stat, file.path()));
+  if (!S_ISREG(stat.st_mode) || (stat.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        file.path(), " is no file that only you may read; delete it, or give ",
+        "another directory"));
   }
-  OCANNL_RETURN_IF_ERROR(file.status());
-  OCANNL_RETURN_IF_ERROR(CheckOwner(file->stat(), file->path()));
-  const bool is_right =
-      S_ISREG(file->stat().st_mode) &&
-      (file->stat().st_mode & (S_IRWXG | S_IRWXO)) == 0 &&
-      file->stat().st_size == static_cast<off_t>(kSecretBytes);
-  if (is_right) return file->Read(kSecretBytes);
-  return absl::PermissionDeniedError(absl::StrCat(
-      file->path(), " is no file of ", kSecretBytes,
-      " bytes that only you may read; delete it, or give another directory"));
+  if (stat.st_size != static_cast<off_t>(kSecretBytes)) {
+    return absl::DataLossError(absl::StrCat(file.path(), " has another size"));
+  }
+  return file.Read(kSecretBytes);
+}
+
+// The secret, which is made if there is none. One of another size may be the
+// user's: it gets another name.
+absl::StatusOr<std::string> ReadOrMakeSecret(const OpenFile& directory) {
+  absl::StatusOr<std::string> secret = ReadSecret(directory);
+  const bool is_cut = absl::IsDataLoss(secret.status());
+  if (!is_cut && !absl::IsNotFound(secret.status())) return secret;
+  OCANNL_RETURN_IF_ERROR(CheckForCache(directory));
+  const std::string aside = absl::StrCat(kCutSecret, NewName());
+  if (is_cut &&
+      renameat(directory.fd(), kSecret, directory.fd(), aside.c_str()) != 0 &&
+      errno != ENOENT) {  // Another process was first.
+    return SystemError("rename", absl::StrCat(directory.path(), "/", kSecret));
+  }
+  OCANNL_RETURN_IF_ERROR(MakeSecret(directory));
+  return ReadSecret(directory);
 }
 
 }  // namespace
@@ -209,7 +230,7 @@ absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Open(
     const std::string& directory, int64_t most_bytes) {
   CHECK(sodium_init() >= 0);
   OCANNL_ASSIGN_OR_RETURN(OpenFile open, OpenDirectory(directory));
-  OCANNL_ASSIGN_OR_RETURN(std::string secret, ReadSecret(open));
+  OCANNL_ASSIGN_OR_RETURN(std::string secret, ReadOrMakeSecret(open));
   return std::unique_ptr<DiskCache>(
       new DiskCache(std::move(open), std::move(secret), most_bytes));
 }
@@ -264,7 +285,8 @@ absl::Status DiskCache::Insert(absl::string_view key, absl::string_view value) {
   }
   const std::string other = NewName();
   return WriteAndPlace(directory_, other,
-                       absl::StrCat(TagOf(key, value), value), [&] {
+                       absl::StrCat(TagOf(key, value), value),
+                       [&](const OpenFile&) {
                          return renameat(directory_.fd(), other.c_str(),
                                          directory_.fd(), name.c_str()) == 0;
                        });

@@ -30,11 +30,12 @@ namespace ocannl {
 // Thread-safe.
 class DiskCache {
  public:
-  // Makes the directory, for its owner alone, unless it is there; its files
-  // take about `most_bytes`. Errors: it cannot be made; it has other files, and
-  // no secret that tells that it is a cache's; someone else owns it,
-  // one above it or the secret, or may write to it (above it, unless a sticky
-  // bit keeps him from replacing it): what he puts there would pass for ours.
+  // Makes the directory and those above it, for their owner alone, unless they
+  // are there; its files take about `most_bytes`. Errors: it cannot be made; it
+  // has other files, and no secret that tells that it is a cache's; someone
+  // else owns it, one above it or the secret, or may write to it (above it,
+  // unless a sticky bit keeps him from replacing it): what he puts there would
+  // pass for ours.
   static absl::StatusOr<std::unique_ptr<DiskCache>> Open(
       const std::string& directory, int64_t most_bytes);
 

@@ -131,10 +131,52 @@ TEST(DiskCacheTest, TheSecretIsOurs) {
   ASSERT_EQ(chmod(secret.c_str(), 0640), 0);
   EXPECT_THAT(
       std::string(DiskCache::Open(directory, kMostBytes).status().message()),
-      HasSubstr("is no file of 32 bytes that only you may read; delete it"));
+      HasSubstr("is no file that only you may read; delete it, or"));
   std::filesystem::rename(secret, directory + "/other");
   std::filesystem::create_symlink("other", secret);
   EXPECT_FALSE(DiskCache::Open(directory, kMostBytes).ok());
+}
+
+// A loss of power may have kept the name alone.
+TEST(DiskCacheTest, ASecretOfAnotherSizeIsReplaced) {
+  const std::string directory = NewDirectory();
+  const std::string secret = directory + "/secret";
+  ASSERT_TRUE(DiskCache::Open(directory, kMostBytes).ok());
+  for (const std::string& bytes : {std::string(), std::string("cut")}) {
+    ASSERT_TRUE(WriteFile(secret, bytes).ok());
+    auto cache = DiskCache::Open(directory, kMostBytes);
+    ASSERT_TRUE(cache.ok()) << cache.status();
+    EXPECT_EQ(ReadFile(secret)->size(), 32u);
+    ASSERT_TRUE((*cache)->Insert("key", "value").ok());
+    auto again = DiskCache::Open(directory, kMostBytes);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ((*again)->Find("key"), "value");
+  }
+  // What was in it may be somebody's.
+  int cut = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("secret-", 0) == 0) cut += *ReadFile(entry.path()) == "cut";
+  }
+  EXPECT_EQ(cut, 1);
+  ASSERT_TRUE(WriteFile(secret, "a password").ok());
+  ASSERT_TRUE(WriteFile(directory + "/thesis.txt", "text").ok());
+  EXPECT_THAT(
+      std::string(DiskCache::Open(directory, kMostBytes).status().message()),
+      HasSubstr("has other files in it, such as thesis.txt"));
+  EXPECT_EQ(*ReadFile(secret), "a password");
+}
+
+TEST(DiskCacheTest, DirectoriesAboveAreForTheUserAlone) {
+  const std::string above = NewDirectory();
+  const mode_t mask = umask(0002);
+  const absl::Status status =
+      DiskCache::Open(above + "/a/b/", kMostBytes).status();
+  umask(mask);
+  EXPECT_TRUE(status.ok()) << status;
+  struct stat stat = {};
+  ASSERT_EQ(lstat((above + "/a").c_str(), &stat), 0);
+  EXPECT_EQ(stat.st_mode, mode_t{S_IFDIR | 0700});
 }
 
 // Also what was made with another secret is not ours.
@@ -280,7 +322,7 @@ TEST(DiskCacheTest, WritersDoNotCollide) {
 
 TEST(DiskCacheTest, ErrorsNameThePath) {
   EXPECT_THAT(std::string(DiskCache::Open("/dev/null/x", 1).status().message()),
-              HasSubstr("cannot make directory /dev/null: Not a directory"));
+              HasSubstr("cannot make directory /dev/null/x: Not a directory"));
   EXPECT_THAT(std::string(DiskCache::Open("/dev/null", 1).status().message()),
               HasSubstr("/dev/null is no directory"));
   const std::string directory = NewDirectory();
