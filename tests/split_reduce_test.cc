@@ -210,7 +210,7 @@ std::string PlaceOfLostNaN(const LoopProgram& program, const Backend& tier) {
 TEST(SplitReduceTest, ANaNInIsANaNOutWhateverItsPlace) {
   for (Kind kind : {Kind::kMax, Kind::kMin}) {
     // In lanes, and in order.
-    for (Dims reduced : {Dims{3}, Dims{20}, Dims{150}}) {
+    for (Dims reduced : {Dims{3}, Dims{20}, Dims{150}, Dims{330}}) {
       const LoopProgram program =
           Lowered(Code({2}, reduced, kind, DType::kF32, /*reset=*/true));
       EXPECT_TRUE(fuzz::OnEachTier(

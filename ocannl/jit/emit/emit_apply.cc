@@ -168,29 +168,31 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
 
 // The instructions of min and max take their second operand if one is NaN: with
 // the operands the other way round, only a NaN in b is left to be put in,
-// beside which a chain of them waits for nothing.
+// beside which a chain of them waits for little.
 bool Emitter::EmitExtreme(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const auto id = FloatBinary(inst.op == Op::kMinimum ? Op::kMin : Op::kMax);
-  const asmjit::Imm unordered = asmjit::imm(3);
-  const uint32_t compare = f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps;
-  Vec dst = Out(inst);
-  Vec a = In(inst, 0);
-  Vec b = In(inst, 1);
-  Vec mask = Scratch(0, bytes);
-  if (!Has512()) {
-    Emit(compare, mask, b, b, unordered);
-    Emit(f64 ? id->second : id->first, dst, b, a);
-    Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, mask);
+  const auto ids = FloatBinary(inst.op == Op::kMinimum ? Op::kMin : Op::kMax);
+  const uint32_t id = f64 ? ids->second : ids->first;
+  const Vec dst = Out(inst);
+  const Vec a = In(inst, 0);
+  const Vec b = In(inst, 1);
+  const Vec scratch = Scratch(0, bytes);
+  if (Has512()) {
+    const Operand rule = InAny(inst, 2, bytes);
+    const Vec extreme = dst == b || rule == dst ? scratch : dst;
+    Emit(id, extreme, b, a);
+    Emit(f64 ? Ids::kIdVfixupimmpd : Ids::kIdVfixupimmps, extreme, b, rule,
+         asmjit::imm(0));
+    if (extreme != dst) Emit(Ids::kIdVmovaps, dst, extreme);
     return true;
   }
-  KReg is_nan = ScratchMask(1);  // Lane masks stay in the other one.
-  Emit(compare, is_nan, b, b, unordered);
-  Vec extreme = dst == b ? mask : dst;
-  Emit(f64 ? id->second : id->first, extreme, b, a);
-  assembler_.k(is_nan).emit(f64 ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
-                            extreme, b);
+  Operand other = b;  // tested beside b
+  if (inst.args[2].kind != Value::kNone) other = InAny(inst, 2, bytes);
+  Emit(f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps, scratch, b, other,
+       asmjit::imm(3));  // unordered
+  Emit(id, dst, b, a);
+  Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, scratch);
   return true;
 }
 

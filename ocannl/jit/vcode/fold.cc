@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 
 namespace ocannl::jit {
@@ -127,6 +128,82 @@ void FoldAnds(Nest& nest) {
     inst.args[1] = both.args[0];
     inst.args[2] = both.args[1];
     both = Nothing();
+  }
+}
+
+// Finds steps of a minimum or maximum by what was loaded, each the only reader
+// of the one before. Of two, the second tests both numbers for NaN: it takes
+// that of the first from memory, as what waits in a register or is loaded out
+// of order costs more.
+class ExtremeFolder {
+ public:
+  explicit ExtremeFolder(Nest& nest) : nest_(nest), uses_(CountUses(nest)) {}
+
+  void Run() && {
+    for (Inst& inst : nest_.insts) {
+      if (IsBarrier(inst)) {
+        loads_.clear();
+        steps_.clear();
+      } else if (!IsExtreme(inst) || !TestsForStep(inst)) {
+        Note(inst);
+      }
+    }
+  }
+
+  static bool IsExtreme(const Inst& inst) {
+    return inst.code == Code::kApply && KeepsNan(inst.op);
+  }
+
+ private:
+  // Whether `inst` goes on from a step, whose test it takes over.
+  bool TestsForStep(Inst& inst) {
+    const auto found = steps_.find(inst.args[0].index);
+    if (found == steps_.end() || inst.args[1] == inst.args[0]) return false;
+    Inst& step = *found->second;
+    const bool is_variable = nest_.registers[step.dst].is_variable;
+    if (step.op != inst.op || step.dtype != inst.dtype ||
+        step.lanes != inst.lanes || (is_variable && inst.dst != step.dst)) {
+      return false;
+    }
+    inst.args[2] = {Value::kMemory, -1};
+    inst.memory = loads_.at(step.args[1].index)->memory;
+    // A NaN in the second operand stays, and so does the first of equals.
+    step.op = step.op == Op::kMinimum ? Op::kMin : Op::kMax;
+    std::swap(step.args[0], step.args[1]);
+    Forget(inst);
+    return true;
+  }
+
+  // What `inst` reads or writes is no step for others.
+  void Forget(const Inst& inst) {
+    for (const Value& arg : inst.args) {
+      if (arg.kind == Value::kReg) steps_.erase(arg.index);
+    }
+    steps_.erase(inst.dst);
+  }
+
+  void Note(Inst& inst) {
+    Forget(inst);
+    if (inst.dst < 0) return;
+    const bool is_variable = nest_.registers[inst.dst].is_variable;
+    if (!is_variable && CanFoldLoad(inst, Isa::kAvx2)) loads_[inst.dst] = &inst;
+    if (IsExtreme(inst) && loads_.contains(inst.args[1].index) &&
+        (is_variable || uses_[inst.dst] == 1)) {
+      steps_[inst.dst] = &inst;
+    }
+  }
+
+  Nest& nest_;
+  const std::vector<int> uses_;
+  // By the register that they give; since memory may have changed.
+  absl::flat_hash_map<int32_t, const Inst*> loads_;
+  absl::flat_hash_map<int32_t, Inst*> steps_;
+};
+
+void FoldExtremes(Nest& nest) {
+  if (std::any_of(nest.insts.begin(), nest.insts.end(),
+                  ExtremeFolder::IsExtreme)) {
+    ExtremeFolder(nest).Run();
   }
 }
 
@@ -258,6 +335,9 @@ bool CanBeMemory(const Inst& inst, int k) {
       return IsFloat(inst.operand);
     case Op::kFma:
       return inst.args[3 - k].kind == Value::kReg;
+    case Op::kMinimum:
+    case Op::kMaximum:
+      return k == 2 && inst.args[2].kind == Value::kConst;
     case Op::kSelect:
       return k == 1 && inst.args[2].kind == Value::kReg;
     default:
@@ -273,7 +353,7 @@ void OrderOperands(Inst& inst) {
 }
 
 void Fold(Nest& nest, Isa isa) {
-  if (isa == Isa::kAvx512) FoldAnds(nest);
+  isa == Isa::kAvx512 ? FoldAnds(nest) : FoldExtremes(nest);
   std::vector<int> uses = CountUses(nest);
   DropUnused(nest, uses);
   FoldInserts(nest, uses);

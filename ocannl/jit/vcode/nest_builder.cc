@@ -31,6 +31,13 @@ Value NestBuilder::SignMask(Op op, DType dtype) {
                                 op == Op::kNeg ? sign : sign - 1));
 }
 
+Value NestBuilder::NanRule(DType dtype) {
+  // Four bits for each kind of number: for NaNs, quiet or not, 2, the quiet
+  // NaN; for the others 0, what the destination has.
+  return ConstantValue(
+      FromBits(SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32, 0x22));
+}
+
 bool NestBuilder::IsVariable(Value value) const {
   return value.kind == Value::kReg && nest_.registers[value.index].is_variable;
 }

@@ -25,6 +25,8 @@ class NestBuilder {
   Value ConstantValue(const Constant& constant);
   // Of a float: with ones where neg turns its bits, or where abs keeps them.
   Value SignMask(Op op, DType dtype);
+  // What makes a NaN of a float the result of vfixupimm, and nothing else.
+  Value NanRule(DType dtype);
   const Constant& ConstantOf(Value value) const {
     return nest_.constants[value.index];
   }

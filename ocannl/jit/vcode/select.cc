@@ -251,6 +251,9 @@ class Selector {
     if (is_sign_op && IsFloat(apply.dtype)) {
       inst.args[1] = builder_.SignMask(apply.op, apply.dtype);
     }
+    if (unroller_.isa() == Isa::kAvx512 && KeepsNan(apply.op)) {
+      inst.args[2] = builder_.NanRule(apply.dtype);
+    }
     PlaceConstants(inst);
     return {Compute(inst, into), apply.dtype};
   }

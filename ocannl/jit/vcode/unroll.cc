@@ -14,6 +14,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/schedule/dependence.h"
+#include "ocannl/jit/vcode/fold.h"
 
 namespace ocannl::jit {
 namespace {
@@ -122,6 +123,26 @@ bool StepsFar(const LoopProgram& program, const For& loop) {
   return far;
 }
 
+// Whether iterations of the loop, which has several, accumulate by minimum or
+// maximum in the same cells: one test finds a NaN in two terms (fold.h).
+bool AccumulatesExtreme(const LoopProgram& program, const For& loop) {
+  const Stmt* at = nullptr;
+  for (const For* around = &loop; around != nullptr;
+       around = std::get_if<For>(at)) {
+    if (around->body.stmts.size() != 1) return false;
+    at = &around->body.stmts[0];
+    if (around != &loop && around->kind != LoopKind::kVec) return false;
+  }
+  const Set* set = std::get_if<Set>(at);
+  if (loop.kind != LoopKind::kFor || set == nullptr) return false;
+  const auto* apply = std::get_if<Apply>(&program.exprs[set->value]);
+  if (apply == nullptr || !KeepsNan(apply->op)) return false;
+  const auto* leaf = std::get_if<Leaf>(&program.exprs[apply->args[0]]);
+  return leaf != nullptr && program.At(*leaf) == LeafValue(set->target) &&
+         ByteOffset(program, set->target).FactorOf(Iterator(loop.iterator)) ==
+             0;
+}
+
 int64_t CountStatements(const Block& block) {
   int64_t count = 0;
   for (const Stmt& stmt : block.stmts) {
@@ -183,7 +204,7 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
       loop.extent == 1 || (loop.kind == LoopKind::kUnroll && unrolls_);
   if (repeats) {
     for (int64_t i = 0; i < loop.extent; ++i) {
-      fixed_[loop.iterator] = i;
+      fixed_[loop.iterator] = Affine(i);
       Visit(loop.body, hooks);
     }
     return;
@@ -191,9 +212,28 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
   if (loop.kind == LoopKind::kVec) {
     if (int lanes = LanesOf(loop)) return VisitLanes(loop, lanes, hooks);
   }
+  if (unrolls_ && isa_ == Isa::kAvx2 && AccumulatesExtreme(program_, loop)) {
+    return VisitPairs(loop, hooks);
+  }
   hooks.begin(loop);
   Visit(loop.body, hooks);
   hooks.end(loop);
+}
+
+void Unroller::VisitPairs(const For& loop, const UnrollHooks& hooks) {
+  auto visit = [&](const Affine& at) {
+    fixed_[loop.iterator] = at;
+    Visit(loop.body, hooks);
+  };
+  const For pairs{loop.kind, loop.iterator, loop.extent / 2, {}};
+  if (pairs.extent > 1) hooks.begin(pairs);
+  const Affine first =
+      pairs.extent > 1 ? 2 * Affine(Iterator(loop.iterator)) : Affine(0);
+  visit(first);
+  visit(first + Affine(1));
+  if (pairs.extent > 1) hooks.end(pairs);
+  if (loop.extent % 2 != 0) visit(Affine(loop.extent - 1));
+  fixed_.erase(loop.iterator);
 }
 
 void Unroller::VisitLanes(const For& loop, int lanes,
@@ -216,7 +256,7 @@ Affine Unroller::Resolve(const Affine& index) const {
       return Affine(symbol) + Affine(lanes_.first);
     }
     auto it = fixed_.find(symbol.number);
-    return it == fixed_.end() ? Affine(symbol) : Affine(it->second);
+    return it == fixed_.end() ? Affine(symbol) : it->second;
   });
 }
 

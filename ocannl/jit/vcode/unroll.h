@@ -3,6 +3,9 @@
 // Unroller: walks a nest as machine code runs it: unrolled loops repeat, `vec`
 // loops run register by register, other loops are entered once.
 //
+// Where steps of one accumulation are cheaper two at a time, a loop over them
+// makes two each time.
+//
 //   unroll i1 = 0 to 1 { vec i2 = 0 to 19 { S } }      16 lanes a register
 //     ->  S at i1 = 0, i2 = 0..15;  S at i1 = 0, i2 = 16..19;  S at i1 = 1, ...
 #ifndef OCANNL_JIT_VCODE_UNROLL_H_
@@ -43,6 +46,7 @@ class Unroller {
   // Walks statements of the program's body.
   void Walk(const Block& block, const UnrollHooks& hooks);
 
+  Isa isa() const { return isa_; }
   const Lanes& lanes() const { return lanes_; }
   const absl::flat_hash_map<int32_t, int64_t>& extents() const {
     return extents_;
@@ -57,6 +61,7 @@ class Unroller {
   void Visit(const Block& block, const UnrollHooks& hooks);
   void VisitLoop(const For& loop, const UnrollHooks& hooks);
   void VisitLanes(const For& loop, int lanes, const UnrollHooks& hooks);
+  void VisitPairs(const For& loop, const UnrollHooks& hooks);
 
   // The lanes of a register in a `vec` loop; 0: it must run as it stands.
   int LanesOf(const For& loop);
@@ -67,7 +72,7 @@ class Unroller {
   absl::flat_hash_map<int32_t, int> lanes_of_;     // those known, by iterator
   bool unrolls_ = true;
   Lanes lanes_;
-  absl::flat_hash_map<int32_t, int64_t> fixed_;  // iterators of unrolled loops
+  absl::flat_hash_map<int32_t, Affine> fixed_;  // iterators of unrolled loops
 };
 
 // How many bytes lie between the first cell and that of `access`.

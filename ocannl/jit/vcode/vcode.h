@@ -56,7 +56,9 @@ struct Memory {
 };
 
 enum class Code : uint8_t {
-  kApply,    // dst = op(args); args[1] of a float's neg or abs is a mask
+  kApply,    // dst = op(args); args[1] of a float's neg or abs is a mask; of
+             // minimum and maximum, args[2] is what vfixupimm does, or, without
+             // AVX-512, a number that makes a NaN of it too, if any
   kCopy,     // dst = args[0]
   kSplat,    // dst = the first lane of args[0], in every lane
   kLoad,     // dst = memory
