@@ -29,7 +29,7 @@ BUDGETS = {
     "columns": Budget(80),
     "columns of a table (.def)": Budget(120),
     "files of a folder": Budget(30, aim=20),
-    "lines of ocannl/ but tests": Budget(48_000),
+    "lines of ocannl/ but tests": Budget(48_500),
 }
 
 
@@ -184,10 +184,10 @@ def selftest():
         ({f"experiments/{i}.cc": "" for i in range(31)}, ["files of a folder"]),
         ({f"experiments/{i}_test.cc": "" for i in range(31)}, []),
         ({f"experiments/test_{i}.h": "" for i in range(31)}, []),
-        ({f"ocannl/f{i}/a.def": "\n" * 500 for i in range(96)}, []),
-        ({f"ocannl/f{i}/a.def": "\n" * 501 for i in range(96)},
+        ({f"ocannl/f{i}/a.def": "\n" * 500 for i in range(97)}, []),
+        ({f"ocannl/f{i}/a.def": "\n" * 501 for i in range(97)},
          ["lines of ocannl/ but tests"]),
-        ({f"ocannl/fuzz/f{i}/a.def": "\n" * 501 for i in range(96)}, []),
+        ({f"ocannl/fuzz/f{i}/a.def": "\n" * 501 for i in range(97)}, []),
         ({"ocannl/a.cc": long_table + function_of(60) * 2}, []),
         ({"ocannl/a.cc": long_table + function_of(61)}, [function]),
         ({"ocannl/a.cc": in_class(function_of(60) * 2)}, []),
