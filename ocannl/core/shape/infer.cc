@@ -131,10 +131,8 @@ class Inference {
       const SlotRule& slot = rules().slots[i];
       if (slot.place == 0) variables.clear();
       int row = problem_.RowIndex(slot.row);
-      // A number has no more axes than it must, or than its parameter has.
-      if (problem_.rows[row].filler && !IsParameter(slot.node)) {
-        ranks_.Prefer(row, slot.axes->size());
-      }
+      // A number has no more axes than it must.
+      if (problem_.rows[row].filler) ranks_.Prefer(row, slot.axes->size());
       bool fits;
       if (slot.axes->variable) {
         auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);

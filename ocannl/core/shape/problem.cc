@@ -147,15 +147,21 @@ void AllowNoInputs(const Graph& graph, Problem& problem) {
 }
 
 // A number has the axes that a spec gives it. As the second factor of a product
-// of tensors it has an output axis, which takes inputs of the first one; else
-// it has none.
+// of tensors it has an output axis, which takes inputs of the first one; so it
+// has as the first value of a parameter without outputs, which are still to be
+// found. Else it has none.
 void FitNumbers(const Graph& graph, const GivenShapes& given,
                 Problem& problem) {
   auto is_open = [&](RowRef row) {
     return IsNumber(graph[row.tensor]) && !given.contains(row.tensor);
   };
   for (const CoverRule& cover : problem.rules.covers) {
-    if (cover.covering.tensor != cover.node && is_open(cover.covered)) {
+    const TensorNode& node = graph[cover.node];
+    const bool is_factor = cover.covering.tensor != cover.node;
+    const bool is_first_value =
+        std::holds_alternative<ParamSource>(node.source) &&
+        cover.covered.kind == RowKind::kOutput && !node.spec[RowKind::kOutput];
+    if ((is_factor || is_first_value) && is_open(cover.covered)) {
       problem[cover.covered].sizes = Dims{1};
     }
   }
