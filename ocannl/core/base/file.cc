@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -71,11 +72,23 @@ absl::StatusOr<OpenFile> MakeBeside(const std::string& path) {
   }
 }
 
-// Deletes what MakeBeside made for `path`. What else is in it is not ours: it
-// stays, and so does the directory.
+// Deletes what MakeBeside made for `path`: the file that was written there, and
+// temporary files of the library that writes it, whose names begin with that of
+// the file. What else is in it is not ours: it stays, and so does the
+// directory.
 void RemoveBeside(const OpenFile& directory,
                   const std::filesystem::path& path) {
-  unlinkat(directory.fd(), path.filename().c_str(), 0);
+  const std::string name = path.filename();
+  std::vector<std::string> ours;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory.path(), error), end;
+       !error && at != end; at.increment(error)) {
+    const std::string found = at->path().filename();
+    if (absl::StartsWith(found, name)) ours.push_back(found);
+  }
+  for (const std::string& file : ours) {
+    unlinkat(directory.fd(), file.c_str(), 0);  // no directory
+  }
   rmdir(directory.path().c_str());
 }
 

@@ -108,6 +108,7 @@ TEST(ReplaceFileTest, WhatOthersMadeStays) {
     ASSERT_TRUE(MakeDirectory(other + "/inner").ok());
     ASSERT_TRUE(WriteFile(other + "/inner/kept", "kept").ok());
     ASSERT_TRUE(WriteFile(other + "/m.npz", "half").ok());
+    ASSERT_TRUE(WriteFile(other + "/m.npz.abc123", "half").ok());
   }
   EXPECT_EQ(
       ReplaceFile(path,
@@ -118,6 +119,7 @@ TEST(ReplaceFileTest, WhatOthersMadeStays) {
   EXPECT_EQ(*ReadFile(path + ".new-backup/inner/kept"), "kept");
   EXPECT_EQ(*ReadFile(left + "/inner/kept"), "kept");
   EXPECT_FALSE(ReadFile(left + "/m.npz").ok());
+  EXPECT_FALSE(ReadFile(left + "/m.npz.abc123").ok());
   EXPECT_EQ(FilesIn(folder), 3);
 }
 
