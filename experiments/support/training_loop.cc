@@ -47,13 +47,14 @@ absl::StatusOr<History> TrainingLoop(
     auto epoch_start = Clock::now();
     const int64_t epoch = next / batches + 1;
     const int64_t end = std::min(epoch * batches, options.end_step);
-    for (; next < end && StopSignals::received() == 0; ++next) {
+    do {  // once at least, so that there are losses to take
       OCANNL_RETURN_IF_ERROR(batch.Set(next % batches));
       OCANNL_RETURN_IF_ERROR(number.Set(next));
       OCANNL_RETURN_IF_ERROR(step.Run());
       OCANNL_RETURN_IF_ERROR(losses.Append());
       OCANNL_RETURN_IF_ERROR(rates.Append());
-    }
+      ++next;
+    } while (next < end && StopSignals::received() == 0);
     OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
     history.seconds_of_steps += SecondsSince(epoch_start);
     OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
