@@ -31,12 +31,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
+#include "ocannl/cli/tool.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/schedule/schedule.h"
-#include "ocannl/cli/tool.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
 

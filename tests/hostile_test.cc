@@ -28,6 +28,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
@@ -38,7 +39,6 @@
 #include "ocannl/fuzz/notation/check_text.h"
 #include "ocannl/fuzz/notation/random_text.h"
 #include "ocannl/fuzz/shared_memory.h"
-#include "ocannl/cli/tool.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "tests/checkpoint/samples.h"
 #include "tests/run_program.h"
@@ -262,23 +262,25 @@ bool RunText(const std::string& text) {
   return outcome.stage >= fuzz::TextOutcome::kTooLarge;
 }
 
+std::string MutatedBehindMark(const std::string& text, Random& random) {
+  const size_t mark = text.find(kMark) + kMarkSize;
+  return text.substr(0, mark) + Mutated(text.substr(mark), text, random);
+}
+
 Kind Rewrites() {
-  return {.make =
-              [](Random& random) {
-                const std::string text = Pick(Goldens().rewritten, random);
-                const size_t mark = text.find(kMark) + kMarkSize;
-                return text.substr(0, mark) +
-                       Mutated(text.substr(mark), text, random);
-              },
-          .use =
-              [](const std::string& text) {
-                const size_t mark = text.find(kMark);
-                absl::StatusOr<LoopProgram> program =
-                    Parse(text.substr(0, mark));
-                CHECK_OK(program);
-                return RunIfSmall(rewrite::RunScript(
-                    *program, text.substr(mark + kMarkSize)));
-              }};
+  return {
+      .make =
+          [](Random& random) {
+            return MutatedBehindMark(Pick(Goldens().rewritten, random), random);
+          },
+      .use =
+          [](const std::string& text) {
+            const size_t mark = text.find(kMark);
+            absl::StatusOr<LoopProgram> program = Parse(text.substr(0, mark));
+            CHECK_OK(program);
+            return RunIfSmall(
+                rewrite::RunScript(*program, text.substr(mark + kMarkSize)));
+          }};
 }
 
 // Expressions with their flags are explained; those of the fuzzer are run,
@@ -289,10 +291,8 @@ Kind Notation() {
                 if (Below(random, 2) == 0) {
                   return Mutated(fuzz::MakeText(random(), {}).text, "", random);
                 }
-                const std::string text = Pick(Goldens().expressions, random);
-                const size_t mark = text.find(kMark) + kMarkSize;
-                return text.substr(0, mark) +
-                       Mutated(text.substr(mark), text, random);
+                return MutatedBehindMark(Pick(Goldens().expressions, random),
+                                         random);
               },
           .use =
               [](const std::string& text) {

@@ -2,13 +2,13 @@
 #include "experiments/bench/programs.h"
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/cli/input.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
 

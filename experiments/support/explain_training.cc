@@ -4,10 +4,10 @@
 #include <iostream>
 #include <utility>
 
+#include "ocannl/cli/explain_flag.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/cli/explain_flag.h"
 
 namespace ocannl {
 

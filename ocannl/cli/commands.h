@@ -11,10 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/cli/expression.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/opt/pipeline.h"
-#include "ocannl/cli/expression.h"
 
 namespace ocannl {
 

@@ -13,15 +13,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/cli/commands.h"
-#include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/explain.h"
-#include "ocannl/core/loop/print.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/expression.h"
 #include "ocannl/cli/input.h"
+#include "ocannl/cli/rewrite_flag.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/explain.h"
+#include "ocannl/core/loop/print.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/pass_flags.h"
-#include "ocannl/cli/rewrite_flag.h"
 
 namespace ocannl {
 namespace {

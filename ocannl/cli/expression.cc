@@ -8,13 +8,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/memory_mode.h"
-#include "ocannl/cli/input.h"
 
 namespace ocannl {
 namespace {

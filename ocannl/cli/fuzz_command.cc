@@ -13,12 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/cli/commands.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/fuzz/campaign.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/notation/text_campaign.h"
-#include "ocannl/cli/input.h"
 
 namespace ocannl {
 

@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/cli/tool.h"
 #include "tests/reference_page.h"
 
 namespace ocannl {

@@ -13,11 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/cli/tool.h"
 #include "tests/reference_page.h"
 
 namespace ocannl {

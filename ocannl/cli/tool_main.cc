@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/cli/tool.h"
+#include "ocannl/core/base/system/run_main.h"
 
 int main(int argc, char** argv) {
   return ocannl::RunMain([&] {

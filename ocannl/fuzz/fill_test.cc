@@ -49,7 +49,7 @@ TEST(ZooTest, HasTheCases) {
   EXPECT_TRUE(has(DType::kF32, 0x80000000));          // -0
   EXPECT_TRUE(has(DType::kF32, 0x7fc00000));          // nan
   EXPECT_TRUE(has(DType::kF32, 0xffc00000));          // another nan
-  EXPECT_TRUE(has(DType::kF16, 0xfc5a));          // and
+  EXPECT_TRUE(has(DType::kF16, 0xfc5a));              // and
   EXPECT_TRUE(has(DType::kF32, 0xff800000));          // -inf
   EXPECT_TRUE(has(DType::kF32, 1));                   // the least denormal
   EXPECT_TRUE(has(DType::kF64, 0x7fefffffffffffff));  // the greatest
