@@ -14,13 +14,33 @@ COPTS = [
     "-DOCANNL_FP_CONTRACT_OFF",
 ]
 
-def cc_binary(copts = [], **kwargs):
-    native.cc_binary(copts = COPTS + copts, **kwargs)
+# The options and targets of tools/precompiled.bzl's headers.
+def _include_first(name):
+    return ["-include", "tools/%s.h" % name]
+
+_COMMON = [Label("//tools:common_headers")]
+_TEST = [Label("//tools:test_headers")]
+
+def cc_binary(copts = [], deps = [], **kwargs):
+    native.cc_binary(
+        copts = COPTS + _include_first("common_headers") + copts,
+        deps = deps + _COMMON,
+        **kwargs
+    )
 
 # Debian's archives are not position-independent code, so no shared library can
 # be made of ours, in whatever workspace they are built.
-def cc_library(copts = [], **kwargs):
-    native.cc_library(copts = COPTS + copts, linkstatic = True, **kwargs)
+def cc_library(copts = [], deps = [], **kwargs):
+    native.cc_library(
+        copts = COPTS + _include_first("common_headers") + copts,
+        deps = deps + _COMMON,
+        linkstatic = True,
+        **kwargs
+    )
 
-def cc_test(copts = [], **kwargs):
-    native.cc_test(copts = COPTS + copts, **kwargs)
+def cc_test(copts = [], deps = [], **kwargs):
+    native.cc_test(
+        copts = COPTS + _include_first("test_headers") + copts,
+        deps = deps + _TEST,
+        **kwargs
+    )

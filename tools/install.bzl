@@ -34,7 +34,8 @@ def _installer_impl(ctx):
     headers = [
         header
         for header in library.compilation_context.headers.to_list()
-        if header.owner.workspace_name == ctx.label.workspace_name
+        if header.owner.workspace_name == ctx.label.workspace_name and
+           header.owner.package != "tools"
     ]
     manifest = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(manifest, struct(

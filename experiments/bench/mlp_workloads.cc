@@ -62,7 +62,7 @@ class EigenTraining {
 void AddEigen(const Mlp& mlp, const NamedArrays& values, Workload& workload) {
   const EigenKernels* eigen = FindEigenKernels();
   if (eigen == nullptr) {
-    workload.missing.push_back("eigen: needs AVX2");
+    workload.missing.emplace_back("eigen: needs AVX2");
     return;
   }
   auto training = std::make_shared<EigenTraining>(eigen, mlp, values);
