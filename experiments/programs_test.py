@@ -80,6 +80,15 @@ class ProgramsTest(unittest.TestCase):
         self.assertLess({step + ".cd", step + ".ll", step + ".shapes",
                          "trace_1.ll", "step.cd", "step.ll"}, written)
 
+    def test_bench_dumps_what_it_compiles(self):
+        run("bench/bench_main", "--filter=gemm/10x16x2,compile/layers_1",
+            "--dump=programs", cwd=self.folder)
+        programs = {path.name: path.read_text()
+                    for path in (self.folder / "programs").iterdir()}
+        self.assertLess({"gemm_10x16x2.ll", "compile_layers_1.ll"},
+                        set(programs))
+        self.assertIn("out c : f32[10, 16]", programs["gemm_10x16x2.ll"])
+
     def test_training_goes_on_where_it_stopped(self):
         flags = ["--epochs=7", "--len=100"]
         whole = result(run("moons", *flags))

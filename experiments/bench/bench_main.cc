@@ -4,6 +4,7 @@
 //
 //   bazel run //experiments:bench -- --filter=gemm,moons --seconds=2
 //   bazel run //experiments:bench -- --threads=2 --json=bench.json
+//   bazel run //experiments:bench -- --dump=programs
 //
 // Checks results before it measures, and exits with 1 if some are wrong.
 #include <iostream>
@@ -17,6 +18,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "experiments/bench/dump.h"
 #include "experiments/bench/report.h"
 #include "experiments/bench/runner.h"
 #include "experiments/bench/workloads.h"
@@ -35,6 +38,7 @@ const std::vector<Flag>& Flags() {
     auto* all = new std::vector<Flag>{
         {"filter", "", "only workloads whose name contains one of these"},
         {"list", "false", "only say the names"},
+        {"dump", "", "a directory for the programs, and measure nothing"},
         {"brief", "false", "a few small workloads, for a moment each"},
         {"seconds", "1", "to measure a workload"},
         {"threads", "1", "of the probes, our tiers and peers that can"},
@@ -121,6 +125,19 @@ void Print(Measurement measurement, std::set<std::string>& said) {
   std::cout << Table(measurement) << std::endl;
 }
 
+// No result is wrong where there are none.
+absl::StatusOr<int> Dump(const CommandLine& line,
+                         absl::Span<const WorkloadMaker> makers) {
+  const std::string& directory = line.GetString("dump");
+  if (directory.empty()) {
+    return absl::InvalidArgumentError(
+        "--dump= names no directory; write --dump=DIR");
+  }
+  OCANNL_ASSIGN_OR_RETURN(int count, DumpPrograms(makers, UserPath(directory)));
+  std::cout << count << " programs are in " << directory << "\n";
+  return 0;
+}
+
 // The number of workloads with wrong results.
 absl::StatusOr<int> RunAll(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(std::vector<WorkloadMaker> chosen, Chosen(line));
@@ -129,6 +146,7 @@ absl::StatusOr<int> RunAll(const CommandLine& line) {
     for (const WorkloadMaker& maker : chosen) std::cout << maker.name << "\n";
     return 0;
   }
+  if (line.Has("dump")) return Dump(line, chosen);
   OCANNL_ASSIGN_OR_RETURN(Setting setting, SettingOf(line));
   OCANNL_ASSIGN_OR_RETURN(RunnerOptions options, OptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(Probes probes, Probes::Make(setting.threads));

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The programs of workloads as text, for those who compile them elsewhere.
+#ifndef EXPERIMENTS_BENCH_DUMP_H_
+#define EXPERIMENTS_BENCH_DUMP_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "experiments/bench/workload.h"
+
+namespace ocannl {
+
+// Writes what the workloads have a tier compile as gemm_64x64x64.ll, or
+// moons_call-2.ll where there is more than one, in `directory`, which is made
+// if need be. What several have in common is written once. Returns the number
+// of files. Errors: a workload that cannot be made; of writing.
+absl::StatusOr<int> DumpPrograms(absl::Span<const WorkloadMaker> makers,
+                                 const std::string& directory);
+
+}  // namespace ocannl
+
+#endif  // EXPERIMENTS_BENCH_DUMP_H_
