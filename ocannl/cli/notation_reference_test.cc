@@ -82,7 +82,8 @@ Axes that are computed:
 - `s*o+d*k` or `s*o=+d*k`: windows of `k` cells, `d` apart, centred; what they
   reach outside does not count. Size `s*o`. Where the middle is between two
   cells, a window reaches one cell further to the left: `o+k` with 2 cells has
-  those of `o - 1` and `o`.
+  those of `o - 1` and `o`. `ocannl explain --stage=cd` says by how many cells
+  each side of an axis is padded.
 - `s*o<+d*k`: windows inside of the axis. Size `s*(o-1) + d*(k-1) + 1`.
 - `a^b^c`: the cells of `a`, then those of `b`, then those of `c`. Size
   `a + b + c`.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
@@ -42,16 +41,6 @@ std::optional<Margins> MarginsOf(const Assignments& code, const Assign& assign,
   }
   if (!any) return std::nullopt;
   return margins;
-}
-
-// Whether an index of `assign` leaves its array.
-bool LeavesArrays(const Assignments& code, const Assign& assign) {
-  if (MarginsOf(code, assign, assign.lhs, assign.lhs_indices)) return true;
-  return absl::c_any_of(assign.sources, [&](const Source& source) {
-    const auto* read = std::get_if<ReadArray>(&source);
-    return read != nullptr &&
-           MarginsOf(code, assign, read->array, read->indices);
-  });
 }
 
 class Padder {
@@ -150,9 +139,33 @@ class Padder {
 
 }  // namespace
 
+std::vector<std::string> DescribePadding(const Assignments& code,
+                                         const Assign& assign) {
+  std::vector<std::string> texts;
+  auto add = [&](int32_t array, const Indices& indices) {
+    const auto margins = MarginsOf(code, assign, array, indices);
+    if (!margins) return;
+    for (size_t axis = 0; axis < indices.size(); ++axis) {
+      const int64_t before = margins->before[axis];
+      const int64_t after = margins->after[axis];
+      if (before == 0 && after == 0) continue;
+      texts.push_back(absl::StrCat("pads ", code.arrays[array].name, " by ",
+                                   before, " before and ", after,
+                                   " after, axis ", axis));
+    }
+  };
+  for (const Source& source : assign.sources) {
+    const auto* read = std::get_if<ReadArray>(&source);
+    if (read != nullptr) add(read->array, read->indices);
+  }
+  add(assign.lhs, assign.lhs_indices);
+  return texts;
+}
+
 std::optional<Assignments> Pad(const Assignments& code) {
-  const bool any = AnyAssign(
-      code, [&](const Assign& assign) { return LeavesArrays(code, assign); });
+  const bool any = AnyAssign(code, [&](const Assign& assign) {
+    return !DescribePadding(code, assign).empty();
+  });
   if (!any) return std::nullopt;
   return Padder(code).Run();
 }

@@ -13,6 +13,8 @@
 #define OCANNL_CORE_ASSIGN_PAD_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ocannl/core/assign/assignments.h"
 
@@ -20,6 +22,11 @@ namespace ocannl {
 
 // nullopt: no index leaves its array.
 std::optional<Assignments> Pad(const Assignments& code);
+
+// What Pad does for `assign` of `code`, a text for each axis, from 0 in the
+// order of memory: "pads x by 1 before and 2 after, axis 0".
+std::vector<std::string> DescribePadding(const Assignments& code,
+                                         const Assign& assign);
 
 }  // namespace ocannl
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/pad.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/print.h"
 
@@ -68,6 +69,10 @@ std::string PrintCd(const Assignments& assignments) {
   for (const Assignment& assignment : assignments.list) {
     std::visit(Overload{
                    [&](const Assign& assign) {
+                     for (const std::string& padding :
+                          DescribePadding(assignments, assign)) {
+                       absl::StrAppend(&text, "  # ", padding, "\n");
+                     }
                      text += PrintAssign(assignments, assign);
                    },
                    [&](const BlockComment& comment) {
