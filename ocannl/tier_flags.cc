@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
@@ -120,10 +122,15 @@ void ReportTier(const CommandLine& line, const Stream& stream) {
 
 void WriteTierReport(const Stream& stream) {
   const Backend& backend = stream.device().backend();
-  std::string report = backend.Report() + stream.Report();
-  std::cerr << (report.empty() ? std::string(backend.name()) +
-                                     " is one tier: nothing to report\n"
-                               : report);
+  const std::string report = backend.Report() + stream.Report();
+  if (report.empty()) {
+    std::cerr << backend.name() << " is one tier: nothing to report\n";
+    return;
+  }
+  for (absl::string_view line :
+       absl::StrSplit(absl::StripSuffix(report, "\n"), '\n')) {
+    std::cerr << WrapWords(line, 0, 4) << "\n";
+  }
 }
 
 }  // namespace ocannl

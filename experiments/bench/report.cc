@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 
 namespace ocannl {
@@ -28,20 +29,26 @@ Unit UnitFor(double seconds) {
   return seconds < 1 ? Unit{"ms", 1e-3} : Unit{"s", 1};
 }
 
+// Three digits, or all before the point, in five columns.
+std::string Short(double number) {
+  if (number >= 99999.5) return absl::StrFormat("%.0e", number);
+  if (number >= 100) return absl::StrFormat("%.0f", number);
+  return absl::StrFormat(number < 0.1 ? "%.3f" : "%.3g", number);
+}
+
 // Work on a clock is in vectors of 16 numbers: the fewer cycles, the better.
 std::string ShareText(const Measurement& measurement,
                       const Standing& standing) {
   if (measurement.work == 0) return "";
   if (measurement.probe == ProbeKind::kClock) {
-    return absl::StrFormat("%.1f cyc", 1 / standing.share.median);
+    return Short(1 / standing.share.median) + " cyc";
   }
   return absl::StrFormat("%.1f%%", 100 * standing.share.median);
 }
 
 std::string RateText(const Measurement& measurement, const Standing& standing) {
   if (measurement.work == 0) return "";
-  return absl::StrFormat("%.3g",
-                         measurement.work / standing.seconds.median / 1e9);
+  return Short(measurement.work / standing.seconds.median / 1e9);
 }
 
 // The fastest that is ours, of those that are there.
@@ -56,16 +63,19 @@ const Standing* OursOf(const Measurement& measurement) {
 std::string Row(const Measurement& measurement, const Standing& standing) {
   const Spread& seconds = standing.seconds;
   Unit unit = UnitFor(seconds.median);
-  std::string row = absl::StrFormat(
-      "  %-22s%9.4g %-2s%10.4g%10.4g%8s%10s", standing.name,
-      seconds.median / unit.seconds, unit.name, seconds.low / unit.seconds,
-      seconds.high / unit.seconds, RateText(measurement, standing),
-      ShareText(measurement, standing));
+  std::string row = absl::StrFormat("  %-15s", standing.name);
+  // A long name has a line of its own.
+  if (row.size() > 17) row += absl::StrFormat("\n%17s", "");
+  row += absl::StrFormat(
+      "%7.4g %-2s%7s%7s%7s%10s", seconds.median / unit.seconds, unit.name,
+      Short(seconds.low / unit.seconds), Short(seconds.high / unit.seconds),
+      RateText(measurement, standing), ShareText(measurement, standing));
   const Standing* ours = OursOf(measurement);
   if (ours != nullptr && ours != &standing) {
-    absl::StrAppend(&row,
-                    absl::StrFormat("%9.3gx%9.3g%9.3g", standing.ratio.median,
-                                    standing.ratio.low, standing.ratio.high));
+    absl::StrAppend(
+        &row,
+        absl::StrFormat("%7sx%6s%6s", Short(standing.ratio.median),
+                        Short(standing.ratio.low), Short(standing.ratio.high)));
   }
   return row + "\n";
 }
@@ -129,13 +139,14 @@ std::string Table(const Measurement& measurement) {
     const Spread& rate = measurement.rate;
     absl::StrAppend(
         &text,
-        absl::StrFormat("%s %.3g %s (%.3g to %.3g), %d of %d rounds\n",
+        absl::StrFormat("%s %.3g %s (%.3g to %.3g), %d of %d rounds",
                         Name(measurement.probe), rate.median / 1e9,
                         UnitOf(measurement.probe), rate.low / 1e9,
                         rate.high / 1e9, measurement.kept, measurement.rounds));
+    text = WrapWords(text, 0, 2) + "\n";
     bool clock = measurement.probe == ProbeKind::kClock;
     bool compared = measurement.work > 0;
-    absl::StrAppend(&text, absl::StrFormat("%33s   %10s%10s%8s%10s%17s\n",
+    absl::StrAppend(&text, absl::StrFormat("%24s   %7s%7s%7s%10s%17s\n",
                                            "median", "10%", "90%",
                                            !compared ? ""
                                            : clock   ? "G/s"
@@ -151,7 +162,7 @@ std::string Table(const Measurement& measurement) {
     text += "nobody\n";
   }
   for (const std::string& missing : measurement.missing) {
-    absl::StrAppend(&text, "  without ", missing, "\n");
+    absl::StrAppend(&text, "  without ", WrapWords(missing, 10, 4), "\n");
   }
   return text;
 }
@@ -169,12 +180,12 @@ std::string Summary(absl::Span<const Measurement> measurements) {
   for (const auto& [group, of_group] : leads) {
     double logs = 0;
     for (double lead : of_group) logs += std::log(lead);
-    absl::StrAppend(
-        &text, absl::StrFormat(
-                   "%s: ours is %.3gx as fast as the fastest peer "
-                   "(geometric mean of %d, least %.3gx)\n",
-                   group, std::exp(logs / of_group.size()), of_group.size(),
-                   *std::min_element(of_group.begin(), of_group.end())));
+    const std::string line = absl::StrFormat(
+        "%s: %.3gx as fast as the fastest peer "
+        "(geometric mean of %d, least %.3gx)",
+        group, std::exp(logs / of_group.size()), of_group.size(),
+        *std::min_element(of_group.begin(), of_group.end()));
+    absl::StrAppend(&text, WrapWords(line, 0, 2), "\n");
   }
   return text;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measurements as a table and as JSON.
+// Measurements as a table of 80 columns and as JSON.
 //
-//   gemm/64x64x64: fma 134 GF/s (129 to 136), 402 of 431 rounds
-//                       median       10%       90%    GF/s  of probe   ours is
-//                       faster
-//   x86-avx512        4.04 us      4.01      4.22     130     96.9%
-//   openblas          8.30 us      8.21      8.50    63.2     47.2%     2.05x
-//   1.99     2.10
+// gemm/64x64x64: fma 134 GF/s (129 to 136), 402 of 431 rounds
+//                  median       10%    90%   GF/s  of probe   ours is faster
+//  x86-avx512        4.04 us   4.01   4.22    130     96.9%
+//  openblas           8.3 us   8.21    8.5   63.2     47.2%   2.05x  1.99   2.1
 #ifndef EXPERIMENTS_BENCH_REPORT_H_
 #define EXPERIMENTS_BENCH_REPORT_H_
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/str_split.h"
 #include "experiments/bench/report.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -128,8 +129,36 @@ TEST(ReportTest, TableAndSummary) {
   EXPECT_THAT(table, HasSubstr("2.5x"));
   EXPECT_THAT(table, HasSubstr("without torch: not here"));
   EXPECT_EQ(Summary({m, m}),
-            "group: ours is 2.5x as fast as the fastest peer "
+            "group: 2.5x as fast as the fastest peer "
             "(geometric mean of 2, least 2.5x)\n");
+}
+
+TEST(ReportTest, TableFitsATerminal) {
+  const Spread wide = {1.2345e-7, 1.2345e-13, 1.2345e-2, 0};
+  const Spread ratio = {123456.789, 0.00123456, 12345678, 0};
+  for (const ProbeKind probe : {ProbeKind::kFma, ProbeKind::kClock}) {
+    const Measurement m = {
+        .workload = "group/" + std::string(40, 'n'),
+        .probe = probe,
+        .work = 123456,
+        .rate = {1.2345e11, 1.2345e11, 1.2345e11, 0},
+        .rounds = 1001,
+        .kept = 1001,
+        .standings = {{"gcc of plain nests -O3",
+                       false,
+                       1,
+                       wide,
+                       {0.000123456, 0, 0, 0},
+                       ratio},
+                      {"x86-avx512", true, 1, wide, {0.9, 0, 0, 0}, {}}},
+        .missing = {"torch: a library of the system that it needs, in this "
+                    "version, is not here"}};
+    const std::string text = Table(m) + Summary({m});
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      EXPECT_LE(line.size(), 80) << line;
+    }
+    EXPECT_THAT(text, HasSubstr("gcc of plain nests -O3\n"));
+  }
 }
 
 TEST(ReportTest, JsonHoldsTheMeasurements) {

@@ -85,6 +85,19 @@ TEST(ToolTest, HelpFitsATerminal) {
   }
 }
 
+TEST(ToolTest, TierReportFitsATerminal) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      Tool({"eval", "x + x", "--in=x=range:2", "--tier=auto", "--tier_report"})
+          .code,
+      0);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("no program of this shape so far; "));
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    EXPECT_LE(line.size(), 80) << line;
+  }
+}
+
 TEST(ToolTest, WrongUseIsCodeTwo) {
   for (const Args& args :
        {Args{}, Args{"evil"}, Args{"eval"}, Args{"eval", "1", "+", "2"},
