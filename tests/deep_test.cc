@@ -130,6 +130,54 @@ TEST(DeepTest, LongSpecs) {
   EXPECT_THAT(Eval("x ++ \"" + names + " => 0\""), HasSubstr("axes"));
 }
 
+// Joined by commas.
+std::string List(const std::string& text, int times) {
+  return Repeat(text + ",", times - 1) + text;
+}
+
+TEST(DeepTest, AxesOfTensors) {
+  auto most = [](int axes) {
+    return absl::StrCat("it has ", axes, " axes, but 64 is the most");
+  };
+  const std::string ones = List("1", 30'000);
+  EXPECT_THAT(Eval("{w = 1; o=[" + ones + "]}"), HasSubstr(most(30'000)));
+  EXPECT_THAT(Eval("{w = 1; o=[" + ones + "]} + x"), HasSubstr(most(30'000)));
+  EXPECT_THAT(Say({"eval", "v * v", "--in=v=range:" + ones}),
+              HasSubstr("error: shape error in `v`"));
+  // Each operation adds axes, which stay when the next ones pair them up.
+  std::string grows = "x";
+  for (int k = 0; k < 50; ++k) {
+    grows =
+        absl::StrCat("(", grows, " ++ \"... => ", List("0", 1000), ",...\")");
+  }
+  EXPECT_THAT(Eval(grows), HasSubstr(most(1001)));
+  for (const int axes : {63, 64}) {
+    const std::string text = absl::StrCat(
+        "relu (x ++ \"... => ", List("0", axes), ",...\") ++ \"...,i => i\"");
+    EXPECT_THAT(Eval(text),
+                HasSubstr(axes == 63 ? "result : f32 4\n" : most(65)));
+  }
+  EXPECT_THAT(Eval("relu (relu (x ++ \"... => " + List("0", 50) +
+                   ",...\") ++ \"... => " + List("0", 50) + ",...\")"),
+              HasSubstr("over 64 axes"));
+}
+
+TEST(DeepTest, AxesOfBuffers) {
+  auto file = [](int axes) {
+    return FileOf(absl::StrCat("  temp t : f32[", List("1", axes), "];\n  t[",
+                               List("0", axes), "] := 2;\n",
+                               "  for i0 = 0 to 3 { y[i0] := t[",
+                               List("0", axes), "]; }\n"));
+  };
+  for (const char* tier : {"interp", "auto"}) {
+    EXPECT_EQ(Print(file(200), tier), "y : f32[4]\n  2 2 2 2\n");
+    EXPECT_THAT(Print(file(100'000), tier),
+                HasSubstr("a buffer has at most 200 axes"));
+  }
+  EXPECT_THAT(Print(Values("x[" + List("0", 100'000) + "]")),
+              HasSubstr("`x` has 1 axes, not 100000"));
+}
+
 TEST(DeepTest, ValuesOfLoopPrograms) {
   const std::string deep = "the value is nested too deeply; make a part of it";
   for (const char* prefix : {"(", "-", "neg(", "x[i0] + (", "x[i0] * -"}) {

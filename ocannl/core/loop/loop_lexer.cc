@@ -6,7 +6,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/words.h"
+#include "ocannl/core/ops/depth.h"
 
 namespace ocannl {
 namespace {
@@ -54,6 +56,20 @@ absl::StatusOr<DType> LoopLexer::TakeDType() {
   if (std::optional<DType> dtype = FindDType(name)) return *dtype;
   return ErrorAt(offset, absl::StrCat("`", name, "` is not a dtype; write ",
                                       DTypeNames()));
+}
+
+absl::StatusOr<Dims> LoopLexer::TakeDims() {
+  Dims dims;
+  OCANNL_RETURN_IF_ERROR(Expect("["));
+  while (!Accept("]")) {
+    if (!dims.empty()) OCANNL_RETURN_IF_ERROR(Expect(","));
+    if (dims.size() == kMaxLoopDepth) {
+      return Error(absl::StrCat("a buffer has at most ", kMaxLoopDepth,
+                                " axes; make one axis of several"));
+    }
+    OCANNL_ASSIGN_OR_RETURN(dims.emplace_back(), TakeInteger("an axis size"));
+  }
+  return dims;
 }
 
 int InfixStrength(absl::string_view symbol) {

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/ndarray.h"
 
 namespace ocannl {
 
@@ -25,6 +26,8 @@ class LoopLexer : public Lexer {
   absl::StatusOr<std::string> TakeName(absl::string_view what);
   absl::StatusOr<int64_t> TakeInteger(absl::string_view what);  // up to 2^40
   absl::StatusOr<DType> TakeDType();
+  // [2, 3]. Error: more than kMaxLoopDepth axes: no nest runs over them.
+  absl::StatusOr<Dims> TakeDims();
 };
 
 // How strongly C's binary operator `symbol` binds, from 1; 0: it is none.

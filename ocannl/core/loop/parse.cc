@@ -91,12 +91,7 @@ class Parser {
     OCANNL_ASSIGN_OR_RETURN(buffer.name, lexer_.TakeName("a buffer's name"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
     OCANNL_ASSIGN_OR_RETURN(buffer.dtype, lexer_.TakeDType());
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
-    while (!lexer_.Accept("]")) {
-      if (!buffer.dims.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
-      OCANNL_ASSIGN_OR_RETURN(int64_t dim, lexer_.TakeInteger("an axis size"));
-      buffer.dims.push_back(dim);
-    }
+    OCANNL_ASSIGN_OR_RETURN(buffer.dims, lexer_.TakeDims());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
     int32_t number = static_cast<int32_t>(program_.buffers.size());
     if (!buffers_.emplace(buffer.name, number).second) {

@@ -112,6 +112,12 @@ absl::Status FaultWriter::Endless(const SlotRule& rule) const {
 
 absl::Status FaultWriter::Covers(const CoverRule& rule) const {
   if (!row_(rule.covering)) return Endless(rule.node, rule.covering, "");
+  if (!row_(rule.covered)) {
+    return Error(rule.node,
+                 absl::StrCat(Label(graph_[rule.covered.tensor]), " has over ",
+                              kMaxAxes, " axes; make one axis of several"),
+                 {}, {rule.covered}, "");
+  }
   RowRef opponent = Opponent(rule);
   if (opponent.tensor == rule.node) {
     return Error(

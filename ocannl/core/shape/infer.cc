@@ -37,6 +37,7 @@ class Inference {
   absl::Status Run() {
     AddRows();
     SlotRanks();
+    OCANNL_RETURN_IF_ERROR(CheckAxes(graph_, problem_, ranks_));
     CoverRanks();
     AddAxes();
     SetWrittenPositions();
@@ -46,7 +47,7 @@ class Inference {
     if (!fault_) CheckParameters();
     if (!fault_) CheckResults();
     if (!fault_) CheckOwnNames();
-    if (!fault_) return absl::OkStatus();
+    if (!fault_) return CheckAxes(graph_, problem_, ranks_);
     return fault_(FaultWriter(graph_, rules(),
                               [this](RowRef row) { return Known(row); }));
   }

@@ -257,4 +257,19 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
   return problem;
 }
 
+absl::Status CheckAxes(const Graph& graph, const Problem& problem,
+                       const RankSystem& ranks) {
+  for (TensorId id : problem.nodes) {
+    int64_t axes = 0;
+    for (RowKind kind : kRowKinds) {
+      axes += std::max(ranks.Length(problem.RowIndex({id, kind})), 0);
+    }
+    if (axes <= kMaxAxes) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shape error in ", Describe(graph[id]), ": it has ", axes,
+        " axes, but ", kMaxAxes, " is the most; make one axis of several"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace ocannl

@@ -50,6 +50,11 @@ absl::StatusOr<Problem> MakeProblem(const Graph& graph,
                                     absl::Span<const TensorId> roots,
                                     const GivenShapes& given);
 
+// Error: a tensor with more than kMaxAxes axes, by name. Before `ranks` are
+// solved, those count that are known.
+absl::Status CheckAxes(const Graph& graph, const Problem& problem,
+                       const RankSystem& ranks);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_SHAPE_PROBLEM_H_

@@ -189,8 +189,8 @@ std::vector<int> RankSystem::Solve() {
 }
 
 int RankSystem::Length(int row) const {
-  int root = Find(row);
-  return classes_[root].low + OffsetOf(row);
+  const Class& c = classes_[Find(row)];
+  return c.length.value_or(c.low) + OffsetOf(row);
 }
 
 bool RankSystem::IsDetermined(int row) const {

@@ -27,7 +27,8 @@ enum class RowRole : uint8_t {
 
 class RankSystem {
  public:
-  // Longer rows come from rows that cover each other in a circle.
+  // Longer rows come from rows that cover each other in a circle: no tensor may
+  // have so many axes.
   static constexpr int kMaxRank = 100;
 
   // A new row; they are numbered from 0.
@@ -49,7 +50,7 @@ class RankSystem {
   // Settles every row. Returns the calls of Cover, from 0, that cannot hold.
   std::vector<int> Solve();
 
-  // After Solve. Negative if equations say so.
+  // Negative if equations say so. Before Solve: what is known, or the least.
   int Length(int row) const;
   // False for a parameter's row that nothing determines.
   bool IsDetermined(int row) const;

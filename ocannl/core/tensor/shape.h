@@ -25,6 +25,8 @@ inline constexpr std::array<RowKind, 3> kRowKinds = {
     RowKind::kBatch, RowKind::kOutput, RowKind::kInput};
 absl::string_view Name(RowKind kind);  // "batch"
 
+inline constexpr int kMaxAxes = 64;  // of a tensor, as in NumPy
+
 struct Shape {
   std::array<Dims, 3> rows;  // indexed by RowKind
 
