@@ -244,6 +244,7 @@ void Emitter::EmitOrAnd(const Inst& inst) {
     if (dst != a) Emit(Ids::kIdVmovaps, dst, a);
     Emit(id, dst, b, c, asmjit::imm(kA | (kB & kC)));
   }
+  Finish(inst);
 }
 
 bool Emitter::EmitIntegerOp(const Inst& inst) {
@@ -254,10 +255,6 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
       Has512() ? (wide ? Ids::kIdVpxorq : Ids::kIdVpxord) : Ids::kIdVpxor;
   if (inst.op == Op::kAbs && !IsSigned(inst.dtype)) {
     EmitCopy(inst);
-    return true;
-  }
-  if (inst.op == Op::kOr && inst.args[2].kind != Value::kNone) {
-    EmitOrAnd(inst);
     return true;
   }
   Vec dst = Out(inst);

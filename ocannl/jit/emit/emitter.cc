@@ -44,10 +44,24 @@ bool IsInRegisters(const Inst& inst) {
               inst.op == Op::kSub || inst.op == Op::kMul);
     case Code::kStore:
       return inst.lanes == 1 || inst.memory.stride == size;
-    default:
-      return inst.code != Code::kExtract && inst.code != Code::kInsert &&
-             inst.code != Code::kLookup && inst.code != Code::kScatter;
+    case Code::kCopy:
+    case Code::kSplat:
+    case Code::kLoad:
+    case Code::kIndex:
+    case Code::kShuffle:
+    case Code::kZero:
+    case Code::kLoop:
+    case Code::kEndLoop:
+    case Code::kNote:
+      return true;
+    case Code::kOrAnd:
+    case Code::kLookup:
+    case Code::kScatter:
+    case Code::kExtract:
+    case Code::kInsert:
+      return false;
   }
+  return false;
 }
 
 // Whether the nest needs nothing of what the caller says.
@@ -291,6 +305,8 @@ void Emitter::EmitInst(const Inst& inst) {
   switch (inst.code) {
     case Code::kApply:
       return EmitApply(inst);
+    case Code::kOrAnd:
+      return EmitOrAnd(inst);
     case Code::kCopy:
       return EmitCopy(inst);
     case Code::kSplat:

@@ -31,9 +31,18 @@ bool NeedsScratch(const Inst& inst) {
       return !is_plain || inst.operand != inst.dtype ||
              (inst.op != Op::kAdd && inst.op != Op::kSub &&
               inst.op != Op::kMul && inst.op != Op::kFma);
-    default:
+    case Code::kOrAnd:
+    case Code::kSplat:
+    case Code::kLookup:
+    case Code::kScatter:
+    case Code::kIndex:
+    case Code::kExtract:
+    case Code::kInsert:
+    case Code::kShuffle:
+    case Code::kZero:
       return true;
   }
+  return true;
 }
 
 bool HasScratch(const Nest& nest) {
@@ -189,7 +198,7 @@ class Allocator {
   // It saves a copy in a fused multiply-add.
   int FreedOperand(int32_t reg, const std::vector<int32_t>& owners) const {
     const Inst& inst = nest_.insts[lives_[reg].first];
-    if (inst.dst != reg || inst.code != Code::kApply) return -1;
+    if (inst.dst != reg || !Computes(inst.code)) return -1;
     for (int k : {2, 0, 1}) {
       const Value& arg = inst.args[k];
       if (arg.kind != Value::kReg) continue;
@@ -234,7 +243,7 @@ class Allocator {
 
 // Whether operand k is a constant that is loaded.
 bool IsLoaded(const Inst& inst, int k) {
-  return inst.code == Code::kApply && inst.operand != DType::kBool &&
+  return Computes(inst.code) && inst.operand != DType::kBool &&
          inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
 }
 

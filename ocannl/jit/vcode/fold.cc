@@ -15,6 +15,7 @@ namespace {
 bool IsPureCode(Code code) {
   switch (code) {
     case Code::kApply:
+    case Code::kOrAnd:
     case Code::kCopy:
     case Code::kSplat:
     case Code::kLoad:
@@ -37,8 +38,7 @@ bool IsPureCode(Code code) {
 
 // Whether memory may change, or another loop's code begin, at `inst`.
 bool IsBarrier(const Inst& inst) {
-  return inst.code == Code::kStore || inst.code == Code::kScatter ||
-         inst.code == Code::kZero || inst.code == Code::kLoop ||
+  return WritesMemory(inst.code) || inst.code == Code::kLoop ||
          inst.code == Code::kEndLoop;
 }
 
@@ -75,14 +75,13 @@ bool CanFoldLoad(const Inst& load, Isa isa) {
 
 // Whether the first two operands may change places.
 bool Swaps(const Inst& inst) {
-  if (inst.op == Op::kFma) return true;
-  return (Info(inst.op).traits & kCommutative) &&
-         inst.args[2].kind == Value::kNone;
+  return inst.code == Code::kApply &&
+         (inst.op == Op::kFma || (Info(inst.op).traits & kCommutative));
 }
 
 // Moves the load of `value` into operand k of `user`.
 bool FoldInto(const Inst& load, Inst& user) {
-  if (user.code != Code::kApply || user.lanes != load.lanes) return false;
+  if (!Computes(user.code) || user.lanes != load.lanes) return false;
   const Value loaded{Value::kReg, load.dst};
   for (int tries = 0; tries < 2; ++tries) {
     for (int k = 0; k < 3; ++k) {
@@ -125,6 +124,7 @@ void FoldAnds(Nest& nest) {
     if (is_and(inst.args[0], inst)) std::swap(inst.args[0], inst.args[1]);
     if (!is_and(inst.args[1], inst)) continue;
     Inst& both = *ands[inst.args[1].index];
+    inst.code = Code::kOrAnd;
     inst.args[1] = both.args[0];
     inst.args[2] = both.args[1];
     both = Nothing();
@@ -266,7 +266,7 @@ class LiveLanes {
     } else if (inst.dst >= 0) {
       const uint32_t wanted = live_[inst.dst] & First(inst.lanes);
       if (inst.code == Code::kExtract) read = wanted << inst.offset;
-      if (inst.code == Code::kApply || inst.code == Code::kCopy) read = wanted;
+      if (Computes(inst.code) || inst.code == Code::kCopy) read = wanted;
       live_[inst.dst] = 0;
     }
     for (const Value& arg : inst.args) {
@@ -314,14 +314,14 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
 
 bool CanBeMemory(const Inst& inst, int k) {
   if (SizeOf(inst.operand) < 4 || k == 0) return false;
+  if (inst.code == Code::kOrAnd) return k == 2;
   switch (inst.op) {
     case Op::kAdd:
     case Op::kSub:
     case Op::kAnd:
+    case Op::kOr:
     case Op::kXor:
       return true;
-    case Op::kOr:
-      return k == 2 || inst.args[2].kind == Value::kNone;
     case Op::kMul:
     case Op::kDiv:
     case Op::kMin:

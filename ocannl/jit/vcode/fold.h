@@ -3,7 +3,7 @@
 // Fold: what machine instructions do beside their operation.
 //
 //   r0 = load x+0;    r1 = add r2, r0      ->   r1 = add r2, x+0
-//   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or r4, r2, r3
+//   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or_and r4, r2, r3
 //   r0 = add v, r2;   v[0..8) = r0         ->   v = add v, r2
 //   r0 = load x+0;    v = maximum v, r0;   v = maximum v, r1
 //                          ->   v = max r0, v;   v = maximum v, r1, x+0
@@ -19,7 +19,7 @@ namespace ocannl::jit {
 // is NaN.
 inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
 
-// Whether operand k of `inst`, a kApply, may be a constant or memory.
+// Whether operand k of `inst`, which Computes, may be a constant or memory.
 bool CanBeMemory(const Inst& inst, int k);
 
 // Puts an operand that can be memory where it can be, in ops that do not care
@@ -27,10 +27,10 @@ bool CanBeMemory(const Inst& inst, int k);
 void OrderOperands(Inst& inst);
 
 // Folds loads whose value is used once, and drops code whose result is unused.
-// With AVX-512, ors get the ands among their operands: the second and the third
-// operand of an or are those of an and. Without, of two steps of a minimum or
-// maximum only the second tests for NaN, what both take at once. Lanes beside
-// which a variable has only dead ones are not merged with these.
+// With AVX-512, ors and the ands among their operands become one instruction.
+// Without, of two steps of a minimum or maximum only the second tests for NaN,
+// what both take at once. Lanes beside which a variable has only dead ones are
+// not merged with these.
 void Fold(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit

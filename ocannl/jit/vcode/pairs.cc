@@ -67,7 +67,7 @@ class PairJoiner {
     const bool anywhere = other.code == Code::kLookup ||
                           other.code == Code::kScatter ||
                           other.code == Code::kZero;
-    const bool writes = !loads && (anywhere || other.code == Code::kStore);
+    const bool writes = WritesMemory(other.code);
     if (!writes && !(loads && column.code == Code::kStore)) return false;
     const int32_t pointer = other.memory.pointer;
     if (editor_.BaseOf(pointer) != editor_.BaseOf(column.memory.pointer)) {

@@ -55,8 +55,7 @@ class Transposer {
         columns[{memory.pointer, memory.stride, inst.valid}][memory.disp] = k;
       }
       // Loads do not move over stores to what they read.
-      if (inst.code == Code::kStore || inst.code == Code::kScatter ||
-          inst.code == Code::kZero) {
+      if (WritesMemory(inst.code)) {
         flush(editor_.BaseOf(inst.memory.pointer));
       }
     }

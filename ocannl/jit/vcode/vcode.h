@@ -59,6 +59,7 @@ enum class Code : uint8_t {
   kApply,    // dst = op(args); args[1] of a float's neg or abs is a mask; of
              // minimum and maximum, args[2] is what vfixupimm does, or, without
              // AVX-512, a number that makes a NaN of it too, if any
+  kOrAnd,    // dst = args[0] | (args[1] & args[2]), bit by bit; with AVX-512
   kCopy,     // dst = args[0]
   kSplat,    // dst = the first lane of args[0], in every lane
   kLoad,     // dst = memory
@@ -76,6 +77,35 @@ enum class Code : uint8_t {
   kEndLoop,  // ends it
   kNote,     // the source line `offset` of the nest
 };
+
+// Whether dst = f(args), of which some may be memory or constants: CanBeMemory.
+inline bool Computes(Code code) {
+  return code == Code::kApply || code == Code::kOrAnd;
+}
+
+inline bool WritesMemory(Code code) {
+  switch (code) {
+    case Code::kStore:
+    case Code::kScatter:
+    case Code::kZero:
+      return true;
+    case Code::kApply:
+    case Code::kOrAnd:
+    case Code::kCopy:
+    case Code::kSplat:
+    case Code::kLoad:
+    case Code::kLookup:
+    case Code::kIndex:
+    case Code::kExtract:
+    case Code::kInsert:
+    case Code::kShuffle:
+    case Code::kLoop:
+    case Code::kEndLoop:
+    case Code::kNote:
+      return false;
+  }
+  return true;
+}
 
 enum class ShuffleKind : uint8_t {
   kLow32,      // in each 128 bits: a0 b0 a1 b1
