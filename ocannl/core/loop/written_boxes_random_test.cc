@@ -4,19 +4,16 @@
 // writes every cell of an `out` buffer, as a run that marks cells shows. Of the
 // programs for which that holds, Verify accepts most.
 
-#include <array>
 #include <cstdio>
-#include <random>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
+#include "tests/support/random_program.h"
 
 namespace ocannl {
 namespace {
@@ -98,115 +95,26 @@ class Marker {
   bool reads_ = false;
 };
 
-class Generator {
- public:
-  explicit Generator(uint32_t seed) : random_(seed) {}
-
-  LoopProgram Program() {
-    program_.name = "random";
-    program_.statics = {{"s", kStaticRange}};
-    for (Role role : {Role::kTemp, Below(4) > 0 ? Role::kTemp : Role::kOut}) {
-      AddBuffer(role);
-    }
-    for (int64_t left = 1 + Below(3); left > 0; --left) {
-      private_ = AddBuffer(Role::kPrivate);
-      program_.body.stmts.push_back(Statement(0));
-    }
-    return std::move(program_);
-  }
-
- private:
-  int64_t Below(int64_t bound) { return random_() % bound; }
-
-  int32_t AddBuffer(Role role) {
-    constexpr std::array<int64_t, 6> kSizes = {1, 2, 3, 4, 6, 8};
-    Dims dims;
-    for (int64_t rank = 1 + Below(2); rank > 0; --rank) {
-      dims.push_back(kSizes[Below(kSizes.size())]);
-    }
-    auto number = static_cast<int32_t>(program_.buffers.size());
-    program_.buffers.push_back(
-        {absl::StrCat("b", number), DType::kF32, dims, role});
-    return number;
-  }
-
-  // Iterators whose ranges fill the axis without gaps, as far as they go.
-  Affine Filling(int64_t dim) {
-    Affine index;
-    int64_t length = 1;
-    absl::c_shuffle(symbols_, random_);
-    for (const auto& [symbol, range] : symbols_) {
-      if (symbol.kind == Symbol::kStatic || length * range > dim) continue;
-      index += length * Affine(symbol);
-      length *= range;
-    }
-    return index + Below(dim - length + 1);
-  }
-
-  // In bounds: factors are tried until they fit.
-  Affine Index(int64_t dim) {
-    if (Below(4) > 0) return Filling(dim);
-    for (int trial = 0; trial < 4; ++trial) {
-      Affine index = Below(dim);
-      int64_t least = index.offset();
-      int64_t most = least;
-      for (const auto& [symbol, range] : symbols_) {
-        int64_t factor = Below(3) == 0 ? Below(7) - 3 : 0;
-        index += factor * Affine(symbol);
-        (factor < 0 ? least : most) += factor * (range - 1);
-      }
-      if (least >= 0 && most < dim) return index;
-    }
-    return Below(dim);
-  }
-
-  int32_t AnyBuffer() {
-    int64_t buffer = Below(3);
-    return buffer < 2 ? static_cast<int32_t>(buffer) : private_;
-  }
-
-  Access Cell() {
-    Access access{.buffer = AnyBuffer(), .indices = {}};
-    for (int64_t dim : program_.buffers[access.buffer].dims) {
-      access.indices.push_back(Index(dim));
-    }
-    return access;
-  }
-
-  Stmt Statement(int depth) {
-    if (depth < 3 && Below(depth + 2) < 2) {
-      For loop{.kind = Below(4) == 0 ? LoopKind::kPar : LoopKind::kFor,
-               .iterator = num_iterators_++,
-               .extent = 1 + Below(4),
-               .body = {}};
-      const auto outside = symbols_;
-      symbols_.push_back({Iterator(loop.iterator), loop.extent});
-      for (int64_t left = 1 + Below(3); left > 0; --left) {
-        loop.body.stmts.push_back(Statement(depth + 1));
-      }
-      symbols_ = outside;
-      return loop;
-    }
-    if (Below(12) == 0) return ZeroOut{AnyBuffer()};
-    Expr value = Below(2) == 0 ? program_.Read(Cell())
-                               : Literal(program_.exprs, DType::kF32, 1);
-    return Set{Cell(), value.id()};
-  }
-
-  std::mt19937 random_;
-  LoopProgram program_;
-  std::vector<std::pair<Symbol, int64_t>> symbols_ = {
-      {Static(0), kStaticRange}};
-  int32_t private_ = 0;  // the buffer of this statement of the body
-  int32_t num_iterators_ = 0;
-};
+LoopProgram ProgramOf(uint32_t seed) {
+  return RandomProgram(
+      {.roles = {Role::kTemp, seed % 4 > 0 ? Role::kTemp : Role::kOut},
+       .static_range = kStaticRange,
+       .most_nests = 3,
+       .loop_percent = 55,
+       .par_percent = 25,
+       .zero_percent = 8,
+       .fill_percent = 75,
+       .most_reads = 1,
+       .private_buffers = true},
+      seed);
+}
 
 TEST(WrittenBoxesRandomTest, WhatIsAcceptedReadsOnlyWhatIsWritten) {
   constexpr int kPrograms = 30'000;
   int fine = 0;
   int accepted = 0;
   for (uint32_t seed = 0; seed < kPrograms; ++seed) {
-    LoopProgram program = Generator(seed).Program();
+    LoopProgram program = ProgramOf(seed);
     bool runs = true;
     bool reads = false;
     for (int64_t s = 0; s < kStaticRange; ++s) {

@@ -4,8 +4,7 @@
 // that each iteration touches allows too.
 #include <cstdio>
 #include <map>
-#include <random>
-#include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,92 +13,16 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/dependence.h"
+#include "tests/support/random_program.h"
 
 namespace ocannl {
 namespace {
 
 constexpr int64_t kStaticRange = 3;
 
-// A loop over loops over assignments: the outer ones are i0 and i1.
-class Generator {
- public:
-  explicit Generator(uint32_t seed) : random_(seed) {}
-
-  LoopProgram Program() {
-    program_.name = "random";
-    program_.statics = {{"s", kStaticRange}};
-    program_.buffers = {{"x", DType::kF32, {12}, Role::kInOut},
-                        {"y", DType::kF32, {4, 5}, Role::kInOut},
-                        {"ids", DType::kI32, {6}, Role::kIn}};
-    symbols_ = {{Static(0), kStaticRange}};
-    program_.body.stmts.push_back(MakeLoop(0));
-    return std::move(program_);
-  }
-
- private:
-  int64_t Below(int64_t bound) { return random_() % bound; }
-
-  Affine Index(int64_t dim) {
-    for (int trial = 0; trial < 8; ++trial) {
-      Affine index = Below(dim);
-      int64_t least = index.offset();
-      int64_t most = least;
-      for (const auto& [symbol, range] : symbols_) {
-        int64_t factor = Below(2) == 0 ? Below(7) - 2 : 0;
-        index += factor * Affine(symbol);
-        (factor < 0 ? least : most) += factor * (range - 1);
-      }
-      if (least >= 0 && most < dim) return index;
-    }
-    return Below(dim);
-  }
-
-  Access Cell() {
-    Access access{.buffer = static_cast<int32_t>(Below(2)), .indices = {}};
-    for (int64_t dim : program_.buffers[access.buffer].dims) {
-      access.indices.push_back(Index(dim));
-    }
-    return access;
-  }
-
-  Lookup LookedUp() {
-    Lookup lookup{.cell = Cell(), .axis = 0, .index = {2, {Index(6)}}};
-    lookup.axis = static_cast<int32_t>(Below(lookup.cell.indices.size()));
-    lookup.cell.indices[lookup.axis] = 0;
-    return lookup;
-  }
-
-  Stmt MakeSet() {
-    Expr value = program_.Read(Cell());
-    if (Below(2) == 0) value = value + program_.Read(Cell());
-    if (Below(8) == 0) value = value + program_.Read(LookedUp());
-    if (Below(6) == 0) {
-      return Scatter{program_.leaves.Add(LookedUp()), value.id()};
-    }
-    return Set{Cell(), value.id()};
-  }
-
-  Stmt MakeLoop(int depth) {
-    For loop{LoopKind::kFor, num_iterators_++, 1 + Below(4), {}};
-    symbols_.push_back({Iterator(loop.iterator), loop.extent});
-    const bool perfect = depth < 2 && Below(2) == 0;
-    for (int64_t left = perfect ? 1 : 1 + Below(3); left > 0; --left) {
-      bool loops = perfect || (depth < 2 && Below(3) == 0);
-      loop.body.stmts.push_back(loops ? MakeLoop(depth + 1) : MakeSet());
-    }
-    symbols_.pop_back();
-    return loop;
-  }
-
-  std::mt19937 random_;
-  LoopProgram program_;
-  std::vector<std::pair<Symbol, int64_t>> symbols_;
-  int32_t num_iterators_ = 0;
-};
-
 // One access of one run of a statement.
 struct Event {
-  std::tuple<int32_t, int64_t, int64_t> cell;  // buffer and indices
+  std::pair<int32_t, int64_t> cell;  // buffer and place
   bool writes;
   int stmt;                       // its number in the program
   std::map<int32_t, int64_t> at;  // iterators
@@ -127,10 +50,12 @@ class Tracer {
   }
 
   void Touch(const Access& access, bool writes, int stmt) {
-    const Indices& indices = access.indices;
-    int64_t last = indices.size() > 1 ? Eval(indices[1]) : 0;
-    events_.push_back(
-        {{access.buffer, Eval(indices[0]), last}, writes, stmt, at_});
+    const Dims& dims = program_.buffers[access.buffer].dims;
+    int64_t cell = 0;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      cell = cell * dims[axis] + Eval(access.indices[axis]);
+    }
+    events_.push_back({{access.buffer, cell}, writes, stmt, at_});
   }
 
   void Run(const Block& block) {
@@ -144,6 +69,13 @@ class Tracer {
         continue;
       }
       const int number = number_.at(&stmt);
+      if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+        const Dims& dims = program_.buffers[zero->buffer].dims;
+        for (int64_t cell = 0; cell < NumElements(dims); ++cell) {
+          events_.push_back({{zero->buffer, cell}, true, number, at_});
+        }
+        continue;
+      }
       WalkLeaves(program_, *ValueOf(stmt), [&](const LeafValue& leaf) {
         const Lookup* lookup = std::get_if<Lookup>(&leaf);
         if (lookup != nullptr)
@@ -237,15 +169,29 @@ struct Score {
   }
 };
 
+// What happens when the static index is 0, 1, and so on.
+std::vector<std::vector<Event>> RunsOf(const LoopProgram& program) {
+  std::vector<std::vector<Event>> runs;
+  for (int64_t s = 0; s < kStaticRange; ++s) {
+    runs.push_back(Tracer(program, s).events());
+  }
+  return runs;
+}
+
 TEST(DependenceRandomTest, AllowsNothingThatTouchedCellsForbid) {
   constexpr uint32_t kPrograms = 2000;
   Score parallel, lanes, interchange;
   for (uint32_t seed = 0; seed < kPrograms; ++seed) {
-    const LoopProgram program = Generator(seed).Program();
-    std::vector<std::vector<Event>> runs;
-    for (int64_t s = 0; s < kStaticRange; ++s) {
-      runs.push_back(Tracer(program, s).events());
-    }
+    const LoopProgram program =
+        RandomProgram({.roles = {Role::kInOut, Role::kInOut},
+                       .static_range = kStaticRange,
+                       .loop_percent = 33,
+                       .perfect_percent = 50,
+                       .zero_percent = 2,
+                       .fill_percent = 30,
+                       .looks_up = true},
+                      seed);
+    const std::vector<std::vector<Event>> runs = RunsOf(program);
     WalkLoops(program.body, [&](const For& loop) {
       Truth truth;
       for (const std::vector<Event>& events : runs) {
