@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/print.h"
@@ -222,6 +223,70 @@ TEST(DependenceRandomTest, AllowsNothingThatTouchedCellsForbid) {
   EXPECT_GT(parallel.allowed, parallel.possible / 2);
   EXPECT_GT(lanes.allowed, lanes.possible / 2);
   EXPECT_GT(interchange.allowed, interchange.possible / 2);
+}
+
+// Whether the cells that both loops touch, one writing, they touch in the same
+// iteration: `second` after `first` as before, whatever the iterations' order.
+bool MayFuse(const std::vector<Event>& events, const For& first,
+             const For& second) {
+  for (const Event& a : events) {
+    if (!a.at.contains(first.iterator)) continue;
+    for (const Event& b : events) {
+      if (!b.at.contains(second.iterator) || !Conflict(a, b)) continue;
+      if (Around(a, first) != Around(b, second)) continue;
+      if (a.at.at(first.iterator) != b.at.at(second.iterator)) return false;
+    }
+  }
+  return true;
+}
+
+// Calls `visit` with each loop and the one that follows at once.
+void VisitNeighbours(const Block& block,
+                     absl::FunctionRef<void(const For&, const For&)> visit) {
+  const For* before = nullptr;
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr) VisitNeighbours(loop->body, visit);
+    if (loop != nullptr && before != nullptr) visit(*before, *loop);
+    before = loop;
+  }
+}
+
+TEST(DependenceRandomTest, FusesNothingThatTouchedCellsForbid) {
+  constexpr uint32_t kPrograms = 10'000;
+  Score fuse;
+  for (uint32_t seed = 0; seed < kPrograms; ++seed) {
+    const LoopProgram program = RandomProgram(
+        {.roles = {Role::kInOut, Role::kInOut, Role::kInOut, Role::kInOut},
+         .static_range = kStaticRange,
+         .most_nests = 3,
+         .extents = {2, 3},
+         .loop_percent = 33,
+         .zero_percent = 2,
+         .fill_percent = 50,
+         .looks_up = true},
+        seed);
+    const std::vector<std::vector<Event>> runs = RunsOf(program);
+    VisitNeighbours(program.body, [&](const For& first, const For& second) {
+      if (first.extent != second.extent) {
+        EXPECT_FALSE(CanFuse(program, first, second));
+        return;
+      }
+      bool may_fuse = true;
+      for (const std::vector<Event>& events : runs) {
+        may_fuse = may_fuse && MayFuse(events, first, second);
+      }
+      const bool can_fuse = CanFuse(program, first, second);
+      EXPECT_TRUE(may_fuse || !can_fuse)
+          << "seed " << seed << ", loops i" << first.iterator << " and i"
+          << second.iterator << "\n"
+          << Print(program);
+      fuse.Count(may_fuse, can_fuse);
+    });
+  }
+  std::printf("%u programs (seeds from 0); allowed of possible: fuse %d/%d\n",
+              kPrograms, fuse.allowed, fuse.possible);
+  EXPECT_GT(fuse.allowed, fuse.possible / 2);
 }
 
 }  // namespace
