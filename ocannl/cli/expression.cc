@@ -21,6 +21,13 @@ namespace {
 
 constexpr SourceLocation kPlace = {.file = "command line", .line = 1};
 
+absl::StatusOr<ParsedTensor> Parsed(Graph& graph, absl::string_view text,
+                                    const Names& names) {
+  absl::StatusOr<ParsedTensor> parsed = ParseTensor(graph, text, names, kPlace);
+  if (!parsed.ok()) return WithSource(parsed.status(), text);
+  return parsed;
+}
+
 absl::Status CheckNew(absl::string_view flag, const std::string& name,
                       const Names& names) {
   if (!names.tensors.contains(name) && !names.statics.contains(name)) {
@@ -194,16 +201,14 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
     std::string value;
     OCANNL_RETURN_IF_ERROR(SplitAssignment("let", let, name, value));
     OCANNL_RETURN_IF_ERROR(CheckNew("let", name, names));
-    OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
-                            ParseTensor(graph, value, names, kPlace));
+    OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed, Parsed(graph, value, names));
     for (Tensor p : parsed.parameters) names.tensors.emplace(p.node().name, p);
     const bool has_name = parsed.tensor.node().named;
     if (has_name) expression->other_names[name] = parsed.tensor.node().name;
     names.tensors.emplace(
         name, has_name ? parsed.tensor : Named(parsed.tensor, name));
   }
-  OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed,
-                          ParseTensor(graph, text, names, kPlace));
+  OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed, Parsed(graph, text, names));
   Tensor result = parsed.tensor;
   bool leaf = OperandsOf(result.node().source).empty();
   if (!leaf && !result.node().named) result = Named(result, "result");

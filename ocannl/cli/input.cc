@@ -2,6 +2,7 @@
 #include "ocannl/cli/input.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -132,10 +133,44 @@ bool ParseShape(absl::string_view text, Input& input) {
 
 }  // namespace
 
+absl::Status WithSource(const absl::Status& status, absl::string_view text) {
+  constexpr size_t kWidth = 78;
+  const std::string message(status.message());
+  size_t number;
+  size_t column;
+  if (std::sscanf(message.c_str(), "line %zu, column %zu:", &number, &column) !=
+      2) {
+    return status;
+  }
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (number < 1 || number > lines.size()) return status;
+  std::string line = absl::StrCat(lines[number - 1], " ");  // for its end
+  if (column < 1 || column > line.size()) return status;
+  // The column counts bytes.
+  for (char& c : line) {
+    if (!absl::ascii_isprint(c)) c = absl::ascii_isspace(c) ? ' ' : '?';
+  }
+  size_t at = column - 1;
+  if (line.size() > kWidth) {
+    const size_t first =
+        std::min(at - std::min(at, kWidth / 2), line.size() - kWidth);
+    const bool goes_on = first + kWidth < line.size();
+    line = line.substr(first, kWidth);
+    if (first > 0) line.replace(0, 3, "...");
+    if (goes_on) line.replace(kWidth - 3, 3, "...");
+    at -= first;
+  }
+  absl::StripTrailingAsciiWhitespace(&line);
+  if (line.empty()) return status;
+  return absl::Status(status.code(), absl::StrCat(message, "\n  ", line, "\n  ",
+                                                  std::string(at, ' '), "^"));
+}
+
 absl::StatusOr<LoopProgram> ReadProgram(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(std::string text, ReadText(UserPath(path)));
   absl::StatusOr<LoopProgram> program = Parse(text);
-  absl::Status status = program.ok() ? Verify(*program) : program.status();
+  absl::Status status =
+      program.ok() ? Verify(*program) : WithSource(program.status(), text);
   if (status.ok()) return program;
   return Wrong(path, ": ", status.message());
 }

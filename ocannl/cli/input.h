@@ -32,6 +32,10 @@ struct Input {
   Bases bases = {};  // of its rows
 };
 
+// An error "line 2, column 5: ..." about `text`, with that line behind it, cut
+// where it is wider than a terminal, and a caret below the place. Others stay.
+absl::Status WithSource(const absl::Status& status, absl::string_view text);
+
 // The valid program in the file `path`. Errors name the file.
 absl::StatusOr<LoopProgram> ReadProgram(const std::string& path);
 
