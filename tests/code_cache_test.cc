@@ -15,9 +15,9 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/tiers.h"
 #include "tests/run_program.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -66,7 +66,7 @@ std::string Report(const std::string& tier) {
 
 [[noreturn]] void FillCache() {
   std::filesystem::remove_all(Directory());
-  const LoopProgram program = *Parse(kProgram);
+  const LoopProgram program = MustParse(kProgram);
   for (const std::string& tier : Tiers()) CHECK_OK(Results(program, tier));
   std::exit(0);
 }
@@ -76,15 +76,13 @@ TEST(CodeCacheTest, AnotherProcessRunsTheCode) {
   // The other process starts from scratch: nothing is where it is in this one.
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   ASSERT_EXIT(FillCache(), testing::ExitedWithCode(0), "");
-  absl::StatusOr<LoopProgram> program = Parse(kProgram);
-  ASSERT_TRUE(program.ok()) << program.status();
-  absl::StatusOr<RunResult> expected =
-      RunProgram(*program, FillInputs(*program));
+  LoopProgram program = MustParse(kProgram);
+  absl::StatusOr<RunResult> expected = RunProgram(program, FillInputs(program));
   ASSERT_TRUE(expected.ok()) << expected.status();
   // Names do not matter.
-  program->name = "another";
+  program.name = "another";
   for (const std::string& tier : Tiers()) {
-    absl::StatusOr<RunResult> result = Results(*program, tier);
+    absl::StatusOr<RunResult> result = Results(program, tier);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(Difference(*expected, *result), "") << tier;
   }

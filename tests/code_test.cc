@@ -12,13 +12,13 @@
 #include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -46,12 +46,7 @@ constexpr char kGradUpdate[] = R"(
 class CodeTest : public testing::Test {
  protected:
   Tensor Parse(const std::string& text) {
-    auto parsed = ParseTensor(model_.graph, text, names_);
-    CHECK_OK(parsed);
-    for (Tensor p : parsed->parameters) {
-      names_.tensors.emplace(p.node().name, p);
-    }
-    return parsed->tensor;
+    return MustParseTensor(model_.graph, text, names_);
   }
 
   void Name(const std::string& name, const std::string& text) {

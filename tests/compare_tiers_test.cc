@@ -8,10 +8,10 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/agree/faulty_backend.h"
 #include "tests/run_program.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -41,15 +41,14 @@ absl::StatusOr<Results> ResultsOf(const LoopProgram& program,
 }
 
 TEST(CompareTiersTest, NamesTierBufferIndexAndBothValues) {
-  absl::StatusOr<LoopProgram> program = Parse(kProgram);
-  ASSERT_TRUE(program.ok()) << program.status();
+  const LoopProgram program = MustParse(kProgram);
   const interp::InterpBackend interp;
   const interp::InterpBackend again;
   auto run = [&](const Backend& backend) {
-    return ResultsOf(*program, backend);
+    return ResultsOf(program, backend);
   };
   absl::StatusOr<Results> same =
-      CompareTiers({{"one", &interp}, {"two", &again}}, *program, run);
+      CompareTiers({{"one", &interp}, {"two", &again}}, program, run);
   ASSERT_TRUE(same.ok()) << same.status();
   EXPECT_EQ((*same)[1].AsDouble(1), -2);
 
@@ -57,7 +56,7 @@ TEST(CompareTiersTest, NamesTierBufferIndexAndBothValues) {
     if (fault.name != "negates_by_subtracting") continue;
     const fuzz::FaultyBackend faulty(&fault);
     absl::StatusOr<Results> differ = CompareTiers(
-        {{"one", &interp}, {"two", &again}, {"three", &faulty}}, *program, run);
+        {{"one", &interp}, {"two", &again}, {"three", &faulty}}, program, run);
     EXPECT_EQ(std::string(differ.status().message()),
               "three differs from one: y[0, 2] is 0 (bits 0), not -0 (bits "
               "0x80000000); 4 of 6 cells differ");

@@ -11,14 +11,14 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/loop/parse.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/train/model.h"
+#include "tests/support/must_parse.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -53,7 +53,7 @@ void CompileSteps(int steps, const std::string& first, const std::string& step,
   train::Model model;
   Names names;
   auto name = [&](const std::string& as, const std::string& text) {
-    const Tensor tensor = ParseTensor(model.graph, text, names)->tensor;
+    const Tensor tensor = MustParseTensor(model.graph, text, names);
     names.tensors.insert_or_assign(as, tensor);
     return tensor;
   };
@@ -97,7 +97,7 @@ TEST(CompileCost, FlatSums) {
         train::Model model;
         std::string sum = "{x; o=[4]}";
         for (int k = 1; k < n; ++k) sum += " + {x}";
-        const Tensor root = ParseTensor(model.graph, sum, {})->tensor;
+        const Tensor root = MustParseTensor(model.graph, sum);
         CHECK_OK(CompileProgram(*train::Forward(model, root), {}));
       },
       1000);
@@ -111,7 +111,7 @@ TEST(CompileCost, LoopPrograms) {
           absl::StrAppend(&text, "for i", k, " = 0 to 3 { y[i", k, "] := y[i",
                           k, "] * 0.5 + x[-i", k, " + 3]; }\n");
         }
-        Compile(*Parse(text));
+        Compile(MustParse(text));
       },
       250);
 }
@@ -126,7 +126,7 @@ TEST(CompileCost, Rewrites) {
                           k, "] + x[i", k, "]; }\n");
           absl::StrAppend(&script, "split i", k, " 16\n");
         }
-        CHECK_OK(rewrite::RunScript(*Parse(text), script));
+        CHECK_OK(rewrite::RunScript(MustParse(text), script));
       },
       100);
 }

@@ -13,11 +13,11 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/model.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -40,9 +40,7 @@ Results ResultsOf(const std::function<Tensor(train::Model&, Names&)>& make) {
   for (const char* text :
        {"{a = [(1, -2, 3); (0.5, 5, -6)]}", "{b = [(2, 3); (4, -5); (7, 8)]}",
         "{c = [(3, 1, 2); (7, 2, 4)]}"}) {
-    auto parsed = ParseTensor(model.graph, text, {});
-    CHECK_OK(parsed);
-    names.tensors.emplace(parsed->tensor.node().name, parsed->tensor);
+    MustParseTensor(model.graph, text, names);
   }
   Tensor y = Named(make(model, names), "y");
   Tensor weighted = PointMul(y, Offsets(model.graph, DType::kF32) + 1);
@@ -92,9 +90,7 @@ TEST_P(DefineTest, IsTheLibrarys) {
     return ApplyDefined(*op, args, c.logic);
   });
   Results library = ResultsOf([&](train::Model& model, Names& names) {
-    auto parsed = ParseTensor(model.graph, c.library, names);
-    CHECK_OK(parsed);
-    return parsed->tensor;
+    return MustParseTensor(model.graph, c.library, names);
   });
   EXPECT_EQ(defined, library);
 }

@@ -6,10 +6,10 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/tiers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -36,7 +36,8 @@ TEST(FarLanesTest, AreReached) {
     Stream stream(&device);
     const Context context(&stream);
     CHECK_OK(context.Write("a", a));
-    absl::StatusOr<Routine> routine = context.CompileAndLink(*Parse(kProgram));
+    absl::StatusOr<Routine> routine =
+        context.CompileAndLink(MustParse(kProgram));
     ASSERT_TRUE(routine.ok()) << routine.status();
     ASSERT_TRUE(routine->Run().ok());
     const NdArray y = *context.Read("y");

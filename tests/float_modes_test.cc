@@ -10,10 +10,10 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/tiers.h"
 #include "tests/run_program.h"
+#include "tests/support/must_parse.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -63,11 +63,10 @@ std::vector<std::function<void()>> Modes() {
 }
 
 TEST(FloatModesTest, ChangeNoBit) {
-  absl::StatusOr<LoopProgram> program = Parse(kProgram);
-  ASSERT_TRUE(program.ok()) << program.status();
+  const LoopProgram program = MustParse(kProgram);
   std::vector<std::string> tiers = AvailableTiers();
   tiers.push_back("auto");
-  const Arrays inputs = FillInputs(*program);
+  const Arrays inputs = FillInputs(program);
   std::fenv_t usual;
   std::fegetenv(&usual);
   std::vector<std::pair<std::string, RunResult>> results;
@@ -76,13 +75,13 @@ TEST(FloatModesTest, ChangeNoBit) {
   for (const std::function<void()>& set_mode : Modes()) {
     for (const std::string& tier : tiers) {
       set_mode();
-      absl::StatusOr<RunResult> result = Results(*program, inputs, tier);
+      absl::StatusOr<RunResult> result = Results(program, inputs, tier);
       std::fesetenv(&usual);
       ASSERT_TRUE(result.ok()) << result.status();
       results.emplace_back(tier, *std::move(result));
     }
   }
-  absl::StatusOr<RunResult> expected = Results(*program, inputs, "interp");
+  absl::StatusOr<RunResult> expected = Results(program, inputs, "interp");
   ASSERT_TRUE(expected.ok()) << expected.status();
   for (const auto& [tier, result] : results) {
     EXPECT_EQ(Difference(*expected, result), "") << tier;

@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/trial.h"
 #include "ocannl/jit/assemble.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -41,11 +41,10 @@ TEST(JitSpillTest, ValuesOnTheStackKeepTheirBits) {
   for (const char* dtype : {"f32", "f64", "i32", "u64", "i64", "u8", "bool"}) {
     for (const char* kind : {"for", "vec"}) {
       SCOPED_TRACE(absl::StrCat(dtype, " ", kind));
-      absl::StatusOr<LoopProgram> program = Parse(Program(dtype, kind));
-      ASSERT_TRUE(program.ok()) << program.status();
-      ASSERT_TRUE(Verify(*program).ok()) << Verify(*program);
+      const LoopProgram program = MustParse(Program(dtype, kind));
+      ASSERT_TRUE(Verify(program).ok()) << Verify(program);
       for (uint32_t seed = 0; seed < 8; ++seed) {
-        fuzz::Trial trial(*program, fuzz::KindOf(seed), seed);
+        fuzz::Trial trial(program, fuzz::KindOf(seed), seed);
         for (const fuzz::ComparedTier& tier : fuzz::ComparedTiers()) {
           if (!tier.available) {
             if (tier.name == "jit-avx2") GTEST_SKIP() << "needs AVX2";
@@ -60,11 +59,10 @@ TEST(JitSpillTest, ValuesOnTheStackKeepTheirBits) {
 
 // Otherwise the test above would show nothing.
 TEST(JitSpillTest, TheProgramsDoSpill) {
-  absl::StatusOr<LoopProgram> program = Parse(Program("f32", "vec"));
-  ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_TRUE(absl::StrContains(jit::Listing(*program, jit::Isa::kAvx2),
+  const LoopProgram program = MustParse(Program("f32", "vec"));
+  EXPECT_TRUE(absl::StrContains(jit::Listing(program, jit::Isa::kAvx2),
                                 "vmovups [rsp+"));
-  EXPECT_TRUE(absl::StrContains(jit::Listing(*program, jit::Isa::kAvx512),
+  EXPECT_TRUE(absl::StrContains(jit::Listing(program, jit::Isa::kAvx512),
                                 "vmovups [rsp+"));
 }
 

@@ -19,6 +19,7 @@
 #include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -40,9 +41,7 @@ class MemoryModesTest : public testing::Test {
                   "loss")) {}
 
   Tensor Parse(const std::string& text) {
-    auto parsed = ParseTensor(model_.graph, text, {});
-    CHECK_OK(parsed);
-    return parsed->tensor;
+    return MustParseTensor(model_.graph, text);
   }
 
   LoopProgram Program() {
@@ -82,9 +81,7 @@ TEST_F(MemoryModesTest, LocalHasOneThatTheContextDoesNotKnow) {
 TEST_F(MemoryModesTest, WhatIsOnTheDeviceIsRead) {
   for (bool asked : {false, true}) {
     train::Model model;
-    auto x = ParseTensor(model.graph, "[1, 2, 4]", {});
-    ASSERT_THAT(x, IsOk());
-    Tensor h = Named(Log2(x->tensor), "h");
+    Tensor h = Named(Log2(MustParseTensor(model.graph, "[1, 2, 4]")), "h");
     if (asked) {
       ASSERT_THAT(SetMemoryMode(h, MemoryMode::kOnDevice), IsOk());
     }

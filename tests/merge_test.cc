@@ -16,13 +16,14 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -41,11 +42,11 @@ class MergeTest : public testing::Test {
     Names names;
     names.tensors.emplace(
         "x", Param(model_.graph, "x", Vector(), DType::kF32, nullptr));
-    auto parsed = ParseTensor(
-        model_.graph,
-        "((x *. {w = [0.3, -1.7, 2.9]} - 1) **. 2) ++ \"...|... => 0\"", names);
-    CHECK_OK(parsed);
-    loss_ = Named(parsed->tensor, "loss");
+    loss_ = Named(MustParseTensor(model_.graph,
+                                  "((x *. {w = [0.3, -1.7, 2.9]} - 1) **. 2) "
+                                  "++ \"...|... => 0\"",
+                                  names),
+                  "loss");
     init_ = *train::InitParams(model_, loss_);
     gradient_ = Code("gradient",
                      "loss.forward; loss.zero_grads; loss.grad =: 1; "
@@ -143,12 +144,11 @@ class MergedTraining : public MergeTest {
     worker.Run("init");
     worker.Link("gradient", gradient_);
     worker.Link("update", update_);
-    auto sum = Parse(
+    const LoopProgram sum = MustParse(
         "sum (): in g0 : f32[3]; in g1 : f32[3]; in g2 : f32[3]; "
         "in g3 : f32[3]; out w.grad : f32[3]; for i0 = 0 to 2 { "
         "w.grad[i0] := (g0[i0] + g1[i0]) + (g2[i0] + g3[i0]); }");
-    CHECK_OK(sum);
-    auto routine = worker.context.CompileAndLink(*sum);
+    auto routine = worker.context.CompileAndLink(sum);
     CHECK_OK(routine);
     for (int step = 0; step < steps; ++step) {
       for (int k = 0; k < kWorkers; ++k) {
@@ -199,11 +199,10 @@ TEST_F(MergeTest, ACopyWaitsForRunsThatWerePutOff) {
     CHECK_OK(to.context.Write("w.grad", zeros));
     CHECK_OK(from.context.Write("w.grad", zeros));
     to.Link("merge", merge_);
-    auto grow = Parse(
+    const LoopProgram grow = MustParse(
         "grow (): inout w.grad : f32[3]; for i0 = 0 to 2 { "
         "w.grad[i0] := fma(w.grad[i0], 1.01, 0.1); }");
-    CHECK_OK(grow);
-    auto growing = from.context.CompileAndLink(*grow);
+    auto growing = from.context.CompileAndLink(grow);
     CHECK_OK(growing);
     for (int round = 0; round < 5; ++round) {
       for (int k = 0; k < 100; ++k) CHECK_OK(growing->Run());

@@ -4,10 +4,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -30,11 +30,9 @@ class RecordingTest : public testing::Test {
  protected:
   // y[k] = 10 n + k
   Routine Step() {
-    absl::StatusOr<LoopProgram> program = Parse(
-        "step (n): out y : i64[2];"
-        "for i0 = 0 to 1 { y[i0] := [10*n + i0]; }");
-    CHECK_OK(program);
-    absl::StatusOr<Routine> step = context_.CompileAndLink(*program);
+    absl::StatusOr<Routine> step = context_.CompileAndLink(
+        MustParse("step (n): out y : i64[2];"
+                  "for i0 = 0 to 1 { y[i0] := [10*n + i0]; }"));
     CHECK_OK(step);
     return *std::move(step);
   }

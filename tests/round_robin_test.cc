@@ -14,12 +14,12 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -68,18 +68,15 @@ class RoundRobinTest : public testing::Test {
           name, Data(graph, name, NdArray::Of<float>({4 * kBatches, 1}, values),
                      rows));
     }
-    auto parse = [&](const std::string& text) {
-      auto parsed = ParseTensor(graph, text, names);
-      CHECK_OK(parsed);
-      return parsed->tensor;
-    };
-    Tensor loss = parse(
-        "(((x @| k) *. {w = 0.5; o=[1]} - (y @| k)) **. 2) "
-        "++ \"...|... => 0\"");
+    Tensor loss =
+        MustParseTensor(graph,
+                        "(((x @| k) *. {w = 0.5; o=[1]} - (y @| k)) **. 2) "
+                        "++ \"...|... => 0\"",
+                        names);
+    Tensor rate = MustParseTensor(graph, "0.1 /. (1 + !@seen)", names);
     init_ = *train::InitParams(model_, loss);
     gradient_ = *train::GradUpdate(model_, loss);
-    update_ = train::SgdUpdate(model_, loss, parse("0.1 /. (1 + !@seen)"), {})
-                  ->update;
+    update_ = train::SgdUpdate(model_, loss, rate, {})->update;
     CHECK_OK(Keep(gradient_, "w.grad"));
     CHECK_OK(Keep(update_, "w.grad"));
     parameters_ = train::Parameters(model_, loss);

@@ -25,6 +25,7 @@
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/trial.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -188,10 +189,9 @@ class Generator {
 };
 
 LoopProgram Parsed(const std::string& text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program) << text;
-  CHECK_OK(Verify(*program)) << text;
-  return *std::move(program);
+  LoopProgram program = MustParse(text);
+  CHECK_OK(Verify(program)) << text;
+  return program;
 }
 
 TEST(ScheduleRandomTest, ChainsOfContractionsKeepTheirBits) {

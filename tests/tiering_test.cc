@@ -6,13 +6,13 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
 #include "tests/run_program.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -33,12 +33,11 @@ class Runner {
  public:
   explicit Runner(const Backend* backend)
       : device_("host", backend), stream_(&device_), context_(&stream_) {
-    absl::StatusOr<LoopProgram> program = Parse(kProgram);
-    CHECK_OK(program);
-    for (const auto& [name, array] : FillInputs(*program)) {
+    const LoopProgram program = MustParse(kProgram);
+    for (const auto& [name, array] : FillInputs(program)) {
       CHECK_OK(context_.Write(name, array));
     }
-    absl::StatusOr<Routine> routine = context_.CompileAndLink(*program);
+    absl::StatusOr<Routine> routine = context_.CompileAndLink(program);
     CHECK_OK(routine);
     routine_.push_back(*std::move(routine));
   }

@@ -10,7 +10,6 @@
 #include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
@@ -19,6 +18,7 @@
 #include "ocannl/train/sequential_loop.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse_tensor.h"
 
 namespace ocannl {
 namespace {
@@ -32,12 +32,7 @@ using ::testing::StartsWith;
 class TrainTest : public testing::Test {
  protected:
   Tensor Parse(const std::string& text) {
-    auto parsed = ParseTensor(model_.graph, text, names_);
-    CHECK_OK(parsed);
-    for (Tensor p : parsed->parameters) {
-      names_.tensors.emplace(p.node().name, p);
-    }
-    return parsed->tensor;
+    return MustParseTensor(model_.graph, text, names_);
   }
 
   Routine Link(const Context& context, const Assignments& code) {

@@ -14,9 +14,9 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/walk.h"
 #include "tests/reference_page.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -118,10 +118,9 @@ Counts Count(const Row& row) {
   args.insert(args.end(), row.flags.begin(), row.flags.end());
   std::ostringstream out, err;
   CHECK_EQ(RunTool(args, out, err), 0) << row.expression << ": " << err.str();
-  absl::StatusOr<LoopProgram> program = Parse(out.str());
-  CHECK_OK(program);
+  const LoopProgram program = MustParse(out.str());
   Counts counts;
-  for (const Stmt& stmt : program->body.stmts) {
+  for (const Stmt& stmt : program.body.stmts) {
     if (!std::holds_alternative<For>(stmt)) continue;
     ++(HasLanes(stmt) ? counts.in_lanes : counts.cell_by_cell);
   }

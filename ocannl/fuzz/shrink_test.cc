@@ -6,9 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -16,9 +15,8 @@ namespace {
 // The least program whose text has all `parts`.
 std::string Shrunk(absl::string_view text,
                    std::vector<absl::string_view> parts) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  return Print(Shrink(*program, [&](const LoopProgram& candidate) {
+  const LoopProgram program = MustParse(text);
+  return Print(Shrink(program, [&](const LoopProgram& candidate) {
     std::string printed = Print(candidate);
     for (absl::string_view part : parts) {
       if (!absl::StrContains(printed, part)) return false;

@@ -2,19 +2,12 @@
 #include "ocannl/fuzz/trial.h"
 
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/fuzz/rewriting_backend.h"
 #include "ocannl/interp/interp_backend.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::fuzz {
 namespace {
-
-LoopProgram MustParse(absl::string_view text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  return *std::move(program);
-}
 
 // What a backend that runs `other` differs in from `program`.
 std::string Try(absl::string_view program, absl::string_view other) {

@@ -11,11 +11,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/interp/tree_backend.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::interp {
 namespace {
@@ -36,11 +36,8 @@ class ExplainNonfiniteTest : public testing::Test {
  protected:
   // A routine that reads x, a number.
   Routine Link(const std::string& name, const std::string& body) {
-    absl::StatusOr<LoopProgram> program =
-        Parse(absl::StrCat(name, " ():\n  in x : f32[];\n", body));
-    CHECK_OK(program);
-    absl::StatusOr<Routine> routine =
-        context_.CompileAndLink(*std::move(program));
+    absl::StatusOr<Routine> routine = context_.CompileAndLink(
+        MustParse(absl::StrCat(name, " ():\n  in x : f32[];\n", body)));
     CHECK_OK(routine);
     return *std::move(routine);
   }

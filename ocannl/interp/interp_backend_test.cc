@@ -12,19 +12,13 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/ops/eval.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/ops/rows.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::interp {
 namespace {
-
-LoopProgram MustParse(absl::string_view text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  return *std::move(program);
-}
 
 void RunOnce(const LoopProgram& program, std::vector<NdArray*> arrays,
              std::vector<int64_t> statics = {}) {

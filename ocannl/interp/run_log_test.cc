@@ -12,23 +12,17 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/interp/tree_backend.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::interp {
 namespace {
 
 using absl::StatusCode;
 using testing::HasSubstr;
-
-LoopProgram MustParse(absl::string_view text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  return *std::move(program);
-}
 
 std::vector<std::unique_ptr<RunObserver>> Logs(const std::string& path) {
   absl::StatusOr<std::unique_ptr<RunLog>> log = RunLog::Open(path, 1000);

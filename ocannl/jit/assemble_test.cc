@@ -5,8 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::jit {
 namespace {
@@ -14,12 +13,11 @@ namespace {
 using testing::ElementsAre;
 
 std::vector<int64_t> Iterations(const char* body) {
-  absl::StatusOr<LoopProgram> program =
-      Parse(std::string("p (): in x : f32[8, 16]; inout y : f32[8, 16];"
-                        "temp t : f32[16]; private p : f32[16];") +
-            body);
-  CHECK_OK(program);
-  const CodeImage image = Assemble(*program, Isa::kAvx2);
+  const LoopProgram program =
+      MustParse(std::string("p (): in x : f32[8, 16]; inout y : f32[8, 16];"
+                            "temp t : f32[16]; private p : f32[16];") +
+                body);
+  const CodeImage image = Assemble(program, Isa::kAvx2);
   std::vector<int64_t> iterations;
   for (const CodeImage::Section& section : image.sections) {
     iterations.push_back(section.iterations);

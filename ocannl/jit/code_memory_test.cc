@@ -11,8 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/jit/assemble.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::jit {
 namespace {
@@ -57,12 +57,11 @@ TEST(CodeMemoryTest, HoldsCodeThatRunsAndIsNotWritable) {
 TEST(CodeMemoryTest, NothingIsWritableAndExecutable) {
   std::vector<MachineCode> codes;
   for (int k = 1; k <= 50; ++k) {
-    absl::StatusOr<LoopProgram> program =
-        Parse(absl::StrCat("p ():\n  inout x : f32[", k, "];\n  vec i0 = 0 to ",
-                           k - 1, " {\n    x[i0] := exp(x[i0]);\n  }\n"));
-    ASSERT_TRUE(program.ok()) << program.status();
+    const LoopProgram program = MustParse(
+        absl::StrCat("p ():\n  inout x : f32[", k, "];\n  vec i0 = 0 to ",
+                     k - 1, " {\n    x[i0] := exp(x[i0]);\n  }\n"));
     for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-      absl::StatusOr<MachineCode> code = Load(Assemble(*program, isa), "p");
+      absl::StatusOr<MachineCode> code = Load(Assemble(program, isa), "p");
       ASSERT_TRUE(code.ok()) << code.status();
       codes.push_back(*std::move(code));
     }

@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/jit/assemble.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::jit {
 namespace {
@@ -92,23 +92,22 @@ TEST(DebugSymbolsTest, NoOtherFileIsThePerfMap) {
 }
 
 TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
-  absl::StatusOr<LoopProgram> program = Parse(R"(
+  const LoopProgram program = MustParse(R"(
     halve ():
       inout x : f32[8];
       x[0] := x[0] * 0.5;
   )");
-  ASSERT_TRUE(program.ok()) << program.status();
   const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
   unlink(path.c_str());
-  const CodeImage image = Assemble(*program, Isa::kAvx2);
-  ASSERT_TRUE(Load(image, program->name).ok());
+  const CodeImage image = Assemble(program, Isa::kAvx2);
+  ASSERT_TRUE(Load(image, program.name).ok());
   EXPECT_FALSE(ReadFile(path).ok());
   setenv("OCANNL_JIT_SYMBOLS", "bogus", 1);
-  EXPECT_EQ(Load(image, program->name).status().message(),
+  EXPECT_EQ(Load(image, program.name).status().message(),
             "OCANNL_JIT_SYMBOLS=bogus: `bogus` is no kind of symbols; write "
             "perf, gdb or perf,gdb");
   setenv("OCANNL_JIT_SYMBOLS", "perf,gdb", 1);
-  absl::StatusOr<MachineCode> code = Load(image, program->name);
+  absl::StatusOr<MachineCode> code = Load(image, program.name);
   unsetenv("OCANNL_JIT_SYMBOLS");
   ASSERT_TRUE(code.ok()) << code.status();
   absl::StatusOr<std::string> map = ReadFile(path);

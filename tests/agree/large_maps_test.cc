@@ -7,26 +7,23 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/trial.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/x86_backend.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::fuzz {
 namespace {
 
 LoopProgram Map(const std::string& role_of_y, const std::string& value,
                 int count) {
-  absl::StatusOr<LoopProgram> program = Parse(
+  return MustParse(
       absl::StrCat("p (): in x : f32[", count, "]; ", role_of_y, " y : f32[",
                    count, "]; out z : f32[1]; for i0 = 0 to ", count - 1,
                    " { y[i0] := ", value, "; } z[0] := y[", count - 1, "];"));
-  CHECK_OK(program);
-  return *std::move(program);
 }
 
 void ExpectSameBits(const LoopProgram& program) {

@@ -9,7 +9,6 @@
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/schedule/decisions.h"
@@ -17,6 +16,7 @@
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/trial.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -27,7 +27,7 @@ LoopProgram Product(int m, int n, int k, bool transposed_a, bool transposed_b) {
     return transposed ? absl::StrCat(columns, ", ", rows)
                       : absl::StrCat(rows, ", ", columns);
   };
-  absl::StatusOr<LoopProgram> program = Parse(absl::Substitute(
+  LoopProgram program = MustParse(absl::Substitute(
       R"(product ():
   in a : f32[$0]; in b : f32[$1]; temp t : f32[$2, $3]; out y : f32[$2, $3];
   zero_out t;
@@ -38,9 +38,8 @@ LoopProgram Product(int m, int n, int k, bool transposed_a, bool transposed_b) {
       buffer(transposed_a, m, k), buffer(transposed_b, k, n), m, n, m - 1,
       n - 1, k - 1, transposed_a ? "i2, i0" : "i0, i2",
       transposed_b ? "i1, i2" : "i2, i1"));
-  CHECK_OK(program);
-  CHECK_OK(Verify(*program));
-  return *std::move(program);
+  CHECK_OK(Verify(program));
+  return program;
 }
 
 void ExpectSameBits(const LoopProgram& program, Decision decision) {
@@ -77,13 +76,12 @@ TEST(LargeProductsTest, PartsOfAFewRows) {
 
 // Sums of columns: a tile reads a little of each long row.
 TEST(LargeProductsTest, PartsOfColumns) {
-  absl::StatusOr<LoopProgram> program = Parse(R"(sums ():
+  const LoopProgram program = MustParse(R"(sums ():
   in x : f32[515, 1100]; out y : f32[1100];
   zero_out y;
   for i0 = 0 to 1099 { for i1 = 0 to 514 { y[i0] := y[i0] + x[i1, i0]; } }
 )");
-  CHECK_OK(program);
-  ExpectSameBits(*program, Decision::kParts);
+  ExpectSameBits(program, Decision::kParts);
 }
 
 }  // namespace

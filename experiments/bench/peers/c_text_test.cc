@@ -11,10 +11,10 @@
 #include "experiments/bench/peers/shared_library.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/runtime/aligned_memory.h"
 #include "ocannl/interp/interp_backend.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -49,21 +49,20 @@ class Memory {
 
 // Runs the program both ways, with every static index at 1.
 void ExpectSameBits(absl::string_view text, const std::string& level) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  CHECK_OK(Verify(*program));
-  auto code = CompileC(CText(*program), {level, "-march=native",
-                                         "-ffp-contract=off", "-fwrapv"});
+  const LoopProgram program = MustParse(text);
+  CHECK_OK(Verify(program));
+  auto code = CompileC(
+      CText(program), {level, "-march=native", "-ffp-contract=off", "-fwrapv"});
   if (!code.ok()) GTEST_SKIP() << code.status();
-  std::vector<int64_t> statics(program->statics.size(), 1);
-  Memory expected(*program), found(*program);
-  auto interp = interp::InterpBackend().Compile(*program);
+  std::vector<int64_t> statics(program.statics.size(), 1);
+  Memory expected(program), found(program);
+  auto interp = interp::InterpBackend().Compile(program);
   CHECK_OK(interp);
   (*interp)->Run(expected.pointers(), statics);
   (*code)->Find<void(std::byte* const*, const int64_t*)>("run")(
       found.pointers().data(), statics.data());
-  for (size_t k = 0; k < program->buffers.size(); ++k) {
-    const Buffer& buffer = program->buffers[k];
+  for (size_t k = 0; k < program.buffers.size(); ++k) {
+    const Buffer& buffer = program.buffers[k];
     if (IsScratch(buffer.role)) continue;
     NdArray a(buffer.dtype, buffer.dims), b(buffer.dtype, buffer.dims);
     std::memcpy(a.data(), expected.pointers()[k], a.bytes());

@@ -2,16 +2,13 @@
 #include "ocannl/core/loop/canonical_text.h"
 
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
 
 std::string TextOf(const std::string& text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  return CanonicalText(*std::move(program));
+  return CanonicalText(MustParse(text));
 }
 
 constexpr char kProgram[] = R"(

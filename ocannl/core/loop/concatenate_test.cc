@@ -2,26 +2,20 @@
 #include "ocannl/core/loop/concatenate.h"
 
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
-
-LoopProgram Parsed(const char* text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  return *std::move(program);
-}
 
 // Stand for memory.
 const int kX = 0, kY = 0, kZ = 0, kW = 0;
 
 TEST(ConcatenateTest, SharesArraysAndNothingElse) {
-  LoopProgram first = Parsed(R"(
+  LoopProgram first = MustParse(R"(
 first (k : [0..9], n):
   in x : f32[10, 4];
   out y : f32[4];
@@ -29,7 +23,7 @@ first (k : [0..9], n):
   for i0 = 0 to 3 { t[i0] := x[k, i0] + f32([n]); }
   for i1 = 0 to 3 { let v : f32 := t[i1]; y[i1] := v * v; }
 )");
-  LoopProgram second = Parsed(R"(
+  LoopProgram second = MustParse(R"(
 second (k : [0..2]):
   in y : f32[4];
   inout log : f32[3];
@@ -70,8 +64,8 @@ second (k : [0..2]):
 
 TEST(ConcatenateTest, RolesTellWhatIsReadFirst) {
   LoopProgram reads =
-      Parsed("r (): in a : f32[1]; out b : f32[1]; b[0] := a[0];");
-  LoopProgram writes = Parsed("w (): out a : f32[1]; a[0] := 1;");
+      MustParse("r (): in a : f32[1]; out b : f32[1]; b[0] := a[0];");
+  LoopProgram writes = MustParse("w (): out a : f32[1]; a[0] := 1;");
   auto role_of_a = [](const LoopProgram& first, const LoopProgram& then) {
     auto part = [](const LoopProgram& program) {
       return ProgramPart{.program = &program, .bound_to = {&kX, &kW}};
@@ -86,7 +80,7 @@ TEST(ConcatenateTest, RolesTellWhatIsReadFirst) {
 
 // The iterators have numbers that names of static indices may have had.
 TEST(ConcatenateTest, StaticIndicesAreNoIterators) {
-  LoopProgram writes = Parsed(
+  LoopProgram writes = MustParse(
       "w (i1, i2, s): out a : f32[4];"
       "for i0 = 0 to 3 { a[i0] := f32([i0 + i1 + i2 + s]); }");
   ProgramPart part{.program = &writes, .bound_to = {&kX}};
@@ -97,7 +91,7 @@ TEST(ConcatenateTest, StaticIndicesAreNoIterators) {
 
 // One name for two arrays of two contexts.
 TEST(ConcatenateTest, OtherMemoryIsAnotherBuffer) {
-  LoopProgram writes = Parsed("w (): out a : f32[1]; a[0] := 1;");
+  LoopProgram writes = MustParse("w (): out a : f32[1]; a[0] := 1;");
   Concatenation both =
       Concatenate("c", {{.program = &writes, .bound_to = {&kX}},
                         {.program = &writes, .bound_to = {&kY}}});

@@ -7,8 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -30,12 +29,11 @@ void Walk(const Block& block, WrittenBoxes& written) {
 // After `body`, a digit for each cell of `t`, 1 if it is written; s is a static
 // index.
 std::string Written(const std::string& buffer, const std::string& body) {
-  absl::StatusOr<LoopProgram> program =
-      Parse(absl::StrCat("p (s : [0..3]):\n ", buffer, ";\n", body));
-  CHECK_OK(program);
-  WrittenBoxes written(*program);
-  Walk(program->body, written);
-  const Dims& dims = program->buffers[0].dims;
+  const LoopProgram program =
+      MustParse(absl::StrCat("p (s : [0..3]):\n ", buffer, ";\n", body));
+  WrittenBoxes written(program);
+  Walk(program.body, written);
+  const Dims& dims = program.buffers[0].dims;
   std::string cells;
   for (int64_t cell = 0; cell < NumElements(dims); ++cell) {
     Access access{0, Indices(dims.size())};

@@ -10,9 +10,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/routine.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -51,9 +51,7 @@ class ContextTest : public testing::Test {
 
   absl::StatusOr<Routine> TryLink(const Context& context,
                                   absl::string_view text) {
-    absl::StatusOr<LoopProgram> program = Parse(text);
-    CHECK_OK(program);
-    return context.CompileAndLink(*std::move(program));
+    return context.CompileAndLink(MustParse(text));
   }
 
   CountingBackend backend_;

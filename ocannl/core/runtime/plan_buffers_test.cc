@@ -9,8 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -19,9 +19,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 BufferPlan MustPlan(absl::string_view text) {
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  CHECK_OK(program);
-  absl::StatusOr<BufferPlan> plan = PlanBuffers(*program);
+  const LoopProgram program = MustParse(text);
+  absl::StatusOr<BufferPlan> plan = PlanBuffers(program);
   CHECK_OK(plan);
   return *plan;
 }

@@ -16,6 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -81,17 +82,15 @@ class TraceTest : public testing::Test {
  protected:
   std::shared_ptr<const LinkedCode> Code(char letter) {
     const std::string name(1, letter);
-    absl::StatusOr<LoopProgram> program =
-        Parse(name + "_step (n): inout " + name + " : i64[1]; " + name +
-              "[0] := [n];");
-    CHECK_OK(program);
+    const LoopProgram program = MustParse(name + "_step (n): inout " + name +
+                                          " : i64[1]; " + name + "[0] := [n];");
     auto array = std::make_shared<DeviceArray>(DeviceArray{
         .name = name, .dtype = DType::kI64, .dims = {1}, .memory = {}});
     absl::StatusOr<std::unique_ptr<Executable>> executable =
-        backend_.Compile(*program);
+        backend_.Compile(program);
     CHECK_OK(executable);
     absl::StatusOr<std::shared_ptr<const LinkedCode>> code =
-        LinkCode(device_, *program, *std::move(executable), {array});
+        LinkCode(device_, program, *std::move(executable), {array});
     CHECK_OK(code);
     return *std::move(code);
   }

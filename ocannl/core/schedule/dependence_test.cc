@@ -6,22 +6,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
 
 LoopProgram ParseWith(const std::string& body) {
-  absl::StatusOr<LoopProgram> program =
-      Parse(absl::StrCat("t (s : [0..7], n : [0..3]):\n"
-                         "  inout x : f32[4, 8]; inout y : f32[8]; "
-                         "inout z : f32[4, 4]; inout w : f32[64]; "
-                         "inout ids : i32[4];\n"
-                         "  private p : f32[4];\n  let v0 : f32 := 0;\n",
-                         body));
-  CHECK_OK(program);
-  return *std::move(program);
+  return MustParse(
+      absl::StrCat("t (s : [0..7], n : [0..3]):\n"
+                   "  inout x : f32[4, 8]; inout y : f32[8]; "
+                   "inout z : f32[4, 4]; inout w : f32[64]; "
+                   "inout ids : i32[4];\n"
+                   "  private p : f32[4];\n  let v0 : f32 := 0;\n",
+                   body));
 }
 
 const For& LastLoop(const LoopProgram& program) {

@@ -8,17 +8,15 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
 
 LoopProgram Program(absl::string_view text) {
-  absl::StatusOr<LoopProgram> program = Parse(absl::StrCat("p ():\n", text));
-  CHECK_OK(program);
-  return *std::move(program);
+  return MustParse(absl::StrCat("p ():\n", text));
 }
 
 std::string Same(absl::string_view text) { return Print(Program(text)); }

@@ -7,8 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -64,11 +63,9 @@ class AddingBackend : public Backend {
 class CheckingBackendTest : public testing::Test {
  protected:
   CheckingBackendTest() {
-    auto program = Parse(
+    program_ = MustParse(
         "add (): in x : f32[2]; inout z : f32[2, 2]; temp t : f32[4];\n"
         "for i0 = 0 to 1 { for i1 = 0 to 1 { z[i0, i1] := z[i0, i1] + 1; } }");
-    CHECK_OK(program);
-    program_ = *std::move(program);
   }
 
   // Two runs, linked without scratch memory.

@@ -2,17 +2,14 @@
 #include "ocannl/core/tiering/predict.h"
 
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
 
 Prediction Of(const std::string& statements) {
-  absl::StatusOr<LoopProgram> program = Parse(
-      "p ():\n  in x : f32[100, 8];\n  out y : f32[100, 8];\n" + statements);
-  CHECK_OK(program);
-  return Predict(*std::move(program));
+  return Predict(MustParse(
+      "p ():\n  in x : f32[100, 8];\n  out y : f32[100, 8];\n" + statements));
 }
 
 // A statement is a load, a multiplication and a store.

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/parse.h"
+#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -57,11 +57,8 @@ class FakeBackend : public Backend {
 
 LoopProgram Program(const std::string& array, int size) {
   const std::string number = std::to_string(size);
-  absl::StatusOr<LoopProgram> program =
-      Parse("p_" + array + " ():\n  in " + array + " : f32[" + number +
-            "]; out y : f32[1];\n  y[0] := " + array + "[0];\n");
-  CHECK_OK(program);
-  return *std::move(program);
+  return MustParse("p_" + array + " ():\n  in " + array + " : f32[" + number +
+                   "]; out y : f32[1];\n  y[0] := " + array + "[0];\n");
 }
 
 class TieredBackendTest : public testing::Test {
