@@ -45,7 +45,7 @@ std::string InputNames(const LoopProgram& program) {
 
 // Whether `merged` is `dims` with neighbours multiplied: an array of a
 // scheduled program may have fewer axes than the caller's
-// (core/schedule/merge.h).
+// (core/schedule/collapse.h).
 bool MergeTo(const Dims& dims, const Dims& merged) {
   size_t next = 0;
   for (int64_t size : merged) {

@@ -58,20 +58,20 @@ void ExpectSameBits(const LoopProgram& program, Decision decision) {
 }
 
 TEST(LargeProductsTest, GroupsOfColumns) {
-  ExpectSameBits(Product(64, 515, 2100, false, false), Decision::kColumnGroups);
+  ExpectSameBits(Product(64, 515, 2100, false, false), Decision::kPanelBlocks);
 }
 
 TEST(LargeProductsTest, PackedRows) {
-  ExpectSameBits(Product(250, 200, 800, true, false), Decision::kPackedRows);
+  ExpectSameBits(Product(250, 200, 800, true, false), Decision::kPackedA);
 }
 
 TEST(LargeProductsTest, Parts) {
-  ExpectSameBits(Product(37, 130, 4500, true, true), Decision::kParts);
+  ExpectSameBits(Product(37, 130, 4500, true, true), Decision::kKBlocks);
 }
 
 // Few rows: not worth copying columns for.
 TEST(LargeProductsTest, PartsOfAFewRows) {
-  ExpectSameBits(Product(19, 1100, 520, false, false), Decision::kParts);
+  ExpectSameBits(Product(19, 1100, 520, false, false), Decision::kKBlocks);
 }
 
 // Sums of columns: a tile reads a little of each long row.
@@ -81,7 +81,7 @@ TEST(LargeProductsTest, PartsOfColumns) {
   zero_out y;
   for i0 = 0 to 1099 { for i1 = 0 to 514 { y[i0] := y[i0] + x[i1, i0]; } }
 )");
-  ExpectSameBits(program, Decision::kParts);
+  ExpectSameBits(program, Decision::kKBlocks);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ class Virtualizer {
 
   // What keeps the buffer from being inlined, after all before it is; empty: it
   // can be.
-  std::string Obstacle(absl::string_view name) {
+  std::string Dependence(absl::string_view name) {
     for (size_t k = 0; k < stmts().size(); ++k) {
       const std::optional<Nest> nest = AsNest(stmts()[k]);
       const absl::string_view obstacle = TryInline(k);
@@ -339,7 +339,7 @@ LoopProgram Virtualize(LoopProgram program) {
 }
 
 std::string WhyNotInlined(LoopProgram program, absl::string_view name) {
-  return Virtualizer(std::move(program)).Obstacle(name);
+  return Virtualizer(std::move(program)).Dependence(name);
 }
 
 }  // namespace ocannl

@@ -12,39 +12,40 @@
 namespace ocannl {
 namespace {
 
-// Steps of the rows that are copied at once: they fill cache lines.
+// Iterations of k whose rows of A are packed together: they fill cache lines
+// (`bazel run //experiments:bench -- --filter=gemm`, with A transposed).
 constexpr int64_t kCopiedSteps = 4;
 
 using Replaced = std::vector<std::pair<Access, Access>>;
 
-// Tiles side by side.
-struct Columns {
+// Adjacent panels of n.
+struct Panels {
   Affine first;
   int64_t count;
   int64_t size;
-  Affine number = 0;               // of the first tile in `packed`
-  const Access* packed = nullptr;  // where they have been packed
+  Affine number = 0;               // of the first one in `packed`
+  const Access* packed = nullptr;  // where B has been packed before
 };
 
 // Iterations of the outermost reduced loop.
-struct Part {
+struct KBlock {
   Affine first;
   int64_t count;
 };
 
 struct Tile {
-  Affine first_row;
+  Affine m;
   int64_t rows;
   Affine first_layer;
   int64_t layers;
   Affine first_column;
   int64_t columns;
-  Part part;
+  KBlock k_block;
   Replaced packed;
   int32_t acc = -1;  // the buffer of the accumulators
 };
 
-// A cell of a tile: the row, the layer and the column, from the tile's first.
+// An element of a tile, from the tile's first on each loop.
 struct Cell {
   Affine m, q, n;
 };
@@ -52,21 +53,22 @@ struct Cell {
 class ContractWriter {
  public:
   ContractWriter(NestWriter& writer, const PerfectNest& nest,
-                 const ContractPlan& plan, const TileUse& use)
-      : writer_(writer), nest_(nest), plan_(plan), use_(use) {}
+                 const ContractPlan& plan, const Epilogue& epilogue)
+      : writer_(writer), nest_(nest), plan_(plan), epilogue_(epilogue) {}
 
   void Write(Block& block) {
-    // What no outer loop moves is packed once for all of them.
+    // B is packed once for all outer loops where it depends on none of them.
     const bool packs_once =
-        plan_.packed && !plan_.outer.empty() && !plan_.has_parts() &&
+        plan_.packed_b && !plan_.outer.empty() && !plan_.has_k_blocks() &&
         absl::c_all_of(plan_.outer, [&](const NestLoop& loop) {
-          return StrideOf(writer_.program(), *plan_.packed, loop.iterator) == 0;
+          return StrideOf(writer_.program(), *plan_.packed_b, loop.iterator) ==
+                 0;
         });
-    for (const Segment& columns : plan_.columns) {
+    for (const TileRange& columns : plan_.n_tiles) {
       if (!packs_once) break;
-      const Columns all{.first = Affine(columns.first),
-                        .count = columns.count,
-                        .size = columns.size};
+      const Panels all{.first = Affine(columns.first),
+                       .count = columns.count,
+                       .size = columns.size};
       packed_.push_back(WritePack(block, {}, all, All(), Role::kTemp));
     }
     WriteOuter(block, 0, {});
@@ -78,108 +80,111 @@ class ContractWriter {
     return is_outermost && plan_.is_parallel ? LoopKind::kPar : LoopKind::kFor;
   }
 
-  void WriteOuter(Block& block, size_t depth, const Places& places) {
-    if (depth == 1 && plan_.shares_parts && !part_) {
-      return WithParts(block,
-                       [&](Block& body) { WriteOuter(body, depth, places); });
+  void WriteOuter(Block& block, size_t depth, const IteratorMap& places) {
+    if (depth == 1 && plan_.k_blocks_outside_tiles && !k_block_) {
+      return ForEachKBlock(
+          block, [&](Block& body) { WriteOuter(body, depth, places); });
     }
     if (depth == plan_.outer.size()) return WriteColumns(block, places);
     const NestLoop& loop = plan_.outer[depth];
     writer_.Loop(block, OuterKind(depth == 0), loop.extent,
                  [&](Block& body, const Affine& at) {
-                   Places inner = places;
+                   IteratorMap inner = places;
                    inner[loop.iterator] = at;
                    WriteOuter(body, depth + 1, inner);
                  });
   }
 
-  void WriteColumns(Block& block, const Places& places) {
+  void WriteColumns(Block& block, const IteratorMap& places) {
     const bool outermost = plan_.outer.empty();
     const Role role = outermost ? Role::kTemp : Role::kPrivate;
     std::vector<Access> packed_rows;
-    if (plan_.packed_rows) packed_rows = WriteRowPacks(block, places, role);
-    for (size_t k = 0; k < plan_.columns.size(); ++k) {
-      const Segment& columns = plan_.columns[k];
-      const int64_t group = std::min(plan_.group, columns.count);
-      // Where there is one group, the tiles below each other are shared among
-      // threads.
+    if (plan_.packed_a) packed_rows = WriteRowPacks(block, places, role);
+    for (size_t k = 0; k < plan_.n_tiles.size(); ++k) {
+      const TileRange& columns = plan_.n_tiles[k];
+      const int64_t group = std::min(plan_.panels_per_block, columns.count);
+      // Where there is one block of panels, the tiles of m are parallel.
       const bool across = columns.count > group;
       writer_.Loop(block, OuterKind(outermost && across), columns.count / group,
                    [&](Block& body, const Affine& at) {
-                     Columns some = {columns.size * group * at, group,
-                                     columns.size, group * at};
+                     Panels some = {columns.size * group * at, group,
+                                    columns.size, group * at};
                      some.first += Affine(columns.first);
                      if (!packed_.empty()) some.packed = &packed_[k];
-                     WithParts(body, [&](Block& inner) {
-                       WritePart(inner, places, some, packed_rows,
-                                 outermost && !across && !plan_.has_parts());
+                     ForEachKBlock(body, [&](Block& inner) {
+                       WriteKBlock(
+                           inner, places, some, packed_rows,
+                           outermost && !across && !plan_.has_k_blocks());
                      });
                    });
     }
   }
 
-  // Loops over the parts around what `write` appends, where there are none yet.
-  void WithParts(Block& block, absl::FunctionRef<void(Block& body)> write) {
-    if (part_) return write(block);
-    for (const Segment& parts : plan_.parts) {
-      writer_.Loop(
-          block, LoopKind::kFor, parts.count,
-          [&](Block& body, const Affine& at) {
-            part_ = {parts.size * at + Affine(parts.first), parts.size};
-            write(body);
-            part_.reset();
-          });
+  // Loops over the blocks of k around what `write` appends, unless it is in
+  // them.
+  void ForEachKBlock(Block& block, absl::FunctionRef<void(Block& body)> write) {
+    if (k_block_) return write(block);
+    for (const TileRange& k_blocks : plan_.k_blocks) {
+      writer_.Loop(block, LoopKind::kFor, k_blocks.count,
+                   [&](Block& body, const Affine& at) {
+                     k_block_ = {k_blocks.size * at + Affine(k_blocks.first),
+                                 k_blocks.size};
+                     write(body);
+                     k_block_.reset();
+                   });
     }
   }
 
-  // All rows pass by the columns, which the second cache holds.
-  void WritePart(Block& block, const Places& places, const Columns& columns,
-                 const std::vector<Access>& packed_rows, bool is_outermost) {
+  // All tiles of m for some panels, which stay in L2.
+  void WriteKBlock(Block& block, const IteratorMap& places,
+                   const Panels& columns,
+                   const std::vector<Access>& packed_rows, bool is_outermost) {
     Replaced packed;
     Affine number = 0;
     if (columns.packed != nullptr) {
-      packed.push_back({*plan_.packed, *columns.packed});
+      packed.push_back({*plan_.packed_b, *columns.packed});
       number = columns.number;
-    } else if (plan_.packed) {
+    } else if (plan_.packed_b) {
       const Role role = is_outermost ? Role::kTemp : Role::kPrivate;
-      packed.push_back(
-          {*plan_.packed, WritePack(block, places, columns, *part_, role)});
+      packed.push_back({*plan_.packed_b,
+                        WritePack(block, places, columns, *k_block_, role)});
     }
-    for (size_t k = 0; k < plan_.rows.size(); ++k) {
-      const Segment& rows = plan_.rows[k];
+    for (size_t k = 0; k < plan_.m_tiles.size(); ++k) {
+      const TileRange& rows = plan_.m_tiles[k];
       auto write = [&](Block& body, const Affine& down, const Affine& across) {
-        Tile tile{.first_row = rows.size * down + Affine(rows.first),
+        Tile tile{.m = rows.size * down + Affine(rows.first),
                   .rows = rows.size,
                   .first_layer = 0,
                   .layers = 1,
                   .first_column = columns.first + columns.size * across,
                   .columns = columns.size,
-                  .part = *part_,
+                  .k_block = *k_block_,
                   .packed = packed};
-        if (plan_.packed) tile.packed[0].second.indices[0] = number + across;
-        if (plan_.packed_rows) {
-          tile.packed.push_back({*plan_.packed_rows, packed_rows[k]});
+        if (plan_.packed_b) tile.packed[0].second.indices[0] = number + across;
+        if (plan_.packed_a) {
+          tile.packed.push_back({*plan_.packed_a, packed_rows[k]});
           tile.packed.back().second.indices[0] = down;
         }
         WriteLayers(body, places, tile);
       };
-      // Columns of a part that are not copied come from memory once.
-      const bool is_once = plan_.has_parts() && !plan_.packed;
-      writer_.Loop(
-          block, OuterKind(is_outermost), is_once ? columns.count : rows.count,
-          [&](Block& body, const Affine& at) {
-            writer_.Loop(
-                body, LoopKind::kFor, is_once ? rows.count : columns.count,
-                [&](Block& inner, const Affine& then) {
-                  is_once ? write(inner, then, at) : write(inner, at, then);
-                });
-          });
+      // Unpacked B is streamed from memory once: panels outside, m inside.
+      const bool streams_b = plan_.has_k_blocks() && !plan_.packed_b;
+      writer_.Loop(block, OuterKind(is_outermost),
+                   streams_b ? columns.count : rows.count,
+                   [&](Block& body, const Affine& at) {
+                     writer_.Loop(body, LoopKind::kFor,
+                                  streams_b ? rows.count : columns.count,
+                                  [&](Block& inner, const Affine& then) {
+                                    streams_b ? write(inner, then, at)
+                                              : write(inner, at, then);
+                                  });
+                   });
     }
   }
 
-  // `tile` with all layers, tile by tile.
-  void WriteLayers(Block& block, const Places& places, Tile tile) {
-    for (const Segment& layers : plan_.layers) {
+  // `tile` for all tiles of q.
+  void WriteLayers(Block& block, const IteratorMap& places, Tile tile) {
+    for (const TileRange& layers : plan_.q_tiles) {
       writer_.Loop(block, LoopKind::kFor, layers.count,
                    [&](Block& body, const Affine& at) {
                      tile.first_layer = layers.size * at + Affine(layers.first);
@@ -189,11 +194,10 @@ class ContractWriter {
     }
   }
 
-  // A buffer of tiles of `operand`, tile by tile. Returns where it is with the
-  // nest's own iterators, `loop` counting from the start of a tile and the
-  // first index being the number of the tile.
+  // A packed copy of `operand`: [tile, k..., `loop` within the tile]. Returns
+  // its access with the nest's own iterators; the first index is to be set.
   Access NewPack(const char* name, const Access& operand, int64_t tiles,
-                 const Part& part, const NestLoop& loop, int64_t size,
+                 const KBlock& k_block, const NestLoop& loop, int64_t size,
                  Role role) {
     Dims dims = {tiles};
     Access packed{.buffer = -1, .indices = {Affine(0)}};
@@ -201,8 +205,8 @@ class ContractWriter {
       dims.push_back(reduced.extent);
       packed.indices.push_back(Iterator(reduced.iterator));
     }
-    dims[1] = part.count;
-    packed.indices[1] += -1 * part.first;
+    dims[1] = k_block.count;
+    packed.indices[1] += -1 * k_block.first;
     dims.push_back(size);
     packed.indices.push_back(Iterator(loop.iterator));
     packed.buffer = writer_.NewBuffer(
@@ -210,41 +214,42 @@ class ContractWriter {
     return packed;
   }
 
-  // Copies the `size` cells of `operand` that `loop` moves, from `first` on.
+  // Copies `size` elements of `operand` along `loop`, from `first` on.
   void WriteCopy(Block& block, const Access& operand, Access packed,
-                 const Affine& tile, const Places& places, const NestLoop& loop,
-                 const Affine& first, int64_t size) {
+                 const Affine& tile, const IteratorMap& places,
+                 const NestLoop& loop, const Affine& first, int64_t size) {
     packed.indices[0] = tile;
     writer_.Loop(block, LoopKind::kVec, size,
                  [&](Block& lanes, const Affine& at) {
-                   Places from = places;
-                   Places to = places;
+                   IteratorMap from = places;
+                   IteratorMap to = places;
                    from[loop.iterator] = first + at;
                    to[loop.iterator] = at;
-                   Access read = writer_.Moved(operand, from);
-                   NestWriter::Assign(lanes, writer_.Moved(packed, to),
+                   Access read = writer_.Remapped(operand, from);
+                   NestWriter::Assign(lanes, writer_.Remapped(packed, to),
                                       writer_.program().Read(read).id());
                  });
   }
 
-  // Copies the operand that m moves, by segment of rows.
-  std::vector<Access> WriteRowPacks(Block& block, const Places& places,
+  // Packs A, a buffer for each range of tiles of m.
+  std::vector<Access> WriteRowPacks(Block& block, const IteratorMap& places,
                                     Role role) {
-    const Access& operand = *plan_.packed_rows;
+    const Access& operand = *plan_.packed_a;
     std::vector<Access> packed;
-    for (const Segment& rows : plan_.rows) {
+    for (const TileRange& rows : plan_.m_tiles) {
       packed.push_back(NewPack("packed_rows", operand, rows.count, All(),
                                *plan_.m, rows.size, role));
     }
-    // The rows are closer to each other than the steps.
-    writer_.StripNest(
+    // Consecutive m are closer in memory than consecutive k.
+    writer_.StripMineNest(
         block, OuterKind(role == Role::kTemp), RangesOf(All()), kCopiedSteps,
-        places, [&](Block& strip, const Places& at, const LoopRange& steps) {
+        places,
+        [&](Block& strip, const IteratorMap& at, const LoopRange& steps) {
           for (size_t k = 0; k < packed.size(); ++k) {
-            const Segment& rows = plan_.rows[k];
+            const TileRange& rows = plan_.m_tiles[k];
             auto copy = [&](Block& tile, const Affine& number) {
               writer_.Unrolled(
-                  tile, steps, at, [&](Block& body, const Places& step) {
+                  tile, steps, at, [&](Block& body, const IteratorMap& step) {
                     WriteCopy(body, operand, packed[k], number, step, *plan_.m,
                               rows.size * number + Affine(rows.first),
                               rows.size);
@@ -256,18 +261,18 @@ class ContractWriter {
     return packed;
   }
 
-  // Copies the operand that n moves.
-  Access WritePack(Block& block, const Places& places, const Columns& columns,
-                   const Part& part, Role role) {
-    const Access& operand = *plan_.packed;
-    const Access packed = NewPack("packed", operand, columns.count, part,
+  // Packs B.
+  Access WritePack(Block& block, const IteratorMap& places,
+                   const Panels& columns, const KBlock& k_block, Role role) {
+    const Access& operand = *plan_.packed_b;
+    const Access packed = NewPack("packed", operand, columns.count, k_block,
                                   plan_.n, columns.size, role);
-    const int64_t unroll = plan_.is_transposed ? kColumnsAtOnce : 1;
+    const int64_t unroll = plan_.b_needs_transpose ? kColumnsAtOnce : 1;
     writer_.Loop(block, LoopKind::kFor, columns.count,
                  [&](Block& panel, const Affine& number) {
                    writer_.Unrolled(
-                       panel, RangesOfCopy(part, operand), unroll, places,
-                       [&](Block& body, const Places& at) {
+                       panel, RangesOfCopy(k_block, operand), unroll, places,
+                       [&](Block& body, const IteratorMap& at) {
                          WriteCopy(body, operand, packed, number, at, plan_.n,
                                    columns.first + columns.size * number,
                                    columns.size);
@@ -276,24 +281,24 @@ class ContractWriter {
     return packed;
   }
 
-  Part All() const { return {.first = 0, .count = nest_.reduced[0].extent}; }
+  KBlock All() const { return {.first = 0, .count = nest_.reduced[0].extent}; }
 
   // The reduced loops, in order.
-  std::vector<LoopRange> RangesOf(const Part& part) const {
+  std::vector<LoopRange> RangesOf(const KBlock& k_block) const {
     std::vector<LoopRange> ranges;
     for (const NestLoop& loop : nest_.reduced) {
       ranges.push_back({loop.iterator, 0, loop.extent});
     }
-    ranges[0].first = part.first;
-    ranges[0].count = part.count;
+    ranges[0].first = k_block.first;
+    ranges[0].count = k_block.count;
     return ranges;
   }
 
-  // As a copy of `operand` goes over them: what moves it cell by cell, if there
-  // is such a loop, is the innermost.
-  std::vector<LoopRange> RangesOfCopy(const Part& part,
+  // In the order in which a copy of `operand` runs: a loop of unit stride is
+  // the innermost.
+  std::vector<LoopRange> RangesOfCopy(const KBlock& k_block,
                                       const Access& operand) const {
-    std::vector<LoopRange> ranges = RangesOf(part);
+    std::vector<LoopRange> ranges = RangesOf(k_block);
     std::stable_partition(
         ranges.begin(), ranges.end(), [&](const LoopRange& range) {
           return StrideOf(writer_.program(), operand, range.iterator) != 1;
@@ -301,7 +306,7 @@ class ContractWriter {
     return ranges;
   }
 
-  // Loops over the cells of a tile.
+  // Loops over the elements of a tile.
   void WriteCells(
       Block& block, const Tile& tile,
       absl::FunctionRef<void(Block& body, const Cell& cell)> write) {
@@ -317,10 +322,11 @@ class ContractWriter {
         });
   }
 
-  // `base` and where the cell is in the nest.
-  Places PlacesOf(const Places& base, const Tile& tile, const Cell& cell) {
-    Places places = base;
-    if (plan_.m) places[plan_.m->iterator] = tile.first_row + cell.m;
+  // `base` with the loops of the tile at the element.
+  IteratorMap IteratorMapOf(const IteratorMap& base, const Tile& tile,
+                            const Cell& cell) {
+    IteratorMap places = base;
+    if (plan_.m) places[plan_.m->iterator] = tile.m + cell.m;
     if (plan_.q) places[plan_.q->iterator] = tile.first_layer + cell.q;
     places[plan_.n.iterator] = tile.first_column + cell.n;
     return places;
@@ -331,7 +337,7 @@ class ContractWriter {
     return {tile.acc, {cell.m, cell.n}};
   }
 
-  void WriteTile(Block& block, const Places& outer, Tile& tile) {
+  void WriteTile(Block& block, const IteratorMap& outer, Tile& tile) {
     LoopProgram& program = writer_.program();
     const Access& target = nest_.set.target;
     const DType dtype = program.buffers[target.buffer].dtype;
@@ -339,14 +345,14 @@ class ContractWriter {
                               : Dims{tile.rows, tile.columns};
     tile.acc = writer_.NewBuffer("acc", dtype, dims, Role::kPrivate);
     WriteCells(block, tile, [&](Block& body, const Cell& cell) {
-      Expr start = use_.starts_at_zero
+      Expr start = epilogue_.beta_is_zero
                        ? Literal(program.exprs, dtype, 0)
-                       : program.Read(writer_.Moved(
-                             target, PlacesOf(outer, tile, cell)));
+                       : program.Read(writer_.Remapped(
+                             target, IteratorMapOf(outer, tile, cell)));
       NestWriter::Assign(body, Accumulator(tile, cell), start.id());
     });
-    writer_.Unrolled(block, RangesOf(tile.part), plan_.unroll, outer,
-                     [&](Block& step, const Places& at) {
+    writer_.Unrolled(block, RangesOf(tile.k_block), plan_.unroll, outer,
+                     [&](Block& step, const IteratorMap& at) {
                        WriteCells(step, tile,
                                   [&](Block& body, const Cell& cell) {
                                     WriteStep(body, at, tile, cell);
@@ -355,58 +361,62 @@ class ContractWriter {
     WriteResults(block, outer, tile);
   }
 
-  void WriteStep(Block& block, const Places& at, const Tile& tile,
+  void WriteStep(Block& block, const IteratorMap& at, const Tile& tile,
                  const Cell& cell) {
     const Access acc = Accumulator(tile, cell);
     Replaced replaced = {{nest_.set.target, acc}};
-    Places in_tile = at;
+    IteratorMap in_tile = at;
     if (plan_.m) in_tile[plan_.m->iterator] = cell.m;
     in_tile[plan_.n.iterator] = cell.n;
     for (const auto& [from, to] : tile.packed) {
-      replaced.push_back({from, writer_.Moved(to, in_tile)});
+      replaced.push_back({from, writer_.Remapped(to, in_tile)});
     }
     NestWriter::Assign(
         block, acc,
-        writer_.Moved(nest_.set.value, PlacesOf(at, tile, cell), replaced));
+        writer_.Remapped(nest_.set.value, IteratorMapOf(at, tile, cell),
+                         replaced));
   }
 
-  void WriteResults(Block& block, const Places& outer, const Tile& tile) {
+  void WriteResults(Block& block, const IteratorMap& outer, const Tile& tile) {
     LoopProgram& program = writer_.program();
     const Access& target = nest_.set.target;
-    for (const Set& epilogue : use_.epilogues) {
+    for (const Set& epilogue : epilogue_.sets) {
       WriteCells(block, tile, [&](Block& body, const Cell& at) {
         const Access cell = Accumulator(tile, at);
-        const Places places = PlacesOf(outer, tile, at);
+        const IteratorMap places = IteratorMapOf(outer, tile, at);
         NestWriter::Assign(
             body,
-            epilogue.target == target ? cell
-                                      : writer_.Moved(epilogue.target, places),
-            writer_.Moved(epilogue.value, places, {{target, cell}}));
+            epilogue.target == target
+                ? cell
+                : writer_.Remapped(epilogue.target, places),
+            writer_.Remapped(epilogue.value, places, {{target, cell}}));
       });
     }
-    if (use_.drops_result) return;
-    // Behind the epilogues: one of them may change the result in place.
+    if (epilogue_.result_is_dead) return;
+    // After the epilogue, which may change the result in place.
     WriteCells(block, tile, [&](Block& body, const Cell& at) {
-      NestWriter::Assign(body, writer_.Moved(target, PlacesOf(outer, tile, at)),
-                         program.Read(Accumulator(tile, at)).id());
+      NestWriter::Assign(
+          body, writer_.Remapped(target, IteratorMapOf(outer, tile, at)),
+          program.Read(Accumulator(tile, at)).id());
     });
   }
 
   NestWriter& writer_;
   const PerfectNest& nest_;
   const ContractPlan& plan_;
-  const TileUse& use_;
-  std::vector<Access> packed_;  // the columns, where they are packed once
-  std::optional<Part> part_;    // inside of the loops over parts
+  const Epilogue& epilogue_;
+  std::vector<Access> packed_;     // B, where it is packed once, by range of n
+  std::optional<KBlock> k_block_;  // inside of the loops over k_blocks
 };
 
 }  // namespace
 
 void WriteContract(NestWriter& writer, const PerfectNest& nest,
-                   const ContractPlan& plan, const TileUse& use, Block& block) {
+                   const ContractPlan& plan, const Epilogue& epilogue,
+                   Block& block) {
   Block written;
-  ContractWriter(writer, nest, plan, use).Write(written);
-  // What shares accumulators is one statement.
+  ContractWriter(writer, nest, plan, epilogue).Write(written);
+  // Private buffers, such as accumulators, are of one statement.
   Block* group = nullptr;
   for (Stmt& stmt : written.stmts) {
     const For* loop = std::get_if<For>(&stmt);
@@ -416,7 +426,7 @@ void WriteContract(NestWriter& writer, const PerfectNest& nest,
       continue;
     }
     if (group == nullptr) {
-      block.stmts.push_back(writer.Wrapper());
+      block.stmts.push_back(writer.UnitLoop());
       group = &std::get<For>(block.stmts.back()).body;
     }
     group->stmts.push_back(std::move(stmt));

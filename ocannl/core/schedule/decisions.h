@@ -5,7 +5,7 @@
 //
 //   Decisions taken;
 //   Schedule(program, kAvx512Target, taken);
-//   if (taken.Has(Decision::kPackedRows)) ...
+//   if (taken.Has(Decision::kPackedA)) ...
 #ifndef OCANNL_CORE_SCHEDULE_DECISIONS_H_
 #define OCANNL_CORE_SCHEDULE_DECISIONS_H_
 
@@ -16,28 +16,28 @@
 
 // DECISION(enumerator, text): every decision, once.
 #define OCANNL_DECISIONS(DECISION)                       \
-  DECISION(MergedLoops, "merged loops")                  \
+  DECISION(CollapsedLoops, "collapsed loops")            \
   DECISION(Map, "map")                                   \
-  DECISION(MapWithUsers, "map with users")               \
+  DECISION(MapWithEpilogues, "map with epilogues")       \
   DECISION(ParallelMap, "parallel map")                  \
   DECISION(TransposedMap, "transposed map")              \
   DECISION(Contract, "contract")                         \
   DECISION(OneLane, "one lane")                          \
-  DECISION(RowTiles, "tiles of rows")                    \
+  DECISION(TiledM, "tiles of m")                         \
   DECISION(OuterLoops, "outer loops")                    \
-  DECISION(UnequalRows, "unequal rows")                  \
-  DECISION(ColumnTail, "column tail")                    \
-  DECISION(ColumnGroups, "groups of columns")            \
-  DECISION(Parts, "parts")                               \
-  DECISION(PackedColumns, "packed columns")              \
-  DECISION(TransposedColumns, "transposed columns")      \
-  DECISION(PackedRows, "packed rows")                    \
+  DECISION(UnequalTilesOfM, "unequal tiles of m")        \
+  DECISION(RemainderOfN, "remainder of n")               \
+  DECISION(PanelBlocks, "blocks of panels")              \
+  DECISION(KBlocks, "blocks of k")                       \
+  DECISION(PackedB, "packed B")                          \
+  DECISION(TransposedB, "transposed B")                  \
+  DECISION(PackedA, "packed A")                          \
   DECISION(ParallelContract, "parallel contract")        \
-  DECISION(UsersInTiles, "users in tiles")               \
-  DECISION(UserInPlace, "user in place")                 \
-  DECISION(ZeroOutTaken, "zero_out taken")               \
-  DECISION(ResultDropped, "result dropped")              \
-  DECISION(BroughtToUser, "brought to user")             \
+  DECISION(FusedEpilogues, "fused epilogues")            \
+  DECISION(InPlaceEpilogue, "epilogue in place")         \
+  DECISION(ElidedZeroOut, "elided zero_out")             \
+  DECISION(DeadResult, "dead result")                    \
+  DECISION(SunkToConsumer, "sunk to consumer")           \
   DECISION(FusedRows, "fused rows")                      \
   DECISION(RowBlocks, "blocks of rows")                  \
   DECISION(Scatter, "scatter")                           \

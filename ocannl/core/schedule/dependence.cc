@@ -20,7 +20,7 @@
 namespace ocannl {
 namespace {
 
-// One place of the text that reads or writes memory.
+// A reference: an access in the text of the program.
 struct Reference {
   int32_t buffer;
   const Access* access;  // null: all of the buffer
@@ -29,7 +29,7 @@ struct Reference {
   int any_axis = -1;  // on which the index has any value; -1: none
 };
 
-// What a block does to memory and to locals.
+// The memory and locals that a block touches.
 struct Effects {
   std::vector<Reference> references;
   bool sets_outer_local = false;
@@ -89,12 +89,11 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
   return effects;
 }
 
-// Those of a list that may be in the way of others of it: of the same buffer,
-// one of them writing. What refers to a cell as one before it does is left out:
-// whatever it conflicts with, that one does as well, and it comes first.
-class Rivals {
+// The references of a list with which others of it may conflict: of the same
+// buffer, one of the two a write. Equal references are tested once.
+class ConflictCandidates {
  public:
-  explicit Rivals(const std::vector<Reference>& references) {
+  explicit ConflictCandidates(const std::vector<Reference>& references) {
     for (const Reference& reference : references) {
       OfBuffer& known = known_[reference.buffer];
       const bool is_known = absl::c_any_of(
@@ -106,7 +105,7 @@ class Rivals {
     }
   }
 
-  // In their order.
+  // In their direction.
   absl::Span<const Reference* const> Of(const Reference& reference) const {
     auto known = known_.find(reference.buffer);
     if (known == known_.end()) return {};
@@ -128,19 +127,21 @@ class Rivals {
   absl::flat_hash_map<int32_t, OfBuffer> known_;
 };
 
-// How the values of an iterator compare in two runs of statements.
-enum class Order {
-  kSame,
-  kBefore,  // the first run has a smaller value
-  kAfter,
+// An entry of a direction vector: how the values of an iterator compare in the
+// source and the sink of a dependence.
+enum class Direction {
+  kEqual,
+  kLess,  // the source has the smaller value
+  kGreater,
   kAny,
 };
-using OrderOf = absl::FunctionRef<Order(int32_t)>;
+using DirectionOf = absl::FunctionRef<Direction(int32_t)>;
 
-class Tester {
+class DependenceTester {
  public:
-  // The tests are about statements of `loops`: others may be far away.
-  Tester(const LoopProgram& program, std::initializer_list<const For*> loops)
+  // The tests are about statements in `loops`.
+  DependenceTester(const LoopProgram& program,
+                   std::initializer_list<const For*> loops)
       : program_(program) {
     for (const For* loop : loops) {
       AddExtent(*loop);
@@ -148,58 +149,62 @@ class Tester {
     }
   }
 
-  // Whether the first run may touch a cell that the second one touches, one of
-  // them writing.
-  bool MayConflict(const Reference& a, const Reference& b, OrderOf order) {
+  // Whether a dependence from `a` to `b` may exist under the direction vector.
+  bool MayConflict(const Reference& a, const Reference& b,
+                   DirectionOf direction) {
     if (a.buffer != b.buffer || (!a.writes && !b.writes)) return false;
     if (a.access == nullptr || b.access == nullptr) return true;
-    // Knowing the order of two values, but not that both are in range; and
-    // the other way round.
-    auto unordered = [&](int32_t iterator) {
-      return order(iterator) == Order::kSame ? Order::kSame : Order::kAny;
+    // With the direction, but less precise bounds; and the other way round.
+    auto undirected = [&](int32_t iterator) {
+      return direction(iterator) == Direction::kEqual ? Direction::kEqual
+                                                      : Direction::kAny;
     };
-    return MayBeSame(a, b, order) && MayBeSame(a, b, unordered);
+    return MayBeSame(a, b, direction) && MayBeSame(a, b, undirected);
   }
 
  private:
-  bool MayBeSame(const Reference& a, const Reference& b, OrderOf order) {
+  bool MayBeSame(const Reference& a, const Reference& b,
+                 DirectionOf direction) {
     const Indices& a_indices = a.access->indices;
     const Indices& b_indices = b.access->indices;
     for (int axis = 0; axis < static_cast<int>(a_indices.size()); ++axis) {
       if (axis == a.any_axis || axis == b.any_axis) continue;
-      if (!MayBeEqual(a_indices[axis], b_indices[axis], order)) return false;
+      if (!MayBeEqual(a_indices[axis], b_indices[axis], direction))
+        return false;
     }
     return true;
   }
 
-  bool MayBeEqual(const Affine& a, const Affine& b, OrderOf order) {
+  bool MayBeEqual(const Affine& a, const Affine& b, DirectionOf direction) {
     std::vector<BoundedTerm> terms;
     for (const Affine::Term& term : a.terms()) {
-      AddTerms(term.symbol, term.factor, b.FactorOf(term.symbol), order, terms);
+      AddTerms(term.symbol, term.factor, b.FactorOf(term.symbol), direction,
+               terms);
     }
     for (const Affine::Term& term : b.terms()) {
       if (a.FactorOf(term.symbol) != 0) continue;
-      AddTerms(term.symbol, 0, term.factor, order, terms);
+      AddTerms(term.symbol, 0, term.factor, direction, terms);
     }
-    return MayBeZero(std::move(terms), a.offset() - b.offset());
+    return HasSolution(std::move(terms), a.offset() - b.offset());
   }
 
-  // The terms of factor_a * (its value in the first run) - factor_b * (its
-  // value in the second).
+  // The terms of factor_a * (its value in the source) - factor_b * (its value
+  // in the sink).
   void AddTerms(Symbol symbol, int64_t factor_a, int64_t factor_b,
-                OrderOf order, std::vector<BoundedTerm>& terms) {
-    const Order how =
-        symbol.kind == Symbol::kStatic ? Order::kSame : order(symbol.number);
-    if (how == Order::kSame && factor_a == factor_b) return;
+                DirectionOf direction, std::vector<BoundedTerm>& terms) {
+    const Direction how = symbol.kind == Symbol::kStatic
+                              ? Direction::kEqual
+                              : direction(symbol.number);
+    if (how == Direction::kEqual && factor_a == factor_b) return;
     const int64_t last = RangeOf(symbol) - 1;
-    if (how == Order::kSame && last > 0) {
+    if (how == Direction::kEqual && last > 0) {
       terms.push_back({factor_a - factor_b, 0, last});
-    } else if (how == Order::kAny && last > 0) {
+    } else if (how == Direction::kAny && last > 0) {
       terms.push_back({factor_a, 0, last});
       terms.push_back({-factor_b, 0, last});
-    } else if (how == Order::kBefore || how == Order::kAfter) {
-      // The smaller value and the distance to the greater one.
-      const bool before = how == Order::kBefore;
+    } else if (how == Direction::kLess || how == Direction::kGreater) {
+      // The smaller value and the dependence distance.
+      const bool before = how == Direction::kLess;
       terms.push_back({before ? -factor_b : factor_a, 1, last});
       if (last > 1) terms.push_back({factor_a - factor_b, 0, last - 1});
     }
@@ -227,14 +232,16 @@ absl::flat_hash_set<int32_t> IteratorsIn(const Block& block) {
   return iterators;
 }
 
-// The private buffers whose contents do not pass from one iteration to another
-// or out of the loop.
-class RenewedBuffers {
+// The private buffers that are privatizable: no value flows from one iteration
+// to another or out of the loop (array privatization, Tu and Padua 1993).
+class PrivatizableBuffers {
  public:
-  RenewedBuffers(const LoopProgram& program, const For& loop)
-      : program_(program), written_(program), renewed_(program.buffers.size()) {
-    for (size_t k = 0; k < renewed_.size(); ++k) {
-      renewed_[k] = program.buffers[k].role == Role::kPrivate;
+  PrivatizableBuffers(const LoopProgram& program, const For& loop)
+      : program_(program),
+        written_(program),
+        privatizable_(program.buffers.size()) {
+    for (size_t k = 0; k < privatizable_.size(); ++k) {
+      privatizable_[k] = program.buffers[k].role == Role::kPrivate;
     }
     absl::Span<const Stmt> stmts = program.body.stmts;
     // A private buffer belongs to one of them.
@@ -246,7 +253,7 @@ class RenewedBuffers {
     VisitOutside(stmts, loop);
   }
 
-  bool Contains(int32_t buffer) const { return renewed_[buffer]; }
+  bool Contains(int32_t buffer) const { return privatizable_[buffer]; }
 
  private:
   static bool IsIn(const Stmt& stmt, const For& inside) {
@@ -263,7 +270,7 @@ class RenewedBuffers {
   void VisitOutside(absl::Span<const Stmt> stmts, const For& inside) {
     for (const Stmt& stmt : stmts) {
       VisitReads(stmt, [&](const Access& access, const Lookup*) {
-        renewed_[access.buffer] = false;
+        privatizable_[access.buffer] = false;
       });
       const For* loop = std::get_if<For>(&stmt);
       if (loop == nullptr) continue;
@@ -280,7 +287,7 @@ class RenewedBuffers {
       VisitReads(stmt, [&](const Access& access, const Lookup* lookup) {
         const bool is_written = lookup == nullptr ? written_.Covers(access)
                                                   : written_.Covers(*lookup);
-        if (!is_written) renewed_[access.buffer] = false;
+        if (!is_written) privatizable_[access.buffer] = false;
       });
       if (const For* loop = std::get_if<For>(&stmt)) {
         written_.Enter(*loop);
@@ -299,16 +306,17 @@ class RenewedBuffers {
                   absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
     WalkReadsAndLookups(program_, stmt,
                         [&](const Access& access, const Lookup* lookup) {
-                          if (renewed_[access.buffer]) visit(access, lookup);
+                          if (privatizable_[access.buffer])
+                            visit(access, lookup);
                         });
   }
 
   const LoopProgram& program_;
   WrittenBoxes written_;
-  std::vector<bool> renewed_;
+  std::vector<bool> privatizable_;
 };
 
-Obstacle ObstacleOf(const Reference& a, const Reference& b) {
+Dependence DependenceOf(const Reference& a, const Reference& b) {
   auto cell = [](const Reference& reference) -> std::optional<Access> {
     if (reference.access == nullptr) return std::nullopt;
     return *reference.access;
@@ -318,84 +326,86 @@ Obstacle ObstacleOf(const Reference& a, const Reference& b) {
 
 }  // namespace
 
-std::optional<Obstacle> WhyNotParallel(const LoopProgram& program,
-                                       const For& loop) {
+std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
+                                         const For& loop) {
   const Effects effects = EffectsOf(program, loop.body);
-  if (effects.sets_outer_local) return Obstacle{};
+  if (effects.sets_outer_local) return Dependence{};
   if (loop.extent == 1) return std::nullopt;
   const absl::flat_hash_set<int32_t> inner = IteratorsIn(loop.body);
-  auto order = [&](int32_t iterator) {
-    return iterator == loop.iterator  ? Order::kBefore
-           : inner.contains(iterator) ? Order::kAny
-                                      : Order::kSame;
+  auto direction = [&](int32_t iterator) {
+    return iterator == loop.iterator  ? Direction::kLess
+           : inner.contains(iterator) ? Direction::kAny
+                                      : Direction::kEqual;
   };
-  Tester tester(program, {&loop});
-  std::optional<RenewedBuffers> renewed;
-  const Rivals rivals(effects.references);
+  DependenceTester tester(program, {&loop});
+  std::optional<PrivatizableBuffers> privatizable;
+  const ConflictCandidates candidates(effects.references);
   for (const Reference& a : effects.references) {
-    for (const Reference* b : rivals.Of(a)) {
-      if (!tester.MayConflict(a, *b, order)) continue;
+    for (const Reference* b : candidates.Of(a)) {
+      if (!tester.MayConflict(a, *b, direction)) continue;
       const bool is_private = program.buffers[a.buffer].role == Role::kPrivate;
-      if (is_private && !renewed) renewed.emplace(program, loop);
-      if (!is_private || !renewed->Contains(a.buffer)) return ObstacleOf(a, *b);
+      if (is_private && !privatizable) privatizable.emplace(program, loop);
+      if (!is_private || !privatizable->Contains(a.buffer))
+        return DependenceOf(a, *b);
     }
   }
   return std::nullopt;
 }
 
-std::optional<Obstacle> WhyNotLanes(const LoopProgram& program,
-                                    const For& loop) {
+std::optional<Dependence> WhyNotVectorizable(const LoopProgram& program,
+                                             const For& loop) {
   const Effects effects = EffectsOf(program, loop.body);
-  if (effects.sets_outer_local || !effects.straight_line) return Obstacle{};
+  if (effects.sets_outer_local || !effects.straight_line) return Dependence{};
   if (loop.extent == 1) return std::nullopt;
-  auto order = [&](int32_t iterator) {
-    return iterator == loop.iterator ? Order::kBefore : Order::kSame;
+  auto direction = [&](int32_t iterator) {
+    return iterator == loop.iterator ? Direction::kLess : Direction::kEqual;
   };
-  Tester tester(program, {&loop});
-  const Rivals rivals(effects.references);
+  DependenceTester tester(program, {&loop});
+  const ConflictCandidates candidates(effects.references);
   for (const Reference& a : effects.references) {
-    for (const Reference* b : rivals.Of(a)) {
+    for (const Reference* b : candidates.Of(a)) {
       // As lanes, a of an earlier iteration still comes before b, and before
       // those behind b.
       const bool kept = a.stmt < b->stmt || (a.stmt == b->stmt && !a.writes);
-      if (!kept && tester.MayConflict(a, *b, order)) return ObstacleOf(a, *b);
+      if (!kept && tester.MayConflict(a, *b, direction))
+        return DependenceOf(a, *b);
     }
   }
   return std::nullopt;
 }
 
-std::optional<Obstacle> WhyNotInterchange(const LoopProgram& program,
-                                          const For& outer) {
+std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
+                                            const For& outer) {
   const std::vector<Stmt>& body = outer.body.stmts;
   const For* inner = body.size() == 1 ? std::get_if<For>(&body[0]) : nullptr;
-  if (inner == nullptr) return Obstacle{};
+  if (inner == nullptr) return Dependence{};
   const Effects effects = EffectsOf(program, inner->body);
-  if (effects.sets_outer_local) return Obstacle{};
+  if (effects.sets_outer_local) return Dependence{};
   if (outer.extent == 1 || inner->extent == 1) return std::nullopt;
   const absl::flat_hash_set<int32_t> innermost = IteratorsIn(inner->body);
-  auto order = [&](int32_t iterator) {
-    return iterator == outer.iterator     ? Order::kBefore
-           : iterator == inner->iterator  ? Order::kAfter
-           : innermost.contains(iterator) ? Order::kAny
-                                          : Order::kSame;
+  auto direction = [&](int32_t iterator) {
+    return iterator == outer.iterator     ? Direction::kLess
+           : iterator == inner->iterator  ? Direction::kGreater
+           : innermost.contains(iterator) ? Direction::kAny
+                                          : Direction::kEqual;
   };
-  Tester tester(program, {&outer});
-  const Rivals rivals(effects.references);
+  DependenceTester tester(program, {&outer});
+  const ConflictCandidates candidates(effects.references);
   for (const Reference& a : effects.references) {
-    for (const Reference* b : rivals.Of(a)) {
-      if (tester.MayConflict(a, *b, order)) return ObstacleOf(a, *b);
+    for (const Reference* b : candidates.Of(a)) {
+      if (tester.MayConflict(a, *b, direction)) return DependenceOf(a, *b);
     }
   }
   return std::nullopt;
 }
 
-std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
-                                   const For& second) {
-  if (first.extent != second.extent) return Obstacle{};
+std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
+                                     const For& first, const For& second) {
+  if (first.extent != second.extent) return Dependence{};
   const Effects a_effects = EffectsOf(program, first.body);
   const Effects b_effects = EffectsOf(program, second.body);
   if (a_effects.sets_outer_local || b_effects.sets_outer_local) {
-    return Obstacle{};
+    return Dependence{};
   }
   // Gives both loops one iterator, that of the first.
   auto renamed = [&](const Access& access) {
@@ -410,22 +420,22 @@ std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
   };
   absl::flat_hash_set<int32_t> inner = IteratorsIn(first.body);
   inner.merge(IteratorsIn(second.body));
-  Tester tester(program, {&first, &second});
-  const Rivals rivals(a_effects.references);
+  DependenceTester tester(program, {&first, &second});
+  const ConflictCandidates candidates(a_effects.references);
   for (Reference b : b_effects.references) {
     Access access;
     if (b.access != nullptr) {
       access = renamed(*b.access);
       b.access = &access;
     }
-    for (Order own : {Order::kBefore, Order::kAfter}) {
-      auto order = [&](int32_t iterator) {
+    for (Direction own : {Direction::kLess, Direction::kGreater}) {
+      auto direction = [&](int32_t iterator) {
         return iterator == first.iterator ? own
-               : inner.contains(iterator) ? Order::kAny
-                                          : Order::kSame;
+               : inner.contains(iterator) ? Direction::kAny
+                                          : Direction::kEqual;
       };
-      for (const Reference* a : rivals.Of(b)) {
-        if (tester.MayConflict(*a, b, order)) return ObstacleOf(*a, b);
+      for (const Reference* a : candidates.Of(b)) {
+        if (tester.MayConflict(*a, b, direction)) return DependenceOf(*a, b);
       }
     }
   }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dependence: which statements and iterations may run in another order.
+// Data dependence analysis: which loops may be parallelized, vectorized,
+// interchanged and fused (Allen and Kennedy, Optimizing Compilers for Modern
+// Architectures, 2001).
 //
 //   for i1 = 0 to 9 { y[i1, 0] := x[i1] + y[i1, 1]; }     parallel
 //   for i1 = 0 to 8 { y[i1] := y[i1 + 1]; }               lanes, not parallel
 //   for i1 = 0 to 8 { y[i1 + 1] := y[i1]; }               neither
 //
-// All tests are conservative: what they cannot tell apart is a dependence. Two
-// cells are the same if they are on each axis, which is a linear equation over
-// bounded iterators (equation.h); static indices have any value. The program is
-// one that Verify accepts, but for scratch that other nests have filled.
+// Accesses are compared axis by axis under direction vectors, as linear
+// equations over bounded iterators (equation.h). All tests are conservative:
+// where independence is not proved there is a dependence. Static indices have
+// any value. The program is one that Verify accepts, but for scratch buffers
+// that other nests have filled.
 #ifndef OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
 #define OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
 
@@ -20,8 +23,9 @@
 
 namespace ocannl {
 
-// Two cells that may be one, one of them written, where that is in the way.
-struct Obstacle {
+// Two accesses that may touch one element, one of them a write, and so prevent
+// a transformation.
+struct Dependence {
   int32_t buffer = -1;          // -1: a local, or the form of the loops
   std::optional<Access> first;  // nullopt: all of the buffer
   std::optional<Access> second;
@@ -32,25 +36,25 @@ struct Obstacle {
 // and no local outlives its iteration. Each iteration has private buffers of
 // its own if it writes what it reads of them and nothing after the loop reads
 // more.
-std::optional<Obstacle> WhyNotParallel(const LoopProgram& program,
-                                       const For& loop);
+std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
+                                         const For& loop);
 inline bool IsParallel(const LoopProgram& program, const For& loop) {
   return !WhyNotParallel(program, loop);
 }
 
-// Why the iterations of `loop`, a loop of the program, may not run as lanes:
-// each statement for all of them before the next one, its reads before its
-// writes. The body must be straight-line code.
-std::optional<Obstacle> WhyNotLanes(const LoopProgram& program,
-                                    const For& loop);
+// Why `loop`, a loop of the program, may not be vectorized: each statement runs
+// for all iterations before the next one, its reads before its writes. The body
+// must be straight-line code.
+std::optional<Dependence> WhyNotVectorizable(const LoopProgram& program,
+                                             const For& loop);
 inline bool CanRunAsLanes(const LoopProgram& program, const For& loop) {
-  return !WhyNotLanes(program, loop);
+  return !WhyNotVectorizable(program, loop);
 }
 
-// Why `outer`, a loop of the program, may not change places with the loop that
-// is all of its body.
-std::optional<Obstacle> WhyNotInterchange(const LoopProgram& program,
-                                          const For& outer);
+// Why `outer`, a loop of the program, and the loop that is all of its body may
+// not be interchanged.
+std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
+                                            const For& outer);
 inline bool CanInterchange(const LoopProgram& program, const For& outer) {
   return !WhyNotInterchange(program, outer);
 }
@@ -58,8 +62,8 @@ inline bool CanInterchange(const LoopProgram& program, const For& outer) {
 // Why iteration i of `second` may not run right after iteration i of `first`,
 // the statement before it. Cells that both touch, one writing, they touch in
 // the same iteration, so loops that are parallel still are when fused.
-std::optional<Obstacle> WhyNotFuse(const LoopProgram& program, const For& first,
-                                   const For& second);
+std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
+                                     const For& first, const For& second);
 inline bool CanFuse(const LoopProgram& program, const For& first,
                     const For& second) {
   return !WhyNotFuse(program, first, second);

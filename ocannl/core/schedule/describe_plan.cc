@@ -6,11 +6,11 @@ namespace ocannl {
 
 std::string Describe(const LoopProgram& program, const PerfectNest& nest,
                      const ContractPlan& plan) {
-  auto tiles = [](const std::vector<Segment>& segments) {
+  auto tiles = [](const std::vector<TileRange>& ranges) {
     std::string text;
-    for (const Segment& segment : segments) {
-      absl::StrAppend(&text, text.empty() ? "" : " + ", segment.count, "*",
-                      segment.size);
+    for (const TileRange& range : ranges) {
+      absl::StrAppend(&text, text.empty() ? "" : " + ", range.count, "*",
+                      range.size);
     }
     return text;
   };
@@ -24,19 +24,21 @@ std::string Describe(const LoopProgram& program, const PerfectNest& nest,
   for (const NestLoop& loop : nest.reduced) {
     absl::StrAppend(&text, " x ", loop.extent);
   }
-  absl::StrAppend(&text, ": rows ", tiles(plan.rows));
-  if (plan.q) absl::StrAppend(&text, ", layers ", tiles(plan.layers));
-  absl::StrAppend(&text, ", columns ", tiles(plan.columns), ", unroll ",
+  absl::StrAppend(&text, ": rows ", tiles(plan.m_tiles));
+  if (plan.q) absl::StrAppend(&text, ", layers ", tiles(plan.q_tiles));
+  absl::StrAppend(&text, ", columns ", tiles(plan.n_tiles), ", unroll ",
                   plan.unroll);
-  if (plan.group > 1) absl::StrAppend(&text, ", groups of ", plan.group);
-  if (plan.has_parts()) absl::StrAppend(&text, ", parts ", tiles(plan.parts));
-  if (plan.packed) {
+  if (plan.panels_per_block > 1)
+    absl::StrAppend(&text, ", groups of ", plan.panels_per_block);
+  if (plan.has_k_blocks())
+    absl::StrAppend(&text, ", parts ", tiles(plan.k_blocks));
+  if (plan.packed_b) {
     absl::StrAppend(&text, ", pack ",
-                    program.buffers[plan.packed->buffer].name);
+                    program.buffers[plan.packed_b->buffer].name);
   }
-  if (plan.packed_rows) {
+  if (plan.packed_a) {
     absl::StrAppend(&text, ", pack rows of ",
-                    program.buffers[plan.packed_rows->buffer].name);
+                    program.buffers[plan.packed_a->buffer].name);
   }
   return text;
 }

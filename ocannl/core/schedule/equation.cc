@@ -13,10 +13,11 @@ namespace {
 
 // `terms` ascend by the size of their factors, none of which is 0.
 //
-// Like the digits of a number: if all factors from some term on are multiples
-// of g, and the terms before it cannot reach two multiples of g, then what
-// these reach is known and there are two smaller equations.
-bool MayBeZeroSorted(absl::Span<const BoundedTerm> terms, int64_t constant) {
+// Mixed radix: if all factors from some term on are multiples of g (GCD test),
+// and the bounds of the terms before it (Banerjee) contain one multiple of g,
+// those terms sum up to it and there are two smaller equations; if none, no
+// solution.
+bool HasSolutionSorted(absl::Span<const BoundedTerm> terms, int64_t constant) {
   int64_t least = constant;  // of the constant and the first k terms
   int64_t greatest = constant;
   for (size_t k = 0; k < terms.size(); ++k) {
@@ -27,8 +28,8 @@ bool MayBeZeroSorted(absl::Span<const BoundedTerm> terms, int64_t constant) {
     const int64_t multiple = FloorDiv(greatest, g) * g;
     if (multiple < least) return false;
     if (k > 0 && multiple - g < least) {
-      return MayBeZeroSorted(terms.first(k), constant - multiple) &&
-             MayBeZeroSorted(terms.subspan(k), multiple);
+      return HasSolutionSorted(terms.first(k), constant - multiple) &&
+             HasSolutionSorted(terms.subspan(k), multiple);
     }
     const auto& [factor, from, to] = terms[k];
     least += factor * (factor > 0 ? from : to);
@@ -39,7 +40,7 @@ bool MayBeZeroSorted(absl::Span<const BoundedTerm> terms, int64_t constant) {
 
 }  // namespace
 
-bool MayBeZero(std::vector<BoundedTerm> terms, int64_t constant) {
+bool HasSolution(std::vector<BoundedTerm> terms, int64_t constant) {
   for (const BoundedTerm& term : terms) {
     if (term.least > term.greatest) return false;
   }
@@ -55,7 +56,7 @@ bool MayBeZero(std::vector<BoundedTerm> terms, int64_t constant) {
   absl::c_sort(moving, [](const BoundedTerm& a, const BoundedTerm& b) {
     return std::abs(a.factor) < std::abs(b.factor);
   });
-  return MayBeZeroSorted(moving, constant);
+  return HasSolutionSorted(moving, constant);
 }
 
 }  // namespace ocannl

@@ -10,22 +10,22 @@ namespace ocannl {
 namespace {
 
 TEST(EquationTest, Cases) {
-  EXPECT_TRUE(MayBeZero({}, 0));
-  EXPECT_FALSE(MayBeZero({}, 3));
-  EXPECT_TRUE(MayBeZero({{2, 0, 9}}, -4));
-  EXPECT_FALSE(MayBeZero({{2, 0, 9}}, -3)) << "odd";
-  EXPECT_FALSE(MayBeZero({{2, 0, 9}}, -20)) << "beyond the greatest";
-  EXPECT_FALSE(MayBeZero({{2, 1, 0}}, 0)) << "x has no value";
-  EXPECT_TRUE(MayBeZero({{1, -3, -3}}, 3)) << "x has one value";
+  EXPECT_TRUE(HasSolution({}, 0));
+  EXPECT_FALSE(HasSolution({}, 3));
+  EXPECT_TRUE(HasSolution({{2, 0, 9}}, -4));
+  EXPECT_FALSE(HasSolution({{2, 0, 9}}, -3)) << "odd";
+  EXPECT_FALSE(HasSolution({{2, 0, 9}}, -20)) << "beyond the greatest";
+  EXPECT_FALSE(HasSolution({{2, 1, 0}}, 0)) << "x has no value";
+  EXPECT_TRUE(HasSolution({{1, -3, -3}}, 3)) << "x has one value";
 }
 
 TEST(EquationTest, Digits) {
   // Cells of rows of 16 in different rows are different.
-  EXPECT_FALSE(MayBeZero({{16, 1, 9}, {1, 0, 15}, {-1, 0, 15}}, 0));
+  EXPECT_FALSE(HasSolution({{16, 1, 9}, {1, 0, 15}, {-1, 0, 15}}, 0));
   // Rows of 16 that overlap by one are not.
-  EXPECT_TRUE(MayBeZero({{16, 1, 9}, {1, 0, 16}, {-1, 0, 15}}, -32));
+  EXPECT_TRUE(HasSolution({{16, 1, 9}, {1, 0, 16}, {-1, 0, 15}}, -32));
   // Three digits: 160 = 10 rows of 16.
-  EXPECT_FALSE(MayBeZero(
+  EXPECT_FALSE(HasSolution(
       {{160, -3, 3}, {16, 1, 9}, {-16, 0, 0}, {1, 0, 15}, {-1, 0, 15}}, 0));
 }
 
@@ -54,7 +54,7 @@ TEST(EquationTest, NeverDeniesASolution) {
     }
     const int64_t constant = between(-30, 30);
     const bool expected = IsZeroSomewhere(terms, 0, constant);
-    const bool actual = MayBeZero(terms, constant);
+    const bool actual = HasSolution(terms, constant);
     ASSERT_TRUE(actual || !expected) << "trial " << trial;
     insoluble += expected ? 0 : 1;
     proved += actual ? 0 : 1;

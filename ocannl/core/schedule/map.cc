@@ -10,12 +10,13 @@
 namespace ocannl {
 namespace {
 
-// Vectors of one strip: enough to overlap what each of them waits for.
-constexpr int64_t kVectors = 4;
-// Cheaper maps wait for memory, which likes short strips, more than for
-// themselves.
-constexpr double kDearCost = 8;
-// A nest of fewer vectors needs no loops.
+// Vectors of a strip: enough independent chains to hide their latencies
+// (`bazel run //experiments:bench -- --filter=map`).
+constexpr int64_t kUnrolledVectors = 4;
+// Maps of a lower cost (opt/cost.h) are bound by memory and have strips of half
+// the length.
+constexpr double kComputeBoundCost = 8;
+// A nest of at most so many vectors is fully unrolled.
 constexpr int64_t kMaxUnrolledVectors = 64;
 
 class MapWriter {
@@ -32,9 +33,11 @@ class MapWriter {
     CostModel costs;
     double cost = 0;
     for (const Set& set : sets_) cost += 2 + costs.Cost(program, set.value);
-    column_loop_ = FindColumnLoop();
+    transpose_loop_ = FindTransposeLoop();
     strip_ = lanes;
-    if (!transposes()) strip_ *= cost < kDearCost ? kVectors / 2 : kVectors;
+    if (!transposes())
+      strip_ *=
+          cost < kComputeBoundCost ? kUnrolledVectors / 2 : kUnrolledVectors;
     const double vectors =
         Iterations(nest.outputs) / static_cast<double>(lanes);
     is_parallel_ = vectors * cost > kMinParallelCycles;
@@ -43,18 +46,18 @@ class MapWriter {
 
   void Write(Block& block) { WriteOuter(block, 0, {}, true); }
 
-  bool transposes() const { return column_loop_ >= 0; }
+  bool transposes() const { return transpose_loop_ >= 0; }
 
  private:
-  // Some of the iterations of the column loop.
+  // Some iterations of the transposed loop.
   struct Columns {
     Affine first;
     int64_t count;
   };
 
-  // The loop over the columns of an operand whose rows the lanes go along, or
-  // -1 where there is none.
-  int FindColumnLoop() const {
+  // The loop that has unit stride in an operand in which the lanes have another
+  // stride: both axes are transposed in registers. -1: none.
+  int FindTransposeLoop() const {
     const LoopProgram& program = writer_.program();
     auto stride = [&](const Access& read, size_t loop) {
       return StrideOf(program, read, nest_.outputs[loop].iterator);
@@ -80,80 +83,81 @@ class MapWriter {
     return is_outermost && is_parallel_ ? LoopKind::kPar : LoopKind::kFor;
   }
 
-  void WriteOuter(Block& block, size_t depth, const Places& places,
+  void WriteOuter(Block& block, size_t depth, const IteratorMap& places,
                   bool is_outermost) {
     if (depth == nest_.outputs.size()) {
       return WriteColumns(block, places, is_outermost);
     }
     if (static_cast<int>(depth) == lane_loop_ ||
-        static_cast<int>(depth) == column_loop_) {
+        static_cast<int>(depth) == transpose_loop_) {
       return WriteOuter(block, depth + 1, places, is_outermost);
     }
     const NestLoop& loop = nest_.outputs[depth];
     writer_.Loop(block, KindOf(is_outermost), loop.extent,
                  [&](Block& body, const Affine& at) {
-                   Places inner = places;
+                   IteratorMap inner = places;
                    inner[loop.iterator] = at;
                    WriteOuter(body, depth + 1, inner, false);
                  });
   }
 
-  void WriteColumns(Block& block, const Places& places, bool is_outermost) {
+  void WriteColumns(Block& block, const IteratorMap& places,
+                    bool is_outermost) {
     if (!transposes()) return WriteStrips(block, {0, 1}, places, is_outermost);
-    const int64_t extent = nest_.outputs[column_loop_].extent;
+    const int64_t extent = nest_.outputs[transpose_loop_].extent;
     const bool is_one_strip = extent < 2 * kColumnsAtOnce;
-    writer_.Strips(block, KindOf(is_outermost), extent, kColumnsAtOnce,
-                   [&](Block& body, const Affine& first, int64_t count) {
-                     WriteStrips(body, {first, count}, places,
-                                 is_outermost && is_one_strip);
-                   });
+    writer_.StripMine(block, KindOf(is_outermost), extent, kColumnsAtOnce,
+                      [&](Block& body, const Affine& first, int64_t count) {
+                        WriteStrips(body, {first, count}, places,
+                                    is_outermost && is_one_strip);
+                      });
   }
 
-  void WriteStrips(Block& block, const Columns& columns, const Places& places,
-                   bool is_outermost) {
+  void WriteStrips(Block& block, const Columns& columns,
+                   const IteratorMap& places, bool is_outermost) {
     const NestLoop& loop = nest_.outputs[lane_loop_];
-    writer_.Strips(block, KindOf(is_outermost), loop.extent, strip_,
-                   [&](Block& strip, const Affine& first, int64_t count) {
-                     writer_.Loop(
-                         strip, LoopKind::kUnroll, columns.count,
-                         [&](Block& body, const Affine& at) {
-                           Places inner = places;
-                           if (transposes()) {
-                             inner[nest_.outputs[column_loop_].iterator] =
-                                 columns.first + at;
-                           }
-                           WriteLanes(body, loop, first, count, inner);
-                         });
-                   });
+    writer_.StripMine(block, KindOf(is_outermost), loop.extent, strip_,
+                      [&](Block& strip, const Affine& first, int64_t count) {
+                        writer_.Loop(
+                            strip, LoopKind::kUnroll, columns.count,
+                            [&](Block& body, const Affine& at) {
+                              IteratorMap inner = places;
+                              if (transposes()) {
+                                inner[nest_.outputs[transpose_loop_].iterator] =
+                                    columns.first + at;
+                              }
+                              WriteLanes(body, loop, first, count, inner);
+                            });
+                      });
   }
 
   void WriteLanes(Block& block, const NestLoop& loop, const Affine& first,
-                  int64_t count, const Places& places) {
-    writer_.Loop(block, LoopKind::kVec, count,
-                 [&](Block& lanes, const Affine& at) {
-                   Places inner = places;
-                   inner[loop.iterator] = first + at;
-                   for (const Set& set : sets_) {
-                     NestWriter::Assign(lanes, writer_.Moved(set.target, inner),
-                                        writer_.Moved(set.value, inner, {}));
-                   }
-                 });
+                  int64_t count, const IteratorMap& places) {
+    writer_.Loop(
+        block, LoopKind::kVec, count, [&](Block& lanes, const Affine& at) {
+          IteratorMap inner = places;
+          inner[loop.iterator] = first + at;
+          for (const Set& set : sets_) {
+            NestWriter::Assign(lanes, writer_.Remapped(set.target, inner),
+                               writer_.Remapped(set.value, inner, {}));
+          }
+        });
   }
 
   NestWriter& writer_;
   const PerfectNest& nest_;
   std::vector<Set> sets_;
   int lane_loop_;
-  int column_loop_;
-  int64_t strip_;  // cells
+  int transpose_loop_;
+  int64_t strip_;  // iterations
   bool is_parallel_;
   bool is_unrolled_;
 };
 
-// The loops of `nest` from `depth` on; the last one is `count` lanes behind its
-// place in `places`.
+// The loops of `nest` from `depth` on; the last one is `count` lanes, added to
+// what `places` maps it to.
 void WriteStrip(NestWriter& writer, const ScatterNest& nest, size_t depth,
-                Places places, int64_t count, Block& block) {
+                IteratorMap places, int64_t count, Block& block) {
   const bool is_last = depth + 1 == nest.loops.size();
   const auto& [iterator, extent] = nest.loops[depth];
   writer.Loop(block, is_last ? LoopKind::kVec : LoopKind::kFor,
@@ -164,7 +168,7 @@ void WriteStrip(NestWriter& writer, const ScatterNest& nest, size_t depth,
                                     body);
                 }
                 Stmt stmt = nest.scatter;
-                writer.Move(stmt, places);
+                writer.Remap(stmt, places);
                 body.stmts.push_back(std::move(stmt));
               });
 }
@@ -187,7 +191,7 @@ void WriteScatter(NestWriter& writer, const ScatterNest& nest,
       target.vector_bytes /
       std::max<int64_t>(
           SizeOfCell(program, program.TargetOf(nest.scatter).cell), 4);
-  const int64_t strip = std::min(kVectors * lanes, columns.extent);
+  const int64_t strip = std::min(kUnrolledVectors * lanes, columns.extent);
   const double cycles =
       Iterations(nest.loops) / static_cast<double>(lanes) *
       (kLookupCost + CostModel().Cost(program, nest.scatter.value));
@@ -195,8 +199,8 @@ void WriteScatter(NestWriter& writer, const ScatterNest& nest,
   auto write = [&](Block& body, const Affine& first, int64_t count) {
     WriteStrip(writer, nest, 0, {{columns.iterator, first}}, count, body);
   };
-  writer.Strips(block, is_parallel ? LoopKind::kPar : LoopKind::kFor,
-                columns.extent, strip, write);
+  writer.StripMine(block, is_parallel ? LoopKind::kPar : LoopKind::kFor,
+                   columns.extent, strip, write);
 }
 
 }  // namespace ocannl

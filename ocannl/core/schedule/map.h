@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WriteMap: assignments to each cell, with the cells that are side by side as
-// lanes; WriteScatter: the same for those whose row is looked up.
+// WriteMap: elementwise assignments, strip-mined and vectorized along the axis
+// of unit stride, or transposed in registers where an operand has another one;
+// WriteScatter: the same for rows that are scattered.
 //
 //   for i1 { for i2 = 0 to 99 { y[i1, i2] := x[i1, i2] * 2; } }
 //     ->  for i1 { vec i2 = 0 to 63 { ... }  vec i3 = 0 to 35 { ... } }
@@ -23,8 +24,8 @@ bool WriteMap(NestWriter& writer, const PerfectNest& nest,
               const std::vector<Set>& epilogues, const Target& target,
               Block& block);
 
-// Appends the nest with its last loop in strips, each with the other loops in
-// it and lanes in those.
+// Appends the nest with its last loop strip-mined: strips outside, the other
+// loops, and lanes inside.
 void WriteScatter(NestWriter& writer, const ScatterNest& nest,
                   const Target& target, Block& block);
 

@@ -74,7 +74,7 @@ void AddOnce(std::vector<int32_t>& buffers, int32_t buffer) {
   if (!absl::c_linear_search(buffers, buffer)) buffers.push_back(buffer);
 }
 
-bool Share(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+bool Intersect(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   return absl::c_any_of(
       a, [&](int32_t each) { return absl::c_linear_search(b, each); });
 }
@@ -133,6 +133,16 @@ int64_t StrideOf(const LoopProgram& program, const Access& access,
     cells *= dims[axis];
   }
   return sum;
+}
+
+int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest) {
+  for (size_t k = nest.outputs.size(); k-- > 0;) {
+    if (nest.outputs[k].extent > 1 &&
+        StrideOf(program, nest.set.target, nest.outputs[k].iterator) == 1) {
+      return static_cast<int>(k);
+    }
+  }
+  return -1;
 }
 
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value) {
@@ -196,22 +206,22 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
 }
 
 bool Conflict(const Effects& a, const Effects& b) {
-  return Share(a.writes, b.writes) || Share(a.writes, b.reads) ||
-         Share(a.reads, b.writes);
+  return Intersect(a.writes, b.writes) || Intersect(a.writes, b.reads) ||
+         Intersect(a.reads, b.writes);
 }
 
-void CellwiseSets::Add(const Access& cell, CellsOf& cells) {
+void ElementwiseGroup::Add(const Access& cell, CellsOf& cells) {
   auto [at, is_new] = cells.try_emplace(cell.buffer, Cells{cell, true});
   if (!is_new && !(at->second.first == cell)) at->second.is_only = false;
 }
 
-bool CellwiseSets::HasOther(const Access& cell, const CellsOf& cells) {
+bool ElementwiseGroup::HasOther(const Access& cell, const CellsOf& cells) {
   auto at = cells.find(cell.buffer);
   return at != cells.end() &&
          (!at->second.is_only || !(at->second.first == cell));
 }
 
-void CellwiseSets::Add(const Set& set) {
+void ElementwiseGroup::Add(const Set& set) {
   Add(set.target, written_);
   Add(set.target, touched_);
   for (const Access& read : ReadsOf(program_, set.value)) Add(read, touched_);
@@ -220,13 +230,13 @@ void CellwiseSets::Add(const Set& set) {
   }
 }
 
-bool CellwiseSets::MayFollow(const Set& user) const {
-  return !looked_up_.contains(user.target.buffer) &&
-         !HasOther(user.target, touched_) &&
-         absl::c_none_of(LookedUpBy(program_, user.value),
+bool ElementwiseGroup::CanAppend(const Set& consumer) const {
+  return !looked_up_.contains(consumer.target.buffer) &&
+         !HasOther(consumer.target, touched_) &&
+         absl::c_none_of(LookedUpBy(program_, consumer.value),
                          [&](int32_t buffer) { return Writes(buffer); }) &&
          absl::c_none_of(
-             ReadsOf(program_, user.value),
+             ReadsOf(program_, consumer.value),
              [&](const Access& read) { return HasOther(read, written_); });
 }
 

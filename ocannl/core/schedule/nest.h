@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PerfectNest: loops around one assignment, the unit that is scheduled.
+// PerfectNest: perfectly nested loops around one assignment, the unit that is
+// scheduled; and what statements read and write.
 //
 //   for i1 = 0 to 9 { for i2 = 0 to 15 { for i3 = 0 to 7 {
 //     y[i1, i2] := fma(w[i2, i3], x[i1, i3], y[i1, i2]); } } }
@@ -25,23 +26,23 @@ struct NestLoop {
 };
 
 struct PerfectNest {
-  // Those that move the target or have one iteration; outer first.
+  // Those on which the target depends or that have one iteration; outer first.
   std::vector<NestLoop> outputs;
-  std::vector<NestLoop> reduced;  // the others
+  std::vector<NestLoop> reduced;  // the others: the reduction
   Set set;
 
   bool accumulates() const { return !reduced.empty(); }
 };
 
-// `stmt` as a nest whose output loops may run in any order and at once, and
+// `stmt` as a nest whose output loops are parallel, and
 // whose value reads the target's buffer at the target's cell only, which it
 // does if there are reduced loops; nullopt where it is none, or looks up what
 // it reduces. `stmt` is a statement of the program's body.
 std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                                          const Stmt& stmt);
 
-// Loops around one Scatter, outer first. The last one moves the target, and its
-// iterations may run at once, each with all of the others inside.
+// Perfectly nested loops around one Scatter, outer first. The last one is
+// parallel, as an innermost axis of the target.
 struct ScatterNest {
   std::vector<NestLoop> loops;
   Scatter scatter;
@@ -49,52 +50,55 @@ struct ScatterNest {
 std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
                                          const Stmt& stmt);
 
-// By how many cells `access` moves from one iteration to the next.
+// The index of the output loop that has unit stride in the target, or -1.
+int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest);
+
+// The stride of `access` along a loop, in elements.
 int64_t StrideOf(const LoopProgram& program, const Access& access,
                  int32_t iterator);
 
-// The cells that `value` reads, each once, but for those it looks up.
+// The accesses that `value` reads, each once, without gathered ones.
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value);
 
 // Those of the nest's value in other buffers than the target's.
 std::vector<Access> OperandsOf(const LoopProgram& program,
                                const PerfectNest& nest);
 
-// The bytes of one cell.
+// The bytes of one element.
 int64_t SizeOfCell(const LoopProgram& program, const Access& access);
 
 // How often the body of all loops runs.
 double Iterations(const std::vector<NestLoop>& loops);
 
-// The buffers in which `value` looks cells up.
+// The buffers from which `value` gathers.
 std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value);
 
-// What a statement does with buffers.
+// The read and write sets of a statement, as buffers.
 struct Effects {
   std::vector<int32_t> reads;
   std::vector<int32_t> writes;
 };
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt);
 
-// Whether the statements may not change places.
+// Whether a buffer-wise flow, anti or output dependence keeps their order.
 bool Conflict(const Effects& a, const Effects& b);
 
-// Assignments that run one after another for each cell of a nest, and which
-// others may follow them there.
-class CellwiseSets {
+// Assignments fused elementwise: they run one after another in each iteration
+// of a nest. Tells which others may be appended.
+class ElementwiseGroup {
  public:
   // `program` outlives this object.
-  explicit CellwiseSets(const LoopProgram& program) : program_(program) {}
+  explicit ElementwiseGroup(const LoopProgram& program) : program_(program) {}
 
-  // `set` runs behind those before it.
+  // `set` runs after those before it.
   void Add(const Set& set);
 
   // Whether one of them writes the buffer.
   bool Writes(int32_t buffer) const { return written_.contains(buffer); }
 
-  // Whether `user` may follow them: they share only cells of the same place,
-  // none of them looked up. The time does not depend on how many they are.
-  bool MayFollow(const Set& user) const;
+  // Whether `consumer` may be appended: they share only elements accessed with
+  // equal indices, none of them gathered. Takes constant time in their number.
+  bool CanAppend(const Set& consumer) const;
 
  private:
   // The cells of one buffer.

@@ -23,11 +23,11 @@ namespace {
 
 constexpr int64_t kCellBytes = 4;
 
-// Statements side by side, all of them with a row in each lane or none.
-struct Phase {
+// Adjacent statements, all of them with a row in each lane or none.
+struct Stage {
   bool is_transposed;
   Block stmts;
-  std::vector<int32_t> lanes;  // buffers that the phase before has filled
+  std::vector<int32_t> lanes;  // buffers that the stage before has filled
 };
 
 class RowBlocker {
@@ -39,15 +39,15 @@ class RowBlocker {
         lanes_(target.vector_bytes / kCellBytes) {}
 
   std::optional<RowBlocks> Run() {
-    if (!FindPhases() || !FindLanes()) return std::nullopt;
+    if (!FindStages() || !FindLanes()) return std::nullopt;
     size_ = ChooseSize();
     if (size_ == 0) return std::nullopt;
     Block block;
     const int64_t count = rows_.extent / size_;
     WriteLoop(block, count, [&](Block& body, const Affine& at) {
-      for (size_t k = 0; k < phases_.size(); ++k) {
-        if (phases_[k].is_transposed) {
-          WriteTransposed(body, phases_[k], size_ * at);
+      for (size_t k = 0; k < stages_.size(); ++k) {
+        if (stages_[k].is_transposed) {
+          WriteTransposed(body, stages_[k], size_ * at);
         } else {
           WriteRows(body, k, size_ * at);
         }
@@ -115,48 +115,49 @@ class RowBlocker {
     return true;
   }
 
-  bool FindPhases() {
+  bool FindStages() {
     for (const Stmt& stmt : rows_.body.stmts) {
       const bool is_transposed = FindTransposable(stmt) != nullptr;
       if (!is_transposed && !std::holds_alternative<For>(stmt)) return false;
-      if (phases_.empty() || phases_.back().is_transposed != is_transposed) {
-        phases_.push_back({is_transposed, {}, {}});
+      if (stages_.empty() || stages_.back().is_transposed != is_transposed) {
+        stages_.push_back({is_transposed, {}, {}});
       }
-      phases_.back().stmts.stmts.push_back(stmt);
+      stages_.back().stmts.stmts.push_back(stmt);
     }
     return true;
   }
 
-  // Whether private buffers are lanes that one phase fills and the next one
-  // takes, or are of one phase; and there are lanes.
+  // Whether private buffers are lanes that one stage fills and the next one
+  // takes, or are of one stage; and there are lanes.
   bool FindLanes() {
     std::map<int32_t, std::set<size_t>> users;
-    for (size_t k = 0; k < phases_.size(); ++k) {
+    for (size_t k = 0; k < stages_.size(); ++k) {
       auto use = [&](int32_t buffer) {
         if (buffer >= 0 && IsPrivate(buffer)) users[buffer].insert(k);
       };
-      WalkStmts(phases_[k].stmts, [&](const Stmt& stmt) {
+      WalkStmts(stages_[k].stmts, [&](const Stmt& stmt) {
         use(WrittenBy(program(), stmt));
         WalkReads(program(), stmt,
                   [&](const Access& read) { use(read.buffer); });
       });
     }
     bool are_lanes = false;
-    for (const auto& [buffer, phases] : users) {
-      const size_t first = *phases.begin();
-      if (phases.size() == 1 && !phases_[first].is_transposed) continue;
-      if (phases.size() != 2 || *phases.rbegin() != first + 1 ||
-          phases_[first].is_transposed) {
+    for (const auto& [buffer, stages] : users) {
+      const size_t first = *stages.begin();
+      if (stages.size() == 1 && !stages_[first].is_transposed) continue;
+      if (stages.size() != 2 || *stages.rbegin() != first + 1 ||
+          stages_[first].is_transposed) {
         return false;
       }
-      phases_[first + 1].lanes.push_back(buffer);
+      stages_[first + 1].lanes.push_back(buffer);
       are_lanes = true;
     }
     return are_lanes;
   }
 
-  // Rows of a block, or 0. Two vectors of them wait less than one; the first
-  // cache holds what the phases read of them, beside what they write.
+  // Rows of a block, or 0. Two vectors of rows hide latencies that one does
+  // not; L1 holds what the stages read of them, beside what they write
+  // (`bazel run //experiments:bench -- --filter=softmax,layer_norm`).
   int64_t ChooseSize() const {
     std::map<int32_t, int64_t> read_bytes;  // of a row, by buffer
     WalkStmts(rows_.body, [&](const Stmt& stmt) {
@@ -177,17 +178,17 @@ class RowBlocker {
     return 0;
   }
 
-  // Phase `k` for each row from `first` on. What lanes the next one takes goes
+  // Stage `k` for each row from `first` on. What lanes the next one takes goes
   // to a row of a buffer.
   void WriteRows(Block& block, size_t k, const Affine& first) {
     std::vector<int32_t> lanes;
-    if (k + 1 < phases_.size()) lanes = phases_[k + 1].lanes;
+    if (k + 1 < stages_.size()) lanes = stages_[k + 1].lanes;
     for (int32_t buffer : lanes) {
       rows_of_[buffer] = NewBuffer(buffer, ".rows", {size_, lanes_});
     }
     writer_.Loop(
         block, LoopKind::kFor, size_, [&](Block& row, const Affine& at) {
-          WriteRow(row, phases_[k].stmts, first + at);
+          WriteRow(row, stages_[k].stmts, first + at);
           for (int32_t buffer : lanes) {
             writer_.Loop(row, LoopKind::kVec, lanes_,
                          [&](Block& cells, const Affine& lane) {
@@ -198,10 +199,10 @@ class RowBlocker {
         });
   }
 
-  // The phase with the rows from `first` on as lanes.
-  void WriteTransposed(Block& block, const Phase& phase, const Affine& first) {
+  // The stage with the rows from `first` on as lanes.
+  void WriteTransposed(Block& block, const Stage& stage, const Affine& first) {
     std::map<int32_t, int32_t> transposed;
-    for (int32_t buffer : phase.lanes) {
+    for (int32_t buffer : stage.lanes) {
       transposed[buffer] = NewBuffer(buffer, ".transposed", {lanes_, size_});
       WriteCells(block, lanes_,
                  [&](Block& cells, const Affine& lane, const Affine& row) {
@@ -209,7 +210,7 @@ class RowBlocker {
                              {rows_of_[buffer], {row, lane}});
                  });
     }
-    for (const Stmt& stmt : phase.stmts.stmts) {
+    for (const Stmt& stmt : stage.stmts.stmts) {
       const For* loop = std::get_if<For>(&stmt);
       const int64_t extent = loop == nullptr ? 1 : loop->extent;
       WriteCells(block, extent,
@@ -224,9 +225,9 @@ class RowBlocker {
                      }
                      return leaf;
                    });
-                   Places places = {{rows_.iterator, first + row}};
+                   IteratorMap places = {{rows_.iterator, first + row}};
                    if (loop != nullptr) places[loop->iterator] = at;
-                   writer_.Move(set, places);
+                   writer_.Remap(set, places);
                    cells.stmts.push_back(std::move(set));
                  });
     }
@@ -261,7 +262,7 @@ class RowBlocker {
   // one statement.
   void WriteLoop(Block& block, int64_t count,
                  absl::FunctionRef<void(Block& body, const Affine& at)> write) {
-    For loop = writer_.Wrapper();
+    For loop = writer_.UnitLoop();
     loop.kind = rows_.kind;
     loop.extent = count;
     write(loop.body, count == 1 ? Affine(0) : Iterator(loop.iterator));
@@ -270,8 +271,8 @@ class RowBlocker {
 
   // `body` for row `row`.
   void WriteRow(Block& block, Block body, const Affine& row) {
-    const Places places = {{rows_.iterator, row}};
-    RewriteStmts(body, [&](Stmt& stmt) { writer_.Move(stmt, places); });
+    const IteratorMap places = {{rows_.iterator, row}};
+    RewriteStmts(body, [&](Stmt& stmt) { writer_.Remap(stmt, places); });
     std::move(body.stmts.begin(), body.stmts.end(),
               std::back_inserter(block.stmts));
   }
@@ -292,14 +293,15 @@ class RowBlocker {
   const Target& target_;
   const int64_t lanes_;  // of a vector
   int64_t size_ = 0;     // of a block
-  std::vector<Phase> phases_;
+  std::vector<Stage> stages_;
   std::map<int32_t, int32_t> rows_of_;  // of a buffer: by row and lane
 };
 
 }  // namespace
 
-std::optional<RowBlocks> BlockRows(NestWriter& writer, const For& rows,
-                                   const Target& target) {
+std::optional<RowBlocks> TransposeReduceRows(NestWriter& writer,
+                                             const For& rows,
+                                             const Target& target) {
   return RowBlocker(writer, rows, target).Run();
 }
 

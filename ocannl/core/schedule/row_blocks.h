@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BlockRows: what is done once for each row, for a block of rows at once: the
-// last lanes of a reduction and what follows from them have one row in each
-// lane, and no row waits for another.
+// TransposeReduceRows: the last lanes of row reductions are reduced for a block
+// of rows at once. They are transposed, so that each lane holds a row, in the
+// place of a horizontal reduction per row, whose latency the rows would add up.
 //
 //   par i1 { lanes of x[i1, ..]; halve them to 16, 8, .. 1; s[i1] := ...;
 //            vec i4 { y[i1, i4] := x[i1, i4] / s[i1]; } }
@@ -11,7 +11,7 @@
 //                  vec i7 { s[32*i5 + i7] := ...; }
 //                  for i8 { vec i4 { y[32*i5 + i8, i4] := ...; } } }
 //
-// Rows that fill no block keep a loop of their own behind it.
+// The remaining rows keep a loop of their own after it.
 #ifndef OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
 #define OCANNL_CORE_SCHEDULE_ROW_BLOCKS_H_
 
@@ -31,10 +31,11 @@ struct RowBlocks {
 
 // What stands in place of `rows`, a loop that FuseRows made. nullopt where
 // no reduction's lanes can be transposed, the body has other statements than
-// loops and assignments, a block of rows is too large for the first cache, or
+// loops and assignments, a block of rows does not fit in L1, or
 // parallel rows would be too few blocks.
-std::optional<RowBlocks> BlockRows(NestWriter& writer, const For& rows,
-                                   const Target& target);
+std::optional<RowBlocks> TransposeReduceRows(NestWriter& writer,
+                                             const For& rows,
+                                             const Target& target);
 
 }  // namespace ocannl
 

@@ -45,7 +45,7 @@ class RowFuser {
           !Joins(*next)) {
         break;
       }
-      Block body = Moved(*next, Iterator(first->iterator));
+      Block body = Remapped(*next, Iterator(first->iterator));
       for (Stmt& stmt : body.stmts) all.body.stmts.push_back(std::move(stmt));
       members.push_back(next);
       count = k + 1;
@@ -72,10 +72,10 @@ class RowFuser {
   }
 
   // The loop's body for row `row`.
-  Block Moved(const For& loop, const Affine& row) {
-    const Places places = {{loop.iterator, row}};
+  Block Remapped(const For& loop, const Affine& row) {
+    const IteratorMap places = {{loop.iterator, row}};
     Block body = loop.body;
-    RewriteStmts(body, [&](Stmt& stmt) { writer_.Move(stmt, places); });
+    RewriteStmts(body, [&](Stmt& stmt) { writer_.Remap(stmt, places); });
     return body;
   }
 
@@ -95,16 +95,16 @@ class RowFuser {
   void WriteMember(Block& block, const For& member, const Affine& row) {
     std::optional<PerfectNest> nest = RowMap(member);
     if (nest) {
-      const Places places = {{member.iterator, row}};
+      const IteratorMap places = {{member.iterator, row}};
       nest->outputs.erase(nest->outputs.begin());
-      nest->set.target = writer_.Moved(nest->set.target, places);
-      nest->set.value = writer_.Moved(nest->set.value, places, {});
+      nest->set.target = writer_.Remapped(nest->set.target, places);
+      nest->set.value = writer_.Remapped(nest->set.value, places, {});
       if (FindLaneLoop(writer_.program(), *nest) >= 0) {
         WriteMap(writer_, *nest, {}, target_, block);
         return;
       }
     }
-    Block body = Moved(member, row);
+    Block body = Remapped(member, row);
     for (Stmt& stmt : body.stmts) block.stmts.push_back(std::move(stmt));
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FuseRows: statements that each go over the rows of matrices become one loop
-// over the rows, so that a row is near while they use it.
+// FuseRows: loop fusion of reductions and maps over the rows of matrices, as in
+// softmax and layer norm, so that a row stays in L1 between them.
 //
 //   for i1 { lanes of x[i1, ..]; s[i1] := ...; }
 //   for i2 { for i3 { y[i2, i3] := x[i2, i3] / s[i2]; } }
@@ -26,8 +26,7 @@ struct FusedRows {
 
 // How many of `stmts`, one or more, there are up to one that is no loop with as
 // many iterations as the first, if none of them reduces rows: FuseRows finds
-// nothing where it starts at one of them. Else 0. Dependence takes long to
-// test.
+// nothing where it starts at one of them. Else 0. Saves dependence tests.
 size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
 
 // One loop for the first ones of `stmts`, which are statements of the program's

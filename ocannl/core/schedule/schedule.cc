@@ -16,10 +16,10 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/prune.h"
 #include "ocannl/core/opt/share.h"
+#include "ocannl/core/schedule/collapse.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/map.h"
-#include "ocannl/core/schedule/merge.h"
 #include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/plan.h"
 #include "ocannl/core/schedule/row_blocks.h"
@@ -29,11 +29,11 @@
 namespace ocannl {
 namespace {
 
-// How far ahead a nest looks for those that use its result.
+// How many statements ahead a nest looks for consumers of its result.
 constexpr size_t kMaxDistance = 64;
 
-// The buffer of a zero_out that a nest does without.
-constexpr int32_t kTaken = -1;
+// The buffer of an elided zero_out.
+constexpr int32_t kElided = -1;
 
 class Scheduler {
  public:
@@ -51,18 +51,19 @@ class Scheduler {
   }
 
   LoopProgram Run() && {
-    // How often something went behind others at this place: two results of one
-    // user would go behind each other for ever.
+    // How often a statement was sunk from here: two producers of one consumer
+    // would be sunk past each other for ever.
     size_t sunk = 0;
     for (size_t k = 0; k < stmts_.size(); ++k) {
       const auto left = absl::MakeConstSpan(stmts_).subspan(k);
-      if (k >= plain_) plain_ = k + CountPlainRows(program_, left);
+      if (k >= no_rows_before_)
+        no_rows_before_ = k + CountPlainRows(program_, left);
       std::optional<FusedRows> rows;
-      if (k >= plain_) rows = FuseRows(writer_, left, target_);
+      if (k >= no_rows_before_) rows = FuseRows(writer_, left, target_);
       if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
         AppendRows(std::move(rows->loop));
-        for (size_t j = k; j < k + rows->count; ++j) Leave(j);
+        for (size_t j = k; j < k + rows->count; ++j) MarkScheduled(j);
         k += rows->count - 1;
         continue;
       }
@@ -71,31 +72,31 @@ class Scheduler {
       const auto scatter = AsScatterNest(program_, stmt);
       if (scatter) {
         taken_.Add(Decision::kScatter);
-        Leave(k);
+        MarkScheduled(k);
         WriteScatter(writer_, *scatter, target_, result_);
         continue;
       }
       if (!nest) {
-        TellKept(stmt);
-        Leave(k);
+        RecordKept(stmt);
+        MarkScheduled(k);
         result_.stmts.push_back(stmt);
         continue;
       }
-      if (sunk < kMaxDistance && SinkToUser(k, *nest)) {
-        taken_.Add(Decision::kBroughtToUser);
+      if (sunk < kMaxDistance && SinkToConsumer(k, *nest)) {
+        taken_.Add(Decision::kSunkToConsumer);
         ++sunk;
         --k;
         continue;
       }
       sunk = 0;
-      Leave(k);
+      MarkScheduled(k);
       if (nest->accumulates()) {
         Accumulate(k, *nest);
       } else {
-        Map(*nest, TakeUsers(k, *nest));
+        Map(*nest, FuseConsumers(k, *nest));
       }
     }
-    EraseTaken(result_);
+    EraseElided(result_);
     program_.body = std::move(result_);
     return std::move(program_);
   }
@@ -130,7 +131,7 @@ class Scheduler {
     if (IsProvableAlone({{rows.loop}})) return true;
     LoopProgram fused = program_;
     fused.body = result_;
-    EraseTaken(fused.body);
+    EraseElided(fused.body);
     fused.body.stmts.push_back(rows.loop);
     fused.body.stmts.insert(
         fused.body.stmts.end(),
@@ -141,7 +142,8 @@ class Scheduler {
   void AppendRows(For rows) {
     std::string plan = absl::StrCat("fused rows ", rows.extent);
     Block stmts = {{rows}};
-    std::optional<RowBlocks> blocks = BlockRows(writer_, rows, target_);
+    std::optional<RowBlocks> blocks =
+        TransposeReduceRows(writer_, rows, target_);
     if (blocks && IsProvableAlone(blocks->stmts)) {
       taken_.Add(Decision::kRowBlocks);
       absl::StrAppend(&plan, ": blocks of ", blocks->size);
@@ -155,7 +157,7 @@ class Scheduler {
   std::optional<PerfectNest> NestOf(const Stmt& stmt) {
     std::optional<PerfectNest> nest = AsPerfectNest(program_, stmt);
     if (!nest) return std::nullopt;
-    Places ones;
+    IteratorMap ones;
     std::vector<NestLoop> longer;
     for (const NestLoop& loop : nest->outputs) {
       if (loop.extent == 1) {
@@ -165,8 +167,8 @@ class Scheduler {
       }
     }
     nest->outputs = std::move(longer);
-    nest->set.target = writer_.Moved(nest->set.target, ones);
-    nest->set.value = writer_.Moved(nest->set.value, ones, {});
+    nest->set.target = writer_.Remapped(nest->set.target, ones);
+    nest->set.value = writer_.Remapped(nest->set.value, ones, {});
     return nest;
   }
 
@@ -179,41 +181,41 @@ class Scheduler {
     return plannable ? nest : std::nullopt;
   }
 
-  // ---- Users of a result ---------------------------------------------------
+  // ---- Consumers of a result -----------------------------------------------
 
-  // `user` over the loops of `nest`, if its loops are the same.
+  // `user` over the loops of `nest`, if its loops have the same extents.
   std::optional<Set> Matched(const PerfectNest& nest, const Stmt& user) {
     std::optional<PerfectNest> other = NestOf(user);
     if (!other || other->accumulates()) return std::nullopt;
     if (nest.outputs.size() != other->outputs.size()) return std::nullopt;
-    Places places;
+    IteratorMap places;
     for (size_t k = 0; k < nest.outputs.size(); ++k) {
       if (nest.outputs[k].extent != other->outputs[k].extent) {
         return std::nullopt;
       }
       places[other->outputs[k].iterator] = Iterator(nest.outputs[k].iterator);
     }
-    return Set{.target = writer_.Moved(other->set.target, places),
-               .value = writer_.Moved(other->set.value, places, {})};
+    return Set{.target = writer_.Remapped(other->set.target, places),
+               .value = writer_.Remapped(other->set.value, places, {})};
   }
 
   // stmts_[j] over the loops of `nest`, if it reads what `sets` write and may
-  // follow them cell by cell.
-  std::optional<Set> UserOf(const CellwiseSets& sets, const PerfectNest& nest,
-                            size_t j) {
+  // be fused with them elementwise.
+  std::optional<Set> FusibleConsumer(const ElementwiseGroup& sets,
+                                     const PerfectNest& nest, size_t j) {
     const bool reads = absl::c_any_of(
         effects_[j].reads, [&](int32_t buffer) { return sets.Writes(buffer); });
     if (!reads) return std::nullopt;
     std::optional<Set> user = Matched(nest, stmts_[j]);
-    return user && sets.MayFollow(*user) ? user : std::nullopt;
+    return user && sets.CanAppend(*user) ? user : std::nullopt;
   }
 
-  // The statements that use the result of stmts_[k] cell by cell and can be
-  // brought to it. They leave those behind stmts_[k], which moves on to the
+  // The statements that epilogue the result of stmts_[k] cell by cell and can
+  // be brought to it. They leave those behind stmts_[k], which moves on to the
   // last place in front of those that stay.
-  std::vector<Set> TakeUsers(size_t& k, const PerfectNest& nest) {
-    std::vector<Set> users;
-    CellwiseSets sets(program_);
+  std::vector<Set> FuseConsumers(size_t& k, const PerfectNest& nest) {
+    std::vector<Set> consumers;
+    ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     std::vector<Effects> between;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance;) {
@@ -221,15 +223,15 @@ class Scheduler {
         ++j;
         continue;
       }
-      std::optional<Set> user = UserOf(sets, nest, j);
+      std::optional<Set> user = FusibleConsumer(sets, nest, j);
       bool joins = user && absl::c_none_of(between, [&](const Effects& passed) {
                      return Conflict(passed, effects_[j]);
                    });
       if (joins) {
         sets.Add(*user);
-        users.push_back(*std::move(user));
-        if (j >= plain_) plain_ = 0;
-        Leave(j);
+        consumers.push_back(*std::move(user));
+        if (j >= no_rows_before_) no_rows_before_ = 0;
+        MarkScheduled(j);
         // Those in between are few, those behind may be many.
         MoveBack(k, j, stmts_);
         MoveBack(k, j, effects_);
@@ -239,7 +241,7 @@ class Scheduler {
       }
       ++j;
     }
-    return users;
+    return consumers;
   }
 
   // Moves the element `from` before the one at `to`.
@@ -258,29 +260,31 @@ class Scheduler {
     std::rotate(begin, begin + 1, elements.begin() + static_cast<int64_t>(to));
   }
 
-  // Where the first user cannot come to stmts_[k], brings stmts_[k] to it.
-  bool SinkToUser(size_t k, const PerfectNest& nest) {
+  // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k] to
+  // it (compute_at).
+  bool SinkToConsumer(size_t k, const PerfectNest& nest) {
     if (!nest.accumulates()) return false;
-    CellwiseSets sets(program_);
+    ElementwiseGroup sets(program_);
     sets.Add(nest.set);
-    bool user_is_blocked = false;
+    bool consumer_is_blocked = false;
     for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance; ++j) {
       if (std::holds_alternative<Comment>(stmts_[j])) continue;
-      if (UserOf(sets, nest, j)) {
-        if (!user_is_blocked) return false;
-        if (j >= plain_) plain_ = 0;
+      if (FusibleConsumer(sets, nest, j)) {
+        if (!consumer_is_blocked) return false;
+        if (j >= no_rows_before_) no_rows_before_ = 0;
         MoveTo(j, k, stmts_);
         MoveTo(j, k, effects_);
         return true;
       }
       if (Conflict(effects_[k], effects_[j])) return false;
-      user_is_blocked = user_is_blocked || BlocksUser(k, j, nest);
+      consumer_is_blocked = consumer_is_blocked || PreventsSinking(k, j, nest);
     }
     return false;
   }
 
-  // Whether some user of the result behind stmts_[j] cannot pass it.
-  bool BlocksUser(size_t k, size_t j, const PerfectNest& nest) {
+  // Whether a dependence on stmts_[j] keeps the next consumer of the result
+  // from being hoisted over it.
+  bool PreventsSinking(size_t k, size_t j, const PerfectNest& nest) {
     for (size_t u = j + 1; u < stmts_.size() && u <= k + kMaxDistance; ++u) {
       if (std::holds_alternative<Comment>(stmts_[u])) continue;
       if (absl::c_linear_search(effects_[u].reads, nest.set.target.buffer)) {
@@ -292,8 +296,8 @@ class Scheduler {
 
   // ---- Writing -------------------------------------------------------------
 
-  // Whether the nest sets every cell, and tiles of it do so in boxes, which
-  // Verify sees: those of y[20*i1 + i2] have gaps.
+  // Whether the nest writes every element, and its tiles do so in boxes, as
+  // Verify proves: those of y[20*i1 + i2] have gaps.
   bool CoversTarget(const PerfectNest& nest) const {
     for (const Affine& index : nest.set.target.indices) {
       if (index.terms().size() > 1) return false;
@@ -303,8 +307,8 @@ class Scheduler {
     return cells == NumElements(program_.buffers[nest.set.target.buffer].dims);
   }
 
-  // Takes away the zero_out that only this nest would see.
-  bool TakeZeroOut(int32_t buffer) {
+  // Elides the zero_out that only this nest would read.
+  bool ElideZeroInit(int32_t buffer) {
     for (; seen_ < result_.stmts.size(); ++seen_) {
       const Effects effects = EffectsOf(program_, result_.stmts[seen_]);
       for (int32_t read : effects.reads) uses_[read].push_back(seen_);
@@ -314,56 +318,56 @@ class Scheduler {
     if (uses.empty()) return false;
     ZeroOut* zero = std::get_if<ZeroOut>(&result_.stmts[uses.back()]);
     if (zero == nullptr) return false;
-    zero->buffer = kTaken;
+    zero->buffer = kElided;
     uses.pop_back();
     return true;
   }
 
-  // Leaves out what TakeZeroOut took.
-  static void EraseTaken(Block& block) {
+  // Erases what ElideZeroInit marked.
+  static void EraseElided(Block& block) {
     std::erase_if(block.stmts, [](const Stmt& stmt) {
       const ZeroOut* zero = std::get_if<ZeroOut>(&stmt);
-      return zero != nullptr && zero->buffer == kTaken;
+      return zero != nullptr && zero->buffer == kElided;
     });
   }
 
   // stmts_[j] is scheduled.
-  void Leave(size_t j) {
+  void MarkScheduled(size_t j) {
     for (int32_t buffer : effects_[j].reads) --readers_[buffer];
   }
 
-  void Map(const PerfectNest& nest, const std::vector<Set>& users) {
+  void Map(const PerfectNest& nest, const std::vector<Set>& consumers) {
     const size_t before = result_.stmts.size();
     taken_.Add(Decision::kMap);
-    taken_.AddIf(WriteMap(writer_, nest, users, target_, result_),
+    taken_.AddIf(WriteMap(writer_, nest, consumers, target_, result_),
                  Decision::kTransposedMap);
-    taken_.AddIf(!users.empty(), Decision::kMapWithUsers);
+    taken_.AddIf(!consumers.empty(), Decision::kMapWithEpilogues);
     taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
   }
 
   void Accumulate(size_t& k, const PerfectNest& nest) {
     const size_t before = result_.stmts.size();
     const ContractPlan plan = PlanContract(program_, nest, target_);
-    TileUse use;
-    // What is accumulated in parts stays between them in its buffer.
-    if (!plan.has_parts()) {
+    Epilogue epilogue;
+    // Between blocks of k the accumulators are in the target.
+    if (!plan.has_k_blocks()) {
       const int32_t buffer = nest.set.target.buffer;
-      use.epilogues = TakeUsers(k, nest);
-      use.starts_at_zero = CoversTarget(nest) && TakeZeroOut(buffer);
-      use.drops_result = use.starts_at_zero &&
-                         program_.buffers[buffer].role == Role::kTemp &&
-                         readers_[buffer] == 0;
+      epilogue.sets = FuseConsumers(k, nest);
+      epilogue.beta_is_zero = CoversTarget(nest) && ElideZeroInit(buffer);
+      epilogue.result_is_dead = epilogue.beta_is_zero &&
+                                program_.buffers[buffer].role == Role::kTemp &&
+                                readers_[buffer] == 0;
     }
     result_.stmts.push_back(Comment{Describe(program_, nest, plan)});
-    WriteContract(writer_, nest, plan, use, result_);
-    TellPlan(plan);
-    TellUse(nest, use);
+    WriteContract(writer_, nest, plan, epilogue, result_);
+    RecordPlan(plan);
+    RecordEpilogue(nest, epilogue);
     taken_.AddIf(IsParallelFrom(before), Decision::kParallelContract);
   }
 
-  // ---- Telling -------------------------------------------------------------
+  // ---- Records for tests ---------------------------------------------------
 
-  void TellKept(const Stmt& stmt) {
+  void RecordKept(const Stmt& stmt) {
     if (!std::holds_alternative<For>(stmt)) return;
     taken_.Add(Decision::kKept);
     taken_.AddIf(absl::c_any_of(EffectsOf(program_, stmt).writes,
@@ -374,30 +378,30 @@ class Scheduler {
                  Decision::kKeptPrivates);
   }
 
-  void TellPlan(const ContractPlan& plan) {
+  void RecordPlan(const ContractPlan& plan) {
     taken_.Add(Decision::kContract);
     taken_.AddIf(plan.n.extent == 1, Decision::kOneLane);
-    taken_.AddIf(plan.m.has_value(), Decision::kRowTiles);
+    taken_.AddIf(plan.m.has_value(), Decision::kTiledM);
     taken_.AddIf(!plan.outer.empty(), Decision::kOuterLoops);
-    taken_.AddIf(plan.rows.size() > 1, Decision::kUnequalRows);
-    taken_.AddIf(plan.columns.size() > 1, Decision::kColumnTail);
-    taken_.AddIf(plan.group > 1, Decision::kColumnGroups);
-    taken_.AddIf(plan.has_parts(), Decision::kParts);
-    taken_.AddIf(plan.packed.has_value(), plan.is_transposed
-                                              ? Decision::kTransposedColumns
-                                              : Decision::kPackedColumns);
-    taken_.AddIf(plan.packed_rows.has_value(), Decision::kPackedRows);
+    taken_.AddIf(plan.m_tiles.size() > 1, Decision::kUnequalTilesOfM);
+    taken_.AddIf(plan.n_tiles.size() > 1, Decision::kRemainderOfN);
+    taken_.AddIf(plan.panels_per_block > 1, Decision::kPanelBlocks);
+    taken_.AddIf(plan.has_k_blocks(), Decision::kKBlocks);
+    taken_.AddIf(plan.packed_b.has_value(), plan.b_needs_transpose
+                                                ? Decision::kTransposedB
+                                                : Decision::kPackedB);
+    taken_.AddIf(plan.packed_a.has_value(), Decision::kPackedA);
   }
 
-  void TellUse(const PerfectNest& nest, const TileUse& use) {
-    taken_.AddIf(!use.epilogues.empty(), Decision::kUsersInTiles);
-    taken_.AddIf(absl::c_any_of(use.epilogues,
+  void RecordEpilogue(const PerfectNest& nest, const Epilogue& epilogue) {
+    taken_.AddIf(!epilogue.sets.empty(), Decision::kFusedEpilogues);
+    taken_.AddIf(absl::c_any_of(epilogue.sets,
                                 [&](const Set& user) {
                                   return user.target == nest.set.target;
                                 }),
-                 Decision::kUserInPlace);
-    taken_.AddIf(use.starts_at_zero, Decision::kZeroOutTaken);
-    taken_.AddIf(use.drops_result, Decision::kResultDropped);
+                 Decision::kInPlaceEpilogue);
+    taken_.AddIf(epilogue.beta_is_zero, Decision::kElidedZeroOut);
+    taken_.AddIf(epilogue.result_is_dead, Decision::kDeadResult);
   }
 
   // Whether one of the statements of the result from `first` on is parallel.
@@ -417,7 +421,7 @@ class Scheduler {
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
   std::vector<int> readers_;      // that are left, by buffer
-  size_t plain_ = 0;  // behind the current one, where there are no rows to fuse
+  size_t no_rows_before_ = 0;     // FuseRows finds nothing before it
   Block result_;
   size_t seen_ = 0;  // statements of result_ that are in uses_
   absl::flat_hash_map<int32_t, std::vector<size_t>> uses_;  // by buffer
@@ -434,8 +438,8 @@ LoopProgram Schedule(LoopProgram program, const Target& target,
                      Decisions& taken) {
   const bool has_locals = !program.locals.empty();
   if (has_locals) program = Unshare(std::move(program));
-  program = MergeLoops(std::move(program), taken);
-  // A result that lives in accumulators alone leaves its temp unused.
+  program = CollapseLoops(std::move(program), taken);
+  // A result that is kept in accumulators alone leaves its temp unused.
   program = Prune(Scheduler(std::move(program), target, taken).Run());
   if (has_locals) program = Share(std::move(program));
   absl::Status status = Verify(program);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Target: what schedules depend on of a processor. Results do not.
+// Target: what schedules depend on of a processor; results do not.
 #ifndef OCANNL_CORE_SCHEDULE_TARGET_H_
 #define OCANNL_CORE_SCHEDULE_TARGET_H_
 
@@ -9,17 +9,18 @@
 namespace ocannl {
 
 inline constexpr int64_t kPageBytes = 4096;
-// Vectors of columns, of 32-bit cells, that are loaded together: as rows, which
-// are then transposed. Fewer columns or rows are gathered faster.
+// A block of so many rows of 32-bit elements is transposed in registers in the
+// place of gathers; with fewer than kMinTransposed, gathers are faster
+// (`bazel run //experiments:bench`, gemm with transposed operands).
 inline constexpr int64_t kColumnsAtOnce = 16;
 inline constexpr int64_t kMinTransposed = 5;
 
 struct Target {
   int vector_bytes;      // of a register
-  int vector_registers;  // for accumulators, operands and scratch
+  int vector_registers;  // for accumulators, operands and temporaries
   int64_t l1_bytes = 48 * 1024;
   int64_t l2_bytes = 2 * 1024 * 1024;
-  // Parallel loops have work for so many where that costs nothing.
+  // Parallel loops have iterations for so many where that costs nothing.
   int64_t threads = 8;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileCost: how long the tiles of a contraction take, in cycles.
+// TileCost: cycles of the tiles of a contraction, in closed form. A roofline of
+// the microkernel: the largest of its product, load and latency bounds, with
+// penalties for loads that miss L1 (Williams, Waterman and Patterson 2009).
 //
 //   TileCost cost(program, nest, target, {.m = m, .q = q, .n = n});
-//   double cycles = cost.Cycles(rows, layers, columns);
+//   double cycles = cost.Cycles(m_tiles, q_tiles, n_tiles);
 #ifndef OCANNL_CORE_SCHEDULE_TILE_COST_H_
 #define OCANNL_CORE_SCHEDULE_TILE_COST_H_
 
@@ -13,8 +15,8 @@
 
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/nest.h"
-#include "ocannl/core/schedule/segment.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/core/schedule/tile_range.h"
 
 namespace ocannl {
 
@@ -31,18 +33,18 @@ class TileCost {
   TileCost(const LoopProgram& program, const PerfectNest& nest,
            const Target& target, TileLoops loops);
 
-  // Of all tiles of those sizes, with all their steps.
-  double Cycles(const std::vector<Segment>& rows,
-                const std::vector<Segment>& layers,
-                const std::vector<Segment>& columns) const;
+  // Of all tiles of those sizes, with all iterations of k.
+  double Cycles(const std::vector<TileRange>& m_tiles,
+                const std::vector<TileRange>& q_tiles,
+                const std::vector<TileRange>& n_tiles) const;
 
  private:
-  // Of one step of a tile; `vectors` a row and layer.
-  double StepCycles(int64_t rows, int64_t layers, int64_t vectors) const;
+  // Of one iteration of k of a tile of mr x qr x `vectors` accumulators.
+  double StepCycles(int64_t mr, int64_t qr, int64_t vectors) const;
 
-  // Whether the lines that a step reads for `rows` rows are still in the first
-  // cache when the next step reads on in them.
-  bool StaysNear(const Access& read, int64_t rows) const;
+  // Whether the lines of `mr` rows that one iteration of k reads are still in
+  // L1 when the next one reads on in them.
+  bool FitsInL1(const Access& read, int64_t mr) const;
 
   int64_t Stride(const Access& access, const NestLoop& loop) const;
 

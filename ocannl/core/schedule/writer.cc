@@ -20,7 +20,7 @@ void NestWriter::Loop(Block& block, LoopKind kind, int64_t extent,
   block.stmts.push_back(std::move(loop));
 }
 
-void NestWriter::Strips(
+void NestWriter::StripMine(
     Block& block, LoopKind kind, int64_t extent, int64_t size,
     absl::FunctionRef<void(Block& body, Affine at, int64_t count)> write) {
   size = std::min(size, extent);
@@ -29,43 +29,44 @@ void NestWriter::Strips(
   if (extent % size != 0) write(block, extent / size * size, extent % size);
 }
 
-void NestWriter::StripNest(
+void NestWriter::StripMineNest(
     Block& block, LoopKind kind, absl::Span<const LoopRange> ranges,
-    int64_t size, const Places& places,
-    absl::FunctionRef<void(Block& body, const Places& places,
+    int64_t size, const IteratorMap& places,
+    absl::FunctionRef<void(Block& body, const IteratorMap& places,
                            const LoopRange& strip)>
         write) {
   const LoopRange& range = ranges[0];
   if (ranges.size() == 1) {
-    return Strips(
+    return StripMine(
         block, kind, range.count, size,
         [&](Block& body, const Affine& at, int64_t count) {
           write(body, places, {range.iterator, range.first + at, count});
         });
   }
   Loop(block, kind, range.count, [&](Block& body, const Affine& at) {
-    Places inner = places;
+    IteratorMap inner = places;
     inner[range.iterator] = range.first + at;
-    StripNest(body, LoopKind::kFor, ranges.subspan(1), size, inner, write);
+    StripMineNest(body, LoopKind::kFor, ranges.subspan(1), size, inner, write);
   });
 }
 
 void NestWriter::Unrolled(
     Block& block, absl::Span<const LoopRange> ranges, int64_t size,
-    const Places& places,
-    absl::FunctionRef<void(Block& body, const Places& places)> write) {
-  StripNest(block, LoopKind::kFor, ranges, size, places,
-            [&](Block& body, const Places& outer, const LoopRange& strip) {
-              Unrolled(body, strip, outer, write);
-            });
+    const IteratorMap& places,
+    absl::FunctionRef<void(Block& body, const IteratorMap& places)> write) {
+  StripMineNest(
+      block, LoopKind::kFor, ranges, size, places,
+      [&](Block& body, const IteratorMap& outer, const LoopRange& strip) {
+        Unrolled(body, strip, outer, write);
+      });
 }
 
 void NestWriter::Unrolled(
-    Block& block, const LoopRange& strip, const Places& places,
-    absl::FunctionRef<void(Block& body, const Places& places)> write) {
+    Block& block, const LoopRange& strip, const IteratorMap& places,
+    absl::FunctionRef<void(Block& body, const IteratorMap& places)> write) {
   Loop(block, LoopKind::kUnroll, strip.count,
        [&](Block& body, const Affine& at) {
-         Places inner = places;
+         IteratorMap inner = places;
          inner[strip.iterator] = strip.first + at;
          write(body, inner);
        });
@@ -76,7 +77,7 @@ int32_t NestWriter::ReserveIterators(int32_t count) {
   return next_iterator_ - count;
 }
 
-For NestWriter::Wrapper() {
+For NestWriter::UnitLoop() {
   return {.kind = LoopKind::kFor,
           .iterator = next_iterator_++,
           .extent = 1,
@@ -94,7 +95,7 @@ int32_t NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,
 
 namespace {
 
-Affine MovedIndex(const Affine& index, const Places& places) {
+Affine RemappedIndex(const Affine& index, const IteratorMap& places) {
   return index.Substitute([&](Symbol symbol) -> Affine {
     if (symbol.kind == Symbol::kStatic) return symbol;
     auto it = places.find(symbol.number);
@@ -104,40 +105,41 @@ Affine MovedIndex(const Affine& index, const Places& places) {
 
 }  // namespace
 
-Access NestWriter::Moved(const Access& access, const Places& places) const {
+Access NestWriter::Remapped(const Access& access,
+                            const IteratorMap& places) const {
   Access moved{.buffer = access.buffer, .indices = {}};
   for (const Affine& index : access.indices) {
-    moved.indices.push_back(MovedIndex(index, places));
+    moved.indices.push_back(RemappedIndex(index, places));
   }
   return moved;
 }
 
-ExprId NestWriter::Moved(
-    ExprId value, const Places& places,
+ExprId NestWriter::Remapped(
+    ExprId value, const IteratorMap& places,
     const std::vector<std::pair<Access, Access>>& replaced) {
   auto moved = [&](const Access& access) {
     for (const auto& [from, to] : replaced) {
       if (access == from) return to;
     }
-    return Moved(access, places);
+    return Remapped(access, places);
   };
   return RewriteLeaves(*program_, value, [&](LeafValue leaf) {
     if (auto* index = std::get_if<Affine>(&leaf)) {
-      *index = MovedIndex(*index, places);
+      *index = RemappedIndex(*index, places);
     } else if (auto* access = std::get_if<Access>(&leaf)) {
       *access = moved(*access);
     } else if (auto* lookup = std::get_if<Lookup>(&leaf)) {
-      lookup->cell = Moved(lookup->cell, places);
+      lookup->cell = Remapped(lookup->cell, places);
       lookup->index = moved(lookup->index);
     }
     return program_->Read(std::move(leaf)).id();
   });
 }
 
-void NestWriter::Move(Stmt& stmt, const Places& places) {
+void NestWriter::Remap(Stmt& stmt, const IteratorMap& places) {
   RewriteLeaves(*program_, stmt, [&](LeafValue leaf) {
     return SubstituteIndices(std::move(leaf), [&](Symbol symbol) {
-      return MovedIndex(symbol, places);
+      return RemappedIndex(symbol, places);
     });
   });
 }

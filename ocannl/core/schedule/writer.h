@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NestWriter: writes the statements of a scheduled nest, in which the loops of
-// the original nest are sums of new ones.
+// NestWriter: writes the statements of a scheduled nest. The iterators of the
+// original nest are affine in new ones, as strip mining and tiling make them.
 #ifndef OCANNL_CORE_SCHEDULE_WRITER_H_
 #define OCANNL_CORE_SCHEDULE_WRITER_H_
 
@@ -17,8 +17,8 @@
 
 namespace ocannl {
 
-// What iterators of the original nest are in the new one.
-using Places = absl::flat_hash_map<int32_t, Affine>;
+// The iterators of the original nest as affine functions of the new ones.
+using IteratorMap = absl::flat_hash_map<int32_t, Affine>;
 
 // Iterations of a loop of the original nest, from `first` on.
 struct LoopRange {
@@ -39,50 +39,50 @@ class NestWriter {
   void Loop(Block& block, LoopKind kind, int64_t extent,
             absl::FunctionRef<void(Block& body, Affine at)> write);
 
-  // The same for `first + i` where i goes in steps of `size`; the last one may
-  // be shorter. `write` gets what to add to, how many come at once and the
-  // start.
-  void Strips(
+  // Strip mining: a loop over strips of `size` iterations, and the remainder as
+  // a shorter one. `write` gets the start of a strip and its length.
+  void StripMine(
       Block& block, LoopKind kind, int64_t extent, int64_t size,
       absl::FunctionRef<void(Block& body, Affine at, int64_t count)> write);
 
-  // Loops over `ranges` around what `write` appends, the innermost one in
-  // strips of `size`. `write` gets the places of the outer ones and the strip.
-  void StripNest(Block& block, LoopKind kind,
-                 absl::Span<const LoopRange> ranges, int64_t size,
-                 const Places& places,
-                 absl::FunctionRef<void(Block& body, const Places& places,
-                                        const LoopRange& strip)>
-                     write);
+  // Loops over `ranges` around what `write` appends, the innermost one
+  // strip-mined by `size`. `write` gets the map of the outer ones and the
+  // strip.
+  void StripMineNest(
+      Block& block, LoopKind kind, absl::Span<const LoopRange> ranges,
+      int64_t size, const IteratorMap& places,
+      absl::FunctionRef<void(Block& body, const IteratorMap& places,
+                             const LoopRange& strip)>
+          write);
 
   // The same, with unrolled loops over the strips; and such a loop.
   void Unrolled(
       Block& block, absl::Span<const LoopRange> ranges, int64_t size,
-      const Places& places,
-      absl::FunctionRef<void(Block& body, const Places& places)> write);
+      const IteratorMap& places,
+      absl::FunctionRef<void(Block& body, const IteratorMap& places)> write);
   void Unrolled(
-      Block& block, const LoopRange& strip, const Places& places,
-      absl::FunctionRef<void(Block& body, const Places& places)> write);
+      Block& block, const LoopRange& strip, const IteratorMap& places,
+      absl::FunctionRef<void(Block& body, const IteratorMap& places)> write);
 
   // The first of `count` iterators that no other loop gets.
   int32_t ReserveIterators(int32_t count);
 
-  // A loop of one iteration, for statements that belong together.
-  For Wrapper();
+  // A loop of one iteration, for statements that share private buffers.
+  For UnitLoop();
 
   // A new buffer that no other has the name of: "acc", "acc_2", ...
   int32_t NewBuffer(const std::string& name, DType dtype, Dims dims, Role role);
 
-  // Cells of the original nest, in the new one.
-  Access Moved(const Access& access, const Places& places) const;
+  // An access of the original nest, in the new one.
+  Access Remapped(const Access& access, const IteratorMap& places) const;
 
-  // The value in the new nest; reads of `replaced` (cells of the original
-  // nest) become reads of what stands beside them.
-  ExprId Moved(ExprId value, const Places& places,
-               const std::vector<std::pair<Access, Access>>& replaced);
+  // The value in the new nest; reads of an access in `replaced` (of the
+  // original nest) become reads of its second.
+  ExprId Remapped(ExprId value, const IteratorMap& places,
+                  const std::vector<std::pair<Access, Access>>& replaced);
 
   // The statement, but for those in it, in the new nest.
-  void Move(Stmt& stmt, const Places& places);
+  void Remap(Stmt& stmt, const IteratorMap& places);
 
   // target := value
   static void Assign(Block& block, Access target, ExprId value);

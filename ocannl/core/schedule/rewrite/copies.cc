@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pack and Privatize: cells of a buffer stand in another one while a loop runs.
+// Pack and Privatize: the elements that a loop touches are staged in a copy
+// (cache read and cache write in TVM and Halide).
 //
 //   for i3 { unroll i4 { y[2*i1 + i4] := y[2*i1 + i4] + x[i3, i4]; } }
 //     ->
@@ -29,29 +30,29 @@
 namespace ocannl::rewrite::unverified {
 namespace {
 
-// How one loop moves an access.
-struct Move {
+// How the axes of an access depend on one loop.
+struct AxisMap {
   std::vector<int64_t> factors;  // by axis
   int64_t extent;
   int32_t iterator;
   LoopKind kind;
 
-  bool IsLike(const Move& other) const {
+  bool IsLike(const AxisMap& other) const {
     return factors == other.factors && extent == other.extent;
   }
 };
 
-// An access as a cell that the loops inside do not move, and their moves, outer
-// loops first.
+// An access as a loop-invariant base and the axis maps of the loops inside,
+// outer loops first.
 struct Cells {
   Indices base;
-  std::vector<Move> moves;
+  std::vector<AxisMap> moves;
 };
 
-class Copier {
+class Stager {
  public:
   // `loop` is one of the program's.
-  Copier(LoopProgram* program, int32_t buffer, For loop)
+  Stager(LoopProgram* program, int32_t buffer, For loop)
       : program_(*program),
         buffer_(buffer),
         loop_(std::move(loop)),
@@ -62,8 +63,8 @@ class Copier {
 
   int32_t NewIterator() { return next_iterator_++; }
 
-  // Finds the accesses. Error: one place in a copy would not tell which cell it
-  // stands for, or two would stand for one.
+  // Finds the accesses. Error: they differ in how they depend on the loops, or
+  // two elements of the copy would be one of the buffer.
   absl::Status Collect() {
     absl::Status status;
     auto visit = [&](const Access& access) {
@@ -72,7 +73,7 @@ class Copier {
     WalkStmts(loop_.body, [&](const Stmt& stmt) {
       if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
         if (zero->buffer == buffer_) {
-          status.Update(Refusal("the loop zeroes all of `", name(), "`"));
+          status.Update(IllegalError("the loop zeroes all of `", name(), "`"));
         }
       }
       writes_ = writes_ || WrittenBy(program_, stmt) == buffer_;
@@ -81,25 +82,25 @@ class Copier {
       WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
         const auto* lookup = std::get_if<Lookup>(&leaf);
         if (lookup == nullptr || lookup->cell.buffer != buffer_) return;
-        status.Update(Refusal("the loop looks up which cell of `", name(),
-                              "` it touches"));
+        status.Update(IllegalError("the loop looks up which cell of `", name(),
+                                   "` it touches"));
       });
     });
     OCANNL_RETURN_IF_ERROR(status);
     if (!cells_) {
-      return Refusal("the loop does not touch `", name(), "`");
+      return IllegalError("the loop does not touch `", name(), "`");
     }
     // What is only read may stand in the copy several times.
     if (!writes_ || IsOneToOne()) return absl::OkStatus();
-    return Refusal("two iterations may touch one cell of `", name(),
-                   "`, for which the copy would have two");
+    return IllegalError("two iterations may touch one cell of `", name(),
+                        "`, for which the copy would have two");
   }
 
-  // The loop at work on the copy, behind what fills that if it `fills`, and
-  // before what brings back what it writes.
+  // The loop working on the copy, after a loop that loads it if it `fills`, and
+  // before one that stores what it writes.
   std::vector<Stmt> Rewrite(const std::string& name, Role role, bool fills) {
     Dims dims;
-    for (const Move& move : cells_->moves) dims.push_back(move.extent);
+    for (const AxisMap& move : cells_->moves) dims.push_back(move.extent);
     if (dims.empty()) dims.push_back(1);
     copy_ = NestWriter(&program_).NewBuffer(
         name, program_.buffers[buffer_].dtype, std::move(dims), role);
@@ -122,7 +123,7 @@ class Copier {
       }));
     }
     for (const For* loop : loops_) {
-      Move move{{}, loop->extent, loop->iterator, KindOfCopy(*loop)};
+      AxisMap move{{}, loop->extent, loop->iterator, KindOfCopy(*loop)};
       for (const Affine& index : access.indices) {
         move.factors.push_back(index.FactorOf(Iterator(loop->iterator)));
       }
@@ -150,13 +151,13 @@ class Copier {
       first_ = access;
     }
     if (InCopy(access)) return absl::OkStatus();
-    return Refusal("the loop touches `", PrintAccess(program_, *first_),
-                   "` and `", PrintAccess(program_, access),
-                   "`, which move differently");
+    return IllegalError("the loop touches `", PrintAccess(program_, *first_),
+                        "` and `", PrintAccess(program_, access),
+                        "`, which move differently");
   }
 
-  // The access's place in the copy. Moves that are alike may stand for each
-  // other: what they reach together is the same.
+  // The access in the copy. Equal axis maps may stand for each other: the
+  // elements that they reach together are the same.
   std::optional<Access> InCopy(const Access& access) const {
     Cells cells = CellsOf(access);
     if (cells.base != cells_->base ||
@@ -164,9 +165,9 @@ class Copier {
       return std::nullopt;
     }
     Access in_copy{.buffer = copy_, .indices = {}};
-    for (const Move& move : cells_->moves) {
+    for (const AxisMap& move : cells_->moves) {
       auto like = absl::c_find_if(
-          cells.moves, [&](const Move& own) { return own.IsLike(move); });
+          cells.moves, [&](const AxisMap& own) { return own.IsLike(move); });
       if (like == cells.moves.end()) return std::nullopt;
       in_copy.indices.push_back(Iterator(like->iterator));
       cells.moves.erase(like);
@@ -178,17 +179,17 @@ class Copier {
   // Whether other iterations of the moving loops are other cells. An axis on
   // which each move goes further than all shorter ones together tells theirs.
   bool IsOneToOne() const {
-    std::vector<Move> moves = cells_->moves;
+    std::vector<AxisMap> moves = cells_->moves;
     for (size_t axis = 0; axis < cells_->base.size();) {
-      auto step = [&](const Move& move) {
+      auto step = [&](const AxisMap& move) {
         return std::abs(move.factors[axis]);
       };
-      absl::c_sort(moves, [&](const Move& a, const Move& b) {
+      absl::c_sort(moves, [&](const AxisMap& a, const AxisMap& b) {
         return step(a) < step(b);
       });
       int64_t reach = 0;
       bool tells = false;
-      for (const Move& move : moves) {
+      for (const AxisMap& move : moves) {
         if (step(move) == 0) continue;
         tells = step(move) > reach;
         if (!tells) break;
@@ -206,7 +207,7 @@ class Copier {
     Access copy{.buffer = copy_, .indices = {}};
     Access original{.buffer = buffer_, .indices = cells_->base};
     std::vector<For> loops;
-    for (const Move& move : cells_->moves) {
+    for (const AxisMap& move : cells_->moves) {
       const Symbol at = Iterator(NewIterator());
       loops.push_back({move.kind, at.number, move.extent, {}});
       copy.indices.push_back(at);
@@ -256,28 +257,28 @@ absl::StatusOr<int32_t> FindBuffer(const LoopProgram& program,
     if (buffer.name == name) return static_cast<int32_t>(names.size());
     names.push_back(buffer.name);
   }
-  return Refusal("there is no buffer `", name, "`; there are ",
-                 absl::StrJoin(names, ", "));
+  return IllegalError("there is no buffer `", name, "`; there are ",
+                      absl::StrJoin(names, ", "));
 }
 
 // With a copy of `buffer` that has the role `role`.
 Rewritten WithCopy(LoopProgram program, int32_t buffer, int32_t loop,
                    const std::string& name, Role role, bool fills) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
-  Copier copier(&program, buffer, place.loop());
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  Stager copier(&program, buffer, site.loop());
   OCANNL_RETURN_IF_ERROR(copier.Collect());
   std::vector<Stmt> stmts = copier.Rewrite(name, role, fills);
-  if (place.in_body && role == Role::kPrivate) {
+  if (site.in_body && role == Role::kPrivate) {
     // A private buffer belongs to one statement of the program's body.
     For all{LoopKind::kFor, copier.NewIterator(), 1, {std::move(stmts)}};
     stmts = {std::move(all)};
   }
   const auto at =
-      place.block->stmts.begin() + static_cast<std::ptrdiff_t>(place.at);
+      site.block->stmts.begin() + static_cast<std::ptrdiff_t>(site.at);
   *at = std::move(stmts.back());
   stmts.pop_back();
-  place.block->stmts.insert(at, std::make_move_iterator(stmts.begin()),
-                            std::make_move_iterator(stmts.end()));
+  site.block->stmts.insert(at, std::make_move_iterator(stmts.begin()),
+                           std::make_move_iterator(stmts.end()));
   return program;
 }
 
@@ -292,18 +293,18 @@ absl::StatusOr<int32_t> BufferFor(const LoopProgram& program,
   const bool reads = absl::c_linear_search(effects.reads, buffer);
   // Of a loop that does neither, Collect tells.
   if (writes == is_written || (!writes && !reads)) return buffer;
-  return Refusal("the loop over ", NameOf(loop.iterator),
-                 writes ? " writes `" : " does not write `", name,
-                 "`: ", writes ? "privatize" : "pack", " is for that");
+  return IllegalError("the loop over ", NameOf(loop.iterator),
+                      writes ? " writes `" : " does not write `", name,
+                      "`: ", writes ? "privatize" : "pack", " is for that");
 }
 
 }  // namespace
 
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
                     int32_t loop) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   OCANNL_ASSIGN_OR_RETURN(const int32_t id,
-                          BufferFor(program, buffer, place.loop(), true));
+                          BufferFor(program, buffer, site.loop(), true));
   // Where the loop writes every cell first, there is nothing to read.
   Rewritten empty = Verified(
       WithCopy(program, id, loop, "acc", Role::kPrivate, /*fills=*/false));
@@ -313,10 +314,10 @@ Rewritten Privatize(LoopProgram program, absl::string_view buffer,
 }
 
 Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   OCANNL_ASSIGN_OR_RETURN(const int32_t id,
-                          BufferFor(program, buffer, place.loop(), false));
-  const Role role = place.in_body ? Role::kTemp : Role::kPrivate;
+                          BufferFor(program, buffer, site.loop(), false));
+  const Role role = site.in_body ? Role::kTemp : Role::kPrivate;
   return WithCopy(std::move(program), id, loop, "packed", role,
                   /*fills=*/true);
 }

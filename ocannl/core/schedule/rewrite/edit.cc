@@ -16,15 +16,15 @@
 namespace ocannl::rewrite {
 namespace {
 
-std::optional<Place> FindLoopIn(Block& block, int32_t iterator, int depth,
-                                bool in_parallel) {
+std::optional<LoopSite> FindLoopIn(Block& block, int32_t iterator, int depth,
+                                   bool in_parallel) {
   for (size_t at = 0; at < block.stmts.size(); ++at) {
     For* loop = std::get_if<For>(&block.stmts[at]);
     if (loop == nullptr) continue;
     if (loop->iterator == iterator) {
-      return Place{&block, at, depth == 0, in_parallel, depth};
+      return LoopSite{&block, at, depth == 0, in_parallel, depth};
     }
-    std::optional<Place> inside =
+    std::optional<LoopSite> inside =
         FindLoopIn(loop->body, iterator, depth + 1,
                    in_parallel || loop->kind == LoopKind::kPar);
     if (inside) return inside;
@@ -112,14 +112,14 @@ class Copier {
 
 }  // namespace
 
-absl::StatusOr<Place> FindLoop(LoopProgram& program, int32_t iterator) {
-  std::optional<Place> place = FindLoopIn(program.body, iterator, 0, false);
-  if (place) return *place;
+absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, int32_t iterator) {
+  std::optional<LoopSite> site = FindLoopIn(program.body, iterator, 0, false);
+  if (site) return *site;
   std::vector<std::string> names;
   WalkLoops(program.body,
             [&](const For& loop) { names.push_back(NameOf(loop.iterator)); });
-  return Refusal("no loop goes over ", NameOf(iterator), "; there are ",
-                 names.empty() ? "none" : absl::StrJoin(names, ", "));
+  return IllegalError("no loop goes over ", NameOf(iterator), "; there are ",
+                      names.empty() ? "none" : absl::StrJoin(names, ", "));
 }
 
 void Substitute(LoopProgram& program, Block& block,
@@ -160,29 +160,32 @@ absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program) {
   OCANNL_RETURN_IF_ERROR(program.status());
   absl::Status status = Verify(*program);
   if (status.ok()) return program;
-  return Refusal("the result would break a rule of programs: ",
-                 status.message());
+  return IllegalError("the result would break a rule of programs: ",
+                      status.message());
 }
 
 std::string NameOf(int32_t iterator) { return absl::StrCat("i", iterator); }
 
-absl::Status RefusalFor(const LoopProgram& program, const std::string& what,
-                        const Obstacle& obstacle) {
-  if (obstacle.buffer < 0) {
-    return Refusal(what, ": a local or a zero_out in it belongs to all ",
-                   "iterations");
+absl::Status DependenceError(const LoopProgram& program,
+                             const std::string& what,
+                             const Dependence& dependence) {
+  if (dependence.buffer < 0) {
+    return IllegalError(what, ": a local or a zero_out in it belongs to all ",
+                        "iterations");
   }
   auto text = [&](const std::optional<Access>& access) {
     return access ? PrintAccess(program, *access)
-                  : program.buffers[obstacle.buffer].name;
+                  : program.buffers[dependence.buffer].name;
   };
-  const std::string first = text(obstacle.first);
-  const std::string second = text(obstacle.second);
+  const std::string first = text(dependence.first);
+  const std::string second = text(dependence.second);
   if (first == second) {
-    return Refusal(what, ": several iterations touch and write `", first, "`");
+    return IllegalError(what, ": several iterations touch and write `", first,
+                        "`");
   }
-  return Refusal(what, ": one iteration touches as `", first,
-                 "` what another does as `", second, "`, and one writes it");
+  return IllegalError(what, ": one iteration touches as `", first,
+                      "` what another does as `", second,
+                      "`, and one writes it");
 }
 
 }  // namespace ocannl::rewrite

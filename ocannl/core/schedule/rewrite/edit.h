@@ -16,8 +16,8 @@
 
 namespace ocannl::rewrite {
 
-// Where a loop stands in a program.
-struct Place {
+// Where a loop is in a program.
+struct LoopSite {
   Block* block;
   size_t at;
   bool in_body;      // of the program, not of a loop
@@ -28,7 +28,7 @@ struct Place {
 };
 
 // Error: the loops that there are.
-absl::StatusOr<Place> FindLoop(LoopProgram& program, int32_t iterator);
+absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, int32_t iterator);
 
 // Replaces the symbols of all indices in the block.
 void Substitute(LoopProgram& program, Block& block,
@@ -54,13 +54,14 @@ absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program);
 std::string NameOf(int32_t iterator);
 
 template <class... Parts>
-absl::Status Refusal(const Parts&... parts) {
+absl::Status IllegalError(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
 // "<what>: `y[i1]` and `y[i1 + 1]` may be one cell in two iterations, ...".
-absl::Status RefusalFor(const LoopProgram& program, const std::string& what,
-                        const Obstacle& obstacle);
+absl::Status DependenceError(const LoopProgram& program,
+                             const std::string& what,
+                             const Dependence& dependence);
 
 }  // namespace ocannl::rewrite
 

@@ -26,22 +26,23 @@ For* OnlyLoopIn(For& loop) {
 }
 
 absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
-  std::optional<Obstacle> obstacle = WhyNotParallel(program, loop);
-  if (!obstacle) return absl::OkStatus();
-  return RefusalFor(
+  std::optional<Dependence> dependence = WhyNotParallel(program, loop);
+  if (!dependence) return absl::OkStatus();
+  return DependenceError(
       program, absl::StrCat(NameOf(loop.iterator), " cannot run in parallel"),
-      *obstacle);
+      *dependence);
 }
 
 // `outer`, a loop of the program, changes places with the one in it.
 absl::Status Interchange(const LoopProgram& program, For& outer) {
   For& inner = *OnlyLoopIn(outer);
-  if (std::optional<Obstacle> obstacle = WhyNotInterchange(program, outer)) {
-    return RefusalFor(
+  if (std::optional<Dependence> dependence =
+          WhyNotInterchange(program, outer)) {
+    return DependenceError(
         program,
         absl::StrCat(NameOf(outer.iterator), " and ", NameOf(inner.iterator),
                      " cannot change places"),
-        *obstacle);
+        *dependence);
   }
   std::swap(outer.kind, inner.kind);
   std::swap(outer.iterator, inner.iterator);
@@ -71,15 +72,15 @@ std::string NamesOf(absl::Span<const int32_t> loops) {
 }  // namespace
 
 Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
-  For& strips = place.loop();
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  For& strips = site.loop();
   if (size < 1 || size > strips.extent) {
-    return Refusal(NameOf(loop), " has ", strips.extent,
-                   " iterations: no strips of ", size, " fit");
+    return IllegalError(NameOf(loop), " has ", strips.extent,
+                        " iterations: no strips of ", size, " fit");
   }
-  if (place.depth + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
-    return Refusal(NameOf(loop), " is in a nest of ", kMaxLoopDepth,
-                   " loops, which is the most; split another one");
+  if (site.depth + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
+    return IllegalError(NameOf(loop), " is in a nest of ", kMaxLoopDepth,
+                        " loops, which is the most; split another one");
   }
   const int64_t count = strips.extent / size;
   const int64_t rest = strips.extent % size;
@@ -91,7 +92,7 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
     tail = For{strip.kind, strip.iterator + 1, rest, strip.body};
     // What is private to one statement of the program's body stays so.
     tail->body =
-        Copy(program, std::move(tail->body), tail->iterator + 1, place.in_body);
+        Copy(program, std::move(tail->body), tail->iterator + 1, site.in_body);
     Substitute(program, tail->body, loop,
                Iterator(tail->iterator) + Affine(count * size));
   }
@@ -100,8 +101,8 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
   strips.extent = count;
   strips.body.stmts = {std::move(strip)};
   if (tail) {
-    place.block->stmts.insert(
-        place.block->stmts.begin() + static_cast<int64_t>(place.at) + 1,
+    site.block->stmts.insert(
+        site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
         *std::move(tail));
   }
   return program;
@@ -110,19 +111,19 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
 Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
   std::vector<int32_t> chain;
   for (int32_t first : order) {
-    OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, first));
-    chain = ChainFrom(place.loop(), order.size());
+    OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, first));
+    chain = ChainFrom(site.loop(), order.size());
     if (absl::c_is_permutation(chain, order)) break;
   }
   if (!absl::c_is_permutation(chain, order)) {
-    return Refusal("of ", NamesOf(order), " each must be all that is in the ",
-                   "loop around it");
+    return IllegalError("of ", NamesOf(order),
+                        " each must be all that is in the ", "loop around it");
   }
   for (size_t to = 0; to < order.size(); ++to) {
     size_t from = to;
     while (chain[from] != order[to]) ++from;
     for (; from > to; --from) {
-      OCANNL_ASSIGN_OR_RETURN(const Place outer,
+      OCANNL_ASSIGN_OR_RETURN(const LoopSite outer,
                               FindLoop(program, chain[from - 1]));
       OCANNL_RETURN_IF_ERROR(Interchange(program, outer.loop()));
       std::swap(chain[from - 1], chain[from]);
@@ -132,37 +133,39 @@ Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
 }
 
 Rewritten Vectorize(LoopProgram program, int32_t loop) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool around = false;
-  WalkLoops(place.loop().body, [&](const For&) { around = true; });
+  WalkLoops(site.loop().body, [&](const For&) { around = true; });
   if (around) {
-    return Refusal(NameOf(loop), " is around another loop: only an innermost ",
-                   "one can run as lanes");
+    return IllegalError(NameOf(loop),
+                        " is around another loop: only an innermost ",
+                        "one can run as lanes");
   }
-  if (place.loop().extent > kMostLanes) {
-    return Refusal(NameOf(loop), " has ", place.loop().extent,
-                   " iterations; split it to have at most ", kMostLanes,
-                   " lanes");
+  if (site.loop().extent > kMostLanes) {
+    return IllegalError(NameOf(loop), " has ", site.loop().extent,
+                        " iterations; split it to have at most ", kMostLanes,
+                        " lanes");
   }
-  if (auto obstacle = WhyNotLanes(program, place.loop())) {
-    return RefusalFor(
-        program, absl::StrCat(NameOf(loop), " cannot run as lanes"), *obstacle);
+  if (auto dependence = WhyNotVectorizable(program, site.loop())) {
+    return DependenceError(program,
+                           absl::StrCat(NameOf(loop), " cannot run as lanes"),
+                           *dependence);
   }
-  place.loop().kind = LoopKind::kVec;
+  site.loop().kind = LoopKind::kVec;
   return program;
 }
 
 Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
-  OCANNL_ASSIGN_OR_RETURN(Place place, FindLoop(program, loop));
-  if (place.loop().kind != LoopKind::kFor) {
-    return Refusal(NameOf(loop), " is no `for` loop");
+  OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
+  if (site.loop().kind != LoopKind::kFor) {
+    return IllegalError(NameOf(loop), " is no `for` loop");
   }
-  if (factor != place.loop().extent) {
+  if (factor != site.loop().extent) {
     const int32_t group = NextIterator(program);
     OCANNL_ASSIGN_OR_RETURN(program, Split(std::move(program), loop, factor));
-    OCANNL_ASSIGN_OR_RETURN(place, FindLoop(program, group));
+    OCANNL_ASSIGN_OR_RETURN(site, FindLoop(program, group));
   }
-  For* group = &place.loop();
+  For* group = &site.loop();
   For* inner = OnlyLoopIn(*group);
   while (inner != nullptr && inner->kind != LoopKind::kVec) {
     OCANNL_RETURN_IF_ERROR(Interchange(program, *group));
@@ -174,23 +177,23 @@ Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
 }
 
 Rewritten Parallel(LoopProgram program, int32_t loop) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool around = false;
-  WalkLoops(place.loop().body, [&](const For& inner) {
+  WalkLoops(site.loop().body, [&](const For& inner) {
     around = around || inner.kind == LoopKind::kPar;
   });
-  if (place.in_parallel || around) {
-    return Refusal(NameOf(loop), " is ", around ? "around" : "inside of",
-                   " a loop that is parallel already");
+  if (site.in_parallel || around) {
+    return IllegalError(NameOf(loop), " is ", around ? "around" : "inside of",
+                        " a loop that is parallel already");
   }
-  OCANNL_RETURN_IF_ERROR(CheckParallel(program, place.loop()));
-  place.loop().kind = LoopKind::kPar;
+  OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
+  site.loop().kind = LoopKind::kPar;
   return program;
 }
 
 Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
-  OCANNL_ASSIGN_OR_RETURN(const Place a, FindLoop(program, first));
-  OCANNL_ASSIGN_OR_RETURN(const Place b, FindLoop(program, second));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, second));
   const std::string what =
       absl::StrCat(NameOf(first), " and ", NameOf(second), " cannot be fused");
   size_t next = a.at + 1;
@@ -199,13 +202,13 @@ Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
     ++next;
   }
   if (a.block != b.block || b.at != next) {
-    return Refusal(what, ": the second must stand right behind the first");
+    return IllegalError(what, ": the second must stand right behind the first");
   }
   if (a.loop().kind != b.loop().kind || a.loop().extent != b.loop().extent) {
-    return Refusal(what, ": they differ in kind or in how often they run");
+    return IllegalError(what, ": they differ in kind or in how often they run");
   }
-  if (auto obstacle = WhyNotFuse(program, a.loop(), b.loop())) {
-    return RefusalFor(program, what, *obstacle);
+  if (auto dependence = WhyNotFuse(program, a.loop(), b.loop())) {
+    return DependenceError(program, what, *dependence);
   }
   Block body = std::move(b.loop().body);
   Substitute(program, body, second, Iterator(first));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rewrites: schedules by hand, one legal step at a time.
+// Rewrites: loop transformations for schedules by hand, one legal step at a
+// time.
 //
-//   program = Split(program, i3, 16)        i3 goes in strips of 16, over i4
-//   program = Reorder(program, {i3, i1})    strips outside, rows inside
+//   program = Split(program, i3, 16)        strip mining: i3 over strips of i4
+//   program = Reorder(program, {i3, i1})    interchange
 //   program = Vectorize(program, i4)
 //
 // Each gives a program with the same bits, SplitReduce one whose sums are in
-// another order; or an error that tells which cells are in the way. A loop is
+// another order; or an error that names the dependence. A loop is
 // named by its iterator. New iterators are the next ones, in the order in which
 // the comments name them. A nest stays as it is made once one of its loops is
 // not a `for`: Schedule plans all others. script.h reads rewrites from text.
@@ -25,15 +26,14 @@ namespace ocannl::rewrite {
 
 using Rewritten = absl::StatusOr<LoopProgram>;
 
-// The loop goes over strips of `size` iterations; a new one inside of it goes
+// Strip mining: the loop goes over strips of `size` iterations; a new one goes
 // over a strip, of the same kind unless that is `par`. What no strip holds, a
 // second new loop does afterwards. Errors: a size beyond the loop's;
 // a nest of more than kMaxLoopDepth loops (core/ops/depth.h).
 Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
 
-// Loops each of which is all that is in the one around it, in the order of
-// `order`, outermost first. Errors: other loops; some iteration would come
-// before one whose result it reads or overwrites.
+// Interchange: perfectly nested loops in the order of `order`, outermost first.
+// Errors: other loops; a dependence would be reversed.
 Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
 
 // The loop's iterations become lanes: each statement for all of them before the
@@ -41,21 +41,22 @@ Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
 // reads what an earlier one writes.
 Rewritten Vectorize(LoopProgram program, int32_t loop);
 
-// Groups of `factor` iterations run at once: the loop is split, and the loop
+// Unroll and jam: the loop is split, and the loop
 // over a group moves inwards, up to lanes or what is more than a loop, and has
 // its body repeated. A new loop, and one for the rest as in Split; with a
 // factor of all iterations neither. Errors: those of Split and Reorder.
 Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor);
 
-// What the loop writes of `buffer` stands in a private buffer, which may be
-// registers, while the loop runs, and goes back after it. Cells are read before
-// the loop where it needs what they held. Errors: the loop writes none, or
+// Cache write: what the loop writes of `buffer` is in a private buffer, which
+// may be registers, while the loop runs, and is stored after it; it is loaded
+// before the loop where the loop reads it. Errors: the loop writes none, or
 // accesses them in ways of which one does not tell the other.
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
                     int32_t loop);
 
-// What the loop reads of `buffer` is copied before it, in the order in which
-// its loops read it. Errors: the loop writes the buffer, or as in Privatize.
+// Cache read: what the loop reads of `buffer` is copied before it, in the order
+// in which its loops read it. Errors: the loop writes the buffer, or as in
+// Privatize.
 Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop);
 
 // The loop's iterations may run on several threads, and do where the loop is
@@ -63,9 +64,8 @@ Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop);
 // another writes; it is inside of such a loop or around one.
 Rewritten Parallel(LoopProgram program, int32_t loop);
 
-// The loop `second`, right behind `first`, becomes part of its body. Errors:
-// other places, kinds or lengths; an iteration would come before one whose
-// result it reads or overwrites.
+// Loop fusion: the loop `second`, right after `first`, becomes part of its
+// body. Errors: other places, kinds or extents; a dependence would be reversed.
 Rewritten Fuse(LoopProgram program, int32_t first, int32_t second);
 
 // Sums, products and extremes over contiguous memory are accumulated in 64

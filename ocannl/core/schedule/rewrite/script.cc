@@ -87,9 +87,9 @@ absl::StatusOr<const Row*> FindRow(const std::string& name) {
     names.emplace_back(row.name);
   }
   const std::vector<std::string> near = NearNames(name, names);
-  return Refusal("`", name, "` is no rewrite; ",
-                 near.empty() ? "there are " + absl::StrJoin(names, ", ")
-                              : "did you mean " + near[0] + "?");
+  return IllegalError("`", name, "` is no rewrite; ",
+                      near.empty() ? "there are " + absl::StrJoin(names, ", ")
+                                   : "did you mean " + near[0] + "?");
 }
 
 class Runner {
@@ -106,7 +106,7 @@ class Runner {
       line.remove_prefix(equals + 1);
     }
     std::vector<std::string> words = Words(line);
-    if (words.empty()) return Refusal("a rewrite belongs here");
+    if (words.empty()) return IllegalError("a rewrite belongs here");
     OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
     words.erase(words.begin());
     OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
@@ -116,8 +116,8 @@ class Runner {
     const int32_t made =
         row->new_loops == 0 ? 0 : NextIterator(rewritten) - first_new;
     if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
-      return Refusal("it makes ", std::min(row->new_loops, made),
-                     " loops to name, not ", names.size());
+      return IllegalError("it makes ", std::min(row->new_loops, made),
+                          " loops to name, not ", names.size());
     }
     program_ = std::move(rewritten);
     for (size_t k = 0; k < names.size(); ++k) {
@@ -140,7 +140,7 @@ class Runner {
     const bool open = row.form.back() == '*';
     const size_t least = row.form.size() - (open ? 1 : 0);
     if (words.size() < least || (words.size() > least && !open)) {
-      return Refusal("write ", row.usage);
+      return IllegalError("write ", row.usage);
     }
     Arguments arguments;
     for (size_t k = 0; k < words.size(); ++k) {
@@ -149,7 +149,8 @@ class Runner {
         arguments.buffer = words[k];
       } else if (kind == 'n') {
         if (!absl::SimpleAtoi(words[k], &arguments.size)) {
-          return Refusal("`", words[k], "` is no number; write ", row.usage);
+          return IllegalError("`", words[k], "` is no number; write ",
+                              row.usage);
         }
       } else {
         OCANNL_ASSIGN_OR_RETURN(const int32_t loop, LoopNamed(words[k]));
@@ -163,8 +164,9 @@ class Runner {
     auto named = named_.find(name);
     if (named != named_.end()) return named->second;
     if (std::optional<int32_t> iterator = IteratorNamed(name)) return *iterator;
-    return Refusal("`", name, "` is no loop: give i0, i1, ... or a name that ",
-                   "stands before a `=` above");
+    return IllegalError("`", name,
+                        "` is no loop: give i0, i1, ... or a name that ",
+                        "stands before a `=` above");
   }
 
   LoopProgram program_;
@@ -184,7 +186,8 @@ Rewritten RunLines(LoopProgram program, absl::string_view script,
       if (part.empty()) continue;
       absl::Status status = runner.Line(part);
       if (status.ok()) continue;
-      return Refusal("line ", number, ", `", part, "`: ", status.message());
+      return IllegalError("line ", number, ", `", part,
+                          "`: ", status.message());
     }
   }
   return std::move(runner).Program();

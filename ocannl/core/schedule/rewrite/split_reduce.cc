@@ -58,10 +58,10 @@ Strides StridesIn(const LoopProgram& program, const Access& access,
 }  // namespace
 
 Rewritten SplitReduce(LoopProgram program, int32_t loop) {
-  OCANNL_ASSIGN_OR_RETURN(const Place place, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   std::vector<int32_t> iterators;
   std::vector<int64_t> extents;
-  const Stmt* at = &place.block->stmts[place.at];
+  const Stmt* at = &site.block->stmts[site.at];
   while (const For* inner = std::get_if<For>(at)) {
     if (inner->kind != LoopKind::kFor || inner->body.stmts.size() != 1) break;
     iterators.push_back(inner->iterator);
@@ -72,9 +72,9 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
   const std::optional<Op> accum =
       set == nullptr ? std::nullopt : AccumulationOf(program, *set);
   if (!accum || !IsFloat(program.buffers[set->target.buffer].dtype)) {
-    return Refusal("the loop over ", NameOf(loop),
-                   " is no sum, product or extreme of floats: `for` loops "
-                   "around y := y + x");
+    return IllegalError("the loop over ", NameOf(loop),
+                        " is no sum, product or extreme of floats: `for` loops "
+                        "around y := y + x");
   }
   std::vector<Strides> loads;
   WalkReads(program, set->value, [&](const Access& read) {
@@ -84,9 +84,9 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
   const std::optional<Lanes> lanes =
       FindLanes(extents, StridesIn(program, set->target, iterators), loads);
   if (!lanes) {
-    return Refusal("the loop over ", NameOf(loop), " reduces no run of ",
-                   kMinSplitExtent, " cells side by side or more, or is ",
-                   "better accumulated in order");
+    return IllegalError("the loop over ", NameOf(loop), " reduces no run of ",
+                        kMinSplitExtent, " cells side by side or more, or is ",
+                        "better accumulated in order");
   }
   const Reduction reduction{.iterators = std::move(iterators),
                             .extents = std::move(extents),
@@ -95,7 +95,7 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
                             .first = false};
   int32_t next = NextIterator(program);
   Stmt split = ocannl::SplitReduce(program, reduction, *lanes, next);
-  place.block->stmts[place.at] = std::move(split);
+  site.block->stmts[site.at] = std::move(split);
   return program;
 }
 

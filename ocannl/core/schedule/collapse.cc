@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/merge.h"
+#include "ocannl/core/schedule/collapse.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,20 +13,20 @@
 namespace ocannl {
 namespace {
 
-// Whether vectors of an axis would have many empty lanes, or end in many.
-bool IsWasteful(int64_t extent) {
+// Whether the vectors of an axis, or its last one, would have many idle lanes.
+bool WastesLanes(int64_t extent) {
   constexpr int64_t kLanes = 16;
   return extent > 1 && extent < 4 * kLanes && extent % kLanes != 0;
 }
 
-// A loop with nothing but another one in it.
+// A loop whose body is nothing but another one.
 struct LoopPair {
   int32_t inner;   // its iterator
   int64_t extent;  // of the inner one
-  bool merges = true;
+  bool collapses = true;
 };
 
-// The loop that `loop` consists of; null: more, or something else.
+// The loop that is all of the body of `loop`, or null.
 const For* OnlyLoopIn(const For& loop) {
   const std::vector<Stmt>& stmts = loop.body.stmts;
   return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
@@ -40,13 +40,13 @@ std::optional<int32_t> IteratorIn(const Affine& index) {
   return index.terms()[0].symbol.number;
 }
 
-class Merger {
+class Collapser {
  public:
-  explicit Merger(LoopProgram program) : program_(std::move(program)) {
+  explicit Collapser(LoopProgram program) : program_(std::move(program)) {
     WalkLoops(program_.body, [&](const For& outer) {
       const For* inner = OnlyLoopIn(outer);
       if (inner == nullptr || outer.kind != LoopKind::kFor ||
-          inner->kind != LoopKind::kFor || !IsWasteful(inner->extent)) {
+          inner->kind != LoopKind::kFor || !WastesLanes(inner->extent)) {
         return;
       }
       pairs_[outer.iterator] = {.inner = inner->iterator,
@@ -54,18 +54,18 @@ class Merger {
       outer_of_[inner->iterator] = outer.iterator;
     });
     for (const Buffer& buffer : program_.buffers) {
-      merges_.push_back(buffer.dims.size() >= 2 &&
-                        IsWasteful(buffer.dims.back()));
+      collapses_.push_back(buffer.dims.size() >= 2 &&
+                           WastesLanes(buffer.dims.back()));
     }
-    has_pair_.resize(merges_.size());
+    has_pair_.resize(collapses_.size());
   }
 
-  // Merges the last two axes of some buffers; false where there are none.
+  // Collapses the last two axes of some buffers; false where there are none.
   bool Run() {
-    if (pairs_.empty() || !Settle()) return false;
+    if (pairs_.empty() || !RunToFixpoint()) return false;
     RewriteStmts(program_.body, [&](Stmt& stmt) { Rewrite(stmt); });
-    for (size_t k = 0; k < merges_.size(); ++k) {
-      if (!merges_[k]) continue;
+    for (size_t k = 0; k < collapses_.size(); ++k) {
+      if (!collapses_[k]) continue;
       Dims& dims = program_.buffers[k].dims;
       const int64_t last = dims.back();
       dims.pop_back();
@@ -77,10 +77,10 @@ class Merger {
   LoopProgram Program() && { return std::move(program_); }
 
  private:
-  // Finds what merges: a buffer does if all accesses have the two iterators of
-  // a pair that merges in their last places, a pair does if it occurs nowhere
-  // else. False: nothing merges.
-  bool Settle() {
+  // Finds what collapses, as a greatest fixed point: a buffer does if all
+  // accesses have the two iterators of a collapsing pair as their last two
+  // indices, a pair does if it occurs nowhere else. False: nothing does.
+  bool RunToFixpoint() {
     do {
       changed_ = false;
       WalkStmts(program_.body, [&](const Stmt& stmt) {
@@ -96,17 +96,17 @@ class Merger {
       });
     } while (changed_);
     bool any = false;
-    for (size_t k = 0; k < merges_.size(); ++k) {
-      merges_[k] = merges_[k] && has_pair_[k];
-      any = any || merges_[k];
+    for (size_t k = 0; k < collapses_.size(); ++k) {
+      collapses_[k] = collapses_[k] && has_pair_[k];
+      any = any || collapses_[k];
     }
     return any;
   }
 
   void Check(const Access& access) {
-    const bool fits = merges_[access.buffer] && EndsInPair(access);
-    if (merges_[access.buffer] && !fits) {
-      merges_[access.buffer] = false;
+    const bool fits = collapses_[access.buffer] && EndsInPair(access);
+    if (collapses_[access.buffer] && !fits) {
+      collapses_[access.buffer] = false;
       changed_ = true;
     }
     size_t others = access.indices.size();
@@ -126,7 +126,7 @@ class Merger {
     const std::optional<int32_t> inner = IteratorIn(last);
     if (!outer || !inner || last.offset() != 0) return false;
     auto it = pairs_.find(*outer);
-    return it != pairs_.end() && it->second.merges &&
+    return it != pairs_.end() && it->second.collapses &&
            it->second.inner == *inner &&
            it->second.extent == program_.buffers[access.buffer].dims.back();
   }
@@ -142,8 +142,8 @@ class Merger {
 
   void ForbidAsOuter(int32_t iterator) {
     auto it = pairs_.find(iterator);
-    if (it == pairs_.end() || !it->second.merges) return;
-    it->second.merges = false;
+    if (it == pairs_.end() || !it->second.collapses) return;
+    it->second.collapses = false;
     changed_ = true;
   }
 
@@ -164,14 +164,14 @@ class Merger {
     For* outer = std::get_if<For>(&stmt);
     if (outer == nullptr) return;
     auto it = pairs_.find(outer->iterator);
-    if (it == pairs_.end() || !it->second.merges) return;
+    if (it == pairs_.end() || !it->second.collapses) return;
     Block body = std::move(std::get<For>(outer->body.stmts[0]).body);
     outer->body = std::move(body);
     outer->extent *= it->second.extent;
   }
 
   void Rewrite(Access& access) {
-    if (!merges_[access.buffer]) return;
+    if (!collapses_[access.buffer]) return;
     access.indices.pop_back();
     Affine& last = access.indices.back();
     const int64_t extent = program_.buffers[access.buffer].dims.back();
@@ -181,20 +181,20 @@ class Merger {
   LoopProgram program_;
   absl::flat_hash_map<int32_t, LoopPair> pairs_;  // by the outer iterator
   absl::flat_hash_map<int32_t, int32_t> outer_of_;
-  std::vector<bool> merges_;    // by buffer
-  std::vector<bool> has_pair_;  // by buffer: some access ends in a pair
+  std::vector<bool> collapses_;  // by buffer
+  std::vector<bool> has_pair_;   // by buffer: some access ends in a pair
   bool changed_ = false;
 };
 
 }  // namespace
 
-LoopProgram MergeLoops(LoopProgram program, Decisions& taken) {
+LoopProgram CollapseLoops(LoopProgram program, Decisions& taken) {
   while (true) {
-    Merger merger(std::move(program));
-    const bool merged = merger.Run();
-    program = std::move(merger).Program();
-    if (!merged) return program;
-    taken.Add(Decision::kMergedLoops);
+    Collapser collapser(std::move(program));
+    const bool collapsed = collapser.Run();
+    program = std::move(collapser).Program();
+    if (!collapsed) return program;
+    taken.Add(Decision::kCollapsedLoops);
   }
 }
 

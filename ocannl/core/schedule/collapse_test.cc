@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/merge.h"
+#include "ocannl/core/schedule/collapse.h"
 
 #include <string>
 #include <utility>
@@ -23,9 +23,9 @@ std::string Same(absl::string_view text) { return Print(Program(text)); }
 
 std::string Merged(absl::string_view text) {
   Decisions taken;
-  LoopProgram merged = MergeLoops(Program(text), taken);
+  LoopProgram merged = CollapseLoops(Program(text), taken);
   CHECK_OK(Verify(merged));
-  EXPECT_EQ(taken.Has(Decision::kMergedLoops), Print(merged) != Same(text));
+  EXPECT_EQ(taken.Has(Decision::kCollapsedLoops), Print(merged) != Same(text));
   return Print(merged);
 }
 

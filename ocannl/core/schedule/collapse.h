@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MergeLoops: two loops that go over two axes side by side, in whatever they
-// touch, become one loop over one axis. The order of the cells stays.
+// CollapseLoops: two perfectly nested loops that run over two adjacent axes of
+// all buffers they access become one loop over one axis (collapse in OpenMP).
+// The layout in memory stays.
 //
 //   y : f32[8, 30, 3]; ... i1 = 0 to 29 { for i2 = 0 to 2 { y[i0, i1, i2] ...
 //   y : f32[8, 90];    ... i1 = 0 to 89 { y[i0, i1] ...
 //
-// Done where the inner axis is the last one and does not fill vectors.
+// Done where the inner axis is the last one and would waste lanes.
 #ifndef OCANNL_CORE_SCHEDULE_MERGE_H_
 #define OCANNL_CORE_SCHEDULE_MERGE_H_
 
@@ -15,8 +16,8 @@
 
 namespace ocannl {
 
-// Buffers keep their cells in order, but may have fewer axes.
-LoopProgram MergeLoops(LoopProgram program, Decisions& taken);
+// Buffers keep their layout, but may have fewer axes.
+LoopProgram CollapseLoops(LoopProgram program, Decisions& taken);
 
 }  // namespace ocannl
 
