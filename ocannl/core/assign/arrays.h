@@ -37,11 +37,11 @@ std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of);
 
 // Appends `lhs = rhs` or, with `accum`, `lhs = accum(lhs, rhs)` for every cell;
 // leaf k of `rhs`, in code.exprs, is the same cell of array sources[k], or its
-// only cell. Our fault (CHECK) if a source has other dims.
+// only cell. CHECK-fails if a source has other dims.
 void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                      ExprId rhs, absl::Span<const int32_t> sources);
 
-// Appends `lhs = source`, or with `accum` likewise, cell by cell in memory
+// Appends `lhs = source`, or with `accum` likewise, pointwise in row-major
 // order: the arrays have as many cells as each other.
 void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
                     int32_t source);
@@ -49,9 +49,9 @@ void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
 // Which axis of its operand and result `source` sums along (runs_along).
 size_t RunningAxis(const Shapes& shapes, const ComputeSource& source);
 
-// Appends `lhs = sums`, or with `accum` likewise, where cell i along the axis
-// of `sums` is the one before plus cell i of `source`: from the first on, or
-// backwards from the last. The arrays have the same dims.
+// Appends `lhs = sums`, or with `accum` likewise, where `sums` are the prefix
+// sums (the inclusive scan) of `source` along the axis, or the suffix sums if
+// `backwards`. The arrays have the same dims.
 void AssignRunningSums(Assignments& code, int32_t lhs, std::optional<Op> accum,
                        int32_t source, size_t axis, bool backwards);
 

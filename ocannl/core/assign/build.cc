@@ -19,9 +19,9 @@
 namespace ocannl {
 namespace {
 
-class Coder {
+class ForwardBuilder {
  public:
-  Coder(const Graph& graph, const Shapes& shapes)
+  ForwardBuilder(const Graph& graph, const Shapes& shapes)
       : graph_(graph), shapes_(shapes) {
     code_.statics = graph.statics();
   }
@@ -148,26 +148,27 @@ class Coder {
       }
       return;
     }
-    const bool accumulates = source.accum && !IsTiled(id, pieces);
+    const bool accumulates = source.accum && !IsPartitioned(id, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
       FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
     }
   }
 
   // Whether no cell gets two terms, so that accumulating is setting.
-  bool IsTiled(TensorId id, const std::vector<ProjectedPiece>& pieces) const {
+  bool IsPartitioned(TensorId id,
+                     const std::vector<ProjectedPiece>& pieces) const {
     std::vector<Projections> nests;
     for (const ProjectedPiece& piece : pieces) {
       nests.push_back(piece.projections);
     }
-    return IsTiling(nests, shapes_.at(id).dims());
+    return IsPartition(nests, shapes_.at(id).dims());
   }
 
-  // What is to be summed is gathered first: cells side by side are summed fast.
+  // What is to be summed is gathered first: contiguous cells are summed fast.
   void Gather(TensorId id, const ComputeSource& source, GatherIndices gather) {
     const Projections all = {
         .extents = gather.extents, .lhs = gather.cells, .operands = {}};
-    const bool sums = !IsTiling({all}, shapes_.at(id).dims());
+    const bool sums = !IsPartition({all}, shapes_.at(id).dims());
     Array array = ValueArray(graph_, shapes_, id);
     if (sums) {
       array = {.name = absl::StrCat(array.name, ".terms"),
@@ -257,7 +258,7 @@ absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
 
 absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
                                     TensorId root, Rootness& rootness) {
-  Coder coder(graph, shapes);
+  ForwardBuilder builder(graph, shapes);
   Rootness after = rootness;
   const std::vector<TensorId> order = TopologicalOrder(graph, {root}, false);
   absl::flat_hash_set<TensorId> needed = {root};
@@ -273,11 +274,11 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
   }
   for (TensorId id : order) {
     if (!needed.contains(id) || rootness.forward.contains(id)) continue;
-    coder.Compute(id);
+    builder.Compute(id);
     if (!IsLeaf(graph, id)) after.forward.emplace(id, root);
   }
   rootness = std::move(after);
-  return std::move(coder.code());
+  return std::move(builder.code());
 }
 
 absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
@@ -314,17 +315,17 @@ absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
 
 Assignments Initialize(const Graph& graph, const Shapes& shapes,
                        absl::Span<const TensorId> parameters) {
-  Coder coder(graph, shapes);
+  ForwardBuilder builder(graph, shapes);
   absl::flat_hash_set<TensorId> computed;
   for (TensorId parameter : parameters) {
     auto init = std::get<ParamSource>(graph[parameter].source).init;
     if (!init) continue;
     for (TensorId id : TopologicalOrder(graph, {*init}, false)) {
-      if (computed.insert(id).second) coder.Compute(id);
+      if (computed.insert(id).second) builder.Compute(id);
     }
-    coder.Copy(parameter, *init);
+    builder.Copy(parameter, *init);
   }
-  return std::move(coder.code());
+  return std::move(builder.code());
 }
 
 std::vector<TensorId> ParametersOf(const Graph& graph, TensorId root) {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/index/contraction_order.h"
-#include "ocannl/core/index/windows.h"
+#include "ocannl/core/index/polyphase.h"
 
 namespace ocannl {
 namespace {
@@ -156,14 +156,14 @@ class Contractor {
            step);
   }
 
-  // to =+ terms; where `windows`, one of them, has windows of `to`, cell by
-  // cell.
+  // to =+ terms; where `windows`, one of them, has windows of `to`, by the
+  // phases of their stride.
   void Add(const ReadArray& to, absl::Span<const ReadArray> terms, size_t step,
            std::optional<size_t> windows) {
     std::vector<Projections> nests = {NestOf(to, terms)};
     if (windows) {
-      nests = CellByCell(nests[0], *windows, code_.arrays[to.array].dims,
-                         code_.arrays[terms[*windows].array].dims);
+      nests = DecomposePhases(nests[0], *windows, code_.arrays[to.array].dims,
+                              code_.arrays[terms[*windows].array].dims);
     }
     for (const Projections& nest : nests) {
       Append(to, terms, Nest(nest.extents, nest), Op::kAdd, false, step);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of a product of many arrays that is summed: two arrays at a time.
+// The code of a product of many arrays that is summed: pairwise contractions
+// along a contraction path (contraction_order.h).
 //
 //   y =:+ a * b * c * d ~logic:"ij; jk; kl; l => i"
 //     ->
@@ -48,7 +49,8 @@ void AssignContracted(Assignments& code, const Product& product, bool reset);
 
 // Appends what `gradient`, of the dims of the result, adds to the gradients of
 // the factors, by the same steps backwards: gradients[k], an array, is that of
-// factor k, or there is none. What is between is computed anew.
+// factor k, or there is none. What is between is recomputed, not kept
+// (rematerialization).
 void PropagateContracted(Assignments& code, const Product& product,
                          int32_t gradient,
                          absl::Span<const std::optional<int32_t>> gradients);

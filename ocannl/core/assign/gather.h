@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers and scatters without sums over an axis: where only one term of such a
-// sum is selected, and where a term is selected for only one cell.
+// Gathers and scatters in the place of products with a one-hot matrix: where
+// only one term of a sum is selected, and where a term is selected for only one
+// cell.
 //
 //   y[b, d] = sum over v of select(v == ids[b], table[v, d], 0)
 //           = table[ids[b], d]
@@ -33,8 +34,8 @@ struct GatherIndices {
   Indices ids;
   Indices cells;  // of the other array
 
-  // The loops that move the index, then the others: in this order, what is read
-  // of one row is side by side.
+  // The loops that the index depends on, then the others: in this order, what
+  // is read of one row is contiguous.
   std::vector<int32_t> RowMajor() const;
 };
 

@@ -10,7 +10,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
-#include "ocannl/core/index/windows.h"
+#include "ocannl/core/index/polyphase.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/shape/project.h"
 #include "ocannl/core/tensor/defined_op.h"
@@ -38,24 +38,26 @@ Projections LhsFirst(Projections p) {
     place[order[k]] = static_cast<int32_t>(k);
     sorted.extents.push_back(p.extents[order[k]]);
   }
-  auto move = [&](Symbol symbol) -> Affine {
+  auto renumbered = [&](Symbol symbol) -> Affine {
     if (symbol.kind == Symbol::kStatic) return symbol;
     return Iterator(place[symbol.number]);
   };
-  for (const Affine& index : p.lhs)
-    sorted.lhs.push_back(index.Substitute(move));
+  for (const Affine& index : p.lhs) {
+    sorted.lhs.push_back(index.Substitute(renumbered));
+  }
   for (const Indices& indices : p.operands) {
     sorted.operands.emplace_back();
     for (const Affine& index : indices) {
-      sorted.operands.back().push_back(index.Substitute(move));
+      sorted.operands.back().push_back(index.Substitute(renumbered));
     }
   }
   return sorted;
 }
 
-// Whether the gradients of the operands are 0 where that of the result is, also
-// where the operands are what is outside of them: infinities for a maximum.
-bool Vanishes(const ComputeSource& source) {
+// Whether the map from the gradient of the result to those of the operands
+// preserves zeros, also where the operands are what is outside of them:
+// infinities for a maximum.
+bool IsZeroPreserving(const ComputeSource& source) {
   const bool is_sum =
       !source.op || source.op == Op::kAdd || source.op == Op::kSub;
   return is_sum || (source.op == Op::kMul && source.accum == Op::kAdd);
@@ -123,7 +125,7 @@ class Backprop {
       Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
       const StaticSymbol& index = graph_.statics()[slice->static_index];
       Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
-                 absl::StrCat("|@ ", index.name), /*vanishes=*/false);
+                 absl::StrCat("|@ ", index.name), /*is_zero_preserving=*/false);
     } else if (const auto* reshape = std::get_if<ReshapeSource>(&source)) {
       AssignReshaped(code_, Gradient(reshape->of), Op::kAdd, Gradient(id));
     }
@@ -206,7 +208,7 @@ class Backprop {
       count += terms.count;
     }
     // Of several operands, one may have a cell where another has none.
-    if (!source.has_op() && IsTiling(nests, shapes_.at(id).dims())) {
+    if (!source.has_op() && IsPartition(nests, shapes_.at(id).dims())) {
       return std::nullopt;
     }
     const bool is_long = count >= std::numeric_limits<int32_t>::max();
@@ -295,24 +297,25 @@ class Backprop {
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
       Accumulate(id, operands, p, k, *gradients[k], OutsideOf(source),
-                 LogicText(source), Vanishes(source));
+                 LogicText(source), IsZeroPreserving(source));
     }
   }
 
   // gradient of operands[k] =+ rhs, where the operands are `outside` where they
   // have no cells; behind their projections there may be the number of the
-  // term. If the rhs is 0 where the gradient of `id` is, however the
-  // operands are, the sums go cell by cell.
+  // term. If the rhs preserves zeros of the gradient of `id`, sums into windows
+  // are decomposed by phase (polyphase.h).
   void Accumulate(TensorId id, const std::vector<TensorId>& operands,
                   Projections p, size_t k, Expr rhs, double outside,
-                  std::string logic, bool vanishes) {
+                  std::string logic, bool is_zero_preserving) {
     std::swap(p.lhs, p.operands[k]);
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
     p.operands[k] = p.lhs;
     std::vector<Projections> parts = {p};
-    if (vanishes) {
-      parts = CellByCell(p, p.operands.size() - 1,
-                         shapes_.at(operands[k]).dims(), shapes_.at(id).dims());
+    if (is_zero_preserving) {
+      parts = DecomposePhases(p, p.operands.size() - 1,
+                              shapes_.at(operands[k]).dims(),
+                              shapes_.at(id).dims());
     }
     for (size_t part = 0; part < parts.size(); ++part) {
       std::string of_part =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reverse-mode differentiation: what each tensor adds to its operands'
-// gradients, from the gradient column of ops.def.
+// Reverse-mode automatic differentiation by source transformation: what each
+// tensor adds to its operands' gradients (adjoints), in reverse topological
+// order, from the gradient column of ops.def.
 //
 //   t = a * b   ->   a.grad =+ t.grad * b;   b.grad =+ a * t.grad;
 #ifndef OCANNL_CORE_ASSIGN_GRADIENT_H_

@@ -109,7 +109,7 @@ struct Assignments {
   absl::flat_hash_map<std::string, int32_t> number_of = {};
 
   // The number of the array, added if its name is new, else with what both ask
-  // for. Our fault (CHECK) if dtype or dims differ, or one is in the merge
+  // for. CHECK-fails if dtype or dims differ, or one is in the merge
   // buffer.
   int32_t AddArray(Array array);
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pad: code whose indices stay inside of its arrays.
+// Pad: code whose indices stay inside of its arrays, by copies with margins
+// (zero padding, or with the value that is `outside`).
 //
 //   y[o] =:+ x[o + k - 1] * w[k]   with x and y of 5 cells and w of 3
 //     ->

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WidenSums: code that accumulates in f32 what arrays of narrow floats hold,
-// so that a sum is rounded once, not at every term.
+// WidenSums: mixed-precision accumulation: code that accumulates in f32 what
+// arrays of narrow floats hold, so that a sum is rounded once, not at every
+// term.
 //
 //   n3 =:+ n1 * n2;   ->   n3.sum =:+ n1 * n2;  n3 =: n3.sum;
 #ifndef OCANNL_CORE_ASSIGN_WIDEN_H_

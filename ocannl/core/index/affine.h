@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Affine: an index that is a sum of symbols with integer factors: 2*i3 + i5
-// - 1.
+// Affine: an affine function of loop iterators and static indices, with integer
+// coefficients ("factors"): 2*i3 + i5 - 1.
 #ifndef OCANNL_CORE_INDEX_AFFINE_H_
 #define OCANNL_CORE_INDEX_AFFINE_H_
 

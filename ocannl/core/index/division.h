@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole quotients that are not rounded towards zero.
+// Floor and ceiling division of integers.
 #ifndef OCANNL_CORE_INDEX_DIVISION_H_
 #define OCANNL_CORE_INDEX_DIVISION_H_
 

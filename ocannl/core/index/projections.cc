@@ -9,8 +9,9 @@
 namespace ocannl {
 namespace {
 
-// How many cells from its offset on `index` reaches, each once, if those are
-// all: the cells of i, or of 4*i + j where j has 4. Marks its loops as used.
+// How many contiguous cells from its offset on `index` reaches, each once, if
+// those are all: the cells of i, or of 4*i + j where j has 4. Marks its loops
+// as used.
 std::optional<int64_t> CellsInARow(const Affine& index,
                                    absl::Span<const int64_t> extents,
                                    std::vector<bool>& used) {
@@ -84,8 +85,8 @@ uint64_t Product(absl::Span<const int64_t> factors) {
 
 }  // namespace
 
-bool IsTiling(absl::Span<const Projections> pieces,
-              absl::Span<const int64_t> dims) {
+bool IsPartition(absl::Span<const Projections> pieces,
+                 absl::Span<const int64_t> dims) {
   std::vector<Box> boxes;
   uint64_t cells = 0;
   for (const Projections& piece : pieces) {
@@ -109,8 +110,8 @@ bool IsTiling(absl::Span<const Projections> pieces,
 bool IsBijective(absl::Span<const int64_t> extents, const Indices& indices,
                  absl::Span<const int64_t> dims) {
   std::vector<int64_t> all(extents.begin(), extents.end());
-  return IsTiling({{.extents = std::move(all), .lhs = indices, .operands = {}}},
-                  dims);
+  return IsPartition(
+      {{.extents = std::move(all), .lhs = indices, .operands = {}}}, dims);
 }
 
 }  // namespace ocannl

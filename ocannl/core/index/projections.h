@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Projections: how the points of one loop nest map to the cells of its arrays.
+// Projections: the access functions of one loop nest, in the sense of the
+// polyhedral model: how the points of its iteration domain map to array cells.
 //
 //   n35 =:+ w1 * x ~logic:"@"    extents = {10, 16, 2}      b, o, i
 //                                lhs     = [b, o]
@@ -39,10 +40,11 @@ bool IsBijective(absl::Span<const int64_t> extents, const Indices& indices,
 bool IsSurjective(absl::Span<const int64_t> extents, const Indices& indices,
                   absl::Span<const int64_t> dims);
 
-// Whether the loops of all `pieces` together reach every cell of an array of
-// `dims` through their `lhs` exactly once. Conservative: false when unsure.
-bool IsTiling(absl::Span<const Projections> pieces,
-              absl::Span<const int64_t> dims);
+// Whether the images of all `pieces` under their `lhs` are a partition of an
+// array of `dims`: each cell is reached exactly once. Conservative: false when
+// unsure.
+bool IsPartition(absl::Span<const Projections> pieces,
+                 absl::Span<const int64_t> dims);
 
 }  // namespace ocannl
 

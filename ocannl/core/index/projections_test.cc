@@ -41,15 +41,15 @@ Projections Piece(std::vector<int64_t> extents, Indices lhs) {
 }
 
 TEST(ProjectionsTest, TilesMeetWithoutOverlap) {
-  EXPECT_TRUE(IsTiling({Piece({4, 3}, {j, i})}, {3, 4}));
-  EXPECT_FALSE(IsTiling({Piece({4, 3}, {j})}, {3}));
-  EXPECT_FALSE(IsTiling({Piece({4}, {2 * i})}, {4}));
-  EXPECT_FALSE(IsTiling({Piece({4}, {i, i})}, {2, 2}));
-  EXPECT_TRUE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 2})}, {5}));
-  EXPECT_FALSE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 1})}, {5}));
-  EXPECT_FALSE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 3})}, {6}));
-  EXPECT_FALSE(IsTiling({Piece({2}, {i}), Piece({3}, {i + 3})}, {5}));
-  EXPECT_TRUE(IsTiling({Piece({2}, {i, 0}), Piece({2}, {i, 1})}, {2, 2}));
+  EXPECT_TRUE(IsPartition({Piece({4, 3}, {j, i})}, {3, 4}));
+  EXPECT_FALSE(IsPartition({Piece({4, 3}, {j})}, {3}));
+  EXPECT_FALSE(IsPartition({Piece({4}, {2 * i})}, {4}));
+  EXPECT_FALSE(IsPartition({Piece({4}, {i, i})}, {2, 2}));
+  EXPECT_TRUE(IsPartition({Piece({2}, {i}), Piece({3}, {i + 2})}, {5}));
+  EXPECT_FALSE(IsPartition({Piece({2}, {i}), Piece({3}, {i + 1})}, {5}));
+  EXPECT_FALSE(IsPartition({Piece({2}, {i}), Piece({3}, {i + 3})}, {6}));
+  EXPECT_FALSE(IsPartition({Piece({2}, {i}), Piece({3}, {i + 3})}, {5}));
+  EXPECT_TRUE(IsPartition({Piece({2}, {i, 0}), Piece({2}, {i, 1})}, {2, 2}));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reshaping: loops that copy an array to one of other dims, cell by cell in
-// memory order.
+// Reshaping: loops that copy an array to one of other dims in row-major order:
+// the same linear offset, delinearized with the dims of each.
 //
 //   {6, 4} to {3, 8}   ->   extents {3, 2, 4}, lhs [i0, 4*i1 + i2],
 //                           operands [2*i0 + i1, i2]
@@ -16,8 +16,8 @@
 namespace ocannl {
 
 // One nest; or two, one after the other, by way of a flat array, where no nest
-// has affine indices: {2, 3} to {3, 2}. Our fault (CHECK) if the numbers of
-// cells differ.
+// has affine indices: {2, 3} to {3, 2}. CHECK-fails if the numbers of cells
+// differ.
 std::vector<Projections> Reshaping(absl::Span<const int64_t> from,
                                    absl::Span<const int64_t> to);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/index/windows.h"
+#include "ocannl/core/index/polyphase.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,8 @@
 namespace ocannl {
 namespace {
 
-constexpr int64_t kMaxParts = 16;
+// Each phase is a nest of its own in the program.
+constexpr int64_t kMaxPhases = 16;
 
 // An axis of lhs: stride * window + dilation * cell + offset.
 struct WindowAxis {
@@ -51,7 +52,7 @@ std::optional<WindowAxis> AsWindowAxis(const Projections& sum, size_t axis,
   return std::nullopt;
 }
 
-// Whether another axis of lhs moves with them, too.
+// Whether another axis of lhs depends on them, too.
 bool IsShared(const Projections& sum, size_t axis, const WindowAxis& window) {
   for (size_t other = 0; other < sum.lhs.size(); ++other) {
     if (other == axis) continue;
@@ -76,45 +77,45 @@ std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
       std::min(sum.extents[window.number] - 1 + dilation * (taps - 1),
                FloorDiv(dim - 1 - shift, stride));
   if (taps < 1 || most < least) return std::nullopt;
-  Projections part = sum;
-  part.extents[window.number] = most - least + 1;
-  part.extents[cell.number] = taps;
-  auto move = [&](Symbol symbol) -> Affine {
+  Projections result = sum;
+  result.extents[window.number] = most - least + 1;
+  result.extents[cell.number] = taps;
+  auto substitution = [&](Symbol symbol) -> Affine {
     const Affine same = symbol;
     if (symbol == window) return same + least + -dilation * Affine(cell);
     if (symbol == cell) return stride * same + phase;
     return same;
   };
-  auto move_all = [&](Indices& indices) {
-    for (Affine& index : indices) index = index.Substitute(move);
+  auto substitute = [&](Indices& indices) {
+    for (Affine& index : indices) index = index.Substitute(substitution);
   };
-  move_all(part.lhs);
-  for (Indices& operand : part.operands) move_all(operand);
-  return part;
+  substitute(result.lhs);
+  for (Indices& operand : result.operands) substitute(operand);
+  return result;
 }
 
 }  // namespace
 
-std::vector<Projections> CellByCell(const Projections& sum, size_t windows,
-                                    absl::Span<const int64_t> dims,
-                                    absl::Span<const int64_t> window_dims) {
-  std::vector<Projections> parts = {sum};
+std::vector<Projections> DecomposePhases(
+    const Projections& sum, size_t windows, absl::Span<const int64_t> dims,
+    absl::Span<const int64_t> window_dims) {
+  std::vector<Projections> phases = {sum};
   int64_t count = 1;
   for (size_t axis = 0; axis < sum.lhs.size(); ++axis) {
     auto window = AsWindowAxis(sum, axis, windows, window_dims);
     if (!window || IsShared(sum, axis, *window)) continue;
     count *= window->stride;
-    if (count > kMaxParts) return {sum};
+    if (count > kMaxPhases) return {sum};
     std::vector<Projections> finer;
-    for (const Projections& part : parts) {
+    for (const Projections& coarser : phases) {
       for (int64_t phase = 0; phase < window->stride; ++phase) {
-        auto found = Phase(part, *window, dims[axis], phase);
+        auto found = Phase(coarser, *window, dims[axis], phase);
         if (found) finer.push_back(*std::move(found));
       }
     }
-    parts = std::move(finer);
+    phases = std::move(finer);
   }
-  return parts;
+  return phases;
 }
 
 }  // namespace ocannl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/index/windows.h"
+#include "ocannl/core/index/polyphase.h"
 
 #include <map>
 #include <random>
@@ -39,7 +39,7 @@ void AddTerms(const Projections& sum, int64_t dim, int64_t windows,
   }
 }
 
-TEST(WindowsTest, TheTermsOfEachCellAreTheSame) {
+TEST(PolyphaseTest, TheTermsOfEachCellAreTheSame) {
   std::mt19937 random(1);
   auto draw = [&](int64_t most) {
     return 1 + static_cast<int64_t>(random() % most);
@@ -53,7 +53,7 @@ TEST(WindowsTest, TheTermsOfEachCellAreTheSame) {
                              .operands = {{o}, {k}}};
     Terms expected, actual;
     AddTerms(sum, dim, windows, expected);
-    const auto parts = CellByCell(sum, 0, {dim}, {windows});
+    const auto parts = DecomposePhases(sum, 0, {dim}, {windows});
     for (const Projections& part : parts) {
       AddTerms(part, dim, windows, actual);
       if (stride > 1 && dilation > 1) continue;
@@ -70,16 +70,16 @@ TEST(WindowsTest, TheTermsOfEachCellAreTheSame) {
   EXPECT_GT(changed, 1000);
 }
 
-TEST(WindowsTest, WhatIsNoWindowStays) {
+TEST(PolyphaseTest, WhatIsNoWindowStays) {
   auto expect_same = [](const Projections& sum,
                         std::vector<int64_t> window_dims) {
-    EXPECT_EQ(CellByCell(sum, 0, {9, 9}, window_dims),
+    EXPECT_EQ(DecomposePhases(sum, 0, {9, 9}, window_dims),
               std::vector<Projections>{sum});
   };
   // The operand does not run over the windows, or not over all of its axis.
   expect_same({{4, 3}, {o + k, 0}, {{2 * o + k}}}, {9});
   expect_same({{4, 3}, {o + k, 0}, {{o}}}, {5});
-  // A diagonal; a static index; too many parts.
+  // A diagonal; a static index; too many phases.
   expect_same({{4, 3}, {o + k, o}, {{o}}}, {4});
   expect_same({{4, 3}, {o + Static(0), 0}, {{o}}}, {4});
   expect_same({{4, 17}, {17 * o + k, 0}, {{o}}}, {4});
