@@ -82,7 +82,7 @@ class BasisInference {
       const auto& of_row = said[static_cast<int>(kind)];
       for (size_t k = 0; k < row.sizes->size(); ++k) {
         const bool has_basis = k < of_row.size() && !of_row[k].empty();
-        if (!has_basis && row.filler && (*row.sizes)[k] == 1) continue;
+        if (!has_basis && row.broadcastable && (*row.sizes)[k] == 1) continue;
         bases_[Row({id, kind})[k]] =
             has_basis ? of_row[k] : std::string(kDefault);
       }
@@ -118,7 +118,7 @@ class BasisInference {
       const auto large = static_cast<int>(Row(cover.covering).size());
       const auto small = static_cast<int>(Row(cover.covered).size());
       for (int k = 1; k <= std::min(large, small); ++k) {
-        if (sizes_.IsFiller(Row(cover.covered)[small - k])) continue;
+        if (sizes_.IsBroadcastable(Row(cover.covered)[small - k])) continue;
         OCANNL_RETURN_IF_ERROR(Equate(cover.node, {cover.covering, large - k},
                                       {cover.covered, small - k}));
       }

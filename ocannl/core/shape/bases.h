@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InferBases: what axes measure, once their sizes are known.
+// InferBases: what axes measure, their units, once their sizes are known:
+// unification of equal axes by union-find.
 //
 //   x : 3 rgb,  {w; i=[3 hsv]} * x   ->   an error: 3 is 3, but rgb is not hsv
 //

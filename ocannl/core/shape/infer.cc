@@ -10,7 +10,7 @@
 
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/bases.h"
-#include "ocannl/core/shape/fault.h"
+#include "ocannl/core/shape/errors.h"
 #include "ocannl/core/shape/problem.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/reshape_sizes.h"
@@ -22,7 +22,7 @@
 namespace ocannl {
 namespace {
 
-// Settles first how many axes each row has, then the size of each axis. A rule
+// Solves first how many axes each row has, then the size of each axis. A rule
 // that cannot hold is put aside, so that the message can name all sizes.
 class Inference {
  public:
@@ -44,11 +44,11 @@ class Inference {
     SlotSizes();
     reshapes_ = RelateReshapes(graph_, problem_, axes_, sizes_);
     CoverSizes();
-    if (!fault_) CheckParameters();
-    if (!fault_) CheckResults();
-    if (!fault_) CheckOwnNames();
-    if (!fault_) return CheckAxes(graph_, problem_, ranks_);
-    return fault_(FaultWriter(graph_, rules(),
+    if (!error_) CheckParameters();
+    if (!error_) CheckResults();
+    if (!error_) CheckOwnNames();
+    if (!error_) return CheckAxes(graph_, problem_, ranks_);
+    return error_(ShapeErrors(graph_, rules(),
                               [this](RowRef row) { return Known(row); }));
   }
 
@@ -81,7 +81,7 @@ class Inference {
 
  private:
   // An error, worded once everything is known.
-  using Fault = std::function<absl::Status(const FaultWriter&)>;
+  using ErrorMaker = std::function<absl::Status(const ShapeErrors&)>;
   // An axis that is read at a position, or at the values of a static index.
   struct Position {
     size_t slot;
@@ -107,14 +107,14 @@ class Inference {
   }
 
   // The first operation's counts, and ranks before sizes.
-  void Report(int stage, TensorId node, Fault fault) {
-    if (fault_ && std::make_pair(fault_stage_, fault_node_) <=
+  void Report(int stage, TensorId node, ErrorMaker error) {
+    if (error_ && std::make_pair(error_stage_, error_node_) <=
                       std::make_pair(stage, node)) {
       return;
     }
-    fault_ = std::move(fault);
-    fault_stage_ = stage;
-    fault_node_ = node;
+    error_ = std::move(error);
+    error_stage_ = stage;
+    error_node_ = node;
   }
 
   void AddRows() {
@@ -133,7 +133,9 @@ class Inference {
       if (slot.place == 0) variables.clear();
       int row = problem_.RowIndex(slot.row);
       // A number has no more axes than it must.
-      if (problem_.rows[row].filler) ranks_.Prefer(row, slot.axes->size());
+      if (problem_.rows[row].broadcastable) {
+        ranks_.Prefer(row, slot.axes->size());
+      }
       bool fits;
       if (slot.axes->variable) {
         auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
@@ -141,13 +143,13 @@ class Inference {
         size_rules_.AddRow(slot.node, *slot.axes->variable, at->second);
         fits = ranks_.SetDifference(row, at->second, slot.axes->size());
         if (!fits && !ranks_.HasLength(row)) {
-          MarkWrongSlot(i, &FaultWriter::Endless);
+          MarkWrongSlot(i, &ShapeErrors::OccursCheck);
           continue;
         }
       } else {
         fits = ranks_.SetLength(row, slot.axes->size());
       }
-      if (!fits) MarkWrongSlot(i, &FaultWriter::Rank);
+      if (!fits) MarkWrongSlot(i, &ShapeErrors::Rank);
     }
     for (const SizeRule* rule : size_rules_.SetRanks(ranks_)) {
       MarkWrongRule(0, *rule);
@@ -155,7 +157,7 @@ class Inference {
   }
 
   void MarkWrongRule(int stage, const SizeRule& rule) {
-    Report(stage, rule.name.node, [this, &rule](const FaultWriter& write) {
+    Report(stage, rule.name.node, [this, &rule](const ShapeErrors& write) {
       auto sizes_of = [&](const SpecName& name) {
         Dims sizes;
         for (int axis : size_rules_.AxesOf(name)) {
@@ -168,11 +170,11 @@ class Inference {
   }
 
   void MarkWrongSlot(size_t i,
-                     absl::Status (FaultWriter::*wording)(const SlotRule&)
+                     absl::Status (ShapeErrors::*wording)(const SlotRule&)
                          const) {
     const SlotRule& slot = rules().slots[i];
     wrong_slots_[i] = true;
-    Report(0, slot.node, [&slot, wording](const FaultWriter& write) {
+    Report(0, slot.node, [&slot, wording](const ShapeErrors& write) {
       return (write.*wording)(slot);
     });
   }
@@ -181,7 +183,7 @@ class Inference {
     const CoverRule& cover = rules().covers[i];
     wrong_covers_[i] = true;
     Report(stage, cover.node,
-           [&cover](const FaultWriter& write) { return write.Covers(cover); });
+           [&cover](const ShapeErrors& write) { return write.Covers(cover); });
   }
 
   void CoverRanks() {
@@ -197,7 +199,7 @@ class Inference {
       bool is_short =
           ranks_.Length(problem_.RowIndex(slot.row)) < slot.axes->size();
       if (!is_short || wrong_slots_[i]) continue;
-      MarkWrongSlot(i, &FaultWriter::Rank);
+      MarkWrongSlot(i, &ShapeErrors::Rank);
     }
   }
 
@@ -207,11 +209,11 @@ class Inference {
       std::vector<int> axes;
       for (int i = 0; i < ranks_.Length(static_cast<int>(row)); ++i) {
         axes.push_back(sizes_.Add(given.size_role));
-        const int64_t size = given.sizes    ? (*given.sizes)[i]
-                             : given.filler ? 1
-                                            : 0;
+        const int64_t size = given.sizes           ? (*given.sizes)[i]
+                             : given.broadcastable ? 1
+                                                   : 0;
         if (size == 0) continue;  // it comes from the use
-        sizes_.Set(axes.back(), size, given.filler && size == 1);
+        sizes_.Set(axes.back(), size, given.broadcastable && size == 1);
       }
       axes_.push_back(std::move(axes));
     }
@@ -258,7 +260,7 @@ class Inference {
         int same = axes.try_emplace(name, row[k]).first->second;
         size_rules_.AddAxis(slot.node, name, same);
         if (sizes_.Equate(same, row[k])) continue;
-        Report(1, slot.node, [&slot, k, name](const FaultWriter& write) {
+        Report(1, slot.node, [&slot, k, name](const ShapeErrors& write) {
           return write.Size(slot, k, name);
         });
       }
@@ -316,9 +318,9 @@ class Inference {
         rule_of.push_back(static_cast<int>(i));
       }
     }
-    SizeSystem::Failures failures = sizes_.Solve();
-    for (int pair : failures.covers) MarkWrongCover(1, rule_of[pair]);
-    for (size_t k : failures.at_least) {
+    SizeSystem::Unsatisfiable unsatisfiable = sizes_.Solve();
+    for (int pair : unsatisfiable.covers) MarkWrongCover(1, rule_of[pair]);
+    for (size_t k : unsatisfiable.at_least) {
       // Those of the rules come after the positions.
       if (k >= positions_.size()) {
         MarkWrongRule(1, *size_rules_.bounds()[k - positions_.size()]);
@@ -326,12 +328,12 @@ class Inference {
       }
       const Position position = positions_[k];
       const SlotRule& slot = rules().slots[position.slot];
-      Report(1, slot.node, [&slot, position](const FaultWriter& write) {
+      Report(1, slot.node, [&slot, position](const ShapeErrors& write) {
         return write.Position(slot, position.axis, position.at_least);
       });
     }
-    for (const auto& failure : failures.relations) {
-      MarkWrongRelation(failure.first, failure.second);
+    for (const auto& relation : unsatisfiable.relations) {
+      MarkWrongRelation(relation.first, relation.second);
     }
   }
 
@@ -341,7 +343,7 @@ class Inference {
     if (k < related_.size()) {
       const RelatedAxis& related = related_[k];
       const SlotRule& slot = rules().slots[related.slot];
-      Report(1, slot.node, [&slot, &related, sizes](const FaultWriter& write) {
+      Report(1, slot.node, [&slot, &related, sizes](const ShapeErrors& write) {
         return write.Relation(slot, related.axis, related.form, sizes);
       });
     } else if (rule < size_rules_.relations().size()) {
@@ -349,7 +351,7 @@ class Inference {
     } else {
       const TensorId id = reshapes_[rule - size_rules_.relations().size()];
       Report(1, id,
-             [id](const FaultWriter& write) { return write.Reshape(id); });
+             [id](const ShapeErrors& write) { return write.Reshape(id); });
     }
   }
 
@@ -375,7 +377,7 @@ class Inference {
             std::count(sizes.begin(), sizes.end(), 0) == 0) {
           continue;
         }
-        Report(2, id, [row](const FaultWriter& write) {
+        Report(2, id, [row](const ShapeErrors& write) {
           return write.Undetermined(row);
         });
       }
@@ -389,7 +391,7 @@ class Inference {
       const RowRef row = enlarged.row;
       made_[problem_.RowIndex(row)] = std::move(enlarged.made);
       Report(2, row.tensor,
-             [row, used_as = Sizes(row)](const FaultWriter& write) {
+             [row, used_as = Sizes(row)](const ShapeErrors& write) {
                return write.Enlarged(row, used_as);
              });
     }
@@ -400,7 +402,7 @@ class Inference {
     for (const SpecName& own : own_names_) {
       if (!size_rules_.IsOpen(own, sizes_)) continue;
       Report(2, own.node,
-             [&own](const FaultWriter& write) { return write.OwnName(own); });
+             [&own](const ShapeErrors& write) { return write.OwnName(own); });
     }
   }
 
@@ -422,9 +424,9 @@ class Inference {
   // In sizes_, of the names in `related_`, by operation.
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> names_;
   absl::flat_hash_map<int, Dims> made_;  // of results that uses enlarge
-  Fault fault_;
-  int fault_stage_ = 0;
-  TensorId fault_node_;
+  ErrorMaker error_;
+  int error_stage_ = 0;
+  TensorId error_node_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes: the shape of every tensor, inferred from how tensors are used.
+// Shapes: the shape of every tensor, inferred from how tensors are used: type
+// inference by constraint solving, first the ranks of rows (rank.h), then the
+// sizes of axes (size.h), then their bases (bases.h).
 //
 //   Graph -> Shapes
 //

@@ -285,7 +285,7 @@ TEST(InferShapes, PartsAddUp) {
 }
 
 // What failed before, in construction or inference, is nobody else's business.
-TEST(InferShapes, AFailureLeavesTheGraphAndTheShapesUsable) {
+TEST(InferShapes, AnErrorLeavesTheGraphAndTheShapesUsable) {
   Graph graph;
   Tensor x = Zeros(graph, "x", "3"), w = Weights(graph, "w", {});
   Shapes shapes;

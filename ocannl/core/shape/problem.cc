@@ -93,7 +93,7 @@ RowRole RoleOf(const Graph& graph, const TensorNode& node) {
   return is_leaf ? RowRole::kLeaf : RowRole::kComputed;
 }
 
-// What open first values are made of: their offsets do not settle the sizes of
+// What open first values are made of: their offsets do not tell the sizes of
 // a parameter, as free leaves would.
 absl::flat_hash_set<TensorId> InFirstValues(const Graph& graph,
                                             const Problem& problem) {
@@ -114,14 +114,15 @@ ProblemRow MakeRow(const TensorNode& node, RowKind kind, RowRole role,
   ProblemRow row = {.rank_role = role,
                     .size_role = role,
                     .sizes = node.spec[kind],
-                    .filler = false};
+                    .broadcastable = false};
   if (given != nullptr) {
     // Sizes of 1 that came out of an earlier inference broadcast.
-    row.filler = !row.sizes && !std::holds_alternative<DataSource>(node.source);
+    row.broadcastable =
+        !row.sizes && !std::holds_alternative<DataSource>(node.source);
     row.sizes = (*given)[kind];
   } else if (IsNumber(node)) {
     row.sizes = Dims();
-    row.filler = true;
+    row.broadcastable = true;
   } else if (std::holds_alternative<ParamSource>(node.source) &&
              kind == RowKind::kBatch) {
     row.sizes = Dims();

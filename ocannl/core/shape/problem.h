@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Problem: what one inference has to settle: tensors, rules, given sizes.
+// Problem: the constraint satisfaction problem of one inference: its variables
+// (the rows of tensors), its constraints (rules), and given sizes.
 //
 //   Graph, roots -> Problem
 #ifndef OCANNL_CORE_SHAPE_PROBLEM_H_
@@ -24,8 +25,8 @@ struct ProblemRow {
   RowRole rank_role;          // of the row
   RowRole size_role;          // of its axes
   std::optional<Dims> sizes;  // where given
-  // Given sizes of 1 broadcast; where none are given, all are such 1s.
-  bool filler;
+  // Given sizes of 1 are broadcastable; where none are given, all are such 1s.
+  bool broadcastable;
 };
 
 struct Problem {

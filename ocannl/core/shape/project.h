@@ -19,7 +19,7 @@ namespace ocannl {
 // SliceSource whose shape is in `shapes`. The axes of the result come first,
 // in memory order, then the reduced ones by first appearance in the operands.
 // An axis of size 1 has no loop: its index is 0.
-// Our fault (CHECK) if a concatenation needs more than one nest.
+// CHECK-fails if a concatenation needs more than one nest.
 Projections Project(const Graph& graph, const Shapes& shapes, TensorId id);
 
 // Likewise, one nest for each piece of a spec (einsum_pieces.h).

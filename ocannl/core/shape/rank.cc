@@ -56,9 +56,10 @@ bool RankSystem::SetDifference(int a, int b, int difference) {
   return true;
 }
 
-void RankSystem::Cover(int covering, int covered, bool filler) {
-  covers_.push_back(
-      {.covering = covering, .covered = covered, .filler = filler});
+void RankSystem::Cover(int covering, int covered, bool broadcastable) {
+  covers_.push_back({.covering = covering,
+                     .covered = covered,
+                     .broadcastable = broadcastable});
 }
 
 void RankSystem::Push(int root, std::vector<int>& queue) {
@@ -67,7 +68,7 @@ void RankSystem::Push(int root, std::vector<int>& queue) {
   queue.push_back(root);
 }
 
-void RankSystem::Settle(int root, int length) {
+void RankSystem::Assign(int root, int length) {
   classes_[root].length = length;
   classes_[root].low = length;
   classes_[root].known = true;
@@ -89,7 +90,7 @@ void RankSystem::RaiseLow(int edge) {
     larger.low = low;
     Push(root, up_);
   }
-  if (smaller.known && !cover.filler && !larger.known) {
+  if (smaller.known && !cover.broadcastable && !larger.known) {
     larger.known = true;
     Push(root, up_);
   }
@@ -131,34 +132,34 @@ void RankSystem::LowerHighs() {
   down_.clear();
 }
 
-bool RankSystem::SettleLeavesByUse() {
+bool RankSystem::AssignLeavesByUse() {
   std::vector<int> used;
   std::swap(used, used_);
   steps_ += static_cast<int64_t>(used.size());
   for (int root : used) {
     const Class& c = classes_[root];
-    if (!c.known) Settle(root, std::max(*c.high, c.low));
+    if (!c.known) Assign(root, std::max(*c.high, c.low));
   }
   return !up_.empty();
 }
 
-bool RankSystem::SettlePreferred() {
+bool RankSystem::AssignPreferred() {
   steps_ += static_cast<int64_t>(preferred_.size());
   for (auto [row, length] : preferred_) {
     const int root = Find(row);
     const Class& c = classes_[root];
-    if (!c.known) Settle(root, std::max(length - OffsetOf(row), c.low));
+    if (!c.known) Assign(root, std::max(length - OffsetOf(row), c.low));
   }
   return !up_.empty();
 }
 
-bool RankSystem::SettleFreeLeaves() {
+bool RankSystem::AssignFreeLeaves() {
   steps_ += static_cast<int64_t>(classes_.size());
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
     if (is_root && !c.known && c.role == RowRole::kLeaf) {
-      Settle(static_cast<int>(root), c.low);
+      Assign(static_cast<int>(root), c.low);
     }
   }
   return !up_.empty();
@@ -172,7 +173,7 @@ std::vector<int> RankSystem::Solve() {
   for (size_t root = 0; root < classes_.size(); ++root) {
     if (parents_[root] != static_cast<int>(root)) continue;
     if (classes_[root].length) {
-      Settle(static_cast<int>(root), *classes_[root].length);
+      Assign(static_cast<int>(root), *classes_[root].length);
     } else {
       Push(static_cast<int>(root), up_);
     }
@@ -180,7 +181,7 @@ std::vector<int> RankSystem::Solve() {
   do {
     RaiseLows();
     LowerHighs();
-  } while (SettleLeavesByUse() || SettlePreferred() || SettleFreeLeaves());
+  } while (AssignLeavesByUse() || AssignPreferred() || AssignFreeLeaves());
   std::vector<int> failed;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
     if (covers_[edge].failed) failed.push_back(static_cast<int>(edge));

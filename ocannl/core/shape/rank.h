@@ -4,10 +4,13 @@
 //
 //   rows w, x, y;  len(w) = len(x) + 1;  y covers x   ->   len(x) <= len(y)
 //
-// A computed row has as many axes as the rows that it covers demand. A leaf row
-// has as many as the rows that cover it, so that it is as specific as its uses.
-// Every step raises a bound, lowers one, or settles a row: the cost is near
-// linear, and it ends on every input.
+// Unification: equations are solved by union-find with offsets (Tarjan 1975),
+// with an occurs check (Robinson 1965): len(a) = len(a) + 1 contradicts.
+// Inequalities are solved by bounds propagation with a worklist. A computed row
+// gets its least solution, as many axes as the rows that it covers demand; a
+// leaf row the greatest, as many as the rows that cover it, so that it is as
+// specific as its uses. Every step raises a bound, lowers one, or assigns a
+// length: the cost is near linear, and it ends on every input.
 #ifndef OCANNL_CORE_SHAPE_RANK_H_
 #define OCANNL_CORE_SHAPE_RANK_H_
 
@@ -18,7 +21,7 @@
 
 namespace ocannl {
 
-// How what nothing else determines is settled.
+// How what nothing else determines is determined.
 enum class RowRole : uint8_t {
   kComputed,   // by what it covers
   kLeaf,       // by its uses; else as small as possible
@@ -43,11 +46,12 @@ class RankSystem {
   bool HasLength(int row) const {
     return classes_[Find(row)].length.has_value();
   }
-  // len(covering) >= len(covered). A filler, such as a number, has axes but
-  // does not settle how many the covering row has.
-  void Cover(int covering, int covered, bool filler);
+  // len(covering) >= len(covered). A broadcastable row, as that of a number,
+  // has axes but does not determine how many the covering row has.
+  void Cover(int covering, int covered, bool broadcastable);
 
-  // Settles every row. Returns the calls of Cover, from 0, that cannot hold.
+  // Determines every row. Returns the calls of Cover, from 0, that are
+  // unsatisfiable.
   std::vector<int> Solve();
 
   // Negative if equations say so. Before Solve: what is known, or the least.
@@ -63,8 +67,8 @@ class RankSystem {
     RowRole role = RowRole::kComputed;
     int low = 0;
     std::optional<int> high;    // by its uses
-    std::optional<int> length;  // settled
-    bool known = false;         // something demands a length, or it is settled
+    std::optional<int> length;  // determined
+    bool known = false;         // something demands a length, or there is one
     bool queued = false;
     int size = 1;
     std::vector<int> covering;  // the covers in which it is the larger
@@ -72,7 +76,7 @@ class RankSystem {
   };
   struct CoverEdge {
     int covering, covered;
-    bool filler;
+    bool broadcastable;
     bool failed = false;
   };
 
@@ -81,13 +85,13 @@ class RankSystem {
   int OffsetOf(int row) const { return Find(row), offsets_[row]; }
   Class& ClassOf(int row) { return classes_[Find(row)]; }
   void Push(int root, std::vector<int>& queue);
-  void Settle(int root, int length);
+  void Assign(int root, int length);  // a solution
   void RaiseLows();
   void RaiseLow(int edge);
   void LowerHighs();
-  bool SettleLeavesByUse();
-  bool SettlePreferred();
-  bool SettleFreeLeaves();
+  bool AssignLeavesByUse();
+  bool AssignPreferred();
+  bool AssignFreeLeaves();
 
   // Union-find: len(row) = len(parent) + offset; compressed by Find.
   mutable std::vector<int> parents_;

@@ -60,7 +60,7 @@ TEST(RankSystem, ALeafIsAsLongAsItsShortestUse) {
   EXPECT_FALSE(ranks.IsDetermined(never));
 }
 
-TEST(RankSystem, AFillerDoesNotSettleWhatCoversIt) {
+TEST(RankSystem, ABroadcastableRowDoesNotDetermineWhatCoversIt) {
   RankSystem ranks;
   int number = ranks.Add(RowRole::kComputed), leaf = ranks.Add(RowRole::kLeaf);
   int sum = ranks.Add(RowRole::kComputed), use = ranks.Add(RowRole::kComputed);

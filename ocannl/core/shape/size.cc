@@ -35,9 +35,9 @@ int SizeSystem::Find(int axis) const {
   return axis;
 }
 
-void SizeSystem::Set(int axis, int64_t size, bool filler) {
+void SizeSystem::Set(int axis, int64_t size, bool broadcastable) {
   classes_[axis].size = size;
-  classes_[axis].filler = filler;
+  classes_[axis].broadcastable = broadcastable;
 }
 
 bool SizeSystem::Equate(int a, int b) {
@@ -49,10 +49,10 @@ bool SizeSystem::Equate(int a, int b) {
   Class& to = classes_[b];
   if (from.size != 0 && to.size != 0) {
     if (from.size != to.size) return false;
-    to.filler = to.filler && from.filler;
+    to.broadcastable = to.broadcastable && from.broadcastable;
   } else if (from.size != 0) {
     to.size = from.size;
-    to.filler = from.filler;
+    to.broadcastable = from.broadcastable;
   }
   parents_[a] = b;
   to.role = std::max(to.role, from.role);
@@ -83,31 +83,31 @@ void SizeSystem::Multiply(int whole, absl::Span<const int> axes) {
   relations_.back().multiplies = true;
 }
 
-void SizeSystem::Settle(int root, int64_t size, bool filler) {
+void SizeSystem::Assign(int root, int64_t size, bool broadcastable) {
   Class& c = classes_[root];
   c.size = size;
-  c.filler = filler;
+  c.broadcastable = broadcastable;
   for (int edge : c.covered) --classes_[Find(covers_[edge].covering)].open;
   queue_.push_back(root);
 }
 
-void SizeSystem::SpreadUp(int root) {
+void SizeSystem::PropagateUp(int root) {
   const Class& smaller = classes_[root];
   steps_ += static_cast<int64_t>(smaller.covered.size());
   for (int edge : smaller.covered) {
     int above = Find(covers_[edge].covering);
     Class& larger = classes_[above];
-    if (smaller.filler) {
-      larger.covers_filler = true;
+    if (smaller.broadcastable) {
+      larger.covers_broadcastable = true;
     } else if (larger.size == 0) {
-      Settle(above, smaller.size, false);
+      Assign(above, smaller.size, false);
     } else if (larger.size != smaller.size) {
       covers_[edge].failed = true;
     }
   }
 }
 
-void SizeSystem::SpreadDown(int root) {
+void SizeSystem::PropagateDown(int root) {
   const Class& larger = classes_[root];
   int64_t size = larger.size != 0 ? larger.size : larger.by_use;
   steps_ += static_cast<int64_t>(larger.covering.size());
@@ -115,7 +115,7 @@ void SizeSystem::SpreadDown(int root) {
     int below = Find(covers_[edge].covered);
     Class& smaller = classes_[below];
     if (smaller.size != 0) {
-      bool fits = smaller.size == size || smaller.filler;
+      bool fits = smaller.size == size || smaller.broadcastable;
       if (larger.size != 0 && !fits) covers_[edge].failed = true;
       continue;
     }
@@ -127,9 +127,9 @@ void SizeSystem::SpreadDown(int root) {
   }
 }
 
-void SizeSystem::SettleEmpty(int root) {
+void SizeSystem::AssignEmpty(int root) {
   classes_[root].empty = true;
-  for (int k : classes_[root].relations) Spread(relations_[k]);
+  for (int k : classes_[root].relations) Propagate(relations_[k]);
 }
 
 void SizeSystem::Fail(Relation& relation) {
@@ -139,12 +139,12 @@ void SizeSystem::Fail(Relation& relation) {
   }
 }
 
-// Settles the last unknown size of the relation.
-void SizeSystem::Spread(Relation& relation) {
+// Determines the last unknown size of the relation.
+void SizeSystem::Propagate(Relation& relation) {
   ++steps_;
   if (relation.done || relation.failed) return;
   steps_ += static_cast<int64_t>(relation.parts.size());
-  if (relation.multiplies) return SpreadProduct(relation);
+  if (relation.multiplies) return PropagateProduct(relation);
   int unknown = -1;
   __int128 sum = relation.constant;
   __int128 factor = 0;  // of the unknown
@@ -168,14 +168,14 @@ void SizeSystem::Spread(Relation& relation) {
   __int128 size = -sum / factor;
   if (sum == 0 && relation.is_concatenation() && classes_[unknown].is_name) {
     relation.done = true;
-    return SettleEmpty(unknown);
+    return AssignEmpty(unknown);
   }
   if (sum % factor != 0 || size < 1 || size > kMaxSize) return Fail(relation);
   relation.done = true;
-  Settle(unknown, static_cast<int64_t>(size), false);
+  Assign(unknown, static_cast<int64_t>(size), false);
 }
 
-void SizeSystem::SpreadProduct(Relation& relation) {
+void SizeSystem::PropagateProduct(Relation& relation) {
   const int whole = Find(relation.parts.back().axis);
   int unknown = -1;
   int64_t product = 1;
@@ -191,46 +191,46 @@ void SizeSystem::SpreadProduct(Relation& relation) {
   if (total == 0) {
     if (unknown >= 0) return;
     relation.done = true;
-    return Settle(whole, product, false);
+    return Assign(whole, product, false);
   }
   if (total % product != 0 || (unknown < 0 && total != product)) {
     return Fail(relation);
   }
   relation.done = true;
-  if (unknown >= 0) Settle(unknown, total / product, false);
+  if (unknown >= 0) Assign(unknown, total / product, false);
 }
 
-void SizeSystem::Spread() {
+void SizeSystem::Propagate() {
   // The queue grows while it is walked: first in, first out.
   for (size_t i = 0; i < queue_.size(); ++i) {
     ++steps_;
     int root = queue_[i];
     if (classes_[root].size != 0) {
-      SpreadUp(root);
-      for (int k : classes_[root].relations) Spread(relations_[k]);
+      PropagateUp(root);
+      for (int k : classes_[root].relations) Propagate(relations_[k]);
     }
-    SpreadDown(root);
+    PropagateDown(root);
   }
   queue_.clear();
 }
 
-bool SizeSystem::SettleUsedLeaves() {
+bool SizeSystem::AssignUsedLeaves() {
   std::vector<int> used;
   std::swap(used, used_);
   steps_ += static_cast<int64_t>(used.size());
   for (int root : used) {
     const Class& c = classes_[root];
-    if (c.size == 0) Settle(root, c.by_use, c.by_use == 1);
+    if (c.size == 0) Assign(root, c.by_use, c.by_use == 1);
   }
   return !queue_.empty();
 }
 
-bool SizeSystem::SettleAtLeast() {
+bool SizeSystem::AssignAtLeast() {
   steps_ += static_cast<int64_t>(bounds_.size());
   for (const Bound& bound : bounds_) {
     int root = Find(bound.axis);
     const Class& c = classes_[root];
-    if (c.size == 0 && c.at_least > 1) Settle(root, c.at_least, false);
+    if (c.size == 0 && c.at_least > 1) Assign(root, c.at_least, false);
   }
   return !queue_.empty();
 }
@@ -243,20 +243,20 @@ bool SizeSystem::IsOpen(const Class& c) const {
   });
 }
 
-bool SizeSystem::SettleFreeLeaves() {
+bool SizeSystem::AssignFreeLeaves() {
   steps_ += static_cast<int64_t>(classes_.size());
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
     if (is_root && c.size == 0 && c.role == RowRole::kLeaf && !IsOpen(c)) {
-      Settle(static_cast<int>(root), 1, true);
+      Assign(static_cast<int>(root), 1, true);
     }
   }
   return !queue_.empty();
 }
 
-// What covers fillers only is a filler: from the operands up.
-bool SizeSystem::SettleCovering() {
+// What covers broadcastable 1s only is one, too: from the operands up.
+bool SizeSystem::AssignCovering() {
   steps_ += static_cast<int64_t>(classes_.size());
   std::vector<int> ready;
   for (size_t root = 0; root < classes_.size(); ++root) {
@@ -269,12 +269,12 @@ bool SizeSystem::SettleCovering() {
     ++steps_;
     const Class& c = classes_[ready[i]];
     if (c.size != 0 || c.empty || c.open != 0 || IsOpen(c)) continue;
-    if (c.role == RowRole::kParameter && !c.covers_filler) continue;
-    Settle(ready[i], 1, true);
+    if (c.role == RowRole::kParameter && !c.covers_broadcastable) continue;
+    Assign(ready[i], 1, true);
     any = true;
     for (int edge : c.covered) {
       int above = Find(covers_[edge].covering);
-      classes_[above].covers_filler = true;
+      classes_[above].covers_broadcastable = true;
       ready.push_back(above);
     }
   }
@@ -282,7 +282,7 @@ bool SizeSystem::SettleCovering() {
 }
 
 // Windows that are not known from their array are as many as their uses want.
-bool SizeSystem::SettleRelatedByUse() {
+bool SizeSystem::AssignRelatedByUse() {
   steps_ += static_cast<int64_t>(relations_.size());
   for (Relation& relation : relations_) {
     for (const Part& part : relation.parts) {
@@ -290,14 +290,14 @@ bool SizeSystem::SettleRelatedByUse() {
       const Class& c = classes_[root];
       bool open = !relation.done && !relation.failed;
       if (!open || c.size != 0 || c.by_use == 0) continue;
-      Settle(root, c.by_use, false);
-      Spread(relation);
+      Assign(root, c.by_use, false);
+      Propagate(relation);
     }
   }
   return !queue_.empty();
 }
 
-// The parts of an open concatenation that no array has and nothing settles.
+// The parts of an open concatenation that no array has and nothing determines.
 std::vector<int> SizeSystem::OpenParts(const Relation& relation) const {
   std::vector<int> open;
   if (!relation.is_concatenation() || relation.done || relation.failed) {
@@ -329,17 +329,17 @@ void SizeSystem::FailOpenWindows() {
   }
 }
 
-bool SizeSystem::SettleEmptyParts() {
+bool SizeSystem::AssignEmptyParts() {
   steps_ += static_cast<int64_t>(relations_.size());
   for (Relation& relation : relations_) {
     std::vector<int> open = OpenParts(relation);
-    if (open.size() == 1) SettleEmpty(open[0]);
+    if (open.size() == 1) AssignEmpty(open[0]);
   }
   return !queue_.empty();
 }
 
 // What is left, in circles of covers; but not above an open parameter.
-bool SizeSystem::SettleRest() {
+bool SizeSystem::AssignRest() {
   steps_ += static_cast<int64_t>(classes_.size() + relations_.size());
   for (size_t axis = 0; axis < classes_.size(); ++axis) {
     const Class& c = classes_[Find(static_cast<int>(axis))];
@@ -356,7 +356,7 @@ bool SizeSystem::SettleRest() {
       int root = Find(static_cast<int>(axis));
       const Class& c = classes_[root];
       bool open = c.size == 0 && !c.empty;
-      if (open && c.role >= least) Settle(root, 1, true);
+      if (open && c.role >= least) Assign(root, 1, true);
     }
   }
   return !queue_.empty();
@@ -382,36 +382,38 @@ void SizeSystem::Connect() {
   }
 }
 
-SizeSystem::Failures SizeSystem::Solve() {
+SizeSystem::Unsatisfiable SizeSystem::Solve() {
   Connect();
   for (size_t root = 0; root < classes_.size(); ++root) {
     const Class& c = classes_[root];
     bool is_root = parents_[root] == static_cast<int>(root);
     if (is_root && c.size != 0) {
-      Settle(static_cast<int>(root), c.size, c.filler);
+      Assign(static_cast<int>(root), c.size, c.broadcastable);
     }
   }
   do {
-    Spread();
-  } while (SettleUsedLeaves() || SettleAtLeast() || SettleFreeLeaves() ||
-           SettleCovering() || SettleRelatedByUse() || SettleEmptyParts() ||
-           SettleRest());
-  Failures failures;
+    Propagate();
+  } while (AssignUsedLeaves() || AssignAtLeast() || AssignFreeLeaves() ||
+           AssignCovering() || AssignRelatedByUse() || AssignEmptyParts() ||
+           AssignRest());
+  Unsatisfiable unsatisfiable;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
-    if (covers_[edge].failed) failures.covers.push_back(static_cast<int>(edge));
+    if (covers_[edge].failed) {
+      unsatisfiable.covers.push_back(static_cast<int>(edge));
+    }
   }
   for (size_t k = 0; k < bounds_.size(); ++k) {
     if (Size(bounds_[k].axis) == 0 ||
         Size(bounds_[k].axis) >= bounds_[k].size) {
       continue;
     }
-    failures.at_least.push_back(static_cast<int>(k));
+    unsatisfiable.at_least.push_back(static_cast<int>(k));
   }
   for (size_t k = 0; k < relations_.size(); ++k) {
     if (!relations_[k].failed) continue;
-    failures.relations.emplace_back(k, std::move(relations_[k].sizes));
+    unsatisfiable.relations.emplace_back(k, std::move(relations_[k].sizes));
   }
-  return failures;
+  return unsatisfiable;
 }
 
 }  // namespace ocannl

@@ -2,11 +2,13 @@
 //
 // SizeSystem: the size of each axis, from equations and broadcasting.
 //
-//   y covers x   ->   x = y, or x is a filler: a size of 1 that nobody gave
+//   y covers x   ->   x = y, or x is broadcastable: 1, and nobody gave it
 //   x = 2 * y + k - 2, as windows demand   ->   each from the others
 //
-// Like RankSystem: a computed axis is what the axes that it covers demand, a
-// leaf's axis what the axes that cover it are, or a filler if they differ.
+// Equations of two axes are solved by union-find, the others by constraint
+// propagation with a worklist: a relation with one unknown determines it. As in
+// RankSystem, a computed axis is what the axes that it covers demand, a leaf's
+// axis what the axes that cover it are, or a broadcastable 1 if they differ.
 #ifndef OCANNL_CORE_SHAPE_SIZE_H_
 #define OCANNL_CORE_SHAPE_SIZE_H_
 
@@ -26,8 +28,8 @@ class SizeSystem {
   // The size of a name, until it is equated with an axis of an array. A part of
   // a concatenation that no array has may be empty: of size 0.
   int AddName();
-  // The size is given; a filler broadcasts. Before any Equate.
-  void Set(int axis, int64_t size, bool filler);
+  // The size is given. Before any Equate.
+  void Set(int axis, int64_t size, bool broadcastable);
   // False, and nothing done, if the sizes are known and differ.
   bool Equate(int a, int b);
   // size(axis) >= size; after every Equate.
@@ -42,14 +44,14 @@ class SizeSystem {
   // size(whole) = the product of the sizes of `axes`; counts as a Relate.
   void Multiply(int whole, absl::Span<const int> axes);
 
-  // What cannot hold: calls of Cover, of AtLeast and of Relate, from 0; of the
-  // latter also what the sizes of the parts were when that came out.
-  struct Failures {
+  // Calls of Cover, of AtLeast and of Relate, from 0; of the latter also what
+  // the sizes of the parts were when that came out.
+  struct Unsatisfiable {
     std::vector<int> covers, at_least;
     std::vector<std::pair<int, std::vector<int64_t>>> relations;
   };
-  // Settles every axis.
-  Failures Solve();
+  // Determines every axis.
+  Unsatisfiable Solve();
 
   // What Solve has looked at: classes, covers and relations, again each time.
   int64_t steps() const { return steps_; }
@@ -57,16 +59,18 @@ class SizeSystem {
   // 0 if unknown: after Solve, a parameter's axis and what depends on it.
   int64_t Size(int axis) const { return classes_[Find(axis)].size; }
   // Whether the axis is of a size of 1 that nobody gave.
-  bool IsFiller(int axis) const { return classes_[Find(axis)].filler; }
+  bool IsBroadcastable(int axis) const {
+    return classes_[Find(axis)].broadcastable;
+  }
 
  private:
   struct Class {
     RowRole role = RowRole::kComputed;
     int64_t size = 0;
-    bool filler = false;
+    bool broadcastable = false;
     int64_t at_least = 1;
     int64_t by_use = 0;  // what the covering axes are; 1 if they differ
-    bool covers_filler = false;
+    bool covers_broadcastable = false;
     bool is_name = false;  // of no array
     bool empty = false;    // a part without cells: `size` is 0
     int open = 0;          // covered axes whose size is unknown
@@ -98,25 +102,25 @@ class SizeSystem {
   };
 
   int Find(int axis) const;
-  void Settle(int root, int64_t size, bool filler);
+  void Assign(int root, int64_t size, bool broadcastable);
   void Connect();
-  void Spread();
-  void SpreadUp(int root);
-  void SpreadDown(int root);
-  void Spread(Relation& relation);
-  void SpreadProduct(Relation& relation);
-  void SettleEmpty(int root);
+  void Propagate();
+  void PropagateUp(int root);
+  void PropagateDown(int root);
+  void Propagate(Relation& relation);
+  void PropagateProduct(Relation& relation);
+  void AssignEmpty(int root);
   void Fail(Relation& relation);
   bool IsOpen(const Class& c) const;
-  bool SettleUsedLeaves();
-  bool SettleAtLeast();
-  bool SettleFreeLeaves();
-  bool SettleCovering();
-  bool SettleRelatedByUse();
+  bool AssignUsedLeaves();
+  bool AssignAtLeast();
+  bool AssignFreeLeaves();
+  bool AssignCovering();
+  bool AssignRelatedByUse();
   std::vector<int> OpenParts(const Relation& relation) const;
-  bool SettleEmptyParts();
+  bool AssignEmptyParts();
   void FailOpenWindows();
-  bool SettleRest();
+  bool AssignRest();
 
   mutable std::vector<int> parents_;
   std::vector<Class> classes_;  // of the roots

@@ -152,7 +152,8 @@ bool SizeRules::IsOpen(const SpecName& name, const SizeSystem& sizes) const {
     return rule->name == name || (other != nullptr && *other == name);
   });
   if (axes.empty()) return !is_ruled;
-  return absl::c_any_of(axes, [&](int axis) { return sizes.IsFiller(axis); });
+  return absl::c_any_of(axes,
+                        [&](int axis) { return sizes.IsBroadcastable(axis); });
 }
 
 }  // namespace ocannl

@@ -21,19 +21,19 @@ TEST(SizeSystem, AComputedAxisIsWhatItCovers) {
   EXPECT_EQ(sizes.Size(sum), 5);
 }
 
-TEST(SizeSystem, OnlyAFillerIsCoveredByAnotherSize) {
+TEST(SizeSystem, OnlyABroadcastable1IsCoveredByAnotherSize) {
   SizeSystem sizes;
   int one = sizes.Add(RowRole::kComputed), five = sizes.Add(RowRole::kComputed);
-  int filler = sizes.Add(RowRole::kComputed);
+  int broadcastable = sizes.Add(RowRole::kComputed);
   sizes.Set(one, 1, false);
   sizes.Set(five, 5, false);
-  sizes.Set(filler, 1, true);
-  sizes.Cover(five, filler);
+  sizes.Set(broadcastable, 1, true);
+  sizes.Cover(five, broadcastable);
   sizes.Cover(five, one);
   EXPECT_EQ(sizes.Solve().covers, std::vector<int>{1});
 }
 
-TEST(SizeSystem, ALeafIsWhatItsUsesAreOrAFiller) {
+TEST(SizeSystem, ALeafIsWhatItsUsesAreOrABroadcastable1) {
   SizeSystem sizes;
   int three = sizes.Add(RowRole::kComputed),
       four = sizes.Add(RowRole::kComputed);
@@ -69,7 +69,7 @@ TEST(SizeSystem, AUseReachesALeafThroughResults) {
   EXPECT_EQ(sizes.Size(above), 7);
 }
 
-TEST(SizeSystem, AnOpenParameterIsNotSettledByWhatItIsUsedFor) {
+TEST(SizeSystem, AnOpenParameterIsNotDeterminedByWhatItIsUsedFor) {
   SizeSystem sizes;
   int parameter = sizes.Add(RowRole::kParameter);
   int result = sizes.Add(RowRole::kComputed);
@@ -90,7 +90,7 @@ TEST(SizeSystem, EquationsContradict) {
   EXPECT_EQ(sizes.Size(c), 3);
 }
 
-TEST(SizeSystem, BoundsSettleOrFail) {
+TEST(SizeSystem, BoundsDetermineOrFail) {
   SizeSystem sizes;
   int open = sizes.Add(RowRole::kParameter),
       two = sizes.Add(RowRole::kComputed);
@@ -127,7 +127,7 @@ TEST(SizeSystem, APartThatNoArrayHasIsWhatIsLeft) {
             1u);
 }
 
-TEST(SizeSystem, APartThatNothingSettlesIsEmpty) {
+TEST(SizeSystem, APartThatNothingDeterminesIsEmpty) {
   TwoParts reads(5, 0, RowRole::kComputed);
   EXPECT_TRUE(reads.sizes.Solve().relations.empty());
   EXPECT_EQ(reads.sizes.Size(reads.a), 5);

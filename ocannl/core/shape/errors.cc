@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/shape/fault.h"
+#include "ocannl/core/shape/errors.h"
 
 #include <algorithm>
 #include <iterator>
@@ -38,7 +38,7 @@ std::string AxisText(const SlotRule& rule, int axis, absl::string_view name) {
 
 // With what the covered row does not fit: the covering row, or, where that is
 // the result's, the operand that made it what it is.
-RowRef FaultWriter::Opponent(const CoverRule& rule) const {
+RowRef ShapeErrors::ConflictingRow(const CoverRule& rule) const {
   std::optional<Dims> covered = row_(rule.covered);
   if (rule.covering.tensor != rule.node) return rule.covering;
   if (!covered) return rule.covering;
@@ -55,7 +55,7 @@ RowRef FaultWriter::Opponent(const CoverRule& rule) const {
 }
 
 // Whether `a` stands left of `b` among the operands of `node`.
-bool FaultWriter::IsBefore(RowRef a, RowRef b, TensorId node) const {
+bool ShapeErrors::IsBefore(RowRef a, RowRef b, TensorId node) const {
   for (TensorId operand : OperandsOf(graph_[node].source)) {
     if (operand == a.tensor) return true;
     if (operand == b.tensor) return false;
@@ -63,8 +63,8 @@ bool FaultWriter::IsBefore(RowRef a, RowRef b, TensorId node) const {
   return true;
 }
 
-std::string FaultWriter::CoversHint(const CoverRule& rule,
-                                    RowRef opponent) const {
+std::string ShapeErrors::CoversHint(const CoverRule& rule,
+                                    RowRef conflicting) const {
   std::optional<Dims> covering = row_(rule.covering);
   std::optional<Dims> covered = row_(rule.covered);
   if (!covering || !covered) return "";
@@ -80,11 +80,11 @@ std::string FaultWriter::CoversHint(const CoverRule& rule,
                         Label(larger), " : ", DimsText(*covered), "->",
                         RowText({rule.covering.tensor, RowKind::kOutput}));
   }
-  auto sizes = Difference(*covered, row_(opponent).value_or(Dims()));
+  auto sizes = Difference(*covered, row_(conflicting).value_or(Dims()));
   if (!sizes || (sizes->first != 1 && sizes->second != 1)) return "";
   const bool is_covered = sizes->first == 1;
-  const RowRef one = is_covered ? rule.covered : opponent;
-  const RowRef other = is_covered ? opponent : rule.covered;
+  const RowRef one = is_covered ? rule.covered : conflicting;
+  const RowRef other = is_covered ? conflicting : rule.covered;
   const std::string label = Label(graph_[one.tensor]);
   auto row = [&](RowKind kind) { return row_({one.tensor, kind}); };
   return absl::StrCat("the size 1 of ", label,
@@ -94,8 +94,8 @@ std::string FaultWriter::CoversHint(const CoverRule& rule,
                       BroadcastSpec(row, one.kind, *row_(other)), "\"");
 }
 
-absl::Status FaultWriter::Endless(TensorId node, RowRef row,
-                                  const std::string& hint) const {
+absl::Status ShapeErrors::OccursCheck(TensorId node, RowRef row,
+                                      const std::string& hint) const {
   return Error(node,
                absl::StrCat("rank cycle: the ", Name(row.kind), " row of ",
                             Label(graph_[row.tensor]),
@@ -103,57 +103,57 @@ absl::Status FaultWriter::Endless(TensorId node, RowRef row,
                {}, {row}, hint);
 }
 
-absl::Status FaultWriter::Endless(const SlotRule& rule) const {
-  return Endless(
+absl::Status ShapeErrors::OccursCheck(const SlotRule& rule) const {
+  return OccursCheck(
       rule.node, rule.row,
       absl::StrCat("it contains itself as ", VariableText(*rule.axes->variable),
                    "; give that another name in one place"));
 }
 
-absl::Status FaultWriter::Covers(const CoverRule& rule) const {
-  if (!row_(rule.covering)) return Endless(rule.node, rule.covering, "");
+absl::Status ShapeErrors::Covers(const CoverRule& rule) const {
+  if (!row_(rule.covering)) return OccursCheck(rule.node, rule.covering, "");
   if (!row_(rule.covered)) {
     return Error(rule.node,
                  absl::StrCat(Label(graph_[rule.covered.tensor]), " has over ",
                               kMaxAxes, " axes; make one axis of several"),
                  {}, {rule.covered}, "");
   }
-  RowRef opponent = Opponent(rule);
-  if (opponent.tensor == rule.node) {
+  RowRef conflicting = ConflictingRow(rule);
+  if (conflicting.tensor == rule.node) {
     return Error(
         rule.node,
         absl::StrCat(RowWithName(rule.covered), ", but the result is used as ",
-                     RowText(opponent)),
-        {rule.covered.tensor}, {opponent, rule.covered},
-        CoversHint(rule, opponent));
+                     RowText(conflicting)),
+        {rule.covered.tensor}, {conflicting, rule.covered},
+        CoversHint(rule, conflicting));
   }
-  bool is_first = IsBefore(opponent, rule.covered, rule.node);
-  RowRef first = is_first ? opponent : rule.covered;
-  RowRef second = is_first ? rule.covered : opponent;
+  bool is_first = IsBefore(conflicting, rule.covered, rule.node);
+  RowRef first = is_first ? conflicting : rule.covered;
+  RowRef second = is_first ? rule.covered : conflicting;
   return Error(rule.node,
                absl::StrCat(RowWithName(first), ", ", RowWithName(second)),
                {first.tensor, second.tensor}, {first, second},
-               CoversHint(rule, opponent));
+               CoversHint(rule, conflicting));
 }
 
-absl::Status FaultWriter::FirstValue(TensorId param, TensorId init) const {
+absl::Status ShapeErrors::FirstValue(TensorId param, TensorId init) const {
   return Error(param, "a parameter and its first value have one shape",
                {param, init}, {}, "");
 }
 
-absl::Status FaultWriter::Rank(const SlotRule& rule) const {
+absl::Status ShapeErrors::Rank(const SlotRule& rule) const {
   std::string row = absl::StrCat("the ", Name(rule.row.kind), " row of ",
                                  Label(graph_[rule.row.tensor]));
   const TensorSource& source = graph_[rule.node].source;
-  std::string problem;
+  std::string message;
   if (std::holds_alternative<SliceSource>(source)) {
-    problem = absl::StrCat(row, " has no axis to slice");
+    message = absl::StrCat(row, " has no axis to slice");
   } else if (const auto* param = std::get_if<ParamSource>(&source)) {
     return FirstValue(rule.node, *param->init);
   } else {
     size_t has = row_(rule.row).value_or(Dims()).size();
     size_t given = rule.axes->size();
-    problem =
+    message =
         !rule.axes->variable ? absl::StrCat("the spec gives ", row, " ",
                                             Axes(given), ", but it has ", has)
         : has < given ? absl::StrCat("the spec gives ", row, " at least ",
@@ -162,11 +162,11 @@ absl::Status FaultWriter::Rank(const SlotRule& rule) const {
                                      " stands for ", Axes(has - given), " in ",
                                      row, " and for another number elsewhere");
   }
-  return Error(rule.node, problem, {rule.row.tensor}, {rule.row},
+  return Error(rule.node, message, {rule.row.tensor}, {rule.row},
                rule.axes->variable ? EllipsisHint(rule.node) : "");
 }
 
-std::string FaultWriter::EllipsisHint(TensorId node) const {
+std::string ShapeErrors::EllipsisHint(TensorId node) const {
   const EinsumSpec* spec = SpecOf(graph_[node].source);
   std::vector<Shape> shapes;
   for (TensorId operand : OperandsOf(graph_[node].source)) {
@@ -180,7 +180,7 @@ std::string FaultWriter::EllipsisHint(TensorId node) const {
   return spec == nullptr ? "" : ocannl::EllipsisHint(*spec, shapes);
 }
 
-absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
+absl::Status ShapeErrors::Size(const SlotRule& rule, int axis,
                                const std::string& name) const {
   const auto* param = std::get_if<ParamSource>(&graph_[rule.node].source);
   if (param != nullptr) return FirstValue(rule.node, *param->init);
@@ -189,7 +189,7 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
     std::optional<Dims> dims = row_(slot.row);
     return dims && i < static_cast<int>(dims->size()) ? (*dims)[i] : 0;
   };
-  std::string problem =
+  std::string message =
       absl::StrCat(AxisText(rule, axis, name), " is ", size_of(rule, axis),
                    " in ", Label(graph_[rule.row.tensor]));
   std::vector<TensorId> tensors = {rule.row.tensor};
@@ -207,7 +207,7 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
       if (axes[i].name != name || size == 0 || size == size_of(rule, axis)) {
         continue;
       }
-      absl::StrAppend(&problem, " and ", size, " in ",
+      absl::StrAppend(&message, " and ", size, " in ",
                       Label(graph_[other.row.tensor]));
       tensors.push_back(other.row.tensor);
       rows.push_back(other.row);
@@ -222,11 +222,11 @@ absl::Status FaultWriter::Size(const SlotRule& rule, int axis,
     std::string ellipsis = EllipsisHint(rule.node);
     if (!ellipsis.empty()) hint = std::move(ellipsis);
   }
-  return Error(rule.node, problem, tensors, rows, hint);
+  return Error(rule.node, message, tensors, rows, hint);
 }
 
 // For an axis of size 1 whose name has another size elsewhere in the spec.
-std::string FaultWriter::OneCellHint(const SlotRule& rule, int axis) const {
+std::string ShapeErrors::OneCellHint(const SlotRule& rule, int axis) const {
   const EinsumSpec* spec = SpecOf(graph_[rule.node].source);
   const std::string read = OneCellSpec(*spec, *rule.axes, axis);
   if (read.empty()) return "";
@@ -235,7 +235,7 @@ std::string FaultWriter::OneCellHint(const SlotRule& rule, int axis) const {
       Label(graph_[rule.row.tensor]), ": \"", read, "\"");
 }
 
-absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
+absl::Status ShapeErrors::Position(const SlotRule& rule, int axis,
                                    int64_t size) const {
   const auto* slice = std::get_if<SliceSource>(&graph_[rule.node].source);
   std::string reads =
@@ -252,13 +252,13 @@ absl::Status FaultWriter::Position(const SlotRule& rule, int axis,
       {rule.row.tensor}, {rule.row}, "");
 }
 
-absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
+absl::Status ShapeErrors::Relation(const SlotRule& rule, int axis,
                                    const EinsumAxis& form,
                                    absl::Span<const int64_t> sizes) const {
   SizeEquation equation = EquationOf(form);
   std::optional<Dims> dims = row_(rule.row);
   const int64_t size = dims ? (*dims)[axis] : 0;
-  std::string problem =
+  std::string message =
       absl::StrCat("axis `", ocannl::ToString(form), "` of ",
                    Label(graph_[rule.row.tensor]), " is ", DimsText({size}));
   int64_t rest = size - equation.constant;
@@ -269,18 +269,18 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
     if (sizes[k] == 0) {
       unknown.push_back(absl::StrCat("`", name, "`"));
     } else {
-      absl::StrAppend(&problem, ", `", name, "` is ", sizes[k]);
+      absl::StrAppend(&message, ", `", name, "` is ", sizes[k]);
       rest -= factor * sizes[k];
     }
   }
   if (!unknown.empty()) {
     const bool one = unknown.size() == 1;
-    absl::StrAppend(&problem,
+    absl::StrAppend(&message,
                     one ? ", which no size of " : ", and nothing determines ",
                     absl::StrJoin(unknown, " and "), one ? " fits" : "");
     const int64_t steps = form.padded ? rest : rest - stride;
     if (one && sizes[0] == 0 && steps > 0) {
-      problem += NoDivisor(stride, steps);
+      message += NoDivisor(stride, steps);
     }
   }
   const bool concatenates = !form.parts.empty();
@@ -289,7 +289,7 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
       : unknown.size() > 1 || (sizes[0] != 0 && !unknown.empty())
           ? "cannot infer kernel dimension"
           : "incompatible stride";
-  problem = absl::StrCat(what, ": ", problem);
+  message = absl::StrCat(what, ": ", message);
   std::string hint;
   if (unknown.size() > 1) {
     hint =
@@ -305,35 +305,35 @@ absl::Status FaultWriter::Relation(const SlotRule& rule, int axis,
     hint = absl::StrCat("make the axis ", fits);
     if (fits < size) absl::StrAppend(&hint, " or ", fits + stride);
   }
-  return Error(rule.node, problem, {rule.row.tensor}, {rule.row}, hint);
+  return Error(rule.node, message, {rule.row.tensor}, {rule.row}, hint);
 }
 
-absl::Status FaultWriter::Rule(
+absl::Status ShapeErrors::Rule(
     const SizeRule& rule,
     absl::FunctionRef<Dims(const SpecName&)> sizes_of) const {
-  std::string problem =
+  std::string message =
       absl::StrCat("`", rule.name.name, "` is ", DimsText(sizes_of(rule.name)));
   std::vector<TensorId> operands = OperandsOf(graph_[rule.name.node].source);
   if (const auto* other = std::get_if<SpecName>(&rule.is)) {
-    absl::StrAppend(&problem, ", but it is set ",
+    absl::StrAppend(&message, ", but it is set ",
                     rule.factor == 1
                         ? std::string("equal to `")
                         : absl::StrCat("to ", rule.factor, " times `"),
                     other->name, "` of ", Describe(graph_[other->node]),
                     ", which is ", DimsText(sizes_of(*other)));
-    problem +=
+    message +=
         NoDivisor(rule.factor, KnownCells(sizes_of(rule.name)).value_or(0));
   } else {
     const auto* sizes = std::get_if<Dims>(&rule.is);
     absl::StrAppend(
-        &problem, ", but it is set to ", rule.at_least ? "at least " : "",
+        &message, ", but it is set to ", rule.at_least ? "at least " : "",
         DimsText(sizes != nullptr ? *sizes : Dims{std::get<int64_t>(rule.is)}));
   }
-  return Error(rule.name.node, problem, operands, {},
+  return Error(rule.name.node, message, operands, {},
                "leave one of the two out, or make them fit");
 }
 
-absl::Status FaultWriter::Reshape(TensorId node) const {
+absl::Status ShapeErrors::Reshape(TensorId node) const {
   const TensorId of = std::get<ReshapeSource>(graph_[node].source).of;
   Dims dims, shape;
   for (RowKind kind : kRowKinds) {
@@ -346,7 +346,7 @@ absl::Status FaultWriter::Reshape(TensorId node) const {
                {of}, {}, "change a size, or leave one open");
 }
 
-absl::Status FaultWriter::OwnName(const SpecName& own) const {
+absl::Status ShapeErrors::OwnName(const SpecName& own) const {
   const TensorSource& source = graph_[own.node].source;
   std::vector<std::string> known;
   for (const EinsumSlot& operand : SpecOf(source)->operands) {
@@ -363,7 +363,7 @@ absl::Status FaultWriter::OwnName(const SpecName& own) const {
                                   "axis of one cell"));
 }
 
-absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
+absl::Status ShapeErrors::Enlarged(RowRef row, const Dims& used_as) const {
   for (const CoverRule& rule : rules_.covers) {
     bool is_product = rule.covering == row && rule.node != row.tensor;
     if (is_product) return Covers(rule);
@@ -375,7 +375,7 @@ absl::Status FaultWriter::Enlarged(RowRef row, const Dims& used_as) const {
       {}, {row}, "");
 }
 
-absl::Status FaultWriter::Undetermined(RowRef row) const {
+absl::Status ShapeErrors::Undetermined(RowRef row) const {
   const TensorNode& node = graph_[row.tensor];
   absl::string_view letter = row.kind == RowKind::kInput ? "i" : "o";
   Dims dims = row_(row).value_or(Dims());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FaultText: what all errors of one inference show, around what FaultWriter
+// ErrorText: what all errors of one inference show, around what ShapeErrors
 // says is wrong: the operation, the shapes as far as they are known, and what
 // else determines them.
-#ifndef OCANNL_CORE_SHAPE_FAULT_TEXT_H_
-#define OCANNL_CORE_SHAPE_FAULT_TEXT_H_
+#ifndef OCANNL_CORE_SHAPE_ERROR_TEXT_H_
+#define OCANNL_CORE_SHAPE_ERROR_TEXT_H_
 
 #include <functional>
 #include <optional>
@@ -28,16 +28,16 @@ std::string Label(const TensorNode& node);
 // "2,?,3", or "empty".
 std::string DimsText(const Dims& dims);
 
-class FaultText {
+class ErrorText {
  public:
-  FaultText(const Graph& graph, const Rules& rules, KnownRow row)
+  ErrorText(const Graph& graph, const Rules& rules, KnownRow row)
       : graph_(graph), rules_(rules), row_(std::move(row)) {}
 
  protected:
   std::string RowText(RowRef row) const;
   std::string RowWithName(RowRef row) const;
   // With the shapes of `tensors`, and what else determines `rows`.
-  absl::Status Error(TensorId node, const std::string& problem,
+  absl::Status Error(TensorId node, const std::string& contradiction,
                      absl::Span<const TensorId> tensors,
                      absl::Span<const RowRef> rows,
                      const std::string& hint) const;
@@ -54,4 +54,4 @@ class FaultText {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SHAPE_FAULT_TEXT_H_
+#endif  // OCANNL_CORE_SHAPE_ERROR_TEXT_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every message of a shape error, word for word.
-#include "ocannl/core/shape/fault.h"
+#include "ocannl/core/shape/errors.h"
 
 #include <string>
 
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class FaultTest : public ::testing::Test {
+class ShapeErrorsTest : public ::testing::Test {
  protected:
   // An operand of an expression in line 42 of mlp.cc.
   static Arg In(Tensor tensor) { return Arg(tensor, At(42)); }
@@ -30,7 +30,7 @@ class FaultTest : public ::testing::Test {
   Tensor x_ = Zeros(graph_, "x", "28,28");
 };
 
-TEST_F(FaultTest, ComposeOfDifferentRanks) {
+TEST_F(ShapeErrorsTest, ComposeOfDifferentRanks) {
   Tensor w1 = Weights(graph_, "w1", Exactly("784->128"));
   Tensor b1 = Weights(graph_, "b1", {});
   EXPECT_EQ(InferText(Add(In(Compose(In(w1), In(x_))), In(b1))),
@@ -41,7 +41,7 @@ TEST_F(FaultTest, ComposeOfDifferentRanks) {
             "  hint: flatten x, or declare w1 : 28,28->128");
 }
 
-TEST_F(FaultTest, ComposeOfDifferentSizes) {
+TEST_F(ShapeErrorsTest, ComposeOfDifferentSizes) {
   Tensor w1 = Zeros(graph_, "w1", "784->128");
   EXPECT_EQ(InferText(Compose(In(w1), In(a_))),
             "shape error in `w1 * a` (mlp.cc:42): the input row of w1 is 784, "
@@ -50,7 +50,7 @@ TEST_F(FaultTest, ComposeOfDifferentSizes) {
             "  a : 3");
 }
 
-TEST_F(FaultTest, ComposeWhereAPointwiseProductIsMeant) {
+TEST_F(ShapeErrorsTest, ComposeWhereAPointwiseProductIsMeant) {
   EXPECT_EQ(InferText(Compose(Arg(2, At(42)), In(a_))),
             "shape error in `2 * a` (mlp.cc:42): the input row of 2 is empty, "
             "the output row of a is 3\n"
@@ -68,7 +68,7 @@ TEST_F(FaultTest, ComposeWhereAPointwiseProductIsMeant) {
             "C++");
 }
 
-TEST_F(FaultTest, PointwiseOfDifferentSizes) {
+TEST_F(ShapeErrorsTest, PointwiseOfDifferentSizes) {
   EXPECT_EQ(InferText(Add(In(Relu(In(a_))), In(b_))),
             "shape error in `relu(a) + b` (mlp.cc:42): the output row of "
             "`relu(a)` is 3, the output row of b is 4\n"
@@ -77,7 +77,7 @@ TEST_F(FaultTest, PointwiseOfDifferentSizes) {
             "  from `relu(a)` (mlp.cc:42): the result");
 }
 
-TEST_F(FaultTest, AGivenSizeOfOneDoesNotBroadcast) {
+TEST_F(ShapeErrorsTest, AGivenSizeOfOneDoesNotBroadcast) {
   Tensor one = Zeros(graph_, "one", "2|1");
   EXPECT_EQ(InferText(Add(In(a_), In(one))),
             "shape error in `a + one` (mlp.cc:42): the output row of a is 3, "
@@ -89,7 +89,7 @@ TEST_F(FaultTest, AGivenSizeOfOneDoesNotBroadcast) {
             "\"...|0 => ...|0\"");
 }
 
-TEST_F(FaultTest, AResultThatItsUseContradicts) {
+TEST_F(ShapeErrorsTest, AResultThatItsUseContradicts) {
   Tensor doubled = Add(In(a_), In(a_));
   EXPECT_EQ(InferText(Einsum1("ij => 0", In(doubled))),
             "shape error in `a + a` (mlp.cc:42): the operands make its output "
@@ -111,7 +111,7 @@ TEST_F(FaultTest, AResultThatItsUseContradicts) {
             "`a ++ \"i => 0\"`: \"0; i => i\"");
 }
 
-TEST_F(FaultTest, ANameThatOnlyTheResultHas) {
+TEST_F(ShapeErrorsTest, ANameThatOnlyTheResultHas) {
   EXPECT_EQ(InferText(Einsum1("row, col => raw", In(x_))),
             "shape error in `x ++ \"row, col => raw\"` (mlp.cc:42): the result "
             "has `raw`, which no operand has; near names: row\n"
@@ -136,7 +136,7 @@ TEST_F(FaultTest, ANameThatOnlyTheResultHas) {
   EXPECT_EQ(InferText(used), "3");
 }
 
-TEST_F(FaultTest, EllipsesOfDifferentRanks) {
+TEST_F(ShapeErrorsTest, EllipsesOfDifferentRanks) {
   Tensor y = Zeros(graph_, "y", "5,3,4");
   Tensor z = Zeros(graph_, "z", "1,2,3");
   Tensor m = Zeros(graph_, "m", "2,3");
@@ -160,7 +160,7 @@ TEST_F(FaultTest, EllipsesOfDifferentRanks) {
   EXPECT_THAT(product(Zeros(graph_, "w", "7,6,2,3")), Not(HasSubstr("hint")));
 }
 
-TEST_F(FaultTest, EinsumOfDifferentSizes) {
+TEST_F(ShapeErrorsTest, EinsumOfDifferentSizes) {
   EXPECT_EQ(InferText(Einsum("i; i => 0", In(a_), In(b_))),
             "shape error in `a +* \"i; i => 0\" b` (mlp.cc:42): axis `i` is 4 "
             "in b and 3 in a\n"
@@ -173,7 +173,7 @@ TEST_F(FaultTest, EinsumOfDifferentSizes) {
             "  a : 3");
 }
 
-TEST_F(FaultTest, EinsumOfDifferentRanks) {
+TEST_F(ShapeErrorsTest, EinsumOfDifferentRanks) {
   EXPECT_EQ(InferText(Einsum1("ij => 0", In(a_))),
             "shape error in `a ++ \"ij => 0\"` (mlp.cc:42): the spec gives the "
             "output row of a 2 axes, but it has 1\n"
@@ -189,14 +189,14 @@ TEST_F(FaultTest, EinsumOfDifferentRanks) {
             "  x : 28,28");
 }
 
-TEST_F(FaultTest, APositionBeyondTheEnd) {
+TEST_F(ShapeErrorsTest, APositionBeyondTheEnd) {
   EXPECT_EQ(InferText(Einsum1("3 => 0", In(a_))),
             "shape error in `a ++ \"3 => 0\"` (mlp.cc:42): the spec names "
             "position 3, but axis 0 of the output row of a has size 3\n"
             "  a : 3");
 }
 
-TEST_F(FaultTest, SlicesOfTooLittle) {
+TEST_F(ShapeErrorsTest, SlicesOfTooLittle) {
   int32_t n = graph_.AddStatic("n", 5);
   EXPECT_EQ(InferText(Slice(In(a_), n)),
             "shape error in `a @| n` (mlp.cc:42): the batch row of a has no "
@@ -214,7 +214,7 @@ TEST_F(FaultTest, SlicesOfTooLittle) {
             "batch row");
 }
 
-TEST_F(FaultTest, HiddenDimensions) {
+TEST_F(ShapeErrorsTest, HiddenDimensions) {
   Tensor hidden = Relu(Weights(graph_, "w1", {}) * a_);
   EXPECT_EQ(InferText(Weights(graph_, "w2", {}) * hidden + b_),
             "You forgot to specify the hidden dimension(s) of `w1` (mlp.cc:2): "
@@ -226,7 +226,7 @@ TEST_F(FaultTest, HiddenDimensions) {
             "{w3; o=[16]}");
 }
 
-TEST_F(FaultTest, AFirstValueDoesNotSettleHiddenDimensions) {
+TEST_F(ShapeErrorsTest, AFirstValueDoesNotDetermineHiddenDimensions) {
   auto kaiming = [](Tensor w) { return Kaiming(Uniform1(*w.graph), w, 6); };
   for (const Initializer& init :
        {Initializer(DefaultInit), Initializer(kaiming)}) {
@@ -239,7 +239,7 @@ TEST_F(FaultTest, AFirstValueDoesNotSettleHiddenDimensions) {
   }
 }
 
-TEST_F(FaultTest, AFirstValueOfAnotherShape) {
+TEST_F(ShapeErrorsTest, AFirstValueOfAnotherShape) {
   const char* message =
       "shape error in `w` (mlp.cc:3): a parameter and its first value have one "
       "shape\n"
@@ -257,7 +257,7 @@ TEST_F(FaultTest, AFirstValueOfAnotherShape) {
       "  a : 3");
 }
 
-TEST_F(FaultTest, RowsWithoutEnd) {
+TEST_F(ShapeErrorsTest, RowsWithoutEnd) {
   Tensor w = Weights(graph_, "w", {});
   // Its outputs are one more than its inputs, which cover them.
   Tensor square = Compose(In(w), In(w));
@@ -270,7 +270,7 @@ TEST_F(FaultTest, RowsWithoutEnd) {
       "operand 1");
 }
 
-TEST_F(FaultTest, ARowThatContainsItself) {
+TEST_F(ShapeErrorsTest, ARowThatContainsItself) {
   Tensor w = Weights(graph_, "w", {});
   EXPECT_EQ(InferText(Einsum("..v..; ..v..i => i", In(w), In(w))),
             "shape error in `w +* \"..v..; ..v..i => i\" w` (mlp.cc:42): rank "
@@ -291,7 +291,7 @@ TEST_F(FaultTest, ARowThatContainsItself) {
             "one place");
 }
 
-TEST_F(FaultTest, OriginsAreListedNewestFirst) {
+TEST_F(ShapeErrorsTest, OriginsAreListedNewestFirst) {
   Tensor w = Weights(graph_, "w", {});
   Tensor sum = Add(Arg(a_, At(1)), Arg(w, At(1)));
   for (int line = 2; line < 26; ++line) {
@@ -310,7 +310,7 @@ TEST_F(FaultTest, OriginsAreListedNewestFirst) {
   EXPECT_THAT(text, Not(HasSubstr(":5): ")));
 }
 
-TEST_F(FaultTest, TheFirstOperationIsBlamed) {
+TEST_F(ShapeErrorsTest, TheFirstOperationIsBlamed) {
   Tensor bad = Add(In(a_), In(b_));
   Tensor worse = Compose(In(bad), In(x_));
   EXPECT_EQ(InferText(Add(In(worse), In(a_))),
@@ -320,7 +320,7 @@ TEST_F(FaultTest, TheFirstOperationIsBlamed) {
             "  b : 4");
 }
 
-TEST_F(FaultTest, AnErrorNodeSpeaksForItself) {
+TEST_F(ShapeErrorsTest, AnErrorNodeSpeaksForItself) {
   Tensor bad = Named(Einsum1("i", In(a_)), "bad");
   EXPECT_EQ(InferText(Relu(bad) + 1),
             "error in `a ++ \"i\"` (mlp.cc:42): the spec \"i\" is wrong: it "

@@ -10,8 +10,8 @@
 //     hint: flatten x, or declare w1 : 28,28->128
 //
 // "from" are the operations that those rows are in as well, newest first.
-#ifndef OCANNL_CORE_SHAPE_FAULT_H_
-#define OCANNL_CORE_SHAPE_FAULT_H_
+#ifndef OCANNL_CORE_SHAPE_ERRORS_H_
+#define OCANNL_CORE_SHAPE_ERRORS_H_
 
 #include <string>
 
@@ -19,23 +19,24 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/shape/fault_text.h"
+#include "ocannl/core/shape/error_text.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
 
-// Words the errors of one inference.
-class FaultWriter : private FaultText {
+// The errors of one inference.
+class ShapeErrors : private ErrorText {
  public:
-  using FaultText::FaultText;
+  using ErrorText::ErrorText;
 
   // `rule` cannot hold.
   absl::Status Covers(const CoverRule& rule) const;
   // The row has another number of axes than the rule gives it.
   absl::Status Rank(const SlotRule& rule) const;
-  // The row has, by its own variable, more axes than itself.
-  absl::Status Endless(const SlotRule& rule) const;
+  // The occurs check fails: the row has, by its own variable, more axes than
+  // itself.
+  absl::Status OccursCheck(const SlotRule& rule) const;
   // Axis `axis` of the row, which the spec calls `name`, has another size than
   // an axis of the same name before.
   absl::Status Size(const SlotRule& rule, int axis,
@@ -62,15 +63,15 @@ class FaultWriter : private FaultText {
 
  private:
   absl::Status FirstValue(TensorId param, TensorId init) const;
-  absl::Status Endless(TensorId node, RowRef row,
-                       const std::string& hint) const;
-  RowRef Opponent(const CoverRule& rule) const;
+  absl::Status OccursCheck(TensorId node, RowRef row,
+                           const std::string& hint) const;
+  RowRef ConflictingRow(const CoverRule& rule) const;
   std::string EllipsisHint(TensorId node) const;
   bool IsBefore(RowRef a, RowRef b, TensorId node) const;
-  std::string CoversHint(const CoverRule& rule, RowRef opponent) const;
+  std::string CoversHint(const CoverRule& rule, RowRef conflicting) const;
   std::string OneCellHint(const SlotRule& rule, int axis) const;
 };
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SHAPE_FAULT_H_
+#endif  // OCANNL_CORE_SHAPE_ERRORS_H_

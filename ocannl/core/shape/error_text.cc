@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/shape/fault_text.h"
+#include "ocannl/core/shape/error_text.h"
 
 #include <algorithm>
 #include <iterator>
@@ -30,17 +30,17 @@ std::string DimsText(const Dims& dims) {
   });
 }
 
-std::string FaultText::RowText(RowRef row) const {
+std::string ErrorText::RowText(RowRef row) const {
   std::optional<Dims> dims = row_(row);
   return dims ? DimsText(*dims) : "not known";
 }
 
-std::string FaultText::RowWithName(RowRef row) const {
+std::string ErrorText::RowWithName(RowRef row) const {
   return absl::StrCat("the ", Name(row.kind), " row of ",
                       Label(graph_[row.tensor]), " is ", RowText(row));
 }
 
-std::string FaultText::ShapeText(TensorId id) const {
+std::string ErrorText::ShapeText(TensorId id) const {
   auto text = [&](RowKind kind, absl::string_view after) {
     std::optional<Dims> dims = row_({id, kind});
     if (!dims) return absl::StrCat("?", after);
@@ -51,7 +51,7 @@ std::string FaultText::ShapeText(TensorId id) const {
 }
 
 // Which tensor of the operation `node` it is.
-std::string FaultText::PlaceText(TensorId node, TensorId tensor) const {
+std::string ErrorText::PlaceText(TensorId node, TensorId tensor) const {
   if (tensor == node) return "the result";
   std::vector<TensorId> operands = OperandsOf(graph_[node].source);
   auto at = absl::c_find(operands, tensor);
@@ -60,7 +60,7 @@ std::string FaultText::PlaceText(TensorId node, TensorId tensor) const {
 }
 
 // What is given needs no origin.
-std::string FaultText::Origins(TensorId node,
+std::string ErrorText::Origins(TensorId node,
                                absl::Span<const RowRef> rows) const {
   std::vector<std::pair<TensorId, TensorId>> origins;
   auto add = [&](TensorId from, RowRef row) {
@@ -87,12 +87,12 @@ std::string FaultText::Origins(TensorId node,
   return absl::StrCat(text, "\n  and ", origins.size() - kMaxOrigins, " more");
 }
 
-absl::Status FaultText::Error(TensorId node, const std::string& problem,
+absl::Status ErrorText::Error(TensorId node, const std::string& contradiction,
                               absl::Span<const TensorId> tensors,
                               absl::Span<const RowRef> rows,
                               const std::string& hint) const {
-  std::string message =
-      absl::StrCat("shape error in ", Describe(graph_[node]), ": ", problem);
+  std::string message = absl::StrCat("shape error in ", Describe(graph_[node]),
+                                     ": ", contradiction);
   std::vector<TensorId> shown(tensors.begin(), tensors.end());
   // Of what a call makes, its user knows the arguments.
   if (const auto& call = graph_[node].call; call != nullptr) {
