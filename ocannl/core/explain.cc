@@ -15,7 +15,7 @@
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/opt/share.h"
+#include "ocannl/core/opt/common_subexpressions.h"
 
 namespace ocannl {
 
@@ -69,7 +69,7 @@ std::string TextOf(const LoopProgram& program) {
   return absl::StrCat(
       "# values that occur again have names here: written out, they are too "
       "long\n",
-      Print(Share(program)));
+      Print(EliminateCommonSubexpressions(program)));
 }
 
 // Where each array lives of which something is asked, and who asks.

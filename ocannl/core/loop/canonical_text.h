@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CanonicalText: what a LoopProgram computes, without the names in it.
+// CanonicalText: a LoopProgram with canonical names: equal for programs that
+// are alpha-equivalent.
 //
 //   scale ():                                      p ():
 //     in weights : f32[4]; out y : f32[4];           in b0 : f32[4]; ...

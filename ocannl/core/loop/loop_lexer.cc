@@ -72,14 +72,14 @@ absl::StatusOr<Dims> LoopLexer::TakeDims() {
   return dims;
 }
 
-int InfixStrength(absl::string_view symbol) {
-  static const auto* strengths =
+int InfixPrecedence(absl::string_view symbol) {
+  static const auto* precedences =
       new absl::flat_hash_map<absl::string_view, int>{
           {"|", 1}, {"^", 2},  {"&", 3},  {"==", 4}, {"!=", 4},
           {"<", 5}, {"<=", 5}, {"<<", 6}, {">>", 6}, {"+", 7},
           {"-", 7}, {"*", 8},  {"/", 8},  {"%", 8}};
-  auto found = strengths->find(symbol);
-  return found == strengths->end() ? 0 : found->second;
+  auto found = precedences->find(symbol);
+  return found == precedences->end() ? 0 : found->second;
 }
 
 }  // namespace ocannl

@@ -30,8 +30,8 @@ class LoopLexer : public Lexer {
   absl::StatusOr<Dims> TakeDims();
 };
 
-// How strongly C's binary operator `symbol` binds, from 1; 0: it is none.
-int InfixStrength(absl::string_view symbol);
+// The precedence of C's binary operator `symbol`, from 1; 0: it is none.
+int InfixPrecedence(absl::string_view symbol);
 
 }  // namespace ocannl
 

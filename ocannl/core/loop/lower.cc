@@ -142,7 +142,7 @@ class Lowering {
   }
 
   // The lanes of an accumulation, if it is to be split.
-  std::optional<Lanes> LanesOf(const Assign& assign) const {
+  std::optional<LaneSplit> LanesOf(const Assign& assign) const {
     const Array& lhs = code_.arrays[assign.lhs];
     const Op op = assign.accum.value_or(Op::kSub);  // which is not split
     const bool splits =
@@ -296,7 +296,7 @@ class Lowering {
     if (IsZero(assign) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer});
     }
-    const std::optional<Lanes> lanes = LanesOf(assign);
+    const std::optional<LaneSplit> lanes = LanesOf(assign);
     const bool first = lanes && assign.reset && ReachesAll(assign);
     if (assign.reset && !first) Reset(assign);
     std::vector<int32_t> iterators;

@@ -7,9 +7,9 @@
 //   y =: 0; y =+ e   y[i] := e[i]     where y =+ reaches each cell once
 //   y =:+ e          zero_out y; then the accumulation
 //
-// A reduction of 32 elements or more that lie side by side, in a nest where no
-// loop over the result could be vectorised instead, is summed in 64 lanes, then
-// by a tree (split_reduce.h). Every other one keeps the order of its loops.
+// A reduction of 32 contiguous elements or more, in a nest where no loop over
+// the result could be vectorised instead, is summed in 64 lanes, then by a tree
+// (split_reduce.h). Every other one keeps the order of its loops.
 //
 // Floats of 8 and 16 bits are widened to f32 where they are read and rounded
 // where they are stored; their sums are summed in f32 (widen.h).

@@ -318,15 +318,16 @@ class Parser {
                    program_.name, " (", name, " : [0..n])");
   }
 
-  // Infix operators of at least `strength`, all left-associative.
-  absl::StatusOr<Expr> Value(int strength, int depth) {
+  // Precedence climbing: operators of at least `precedence`, all
+  // left-associative.
+  absl::StatusOr<Expr> Value(int precedence, int depth) {
     OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
     while (true) {
       size_t offset = lexer_.peek().offset;
       absl::string_view symbol = lexer_.peek().text;
       int bound =
-          lexer_.peek().kind == Token::kSymbol ? InfixStrength(symbol) : 0;
-      if (bound < strength || bound == 0) return left;
+          lexer_.peek().kind == Token::kSymbol ? InfixPrecedence(symbol) : 0;
+      if (bound < precedence || bound == 0) return left;
       lexer_.Next();
       OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound + 1, depth + 1));
       OCANNL_ASSIGN_OR_RETURN(

@@ -15,13 +15,13 @@
 namespace ocannl {
 namespace {
 
-bool Moves(const Strides& access, absl::Span<const size_t> loops) {
+bool DependsOn(const Strides& access, absl::Span<const size_t> loops) {
   return absl::c_any_of(loops, [&](size_t loop) { return access[loop] != 0; });
 }
 
-// Whether one of `loops` moves `a` and not `b`.
-bool MovesAlone(const Strides& a, const Strides& b,
-                absl::Span<const size_t> loops) {
+// Whether `a` depends on one of `loops` that `b` does not depend on.
+bool DependsAlone(const Strides& a, const Strides& b,
+                  absl::Span<const size_t> loops) {
   return absl::c_any_of(
       loops, [&](size_t loop) { return a[loop] != 0 && b[loop] == 0; });
 }
@@ -33,7 +33,7 @@ bool IsContraction(absl::Span<const size_t> output,
     for (const Strides& b : loads) {
       bool share = absl::c_any_of(
           reduced, [&](size_t loop) { return a[loop] != 0 && b[loop] != 0; });
-      if (share && MovesAlone(a, b, output) && MovesAlone(b, a, output)) {
+      if (share && DependsAlone(a, b, output) && DependsAlone(b, a, output)) {
         return true;
       }
     }
@@ -50,13 +50,13 @@ std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
   int64_t length = 1;
   for (size_t k = reduced.size(); k-- > 0;) {
     size_t loop = reduced[k];
-    bool moves = false;
+    bool depends = false;
     for (const Strides& load : loads) {
-      bool expected = run.empty() ? load[loop] != 0 : Moves(load, run);
+      bool expected = run.empty() ? load[loop] != 0 : DependsOn(load, run);
       if (load[loop] != (expected ? length : 0)) return run;
-      moves |= expected;
+      depends |= expected;
     }
-    if (!moves) return run;
+    if (!depends) return run;
     run.push_back(loop);
     length *= extents[loop];
   }
@@ -65,8 +65,8 @@ std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
 
 class Splitter {
  public:
-  Splitter(LoopProgram& program, const Reduction& reduction, const Lanes& lanes,
-           int32_t& next_iterator)
+  Splitter(LoopProgram& program, const Reduction& reduction,
+           const LaneSplit& lanes, int32_t& next_iterator)
       : program_(program),
         reduction_(reduction),
         lanes_(lanes),
@@ -89,12 +89,12 @@ class Splitter {
     }));
     Block steps = Steps();
     Enclose(steps, [&](size_t loop) {
-      return !MovesTarget(loop) && !IsInLanes(loop);
+      return !TargetDependsOn(loop) && !IsInLanes(loop);
     });
     absl::c_move(steps.stmts, std::back_inserter(body.stmts));
     Halve(body);
     body.stmts.push_back(Store());
-    Enclose(body, [&](size_t loop) { return MovesTarget(loop); });
+    Enclose(body, [&](size_t loop) { return TargetDependsOn(loop); });
     if (body.stmts.size() == 1) return std::move(body.stmts[0]);
     // A private buffer belongs to one statement.
     return For{LoopKind::kFor, next_iterator_++, 1, std::move(body)};
@@ -106,7 +106,7 @@ class Splitter {
   }
   int64_t num_lanes() const { return program_.buffers[buffer_].dims[0]; }
 
-  bool MovesTarget(size_t loop) const {
+  bool TargetDependsOn(size_t loop) const {
     return absl::c_any_of(
         reduction_.set.target.indices, [&](const Affine& index) {
           return index.FactorOf(Iterator(reduction_.iterators[loop])) != 0;
@@ -177,7 +177,7 @@ class Splitter {
       add_loop(loop, reduction_.extents[loop], 0, stride);
     }
     if (!loops.empty()) loops.back().kind = LoopKind::kVec;
-    Stmt stmt = Set{Lane(lane), Moved(values, lane)};
+    Stmt stmt = Set{Lane(lane), Substituted(values, lane)};
     for (; !loops.empty(); loops.pop_back()) {
       loops.back().body.stmts.push_back(std::move(stmt));
       stmt = std::move(loops.back());
@@ -186,8 +186,8 @@ class Splitter {
   }
 
   // The reduction's value with the iterators replaced and the lane for target.
-  ExprId Moved(const absl::flat_hash_map<Symbol, Affine>& values,
-               const Affine& lane) {
+  ExprId Substituted(const absl::flat_hash_map<Symbol, Affine>& values,
+                     const Affine& lane) {
     return RewriteLeaves(
         program_, reduction_.set.value, [&](const LeafValue& leaf) {
           const Access* access = std::get_if<Access>(&leaf);
@@ -232,7 +232,7 @@ class Splitter {
 
   LoopProgram& program_;
   const Reduction& reduction_;
-  const Lanes& lanes_;
+  const LaneSplit& lanes_;
   int32_t& next_iterator_;
   int64_t row_ = 1;  // lanes of one iteration of the chunked loop
   int32_t buffer_;   // of the lanes
@@ -252,9 +252,9 @@ Strides StridesOf(const Indices& indices, absl::Span<const int64_t> dims,
   return strides;
 }
 
-std::optional<Lanes> FindLanes(absl::Span<const int64_t> extents,
-                               const Strides& target,
-                               const std::vector<Strides>& loads) {
+std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
+                                   const Strides& target,
+                                   const std::vector<Strides>& loads) {
   std::vector<size_t> output;
   std::vector<size_t> reduced;
   for (size_t loop = 0; loop < extents.size(); ++loop) {
@@ -267,12 +267,12 @@ std::optional<Lanes> FindLanes(absl::Span<const int64_t> extents,
   for (size_t loop : run) length *= extents[loop];
   if (length < kMinSplitExtent) return std::nullopt;
   for (const Strides& load : loads) {
-    if (!Moves(load, run)) continue;
+    if (!DependsOn(load, run)) continue;
     for (size_t loop : output) {
       if (load[loop] == 1) return std::nullopt;
     }
   }
-  Lanes lanes;
+  LaneSplit lanes;
   int64_t row = 1;
   for (size_t loop : run) {
     if (row * extents[loop] > kMaxLanes) {
@@ -287,7 +287,7 @@ std::optional<Lanes> FindLanes(absl::Span<const int64_t> extents,
 }
 
 Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,
-                 const Lanes& lanes, int32_t& next_iterator) {
+                 const LaneSplit& lanes, int32_t& next_iterator) {
   return Splitter(program, reduction, lanes, next_iterator).Run();
 }
 

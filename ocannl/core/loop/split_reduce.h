@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SplitReduce: a reduction along contiguous memory, in lanes that a vector
-// register can hold. y[i0] =+ x[i0, k] with k in 0..99 becomes
+// SplitReduce: a reduction along contiguous memory, reassociated into partial
+// sums (one each of 64 vector lanes) and a tree reduction of these. y[i0] =+
+// x[i0, k] with k in 0..99 becomes
 //
 //   for i0 = 0 to 7 {
 //     vec i1 = 0 to 63 { y.lanes[i1] := 0; }
@@ -13,7 +14,9 @@
 //   }
 //
 // Changes roundings, so it belongs to Lower, and shapes and strides alone
-// decide. The error is that of sums of 1/64 of the length.
+// decide. The error is that of sums of 1/64 of the length. The constants are
+// part of what a program means; `bazel run //experiments:bench --
+// --filter=reduce/,rows/` shows what they make of it.
 #ifndef OCANNL_CORE_LOOP_SPLIT_REDUCE_H_
 #define OCANNL_CORE_LOOP_SPLIT_REDUCE_H_
 
@@ -30,15 +33,15 @@ namespace ocannl {
 inline constexpr int64_t kMinSplitExtent = 32;
 inline constexpr int64_t kMaxLanes = 64;
 
-// By how many cells each loop moves an access.
+// The linear stride of an access along each loop, in cells.
 using Strides = std::vector<int64_t>;
 Strides StridesOf(const Indices& indices, absl::Span<const int64_t> dims,
                   size_t num_loops);
 
-// How the reduced loops become lanes: the lanes are `rows` iterations of the
+// How the reduced loops become lanes: these are `rows` iterations of the
 // loop `chunked`, if any, times all iterations of the loops `inner`. Loops are
 // numbered from the outermost.
-struct Lanes {
+struct LaneSplit {
   std::optional<size_t> chunked;
   int64_t rows = 1;
   std::vector<size_t> inner;
@@ -46,15 +49,16 @@ struct Lanes {
 
 // The lanes of a nest of loops over `extents`, or none where the target is
 // better accumulated in order. There are lanes if
-//  - the innermost loops that do not move the target make one run: every load
-//    that one of them moves, all of them move, contiguously; there is one;
+//  - the innermost reduced loops, which have stride 0 in the target, make one
+//    run: a load that depends on one of them depends on all, contiguously;
+//    there is such a load;
 //  - the run has kMinSplitExtent iterations or more;
-//  - no loop that moves the target moves such a load by one cell, and the nest
-//    is no contraction: of the loads that share a reduced loop no two are moved
-//    each by a loop of the target that does not move the other.
-std::optional<Lanes> FindLanes(absl::Span<const int64_t> extents,
-                               const Strides& target,
-                               const std::vector<Strides>& loads);
+//  - no loop of the target has stride 1 in such a load, and the nest is no
+//    contraction: of the loads that share a reduced loop no two depend each on
+//    a loop of the target that the other does not depend on.
+std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
+                                   const Strides& target,
+                                   const std::vector<Strides>& loads);
 
 // Loops around one statement, target := accum(target, term).
 struct Reduction {
@@ -68,7 +72,7 @@ struct Reduction {
 // The nest in lanes, which are a new private buffer. Takes new iterators from
 // `next_iterator`.
 Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,
-                 const Lanes& lanes, int32_t& next_iterator);
+                 const LaneSplit& lanes, int32_t& next_iterator);
 
 }  // namespace ocannl
 

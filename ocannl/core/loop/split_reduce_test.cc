@@ -16,7 +16,7 @@ namespace {
 // "rows of loop, inner loops", or "none".
 std::string LanesOf(const std::vector<int64_t>& extents, const Strides& target,
                     const std::vector<Strides>& loads) {
-  std::optional<Lanes> lanes = FindLanes(extents, target, loads);
+  std::optional<LaneSplit> lanes = FindLanes(extents, target, loads);
   if (!lanes) return "none";
   std::string text =
       lanes->chunked ? absl::StrCat(lanes->rows, " of ", *lanes->chunked) : "1";
@@ -72,7 +72,7 @@ TEST(FindLanesTest, ContractionsKeepTheirOrder) {
   EXPECT_EQ(LanesOf({4, 5, 50}, {5, 1, 0}, {{0, 50, 1}, {50, 0, 1}}), "none");
   // One row: y[o] =+ w[o, k] * x[k]
   EXPECT_EQ(LanesOf({1, 5, 50}, {5, 1, 0}, {{0, 50, 1}, {50, 0, 1}}), "1, {2}");
-  // No reduced loop moves the bias: y[b, o] =+ x[b, k] + c[o]
+  // The bias depends on no reduced loop: y[b, o] =+ x[b, k] + c[o]
   EXPECT_EQ(LanesOf({4, 5, 50}, {5, 1, 0}, {{50, 0, 1}, {0, 1, 0}}), "1, {2}");
 }
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/loop/written_boxes.h"
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl {
@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kMaxBytes = int64_t{1} << 46;
 
 template <class... Parts>
-absl::Status Broken(const Parts&... parts) {
+absl::Status Illegal(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
@@ -51,9 +51,9 @@ class Verifier {
       if (program_.buffers[k].role != Role::kOut || written_.CoversAll(k)) {
         continue;
       }
-      return Broken("out buffer `", program_.buffers[k].name,
-                    "` is not written everywhere; start with zero_out ",
-                    program_.buffers[k].name, ", or declare it inout");
+      return Illegal("out buffer `", program_.buffers[k].name,
+                     "` is not written everywhere; start with zero_out ",
+                     program_.buffers[k].name, ", or declare it inout");
     }
     return absl::OkStatus();
   }
@@ -61,14 +61,14 @@ class Verifier {
  private:
   absl::Status Declarations() {
     if (!IsName(program_.name)) {
-      return Broken("`", program_.name, "` is not a name for a program");
+      return Illegal("`", program_.name, "` is not a name for a program");
     }
     absl::flat_hash_set<absl::string_view> names;
     auto declare = [&](absl::string_view kind, absl::string_view name) {
-      if (!IsName(name)) return Broken(kind, " `", name, "` is not a name");
+      if (!IsName(name)) return Illegal(kind, " `", name, "` is not a name");
       if (names.insert(name).second) return absl::OkStatus();
-      return Broken(kind, " `", name, "` has the name of something else; ",
-                    "choose another name");
+      return Illegal(kind, " `", name, "` has the name of something else; ",
+                     "choose another name");
     };
     for (const StaticIndex& index : program_.statics) {
       OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
@@ -76,7 +76,7 @@ class Verifier {
         static_iterators_.push_back(*iterator);
       }
       if (index.range < 1 && index.range != kUnranged) {
-        return Broken("static index `", index.name, "` has no value");
+        return Illegal("static index `", index.name, "` has no value");
       }
     }
     for (const Buffer& buffer : program_.buffers) {
@@ -84,12 +84,12 @@ class Verifier {
       __int128 bytes = SizeOf(buffer.dtype);
       for (int64_t dim : buffer.dims) {
         if (dim < 1)
-          return Broken("buffer `", buffer.name, "` has an axis of size ", dim,
-                        "; the least size is 1");
+          return Illegal("buffer `", buffer.name, "` has an axis of size ", dim,
+                         "; the least size is 1");
         bytes *= dim;
         if (bytes > kMaxBytes) {
-          return Broken("buffer `", buffer.name, "` has over 2^46 bytes; ",
-                        "use smaller sizes");
+          return Illegal("buffer `", buffer.name, "` has over 2^46 bytes; ",
+                         "use smaller sizes");
         }
       }
     }
@@ -120,7 +120,7 @@ class Verifier {
                 OCANNL_RETURN_IF_ERROR(
                     Value(let.value, program_.locals[let.local].dtype));
                 if (known_locals_[let.local]) {
-                  return Broken("the local is declared twice");
+                  return Illegal("the local is declared twice");
                 }
                 known_locals_[let.local] = live_locals_[let.local] = true;
                 declared.push_back(let.local);
@@ -151,17 +151,17 @@ class Verifier {
     if (std::exchange(named_, true)) return status;
     std::string text = PrintStmt(program_, stmt, 0);
     text = text.substr(0, text.find('\n'));
-    return Broken(status.message(), "\n  in: ", text);
+    return Illegal(status.message(), "\n  in: ", text);
   }
 
   absl::Status VisitLoop(const For& loop) {
-    if (loop.extent < 1) return Broken("the loop has no iteration");
+    if (loop.extent < 1) return Illegal("the loop has no iteration");
     if (absl::c_linear_search(static_iterators_, loop.iterator)) {
-      return Broken("iterator i", loop.iterator, " has a static index's name");
+      return Illegal("iterator i", loop.iterator, " has a static index's name");
     }
     if (!extents_.emplace(loop.iterator, loop.extent).second) {
-      return Broken("iterator i", loop.iterator,
-                    " belongs to another loop too");
+      return Illegal("iterator i", loop.iterator,
+                     " belongs to another loop too");
     }
     loops_.push_back(loop.iterator);
     written_.Enter(loop);
@@ -184,9 +184,9 @@ class Verifier {
     OCANNL_RETURN_IF_ERROR(OfThisNest(buffer));
     const Role role = program_.buffers[buffer].role;
     if (!IsReadOnly(role)) return absl::OkStatus();
-    return Broken("`", program_.buffers[buffer].name, "` is ",
-                  role == Role::kIn ? "an in" : "a merge",
-                  " buffer, which may not be written; declare it inout");
+    return Illegal("`", program_.buffers[buffer].name, "` is ",
+                   role == Role::kIn ? "an in" : "a merge",
+                   " buffer, which may not be written; declare it inout");
   }
 
   absl::Status OfThisNest(int32_t buffer) {
@@ -195,9 +195,9 @@ class Verifier {
     }
     if (nest_of_[buffer] == nullptr) nest_of_[buffer] = nest_;
     if (nest_of_[buffer] == nest_) return absl::OkStatus();
-    return Broken("`", program_.buffers[buffer].name,
-                  "` is private, but more than one statement of the body uses "
-                  "it; declare it temp");
+    return Illegal("`", program_.buffers[buffer].name,
+                   "` is private, but more than one statement of the body uses "
+                   "it; declare it temp");
   }
 
   absl::Status InBounds(const Access& access) const {
@@ -209,20 +209,20 @@ class Verifier {
       for (const Affine::Term& term : access.indices[axis].terms()) {
         int64_t range = Range(term.symbol);
         if (range == kUnranged) {
-          return Broken("static index `",
-                        program_.statics[term.symbol.number].name,
-                        "` has no range, so it may not index `", buffer.name,
-                        "`; declare its range");
+          return Illegal("static index `",
+                         program_.statics[term.symbol.number].name,
+                         "` has no range, so it may not index `", buffer.name,
+                         "`; declare its range");
         }
         __int128 span = static_cast<__int128>(term.factor) * (range - 1);
         (span < 0 ? least : greatest) += span;
       }
       if (least >= 0 && greatest < buffer.dims[axis]) continue;
-      return Broken("index ", axis, " of `", PrintAccess(program_, access),
-                    "` runs from ", static_cast<int64_t>(least), " to ",
-                    static_cast<int64_t>(greatest), ", but the axis has size ",
-                    buffer.dims[axis], "; keep it from 0 to ",
-                    buffer.dims[axis] - 1);
+      return Illegal("index ", axis, " of `", PrintAccess(program_, access),
+                     "` runs from ", static_cast<int64_t>(least), " to ",
+                     static_cast<int64_t>(greatest), ", but the axis has size ",
+                     buffer.dims[axis], "; keep it from 0 to ",
+                     buffer.dims[axis] - 1);
     }
     return absl::OkStatus();
   }
@@ -237,9 +237,9 @@ class Verifier {
     for (const Affine::Term& term : index.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
       if (absl::c_linear_search(loops_, term.symbol.number)) continue;
-      return Broken("iterator i", term.symbol.number,
-                    " is used outside its loop; use the iterator of a loop "
-                    "around the statement");
+      return Illegal("iterator i", term.symbol.number,
+                     " is used outside its loop; use the iterator of a loop "
+                     "around the statement");
     }
     return absl::OkStatus();
   }
@@ -252,8 +252,8 @@ class Verifier {
     OCANNL_RETURN_IF_ERROR(status);
     DType given = TypeOf(program_.exprs, value);
     if (given == wanted) return absl::OkStatus();
-    return Broken("a value of type ", Name(given), " is stored as ",
-                  Name(wanted));
+    return Illegal("a value of type ", Name(given), " is stored as ",
+                   Name(wanted));
   }
 
   absl::Status VisitLeaf(const LeafValue& leaf) {
@@ -278,23 +278,23 @@ class Verifier {
   }
 
   absl::Status Undeclared(int32_t local) const {
-    return Broken("local `", program_.locals[local].name,
-                  "` is used where it is not declared; declare it in the same "
-                  "block or around it");
+    return Illegal("local `", program_.locals[local].name,
+                   "` is used where it is not declared; declare it in the same "
+                   "block or around it");
   }
 
   absl::Status Looks(const Lookup& lookup, absl::string_view how) {
     const Access& cell = lookup.cell;
     const Buffer& index = program_.buffers[lookup.index.buffer];
     if (!IsInteger(index.dtype)) {
-      return Broken("`", index.name, "` holds indices of `",
-                    program_.buffers[cell.buffer].name, "`, but is ",
-                    Name(index.dtype), "; indices are integers");
+      return Illegal("`", index.name, "` holds indices of `",
+                     program_.buffers[cell.buffer].name, "`, but is ",
+                     Name(index.dtype), "; indices are integers");
     }
     if (lookup.axis < 0 ||
         lookup.axis >= static_cast<int>(cell.indices.size()) ||
         cell.indices[lookup.axis] != Affine()) {
-      return Broken("no axis is looked up, or it has another index too");
+      return Illegal("no axis is looked up, or it has another index too");
     }
     for (const Access& access : {lookup.index, cell}) {
       OCANNL_RETURN_IF_ERROR(InBounds(access));
@@ -313,13 +313,13 @@ class Verifier {
     if (IsInput(buffer.role) || written) {
       return absl::OkStatus();
     }
-    std::string mend =
+    std::string fix =
         buffer.role == Role::kPrivate
             ? "write it first, in the same iteration of a par loop"
             : absl::StrCat("start with zero_out ", buffer.name,
                            ", or declare it inout");
-    return Broken("`", PrintLeaf(program_, cell), "` is ", how,
-                  " before it is written; ", mend);
+    return Illegal("`", PrintLeaf(program_, cell), "` is ", how,
+                   " before it is written; ", fix);
   }
 
   const LoopProgram& program_;
@@ -328,7 +328,7 @@ class Verifier {
   std::vector<int32_t> loops_;             // that enclose the statement
   std::vector<bool> known_locals_;
   std::vector<bool> live_locals_;
-  WrittenBoxes written_;
+  MustWriteRegions written_;
   const Stmt* nest_ = nullptr;        // the statement of the body
   std::vector<const Stmt*> nest_of_;  // that uses the private buffer
   bool named_ = false;

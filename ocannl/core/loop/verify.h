@@ -21,7 +21,7 @@
 namespace ocannl {
 
 // InvalidArgument names the first statement that breaks a rule, and how. Rule 5
-// is checked conservatively, by written_boxes.h.
+// is checked conservatively, by must_write.h (definite assignment).
 absl::Status Verify(const LoopProgram& program);
 
 }  // namespace ocannl

@@ -57,7 +57,7 @@ void WalkReads(const LoopProgram& program, ExprId value,
 void WalkReads(const LoopProgram& program, const Stmt& stmt,
                absl::FunctionRef<void(const Access&)> visit);
 
-// By how many cells the cell of `lookup` moves from one index to the next.
+// The stride, in cells, of `lookup` along the axis that it looks up.
 int64_t LookupStride(const LoopProgram& program, const Lookup& lookup);
 
 // Replaces every statement's value by `rewrite(value)`.

@@ -11,9 +11,9 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
-#include "ocannl/core/opt/prune.h"
+#include "ocannl/core/opt/common_subexpressions.h"
+#include "ocannl/core/opt/dead_code.h"
 #include "ocannl/core/opt/rules.h"
-#include "ocannl/core/opt/share.h"
 #include "ocannl/core/opt/simplify.h"
 #include "ocannl/core/opt/virtualize.h"
 
@@ -33,12 +33,12 @@ constexpr Pass kPasses[] = {
     {"simplify", SimplifyExact, true},
     // What the first round made a constant costs nothing to repeat.
     {"virtualize", Virtualize, true},
-    // Until here each nest has one store, and some are of no use now.
-    {"prune", Prune, true},
+    // Until here each nest has one store, and some are dead now.
+    {"prune", EliminateDeadCode, true},
     {"simplify", SimplifyExact, true},
     {"simplify_real", SimplifyReal, false},
-    // From here on statements have locals, which Virtualize does not move.
-    {"share", Share, true},
+    // From here on statements have locals, which Virtualize does not inline.
+    {"share", EliminateCommonSubexpressions, true},
 };
 
 absl::Status CheckName(absl::string_view name) {

@@ -18,7 +18,7 @@ namespace ocannl {
 
 // A pass turns a valid program into a valid program that stores the same bits.
 struct Pass {
-  absl::string_view name;  // also of its file and its goldens
+  absl::string_view name;  // also of its goldens
   LoopProgram (*run)(LoopProgram);
   bool exact;  // false: the same real numbers only; runs on request
 };
@@ -39,8 +39,8 @@ struct PassOptions {
 
 // Runs the passes and verifies the program before the first and after the last,
 // or after each if there is an observer to see which breaks it. Errors: the
-// program is not valid, or an option names no pass. A pass that breaks a valid
-// program is our fault (CHECK).
+// program is not valid, or an option names no pass. CHECK-fails if a pass
+// breaks a valid program.
 absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
                                      const PassOptions& options);
 

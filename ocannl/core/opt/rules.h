@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of rules.def as pairs of expressions, and their matcher.
+// Algebraic simplification: the rewrite rules of rules.def as pairs of
+// expressions (a term rewriting system), and their pattern matcher.
 #ifndef OCANNL_CORE_OPT_RULES_H_
 #define OCANNL_CORE_OPT_RULES_H_
 

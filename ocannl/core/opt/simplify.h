@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Simplify: drops scalar work that cannot change any value, by the rules of
-// rules.def, and computes what depends on constants only.
+// Simplify: algebraic simplification by the rules of rules.def, and constant
+// folding.
 //
 //   y[i0] := x[i0] * 1 + sqrt(4)   ->   y[i0] := x[i0] + 2
 #ifndef OCANNL_CORE_OPT_SIMPLIFY_H_

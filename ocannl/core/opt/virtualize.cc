@@ -118,19 +118,19 @@ class Virtualizer {
 
   // What keeps the buffer from being inlined, after all before it is; empty: it
   // can be.
-  std::string Dependence(absl::string_view name) {
+  std::string WhyNotInlined(absl::string_view name) {
     for (size_t k = 0; k < stmts().size(); ++k) {
       const std::optional<Nest> nest = AsNest(stmts()[k]);
-      const absl::string_view obstacle = TryInline(k);
+      const absl::string_view error = TryInline(k);
       if (nest && program_.buffers[nest->set->target.buffer].name == name) {
-        return std::string(obstacle);
+        return std::string(error);
       }
     }
     return std::string(kSeveralSteps);
   }
 
  private:
-  // Why a definition cannot be inlined.
+  // Why it is illegal to inline a definition, or not profitable.
   static constexpr absl::string_view kSeveralSteps =
       "its cells are set in more than one step, as those of a sum are";
 
@@ -148,12 +148,12 @@ class Virtualizer {
     }
   }
 
-  // Inlines what the statement defines, or tells why it does not.
+  // Inlines what the statement defines, or returns why it does not.
   absl::string_view TryInline(size_t definition) {
     std::optional<Nest> nest = AsNest(stmts()[definition]);
     if (!nest) return kSeveralSteps;
-    const absl::string_view fault = DefinitionFault(definition, *nest);
-    if (!fault.empty()) return fault;
+    const absl::string_view error = DefinitionError(definition, *nest);
+    if (!error.empty()) return error;
     const Access& target = nest->set->target;
     const Places& readers = readers_[target.buffer];
     const std::vector<size_t> uses(readers.lower_bound(definition),
@@ -193,7 +193,8 @@ class Virtualizer {
   }
 
   // Whether statement `at` looks up cells of the nest, or in other buffers by
-  // them: what is looked up is memory, and so is the index, which may be moved.
+  // them: what is looked up is memory, and so is the index, which may be
+  // replaced by another cell.
   bool IsLookedUp(size_t at, const Nest& nest) const {
     const int32_t buffer = nest.set->target.buffer;
     return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
@@ -203,7 +204,7 @@ class Virtualizer {
   }
 
   // Whether one of the statements sums what the definition looks up: sums of
-  // cells that are side by side are faster.
+  // contiguous cells are faster.
   bool SumsLookups(size_t definition, const std::vector<size_t>& uses) const {
     if (effects_[definition].lookups.empty()) return false;
     return absl::c_any_of(uses, [&](size_t k) {
@@ -221,7 +222,7 @@ class Virtualizer {
 
   // Why it is not so that `nest` alone sets every cell of what may be inlined,
   // each once; empty: it is.
-  absl::string_view DefinitionFault(size_t definition, const Nest& nest) const {
+  absl::string_view DefinitionError(size_t definition, const Nest& nest) const {
     const Access& target = nest.set->target;
     const Buffer& buffer = program_.buffers[target.buffer];
     if (buffer.role != Role::kTemp && buffer.role != Role::kVirtual) {
@@ -265,11 +266,11 @@ class Virtualizer {
       const Access& written = use->set->target;
       for (const Access* site : effects_[at].reads) {
         if (site->buffer != nest.set->target.buffer) continue;
-        Access moved = *read;
-        for (Affine& index : moved.indices) {
+        Access substituted = *read;
+        for (Affine& index : substituted.indices) {
           index = index.Substitute(Binding{nest.set->target, *site});
         }
-        if (!(moved == written)) return false;
+        if (!(substituted == written)) return false;
       }
     }
     return true;
@@ -339,7 +340,7 @@ LoopProgram Virtualize(LoopProgram program) {
 }
 
 std::string WhyNotInlined(LoopProgram program, absl::string_view name) {
-  return Virtualizer(std::move(program)).Dependence(name);
+  return Virtualizer(std::move(program)).WhyNotInlined(name);
 }
 
 }  // namespace ocannl

@@ -13,8 +13,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/loop/written_boxes.h"
 #include "ocannl/core/schedule/equation.h"
 
 namespace ocannl {
@@ -312,7 +312,7 @@ class PrivatizableBuffers {
   }
 
   const LoopProgram& program_;
-  WrittenBoxes written_;
+  MustWriteRegions written_;
   std::vector<bool> privatizable_;
 };
 

@@ -14,8 +14,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/opt/prune.h"
-#include "ocannl/core/opt/share.h"
+#include "ocannl/core/opt/common_subexpressions.h"
+#include "ocannl/core/opt/dead_code.h"
 #include "ocannl/core/schedule/collapse.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
@@ -437,11 +437,12 @@ LoopProgram Schedule(LoopProgram program, const Target& target) {
 LoopProgram Schedule(LoopProgram program, const Target& target,
                      Decisions& taken) {
   const bool has_locals = !program.locals.empty();
-  if (has_locals) program = Unshare(std::move(program));
+  if (has_locals) program = InlineLocals(std::move(program));
   program = CollapseLoops(std::move(program), taken);
   // A result that is kept in accumulators alone leaves its temp unused.
-  program = Prune(Scheduler(std::move(program), target, taken).Run());
-  if (has_locals) program = Share(std::move(program));
+  program =
+      EliminateDeadCode(Scheduler(std::move(program), target, taken).Run());
+  if (has_locals) program = EliminateCommonSubexpressions(std::move(program));
   absl::Status status = Verify(program);
   CHECK(status.ok()) << "after scheduling: " << status.message();
   return program;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/loop/written_boxes.h"
+#include "ocannl/core/loop/must_write.h"
 #include "ocannl/fuzz/programs/random_value.h"
 
 namespace ocannl::fuzz {
@@ -357,7 +357,7 @@ class FreeFormGenerator {
   Random& random_;
   const Policies& policies_;
   LoopProgram program_;
-  WrittenBoxes boxes_;
+  MustWriteRegions boxes_;
   RandomValues values_;
   std::vector<Range> symbols_;  // that an index may use here
   std::vector<int32_t> scope_;  // locals

@@ -81,7 +81,7 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
     if (read == set->target) return;
     loads.push_back(StridesIn(program, read, iterators));
   });
-  const std::optional<Lanes> lanes =
+  const std::optional<LaneSplit> lanes =
       FindLanes(extents, StridesIn(program, set->target, iterators), loads);
   if (!lanes) {
     return IllegalError("the loop over ", NameOf(loop), " reduces no run of ",

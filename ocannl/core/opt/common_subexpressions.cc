@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/opt/share.h"
+#include "ocannl/core/opt/common_subexpressions.h"
 
 #include <string>
 #include <utility>
@@ -16,9 +16,9 @@
 namespace ocannl {
 namespace {
 
-class Sharer {
+class SubexpressionBinder {
  public:
-  explicit Sharer(LoopProgram& program) : program_(program) {
+  explicit SubexpressionBinder(LoopProgram& program) : program_(program) {
     for (const Local& local : program.locals) names_.insert(local.name);
     for (const Buffer& buffer : program.buffers) names_.insert(buffer.name);
     for (const StaticIndex& index : program.statics) names_.insert(index.name);
@@ -107,9 +107,9 @@ Set* OnlySet(Block& block) {
   return only;
 }
 
-class Unsharer {
+class LocalInliner {
  public:
-  explicit Unsharer(LoopProgram& program) : program_(program) {}
+  explicit LocalInliner(LoopProgram& program) : program_(program) {}
 
   void Visit(Block& block) {
     for (Stmt& stmt : block.stmts) {
@@ -144,13 +144,13 @@ class Unsharer {
 
 }  // namespace
 
-LoopProgram Unshare(LoopProgram program) {
-  Unsharer(program).Visit(program.body);
+LoopProgram InlineLocals(LoopProgram program) {
+  LocalInliner(program).Visit(program.body);
   return program;
 }
 
-LoopProgram Share(LoopProgram program) {
-  Sharer(program).Visit(program.body);
+LoopProgram EliminateCommonSubexpressions(LoopProgram program) {
+  SubexpressionBinder(program).Visit(program.body);
   return program;
 }
 

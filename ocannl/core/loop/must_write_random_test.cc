@@ -109,7 +109,7 @@ LoopProgram ProgramOf(uint32_t seed) {
       seed);
 }
 
-TEST(WrittenBoxesRandomTest, WhatIsAcceptedReadsOnlyWhatIsWritten) {
+TEST(MustWriteRandomTest, WhatIsAcceptedReadsOnlyWhatIsWritten) {
   constexpr int kPrograms = 30'000;
   int fine = 0;
   int accepted = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/loop/written_boxes.h"
+#include "ocannl/core/loop/must_write.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,10 +21,10 @@ bool HasPar(const For& loop) {
 
 }  // namespace
 
-WrittenBoxes::WrittenBoxes(const LoopProgram& program)
+MustWriteRegions::MustWriteRegions(const LoopProgram& program)
     : program_(program), scopes_(1), boxes_(program.buffers.size()) {}
 
-bool WrittenBoxes::HasPrivate() {
+bool MustWriteRegions::HasPrivate() {
   // A program that is being written gets more buffers.
   for (; seen_ < program_.buffers.size(); ++seen_) {
     has_private_ |= program_.buffers[seen_].role == Role::kPrivate;
@@ -32,13 +32,13 @@ bool WrittenBoxes::HasPrivate() {
   return has_private_;
 }
 
-void WrittenBoxes::Enter(const For& loop) {
+void MustWriteRegions::Enter(const For& loop) {
   if (HasPrivate() && HasPar(loop)) ForgetPrivate();
   extents_[loop.iterator] = loop.extent;
   scopes_.push_back({.loop = &loop, .buffers = {}});
 }
 
-void WrittenBoxes::Leave() {
+void MustWriteRegions::Leave() {
   if (HasPrivate() && HasPar(*scopes_.back().loop)) ForgetPrivate();
   const Scope ended = std::move(scopes_.back());
   scopes_.pop_back();
@@ -57,45 +57,49 @@ void WrittenBoxes::Leave() {
   }
 }
 
-WrittenBoxes::Box WrittenBoxes::BoxOf(const Access& cell) {
+MustWriteRegions::Box MustWriteRegions::BoxOf(const Access& cell) {
   Box box;
   for (const Affine& index : cell.indices) box.push_back({index, 1});
   return box;
 }
 
-void WrittenBoxes::Write(const Access& cell) { Add(cell.buffer, BoxOf(cell)); }
+void MustWriteRegions::Write(const Access& cell) {
+  Add(cell.buffer, BoxOf(cell));
+}
 
-void WrittenBoxes::WriteAll(int32_t buffer) { Add(buffer, Everything(buffer)); }
+void MustWriteRegions::WriteAll(int32_t buffer) {
+  Add(buffer, Everything(buffer));
+}
 
-bool WrittenBoxes::Covers(const Access& cell) const {
+bool MustWriteRegions::Covers(const Access& cell) const {
   return CoversBox(cell.buffer, BoxOf(cell));
 }
 
-bool WrittenBoxes::Covers(const Lookup& lookup) const {
+bool MustWriteRegions::Covers(const Lookup& lookup) const {
   const int32_t buffer = lookup.cell.buffer;
   Box box = BoxOf(lookup.cell);  // from 0 on the axis
   box[lookup.axis].length = program_.buffers[buffer].dims[lookup.axis];
   return CoversBox(buffer, box);
 }
 
-bool WrittenBoxes::CoversAll(int32_t buffer) const {
+bool MustWriteRegions::CoversAll(int32_t buffer) const {
   return CoversBox(buffer, Everything(buffer));
 }
 
-WrittenBoxes::Box WrittenBoxes::Everything(int32_t buffer) const {
+MustWriteRegions::Box MustWriteRegions::Everything(int32_t buffer) const {
   Box box;
   for (int64_t dim : program_.buffers[buffer].dims) box.push_back({0, dim});
   return box;
 }
 
-bool WrittenBoxes::CoversBox(int32_t buffer, const Box& box) const {
+bool MustWriteRegions::CoversBox(int32_t buffer, const Box& box) const {
   return static_cast<size_t>(buffer) < boxes_.size() &&
          absl::c_any_of(boxes_[buffer], [&](const Written& written) {
            return Contains(written.box, box);
          });
 }
 
-bool WrittenBoxes::IsLive(Symbol symbol) const {
+bool MustWriteRegions::IsLive(Symbol symbol) const {
   return symbol.kind == Symbol::kStatic ||
          absl::c_any_of(scopes_, [&](const Scope& scope) {
            return scope.loop != nullptr &&
@@ -103,14 +107,14 @@ bool WrittenBoxes::IsLive(Symbol symbol) const {
          });
 }
 
-int64_t WrittenBoxes::Range(Symbol symbol) const {
+int64_t MustWriteRegions::Range(Symbol symbol) const {
   return symbol.kind == Symbol::kStatic ? program_.statics[symbol.number].range
                                         : extents_.at(symbol.number);
 }
 
 // Whether `index` is in [least, greatest] for all values of its symbols.
-bool WrittenBoxes::StaysIn(const Affine& index, int64_t least,
-                           int64_t greatest) const {
+bool MustWriteRegions::IsWithin(const Affine& index, int64_t least,
+                                int64_t greatest) const {
   int64_t from = index.offset();
   int64_t to = from;
   for (const Affine::Term& term : index.terms()) {
@@ -120,10 +124,10 @@ bool WrittenBoxes::StaysIn(const Affine& index, int64_t least,
   return least <= from && to <= greatest;
 }
 
-bool WrittenBoxes::Contains(const Box& outer, const Box& inner) const {
+bool MustWriteRegions::Contains(const Box& outer, const Box& inner) const {
   for (size_t axis = 0; axis < outer.size(); ++axis) {
     Affine start = inner[axis].first + -1 * outer[axis].first;
-    if (!StaysIn(start, 0, outer[axis].length - inner[axis].length)) {
+    if (!IsWithin(start, 0, outer[axis].length - inner[axis].length)) {
       return false;
     }
   }
@@ -133,7 +137,7 @@ bool WrittenBoxes::Contains(const Box& outer, const Box& inner) const {
 // Whether `inner` is in `outer`, at one place whatever values the symbols have.
 // A box that only stays in another, as 0 to 5 in s to s + 5 where s is 0, may
 // still join its neighbours, which the other cannot.
-bool WrittenBoxes::Holds(const Box& outer, const Box& inner) {
+bool MustWriteRegions::Holds(const Box& outer, const Box& inner) {
   for (size_t axis = 0; axis < outer.size(); ++axis) {
     const Affine start = inner[axis].first + -1 * outer[axis].first;
     if (!start.is_constant() || start.offset() < 0 ||
@@ -144,9 +148,10 @@ bool WrittenBoxes::Holds(const Box& outer, const Box& inner) {
   return true;
 }
 
-// Takes the iterator of an ended loop out of the box, if its iterations leave
-// no gap: if they move one axis, by no more than the length there.
-bool WrittenBoxes::WidenOnce(Box& box) const {
+// Projects the iterator of an ended loop out of the box, if its iterations
+// leave no gap: if one axis depends on it, with a stride of no more than the
+// length there.
+bool MustWriteRegions::WidenOnce(Box& box) const {
   for (Interval& interval : box) {
     for (const Affine::Term& term : interval.first.terms()) {
       const auto [symbol, factor] = term;
@@ -169,7 +174,7 @@ bool WrittenBoxes::WidenOnce(Box& box) const {
 
 // Makes `box` the union of both, if that is a box: they differ on one axis
 // only, and there they touch.
-bool WrittenBoxes::Join(const Box& other, Box& box) {
+bool MustWriteRegions::Join(const Box& other, Box& box) {
   Interval* joined = nullptr;
   int64_t start = 0;  // of the union, from the start of *joined
   int64_t end = 0;
@@ -190,13 +195,13 @@ bool WrittenBoxes::Join(const Box& other, Box& box) {
   return true;
 }
 
-std::vector<WrittenBoxes::Written>& WrittenBoxes::Of(int32_t buffer) {
+std::vector<MustWriteRegions::Written>& MustWriteRegions::Of(int32_t buffer) {
   // A program that is being written gets more buffers.
   boxes_.resize(program_.buffers.size());
   return boxes_[buffer];
 }
 
-void WrittenBoxes::Add(int32_t buffer, Box box) {
+void MustWriteRegions::Add(int32_t buffer, Box box) {
   std::vector<Written>& all = Of(buffer);
   size_t first = all.size();  // of this scope
   while (first > 0 && all[first - 1].depth == scopes_.size()) --first;
@@ -214,7 +219,7 @@ void WrittenBoxes::Add(int32_t buffer, Box box) {
   all.push_back({.depth = scopes_.size(), .box = std::move(box)});
 }
 
-void WrittenBoxes::ForgetPrivate() {
+void MustWriteRegions::ForgetPrivate() {
   for (size_t k = 0; k < boxes_.size(); ++k) {
     if (program_.buffers[k].role == Role::kPrivate) boxes_[k].clear();
   }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WrittenBoxes: which cells of the buffers a walk over a program has written.
+// MustWriteRegions: which cells of the buffers a walk over a program has
+// definitely written: regular sections (boxes with affine bounds; Havlak and
+// Kennedy 1991), joined only where the union is a box itself.
 //
 //   for i0 = 0 to 3 {
 //     vec i1 = 0 to 7 { t[8*i0 + i1] := 1; }     then [8*i0, 8*i0 + 8)
 //   }                                            then [0, 32)
 //   vec i2 = 0 to 4 { t[i2 + 32] := 1; }         then [0, 37)
 //
-// Conservative: what it says is written is written; some programs that write a
-// cell in a way that leaves no box are not believed.
-#ifndef OCANNL_CORE_LOOP_WRITTEN_BOXES_H_
-#define OCANNL_CORE_LOOP_WRITTEN_BOXES_H_
+// Conservative, a must analysis: what it says is written is written; some
+// programs that write a cell in a way that leaves no box are rejected.
+#ifndef OCANNL_CORE_LOOP_MUST_WRITE_H_
+#define OCANNL_CORE_LOOP_MUST_WRITE_H_
 
 #include <cstdint>
 #include <vector>
@@ -20,11 +22,11 @@
 
 namespace ocannl {
 
-class WrittenBoxes {
+class MustWriteRegions {
  public:
   // Nothing is written yet. The loops that are entered outlive this object, as
   // does the program; indices are in bounds.
-  explicit WrittenBoxes(const LoopProgram& program);
+  explicit MustWriteRegions(const LoopProgram& program);
 
   void Enter(const For& loop);
   void Leave();  // the loop that was entered last
@@ -62,7 +64,7 @@ class WrittenBoxes {
   bool HasPrivate();
   bool IsLive(Symbol symbol) const;
   int64_t Range(Symbol symbol) const;
-  bool StaysIn(const Affine& index, int64_t least, int64_t greatest) const;
+  bool IsWithin(const Affine& index, int64_t least, int64_t greatest) const;
   bool Contains(const Box& outer, const Box& inner) const;
   static bool Holds(const Box& outer, const Box& inner);
   bool CoversBox(int32_t buffer, const Box& box) const;
@@ -85,4 +87,4 @@ class WrittenBoxes {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_LOOP_WRITTEN_BOXES_H_
+#endif  // OCANNL_CORE_LOOP_MUST_WRITE_H_

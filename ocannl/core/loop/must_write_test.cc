@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/loop/written_boxes.h"
+#include "ocannl/core/loop/must_write.h"
 
 #include <string>
 #include <variant>
@@ -12,7 +12,7 @@
 namespace ocannl {
 namespace {
 
-void Walk(const Block& block, WrittenBoxes& written) {
+void Walk(const Block& block, MustWriteRegions& written) {
   for (const Stmt& stmt : block.stmts) {
     if (const For* loop = std::get_if<For>(&stmt)) {
       written.Enter(*loop);
@@ -31,7 +31,7 @@ void Walk(const Block& block, WrittenBoxes& written) {
 std::string Written(const std::string& buffer, const std::string& body) {
   const LoopProgram program =
       MustParse(absl::StrCat("p (s : [0..3]):\n ", buffer, ";\n", body));
-  WrittenBoxes written(program);
+  MustWriteRegions written(program);
   Walk(program.body, written);
   const Dims& dims = program.buffers[0].dims;
   std::string cells;
@@ -47,7 +47,7 @@ std::string Written(const std::string& buffer, const std::string& body) {
   return cells;
 }
 
-TEST(WrittenBoxesTest, BoxesInMovingOnesStillJoin) {
+TEST(MustWriteTest, BoxesInShiftedOnesStillJoin) {
   EXPECT_EQ(Written("temp t : f32[9]",
                     "for i0 = 0 to 5 { t[i0 + s] := 1; }"
                     "for i1 = 0 to 2 { t[i1] := 1; }"
@@ -56,7 +56,7 @@ TEST(WrittenBoxesTest, BoxesInMovingOnesStillJoin) {
             "111111111");
 }
 
-TEST(WrittenBoxesTest, IterationsWithoutGapsAreABox) {
+TEST(MustWriteTest, IterationsWithoutGapsAreABox) {
   const std::string t = "temp t : f32[6]";
   EXPECT_EQ(Written(t, "for i0 = 0 to 3 { t[i0 + 1] := 1; }"), "011110");
   EXPECT_EQ(Written(t, "for i0 = 0 to 3 { t[-i0 + 3] := 1; }"), "111100");
@@ -74,7 +74,7 @@ TEST(WrittenBoxesTest, IterationsWithoutGapsAreABox) {
   EXPECT_EQ(Written(t, "for i0 = 0 to 3 { zero_out t; }"), "111111");
 }
 
-TEST(WrittenBoxesTest, GapsAreNotBelieved) {
+TEST(MustWriteTest, GapsAreNotWritten) {
   const std::string t = "temp t : f32[6]";
   EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[2*i0] := 1; }"), "000000");
   EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[s + i0] := 1; }"), "000000");
@@ -84,7 +84,7 @@ TEST(WrittenBoxesTest, GapsAreNotBelieved) {
             "0000");
 }
 
-TEST(WrittenBoxesTest, BoxesThatTouchAreOne) {
+TEST(MustWriteTest, BoxesThatTouchAreOne) {
   const std::string t = "temp t : f32[6]";
   EXPECT_EQ(Written(t,
                     "for i0 = 0 to 3 { t[i0 + 2] := 1; }"
@@ -104,7 +104,7 @@ TEST(WrittenBoxesTest, BoxesThatTouchAreOne) {
             "1101");
 }
 
-TEST(WrittenBoxesTest, ParIterationsKeepPrivateBuffersToThemselves) {
+TEST(MustWriteTest, ParIterationsKeepPrivateBuffersToThemselves) {
   const std::string body = "par i0 = 0 to 1 { t[i0] := 1; }";
   EXPECT_EQ(Written("temp t : f32[2]", body), "11");
   EXPECT_EQ(Written("private t : f32[2]", body), "00");

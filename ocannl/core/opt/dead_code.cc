@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/opt/prune.h"
+#include "ocannl/core/opt/dead_code.h"
 
 #include <utility>
 #include <variant>
@@ -12,46 +12,46 @@
 namespace ocannl {
 namespace {
 
-// What something that stays, other than its own accumulation, reads.
-struct Used {
+// What a live store, other than its own accumulation, reads.
+struct Live {
   std::vector<bool> buffers;
   std::vector<bool> locals;
 };
 
-// Finds what is of use: a store that nothing reads is not, and what it alone
-// reads is not either. Each statement and each read is looked at once.
-class UseFinder {
+// A store that nothing reads is dead, and so is what it alone reads. Each
+// statement and each read is looked at once.
+class Liveness {
  public:
-  explicit UseFinder(const LoopProgram& program)
+  explicit Liveness(const LoopProgram& program)
       : program_(program),
         num_buffers_(program.buffers.size()),
         readers_(num_buffers_ + program.locals.size()),
         writers_(readers_.size()) {}
 
-  Used Find() && {
+  Live Find() && {
     WalkStmts(program_.body, [&](const Stmt& stmt) { Add(stmt); });
-    std::vector<size_t> unused;
+    std::vector<size_t> dead;
     for (size_t k = 0; k < readers_.size(); ++k) {
       if (k < num_buffers_ && !IsScratch(program_.buffers[k].role)) {
         ++readers_[k];  // whoever runs the program
       }
-      if (readers_[k] == 0) unused.push_back(k);
+      if (readers_[k] == 0) dead.push_back(k);
     }
-    while (!unused.empty()) {
-      const std::vector<size_t>& stores = writers_[unused.back()];
-      unused.pop_back();
+    while (!dead.empty()) {
+      const std::vector<size_t>& stores = writers_[dead.back()];
+      dead.pop_back();
       for (size_t store : stores) {
         for (size_t read : reads_[store]) {
-          if (--readers_[read] == 0) unused.push_back(read);
+          if (--readers_[read] == 0) dead.push_back(read);
         }
       }
     }
-    Used used;
+    Live live;
     for (size_t k = 0; k < readers_.size(); ++k) {
-      (k < num_buffers_ ? used.buffers : used.locals)
+      (k < num_buffers_ ? live.buffers : live.locals)
           .push_back(readers_[k] > 0);
     }
-    return used;
+    return live;
   }
 
  private:
@@ -92,24 +92,24 @@ class UseFinder {
   std::vector<std::vector<size_t>> reads_;    // of each store, but of its own
 };
 
-// Drops what `used` does not need.
-void Drop(const LoopProgram& program, const Used& used, Block& block) {
+// Drops dead stores.
+void Sweep(const LoopProgram& program, const Live& live, Block& block) {
   std::vector<Stmt> kept;
   for (Stmt& stmt : block.stmts) {
-    auto writes_used = [&](const auto&) {
-      return used.buffers[WrittenBy(program, stmt)] == true;
+    auto writes_live = [&](const auto&) {
+      return live.buffers[WrittenBy(program, stmt)] == true;
     };
     bool keep = std::visit(
         Overload{
             [&](For& loop) {
-              Drop(program, used, loop.body);
+              Sweep(program, live, loop.body);
               return !loop.body.stmts.empty();
             },
-            [&](Set& set) { return writes_used(set); },
-            [&](Scatter& scatter) { return writes_used(scatter); },
-            [&](ZeroOut& zero) { return writes_used(zero); },
-            [&](DeclareLocal& let) { return used.locals[let.local] == true; },
-            [&](SetLocal& set) { return used.locals[set.local] == true; },
+            [&](Set& set) { return writes_live(set); },
+            [&](Scatter& scatter) { return writes_live(scatter); },
+            [&](ZeroOut& zero) { return writes_live(zero); },
+            [&](DeclareLocal& let) { return live.locals[let.local] == true; },
+            [&](SetLocal& set) { return live.locals[set.local] == true; },
             [](Comment&) { return true; },
         },
         static_cast<Stmt::variant&>(stmt));
@@ -119,7 +119,7 @@ void Drop(const LoopProgram& program, const Used& used, Block& block) {
 }
 
 // Numbers what is still mentioned anew.
-LoopProgram Compact(const LoopProgram& program, const Used& used) {
+LoopProgram Compact(const LoopProgram& program, const Live& live) {
   LoopProgram compact{.name = program.name,
                       .statics = program.statics,
                       .buffers = {},
@@ -130,12 +130,12 @@ LoopProgram Compact(const LoopProgram& program, const Used& used) {
   Renumbering numbers{.buffers = std::vector<int32_t>(program.buffers.size()),
                       .locals = std::vector<int32_t>(program.locals.size())};
   for (size_t k = 0; k < program.buffers.size(); ++k) {
-    if (!used.buffers[k]) continue;
+    if (!live.buffers[k]) continue;
     numbers.buffers[k] = static_cast<int32_t>(compact.buffers.size());
     compact.buffers.push_back(program.buffers[k]);
   }
   for (size_t k = 0; k < program.locals.size(); ++k) {
-    if (!used.locals[k]) continue;
+    if (!live.locals[k]) continue;
     numbers.locals[k] = static_cast<int32_t>(compact.locals.size());
     compact.locals.push_back(program.locals[k]);
   }
@@ -145,10 +145,10 @@ LoopProgram Compact(const LoopProgram& program, const Used& used) {
 
 }  // namespace
 
-LoopProgram Prune(LoopProgram program) {
-  const Used used = UseFinder(program).Find();
-  Drop(program, used, program.body);
-  return Compact(program, used);
+LoopProgram EliminateDeadCode(LoopProgram program) {
+  const Live live = Liveness(program).Find();
+  Sweep(program, live, program.body);
+  return Compact(program, live);
 }
 
 }  // namespace ocannl
