@@ -229,7 +229,7 @@ std::string Operators() {
     // A pipe ends a cell of a table.
     std::string text = absl::StrReplaceAll(symbol, {{"|", "\\|"}});
     rows.insert(absl::StrCat(
-        "| ", infix->strength < 10 ? " " : "", infix->strength, " | `", text,
+        "| ", infix->precedence < 10 ? " " : "", infix->precedence, " | `", text,
         "` | ", absl::StrReplaceAll(MeaningOf(*infix), {{"|", "\\|"}}),
         " |\n"));
   }

@@ -9,11 +9,11 @@
 
 namespace ocannl::check_internal {
 
-Failure::Failure(const char* file, int line, const char* text) {
+FatalMessage::FatalMessage(const char* file, int line, const char* text) {
   stream_ << file << ":" << line << ": CHECK failed: " << text << " ";
 }
 
-Failure::~Failure() {
+FatalMessage::~FatalMessage() {
   std::fprintf(stderr, "%s\n", stream_.str().c_str());
   std::fflush(stderr);
   std::abort();

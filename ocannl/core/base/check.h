@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assertions about our own faults. They are always on, print where and why to
-// stderr, and abort. What a user can cause is an absl::Status instead.
+// Assertions (CHECK, as in glog) about bugs of the engine. They are always on,
+// print where and why to stderr, and abort. What a user can cause is an
+// absl::Status instead.
 //
 //   CHECK(lanes > 0) << "schedule of " << name;
 //   CHECK_EQ(dims.size(), axes.size());
 //   CHECK_OK(Verify(program));
 //
-// Arguments are evaluated once; the streamed message only upon failure.
+// Arguments are evaluated once; the streamed message only if it does not hold.
 
 #ifndef OCANNL_CORE_BASE_CHECK_H_
 #define OCANNL_CORE_BASE_CHECK_H_
@@ -23,9 +24,10 @@
 #include "absl/status/statusor.h"
 
 // Aborts unless `condition` holds.
-#define CHECK(condition)                   \
-  while (ABSL_PREDICT_FALSE(!(condition))) \
-  ::ocannl::check_internal::Failure(__FILE__, __LINE__, #condition).stream()
+#define CHECK(condition)                                                 \
+  while (ABSL_PREDICT_FALSE(!(condition)))                               \
+  ::ocannl::check_internal::FatalMessage(__FILE__, __LINE__, #condition) \
+      .stream()
 
 // Abort unless the comparison holds; print both sides. Integers of different
 // signedness compare by value, so CHECK_LT(-1, size) is true.
@@ -37,30 +39,30 @@
 #define CHECK_GE(a, b) OCANNL_CHECK_COMPARE(GreaterEqual, a, b, #a " >= " #b)
 
 // Aborts unless an absl::Status or absl::StatusOr is OK; prints its message.
-#define CHECK_OK(status)                                                  \
-  while (const std::string* ocannl_failure =                              \
-             ::ocannl::check_internal::DescribeError(status))             \
-  ::ocannl::check_internal::Failure(__FILE__, __LINE__, #status " is OK") \
-          .stream()                                                       \
-      << *ocannl_failure << " "
+#define CHECK_OK(status)                                                       \
+  while (const std::string* ocannl_error =                                     \
+             ::ocannl::check_internal::DescribeError(status))                  \
+  ::ocannl::check_internal::FatalMessage(__FILE__, __LINE__, #status " is OK") \
+          .stream()                                                            \
+      << *ocannl_error << " "
 
 // `while` rather than `if`: it cannot steal the `else` of the surrounding code.
-#define OCANNL_CHECK_COMPARE(compare, a, b, text)                      \
-  while (const std::string* ocannl_failure =                           \
-             ::ocannl::check_internal::DescribeUnless(                 \
-                 ::ocannl::check_internal::compare(), (a), (b)))       \
-  ::ocannl::check_internal::Failure(__FILE__, __LINE__, text).stream() \
-      << *ocannl_failure << " "
+#define OCANNL_CHECK_COMPARE(compare, a, b, text)                           \
+  while (const std::string* ocannl_error =                                  \
+             ::ocannl::check_internal::DescribeUnless(                      \
+                 ::ocannl::check_internal::compare(), (a), (b)))            \
+  ::ocannl::check_internal::FatalMessage(__FILE__, __LINE__, text).stream() \
+      << *ocannl_error << " "
 
 namespace ocannl::check_internal {
 
 // Collects a message; its destructor prints it and aborts.
-class Failure {
+class FatalMessage {
  public:
-  Failure(const char* file, int line, const char* text);
-  Failure(const Failure&) = delete;
-  Failure& operator=(const Failure&) = delete;
-  [[noreturn]] ~Failure();
+  FatalMessage(const char* file, int line, const char* text);
+  FatalMessage(const FatalMessage&) = delete;
+  FatalMessage& operator=(const FatalMessage&) = delete;
+  [[noreturn]] ~FatalMessage();
 
   std::ostream& stream() { return stream_; }
 

@@ -21,12 +21,12 @@ absl::Status UnknownFlag(absl::string_view name, absl::Span<const Flag> flags) {
   std::vector<std::string> names;
   for (const Flag& flag : flags) names.push_back(flag.name);
   std::vector<std::string> near = NearNames(name, names);
-  std::string mend =
+  std::string fix =
       near.empty()
           ? "see --help"
           : absl::StrCat("did you mean --", absl::StrJoin(near, ", --"), "?");
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag --", name, "; ", mend));
+      absl::StrCat("unknown flag --", name, "; ", fix));
 }
 
 bool IsSwitch(const Flag& flag) {

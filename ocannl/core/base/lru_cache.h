@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LruCache: values by text, of which the least recently used one is dropped
+// LruCache: values by text, of which the least recently used one is evicted
 // when there are too many. Whole keys are compared.
 //
 //   LruCache<int> cache(/*capacity=*/2);

@@ -85,7 +85,8 @@ class NdArray {
   friend bool SameBits(const NdArray& a, const NdArray& b);
 
  private:
-  // Our faults: end the process. Without CHECK, which users may have as well.
+  // Bugs of the engine: end the process. Without CHECK, which users may have as
+  // well.
   void CheckSize(size_t size) const;
   [[noreturn]] void OtherDType(DType asked) const;
 

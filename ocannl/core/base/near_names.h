@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which names someone may have meant, for error messages.
+// Which names someone may have meant, by edit distance (Levenshtein 1966), for
+// error messages.
 #ifndef OCANNL_CORE_BASE_NEAR_NAMES_H_
 #define OCANNL_CORE_BASE_NEAR_NAMES_H_
 

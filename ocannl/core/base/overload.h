@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One visitor out of several lambdas. There is deliberately no catch-all: a
+// An overload set: one visitor out of several lambdas. Without a catch-all: a
 // new alternative of a variant makes every visitor that forgot it a compile
 // error.
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InternPool: an append-only store in which equal values have equal ids.
+// InternPool: an append-only arena that interns values (hash-consing): equal
+// values have equal ids.
 //
 //   InternPool<ExprId, Expr> pool;
 //   pool.Add(a) == pool.Add(b)   if and only if   a == b

@@ -40,7 +40,7 @@ struct ConfigFile {
   bool is_above;  // in a directory above the user's
 };
 
-absl::Status Refused(const std::string& path, absl::string_view message) {
+absl::Status InsecureError(const std::string& path, absl::string_view message) {
   return absl::FailedPreconditionError(absl::StrCat(path, " ", message));
 }
 
@@ -48,11 +48,12 @@ absl::Status Refused(const std::string& path, absl::string_view message) {
 absl::StatusOr<std::string> ReadOwnFile(const std::filesystem::path& path) {
   absl::StatusOr<OpenFile> file = OpenFile::Open(path.string(), O_RDONLY);
   if (absl::IsNotFound(file.status())) {
-    return Refused(path, "is a link to nothing; remove it");
+    return InsecureError(path, "is a link to nothing; remove it");
   }
   OCANNL_RETURN_IF_ERROR(file.status());
   if (!S_ISREG(file->stat().st_mode)) {
-    return Refused(path, absl::StrCat("is ", KindOf(file->stat()),
+    return InsecureError(path,
+                         absl::StrCat("is ", KindOf(file->stat()),
                                       ", not a file of settings; remove it"));
   }
   struct stat directory = {};
@@ -60,22 +61,23 @@ absl::StatusOr<std::string> ReadOwnFile(const std::filesystem::path& path) {
     return SystemError("open", path.parent_path().string());
   }
   if (!IsTrusted(file->stat()) || !IsTrusted(directory)) {
-    return Refused(path,
-                   "or its directory belongs to another user; move it to a "
-                   "directory of your own");
+    return InsecureError(
+        path,
+        "or its directory belongs to another user; move it to a "
+        "directory of your own");
   }
   if (MayOthersWrite(file->stat()) || MayOthersWrite(directory)) {
     // One such as /tmp is for all.
     const bool is_shared =
         MayOthersWrite(directory) &&
         (directory.st_uid != geteuid() || (directory.st_mode & S_ISVTX) != 0);
-    const std::string mend =
+    const std::string fix =
         is_shared
             ? "move it to a directory of your own"
             : absl::StrCat("run chmod go-w ", MayOthersWrite(directory)
                                                   ? path.parent_path().string()
                                                   : path.string());
-    return Refused(path, absl::StrCat("can be changed by others; ", mend));
+    return InsecureError(path, absl::StrCat("can be changed by others; ", fix));
   }
   return file->Read(kMostTextBytes);
 }

@@ -113,29 +113,29 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
 
 absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
                          const Declaration& again) {
-  std::string fault;
+  std::string error;
   for (RowKind kind : kRowKinds) {
     const auto k = static_cast<int>(kind);
     if (again.spec[kind] && again.spec.bases[k] != parameter.spec.bases[k]) {
-      fault = absl::StrCat("other bases in ", kRowLetters[k]);
+      error = absl::StrCat("other bases in ", kRowLetters[k]);
     }
   }
   for (RowKind kind : kRowKinds) {
     const std::optional<Dims>& dims = again.spec[kind];
     if (!dims || dims == parameter.spec[kind]) continue;
-    fault = absl::StrCat(RowText(kind, dims), " where it had ",
+    error = absl::StrCat(RowText(kind, dims), " where it had ",
                          RowText(kind, parameter.spec[kind]));
   }
-  if (again.init) fault = "a first value";
+  if (again.init) error = "a first value";
   if (again.dtype.value_or(parameter.dtype) != parameter.dtype) {
-    fault = absl::StrCat(Name(*again.dtype), " where it was ",
+    error = absl::StrCat(Name(*again.dtype), " where it was ",
                          Name(parameter.dtype));
   }
-  if (fault.empty()) return absl::OkStatus();
+  if (error.empty()) return absl::OkStatus();
   absl::string_view name = again.name.text;
   return lexer.ErrorAt(
       again.name.offset,
-      absl::StrCat("parameter `", name, "` is declared again, with ", fault,
+      absl::StrCat("parameter `", name, "` is declared again, with ", error,
                    "; say it the first time and write {", name, "} here"));
 }
 

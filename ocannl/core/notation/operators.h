@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operators of the notation and how strongly they bind: as in OCaml, where
-// the notation comes from; those on bits, which it does not have, as in C.
+// The operators of the notation and their precedence: as in OCaml, where the
+// notation comes from; those on bits, which it does not have, as in C.
 #ifndef OCANNL_CORE_NOTATION_OPERATORS_H_
 #define OCANNL_CORE_NOTATION_OPERATORS_H_
 
@@ -26,7 +26,7 @@ struct InfixOperator {
     kSlice,       // a @| static_index
   };
   absl::string_view symbol;
-  int strength;  // from 1
+  int precedence;  // from 1
   Form form;
   std::optional<Op> op;
   std::optional<Op> accum;  // of the reductions

@@ -56,7 +56,7 @@ class Parser {
   }
 
  private:
-  // What the graph made of something, maybe of an operator, or its fault with
+  // What the graph made of something, maybe of an operator, or its error with
   // the place.
   absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset,
                                  absl::string_view symbol = "") const {
@@ -70,13 +70,13 @@ class Parser {
 
   const EinsumNumbers& numbers() const { return scope_.names().numbers; }
 
-  // Infix operators of at least `strength` and their operands.
-  absl::StatusOr<Tensor> Expression(int strength, int depth) {
+  // Precedence climbing: operators of at least `precedence` and their operands.
+  absl::StatusOr<Tensor> Expression(int precedence, int depth) {
     const Token first = lexer_.peek();
     OCANNL_ASSIGN_OR_RETURN(Tensor left, Operand(depth));
     while (lexer_.peek().kind == Token::kSymbol) {
       const InfixOperator* infix = FindInfix(lexer_.peek().text);
-      if (infix == nullptr || infix->strength < strength) break;
+      if (infix == nullptr || infix->precedence < precedence) break;
       if (infix->op == Op::kPow && first.text == "-") {
         return SignOfPower(first.offset, *infix, depth);
       }
@@ -85,11 +85,11 @@ class Parser {
     return left;
   }
 
-  // The fault of -x **. 2, of which the sign is outside in mathematics and
+  // The error of -x **. 2, of which the sign is outside in mathematics and
   // would be inside here.
   absl::Status SignOfPower(size_t sign, const InfixOperator& infix, int depth) {
     const size_t power = lexer_.Next().offset;
-    OCANNL_RETURN_IF_ERROR(Expression(infix.strength, depth + 1).status());
+    OCANNL_RETURN_IF_ERROR(Expression(infix.precedence, depth + 1).status());
     auto text = [&](size_t begin, size_t end) {
       const absl::string_view part =
           absl::StripAsciiWhitespace(text_.substr(begin, end - begin));
@@ -129,8 +129,8 @@ class Parser {
       OCANNL_RETURN_IF_ERROR(Sizes(std::nullopt));
     }
     while (args.size() < operands) {
-      int strength = infix.strength + (infix.right_associative() ? 0 : 1);
-      OCANNL_ASSIGN_OR_RETURN(Tensor right, Expression(strength, depth + 1));
+      int precedence = infix.precedence + (infix.right_associative() ? 0 : 1);
+      OCANNL_ASSIGN_OR_RETURN(Tensor right, Expression(precedence, depth + 1));
       args.push_back(ArgOf(right));
     }
     switch (infix.form) {
@@ -373,21 +373,21 @@ class Parser {
   }
 
   absl::StatusOr<Tensor> Declare(const Declaration& declaration, int depth) {
-    absl::Status fault;
+    absl::Status error;
     Initializer init = DefaultInit;
     if (declaration.init) {
       init = [&](Tensor parameter) {
         absl::StatusOr<Tensor> value =
             FirstValue(parameter, *declaration.init, depth);
-        fault = value.status();
-        return value.ok() ? *value : ErrorTensor(graph_, fault, where_);
+        error = value.status();
+        return value.ok() ? *value : ErrorTensor(graph_, error, where_);
       };
     }
     std::string name(declaration.name.text);
     Tensor parameter =
         Param(graph_, name, declaration.spec,
               declaration.dtype.value_or(DType::kF32), init, where_);
-    OCANNL_RETURN_IF_ERROR(fault);
+    OCANNL_RETURN_IF_ERROR(error);
     const size_t offset = declaration.name.offset;
     OCANNL_RETURN_IF_ERROR(Checked(parameter, offset).status());
     const auto& source = std::get<ParamSource>(parameter.node().source);

@@ -12,7 +12,7 @@
 // "k" = 2 * "i"; "..u.." = [2, 3]; "l" >= 4], and names for what sizes they
 // have, to be used further right: (x ++ "...|i => ...|0" ["i" : n]) /. n.
 //
-// Operators, weakest first; all but **. associate to the left:
+// Operators, lowest precedence first; all but **. associate to the left:
 //   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+ @-- @-+   << >>
 //   + - ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x
 // A unary - in front of **. is an error that shows where parentheses may go.

@@ -285,7 +285,7 @@ absl::StatusOr<ParsedTensor> ParseValue(Graph& graph, absl::string_view text,
   absl::StatusOr<ParsedTensor> parsed =
       ParseTensor(graph, statement.value, names);
   if (parsed.ok()) return parsed;
-  // Behind as many blanks and lines as it has before it, so that its faults
+  // Behind as many blanks and lines as it has before it, so that its errors
   // name the right place.
   return ParseTensor(
       graph, Blanks(text.substr(0, statement.value_offset)) + statement.value,

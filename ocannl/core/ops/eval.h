@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The value of one primitive on constants: what constant folding uses.
+// Constant folding: the value of one primitive on constants.
 #ifndef OCANNL_CORE_OPS_EVAL_H_
 #define OCANNL_CORE_OPS_EVAL_H_
 

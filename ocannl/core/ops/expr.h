@@ -83,8 +83,8 @@ double ToDouble(const Constant& constant);
 Constant FromBits(DType dtype, uint64_t bits);
 
 // A node of a pool, with operators. A literal in an expression takes the type
-// of the operand beside it. Building an expression of wrong types is our fault
-// (CHECK); user input goes through ResultType first.
+// of the operand beside it. CHECK-fails on wrong types; user input goes through
+// ResultType first.
 class Expr {
  public:
   Expr(ExprPool* pool, ExprId id) : pool_(pool), id_(id) {}

@@ -2,8 +2,9 @@
 //
 // exp, exp2, tanh and sigmoid.
 //
-// All reduce x = n ln2 + r with |r| <= ln2 / 2 and use e^r - 1 = r (1 + r q(r))
-// with a polynomial q. Coefficients are minimax for the relative error of e^r;
+// All reduce x = n ln2 + r with |r| <= ln2 / 2 by subtraction of n ln2 in two
+// parts (Cody and Waite 1980) and use e^r - 1 = r (1 + r q(r)) with a
+// polynomial q. Coefficients are minimax for the relative error of e^r;
 // "2^-28" beside them is that error. An intermediate t = n + rounder holds n in
 // its low bits, which saves conversions to integers.
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the algorithms of math.h share: the layout of floats as words, and
-// polynomials.
+// What the algorithms of math.h share: the layout of floats as words, Horner's
+// scheme for polynomials, and double-double arithmetic (Dekker 1971).
 #ifndef OCANNL_CORE_OPS_MATH_PARTS_H_
 #define OCANNL_CORE_OPS_MATH_PARTS_H_
 
@@ -23,14 +23,14 @@ struct FloatFormat {
 // The format of f32 or f64.
 const FloatFormat& FormatOf(DType dtype);
 
-// c[0] + x * (c[1] + x * (c[2] + ...)), one fma per step.
+// Horner's scheme: c[0] + x * (c[1] + x * (c[2] + ...)), one fma per step.
 Expr Polynomial(Expr x, absl::Span<const double> c);
 
 // 2^(word - bias) for an integer expression `word`, of which only the bits of
 // an exponent count; `dtype` is f32 or f64.
 Expr PowerOfTwo(Expr word, DType dtype);
 
-// A sum that is more precise than one number.
+// A double-double number: an unevaluated sum, more precise than one number.
 struct Pair {
   Expr hi;
   Expr lo;

@@ -64,7 +64,7 @@ Tensor Composed(Graph& graph, const std::string& text, SourceLocation where,
   TensorId id{graph.size()};
   absl::StatusOr<Tensor> result = build();
   if (!result.ok()) {
-    return FaultTensor(graph, text, result.status().message(), where);
+    return IllegalTensor(graph, text, result.status().message(), where);
   }
   for (; id.index < graph.size(); ++id.index) graph.SetText(id, text);
   return *result;

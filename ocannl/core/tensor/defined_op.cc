@@ -48,7 +48,7 @@ class Formulas {
   absl::flat_hash_map<TensorId, Expr> known_;
 };
 
-// How the operands meet, and the fault if they cannot.
+// How the operands meet, and the error if they cannot.
 absl::Status SetLogic(const OpDefinition& definition, absl::string_view logic,
                       ComputeSource& source) {
   source.logic = ComputeSource::kPointwise;

@@ -71,7 +71,7 @@ struct EinsumSpec {
 absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
                                        const EinsumNumbers& numbers = {});
 
-// `status` as the fault of the spec `text`.
+// `status` as the error of the spec `text`.
 absl::Status WrongSpec(absl::string_view text, const absl::Status& status);
 
 // The spec as text that ParseEinsum reads back.

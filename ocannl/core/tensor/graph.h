@@ -191,14 +191,14 @@ class Graph {
   void SetText(TensorId id, std::string text);  // for error messages
   // Error: the request contradicts an earlier one.
   absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
-  // Our fault (CHECK) if the node is no such sum.
+  // CHECK-fails if the node is no such sum.
   void SetGathers(TensorId id, GatherNote note);
   void SetRunsAlong(TensorId id, std::string axis);
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);
 
-  // Our fault (CHECK) if the nodes are no einsums.
+  // CHECK-fails if the nodes are no einsums.
   void AddSizeRule(SizeRule rule);
   const std::vector<SizeRule>& size_rules() const { return size_rules_; }
 

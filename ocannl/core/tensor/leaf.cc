@@ -33,7 +33,7 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
 }
 
 // What is wrong with an array of `size` elements in the rows of `spec`.
-std::optional<std::string> SpecFault(const ShapeSpec& spec, int64_t size) {
+std::optional<std::string> SpecError(const ShapeSpec& spec, int64_t size) {
   int64_t given = 1;
   std::vector<absl::string_view> open;
   for (RowKind kind : kRowKinds) {
@@ -57,7 +57,7 @@ std::optional<std::string> SpecFault(const ShapeSpec& spec, int64_t size) {
                       "; change the array or the sizes");
 }
 
-std::string InitFault(const TensorNode& param, const TensorNode& init) {
+std::string InitError(const TensorNode& param, const TensorNode& init) {
   if (init.has_gradient) {
     return "its first value depends on a parameter; compute it from numbers, "
            "data and random numbers";
@@ -70,14 +70,14 @@ std::string InitFault(const TensorNode& param, const TensorNode& init) {
 
 Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
             SourceLocation where) {
-  if (std::optional<Tensor> error = NameFault(graph, name, where)) {
+  if (std::optional<Tensor> error = NameError(graph, name, where)) {
     return *error;
   }
   if (!spec[RowKind::kBatch] && !spec[RowKind::kInput]) {
     spec[RowKind::kInput] = Dims();
   }
-  std::optional<std::string> fault = SpecFault(spec, array.size());
-  if (fault) return FaultTensor(graph, name, *fault, where);
+  std::optional<std::string> error = SpecError(spec, array.size());
+  if (error) return IllegalTensor(graph, name, *error, where);
   DType dtype = array.dtype();
   auto data = std::make_shared<const NdArray>(std::move(array));
   return AddLeaf(graph, DataSource{std::move(data)}, name, name, dtype,
@@ -89,11 +89,11 @@ Tensor Literal(Graph& graph, const Shape& shape,
   ShapeSpec spec;
   for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
   int64_t size = static_cast<int64_t>(values.size());
-  std::optional<std::string> fault = SpecFault(spec, size);
+  std::optional<std::string> error = SpecError(spec, size);
   auto number = [](std::string* out, float v) { *out += NumberText(v); };
   std::string text =
       absl::StrCat("[", absl::StrJoin(values, ", ", number), "]");
-  if (fault) return FaultTensor(graph, text, *fault, where);
+  if (error) return IllegalTensor(graph, text, *error, where);
   auto data =
       std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));
   return AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
@@ -103,22 +103,22 @@ Tensor Literal(Graph& graph, const Shape& shape,
 
 Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
              const Initializer& init, SourceLocation where) {
-  if (std::optional<Tensor> error = NameFault(graph, name, where)) {
+  if (std::optional<Tensor> error = NameError(graph, name, where)) {
     return *error;
   }
   Dims batch = spec[RowKind::kBatch].value_or(Dims());
   if (!batch.empty()) {
-    return FaultTensor(graph, name,
-                       "a parameter has no batch axes; give output "
-                       "and input axes only",
-                       where);
+    return IllegalTensor(graph, name,
+                         "a parameter has no batch axes; give output "
+                         "and input axes only",
+                         where);
   }
   for (RowKind kind : kRowKinds) {
     for (int64_t d : spec[kind].value_or(Dims())) {
       if (d > 0) continue;
-      return FaultTensor(graph, name,
-                         absl::StrCat("a size of ", d, " is not positive"),
-                         where);
+      return IllegalTensor(graph, name,
+                           absl::StrCat("a size of ", d, " is not positive"),
+                           where);
     }
   }
   Tensor param =
@@ -131,8 +131,8 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
   }
   bool is_error = std::holds_alternative<ErrorSource>(value.node().source);
   if (!is_error && (value.node().has_gradient || value.node().dtype != dtype)) {
-    value =
-        FaultTensor(graph, name, InitFault(param.node(), value.node()), where);
+    value = IllegalTensor(graph, name, InitError(param.node(), value.node()),
+                          where);
   }
   graph.SetInit(param.id, value.id);
   return param;
@@ -146,8 +146,8 @@ Tensor Range(Graph& graph, int64_t size, DType dtype, SourceLocation where) {
   const std::string text =
       absl::StrCat("range(", size == 0 ? "" : absl::StrCat(size), ")");
   if (size < 0) {
-    return FaultTensor(graph, text, "its size is below 0; give it one from 1",
-                       where);
+    return IllegalTensor(graph, text, "its size is below 0; give it one from 1",
+                         where);
   }
   ShapeSpec spec;
   spec[RowKind::kBatch] = spec[RowKind::kInput] = Dims();

@@ -67,7 +67,7 @@ TensorId AddNumber(Graph& graph, double value, DType dtype,
                     .where = where});
 }
 
-// Makes one node: operands first, then its checks, then Add. A fault that is
+// Makes one node: operands first, then its checks, then Add. An error that is
 // found on the way turns the node into an error node.
 class Builder {
  public:
@@ -79,9 +79,9 @@ class Builder {
       if (tensor != nullptr && tensor->graph == &graph_) {
         ids_.push_back(tensor->id);
       } else if (tensor != nullptr) {
-        absl::Status fault =
+        absl::Status error =
             TwoGraphs(FirstTensor(args).node(), tensor->node(), where_);
-        ids_.push_back(ErrorTensor(graph_, std::move(fault), where_).id);
+        ids_.push_back(ErrorTensor(graph_, std::move(error), where_).id);
       } else {
         double number = std::get<double>(arg.value);
         ids_.push_back(AddNumber(graph_, number, literal, where_));
@@ -254,21 +254,22 @@ Tensor Number(Graph& graph, double value, SourceLocation where) {
 }
 
 Tensor Named(Tensor tensor, std::string name) {
-  std::optional<Tensor> fault =
-      NameFault(*tensor.graph, name, tensor.node().where);
-  if (fault) return *fault;
+  std::optional<Tensor> error =
+      NameError(*tensor.graph, name, tensor.node().where);
+  if (error) return *error;
   tensor.graph->Rename(tensor.id, std::move(name));
   return tensor;
 }
 
-std::optional<Tensor> NameFault(Graph& graph, absl::string_view name,
+std::optional<Tensor> NameError(Graph& graph, absl::string_view name,
                                 SourceLocation where) {
   absl::string_view of = name;
   if (!absl::ConsumeSuffix(&of, kMergeSuffix)) return std::nullopt;
-  return FaultTensor(graph, name,
-                     absl::StrCat("that is the name of `", of,
-                                  "` in the merge buffer; choose another one"),
-                     where);
+  return IllegalTensor(
+      graph, name,
+      absl::StrCat("that is the name of `", of,
+                   "` in the merge buffer; choose another one"),
+      where);
 }
 
 absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,
@@ -423,8 +424,8 @@ Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
   return {&graph, id};
 }
 
-Tensor FaultTensor(Graph& graph, absl::string_view text,
-                   absl::string_view fault, SourceLocation where) {
+Tensor IllegalTensor(Graph& graph, absl::string_view text,
+                     absl::string_view error, SourceLocation where) {
   TensorNode node = {.source = NumberSource{0},
                      .name = "",
                      .text = std::string(text),
@@ -435,7 +436,7 @@ Tensor FaultTensor(Graph& graph, absl::string_view text,
   graph.SetPlace(node);
   return ErrorTensor(graph,
                      absl::InvalidArgumentError(absl::StrCat(
-                         "error in ", Describe(node), ": ", fault)),
+                         "error in ", Describe(node), ": ", error)),
                      where);
 }
 

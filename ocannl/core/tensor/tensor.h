@@ -64,7 +64,7 @@ Tensor Named(Tensor tensor, std::string name);
 
 // The error node of a tensor that is to have a `name` which only what is in the
 // merge buffer has; null: any tensor may have it.
-std::optional<Tensor> NameFault(Graph& graph, absl::string_view name,
+std::optional<Tensor> NameError(Graph& graph, absl::string_view name,
                                 SourceLocation where);
 
 // Asks for where the values of the tensor live; of an error node, for nothing.
@@ -111,8 +111,8 @@ Tensor StopGradient(const Arg& a);
 // An error node: for those who build expressions from other text forms.
 Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where);
 // The same, for what is wrong with the expression `text`.
-Tensor FaultTensor(Graph& graph, absl::string_view text,
-                   absl::string_view fault, SourceLocation where);
+Tensor IllegalTensor(Graph& graph, absl::string_view text,
+                     absl::string_view error, SourceLocation where);
 
 // One function per op of ops.def, by its arity: Relu(x), Max(a, b), ...
 #define OCANNL_POINTWISE_1(name) \

@@ -38,7 +38,7 @@ std::string ReduceText(const Graph& graph, std::optional<Op> op, Op accum,
 std::string ReshapeText(const TensorNode& of, const Shape& shape);
 std::string SliceText(const TensorNode& of, absl::string_view index);
 
-// The fault of `b`, which meets `a` of another graph at `where`.
+// The error of `b`, which meets `a` of another graph at `where`.
 absl::Status TwoGraphs(const TensorNode& a, const TensorNode& b,
                        SourceLocation where);
 

@@ -29,9 +29,9 @@ Tensor As(DType dtype, Tensor tensor) {
   return tensor.node().dtype == dtype ? tensor : Convert(tensor, dtype);
 }
 
-Tensor OptionError(const ParamScope& scope, absl::string_view fault,
+Tensor OptionError(const ParamScope& scope, absl::string_view error,
                    SourceLocation where) {
-  return FaultTensor(*scope.graph, scope.name, fault, where);
+  return IllegalTensor(*scope.graph, scope.name, error, where);
 }
 
 }  // namespace ocannl::train

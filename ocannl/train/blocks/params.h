@@ -45,7 +45,7 @@ Tensor MakeParam(const ParamScope& scope, absl::string_view part,
 Tensor As(DType dtype, Tensor tensor);
 
 // An error node that says what is wrong with an option of the block `scope`.
-Tensor OptionError(const ParamScope& scope, absl::string_view fault,
+Tensor OptionError(const ParamScope& scope, absl::string_view error,
                    SourceLocation where);
 
 }  // namespace ocannl::train

@@ -8,8 +8,8 @@
 //
 // A value is found only if this user put it there under that key: the file has
 // a keyed hash of both, whose secret is the file `secret` of the directory.
-// What was not used for the longest time makes room for what is new. Files that
-// have no name of the cache's (32 digits and .ocannl) are left alone.
+// The least recently used files are evicted. Those that have no name of the
+// cache's (32 digits and .ocannl) are left alone.
 #ifndef OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
 #define OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
 
