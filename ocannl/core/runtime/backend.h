@@ -62,7 +62,7 @@ class Backend {
   }
 
   // The first error of a run of what it compiled; what any run since then left
-  // means nothing. Runs may be put off, so that it is not for them to return
+  // means nothing. Runs may be deferred, so that it is not for them to return
   // it: who reads what they left asks (context.h). Most tiers have no such
   // errors.
   virtual absl::Status RunStatus() const { return absl::OkStatus(); }

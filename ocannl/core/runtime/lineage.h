@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lineage: which routines were linked before, one after the other, and what a
-// new one must therefore wait for.
+// Lineage: which routines were linked before, one after the other, and the data
+// hazards (read after write, write after read, write after write) that order a
+// new one after them.
 //
 //   init writes w; step, linked after it, reads w:
 //   Conflicts(lineage, step)   ->   {{init, "w", read after write}}
@@ -65,7 +66,7 @@ struct Conflict {
 std::vector<Conflict> Conflicts(const Lineage& lineage,
                                 const LinkedRoutine& later);
 
-// Why `later` may not run before conflict.earlier, and the mend.
+// Why `later` may not run before conflict.earlier, and the fix.
 std::string Describe(const Conflict& conflict, const LinkedRoutine& later);
 
 }  // namespace ocannl

@@ -36,7 +36,7 @@ absl::StatusOr<NpyFront> ParseNpyFront(absl::string_view bytes,
 
 // The array of a .npy file with the contents `bytes`: version 1 or 2, C or
 // Fortran order, little-endian numbers of any dtype of ours (npy_header.h).
-// Errors name the file as `name`, what is wrong with it, and the mend.
+// Errors name the file as `name`, what is wrong with it, and the fix.
 absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
                                  absl::string_view name);
 

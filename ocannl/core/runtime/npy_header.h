@@ -33,7 +33,7 @@ struct NpyHeader {
 // NumPy takes no more.
 inline constexpr int kMostNpyAxes = 32;
 
-// Errors name what is wrong, and the mend. The dims are only known not to be
+// Errors name what is wrong, and the fix. The dims are only known not to be
 // negative.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view text);
 

@@ -19,10 +19,10 @@ constexpr int64_t kAlignment = AlignedMemory::kAlignment;
 struct Temp {
   int32_t buffer;
   int64_t bytes;   // a multiple of kAlignment
-  int first = -1;  // statements of the body; -1: none
+  int first = -1;  // live interval, in statements of the body; -1: none
   int last = -1;
 
-  bool LiveWith(const Temp& other) const {
+  bool Interferes(const Temp& other) const {
     return first <= other.last && other.first <= last;
   }
 };
@@ -67,13 +67,13 @@ absl::StatusOr<std::vector<Temp>> FindTemps(const LoopProgram& program) {
   return temps;
 }
 
-// The lowest offset at which `temp` overlaps none of the `placed` temps that
-// are live with it; those ascend by offset.
+// First fit: the lowest offset at which `temp` overlaps none of the `placed`
+// temps that interfere with it; those ascend by offset.
 int64_t LowestFree(const Temp& temp, const std::vector<int64_t>& offsets,
                    const std::vector<Temp>& placed) {
   int64_t offset = 0;
   for (const Temp& other : placed) {
-    if (!other.LiveWith(temp)) continue;
+    if (!other.Interferes(temp)) continue;
     if (offset + temp.bytes <= offsets[other.buffer]) break;
     offset = std::max(offset, offsets[other.buffer] + other.bytes);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlanBuffers: places for the temps of a program, private ones too, in one
-// arena. Temps that are never live at once may share bytes.
+// PlanBuffers: static memory planning: offsets for the temps of a program,
+// private ones too, in one arena. Temps whose live intervals are disjoint may
+// share bytes. Greedy by size, first fit (Pisarchyk and Lee 2020).
 //
 //   temp a: statements 0 to 1   temp b: 1 to 2   temp c: 2 to 3
 //   -> a and c at 0, b behind them
@@ -23,8 +24,8 @@ struct BufferPlan {
   int64_t arena_bytes = 0;
 };
 
-// Largest first, each at the lowest place that is free while it is live: from
-// the first to the last statement of the program's body that mentions it.
+// Largest first, each at the lowest offset that is free in its live interval:
+// from the first to the last statement of the program's body that mentions it.
 // Error: sizes that cannot be represented.
 absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program);
 

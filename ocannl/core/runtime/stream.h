@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream: a queue of work for one device, done in order. Work may be put off
+// Stream: a queue of work for one device, done in order. Work may be deferred
 // until somebody looks at what it changes.
 #ifndef OCANNL_CORE_RUNTIME_STREAM_H_
 #define OCANNL_CORE_RUNTIME_STREAM_H_
@@ -23,7 +23,7 @@ namespace ocannl {
 // Not thread-safe.
 class Stream {
  public:
-  // The device must outlive the stream. `traces` false: nothing is put off.
+  // The device must outlive the stream. `traces` false: nothing is deferred.
   explicit Stream(const Device* device, bool traces = true)
       : device_(device), traces_(traces), trace_(device), merge_(device) {}
   Stream(const Stream&) = delete;
@@ -51,7 +51,7 @@ class Stream {
   // What copies of the arrays of other contexts go through.
   MergeBuffer& merge() { return merge_; }
 
-  // What was put off and run together so far, for people; may be empty.
+  // What was deferred and run together so far, for people; may be empty.
   std::string Report() const { return trace_.Report(); }
 
   // The programs that were made of such; see trace.h.

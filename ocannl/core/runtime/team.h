@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Team: threads that do one piece of work together.
+// Team: a fork-join thread pool: threads that do one piece of work together,
+// with a centralized sense-reversing barrier (Mellor-Crummey and Scott 1991).
 //
 //   Team team(4);
 //   team.TryRun([&](int member) {
@@ -9,8 +10,7 @@
 //     ClaimAll(second_half, ...);
 //   });
 //
-// Members spin for a while before they sleep, so that work of microseconds is
-// worth sharing.
+// Members spin, then park, so that work of microseconds is worth sharing.
 #ifndef OCANNL_CORE_RUNTIME_TEAM_H_
 #define OCANNL_CORE_RUNTIME_TEAM_H_
 
@@ -54,7 +54,7 @@ class Team {
 
   void Serve(int member);
   void DoShare(int member);
-  void LeaveProcessor(int processor);
+  void MigrateWorkersOff(int processor);
 
   std::vector<std::thread> workers_;
   std::mutex running_;

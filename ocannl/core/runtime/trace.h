@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trace: the commands of a stream. Those that repeat are put off, and run as
-// one loop.
+// Trace: the command queue of a stream, with a tracing compiler. Commands that
+// repeat are deferred, and run as one loop.
 //
 //   step(0) log(0) step(1) log(1) ... step(79) log(79) Sync
 //     ->  80 times: step(k += 1) log(k += 1)
 //
 // The commands themselves are the trace: nothing is recorded besides, and
-// nothing is guessed. Once a sequence of routines has come three times, its
-// repetitions wait until somebody looks at a result, or until enough of them
-// wait. They then run as one loop through which each static index grows by the
-// same step; a repetition that does not fit begins the next loop, so there is
-// never anything to undo. A sequence that keeps coming is compiled as one
-// program, across the borders of its routines.
+// nothing is speculated. Once a sequence of routines has come three times, its
+// repetitions are deferred until somebody looks at a result, or until there are
+// enough of them. They then run as one loop, in which each static index is an
+// induction variable; a repetition that does not fit begins the next loop, so
+// there is never anything to roll back. A sequence that keeps coming is hot: it
+// is compiled as one program, across the borders of its routines.
 #ifndef OCANNL_CORE_RUNTIME_TRACE_H_
 #define OCANNL_CORE_RUNTIME_TRACE_H_
 
@@ -39,10 +39,10 @@ class Trace {
   void Run(const std::shared_ptr<const LinkedCode>& code,
            absl::Span<const int64_t> statics) {
     if (!IsNext(code.get())) return RunUnexpected(code, statics);
-    Put(statics);
+    Enqueue(statics);
   }
 
-  // Does what was put off.
+  // Does what was deferred.
   void Sync();
 
   // The sequences found so far, a line each.
@@ -59,8 +59,8 @@ class Trace {
   struct Sequence {
     std::vector<Code> parts;
     std::vector<size_t> first_static;  // of each part; at the end: their number
-    Code whole;           // all parts as one program; null: not compiled
-    std::string failure;  // why it cannot be
+    Code whole;         // all parts as one program; null: not compiled
+    std::string error;  // why it cannot be
     int64_t repetitions = 0;
     int64_t loops = 0;
     int64_t most_waiting = 1;
@@ -69,17 +69,17 @@ class Trace {
   bool IsNext(const LinkedCode* code) const {
     return current_ != nullptr && current_->parts[position_].get() == code;
   }
-  void Put(absl::Span<const int64_t> statics);
+  void Enqueue(absl::Span<const int64_t> statics);
   void RunUnexpected(const Code& code, absl::Span<const int64_t> statics);
   void ForgetWhatIsGone();
   void FindPeriod();
   void Enter(std::vector<Code> parts);
   Sequence* FindOrAdd(std::vector<Code> parts);
   void AddRepetition();
-  void RunWaiting();
+  void Flush();
   void RunLoop();
   void RunParts(size_t count, absl::Span<const int64_t> statics) const;
-  void RunBegun();
+  void FlushPartial();
   void CompileWhole(Sequence& sequence);
 
   const Device* device_;
@@ -88,7 +88,7 @@ class Trace {
   int num_programs_ = 0;         // of those that were compiled as one
   Sequence* current_ = nullptr;  // what is expected to come; null: nothing
 
-  // Of the current sequence. Static indices of all parts are side by side.
+  // Of the current sequence. Static indices of all parts are adjacent.
   size_t position_ = 0;             // parts of the next repetition that came
   std::vector<int64_t> next_;       // the static indices of those
   int64_t waiting_ = 0;             // whole repetitions

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BackgroundThread: does pieces of work one after the other, beside the
-// callers.
+// BackgroundThread: a FIFO work queue with one worker thread.
 //
 //   BackgroundThread thread;
 //   thread.Do([code] { Compile(*code); });

@@ -5,8 +5,9 @@
 //   CheckingBackend backend(/*reference=*/&interp, /*checked=*/&x86);
 //   Device device("host", &backend);
 //
-// A tier that differs is our fault: the run ends the process and names the
-// routine, the buffer, the index and both values.
+// Differential testing: a tier that differs is a bug of the engine. The run
+// ends the process and names the routine, the buffer, the index and both
+// values.
 #ifndef OCANNL_CORE_TIERING_CHECKING_BACKEND_H_
 #define OCANNL_CORE_TIERING_CHECKING_BACKEND_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Predict: how much there is to do in a program, known from its text, as all
-// its trip counts are constants.
+// Predict: static cost estimation: how much there is to do in a program, from
+// its text, as all its trip counts are constants.
 //
 //   for i0 = 0 to 159 { y[i0] := x[i0] * 2; }   ->   480 operations of 30
 //                                                    instructions

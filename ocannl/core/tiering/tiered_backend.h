@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TieredBackend: programs start on one tier, and those that run often or long
-// are compiled for another.
+// TieredBackend: tiered compilation: programs start on one tier, and hot ones,
+// which run often or long, are compiled for another.
 //
 //   TieredBackend backend({.first = &interp, .second = &x86}, {});
 //   Device device("host", &backend);

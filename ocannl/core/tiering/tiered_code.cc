@@ -15,7 +15,7 @@ namespace ocannl {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-constexpr int kMostFailures = 2;
+constexpr int kMaxErrors = 2;
 
 int64_t Nanoseconds(double seconds) {
   constexpr double kMost = 1e18;  // 30 years
@@ -85,8 +85,8 @@ void TieredCode::CompileSecond() {
     second_.store(second_owner_.get(), std::memory_order_release);
     return;
   }
-  failure_ = compiled.status();
-  if (++failures_ < kMostFailures) due_ = Nanoseconds(2 * compile_seconds_);
+  error_ = compiled.status();
+  if (++errors_ < kMaxErrors) due_ = Nanoseconds(2 * compile_seconds_);
 }
 
 std::string TieredCode::Describe() const {
@@ -105,17 +105,16 @@ std::string TieredCode::Describe() const {
                         Milliseconds(1e-9 * spent_before_));
   }
   const std::string failed =
-      failures_ == 0
+      errors_ == 0
           ? ""
-          : absl::StrCat(
-                ", which failed ",
-                failures_ == 1 ? "once: " : "twice: ", failure_.message());
+          : absl::StrCat(", which failed ",
+                         errors_ == 1 ? "once: " : "twice: ", error_.message());
   if (due_ != kNever) {
     return absl::StrCat("not compiled for ", tier, failed, "; spent ",
                         Milliseconds(1e-9 * spent_), " of ",
                         Milliseconds(1e-9 * due_));
   }
-  if (failures_ == kMostFailures) {
+  if (errors_ == kMaxErrors) {
     return absl::StrCat("never compiled for ", tier, failed);
   }
   return absl::StrCat("compiling for ", tier, " (predicted: ", predicted, ")");

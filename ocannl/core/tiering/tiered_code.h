@@ -4,10 +4,11 @@
 // them.
 //
 // How long a run takes on the first tier and how long the second one takes to
-// compile are predicted from the program. By the rule of ski rental, compiling
-// starts once the runs on the first tier took as long as it will: whatever
-// happens then, no more than twice the least possible time was spent. Where
-// the first run alone would take that long, compiling comes before it.
+// compile are predicted from the program. By the rule of ski rental (Karlin et
+// al. 1988), compiling starts once the runs on the first tier took as long as
+// it will: whatever happens then, no more than twice the least possible time
+// was spent. Where the first run alone would take that long, compiling comes
+// before it.
 #ifndef OCANNL_CORE_TIERING_TIERED_CODE_H_
 #define OCANNL_CORE_TIERING_TIERED_CODE_H_
 
@@ -33,7 +34,8 @@ struct Tiering {
   const Backend* second;  // runs faster
 
   // What predictions are made of: one operation of a run on the first tier,
-  // and compiling for the second one.
+  // and compiling for the second one. To measure: `bazel run
+  // //experiments:bench -- --filter=compile/ --tiers=interp,x86`.
   double operation_seconds = 1e-9;
   double compile_seconds = 80e-6;
   double instruction_seconds = 0.5e-6;
@@ -95,9 +97,9 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
 
   mutable std::mutex mutex_;  // guards the rest
   std::unique_ptr<const Executable> second_owner_;
-  int failures_ = 0;
-  absl::Status failure_;
-  double compiled_in_ = 0;  // seconds, the failures included
+  int errors_ = 0;
+  absl::Status error_;
+  double compiled_in_ = 0;  // seconds, the errors included
   int64_t runs_before_ = 0;
   int64_t spent_before_ = 0;
 };
