@@ -258,7 +258,7 @@ bool RunText(const std::string& text) {
   vector[RowKind::kOutput] = {3};
   const fuzz::TextOutcome outcome =
       fuzz::CheckText({.text = text, .operands = {vector, vector, vector}});
-  CHECK(outcome.fault.empty()) << outcome.fault;
+  CHECK(outcome.error.empty()) << outcome.error;
   return outcome.stage >= fuzz::TextOutcome::kTooLarge;
 }
 

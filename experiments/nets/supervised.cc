@@ -101,7 +101,7 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
   Batches batches(result.model.graph, lessons.test, "test", batch_size);
   OCANNL_RETURN_IF_ERROR(batches.Check());
   const Batch batch = batches.At("test_n");
-  Tensor logits = net(batch.inputs, train::kInUse);
+  Tensor logits = net(batch.inputs, train::kInference);
   Tensor targets = Targets(batch.classes, lessons.classes);
   for (Tensor kept : {logits, targets}) {
     OCANNL_RETURN_IF_ERROR(SetMemoryMode(kept, MemoryMode::kMaterialized));

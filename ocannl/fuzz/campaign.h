@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A campaign: many random programs on many tiers, each compared with the
-// interpreter, and what came of it.
+// A campaign of differential testing: many random programs on many tiers, each
+// compared with the interpreter, and what came of it.
 //
 //   CampaignResult result = RunCampaign({.seed = 1, .programs = 1000,
 //                                        .tiers =

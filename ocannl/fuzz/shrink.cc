@@ -146,7 +146,7 @@ bool SimplifyValue(LoopProgram& program, int k) {
   return done;
 }
 
-// An index that is 0 everywhere, for one that moves or is not at 0.
+// An index that is 0 everywhere, for one that varies or is not 0.
 bool SimplifyIndex(LoopProgram& program, int k) {
   bool done = false;
   auto cell = [&](Access access) {
@@ -204,9 +204,9 @@ bool DropAxis(LoopProgram& program, int k) {
         RewriteLeaves(program, stmt, [&](LeafValue leaf) {
           if (Access* access = std::get_if<Access>(&leaf)) drop(*access);
           if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-            const bool moves = lookup->cell.buffer == number &&
-                               lookup->axis > static_cast<int32_t>(axis);
-            lookup->axis -= moves ? 1 : 0;
+            const bool shifts = lookup->cell.buffer == number &&
+                                lookup->axis > static_cast<int32_t>(axis);
+            lookup->axis -= shifts ? 1 : 0;
             drop(lookup->cell);
             drop(lookup->index);
           }

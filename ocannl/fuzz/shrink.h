@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shrink: a program that fails, made as small as it can be and still fail.
+// Shrink: test case reduction: a program that fails, made smaller by one step
+// at a time until no step leaves one that fails.
 //
 //   LoopProgram small = Shrink(program, [&](const LoopProgram& p) {
 //     return !Trial(p, kind, seed).Try(x86).empty();

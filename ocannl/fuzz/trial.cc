@@ -82,8 +82,8 @@ std::string Trial::Try(const Backend& backend) const {
     return absl::StrCat("writable and executable: ", mapping);
   }
   for (bool at_start : {false, true}) {
-    std::string fault = TryOnce(**executable, at_start);
-    if (!fault.empty()) return fault;
+    std::string error = TryOnce(**executable, at_start);
+    if (!error.empty()) return error;
   }
   return "";
 }

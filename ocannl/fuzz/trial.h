@@ -30,7 +30,7 @@ class Trial {
   // both runs leave in the `in`, `out` and `inout` buffers; the others start as
   // different garbage in each run and end as anything. Tells of the first
   // difference, of a broken canary, of memory that is writable and executable,
-  // and of programs that the backend refuses. A fault ends the process.
+  // and of programs that the backend refuses. A signal ends the process.
   std::string Try(const Backend& backend) const;
 
   // What the interpreter leaves in each buffer.

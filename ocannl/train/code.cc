@@ -117,9 +117,9 @@ class CodeWriter {
   }
 
   absl::Status IsThere(const AssignStatement& statement, absl::string_view name,
-                       absl::string_view mend) const {
+                       absl::string_view fix) const {
     return ErrorAt(statement.offset, absl::StrCat("there is an array `", name,
-                                                  "` already; ", mend));
+                                                  "` already; ", fix));
   }
 
   // The leaf of the array that `name` is, if it is one.
@@ -350,7 +350,7 @@ class CodeWriter {
     return absl::OkStatus();
   }
 
-  // target (op)= rhs, cell by cell.
+  // target (op)= rhs, pointwise.
   void StoreLeaf(const AssignStatement& statement, TensorId target, Expr rhs,
                  std::vector<Source> sources) {
     const Array& array = arrays_.at(graph_[target].name);

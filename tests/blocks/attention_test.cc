@@ -21,7 +21,7 @@ using ::testing::ElementsAreArray;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using train::CausalMask;
-using train::kInUse;
+using train::kInference;
 using train::MultiHeadAttention;
 using train::ParamScope;
 using train::Positions;
@@ -40,7 +40,7 @@ ApplyBlock Attention(bool causal, std::optional<int64_t> rope_length) {
                                       .rope_length = rope_length});
     std::optional<Tensor> mask;
     if (causal) mask = CausalMask(*scope.graph, 3);
-    return attend(x, x, mask, kInUse);
+    return attend(x, x, mask, kInference);
   };
 }
 
@@ -56,7 +56,7 @@ ApplyBlock Decoder(const TransformerOptions& options) {
   return [=](const ParamScope& scope, Tensor x) {
     Tensor memory = Einsum1("b,s|d => b,s|d", Mul(x, x));
     return train::DecoderBlock(scope, options)(
-        x, memory, CausalMask(*scope.graph, 3), kInUse);
+        x, memory, CausalMask(*scope.graph, 3), kInference);
   };
 }
 
@@ -66,7 +66,7 @@ ApplyBlock Language(const TransformerOptions& options) {
     train::DecoderOnly model(
         scope, {.vocabulary = 3, .length = 4, .layers = 2, .block = options});
     Tensor tokens = Floor(Mul(x, 1.5) + 1);
-    return model(Convert(tokens, DType::kI32), kInUse);
+    return model(Convert(tokens, DType::kI32), kInference);
   };
 }
 
@@ -129,7 +129,7 @@ TEST(AttentionTest, Values) {
           scope, {.size = 1, .heads = 1, .key_size = 1, .bias = false});
       std::optional<Tensor> mask;
       if (causal) mask = CausalMask(*scope.graph, 2);
-      return attention(x, x, mask, kInUse);
+      return attention(x, x, mask, kInference);
     };
   };
   const BlockInputs inputs = {
@@ -152,7 +152,7 @@ TEST(AttentionTest, ScoresAreScaled) {
     return MultiHeadAttention(
         scope,
         {.size = 1, .heads = 1, .key_size = 4, .value_size = 1, .bias = false})(
-        x, x, std::nullopt, kInUse);
+        x, x, std::nullopt, kInference);
   };
   // q k = 4 x^2, and half of it is the score.
   EXPECT_THAT(

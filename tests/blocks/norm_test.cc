@@ -20,7 +20,7 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 using train::BatchNorm;
-using train::kInUse;
+using train::kInference;
 using train::LayerNorm;
 using train::ParamScope;
 using train::RmsNorm;
@@ -43,7 +43,7 @@ Tensor TrainBatchNorm(const ParamScope& scope, Tensor x) {
 }
 
 Tensor UseBatchNorm(const ParamScope& scope, Tensor x) {
-  return BatchNorm(scope)(x, kInUse);
+  return BatchNorm(scope)(x, kInference);
 }
 
 Tensor TrainDropout(const ParamScope& scope, Tensor x) {
@@ -132,7 +132,7 @@ TEST(BatchNormTest, MomentumOutOfRange) {
   EXPECT_THAT(ShapesOf({2}, {3},
                        [](const ParamScope& scope, Tensor x) {
                          BatchNorm norm(scope / "bn", {.momentum = 1.5});
-                         return norm(x, kInUse);
+                         return norm(x, kInference);
                        }),
               HasSubstr("): momentum is 1.5; it must be in [0, 1]"));
 }
@@ -171,12 +171,12 @@ TEST(DropoutTest, AnotherMaskInEachStep) {
 TEST(DropoutTest, NothingInUse) {
   EXPECT_THAT(ValuesOf({1}, {3}, {.x = {1, 2, 3}},
                        [](const ParamScope&, Tensor x) {
-                         return Mul(train::Dropout(x, 0.5, kInUse), 1);
+                         return Mul(train::Dropout(x, 0.5, kInference), 1);
                        }),
               ElementsAre(1, 2, 3));
   EXPECT_THAT(ShapesOf({2}, {3},
                        [](const ParamScope&, Tensor x) {
-                         return train::Dropout(x, 1, kInUse);
+                         return train::Dropout(x, 1, kInference);
                        }),
               HasSubstr("is 1; it must be in [0, 1)"));
 }

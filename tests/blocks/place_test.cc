@@ -26,7 +26,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using train::kInUse;
+using train::kInference;
 using train::ParamScope;
 
 class PlaceTest : public ::testing::Test {
@@ -104,9 +104,9 @@ TEST_F(PlaceTest, Layers) {
   ExpectHere(both(train::RmsNorm(scope_)), "RmsNorm(y)");
   ExpectHere(both(train::LayerNorm(scope_)), "LayerNorm(y)");
   train::BatchNorm norm(scope_);
-  ExpectHere(norm(x_, kInUse) + norm(y_, kInUse), "BatchNorm(y)");
+  ExpectHere(norm(x_, kInference) + norm(y_, kInference), "BatchNorm(y)");
   train::BatchNorm wrong(scope_, {.momentum = 2});
-  ExpectHere(wrong(x_, kInUse), "BatchNorm(x)");
+  ExpectHere(wrong(x_, kInference), "BatchNorm(x)");
   ExpectHere(train::Embedding(scope_, {.count = 9, .size = 2})(x_),
              "Embedding(x)");
   ExpectHere(train::Conv2d(scope_, {.channels = 2})(x_), "Conv2d(x)");
@@ -117,20 +117,21 @@ TEST_F(PlaceTest, Layers) {
 TEST_F(PlaceTest, Networks) {
   train::MultiHeadAttention attend(scope_,
                                    {.size = 4, .heads = 2, .key_size = 2});
-  ExpectHere(attend(x_, one_, std::nullopt, kInUse),
+  ExpectHere(attend(x_, one_, std::nullopt, kInference),
              "MultiHeadAttention(x, one)");
   const train::TransformerOptions options{.size = 8, .heads = 2, .hidden = 4};
-  ExpectHere(train::EncoderBlock(scope_, options)(x_, std::nullopt, kInUse),
+  ExpectHere(train::EncoderBlock(scope_, options)(x_, std::nullopt, kInference),
              "EncoderBlock(x)");
-  ExpectHere(train::DecoderBlock(scope_, options)(x_, x_, std::nullopt, kInUse),
-             "DecoderBlock(x, x)");
+  ExpectHere(
+      train::DecoderBlock(scope_, options)(x_, x_, std::nullopt, kInference),
+      "DecoderBlock(x, x)");
   train::DecoderOnly decoder(
       scope_, {.vocabulary = 5, .length = 4, .layers = 1, .block = options});
-  ExpectHere(decoder(x_, kInUse), "DecoderOnly(x)");
+  ExpectHere(decoder(x_, kInference), "DecoderOnly(x)");
   ExpectHere(train::LeNet(scope_)(x_), "LeNet(x)");
-  ExpectHere(train::ConvBatchNorm(scope_, {.channels = 2})(x_, kInUse),
+  ExpectHere(train::ConvBatchNorm(scope_, {.channels = 2})(x_, kInference),
              "ConvBatchNorm(x)");
-  ExpectHere(train::ResNetBlock(scope_, {.channels = 2})(x_, kInUse),
+  ExpectHere(train::ResNetBlock(scope_, {.channels = 2})(x_, kInference),
              "ResNetBlock(x)");
   ExpectHere(train::VggBlock(scope_, {.channels = 2})(x_), "VggBlock(x)");
 }

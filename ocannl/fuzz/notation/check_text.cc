@@ -77,8 +77,8 @@ class Check {
     ReadEinsum(parsed.status());
     if (!parsed.ok()) {
       const bool kept = graph_.size() == size && graph_.NextRandom() == 1;
-      if (!kept) Fault("a text that is refused leaves a trace");
-      Refused(parsed.status(), "line ");
+      if (!kept) Error("a text that is refused leaves a trace");
+      Illegal(parsed.status(), "line ");
       return outcome_;
     }
     result_ = parsed->tensor.id;
@@ -96,20 +96,20 @@ class Check {
                    Given(shape)));
   }
 
-  void Fault(std::string fault) {
-    if (outcome_.fault.empty()) outcome_.fault = std::move(fault);
+  void Error(std::string error) {
+    if (outcome_.error.empty()) outcome_.error = std::move(error);
   }
 
-  void Refused(const absl::Status& status, absl::string_view start) {
+  void Illegal(const absl::Status& status, absl::string_view start) {
     if (status.code() != absl::StatusCode::kInvalidArgument &&
         status.code() != absl::StatusCode::kFailedPrecondition) {
-      Fault(absl::StrCat("the error is of another kind: ", status.ToString()));
+      Error(absl::StrCat("the error is of another kind: ", status.ToString()));
     }
     if (!absl::StartsWith(status.message(), start)) {
-      Fault(absl::StrCat("the error has no place: ", status.message()));
+      Error(absl::StrCat("the error has no place: ", status.message()));
     }
     const bool is_right = text_.einsum && text_.einsum->is_right;
-    if (is_right) Fault(absl::StrCat("it is right, but ", status.message()));
+    if (is_right) Error(absl::StrCat("it is right, but ", status.message()));
   }
 
   // What the spec means; whether it can be read is no other question.
@@ -118,12 +118,12 @@ class Check {
     const int count = static_cast<int>(text_.operands.size());
     auto spec = ParseEinsum(text_.einsum->spec, count, names_.numbers);
     if (!spec.ok()) {
-      if (status.ok()) Fault("a spec is read, and is not");
+      if (status.ok()) Error("a spec is read, and is not");
       return;
     }
     auto again = ParseEinsum(ToString(*spec), count);
     if (!again.ok() || !(*again == *spec)) {
-      Fault(absl::StrCat("it is printed as ", ToString(*spec)));
+      Error(absl::StrCat("it is printed as ", ToString(*spec)));
     }
     if (!status.ok()) return;
     meaning_ = ReadSpec(*spec, text_.operands, text_.einsum->sizes, nullptr);
@@ -135,15 +135,15 @@ class Check {
     outcome_.open = meaning_ && meaning_->kind == SpecMeaning::kOpen;
     absl::Status status = InferShapes(graph_, {result_}, shapes_);
     if (!status.ok()) {
-      Refused(status, "");
-      if (!shapes_.empty()) Fault("an inference that fails leaves shapes");
+      Illegal(status, "");
+      if (!shapes_.empty()) Error("an inference that fails leaves shapes");
       if (meaning_ && meaning_->kind == SpecMeaning::kFits) {
-        Fault(absl::StrCat("it fits, but ", status.message()));
+        Error(absl::StrCat("it fits, but ", status.message()));
       }
       return;
     }
     if (!InferShapes(graph_, {result_}, shapes_).ok()) {
-      Fault("what was inferred does not hold a second time");
+      Error("what was inferred does not hold a second time");
     }
     CompareShapes();
     MakeCode(parameters);
@@ -160,22 +160,22 @@ class Check {
       }
       meaning_ = ReadSpec(*spec_, text_.operands, sizes, &shape);
     }
-    if (meaning_->kind == SpecMeaning::kRefused) {
-      Fault(
+    if (meaning_->kind == SpecMeaning::kIllegal) {
+      Error(
           absl::StrCat("it does not fit, but the result is ", ToString(shape)));
     } else if (meaning_->kind == SpecMeaning::kFits &&
                meaning_->program.result.shape() != shape) {
-      Fault(absl::StrCat("the result is ", ToString(shape), ", not ",
+      Error(absl::StrCat("the result is ", ToString(shape), ", not ",
                          ToString(meaning_->program.result.shape())));
     }
   }
 
-  // The loops of code; nothing if it is refused.
+  // The loops of code; nothing if it is illegal.
   absl::StatusOr<LoopProgram> Compile(absl::StatusOr<Assignments> code) {
     if (code.ok()) code->name = "text";
     absl::StatusOr<LoopProgram> loops =
         code.ok() ? CompileProgram(*code, {}) : code.status();
-    if (!loops.ok()) Refused(loops.status(), "");
+    if (!loops.ok()) Illegal(loops.status(), "");
     return loops;
   }
 
@@ -191,7 +191,7 @@ class Check {
     if (graph_[result_].has_gradient) {
       auto backward = Backward(graph_, shapes_, result_, rootness);
       if (!backward.ok()) {
-        Refused(backward.status(), "");
+        Illegal(backward.status(), "");
       } else {
         (void)Compile(backward->Whole());
       }
@@ -242,7 +242,7 @@ class Check {
     outcome_.stage = TextOutcome::kRan;
     if (result == nullptr) return;
     const bool compares = meaning_ && meaning_->kind == SpecMeaning::kFits &&
-                          outcome_.fault.empty();
+                          outcome_.error.empty();
     if (compares) Compare(*result);
   }
 
@@ -263,7 +263,7 @@ class Check {
     }
     outcome_.stage = TextOutcome::kCompared;
     if (actual == expected) return;
-    Fault(absl::StrCat("the result is ", TextOfValues(actual), ", not ",
+    Error(absl::StrCat("the result is ", TextOfValues(actual), ", not ",
                        TextOfValues(expected)));
   }
 
@@ -276,7 +276,7 @@ class Check {
   std::optional<SpecMeaning> meaning_;
   TensorId result_;
   TextOutcome outcome_ = {
-      .stage = TextOutcome::kRefused, .open = false, .fault = ""};
+      .stage = TextOutcome::kIllegal, .open = false, .error = ""};
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace ocannl::fuzz {
 struct TextOutcome {
   // How far it came.
   enum Stage : uint8_t {
-    kRefused,   // by the parser
+    kIllegal,   // by the parser
     kNoShapes,  // by inference
     kNoCode,    // by what makes code of it
     kTooLarge,  // to be run here
@@ -27,7 +27,7 @@ struct TextOutcome {
 
   Stage stage;
   bool open = false;  // whether the definition leaves it open if it has shapes
-  std::string fault;  // of the engine; empty: none
+  std::string error;  // of the engine; empty: none
 };
 absl::string_view Name(TextOutcome::Stage stage);
 

@@ -29,12 +29,12 @@ class Reader {
     for (size_t k = 0; k < operands.size() && fits_; ++k) {
       tensors_.push_back(Places(spec_.operands[k], &operands[k]));
     }
-    if (!fits_) return {.kind = SpecMeaning::kRefused, .program = {}};
+    if (!fits_) return {.kind = SpecMeaning::kIllegal, .program = {}};
     tensors_.push_back(Places(spec_.result, result));
     NameTheNameless();
     Positions();
     Equations(names);
-    if (!fits_) return {.kind = SpecMeaning::kRefused, .program = {}};
+    if (!fits_) return {.kind = SpecMeaning::kIllegal, .program = {}};
     if (open_) return {.kind = SpecMeaning::kOpen, .program = {}};
     return {.kind = SpecMeaning::kFits, .program = Program()};
   }

@@ -19,7 +19,7 @@ namespace ocannl::fuzz {
 struct SpecMeaning {
   enum Kind : uint8_t {
     kFits,     // `program` is what it means
-    kRefused,  // the shapes contradict it
+    kIllegal,  // the shapes contradict it
     kOpen,     // they leave some size open
   };
   Kind kind;

@@ -47,8 +47,8 @@ TextOutcome CheckInTime(const RandomText& text) {
 }
 
 // What is wrong with a text, in a child; empty: nothing.
-std::string FaultOf(const RandomText& text) {
-  return RunInChild(kSecondsOfAChild, [&] { return CheckInTime(text).fault; })
+std::string ErrorOf(const RandomText& text) {
+  return RunInChild(kSecondsOfAChild, [&] { return CheckInTime(text).error; })
       .text;
 }
 
@@ -63,7 +63,7 @@ void ShrinkPart(RandomText& text,
       if (less.einsum) {
         less.text = TextOf(*less.einsum, less.operands.size());
       }
-      if (FaultOf(less).empty()) {
+      if (ErrorOf(less).empty()) {
         at += size;
       } else {
         text = std::move(less);
@@ -84,7 +84,7 @@ void Shrink(RandomText& text) {
     for (Dims& row : shape.rows) {
       for (int64_t& size : row) {
         const int64_t before = std::exchange(size, 1);
-        if (FaultOf(text).empty()) size = before;
+        if (ErrorOf(text).empty()) size = before;
       }
     }
   }
@@ -93,7 +93,7 @@ void Shrink(RandomText& text) {
 // The command that shows the text to a user, and what it is.
 std::string Describe(const TextFailure& failure) {
   std::string text =
-      absl::StrCat("seed ", failure.seed, ": ", failure.fault,
+      absl::StrCat("seed ", failure.seed, ": ", failure.error,
                    "\n  bazel run //ocannl -- eval '", failure.text.text, "'");
   for (size_t k = 0; k < failure.text.operands.size(); ++k) {
     absl::StrAppend(&text, " --in=x", k,
@@ -120,7 +120,7 @@ TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
       while (progress->texts < left && Now() - start <= options.seconds) {
         TextOutcome outcome =
             CheckInTime(MakeText(first + progress->texts, options.corpus));
-        if (!outcome.fault.empty()) return outcome.fault;
+        if (!outcome.error.empty()) return outcome.error;
         ++progress->stages[outcome.stage];
         progress->open += outcome.open ? 1 : 0;
         ++progress->texts;
@@ -137,10 +137,10 @@ TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
     const uint64_t seed = first + progress->texts;
     TextFailure failure = {.seed = seed,
                            .text = MakeText(seed, options.corpus),
-                           .fault = child.text};
+                           .error = child.text};
     Shrink(failure.text);
-    std::string fault = FaultOf(failure.text);
-    if (!fault.empty()) failure.fault = std::move(fault);
+    std::string error = ErrorOf(failure.text);
+    if (!error.empty()) failure.error = std::move(error);
     result.failures.push_back(std::move(failure));
   }
   result.seconds = Now() - start;

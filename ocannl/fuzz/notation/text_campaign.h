@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A campaign over random texts of the notation, and what came of it.
+// A campaign over random texts of the notation, generated and mutated, and what
+// came of it.
 //
 //   std::cout << Report(RunTextCampaign({.seed = 1, .texts = 1000000}));
 #ifndef OCANNL_FUZZ_NOTATION_TEXT_CAMPAIGN_H_
@@ -28,7 +29,7 @@ struct TextCampaignOptions {
 struct TextFailure {
   uint64_t seed;
   RandomText text;  // made small
-  std::string fault;
+  std::string error;
 };
 
 struct TextCampaignResult {

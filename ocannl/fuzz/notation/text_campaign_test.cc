@@ -21,34 +21,34 @@ TEST(TextCampaignTest, TextsMeanWhatTheySay) {
   EXPECT_GT(result.stages[TextOutcome::kCompared], result.texts / 4);
   EXPECT_GT(result.stages[TextOutcome::kRan], result.texts / 50);
   EXPECT_GT(result.stages[TextOutcome::kNoShapes], result.texts / 50);
-  EXPECT_GT(result.stages[TextOutcome::kRefused], result.texts / 50);
+  EXPECT_GT(result.stages[TextOutcome::kIllegal], result.texts / 50);
 }
 
 TEST(TextCampaignTest, TheBuiltInTextsRun) {
   for (const char* text : BuiltInTexts()) {
     TextOutcome outcome = CheckText({.text = text, .operands = {Shape()}});
-    EXPECT_EQ(outcome.fault, "") << text;
-    EXPECT_NE(outcome.stage, TextOutcome::kRefused) << text;
+    EXPECT_EQ(outcome.error, "") << text;
+    EXPECT_NE(outcome.stage, TextOutcome::kIllegal) << text;
   }
 }
 
-TEST(TextCampaignTest, AWrongMeaningIsAFault) {
+TEST(TextCampaignTest, AWrongMeaningIsAnError) {
   Shape three;
   three[RowKind::kOutput] = {3};
   TextEinsum einsum = {.spec = "i => i", .is_right = true};
   const RandomText right = {
       .text = "x0 ++ \"i => i\"", .operands = {three}, .einsum = einsum};
-  EXPECT_EQ(CheckText(right).fault, "");
+  EXPECT_EQ(CheckText(right).error, "");
   EXPECT_EQ(CheckText(right).stage, TextOutcome::kCompared);
   RandomText doubled = right;
   doubled.text = "(x0 ++ \"i => i\") + x0";
-  EXPECT_NE(CheckText(doubled).fault, "");
+  EXPECT_NE(CheckText(doubled).error, "");
   RandomText summed = right;
   summed.text = "x0 ++ \"i => 0\"";
-  EXPECT_NE(CheckText(summed).fault, "");
-  RandomText refused = right;
-  refused.text = "x0 ++ \"ij => i\"";
-  EXPECT_NE(CheckText(refused).fault, "");
+  EXPECT_NE(CheckText(summed).error, "");
+  RandomText illegal = right;
+  illegal.text = "x0 ++ \"ij => i\"";
+  EXPECT_NE(CheckText(illegal).error, "");
 }
 
 }  // namespace

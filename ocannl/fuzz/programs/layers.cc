@@ -135,12 +135,12 @@ void Use(ProgramText& text, const Array& y, const Array& target,
                                               text.Value(2, leaf), ")")));
 }
 
-// What uses y, cell by cell, in the ways that a training step does.
+// What uses y pointwise, in the ways that a training step does.
 Array AddUsers(ProgramText& text, Array y, Role role) {
   Random& random = text.random();
   if (random.OneIn(4)) Use(text, y, y, nullptr);
   if (random.OneIn(4)) {
-    // The user waits for another nest.
+    // The user depends on another nest.
     const Array other = text.Declare(Role::kIn, y.extents);
     const Array made = text.Declare(Role::kTemp, y.extents);
     Use(text, other, made, nullptr);
@@ -191,7 +191,7 @@ void AddRows(ProgramText& text) {
                                  absl::StrCat(text.Read(x, Of(cell)), " * ",
                                               text.Read(sums, {cell[0]}))));
   if (!random.OneIn(4)) return;
-  // Another loop over rows must wait for all of the first one's.
+  // Another loop over rows depends on all of the first one's.
   const Array z = text.Declare(Role::kOut, x.extents);
   const Axes other = text.NewAxes(x.extents);
   const Index last({}, x.extents[0] - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SplitLoops: cuts loops in two, with a tail where the parts do not fit.
+// SplitLoops: strip-mines loops: in two, with a tail where the strips do not
+// fit.
 //
 //   for i0 = 0 to 9 { y[i0] := x[i0]; }
 //     ->  for i1 = 0 to 1 { for i2 = 0 to 3 { y[4*i1 + i2] := ... } }

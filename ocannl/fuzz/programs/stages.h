@@ -10,7 +10,7 @@
 
 namespace ocannl::fuzz {
 
-// Values of x and of a tensor that is broadcast, cell by cell.
+// Values of x and of a tensor that is broadcast, pointwise.
 Array Map(ProgramText& text, const Array& x, Role role);
 
 // A contraction of x, whose axes get roles at random, with another tensor;

@@ -81,7 +81,7 @@ Tensor BatchNorm::operator()(Tensor x, Training* training,
                                     "; it must be in [0, 1]"),
                        where);
   }
-  if (training == kInUse) {
+  if (training == kInference) {
     Tensor centred = x - Einsum1("c => c", StopGradient(mean_));
     return call.Of(
         Normalise(centred, Einsum1("c => c", StopGradient(variance_))));

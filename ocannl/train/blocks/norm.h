@@ -19,9 +19,9 @@
 // each step:
 //   running = (1 - momentum) * running + momentum * batch's
 // where the batch's variance is divided by n - 1 (unbiased), as in PyTorch; of
-// n = 1, by 1. In use, mean and variance are the running ones. They begin with
-// 0 and 1, and no gradient reaches them. Ioffe, Szegedy, "Batch normalization"
-// (2015).
+// n = 1, by 1. In inference, mean and variance are the running ones. They begin
+// with 0 and 1, and no gradient reaches them. Ioffe, Szegedy, "Batch
+// normalization" (2015).
 #ifndef OCANNL_TRAIN_BLOCKS_NORM_H_
 #define OCANNL_TRAIN_BLOCKS_NORM_H_
 

@@ -43,7 +43,7 @@ Tensor Dropout(Tensor x, double rate, const Training* training,
                            " is ", NumberText(rate), "; it must be in [0, 1)")),
                        where);
   }
-  if (training == kInUse || rate == 0) return x;
+  if (training == kInference || rate == 0) return x;
   Tensor step = EmbedSymbol(*x.graph, training->step);
   Tensor kept = LessEqual(rate, Uniform1At(step));
   return call.Of(Select(kept, x / (1 - rate), 0));

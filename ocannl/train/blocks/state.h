@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What blocks do in training and not in use, and what they keep beside the
-// parameters.
+// What blocks do in training and not in inference, and what they keep beside
+// the parameters.
 //
 //   Training training{.step = graph.AddStatic("step", std::nullopt)};
 //   Tensor logits = net(images, &training);
@@ -10,7 +10,7 @@
 //                           UpdateStates(model, training.updates));
 //   init: states.init     step: gradient, states.update, sgd.update
 //
-//   Tensor answer = net(images, kInUse);       // the same parameters
+//   Tensor answer = net(images, kInference);   // the same parameters
 #ifndef OCANNL_TRAIN_BLOCKS_STATE_H_
 #define OCANNL_TRAIN_BLOCKS_STATE_H_
 
@@ -42,7 +42,7 @@ struct Training {
 };
 
 // In the place of a training: none.
-inline constexpr Training* kInUse = nullptr;
+inline constexpr Training* kInference = nullptr;
 
 // The code that gives the states their first values, and that of the updates,
 // which comes after the code of what was trained. Errors: those of Forward.
@@ -50,7 +50,7 @@ absl::StatusOr<UpdateCode> UpdateStates(Model& model,
                                         absl::Span<const StateUpdate> updates);
 
 // Dropout: in training, each cell is 0 with probability `rate`, and divided by
-// 1 - rate otherwise, so that its mean stays; in use, nothing happens.
+// 1 - rate otherwise, so that its mean stays; in inference, nothing happens.
 //
 // What is dropped is a function of the graph's seed, of the ordinal of the call
 // among the random operations of the graph, of the step and of the cell's

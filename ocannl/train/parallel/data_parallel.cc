@@ -201,7 +201,7 @@ absl::Status DataParallel::RunGradients() {
   auto work = [&](int member) {
     for (size_t s = member; s < shards_.size(); s += team_->size()) {
       statuses[s] = shards_[s]->gradient->Run();
-      // Else it could be put off until the merge, which runs on one thread.
+      // Else it could be deferred until the merge, which runs on one thread.
       if (shards_.size() > 1) shards_[s]->stream.Sync();
     }
   };

@@ -14,7 +14,7 @@ std::vector<MergePair> ParallelMerge(int n) {
   std::vector<MergePair> pairs;
   while (n > 1) {
     const int half = n / 2;
-    const int first = n % 2;  // the odd one out waits for the next round
+    const int first = n % 2;  // the odd one out is in the next round
     for (int to = first; to < first + half; ++to) {
       pairs.push_back({.from = to + half, .to = to});
     }

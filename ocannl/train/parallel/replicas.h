@@ -2,7 +2,8 @@
 //
 // Replicas: contexts with the arrays of one model each, which are kept alike
 // through the merge buffers of their streams. The first one is the owner: its
-// parameters count.
+// parameters count. MergeGradients is a tree reduction to the owner,
+// ShareParameters a broadcast from it.
 //
 //   for (int k = 0; k < n; ++k) ...            // gradient code in context k
 //   OCANNL_RETURN_IF_ERROR(replicas.MergeGradients(n));
@@ -32,8 +33,9 @@ struct MergePair {
   friend bool operator==(const MergePair&, const MergePair&) = default;
 };
 
-// Which of `n` values to add to which, so that the sum of all is in value 0, in
-// rounds in which each value takes part once:
+// The pairs of a binary tree reduction: which of `n` values to add to which, so
+// that the sum of all is in value 0, in rounds in which each value takes part
+// once:
 //
 //   5: 3 -> 1, 4 -> 2;  2 -> 1;  1 -> 0
 std::vector<MergePair> ParallelMerge(int n);
