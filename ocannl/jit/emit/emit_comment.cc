@@ -22,7 +22,7 @@ void Emitter::Comment(const std::string& text) {
 }
 
 void Emitter::CommentPointers() {
-  note_ = commented_ = -1;
+  source_loc_ = commented_ = -1;
   for (size_t k = 0; k < nest_->pointers.size(); ++k) {
     const Pointer& pointer = nest_->pointers[k];
     const Home& home = pointer_homes_[k];
@@ -38,14 +38,14 @@ void Emitter::CommentPointers() {
 // The line of the program that `inst` comes from, where it is another one than
 // that of the instruction before.
 void Emitter::CommentInst(const Inst& inst) {
-  if (inst.code == Code::kNote) {
-    if (inst.offset >= 0) note_ = inst.offset;
-  } else if (inst.code == Code::kLoop || inst.code == Code::kEndLoop) {
-    note_ = commented_ = -1;
-    if (inst.code == Code::kLoop) CommentLoop(inst);
-  } else if (note_ != commented_) {
-    Comment(nest_->notes[note_]);
-    commented_ = note_;
+  if (inst.opcode == Opcode::kSourceLoc) {
+    if (inst.offset >= 0) source_loc_ = inst.offset;
+  } else if (inst.opcode == Opcode::kLoop || inst.opcode == Opcode::kEndLoop) {
+    source_loc_ = commented_ = -1;
+    if (inst.opcode == Opcode::kLoop) CommentLoop(inst);
+  } else if (source_loc_ != commented_) {
+    Comment(nest_->source_lines[source_loc_]);
+    commented_ = source_loc_;
   }
 }
 

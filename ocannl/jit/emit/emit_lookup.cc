@@ -21,7 +21,7 @@ constexpr int32_t kResult = 64;
 
 void Emitter::EmitLookup(const Inst& inst) {
   const RowLookup& rows = nest_->lookups[inst.offset];
-  if (!rows.is_one) {
+  if (!rows.is_uniform) {
     const int64_t span =
         rows.size * rows.stride +
         int64_t{inst.lanes} * std::abs(int64_t{inst.memory.stride});
@@ -44,7 +44,7 @@ void Emitter::EmitLookup(const Inst& inst) {
 }
 
 void Emitter::EmitScatter(const Inst& inst) {
-  if (!nest_->lookups[inst.offset].is_one) return ScatterRows(inst);
+  if (!nest_->lookups[inst.offset].is_uniform) return ScatterRows(inst);
   TakeRow(inst, 1);
   asmjit::Label none = assembler_.newLabel();
   FindRow(inst, none);
@@ -102,7 +102,7 @@ void Emitter::CollectRows(const Inst& inst) {
   Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
   a.vxorps(lanes, lanes, lanes);
   a.vmovups(OperandSlot(kResult), lanes);
-  for (int k = 0; k < inst.valid; ++k) {
+  for (int k = 0; k < inst.active_lanes; ++k) {
     asmjit::Label none = a.newLabel();
     TakeRowOfLane(inst, k);
     FindRow(inst, none);
@@ -134,7 +134,7 @@ void Emitter::ScatterRows(const Inst& inst) {
                    : size == 4 ? Gp(x86::eax)
                    : size == 2 ? Gp(x86::ax)
                                : Gp(x86::al);
-  for (int k = 0; k < inst.valid; ++k) {
+  for (int k = 0; k < inst.active_lanes; ++k) {
     asmjit::Label none = a.newLabel();
     TakeRowOfLane(inst, k);
     FindRow(inst, none);
@@ -157,7 +157,7 @@ void Emitter::GatherRows(const Inst& inst) {
   Vec exists_of_lane;
   if (Has512()) {
     const int less = 1;
-    exists = LaneMask(0, inst.valid);
+    exists = LaneMask(0, inst.active_lanes);
     assembler_.k(exists).emit(Ids::kIdVpcmpud, exists, row,
                               PoolSplat(rows.size, 4, bytes),
                               asmjit::imm(less));
@@ -167,7 +167,7 @@ void Emitter::GatherRows(const Inst& inst) {
     Emit(Ids::kIdVmovups, size, PoolSplat(rows.size, 4, bytes));
     exists_of_lane = Greater(DType::kU32, size, row, bytes);
     Emit(Ids::kIdVpand, exists_of_lane, exists_of_lane,
-         PoolMask(inst.valid, inst.lanes, 4));
+         PoolMask(inst.active_lanes, inst.lanes, 4));
   }
   Emit(Ids::kIdVpmulld, offset, row, PoolSplat(rows.stride, 4, bytes));
   if (inst.memory.stride != 0) {

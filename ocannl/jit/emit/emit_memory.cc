@@ -35,7 +35,7 @@ void Emitter::EmitLoad(const Inst& inst) {
     LoadOne(inst, dst, At(inst.memory));
   } else if (!IsSideBySide(inst)) {
     Gather(inst, dst);
-  } else if (inst.valid < inst.lanes) {
+  } else if (inst.active_lanes < inst.lanes) {
     LoadTail(inst, dst, At(inst.memory));
   } else {
     Emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, At(inst.memory));
@@ -56,13 +56,14 @@ void Emitter::LoadOne(const Inst& inst, const Vec& dst, const Mem& from) {
 void Emitter::LoadTail(const Inst& inst, const Vec& dst, const Mem& from) {
   const bool wide = SizeOf(inst.dtype) == 8;
   if (Has512()) {
-    assembler_.k(LaneMask(0, inst.valid))
+    assembler_.k(LaneMask(0, inst.active_lanes))
         .z()
         .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, from);
     return;
   }
   Vec mask = Scratch(1, BytesOf(inst.dtype, inst.lanes));
-  Emit(Ids::kIdVmovups, mask, PoolMask(inst.valid, inst.lanes, wide ? 8 : 4));
+  Emit(Ids::kIdVmovups, mask,
+       PoolMask(inst.active_lanes, inst.lanes, wide ? 8 : 4));
   Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, dst, mask, from);
 }
 
@@ -75,13 +76,14 @@ void Emitter::Gather(const Inst& inst, const Vec& dst) {
   from.setIndex(index);
   assembler_.vxorps(dst, dst, dst);
   if (Has512()) {
-    assembler_.k(LaneMask(0, inst.valid))
+    assembler_.k(LaneMask(0, inst.active_lanes))
         .emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from);
     lane_mask_ = 0;  // which it clears
     return;
   }
   Vec mask = Scratch(1, bytes);
-  Emit(Ids::kIdVmovups, mask, PoolMask(inst.valid, inst.lanes, wide ? 8 : 4));
+  Emit(Ids::kIdVmovups, mask,
+       PoolMask(inst.active_lanes, inst.lanes, wide ? 8 : 4));
   Emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from, mask);
 }
 
@@ -96,13 +98,13 @@ void Emitter::LoadShort(const Inst& inst, const Vec& dst) {
     a.movzx(x86::eax, from);
     a.vmovd(dst.xmm(), x86::eax);
     if (inst.lanes > 1) a.vpbroadcastd(dst, dst.xmm());
-  } else if (IsSideBySide(inst) && inst.valid == inst.lanes) {
+  } else if (IsSideBySide(inst) && inst.active_lanes == inst.lanes) {
     from.setSize(size * inst.lanes);
     Emit(widen, dst, from);
   } else if (IsSideBySide(inst) && Has512()) {
     Vec packed = Scratch(0, std::max(16, size * inst.lanes));
     from.setSize(0);
-    a.k(LaneMask(0, inst.valid))
+    a.k(LaneMask(0, inst.active_lanes))
         .z()
         .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, packed, from);
     Emit(widen, dst, packed);
@@ -110,7 +112,7 @@ void Emitter::LoadShort(const Inst& inst, const Vec& dst) {
     Vec packed = Scratch(0, std::max(16, size * inst.lanes));
     auto collect = [&](const Vec& to, int first) {
       a.vxorps(to.xmm(), to.xmm(), to.xmm());
-      const int end = std::min<int>(inst.valid, first + 16 / size);
+      const int end = std::min<int>(inst.active_lanes, first + 16 / size);
       for (int k = first; k < end; ++k) {
         Emit(size == 1 ? Ids::kIdVpinsrb : Ids::kIdVpinsrw, to.xmm(), to.xmm(),
              At(inst.memory, int64_t{k} * inst.memory.stride),
@@ -168,12 +170,12 @@ void Emitter::EmitStore(const Inst& inst) {
     StoreShort(inst, PackShort(inst));
   } else if (inst.lanes == 1) {
     StoreOne(inst, At(inst.memory));
-  } else if (inst.valid < inst.lanes) {
+  } else if (inst.active_lanes < inst.lanes) {
     StoreTail(inst, At(inst.memory));
   } else {
-    const InstId store = streams_ && !is_in_row_ ? Ids::kIdVmovntps
-                         : wide                  ? Ids::kIdVmovupd
-                                                 : Ids::kIdVmovups;
+    const InstId store = non_temporal_ && !is_in_row_ ? Ids::kIdVmovntps
+                         : wide                       ? Ids::kIdVmovupd
+                                                      : Ids::kIdVmovups;
     Emit(store, At(inst.memory), In(inst, 0));
   }
 }
@@ -187,12 +189,13 @@ void Emitter::StoreTail(const Inst& inst, const Mem& to) {
   const bool wide = SizeOf(inst.dtype) == 8;
   if (Has512()) {
     Vec value = In(inst, 0);
-    assembler_.k(LaneMask(0, inst.valid))
+    assembler_.k(LaneMask(0, inst.active_lanes))
         .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, to, value);
     return;
   }
   Vec mask = Scratch(1, BytesOf(inst.dtype, inst.lanes));
-  Emit(Ids::kIdVmovups, mask, PoolMask(inst.valid, inst.lanes, wide ? 8 : 4));
+  Emit(Ids::kIdVmovups, mask,
+       PoolMask(inst.active_lanes, inst.lanes, wide ? 8 : 4));
   Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, to, mask, In(inst, 0));
 }
 
@@ -228,7 +231,7 @@ void Emitter::StoreShort(const Inst& inst, const Vec& packed) {
   x86::Assembler& a = assembler_;
   const int size = static_cast<int>(SizeOf(inst.dtype));
   Mem to = At(inst.memory);
-  switch (inst.valid * size) {
+  switch (inst.active_lanes * size) {
     case 32:
       a.vmovdqu(to, packed.ymm());
       return;
@@ -243,11 +246,11 @@ void Emitter::StoreShort(const Inst& inst, const Vec& packed) {
       return;
   }
   if (Has512() && inst.lanes > 1) {
-    a.k(LaneMask(0, inst.valid))
+    a.k(LaneMask(0, inst.active_lanes))
         .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, to, packed);
     return;
   }
-  for (int k = 0; k < inst.valid; ++k) {
+  for (int k = 0; k < inst.active_lanes; ++k) {
     Emit(size == 1 ? Ids::kIdVpextrb : Ids::kIdVpextrw,
          At(inst.memory, k * size), packed.xmm(), asmjit::imm(k));
   }
@@ -261,7 +264,7 @@ void Emitter::Scatter(const Inst& inst) {
   CHECK(inst.memory.stride != 0);
   if (size == 1) {
     Vec packed = PackShort(inst);
-    for (int k = 0; k < inst.valid; ++k) {
+    for (int k = 0; k < inst.active_lanes; ++k) {
       Mem to = At(inst.memory, int64_t{k} * inst.memory.stride);
       a.vpextrb(to, packed.xmm(), k);
     }
@@ -274,13 +277,13 @@ void Emitter::Scatter(const Inst& inst) {
     Mem to = At(inst.memory);
     to.setIndex(index);
     Vec value = In(inst, 0);
-    assembler_.k(LaneMask(0, inst.valid))
+    assembler_.k(LaneMask(0, inst.active_lanes))
         .emit(size == 8 ? Ids::kIdVscatterdpd : Ids::kIdVscatterdps, to, value);
     lane_mask_ = 0;  // which it clears
     return;
   }
   a.vmovups(OperandSlot(0), In(inst, 0, bytes));
-  for (int k = 0; k < inst.valid; ++k) {
+  for (int k = 0; k < inst.active_lanes; ++k) {
     Gp lane = size == 8 ? Gp(x86::rax) : Gp(x86::eax);
     a.mov(lane, OperandSlot(k * std::max(4, size)));
     if (size == 2) lane = x86::ax;

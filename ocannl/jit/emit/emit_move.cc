@@ -12,7 +12,7 @@ namespace Ids = x86::Inst;
 
 void Emitter::EmitCopy(const Inst& inst) {
   const Value& value = inst.args[0];
-  if (allocation_->places[inst.dst].constant >= 0) return;
+  if (allocation_->locations[inst.dst].constant >= 0) return;
   const bool is_mask = IsMask(inst.dtype, isa_);
   if (value.kind == Value::kConst) {
     const uint64_t bits = nest_->constants[value.index].bits;
@@ -123,20 +123,20 @@ void Emitter::InsertMask(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int from = static_cast<int>(inst.offset);
   KReg dst = OutMask(inst);
-  const Place& place = allocation_->places[inst.dst];
-  if (place.reg < 0) {
+  const Location& location = allocation_->locations[inst.dst];
+  if (location.reg < 0) {
     // Not the scratch of operand 0.
     dst = x86::k(dst.id() + 1);
-    a.kmovw(dst, SpillSlot(place.slot));
+    a.kmovw(dst, SpillSlot(location.slot));
   }
   KReg value = ScratchMask(0);
   KReg lanes = ScratchMask(1);
-  SetMask(lanes, from, inst.valid);
+  SetMask(lanes, from, inst.active_lanes);
   a.kshiftlw(value, InMask(inst, 0), from);
   a.kandw(value, value, lanes);
   a.kandnw(lanes, lanes, dst);
   a.korw(dst, value, lanes);
-  if (place.reg < 0) a.kmovw(SpillSlot(place.slot), dst);
+  if (location.reg < 0) a.kmovw(SpillSlot(location.slot), dst);
 }
 
 // The other lanes of dst stay.
@@ -144,7 +144,7 @@ void Emitter::EmitInsert(const Inst& inst) {
   if (IsMask(inst.dtype, isa_)) return InsertMask(inst);
   const bool wide = SizeOf(inst.dtype) == 8;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const Place& place = allocation_->places[inst.dst];
+  const Location& location = allocation_->locations[inst.dst];
   Vec value = In(inst, 0);
   if (inst.offset != 0) {
     Vec rotated = Scratch(0, bytes);
@@ -152,20 +152,20 @@ void Emitter::EmitInsert(const Inst& inst) {
     value = rotated;
   }
   Vec dst = Out(inst);
-  if (place.reg < 0) {
+  if (location.reg < 0) {
     // Not the scratch of operand 0.
     dst = VecOf(dst.id() + 1, bytes);
-    assembler_.vmovups(dst, SpillSlot(place.slot));
+    assembler_.vmovups(dst, SpillSlot(location.slot));
   }
-  const int lanes = ((1 << inst.valid) - 1) << inst.offset;
+  const int lanes = ((1 << inst.active_lanes) - 1) << inst.offset;
   if (Has512()) {
-    assembler_.k(LaneMask(static_cast<int>(inst.offset), inst.valid))
+    assembler_.k(LaneMask(static_cast<int>(inst.offset), inst.active_lanes))
         .emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst, value);
   } else {
     Emit(wide ? Ids::kIdVblendpd : Ids::kIdVblendps, dst, dst, value,
          asmjit::imm(lanes));
   }
-  if (place.reg < 0) assembler_.vmovups(SpillSlot(place.slot), dst);
+  if (location.reg < 0) assembler_.vmovups(SpillSlot(location.slot), dst);
 }
 
 void Emitter::EmitShuffle(const Inst& inst) {

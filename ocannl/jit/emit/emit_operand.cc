@@ -38,14 +38,14 @@ Emitter::KReg Emitter::ScratchMask(int k) {
 Emitter::Vec Emitter::In(const Inst& inst, int k, int bytes) {
   const Value& value = inst.args[k];
   CHECK(value.kind == Value::kReg);
-  const Place& place = allocation_->places[value.index];
-  if (place.reg >= 0) return VecOf(place.reg, bytes);
+  const Location& location = allocation_->locations[value.index];
+  if (location.reg >= 0) return VecOf(location.reg, bytes);
   Vec loaded = VecOf(FirstSpillScratch(/*masks=*/false, isa_) + k, bytes);
-  if (place.constant >= 0) {
+  if (location.constant >= 0) {
     DType dtype = nest_->registers[value.index].dtype;
-    LoadConstant(loaded, dtype, nest_->constants[place.constant].bits);
+    LoadConstant(loaded, dtype, nest_->constants[location.constant].bits);
   } else {
-    assembler_.vmovups(loaded, SpillSlot(place.slot));
+    assembler_.vmovups(loaded, SpillSlot(location.slot));
   }
   return loaded;
 }
@@ -57,13 +57,13 @@ Emitter::Vec Emitter::In(const Inst& inst, int k) {
 Emitter::KReg Emitter::InMask(const Inst& inst, int k) {
   const Value& value = inst.args[k];
   CHECK(value.kind == Value::kReg);
-  const Place& place = allocation_->places[value.index];
-  if (place.reg >= 0) return x86::k(place.reg);
+  const Location& location = allocation_->locations[value.index];
+  if (location.reg >= 0) return x86::k(location.reg);
   KReg loaded = x86::k(FirstSpillScratch(/*masks=*/true, isa_) + k);
-  if (place.constant >= 0) {
-    LoadConstant(loaded, nest_->constants[place.constant].bits);
+  if (location.constant >= 0) {
+    LoadConstant(loaded, nest_->constants[location.constant].bits);
   } else {
-    assembler_.kmovw(loaded, SpillSlot(place.slot));
+    assembler_.kmovw(loaded, SpillSlot(location.slot));
   }
   return loaded;
 }
@@ -84,9 +84,9 @@ asmjit::Operand Emitter::InAny(const Inst& inst, int k, int bytes) {
 }
 
 Emitter::Vec Emitter::Out(const Inst& inst, int bytes) {
-  const Place& place = allocation_->places[inst.dst];
-  int reg =
-      place.reg >= 0 ? place.reg : FirstSpillScratch(/*masks=*/false, isa_);
+  const Location& location = allocation_->locations[inst.dst];
+  int reg = location.reg >= 0 ? location.reg
+                              : FirstSpillScratch(/*masks=*/false, isa_);
   return VecOf(reg, bytes);
 }
 
@@ -95,18 +95,18 @@ Emitter::Vec Emitter::Out(const Inst& inst) {
 }
 
 Emitter::KReg Emitter::OutMask(const Inst& inst) {
-  const Place& place = allocation_->places[inst.dst];
-  return x86::k(place.reg >= 0 ? place.reg
-                               : FirstSpillScratch(/*masks=*/true, isa_));
+  const Location& location = allocation_->locations[inst.dst];
+  return x86::k(location.reg >= 0 ? location.reg
+                                  : FirstSpillScratch(/*masks=*/true, isa_));
 }
 
 void Emitter::Finish(const Inst& inst) {
-  const Place& place = allocation_->places[inst.dst];
-  if (place.reg >= 0) return;
+  const Location& location = allocation_->locations[inst.dst];
+  if (location.reg >= 0) return;
   if (IsMask(inst.dtype, isa_)) {
-    assembler_.kmovw(SpillSlot(place.slot), OutMask(inst));
+    assembler_.kmovw(SpillSlot(location.slot), OutMask(inst));
   } else {
-    assembler_.vmovups(SpillSlot(place.slot), Out(inst));
+    assembler_.vmovups(SpillSlot(location.slot), Out(inst));
   }
 }
 
@@ -172,22 +172,22 @@ Emitter::Mem Emitter::PoolRange(int64_t start, int64_t step, int count,
   return Pool(bytes);
 }
 
-void Emitter::SetMask(const KReg& mask, int from, int valid) {
-  assembler_.mov(x86::eax, ((1 << valid) - 1) << from);
+void Emitter::SetMask(const KReg& mask, int from, int active) {
+  assembler_.mov(x86::eax, ((1 << active) - 1) << from);
   assembler_.kmovd(mask, x86::eax);
 }
 
-Emitter::KReg Emitter::LaneMask(int from, int valid) {
-  const uint32_t lanes = ((1u << valid) - 1) << from;
+Emitter::KReg Emitter::LaneMask(int from, int active) {
+  const uint32_t lanes = ((1u << active) - 1) << from;
   const uint32_t known = lane_mask_;
   const KReg mask = ScratchMask(0);
-  if (known != lanes) SetMask(mask, from, valid);
+  if (known != lanes) SetMask(mask, from, active);
   lane_mask_ = lanes;
   return mask;
 }
 
-Emitter::Mem Emitter::PoolMask(int valid, int lanes, int size) {
-  std::string bytes(valid * size, '\xff');
+Emitter::Mem Emitter::PoolMask(int active, int lanes, int size) {
+  std::string bytes(active * size, '\xff');
   bytes.resize(lanes * size);
   return Pool(bytes);
 }

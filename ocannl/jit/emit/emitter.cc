@@ -10,7 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/slow_ops.h"
-#include "ocannl/jit/vcode/streams.h"
+#include "ocannl/jit/vcode/non_temporal.h"
 
 namespace ocannl::jit {
 namespace {
@@ -37,28 +37,28 @@ const std::array<x86::Gp, kNumHomeRegisters>& HomeRegisters() {
 // Whether the instruction surely keeps out of the frame, if its values do.
 bool IsInRegisters(const Inst& inst) {
   const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
-  switch (inst.code) {
-    case Code::kApply:
+  switch (inst.opcode) {
+    case Opcode::kApply:
       return inst.dtype == DType::kF32 && inst.operand == DType::kF32 &&
              (inst.op == Op::kFma || inst.op == Op::kAdd ||
               inst.op == Op::kSub || inst.op == Op::kMul);
-    case Code::kStore:
+    case Opcode::kStore:
       return inst.lanes == 1 || inst.memory.stride == size;
-    case Code::kCopy:
-    case Code::kSplat:
-    case Code::kLoad:
-    case Code::kIndex:
-    case Code::kShuffle:
-    case Code::kZero:
-    case Code::kLoop:
-    case Code::kEndLoop:
-    case Code::kNote:
+    case Opcode::kCopy:
+    case Opcode::kSplat:
+    case Opcode::kLoad:
+    case Opcode::kIndex:
+    case Opcode::kShuffle:
+    case Opcode::kMemset:
+    case Opcode::kLoop:
+    case Opcode::kEndLoop:
+    case Opcode::kSourceLoc:
       return true;
-    case Code::kOrAnd:
-    case Code::kLookup:
-    case Code::kScatter:
-    case Code::kExtract:
-    case Code::kInsert:
+    case Opcode::kOrAnd:
+    case Opcode::kLookup:
+    case Opcode::kScatter:
+    case Opcode::kExtract:
+    case Opcode::kInsert:
       return false;
   }
   return false;
@@ -149,19 +149,19 @@ void Emitter::EmitNest() {
         << ocannl::Name(reg.dtype);
   }
   PlanHomes();
-  const std::optional<int32_t> streamed = StreamedBuffer(program_, *nest_);
-  if (!streamed) return EmitBody();
+  const std::optional<int32_t> target = NonTemporalTarget(program_, *nest_);
+  if (!target) return EmitBody();
   // Such stores ask for buffers that begin at a cache line, and come in order
   // with later ones, of other threads too, only behind a fence.
   x86::Assembler& a = assembler_;
   asmjit::Label cached = a.newLabel();
   asmjit::Label end = a.newLabel();
-  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * *streamed));
+  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * *target));
   a.test(x86::al, 63);
   a.jnz(cached);
-  streams_ = true;
+  non_temporal_ = true;
   EmitBody();
-  streams_ = false;
+  non_temporal_ = false;
   a.sfence();
   a.jmp(end);
   a.bind(cached);
@@ -182,9 +182,9 @@ void Emitter::PlanHomes() {
   const size_t num_pointers = nest_->pointers.size();
   std::vector<double> weights;
   for (const Pointer& pointer : nest_->pointers) {
-    weights.push_back(pointer.weight);
+    weights.push_back(pointer.frequency);
   }
-  for (const Loop& loop : nest_->loops) weights.push_back(loop.weight);
+  for (const Loop& loop : nest_->loops) weights.push_back(loop.frequency);
   std::vector<size_t> order(weights.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -285,8 +285,8 @@ void Emitter::EmitEndLoop(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const Loop& loop = nest_->loops[inst.offset];
   const Home& counter = counter_homes_[inst.offset];
-  for (const LoopStep& step : loop.steps) {
-    AddTo(pointer_homes_[step.pointer], step.stride);
+  for (const PointerIncrement& increment : loop.increments) {
+    AddTo(pointer_homes_[increment.pointer], increment.bytes);
   }
   if (counter.slot < 0) {
     a.dec(counter.reg);
@@ -295,45 +295,45 @@ void Emitter::EmitEndLoop(const Inst& inst) {
   }
   a.jnz(heads_[inst.offset]);
   if (loop.is_parallel) return;
-  for (const LoopStep& step : loop.steps) {
-    AddTo(pointer_homes_[step.pointer], -step.stride * loop.extent);
+  for (const PointerIncrement& increment : loop.increments) {
+    AddTo(pointer_homes_[increment.pointer], -increment.bytes * loop.extent);
   }
 }
 
 void Emitter::EmitInst(const Inst& inst) {
   if (HasListing()) CommentInst(inst);
-  switch (inst.code) {
-    case Code::kApply:
+  switch (inst.opcode) {
+    case Opcode::kApply:
       return EmitApply(inst);
-    case Code::kOrAnd:
+    case Opcode::kOrAnd:
       return EmitOrAnd(inst);
-    case Code::kCopy:
+    case Opcode::kCopy:
       return EmitCopy(inst);
-    case Code::kSplat:
+    case Opcode::kSplat:
       return EmitSplat(inst);
-    case Code::kLoad:
+    case Opcode::kLoad:
       return EmitLoad(inst);
-    case Code::kLookup:
+    case Opcode::kLookup:
       return EmitLookup(inst);
-    case Code::kStore:
+    case Opcode::kStore:
       return EmitStore(inst);
-    case Code::kScatter:
+    case Opcode::kScatter:
       return EmitScatter(inst);
-    case Code::kIndex:
+    case Opcode::kIndex:
       return EmitIndex(inst);
-    case Code::kExtract:
+    case Opcode::kExtract:
       return EmitExtract(inst);
-    case Code::kInsert:
+    case Opcode::kInsert:
       return EmitInsert(inst);
-    case Code::kShuffle:
+    case Opcode::kShuffle:
       return EmitShuffle(inst);
-    case Code::kZero:
+    case Opcode::kMemset:
       return EmitZero(inst);
-    case Code::kLoop:
+    case Opcode::kLoop:
       return EmitLoop(inst);
-    case Code::kEndLoop:
+    case Opcode::kEndLoop:
       return EmitEndLoop(inst);
-    case Code::kNote:
+    case Opcode::kSourceLoc:
       return;
   }
 }

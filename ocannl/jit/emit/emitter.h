@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emitter: VCode with places for its values -> machine code.
+// Emitter: VCode with the locations of its values -> machine code.
 //
 // A function is called as f(buffers, statics, lo, hi) and runs nests one after
 // the other; lo and hi bound a parallel loop. While it runs, rdi holds
@@ -182,11 +182,11 @@ class Emitter {
   Mem PoolSplat(uint64_t bits, int size, int bytes);
   // `count` numbers of `size` bytes: start, start + step, ...
   Mem PoolRange(int64_t start, int64_t step, int count, int size);
-  // Lanes [from, from + valid) set; of `size` bytes.
-  void SetMask(const KReg& mask, int from, int valid);
+  // Lanes [from, from + active) set; of `size` bytes.
+  void SetMask(const KReg& mask, int from, int active);
   // The same in ScratchMask(0), unless that holds them already.
-  KReg LaneMask(int from, int valid);
-  Mem PoolMask(int valid, int lanes, int size);
+  KReg LaneMask(int from, int active);
+  Mem PoolMask(int active, int lanes, int size);
 
   template <class... Operands>
   void Emit(InstId id, const Operands&... operands) {
@@ -218,11 +218,11 @@ class Emitter {
   std::vector<Home> pointer_homes_;
   std::vector<Home> counter_homes_;
   std::vector<asmjit::Label> heads_;
-  bool streams_ = false;    // stores go around the caches
-  bool is_in_row_ = false;  // rdx is the pointer of the instruction's memory
-  uint32_t lane_mask_ = 0;  // what ScratchMask(0) holds, if that is known
-  int64_t note_ = -1;       // the last one met
-  int64_t commented_ = -1;  // the last one that the listing shows
+  bool non_temporal_ = false;  // stores go around the caches
+  bool is_in_row_ = false;     // rdx is the pointer of the instruction's memory
+  uint32_t lane_mask_ = 0;     // what ScratchMask(0) holds, if that is known
+  int64_t source_loc_ = -1;    // the last one met
+  int64_t commented_ = -1;     // the last one that the listing shows
 };
 
 }  // namespace ocannl::jit

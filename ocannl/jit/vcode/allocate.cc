@@ -11,35 +11,36 @@
 namespace ocannl::jit {
 namespace {
 
-// Loads of a constant that are worth one more instruction.
+// Uses of a constant for which hoisting it pays. The gain is measured by
+// `bazel run //experiments:bench -- --filter=map/,moons/`.
 constexpr double kMinUses = 8;
 
 // Whether the instruction may need scratch registers.
 bool NeedsScratch(const Inst& inst) {
   const bool is_plain = inst.dtype == DType::kF32 || inst.dtype == DType::kF64;
-  switch (inst.code) {
-    case Code::kLoop:
-    case Code::kEndLoop:
-    case Code::kNote:
-    case Code::kCopy:
+  switch (inst.opcode) {
+    case Opcode::kLoop:
+    case Opcode::kEndLoop:
+    case Opcode::kSourceLoc:
+    case Opcode::kCopy:
       return false;
-    case Code::kLoad:
-    case Code::kStore:
-      return !is_plain || inst.valid < inst.lanes ||
+    case Opcode::kLoad:
+    case Opcode::kStore:
+      return !is_plain || inst.active_lanes < inst.lanes ||
              inst.memory.stride != static_cast<int>(SizeOf(inst.dtype));
-    case Code::kApply:
+    case Opcode::kApply:
       return !is_plain || inst.operand != inst.dtype ||
              (inst.op != Op::kAdd && inst.op != Op::kSub &&
               inst.op != Op::kMul && inst.op != Op::kFma);
-    case Code::kOrAnd:
-    case Code::kSplat:
-    case Code::kLookup:
-    case Code::kScatter:
-    case Code::kIndex:
-    case Code::kExtract:
-    case Code::kInsert:
-    case Code::kShuffle:
-    case Code::kZero:
+    case Opcode::kOrAnd:
+    case Opcode::kSplat:
+    case Opcode::kLookup:
+    case Opcode::kScatter:
+    case Opcode::kIndex:
+    case Opcode::kExtract:
+    case Opcode::kInsert:
+    case Opcode::kShuffle:
+    case Opcode::kMemset:
       return true;
   }
   return true;
@@ -54,86 +55,87 @@ std::vector<size_t> EndsOf(const Nest& nest) {
   std::vector<size_t> ends(nest.loops.size());
   for (size_t at = 0; at < nest.insts.size(); ++at) {
     const Inst& inst = nest.insts[at];
-    if (inst.code == Code::kEndLoop) ends[inst.offset] = at;
+    if (inst.opcode == Opcode::kEndLoop) ends[inst.offset] = at;
   }
   return ends;
 }
 
-struct Life {
+struct LiveInterval {
   int first = -1;
   int last = -1;
-  double uses = 0;  // weighted by how often they run
+  double uses = 0;  // weighted by frequency
   int bytes = 0;    // of the widest use
 };
 
-class LifeFinder {
+class Liveness {
  public:
-  explicit LifeFinder(const Nest& nest) : nest_(nest), ends_(EndsOf(nest)) {
-    lives_.resize(nest.registers.size());
+  explicit Liveness(const Nest& nest) : nest_(nest), ends_(EndsOf(nest)) {
+    intervals_.resize(nest.registers.size());
   }
 
-  std::vector<Life> Run() && {
+  std::vector<LiveInterval> Run() && {
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
       const Inst& inst = nest_.insts[k];
       const int at = static_cast<int>(k);
-      if (inst.code == Code::kLoop) {
+      if (inst.opcode == Opcode::kLoop) {
         open_.push_back({at, static_cast<int>(ends_[inst.offset]),
-                         nest_.loops[inst.offset].weight});
+                         nest_.loops[inst.offset].frequency});
       }
-      if (inst.code == Code::kEndLoop) open_.pop_back();
+      if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
       for (const Value& arg : inst.args) {
         if (arg.kind == Value::kReg) Touch(arg.index, at, inst);
       }
       if (inst.dst >= 0) Touch(inst.dst, at, inst);
     }
-    return std::move(lives_);
+    return std::move(intervals_);
   }
 
  private:
   struct Open {
     int begin;
     int end;
-    double weight;
+    double frequency;
   };
 
   void Touch(int32_t reg, int at, const Inst& inst) {
-    Life& life = lives_[reg];
-    if (life.first < 0) {
-      life.first = at;
-      // A variable that is not set as a whole comes round from an iteration
+    LiveInterval& interval = intervals_[reg];
+    if (interval.first < 0) {
+      interval.first = at;
+      // Not defined as a whole: live around the loops, from an iteration
       // before.
-      const bool is_set = inst.dst == reg && inst.code != Code::kInsert &&
-                          std::none_of(inst.args.begin(), inst.args.end(),
-                                       [&](const Value& arg) {
-                                         return arg == Value{Value::kReg, reg};
-                                       });
-      if (!is_set && !open_.empty()) {
-        life.first = open_.front().begin;
-        life.last = open_.front().end;
+      const bool is_defined =
+          inst.dst == reg && inst.opcode != Opcode::kInsert &&
+          std::none_of(inst.args.begin(), inst.args.end(),
+                       [&](const Value& arg) {
+                         return arg == Value{Value::kReg, reg};
+                       });
+      if (!is_defined && !open_.empty()) {
+        interval.first = open_.front().begin;
+        interval.last = open_.front().end;
       }
     }
-    life.last = std::max(life.last, at);
+    interval.last = std::max(interval.last, at);
     for (const Open& open : open_) {
-      if (open.begin <= life.first) continue;
-      life.last = std::max(life.last, open.end);
+      if (open.begin <= interval.first) continue;
+      interval.last = std::max(interval.last, open.end);
       break;
     }
-    life.uses += open_.empty() ? 1 : open_.back().weight;
+    interval.uses += open_.empty() ? 1 : open_.back().frequency;
     auto size = SizeOf(nest_.registers[reg].dtype) == 8 ? 8 : 4;
-    life.bytes = std::max<int>(life.bytes, inst.lanes * size);
+    interval.bytes = std::max<int>(interval.bytes, inst.lanes * size);
   }
 
   const Nest& nest_;
   const std::vector<size_t> ends_;
-  std::vector<Life> lives_;
+  std::vector<LiveInterval> intervals_;
   std::vector<Open> open_;
 };
 
 class Allocator {
  public:
-  Allocator(const Nest& nest, const std::vector<Life>& lives, Isa isa,
-            bool spills)
-      : nest_(nest), lives_(lives), isa_(isa) {
+  Allocator(const Nest& nest, const std::vector<LiveInterval>& intervals,
+            Isa isa, bool spills)
+      : nest_(nest), intervals_(intervals), isa_(isa) {
     result_.has_scratch = HasScratch(nest);
     for (bool masks : {false, true}) {
       std::vector<int32_t>& owners = owners_[masks];
@@ -145,17 +147,18 @@ class Allocator {
       const int end = result_.has_scratch ? scratch + kNumScratch : scratch;
       std::fill(owners.begin() + first, owners.begin() + end, kReserved);
     }
-    result_.places.resize(nest.registers.size());
+    result_.locations.resize(nest.registers.size());
   }
 
-  // Whether no value went to the stack.
+  // Whether no value was spilled.
   bool Run() {
     std::vector<int32_t> order;
-    for (size_t reg = 0; reg < lives_.size(); ++reg) {
-      if (lives_[reg].first >= 0) order.push_back(static_cast<int32_t>(reg));
+    for (size_t reg = 0; reg < intervals_.size(); ++reg) {
+      if (intervals_[reg].first < 0) continue;
+      order.push_back(static_cast<int32_t>(reg));
     }
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return lives_[a].first < lives_[b].first;
+      return intervals_[a].first < intervals_[b].first;
     });
     for (int32_t reg : order) Assign(reg);
     return !spilled_;
@@ -167,74 +170,75 @@ class Allocator {
   static constexpr int32_t kReserved = -2;
 
   void Assign(int32_t reg) {
-    const Life& life = lives_[reg];
+    const LiveInterval& interval = intervals_[reg];
     std::vector<int32_t>& owners =
         owners_[IsMask(nest_.registers[reg].dtype, isa_)];
-    if (int hint = FreedOperand(reg, owners); hint >= 0) {
+    if (int hint = CoalescingHint(reg, owners); hint >= 0) {
       owners[hint] = reg;
-      result_.places[reg] = {.reg = static_cast<int8_t>(hint)};
+      result_.locations[reg] = {.reg = static_cast<int8_t>(hint)};
       return;
     }
     int best = -1;
-    double least = Worth(reg);
+    double least = SpillWeight(reg);
     for (size_t k = 0; k < owners.size(); ++k) {
       int32_t owner = owners[k];
       if (owner == kReserved) continue;
       // An operand's register may be the result's.
-      bool free = owner < 0 || lives_[owner].last <= life.first;
-      double worth = free ? -1 : Worth(owner);
-      if (worth >= least) continue;
+      bool free = owner < 0 || intervals_[owner].last <= interval.first;
+      double weight = free ? -1 : SpillWeight(owner);
+      if (weight >= least) continue;
       best = static_cast<int>(k);
-      least = worth;
+      least = weight;
       if (free) break;
     }
     if (best < 0) return Spill(reg);
     if (least >= 0) Spill(owners[best]);
     owners[best] = reg;
-    result_.places[reg] = {.reg = static_cast<int8_t>(best)};
+    result_.locations[reg] = {.reg = static_cast<int8_t>(best)};
   }
 
-  // The register of an operand that the defining instruction uses last, or -1.
-  // It saves a copy in a fused multiply-add.
-  int FreedOperand(int32_t reg, const std::vector<int32_t>& owners) const {
-    const Inst& inst = nest_.insts[lives_[reg].first];
-    if (inst.dst != reg || !Computes(inst.code)) return -1;
+  // The register of an operand whose interval the defining instruction ends, or
+  // -1: two-address forms, as of vfmadd, need no copy then.
+  int CoalescingHint(int32_t reg, const std::vector<int32_t>& owners) const {
+    const Inst& inst = nest_.insts[intervals_[reg].first];
+    if (inst.dst != reg || !Computes(inst.opcode)) return -1;
     for (int k : {2, 0, 1}) {
       const Value& arg = inst.args[k];
       if (arg.kind != Value::kReg) continue;
-      const int place = result_.places[arg.index].reg;
-      if (place < 0 || static_cast<size_t>(place) >= owners.size()) continue;
-      if (owners[place] == arg.index &&
-          lives_[arg.index].last <= lives_[reg].first) {
-        return place;
+      const int hint = result_.locations[arg.index].reg;
+      if (hint < 0 || static_cast<size_t>(hint) >= owners.size()) continue;
+      if (owners[hint] == arg.index &&
+          intervals_[arg.index].last <= intervals_[reg].first) {
+        return hint;
       }
     }
     return -1;
   }
 
-  double Worth(int32_t reg) const {
-    return lives_[reg].uses / (lives_[reg].last - lives_[reg].first + 1);
+  double SpillWeight(int32_t reg) const {
+    return intervals_[reg].uses /
+           (intervals_[reg].last - intervals_[reg].first + 1);
   }
 
   void Spill(int32_t reg) {
     spilled_ = true;
-    const Inst& inst = nest_.insts[lives_[reg].first];
-    const bool is_constant = inst.code == Code::kCopy && inst.dst == reg &&
+    const Inst& inst = nest_.insts[intervals_[reg].first];
+    const bool is_constant = inst.opcode == Opcode::kCopy && inst.dst == reg &&
                              inst.args[0].kind == Value::kConst;
-    if (is_constant && !nest_.registers[reg].is_variable) {
-      result_.places[reg] = {.constant = inst.args[0].index};
+    if (is_constant && !nest_.registers[reg].is_mutable) {
+      result_.locations[reg] = {.constant = inst.args[0].index};
       return;
     }
-    const int bytes = lives_[reg].bytes <= 16   ? 16
-                      : lives_[reg].bytes <= 32 ? 32
-                                                : 64;
+    const int bytes = intervals_[reg].bytes <= 16   ? 16
+                      : intervals_[reg].bytes <= 32 ? 32
+                                                    : 64;
     const int32_t slot = (result_.spill_bytes + bytes - 1) / bytes * bytes;
-    result_.places[reg] = {.slot = slot};
+    result_.locations[reg] = {.slot = slot};
     result_.spill_bytes = slot + bytes;
   }
 
   const Nest& nest_;
-  const std::vector<Life>& lives_;
+  const std::vector<LiveInterval>& intervals_;
   const Isa isa_;
   std::vector<int32_t> owners_[2];  // vectors, masks
   bool spilled_ = false;
@@ -243,13 +247,13 @@ class Allocator {
 
 // Whether operand k is a constant that is loaded.
 bool IsLoaded(const Inst& inst, int k) {
-  return Computes(inst.code) && inst.operand != DType::kBool &&
+  return Computes(inst.opcode) && inst.operand != DType::kBool &&
          inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
 }
 
-class ConstantKeeper {
+class ConstantHoister {
  public:
-  ConstantKeeper(Nest& nest, Isa isa)
+  ConstantHoister(Nest& nest, Isa isa)
       : nest_(nest), isa_(isa), ends_(EndsOf(nest)) {
     FindPressure();
     const int scratch = HasScratch(nest) ? kNumScratch : 0;
@@ -264,16 +268,16 @@ class ConstantKeeper {
 
   void Run() {
     if (nest_.loops.empty()) {
-      KeepFor(0, nest_.insts.size(), 1,
-              usable_ - Pressure(0, pressure_.size()));
+      HoistBefore(0, nest_.insts.size(), 1,
+                  usable_ - Pressure(0, pressure_.size()));
     } else {
-      KeepIn(0, nest_.insts.size(), 1, 0);
+      HoistFromLoops(0, nest_.insts.size(), 1, 0);
     }
     std::vector<Inst> insts;
-    insts.reserve(nest_.insts.size() + kept_.size());
-    auto next = kept_.begin();
+    insts.reserve(nest_.insts.size() + hoisted_.size());
+    auto next = hoisted_.begin();
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
-      for (; next != kept_.end() && next->first == k; ++next) {
+      for (; next != hoisted_.end() && next->first == k; ++next) {
         insts.push_back(next->second);
       }
       insts.push_back(nest_.insts[k]);
@@ -285,17 +289,18 @@ class ConstantKeeper {
   // A constant, and the bytes of one in memory.
   using Key = std::pair<int32_t, int>;
 
-  // How many vectors live behind each instruction, and the most masks.
+  // Register pressure: how many vectors are live behind each instruction, and
+  // the most masks.
   void FindPressure() {
-    const std::vector<Life> lives = LifeFinder(nest_).Run();
+    const std::vector<LiveInterval> intervals = Liveness(nest_).Run();
     std::vector<int> change[2];  // of vectors, of masks
     for (std::vector<int>& kind : change) kind.resize(nest_.insts.size() + 1);
-    for (size_t reg = 0; reg < lives.size(); ++reg) {
-      const Life& life = lives[reg];
-      if (life.first < 0) continue;
+    for (size_t reg = 0; reg < intervals.size(); ++reg) {
+      const LiveInterval& interval = intervals[reg];
+      if (interval.first < 0) continue;
       std::vector<int>& kind = change[IsMask(nest_.registers[reg].dtype, isa_)];
-      ++kind[life.first];
-      --kind[std::max(life.last, life.first + 1)];
+      ++kind[interval.first];
+      --kind[std::max(interval.last, interval.first + 1)];
     }
     int vectors = 0;
     int masks = 0;
@@ -307,7 +312,7 @@ class ConstantKeeper {
     }
   }
 
-  // The most vectors that live at once.
+  // The most vectors that are live at once.
   int Pressure(size_t first, size_t last) const {
     return *std::max_element(pressure_.begin() + first,
                              pressure_.begin() + last);
@@ -317,26 +322,26 @@ class ConstantKeeper {
     return {inst.args[k].index, SizeOf(inst.operand) == 8 ? 8 : 4};
   }
 
-  // For the loops in [begin, end), which runs `weight` times; `taken` registers
-  // hold constants there already.
-  void KeepIn(size_t begin, size_t end, double weight, int taken) {
+  // For the loops in [begin, end), which runs `frequency` times; `taken`
+  // registers hold constants there already.
+  void HoistFromLoops(size_t begin, size_t end, double frequency, int taken) {
     for (size_t k = begin; k < end; ++k) {
-      if (nest_.insts[k].code != Code::kLoop) continue;
+      if (nest_.insts[k].opcode != Opcode::kLoop) continue;
       const size_t last = ends_[nest_.insts[k].offset];
       const int free = usable_ - taken - Pressure(k, last);
-      const int kept = KeepFor(k, last, weight, free);
-      const double inner = nest_.loops[nest_.insts[k].offset].weight;
-      KeepIn(k + 1, last, inner, taken + kept);
+      const int hoisted = HoistBefore(k, last, frequency, free);
+      const double inner = nest_.loops[nest_.insts[k].offset].frequency;
+      HoistFromLoops(k + 1, last, inner, taken + hoisted);
       k = last;
     }
   }
 
   // Returns how many constants of the instructions got one of `free` registers.
-  int KeepFor(size_t first, size_t last, double weight, int free) {
+  int HoistBefore(size_t first, size_t last, double frequency, int free) {
     if (free <= 0) return 0;
     std::vector<std::pair<double, Key>> uses;
     for (const auto& [key, times] : CountUses(first, last)) {
-      if (times >= kMinUses * weight) uses.push_back({times, key});
+      if (times >= kMinUses * frequency) uses.push_back({times, key});
     }
     std::stable_sort(
         uses.begin(), uses.end(),
@@ -360,15 +365,15 @@ class ConstantKeeper {
 
   std::map<Key, double> CountUses(size_t first, size_t last) const {
     std::map<Key, double> uses;
-    std::vector<double> weights = {1};
+    std::vector<double> frequencies = {1};
     for (size_t k = first; k < last; ++k) {
       const Inst& inst = nest_.insts[k];
-      if (inst.code == Code::kEndLoop) weights.pop_back();
-      if (inst.code == Code::kLoop) {
-        weights.push_back(nest_.loops[inst.offset].weight);
+      if (inst.opcode == Opcode::kEndLoop) frequencies.pop_back();
+      if (inst.opcode == Opcode::kLoop) {
+        frequencies.push_back(nest_.loops[inst.offset].frequency);
       }
       for (int arg = 0; arg < 3; ++arg) {
-        if (IsLoaded(inst, arg)) uses[KeyOf(inst, arg)] += weights.back();
+        if (IsLoaded(inst, arg)) uses[KeyOf(inst, arg)] += frequencies.back();
       }
     }
     return uses;
@@ -379,21 +384,21 @@ class ConstantKeeper {
     const auto reg = static_cast<int32_t>(nest_.registers.size());
     const int bytes = isa_ == Isa::kAvx512 ? 64 : 32;
     const auto lanes = static_cast<uint8_t>(bytes / key.second);
-    nest_.registers.push_back({dtype, lanes, /*is_variable=*/false});
-    Inst copy = {.code = Code::kCopy, .dtype = dtype, .lanes = lanes};
+    nest_.registers.push_back({dtype, lanes, /*is_mutable=*/false});
+    Inst copy = {.opcode = Opcode::kCopy, .dtype = dtype, .lanes = lanes};
     copy.dst = reg;
     copy.args[0] = {Value::kConst, key.first};
-    kept_.emplace(at, copy);
+    hoisted_.emplace(at, copy);
     return reg;
   }
 
   Nest& nest_;
   const Isa isa_;
   const std::vector<size_t> ends_;  // of loops
-  int usable_ = 0;
+  int usable_ = 0;                  // vector registers
   int most_masks_ = 0;
-  std::vector<int> pressure_;         // by instruction
-  std::multimap<size_t, Inst> kept_;  // and before which they are set
+  std::vector<int> pressure_;            // by instruction
+  std::multimap<size_t, Inst> hoisted_;  // and before which they are set
 };
 
 }  // namespace
@@ -416,18 +421,18 @@ int FirstSpillScratch(bool masks, Isa isa) {
   return FirstScratch(masks, isa) - kNumSpillScratch;
 }
 
-void KeepConstants(Nest& nest, Isa isa) {
+void HoistConstants(Nest& nest, Isa isa) {
   const bool has_some = std::any_of(
       nest.insts.begin(), nest.insts.end(),
       [](const Inst& inst) { return IsLoaded(inst, 1) || IsLoaded(inst, 2); });
-  if (has_some) ConstantKeeper(nest, isa).Run();
+  if (has_some) ConstantHoister(nest, isa).Run();
 }
 
 Allocation Allocate(const Nest& nest, Isa isa) {
-  std::vector<Life> lives = LifeFinder(nest).Run();
-  Allocator without(nest, lives, isa, /*spills=*/false);
+  std::vector<LiveInterval> intervals = Liveness(nest).Run();
+  Allocator without(nest, intervals, isa, /*spills=*/false);
   if (without.Run()) return std::move(without).Take();
-  Allocator with(nest, lives, isa, /*spills=*/true);
+  Allocator with(nest, intervals, isa, /*spills=*/true);
   with.Run();
   return std::move(with).Take();
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allocate: virtual registers -> registers of the machine, by linear scan.
+// Allocate: virtual registers -> registers of the machine, by linear scan
+// (Poletto and Sarkar 1999) over live intervals without holes or splits.
 //
-//   KeepConstants(nest, isa);  // in registers
-//   Allocation places = Allocate(nest, isa);
+//   HoistConstants(nest, isa);
+//   Allocation allocation = Allocate(nest, isa);
 //
-// A value lives from its definition to its last use; one that comes into a loop
-// from outside lives to the end of the loop. Where registers run out, the value
-// with the fewest uses for its length moves to the stack for all of its life.
+// An interval is from a value's definition to its last use, or to the end of a
+// loop into which it is live. Where registers run out, the interval of the
+// least spill weight, which is uses by frequency / length, is spilled as a
+// whole (theirs: the one that ends last), or rematerialised if it is a
+// constant. Then all is allocated again with registers for the reloads.
 #ifndef OCANNL_JIT_VCODE_ALLOCATE_H_
 #define OCANNL_JIT_VCODE_ALLOCATE_H_
 
@@ -19,20 +22,19 @@
 
 namespace ocannl::jit {
 
-// The registers that no value is given: for what happens inside of one
-// instruction, if there is one that needs them, and for operands that are on
-// the stack.
+// The registers that no value is given: temporaries of instructions that
+// expand into several, if there are any, and reloads of spilled operands.
 inline constexpr int kNumScratch = 2;
 inline constexpr int kNumSpillScratch = 3;
 
-struct Place {
+struct Location {
   int8_t reg = -1;        // of the machine
-  int32_t slot = -1;      // on the stack: bytes from the start of the spills
-  int32_t constant = -1;  // made anew where it is used
+  int32_t slot = -1;      // spilled: bytes from the start of the spill slots
+  int32_t constant = -1;  // rematerialised at each use
 };
 
 struct Allocation {
-  std::vector<Place> places;  // by virtual register
+  std::vector<Location> locations;  // of virtual registers
   int32_t spill_bytes = 0;
   bool has_scratch = true;  // of vectors and masks
 };
@@ -50,10 +52,10 @@ int FirstSpillScratch(bool masks, Isa isa);
 
 Allocation Allocate(const Nest& nest, Isa isa);
 
-// Gives registers that no value needs to those operands of a loop, or of a nest
-// without loops, that are constants in memory, the most used ones first: they
-// are loaded once, before it.
-void KeepConstants(Nest& nest, Isa isa);
+// Loop-invariant code motion of constants: operands from the constant pool are
+// loaded before the outermost loop in which the register pressure leaves some
+// free, the most frequent ones first.
+void HoistConstants(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 

@@ -12,34 +12,34 @@
 namespace ocannl::jit {
 namespace {
 
-bool IsPureCode(Code code) {
-  switch (code) {
-    case Code::kApply:
-    case Code::kOrAnd:
-    case Code::kCopy:
-    case Code::kSplat:
-    case Code::kLoad:
-    case Code::kLookup:
-    case Code::kIndex:
-    case Code::kExtract:
-    case Code::kShuffle:
+bool IsPure(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kApply:
+    case Opcode::kOrAnd:
+    case Opcode::kCopy:
+    case Opcode::kSplat:
+    case Opcode::kLoad:
+    case Opcode::kLookup:
+    case Opcode::kIndex:
+    case Opcode::kExtract:
+    case Opcode::kShuffle:
       return true;
-    case Code::kStore:
-    case Code::kScatter:
-    case Code::kInsert:
-    case Code::kZero:
-    case Code::kLoop:
-    case Code::kEndLoop:
-    case Code::kNote:
+    case Opcode::kStore:
+    case Opcode::kScatter:
+    case Opcode::kInsert:
+    case Opcode::kMemset:
+    case Opcode::kLoop:
+    case Opcode::kEndLoop:
+    case Opcode::kSourceLoc:
       return false;
   }
   return false;
 }
 
-// Whether memory may change, or another loop's code begin, at `inst`.
+// Whether `inst` may change memory or ends a basic block.
 bool IsBarrier(const Inst& inst) {
-  return WritesMemory(inst.code) || inst.code == Code::kLoop ||
-         inst.code == Code::kEndLoop;
+  return WritesMemory(inst.opcode) || inst.opcode == Opcode::kLoop ||
+         inst.opcode == Opcode::kEndLoop;
 }
 
 std::vector<int> CountUses(const Nest& nest) {
@@ -52,36 +52,36 @@ std::vector<int> CountUses(const Nest& nest) {
   return uses;
 }
 
-void DropUnused(Nest& nest, std::vector<int>& uses) {
+void EliminateDeadCode(Nest& nest, std::vector<int>& uses) {
   for (size_t k = nest.insts.size(); k-- > 0;) {
     Inst& inst = nest.insts[k];
-    if (!IsPureCode(inst.code) || nest.registers[inst.dst].is_variable ||
+    if (!IsPure(inst.opcode) || nest.registers[inst.dst].is_mutable ||
         uses[inst.dst] > 0) {
       continue;
     }
     for (const Value& arg : inst.args) {
       if (arg.kind == Value::kReg) --uses[arg.index];
     }
-    inst = Nothing();
+    inst = Nop();
   }
 }
 
 bool CanFoldLoad(const Inst& load, Isa isa) {
-  if (load.code != Code::kLoad || SizeOf(load.dtype) < 4) return false;
+  if (load.opcode != Opcode::kLoad || SizeOf(load.dtype) < 4) return false;
   if (load.memory.stride == 0 || load.lanes == 1) return isa == Isa::kAvx512;
-  return load.valid == load.lanes &&
+  return load.active_lanes == load.lanes &&
          load.memory.stride == static_cast<int>(SizeOf(load.dtype));
 }
 
-// Whether the first two operands may change places.
-bool Swaps(const Inst& inst) {
-  return inst.code == Code::kApply &&
+// Whether the first two operands commute.
+bool Commutes(const Inst& inst) {
+  return inst.opcode == Opcode::kApply &&
          (inst.op == Op::kFma || (Info(inst.op).traits & kCommutative));
 }
 
-// Moves the load of `value` into operand k of `user`.
+// Makes the loaded operand of `user` memory.
 bool FoldInto(const Inst& load, Inst& user) {
-  if (!Computes(user.code) || user.lanes != load.lanes) return false;
+  if (!Computes(user.opcode) || user.lanes != load.lanes) return false;
   const Value loaded{Value::kReg, load.dst};
   for (int tries = 0; tries < 2; ++tries) {
     for (int k = 0; k < 3; ++k) {
@@ -91,8 +91,7 @@ bool FoldInto(const Inst& load, Inst& user) {
       if (load.lanes == 1) user.memory.stride = 0;
       return true;
     }
-    // The other way round, where that makes no difference.
-    if (!Swaps(user) || user.args[0] != loaded ||
+    if (!Commutes(user) || user.args[0] != loaded ||
         user.args[1].kind != Value::kReg) {
       return false;
     }
@@ -101,11 +100,11 @@ bool FoldInto(const Inst& load, Inst& user) {
   return false;
 }
 
-void FoldAnds(Nest& nest) {
+void FuseOrAnds(Nest& nest) {
   const std::vector<int> uses = CountUses(nest);
   std::vector<Inst*> ands(nest.registers.size(), nullptr);
-  auto is_variable = [&](const Value& value) {
-    return value.kind == Value::kReg && nest.registers[value.index].is_variable;
+  auto is_mutable = [&](const Value& value) {
+    return value.kind == Value::kReg && nest.registers[value.index].is_mutable;
   };
   auto is_and = [&](const Value& value, const Inst& user) {
     if (value.kind != Value::kReg || uses[value.index] != 1) return false;
@@ -114,9 +113,9 @@ void FoldAnds(Nest& nest) {
            inst->lanes == user.lanes;
   };
   for (Inst& inst : nest.insts) {
-    if (inst.code != Code::kApply || inst.operand == DType::kBool) continue;
-    if (inst.op == Op::kAnd && !is_variable({Value::kReg, inst.dst}) &&
-        !is_variable(inst.args[0]) && !is_variable(inst.args[1])) {
+    if (inst.opcode != Opcode::kApply || inst.operand == DType::kBool) continue;
+    if (inst.op == Op::kAnd && !is_mutable({Value::kReg, inst.dst}) &&
+        !is_mutable(inst.args[0]) && !is_mutable(inst.args[1])) {
       ands[inst.dst] = &inst;
     }
     if (inst.op != Op::kOr || SizeOf(inst.dtype) < 4) continue;
@@ -124,17 +123,18 @@ void FoldAnds(Nest& nest) {
     if (is_and(inst.args[0], inst)) std::swap(inst.args[0], inst.args[1]);
     if (!is_and(inst.args[1], inst)) continue;
     Inst& both = *ands[inst.args[1].index];
-    inst.code = Code::kOrAnd;
+    inst.opcode = Opcode::kOrAnd;
     inst.args[1] = both.args[0];
     inst.args[2] = both.args[1];
-    both = Nothing();
+    both = Nop();
   }
 }
 
-// Finds steps of a minimum or maximum by what was loaded, each the only reader
-// of the one before. Of two, the second tests both numbers for NaN: it takes
-// that of the first from memory, as what waits in a register or is loaded out
-// of order costs more.
+// Finds reductions by minimum or maximum: chains of links whose term was
+// loaded, each the only use of the one before. Of two links, the second tests
+// both terms for NaN: it loads that of the first again, as a register that
+// stays live or loads out of order cost more (`bazel run //experiments:bench --
+// --filter=reduce/`).
 class ExtremeFolder {
  public:
   explicit ExtremeFolder(Nest& nest) : nest_(nest), uses_(CountUses(nest)) {}
@@ -143,61 +143,61 @@ class ExtremeFolder {
     for (Inst& inst : nest_.insts) {
       if (IsBarrier(inst)) {
         loads_.clear();
-        steps_.clear();
-      } else if (!IsExtreme(inst) || !TestsForStep(inst)) {
-        Note(inst);
+        links_.clear();
+      } else if (!IsExtreme(inst) || !TakesOverTest(inst)) {
+        Record(inst);
       }
     }
   }
 
   static bool IsExtreme(const Inst& inst) {
-    return inst.code == Code::kApply && KeepsNan(inst.op);
+    return inst.opcode == Opcode::kApply && KeepsNan(inst.op);
   }
 
  private:
-  // Whether `inst` goes on from a step, whose test it takes over.
-  bool TestsForStep(Inst& inst) {
-    const auto found = steps_.find(inst.args[0].index);
-    if (found == steps_.end() || inst.args[1] == inst.args[0]) return false;
-    Inst& step = *found->second;
-    const bool is_variable = nest_.registers[step.dst].is_variable;
-    if (step.op != inst.op || step.dtype != inst.dtype ||
-        step.lanes != inst.lanes || (is_variable && inst.dst != step.dst)) {
+  // Whether `inst` goes on from a link, whose test it takes over.
+  bool TakesOverTest(Inst& inst) {
+    const auto found = links_.find(inst.args[0].index);
+    if (found == links_.end() || inst.args[1] == inst.args[0]) return false;
+    Inst& link = *found->second;
+    const bool is_mutable = nest_.registers[link.dst].is_mutable;
+    if (link.op != inst.op || link.dtype != inst.dtype ||
+        link.lanes != inst.lanes || (is_mutable && inst.dst != link.dst)) {
       return false;
     }
     inst.args[2] = {Value::kMemory, -1};
-    inst.memory = loads_.at(step.args[1].index)->memory;
+    inst.memory = loads_.at(link.args[1].index)->memory;
     // A NaN in the second operand stays, and so does the first of equals.
-    step.op = step.op == Op::kMinimum ? Op::kMin : Op::kMax;
-    std::swap(step.args[0], step.args[1]);
+    link.op = link.op == Op::kMinimum ? Op::kMin : Op::kMax;
+    std::swap(link.args[0], link.args[1]);
     Forget(inst);
     return true;
   }
 
-  // What `inst` reads or writes is no step for others.
+  // What `inst` reads or writes is no link for others.
   void Forget(const Inst& inst) {
     for (const Value& arg : inst.args) {
-      if (arg.kind == Value::kReg) steps_.erase(arg.index);
+      if (arg.kind == Value::kReg) links_.erase(arg.index);
     }
-    steps_.erase(inst.dst);
+    links_.erase(inst.dst);
   }
 
-  void Note(Inst& inst) {
+  void Record(Inst& inst) {
     Forget(inst);
     if (inst.dst < 0) return;
-    const bool is_variable = nest_.registers[inst.dst].is_variable;
-    if (!is_variable && CanFoldLoad(inst, Isa::kAvx2)) loads_[inst.dst] = &inst;
+    const bool is_mutable = nest_.registers[inst.dst].is_mutable;
+    if (!is_mutable && CanFoldLoad(inst, Isa::kAvx2)) loads_[inst.dst] = &inst;
     if (IsExtreme(inst) && loads_.contains(inst.args[1].index) &&
-        (is_variable || uses_[inst.dst] == 1)) {
-      steps_[inst.dst] = &inst;
+        (is_mutable || uses_[inst.dst] == 1)) {
+      links_[inst.dst] = &inst;
     }
   }
 
   Nest& nest_;
   const std::vector<int> uses_;
-  // By the register that they give; since memory may have changed.
+  // By result; since memory may have changed.
   absl::flat_hash_map<int32_t, const Inst*> loads_;
-  absl::flat_hash_map<int32_t, Inst*> steps_;
+  absl::flat_hash_map<int32_t, Inst*> links_;
 };
 
 void FoldExtremes(Nest& nest) {
@@ -207,16 +207,17 @@ void FoldExtremes(Nest& nest) {
   }
 }
 
-// Which lanes of each register what follows may read, a bit each.
-class LiveLanes {
+// Liveness of each lane, a bit each: backward data-flow analysis to a fixpoint
+// around loops (demanded lanes).
+class LaneLiveness {
  public:
-  explicit LiveLanes(const Nest& nest)
+  explicit LaneLiveness(const Nest& nest)
       : nest_(nest), live_(nest.registers.size(), 0) {
     at_start_.resize(nest.loops.size(), live_);
   }
 
-  // Calls `visit` with each instruction, the last one first, and the lanes that
-  // are read after it: once what comes round in loops is known.
+  // Calls `visit` with each instruction, the last one first, and the lanes of
+  // its result that are live after it: once the fixpoint is reached.
   void Walk(absl::FunctionRef<void(size_t, uint32_t lanes)> visit) {
     while (Pass([](size_t, uint32_t) {})) {
     }
@@ -224,29 +225,29 @@ class LiveLanes {
   }
 
  private:
-  using Lanes = std::vector<uint32_t>;
+  using LaneMasks = std::vector<uint32_t>;
 
   static uint32_t First(int lanes) { return (uint32_t{1} << lanes) - 1; }
 
-  // Returns whether more comes round in some loop than was known.
+  // Returns whether more is live around some loop than was known.
   bool Pass(absl::FunctionRef<void(size_t, uint32_t)> visit) {
     bool is_more = false;
     std::fill(live_.begin(), live_.end(), 0);
     for (size_t k = nest_.insts.size(); k-- > 0;) {
       const Inst& inst = nest_.insts[k];
-      if (inst.code == Code::kEndLoop) {
+      if (inst.opcode == Opcode::kEndLoop) {
         Add(at_start_[inst.offset], live_);
-      } else if (inst.code == Code::kLoop) {
+      } else if (inst.opcode == Opcode::kLoop) {
         is_more = Add(live_, at_start_[inst.offset]) || is_more;
       } else {
         visit(k, inst.dst < 0 ? 0 : live_[inst.dst]);
-        Step(inst);
+        Transfer(inst);
       }
     }
     return is_more;
   }
 
-  static bool Add(const Lanes& lanes, Lanes& to) {
+  static bool Add(const LaneMasks& lanes, LaneMasks& to) {
     bool is_more = false;
     for (size_t k = 0; k < lanes.size(); ++k) {
       is_more = is_more || (lanes[k] & ~to[k]) != 0;
@@ -255,18 +256,18 @@ class LiveLanes {
     return is_more;
   }
 
-  void Step(const Inst& inst) {
-    uint32_t read = inst.code == Code::kShuffle ? ~uint32_t{0}
-                    : inst.code == Code::kSplat ? 1
-                                                : First(inst.lanes);
-    if (inst.code == Code::kInsert) {
-      const uint32_t written = First(inst.valid) << inst.offset;
+  void Transfer(const Inst& inst) {
+    uint32_t read = inst.opcode == Opcode::kShuffle ? ~uint32_t{0}
+                    : inst.opcode == Opcode::kSplat ? 1
+                                                    : First(inst.lanes);
+    if (inst.opcode == Opcode::kInsert) {
+      const uint32_t written = First(inst.active_lanes) << inst.offset;
       read = (live_[inst.dst] & written) >> inst.offset;
       live_[inst.dst] &= ~written;
     } else if (inst.dst >= 0) {
       const uint32_t wanted = live_[inst.dst] & First(inst.lanes);
-      if (inst.code == Code::kExtract) read = wanted << inst.offset;
-      if (Computes(inst.code) || inst.code == Code::kCopy) read = wanted;
+      if (inst.opcode == Opcode::kExtract) read = wanted << inst.offset;
+      if (Computes(inst.opcode) || inst.opcode == Opcode::kCopy) read = wanted;
       live_[inst.dst] = 0;
     }
     for (const Value& arg : inst.args) {
@@ -275,36 +276,37 @@ class LiveLanes {
   }
 
   const Nest& nest_;
-  Lanes live_;
-  std::vector<Lanes> at_start_;  // by loop
+  LaneMasks live_;
+  std::vector<LaneMasks> at_start_;  // by loop
 };
 
-// Lanes that are put where the others of the variable are dead become all of
-// it: what halves a vector again and again merges nothing.
+// An insert into a register whose other lanes are dead becomes a copy, such as
+// in a reduction that halves a vector again and again.
 void FoldInserts(Nest& nest, const std::vector<int>& uses) {
   auto is_insert = [](const Inst& inst) {
-    return inst.code == Code::kInsert && inst.offset == 0 &&
+    return inst.opcode == Opcode::kInsert && inst.offset == 0 &&
            inst.args[0].kind == Value::kReg;
   };
   if (std::none_of(nest.insts.begin(), nest.insts.end(), is_insert)) return;
   std::vector<size_t> folded;
-  LiveLanes(nest).Walk([&](size_t k, uint32_t live) {
+  LaneLiveness(nest).Walk([&](size_t k, uint32_t live) {
     const Inst& inst = nest.insts[k];
-    const bool keeps_others = (live >> inst.valid) != 0;
+    const bool keeps_others = (live >> inst.active_lanes) != 0;
     if (is_insert(inst) && !keeps_others) folded.push_back(k);
   });
   for (size_t k : folded) {
     Inst& insert = nest.insts[k];
     const int32_t value = insert.args[0].index;
     size_t before = k;
-    while (before > 0 && nest.insts[before - 1].code == Code::kNote) --before;
+    while (before > 0 && nest.insts[before - 1].opcode == Opcode::kSourceLoc)
+      --before;
     Inst* made = before > 0 ? &nest.insts[before - 1] : nullptr;
-    if (made != nullptr && made->dst == value && IsPureCode(made->code) &&
-        uses[value] == 1 && !nest.registers[value].is_variable) {
+    if (made != nullptr && made->dst == value && IsPure(made->opcode) &&
+        uses[value] == 1 && !nest.registers[value].is_mutable) {
       made->dst = insert.dst;
-      insert = Nothing();
+      insert = Nop();
     } else {
-      insert.code = Code::kCopy;
+      insert.opcode = Opcode::kCopy;
       insert.lanes = nest.registers[value].lanes;
     }
   }
@@ -314,7 +316,7 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
 
 bool CanBeMemory(const Inst& inst, int k) {
   if (SizeOf(inst.operand) < 4 || k == 0) return false;
-  if (inst.code == Code::kOrAnd) return k == 2;
+  if (inst.opcode == Opcode::kOrAnd) return k == 2;
   switch (inst.op) {
     case Op::kAdd:
     case Op::kSub:
@@ -346,21 +348,21 @@ bool CanBeMemory(const Inst& inst, int k) {
 }
 
 void OrderOperands(Inst& inst) {
-  if (Swaps(inst) && inst.args[0].kind != Value::kReg &&
+  if (Commutes(inst) && inst.args[0].kind != Value::kReg &&
       inst.args[1].kind == Value::kReg) {
     std::swap(inst.args[0], inst.args[1]);
   }
 }
 
 void Fold(Nest& nest, Isa isa) {
-  isa == Isa::kAvx512 ? FoldAnds(nest) : FoldExtremes(nest);
+  isa == Isa::kAvx512 ? FuseOrAnds(nest) : FoldExtremes(nest);
   std::vector<int> uses = CountUses(nest);
-  DropUnused(nest, uses);
+  EliminateDeadCode(nest, uses);
   FoldInserts(nest, uses);
   for (size_t k = 0; k < nest.insts.size(); ++k) {
     Inst& load = nest.insts[k];
     if (!CanFoldLoad(load, isa) || uses[load.dst] != 1) continue;
-    if (nest.registers[load.dst].is_variable) continue;
+    if (nest.registers[load.dst].is_mutable) continue;
     const Value loaded{Value::kReg, load.dst};
     for (size_t next = k + 1; next < nest.insts.size(); ++next) {
       Inst& user = nest.insts[next];
@@ -369,7 +371,7 @@ void Fold(Nest& nest, Isa isa) {
           user.args.end()) {
         continue;
       }
-      if (FoldInto(load, user)) load = Nothing();
+      if (FoldInto(load, user)) load = Nop();
       break;
     }
   }

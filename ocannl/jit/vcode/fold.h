@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fold: what machine instructions do beside their operation.
+// Fold: peephole optimisations within basic blocks, and dead code elimination.
 //
 //   r0 = load x+0;    r1 = add r2, r0      ->   r1 = add r2, x+0
 //   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or_and r4, r2, r3
@@ -22,15 +22,14 @@ inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
 // Whether operand k of `inst`, which Computes, may be a constant or memory.
 bool CanBeMemory(const Inst& inst, int k);
 
-// Puts an operand that can be memory where it can be, in ops that do not care
-// for order.
+// Canonicalises a commutative op: the operand that can be memory comes last.
 void OrderOperands(Inst& inst);
 
-// Folds loads whose value is used once, and drops code whose result is unused.
-// With AVX-512, ors and the ands among their operands become one instruction.
-// Without, of two steps of a minimum or maximum only the second tests for NaN,
-// what both take at once. Lanes beside which a variable has only dead ones are
-// not merged with these.
+// Folds loads that have one use into memory operands, and eliminates dead code.
+// With AVX-512, or(a, and(b, c)) becomes a ternary logic instruction. Without,
+// of two links of a reduction by minimum or maximum only the second tests for
+// NaN, the terms of both at once. Inserts into registers of which all other
+// lanes are dead become copies.
 void Fold(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit

@@ -9,10 +9,10 @@
 
 namespace ocannl::jit {
 
-int32_t NestBuilder::NewRegister(DType dtype, int lanes, bool is_variable) {
+int32_t NestBuilder::NewRegister(DType dtype, int lanes, bool is_mutable) {
   nest_.registers.push_back({.dtype = dtype,
                              .lanes = static_cast<uint8_t>(lanes),
-                             .is_variable = is_variable});
+                             .is_mutable = is_mutable});
   return static_cast<int32_t>(nest_.registers.size()) - 1;
 }
 
@@ -32,35 +32,35 @@ Value NestBuilder::SignMask(Op op, DType dtype) {
 }
 
 Value NestBuilder::NanRule(DType dtype) {
-  // Four bits for each kind of number: for NaNs, quiet or not, 2, the quiet
-  // NaN; for the others 0, what the destination has.
+  // vfixupimm's response table, 4 bits a class of number: for quiet and
+  // signalling NaNs 2, the quiet NaN; for the others 0, the destination.
   return ConstantValue(
       FromBits(SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32, 0x22));
 }
 
-bool NestBuilder::IsVariable(Value value) const {
-  return value.kind == Value::kReg && nest_.registers[value.index].is_variable;
+bool NestBuilder::IsMutable(Value value) const {
+  return value.kind == Value::kReg && nest_.registers[value.index].is_mutable;
 }
 
-int32_t NestBuilder::PointerOf(int32_t base, const Affine& place) {
+int32_t NestBuilder::PointerOf(int32_t base, const Affine& offset) {
   auto [it, inserted] = pointers_.try_emplace(
-      {base, place}, static_cast<int32_t>(nest_.pointers.size()));
+      {base, offset}, static_cast<int32_t>(nest_.pointers.size()));
   if (inserted) {
-    nest_.pointers.push_back({.base = base, .value = place, .weight = 0});
+    nest_.pointers.push_back({.base = base, .value = offset, .frequency = 0});
   }
-  nest_.pointers[it->second].weight += weight_;
+  nest_.pointers[it->second].frequency += frequency_;
   for (OpenLoop& open : open_) {
-    if (place.FactorOf(Iterator(open.iterator)) != 0) {
+    if (offset.FactorOf(Iterator(open.iterator)) != 0) {
       open.pointers.insert(it->second);
     }
   }
   return it->second;
 }
 
-Inst NestBuilder::AtRows(Code code, const LoopProgram& program,
-                         const Unroller& unroller, const Lookup& lookup,
-                         int arg) {
-  auto at = [&](Code of, const Access& access, const Lanes& lanes) {
+Inst NestBuilder::NewRowAccess(Opcode opcode, const LoopProgram& program,
+                               const Unroller& unroller, const Lookup& lookup,
+                               int arg) {
+  auto at = [&](Opcode of, const Access& access, const Lanes& lanes) {
     const Buffer& buffer = program.buffers[access.buffer];
     Inst inst = NewInst(of, buffer.dtype, lanes);
     inst.memory = MemoryAt(
@@ -69,10 +69,11 @@ Inst NestBuilder::AtRows(Code code, const LoopProgram& program,
   };
   const Lanes& lanes = unroller.lanes();
   const Buffer& buffer = program.buffers[lookup.cell.buffer];
-  const bool is_one =
+  const bool is_uniform =
       ByteOffset(program, lookup.index).FactorOf(Iterator(lanes.iterator)) == 0;
-  const Inst load = at(Code::kLoad, lookup.index, is_one ? Lanes() : lanes);
-  Inst inst = at(code, lookup.cell, lanes);
+  const Inst load =
+      at(Opcode::kLoad, lookup.index, is_uniform ? Lanes() : lanes);
+  Inst inst = at(opcode, lookup.cell, lanes);
   inst.operand = load.dtype;
   inst.args[arg] = Define(load);
   inst.offset = static_cast<int64_t>(nest_.lookups.size());
@@ -80,26 +81,26 @@ Inst NestBuilder::AtRows(Code code, const LoopProgram& program,
       {.size = buffer.dims[lookup.axis],
        .stride = static_cast<int64_t>(SizeOf(buffer.dtype)) *
                  LookupStride(program, lookup),
-       .is_one = is_one});
+       .is_uniform = is_uniform});
   return inst;
 }
 
-Memory NestBuilder::MemoryAt(int32_t base, Affine place, const Lanes& lanes) {
+Memory NestBuilder::MemoryAt(int32_t base, Affine offset, const Lanes& lanes) {
   Symbol lane = Iterator(lanes.iterator);
-  int64_t stride = place.FactorOf(lane);
-  place += -stride * Affine(lane);
-  int64_t disp = place.offset() % kMaxDisp;
-  place += -disp;
+  int64_t stride = offset.FactorOf(lane);
+  offset += -stride * Affine(lane);
+  int64_t disp = offset.offset() % kMaxDisp;
+  offset += -disp;
   CHECK(std::abs(stride) < kMaxDisp);
-  return {.pointer = PointerOf(base, place),
+  return {.pointer = PointerOf(base, offset),
           .disp = static_cast<int32_t>(disp),
           .stride = static_cast<int32_t>(stride)};
 }
 
-Inst NestBuilder::NewInst(Code code, DType dtype, const Lanes& lanes) {
-  Inst inst{.code = code, .dtype = dtype, .operand = dtype};
+Inst NestBuilder::NewInst(Opcode opcode, DType dtype, const Lanes& lanes) {
+  Inst inst{.opcode = opcode, .dtype = dtype, .operand = dtype};
   inst.lanes = static_cast<uint8_t>(lanes.count);
-  inst.valid = static_cast<uint8_t>(lanes.valid);
+  inst.active_lanes = static_cast<uint8_t>(lanes.active);
   return inst;
 }
 
@@ -109,43 +110,43 @@ int NestBuilder::Append(const Inst& inst) {
 }
 
 Value NestBuilder::Define(Inst inst) {
-  inst.dst = NewRegister(inst.dtype, inst.lanes, /*is_variable=*/false);
+  inst.dst = NewRegister(inst.dtype, inst.lanes, /*is_mutable=*/false);
   Append(inst);
   return {Value::kReg, inst.dst};
 }
 
-void NestBuilder::Note(const Stmt* stmt,
-                       absl::FunctionRef<std::string()> line) {
-  auto [it, inserted] =
-      notes_.try_emplace(stmt, static_cast<int64_t>(nest_.notes.size()));
-  if (inserted) nest_.notes.push_back(line());
-  nest_.insts.push_back({.code = Code::kNote, .offset = it->second});
+void NestBuilder::SetSourceLoc(const Stmt* stmt,
+                               absl::FunctionRef<std::string()> line) {
+  auto [it, inserted] = source_locs_.try_emplace(
+      stmt, static_cast<int64_t>(nest_.source_lines.size()));
+  if (inserted) nest_.source_lines.push_back(line());
+  nest_.insts.push_back({.opcode = Opcode::kSourceLoc, .offset = it->second});
 }
 
 void NestBuilder::BeginLoop(const For& loop) {
-  weight_ *= static_cast<double>(loop.extent);
+  frequency_ *= static_cast<double>(loop.extent);
   auto number = static_cast<int64_t>(nest_.loops.size());
   nest_.loops.push_back({.iterator = loop.iterator,
                          .extent = loop.extent,
                          .is_parallel = false,
-                         .weight = weight_,
-                         .steps = {}});
+                         .frequency = frequency_,
+                         .increments = {}});
   open_.push_back({.number = number, .iterator = loop.iterator});
-  nest_.insts.push_back({.code = Code::kLoop, .offset = number});
+  nest_.insts.push_back({.opcode = Opcode::kLoop, .offset = number});
 }
 
 void NestBuilder::EndLoop(const For& loop) {
-  weight_ /= static_cast<double>(loop.extent);
+  frequency_ /= static_cast<double>(loop.extent);
   const OpenLoop& open = open_.back();
   std::vector<int32_t> pointers(open.pointers.begin(), open.pointers.end());
   std::sort(pointers.begin(), pointers.end());
   for (int32_t pointer : pointers) {
-    int64_t stride =
+    int64_t bytes =
         nest_.pointers[pointer].value.FactorOf(Iterator(loop.iterator));
-    nest_.loops[open.number].steps.push_back(
-        {.pointer = pointer, .stride = stride});
+    nest_.loops[open.number].increments.push_back(
+        {.pointer = pointer, .bytes = bytes});
   }
-  nest_.insts.push_back({.code = Code::kEndLoop, .offset = open.number});
+  nest_.insts.push_back({.opcode = Opcode::kEndLoop, .offset = open.number});
   open_.pop_back();
 }
 

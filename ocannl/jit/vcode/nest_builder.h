@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NestBuilder: makes a Nest: its registers, constants, pointers and loops.
+// Equal constants are one, and so are equal pointers.
 #ifndef OCANNL_JIT_VCODE_NEST_BUILDER_H_
 #define OCANNL_JIT_VCODE_NEST_BUILDER_H_
 
@@ -20,38 +21,38 @@ namespace ocannl::jit {
 
 class NestBuilder {
  public:
-  int32_t NewRegister(DType dtype, int lanes, bool is_variable);
+  int32_t NewRegister(DType dtype, int lanes, bool is_mutable);
 
   Value ConstantValue(const Constant& constant);
-  // Of a float: with ones where neg turns its bits, or where abs keeps them.
+  // Of a float: the bits that neg flips, or those that abs keeps.
   Value SignMask(Op op, DType dtype);
-  // What makes a NaN of a float the result of vfixupimm, and nothing else.
+  // The table of vfixupimm that replaces NaNs of a float, and nothing else.
   Value NanRule(DType dtype);
   const Constant& ConstantOf(Value value) const {
     return nest_.constants[value.index];
   }
-  bool IsVariable(Value value) const;
+  bool IsMutable(Value value) const;
 
-  // `code`, not yet part of the nest, at what `lookup` says; operand `arg` gets
-  // the rows, which the nest loads.
-  Inst AtRows(Code code, const LoopProgram& program, const Unroller& unroller,
-              const Lookup& lookup, int arg);
+  // A kLookup or kScatter, not yet part of the nest; operand `arg` gets the
+  // rows, which the nest loads.
+  Inst NewRowAccess(Opcode opcode, const LoopProgram& program,
+                    const Unroller& unroller, const Lookup& lookup, int arg);
 
-  // `place` counts in bytes from the buffer `base`, in ones for
-  // Pointer::kNumber; what it holds of the lanes' iterator is the stride.
-  Memory MemoryAt(int32_t base, Affine place, const Lanes& lanes);
+  // `offset` is in bytes from the buffer `base`, in ones for
+  // Pointer::kNumber; its factor of the lanes' iterator is the stride.
+  Memory MemoryAt(int32_t base, Affine offset, const Lanes& lanes);
 
   // An instruction for `lanes`, not yet part of the nest.
-  static Inst NewInst(Code code, DType dtype, const Lanes& lanes);
+  static Inst NewInst(Opcode opcode, DType dtype, const Lanes& lanes);
 
   // Appends; returns its number.
   int Append(const Inst& inst);
   // Appends with a new register for the result.
   Value Define(Inst inst);
-  void Drop(int inst) { nest_.insts[inst] = Nothing(); }
+  void Drop(int inst) { nest_.insts[inst] = Nop(); }
 
   // The statement that the next instructions come from, and its text.
-  void Note(const Stmt* stmt, absl::FunctionRef<std::string()> line);
+  void SetSourceLoc(const Stmt* stmt, absl::FunctionRef<std::string()> line);
 
   int64_t size() const { return static_cast<int64_t>(nest_.insts.size()); }
   bool is_in_loop() const { return !open_.empty(); }
@@ -64,17 +65,17 @@ class NestBuilder {
   struct OpenLoop {
     int64_t number;
     int32_t iterator;
-    absl::flat_hash_set<int32_t> pointers = {};  // that step with it
+    absl::flat_hash_set<int32_t> pointers = {};  // that depend on it
   };
 
-  int32_t PointerOf(int32_t base, const Affine& place);
+  int32_t PointerOf(int32_t base, const Affine& offset);
 
   Nest nest_;
   absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> pointers_;
   absl::flat_hash_map<Constant, int32_t> constants_;
-  absl::flat_hash_map<const Stmt*, int64_t> notes_;
+  absl::flat_hash_map<const Stmt*, int64_t> source_locs_;
   std::vector<OpenLoop> open_;
-  double weight_ = 1;  // how often the code at hand runs
+  double frequency_ = 1;  // runs of the block at hand
 };
 
 }  // namespace ocannl::jit

@@ -5,12 +5,12 @@
 
 namespace ocannl::jit {
 
-void NestEditor::VisitStraightCode(
+void NestEditor::VisitBasicBlocks(
     absl::FunctionRef<void(size_t, size_t)> visit) {
   size_t begin = 0;
   for (size_t k = 0; k < nest_.insts.size(); ++k) {
-    const Code code = nest_.insts[k].code;
-    if (code == Code::kLoop || code == Code::kEndLoop) {
+    const Opcode opcode = nest_.insts[k].opcode;
+    if (opcode == Opcode::kLoop || opcode == Opcode::kEndLoop) {
       visit(begin, k);
       begin = k + 1;
     }
@@ -21,31 +21,31 @@ void NestEditor::VisitStraightCode(
 int32_t NestEditor::NewRegister(DType dtype) {
   nest_.registers.push_back({.dtype = dtype,
                              .lanes = static_cast<uint8_t>(lanes_),
-                             .is_variable = false});
+                             .is_mutable = false});
   return static_cast<int32_t>(nest_.registers.size()) - 1;
 }
 
-int32_t NestEditor::Shuffle(size_t place, ShuffleKind kind, int selector,
+int32_t NestEditor::Shuffle(size_t at, ShuffleKind kind, int selector,
                             DType dtype, int32_t a, int32_t b) {
-  Inst inst{.code = Code::kShuffle, .dtype = dtype, .operand = dtype};
-  inst.lanes = inst.valid = static_cast<uint8_t>(lanes_);
+  Inst inst{.opcode = Opcode::kShuffle, .dtype = dtype, .operand = dtype};
+  inst.lanes = inst.active_lanes = static_cast<uint8_t>(lanes_);
   inst.shuffle = kind;
   inst.offset = selector;
   inst.args = {Value{Value::kReg, a}, Value{Value::kReg, b}, Value{}};
   inst.dst = NewRegister(dtype);
-  made_[place].push_back(inst);
+  made_[at].push_back(inst);
   return inst.dst;
 }
 
-int32_t NestEditor::Load(size_t place, Inst like) {
+int32_t NestEditor::Load(size_t at, Inst like) {
   like.dst = NewRegister(like.dtype);
-  made_[place].push_back(like);
+  made_[at].push_back(like);
   return like.dst;
 }
 
-void NestEditor::Store(size_t place, Inst like, int32_t value) {
+void NestEditor::Store(size_t at, Inst like, int32_t value) {
   like.args[0] = {Value::kReg, value};
-  made_[place].push_back(like);
+  made_[at].push_back(like);
 }
 
 void NestEditor::Replace(size_t load, int32_t reg) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NestEditor: changes of straight-line code that need other instructions first:
-// loads and stores whose cells are far apart become shuffles.
+// NestEditor: replaces strided loads and stores of basic blocks by contiguous
+// ones and shuffles.
 #ifndef OCANNL_JIT_VCODE_NEST_EDITOR_H_
 #define OCANNL_JIT_VCODE_NEST_EDITOR_H_
 
@@ -26,19 +26,19 @@ class NestEditor {
   int32_t BaseOf(int32_t pointer) const { return nest_.pointers[pointer].base; }
   int lanes() const { return lanes_; }  // of 32 bits
 
-  // Calls `visit(begin, end)` for the instructions between loop boundaries.
-  void VisitStraightCode(absl::FunctionRef<void(size_t, size_t)> visit);
+  // Calls `visit(begin, end)` for the instructions of each basic block.
+  void VisitBasicBlocks(absl::FunctionRef<void(size_t, size_t)> visit);
 
-  // Appends to what will stand before instruction `place`: a shuffle of two
+  // Appends to what will come before instruction `at`: a shuffle of two
   // registers, or a load or store `like` another. Returns the result.
-  int32_t Shuffle(size_t place, ShuffleKind kind, int selector, DType dtype,
+  int32_t Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
                   int32_t a, int32_t b);
-  int32_t Load(size_t place, Inst like);
-  void Store(size_t place, Inst like, int32_t value);
+  int32_t Load(size_t at, Inst like);
+  void Store(size_t at, Inst like, int32_t value);
 
   // The load disappears; `reg` holds what it loaded.
   void Replace(size_t load, int32_t reg);
-  void Remove(size_t inst) { nest_.insts[inst] = Nothing(); }
+  void Remove(size_t inst) { nest_.insts[inst] = Nop(); }
 
   // Makes the changes. Called once, last.
   void Finish();
@@ -49,7 +49,7 @@ class NestEditor {
 
   Nest& nest_;
   const int lanes_;
-  std::map<size_t, std::vector<Inst>> made_;  // by place
+  std::map<size_t, std::vector<Inst>> made_;  // and before which
   std::map<int32_t, int32_t> renamed_;        // results of replaced loads
 };
 

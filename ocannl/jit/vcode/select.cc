@@ -13,32 +13,33 @@
 #include "ocannl/core/ops/eval.h"
 #include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/fold.h"
+#include "ocannl/jit/vcode/interleaved.h"
+#include "ocannl/jit/vcode/local_value_table.h"
 #include "ocannl/jit/vcode/nest_builder.h"
-#include "ocannl/jit/vcode/pairs.h"
-#include "ocannl/jit/vcode/steps.h"
+#include "ocannl/jit/vcode/post_order.h"
+#include "ocannl/jit/vcode/promote.h"
 #include "ocannl/jit/vcode/tails.h"
-#include "ocannl/jit/vcode/tiles.h"
 #include "ocannl/jit/vcode/transpose.h"
 #include "ocannl/jit/vcode/unroll.h"
-#include "ocannl/jit/vcode/values.h"
 
 namespace ocannl::jit {
 namespace {
 
-// Instructions for which a register that nobody uses holds what memory does.
-constexpr int64_t kNear = 128;
+// Instructions after which a loaded value is loaded again, rather than spilled:
+// `bazel run //experiments:bench -- --filter=gemm/17x17x17`.
+constexpr int64_t kMaxReuseDistance = 128;
 
 class Selector {
  public:
   Selector(LoopProgram& program, Isa isa)
-      : program_(program), unroller_(program, isa), steps_(&program) {}
+      : program_(program), unroller_(program, isa), post_orders_(&program) {}
 
   Nest Run(const Block& block) && {
     WalkStmts(block, [&](const Stmt& stmt) {
       const SetLocal* set = std::get_if<SetLocal>(&stmt);
-      if (set != nullptr) variables_.insert(set->local);
+      if (set != nullptr) mutable_locals_.insert(set->local);
     });
-    tiles_ = FindTiles(program_, block, unroller_);
+    promoted_ = FindPromotable(program_, block, unroller_);
     unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
                            .begin = [&](const For& loop) { Begin(loop); },
                            .end = [&](const For& loop) { End(loop); }});
@@ -51,31 +52,31 @@ class Selector {
     int lanes;
   };
 
-  Cells CellsOf(const Access& access) {
+  MemoryRef MemoryRefOf(const Access& access) {
     const Lanes& lanes = unroller_.lanes();
-    Affine place = unroller_.Resolve(ByteOffset(program_, access));
+    Affine offset = unroller_.Resolve(ByteOffset(program_, access));
     const Buffer& buffer = program_.buffers[access.buffer];
-    const Memory memory = builder_.MemoryAt(access.buffer, place, lanes);
+    const Memory memory = builder_.MemoryAt(access.buffer, offset, lanes);
     // One cell for all lanes is the same in a tail.
     const bool has_all =
-        memory.stride == 0 || EndsInPadding(buffer, place, lanes);
-    const int valid = has_all ? lanes.count : lanes.valid;
+        memory.stride == 0 || EndsInPadding(buffer, offset, lanes);
+    const int active = has_all ? lanes.count : lanes.active;
     return {.buffer = access.buffer,
             .memory = memory,
             .lanes = static_cast<uint8_t>(lanes.count),
-            .valid = static_cast<uint8_t>(valid),
+            .active_lanes = static_cast<uint8_t>(active),
             .size = static_cast<uint8_t>(SizeOf(buffer.dtype))};
   }
 
   // ---- Instructions --------------------------------------------------------
 
-  Inst NewInst(Code code, DType dtype) const {
-    return NestBuilder::NewInst(code, dtype, unroller_.lanes());
+  Inst NewInst(Opcode opcode, DType dtype) const {
+    return NestBuilder::NewInst(opcode, dtype, unroller_.lanes());
   }
 
   Value Define(const Inst& inst) { return builder_.Define(inst); }
 
-  // `into` is a variable that gets the result, or -1.
+  // `into` is a mutable register that gets the result, or -1.
   Value Compute(Inst inst, int32_t into) {
     if (into >= 0) {
       inst.dst = into;
@@ -84,13 +85,13 @@ class Selector {
     }
     bool pure =
         std::none_of(inst.args.begin(), inst.args.end(),
-                     [&](Value arg) { return builder_.IsVariable(arg); });
+                     [&](Value arg) { return builder_.IsMutable(arg); });
     if (!pure) return Define(inst);
-    int32_t known = values_.FindComputation(inst);
+    int32_t known = value_table_.FindComputation(inst);
     if (known >= 0) return {Value::kReg, known};
     Value value = Define(inst);
     inst.dst = value.index;
-    values_.AddComputation(inst);
+    value_table_.AddComputation(inst);
     return value;
   }
 
@@ -99,71 +100,72 @@ class Selector {
     if (value.kind == Value::kConst || unroller_.lanes().count == 1) {
       return value;
     }
-    Inst inst = NewInst(Code::kSplat, dtype);
+    Inst inst = NewInst(Opcode::kSplat, dtype);
     inst.args[0] = value;
     return Define(inst);
   }
 
   // ---- Leaves --------------------------------------------------------------
 
-  Value ReadTile(Tile& tile, const Access& access, DType dtype) {
+  Value ReadPromoted(PromotedBuffer& buffer, const Access& access, DType type) {
     const Lanes& lanes = unroller_.lanes();
-    Chunk chunk = *ChunkOf(program_, unroller_, access);
-    Tile::Part& part = tile.PartOf(chunk);
-    Value value{Value::kReg, VariableOf(part, dtype)};
-    if (chunk.first != part.chunk.first) {
-      Inst inst = NewInst(Code::kExtract, dtype);
+    CellRange range = *CellRangeOf(program_, unroller_, access);
+    PromotedBuffer::Entry& entry = buffer.EntryOf(range);
+    Value value{Value::kReg, MutableRegisterOf(entry, type)};
+    if (range.first != entry.range.first) {
+      Inst inst = NewInst(Opcode::kExtract, type);
       inst.args[0] = value;
-      inst.offset = chunk.first - part.chunk.first;
+      inst.offset = range.first - entry.range.first;
       inst.lanes =
-          static_cast<uint8_t>(std::max<int>(part.chunk.lanes, chunk.lanes));
+          static_cast<uint8_t>(std::max<int>(entry.range.lanes, range.lanes));
       value = Define(inst);
     }
-    return lanes.count > 1 && chunk.lanes == 1 ? Splat(value, dtype) : value;
+    return lanes.count > 1 && range.lanes == 1 ? Splat(value, type) : value;
   }
 
-  int32_t VariableOf(Tile::Part& part, DType dtype) {
-    if (part.reg < 0) {
-      part.reg =
-          builder_.NewRegister(dtype, part.chunk.lanes, /*is_variable=*/true);
+  int32_t MutableRegisterOf(PromotedBuffer::Entry& entry, DType dtype) {
+    if (entry.reg < 0) {
+      entry.reg =
+          builder_.NewRegister(dtype, entry.range.lanes, /*is_mutable=*/true);
     }
-    return part.reg;
+    return entry.reg;
   }
 
   Value ReadAccess(const Access& access) {
     DType dtype = program_.buffers[access.buffer].dtype;
-    auto tile = tiles_.find(access.buffer);
-    if (tile != tiles_.end()) return ReadTile(tile->second, access, dtype);
-    Cells cells = CellsOf(access);
-    std::optional<Value> known = values_.Find(cells);
-    if (known && IsNear(*known)) return *known;
-    Inst inst = NewInst(Code::kLoad, dtype);
-    inst.memory = cells.memory;
-    inst.valid = cells.valid;
-    const bool is_tail = cells.valid < cells.lanes;
-    if (is_tail && HasMore(program_, unroller_, access))
-      inst.valid = cells.lanes;
+    auto promoted = promoted_.find(access.buffer);
+    if (promoted != promoted_.end()) {
+      return ReadPromoted(promoted->second, access, dtype);
+    }
+    MemoryRef ref = MemoryRefOf(access);
+    std::optional<Value> known = value_table_.Find(ref);
+    if (known && IsWorthKeeping(*known)) return *known;
+    Inst inst = NewInst(Opcode::kLoad, dtype);
+    inst.memory = ref.memory;
+    inst.active_lanes = ref.active_lanes;
+    const bool is_tail = ref.active_lanes < ref.lanes;
+    if (is_tail && CanOverread(program_, unroller_, access))
+      inst.active_lanes = ref.lanes;
     Value value = Define(inst);
     used_at_[value.index] = builder_.size();
-    values_.AddLoad(cells, value);
+    value_table_.AddLoad(ref, value);
     return value;
   }
 
-  // Any row may be the one.
-  Inst AtRows(Code code, const Lookup& lookup, int arg) {
-    values_.AddReads(lookup.index.buffer);
-    values_.AddReads(lookup.cell.buffer);
-    return builder_.AtRows(code, program_, unroller_, lookup, arg);
+  // May alias any cell.
+  Inst NewRowAccess(Opcode opcode, const Lookup& lookup, int arg) {
+    value_table_.MarkRead(lookup.index.buffer);
+    value_table_.MarkRead(lookup.cell.buffer);
+    return builder_.NewRowAccess(opcode, program_, unroller_, lookup, arg);
   }
 
-  // Whether a value is worth its register since it was last used, if it comes
-  // from memory: it can come from there again.
-  bool IsNear(Value value) {
+  // Whether a loaded value, which memory has too, is worth its register.
+  bool IsWorthKeeping(Value value) {
     auto used = used_at_.find(value.index);
     if (value.kind != Value::kReg || used == used_at_.end()) return true;
-    const bool near = builder_.size() - used->second <= kNear;
-    if (near) used->second = builder_.size();
-    return near;
+    const bool keep = builder_.size() - used->second <= kMaxReuseDistance;
+    if (keep) used->second = builder_.size();
+    return keep;
   }
 
   Value ReadLocal(const GetLocal& get) {
@@ -175,12 +177,12 @@ class Selector {
 
   // The index as a number of `dtype`, i32 or i64.
   Value ReadIndex(const Affine& index, DType dtype) {
-    Affine place = unroller_.Resolve(index);
-    if (place.is_constant()) {
-      return builder_.ConstantValue(FromBits(dtype, place.offset()));
+    Affine value = unroller_.Resolve(index);
+    if (value.is_constant()) {
+      return builder_.ConstantValue(FromBits(dtype, value.offset()));
     }
-    Inst inst = NewInst(Code::kIndex, dtype);
-    inst.memory = builder_.MemoryAt(Pointer::kNumber, place, unroller_.lanes());
+    Inst inst = NewInst(Opcode::kIndex, dtype);
+    inst.memory = builder_.MemoryAt(Pointer::kNumber, value, unroller_.lanes());
     return Define(inst);
   }
 
@@ -191,28 +193,27 @@ class Selector {
     DType dtype;  // i32 for an index that fits
   };
 
-  Typed EvaluateLeaf(const Step& step) {
-    const Leaf& leaf = std::get<Leaf>(step.node);
-    return std::visit(Overload{
-                          [&](const Access& access) {
-                            return Typed{ReadAccess(access), leaf.dtype};
-                          },
-                          [&](const Lookup& lookup) {
-                            const Inst inst = AtRows(Code::kLookup, lookup, 0);
-                            return Typed{Define(inst), leaf.dtype};
-                          },
-                          [&](const GetLocal& get) {
-                            return Typed{ReadLocal(get), leaf.dtype};
-                          },
-                          [&](const Affine& index) {
-                            DType dtype =
-                                FitsI32(program_, unroller_.extents(), index)
-                                    ? DType::kI32
-                                    : DType::kI64;
-                            return Typed{ReadIndex(index, dtype), dtype};
-                          },
-                      },
-                      program_.At(leaf));
+  Typed EvaluateLeaf(const PostOrderNode& node) {
+    const Leaf& leaf = std::get<Leaf>(node.expr);
+    return std::visit(
+        Overload{
+            [&](const Access& access) {
+              return Typed{ReadAccess(access), leaf.dtype};
+            },
+            [&](const Lookup& lookup) {
+              const Inst inst = NewRowAccess(Opcode::kLookup, lookup, 0);
+              return Typed{Define(inst), leaf.dtype};
+            },
+            [&](const GetLocal& get) {
+              return Typed{ReadLocal(get), leaf.dtype};
+            },
+            [&](const Affine& index) {
+              const bool fits = FitsI32(program_, unroller_.extents(), index);
+              const DType dtype = fits ? DType::kI32 : DType::kI64;
+              return Typed{ReadIndex(index, dtype), dtype};
+            },
+        },
+        program_.At(leaf));
   }
 
   Value Widened(const Typed& arg) {
@@ -221,21 +222,21 @@ class Selector {
       auto bits = static_cast<int64_t>(static_cast<int32_t>(narrow.bits));
       return builder_.ConstantValue(FromBits(DType::kI64, bits));
     }
-    Inst inst = NewInst(Code::kApply, DType::kI64);
+    Inst inst = NewInst(Opcode::kApply, DType::kI64);
     inst.op = Op::kConvert;
     inst.operand = DType::kI32;
     inst.args[0] = arg.value;
     return Compute(inst, -1);
   }
 
-  Typed EvaluateApply(const Step& step, const std::vector<Typed>& done,
+  Typed EvaluateApply(const PostOrderNode& node, const std::vector<Typed>& done,
                       int32_t into) {
-    const Apply& apply = std::get<Apply>(step.node);
-    Inst inst = NewInst(Code::kApply, apply.dtype);
+    const Apply& apply = std::get<Apply>(node.expr);
+    Inst inst = NewInst(Opcode::kApply, apply.dtype);
     inst.op = apply.op;
     std::vector<Constant> constants;
-    for (size_t k = 0; k < step.args.size(); ++k) {
-      const Typed& arg = done[step.args[k]];
+    for (size_t k = 0; k < node.args.size(); ++k) {
+      const Typed& arg = done[node.args[k]];
       DType wanted = TypeOf(program_.exprs, apply.args[k]);
       bool widens = arg.dtype != wanted && apply.op != Op::kConvert;
       inst.args[k] = widens ? Widened(arg) : arg.value;
@@ -243,7 +244,7 @@ class Selector {
       if (inst.args[k].kind != Value::kConst) continue;
       constants.push_back(builder_.ConstantOf(inst.args[k]));
     }
-    if (constants.size() == step.args.size()) {
+    if (constants.size() == node.args.size()) {
       Constant folded = EvalPrimitive(apply.op, apply.dtype, constants);
       return {builder_.ConstantValue(folded), apply.dtype};
     }
@@ -254,13 +255,13 @@ class Selector {
     if (unroller_.isa() == Isa::kAvx512 && KeepsNan(apply.op)) {
       inst.args[2] = builder_.NanRule(apply.dtype);
     }
-    PlaceConstants(inst);
+    MaterialiseConstants(inst);
     return {Compute(inst, into), apply.dtype};
   }
 
-  // Constants get registers where the instruction cannot hold them. What is 0
-  // where a condition is false costs nothing.
-  void PlaceConstants(Inst& inst) {
+  // Constants get registers where the instruction cannot take them from memory;
+  // a select of a value or 0 is a zeroing mask.
+  void MaterialiseConstants(Inst& inst) {
     OrderOperands(inst);
     for (int k = 0; k < 3; ++k) {
       if (inst.args[k].kind != Value::kConst || CanBeMemory(inst, k)) continue;
@@ -276,33 +277,33 @@ class Selector {
 
   Value InRegister(Value value, DType dtype) {
     if (value.kind != Value::kConst) return value;
-    Inst inst = NewInst(Code::kCopy, dtype);
+    Inst inst = NewInst(Opcode::kCopy, dtype);
     inst.args[0] = value;
     return Compute(inst, -1);
   }
 
-  // The value of `root`; where `into` is a variable, the variable gets it.
+  // The value of `root`; in `into`, unless that is -1.
   Value Evaluate(ExprId root, int32_t into) {
-    const std::vector<Step>& steps = steps_.Of(root);
+    const std::vector<PostOrderNode>& nodes = post_orders_.Of(root);
     std::vector<Typed> done;
-    done.reserve(steps.size());
-    for (const Step& step : steps) {
-      int32_t target = done.size() + 1 == steps.size() ? into : -1;
+    done.reserve(nodes.size());
+    for (const PostOrderNode& node : nodes) {
+      int32_t target = done.size() + 1 == nodes.size() ? into : -1;
       done.push_back(std::visit(
           Overload{
               [&](const Constant& c) {
                 return Typed{builder_.ConstantValue(c), c.dtype};
               },
-              [&](const Leaf&) { return EvaluateLeaf(step); },
-              [&](const Apply&) { return EvaluateApply(step, done, target); },
+              [&](const Leaf&) { return EvaluateLeaf(node); },
+              [&](const Apply&) { return EvaluateApply(node, done, target); },
           },
-          step.node));
+          node.expr));
     }
     const Typed& result = done.back();
     DType dtype = TypeOf(program_.exprs, root);
     Value value = result.dtype != dtype ? Widened(result) : result.value;
     if (into < 0 || value == Value{Value::kReg, into}) return value;
-    Inst copy = NewInst(Code::kCopy, dtype);
+    Inst copy = NewInst(Opcode::kCopy, dtype);
     copy.args[0] = value;
     return Compute(copy, into);
   }
@@ -315,10 +316,10 @@ class Selector {
                    [&](const Scatter& set) { VisitScatter(stmt, set); },
                    [&](const DeclareLocal& let) { VisitDeclare(stmt, let); },
                    [&](const SetLocal& set) {
-                     Note(stmt);
+                     SetSourceLoc(stmt);
                      int32_t reg = locals_.at(set.local).value.index;
                      Evaluate(set.value, reg);
-                     values_.ForgetRegister(reg);
+                     value_table_.KillRegister(reg);
                    },
                    [&](const ZeroOut& zero) { VisitZero(stmt, zero); },
                    [&](const Comment&) {},
@@ -328,66 +329,67 @@ class Selector {
   }
 
   void VisitSet(const Stmt& stmt, const Set& set) {
-    Note(stmt);
+    SetSourceLoc(stmt);
     DType dtype = program_.buffers[set.target.buffer].dtype;
-    auto tile = tiles_.find(set.target.buffer);
-    if (tile != tiles_.end()) {
-      return WriteTile(tile->second, set.target, dtype, set.value);
+    auto promoted = promoted_.find(set.target.buffer);
+    if (promoted != promoted_.end()) {
+      return WritePromoted(promoted->second, set.target, dtype, set.value);
     }
     Value value = Evaluate(set.value, -1);
-    Cells cells = CellsOf(set.target);
-    Inst inst = NewInst(Code::kStore, dtype);
+    MemoryRef ref = MemoryRefOf(set.target);
+    Inst inst = NewInst(Opcode::kStore, dtype);
     inst.args[0] = InRegister(value, dtype);
-    inst.memory = cells.memory;
-    inst.valid = cells.valid;
-    int dead = values_.AddStore(cells, value, builder_.Append(inst));
+    inst.memory = ref.memory;
+    inst.active_lanes = ref.active_lanes;
+    int dead = value_table_.AddStore(ref, value, builder_.Append(inst));
     if (dead >= 0) builder_.Drop(dead);
   }
 
   void VisitScatter(const Stmt& stmt, const Scatter& scatter) {
-    Note(stmt);
+    SetSourceLoc(stmt);
     const Lookup& target = program_.TargetOf(scatter);
     const int32_t buffer = target.cell.buffer;
     const Value value =
         InRegister(Evaluate(scatter.value, -1), program_.buffers[buffer].dtype);
-    Inst inst = AtRows(Code::kScatter, target, 1);
+    Inst inst = NewRowAccess(Opcode::kScatter, target, 1);
     inst.args[0] = value;
     builder_.Append(inst);
-    values_.ForgetBuffer(buffer);
+    value_table_.KillBuffer(buffer);
   }
 
-  void WriteTile(Tile& tile, const Access& target, DType dtype, ExprId value) {
-    Chunk chunk = *ChunkOf(program_, unroller_, target);
-    Tile::Part& part = tile.PartOf(chunk);
-    const int32_t reg = VariableOf(part, dtype);
-    if (chunk.first == part.chunk.first && chunk.valid == part.chunk.valid) {
+  void WritePromoted(PromotedBuffer& buffer, const Access& target, DType dtype,
+                     ExprId value) {
+    CellRange range = *CellRangeOf(program_, unroller_, target);
+    PromotedBuffer::Entry& entry = buffer.EntryOf(range);
+    const int32_t reg = MutableRegisterOf(entry, dtype);
+    if (range.first == entry.range.first && range.size == entry.range.size) {
       Evaluate(value, reg);
     } else {
-      Inst inst = NewInst(Code::kInsert, dtype);
+      Inst inst = NewInst(Opcode::kInsert, dtype);
       inst.args[0] = InRegister(Evaluate(value, -1), dtype);
       inst.dst = reg;
-      inst.offset = chunk.first - part.chunk.first;
-      inst.valid = static_cast<uint8_t>(chunk.valid);
+      inst.offset = range.first - entry.range.first;
+      inst.active_lanes = static_cast<uint8_t>(range.size);
       inst.lanes =
-          static_cast<uint8_t>(std::max<int>(part.chunk.lanes, chunk.lanes));
+          static_cast<uint8_t>(std::max<int>(entry.range.lanes, range.lanes));
       builder_.Append(inst);
     }
-    values_.ForgetRegister(reg);
+    value_table_.KillRegister(reg);
   }
 
   void VisitDeclare(const Stmt& stmt, const DeclareLocal& let) {
-    Note(stmt);
+    SetSourceLoc(stmt);
     const int lanes = unroller_.lanes().count;
     DType dtype = program_.locals[let.local].dtype;
-    if (variables_.contains(let.local)) {
-      int32_t reg = builder_.NewRegister(dtype, lanes, /*is_variable=*/true);
+    if (mutable_locals_.contains(let.local)) {
+      int32_t reg = builder_.NewRegister(dtype, lanes, /*is_mutable=*/true);
       locals_[let.local] = {{Value::kReg, reg}, lanes};
       Evaluate(let.value, reg);
       return;
     }
     Value value = Evaluate(let.value, -1);
-    if (builder_.IsVariable(value)) {
-      Inst copy = NewInst(Code::kCopy, dtype);
+    if (builder_.IsMutable(value)) {
+      Inst copy = NewInst(Opcode::kCopy, dtype);
       copy.args[0] = value;
       value = Define(copy);
     }
@@ -395,18 +397,18 @@ class Selector {
   }
 
   void VisitZero(const Stmt& stmt, const ZeroOut& zero) {
-    Note(stmt);
+    SetSourceLoc(stmt);
     const Buffer& buffer = program_.buffers[zero.buffer];
-    Inst inst = NewInst(Code::kZero, buffer.dtype);
+    Inst inst = NewInst(Opcode::kMemset, buffer.dtype);
     inst.memory = builder_.MemoryAt(zero.buffer, 0, unroller_.lanes());
     inst.offset =
         NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
     builder_.Append(inst);
-    values_.ForgetBuffer(zero.buffer);
+    value_table_.KillBuffer(zero.buffer);
   }
 
-  void Note(const Stmt& stmt) {
-    builder_.Note(&stmt, [&] {
+  void SetSourceLoc(const Stmt& stmt) {
+    builder_.SetSourceLoc(&stmt, [&] {
       std::string line = PrintStmt(program_, stmt, 0);
       line.resize(line.find('\n'));
       return line;
@@ -414,23 +416,23 @@ class Selector {
   }
 
   void Begin(const For& loop) {
-    values_.Clear();
+    value_table_.Clear();
     builder_.BeginLoop(loop);
   }
 
   void End(const For& loop) {
-    values_.Clear();
+    value_table_.Clear();
     builder_.EndLoop(loop);
   }
 
   LoopProgram& program_;
   Unroller unroller_;
   NestBuilder builder_;
-  Steps steps_;
-  Values values_;
+  PostOrders post_orders_;
+  LocalValueTable value_table_;
   absl::flat_hash_map<int32_t, int64_t> used_at_;  // when, by loaded register
-  absl::flat_hash_map<int32_t, Tile> tiles_;
-  absl::flat_hash_set<int32_t> variables_;  // locals that are set
+  absl::flat_hash_map<int32_t, PromotedBuffer> promoted_;
+  absl::flat_hash_set<int32_t> mutable_locals_;  // those that are set
   absl::flat_hash_map<int32_t, LocalValue> locals_;
 };
 
@@ -438,10 +440,10 @@ class Selector {
 
 Nest Select(LoopProgram& program, const Block& block, Isa isa) {
   Nest nest = Selector(program, isa).Run(block);
-  JoinPairs(nest, isa);
+  LowerInterleaved(nest, isa);
   TransposeLoads(nest, isa);
   Fold(nest, isa);
-  KeepConstants(nest, isa);
+  HoistConstants(nest, isa);
   return nest;
 }
 

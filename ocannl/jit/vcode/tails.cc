@@ -7,25 +7,25 @@
 
 namespace ocannl::jit {
 
-bool EndsInPadding(const Buffer& buffer, const Affine& place,
+bool EndsInPadding(const Buffer& buffer, const Affine& offset,
                    const Lanes& lanes) {
   const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
   if (!IsScratch(buffer.role) || lanes.iterator < 0 || size < 4) return false;
   const int64_t end = NumElements(buffer.dims) * size;
   const int64_t padding = -end & (AlignedMemory::kAlignment - 1);
-  return place == size * Affine(Iterator(lanes.iterator)) +
-                      Affine(end - lanes.valid * size) &&
-         (lanes.count - lanes.valid) * size <= padding;
+  return offset == size * Affine(Iterator(lanes.iterator)) +
+                       Affine(end - lanes.active * size) &&
+         (lanes.count - lanes.active) * size <= padding;
 }
 
-bool HasMore(const LoopProgram& program, const Unroller& unroller,
-             const Access& access) {
+bool CanOverread(const LoopProgram& program, const Unroller& unroller,
+                 const Access& access) {
   const Lanes& lanes = unroller.lanes();
   const Buffer& buffer = program.buffers[access.buffer];
   const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
-  const Affine place = unroller.Resolve(ByteOffset(program, access));
-  int64_t last = place.offset();
-  for (const Affine::Term& term : place.terms()) {
+  const Affine offset = unroller.Resolve(ByteOffset(program, access));
+  int64_t last = offset.offset();
+  for (const Affine::Term& term : offset.terms()) {
     if (term.symbol == Iterator(lanes.iterator)) {
       if (term.factor != size) return false;
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tails: registers that have more lanes than there are iterations, and whether
-// memory has those lanes too.
+// Tails of vectorised loops: whether the lanes behind the last iteration may be
+// read or written, so that the access needs no mask.
 #ifndef OCANNL_JIT_VCODE_TAILS_H_
 #define OCANNL_JIT_VCODE_TAILS_H_
 
@@ -10,16 +10,17 @@
 
 namespace ocannl::jit {
 
-// Whether the lanes that do not exist are in the padding behind scratch memory,
-// so that no mask need keep them away: loads wait for a masked store until it
-// has reached the cache. `place` counts in bytes.
-bool EndsInPadding(const Buffer& buffer, const Affine& place,
+// Whether the inactive lanes are in the padding behind scratch memory. A masked
+// store is not forwarded to loads, which then have its latency to L1. `offset`
+// is in bytes.
+bool EndsInPadding(const Buffer& buffer, const Affine& offset,
                    const Lanes& lanes);
 
-// Whether memory behind a tail of `access` is the buffer's too, wherever the
-// loops are: then all lanes are loaded, as a mask costs as much as a sum.
-bool HasMore(const LoopProgram& program, const Unroller& unroller,
-             const Access& access);
+// Whether a load of `access` may overread: the inactive lanes too are in the
+// buffer in every iteration. A masked load cannot
+// be folded into its user.
+bool CanOverread(const LoopProgram& program, const Unroller& unroller,
+                 const Access& access);
 
 }  // namespace ocannl::jit
 

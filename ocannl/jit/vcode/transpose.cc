@@ -22,23 +22,24 @@ class Transposer {
       : editor_(nest, isa), lanes_(editor_.lanes()) {}
 
   void Run() {
-    editor_.VisitStraightCode(
+    editor_.VisitBasicBlocks(
         [&](size_t begin, size_t end) { FindGroups(begin, end); });
     editor_.Finish();
   }
 
  private:
   bool IsColumn(const Inst& inst) const {
-    return inst.code == Code::kLoad && inst.lanes == lanes_ &&
+    return inst.opcode == Opcode::kLoad && inst.lanes == lanes_ &&
            (inst.dtype == DType::kF32 || inst.dtype == DType::kI32 ||
             inst.dtype == DType::kU32) &&
            inst.memory.stride != 0 && inst.memory.stride != 4 &&
-           inst.valid >= kMinTransposed;
+           inst.active_lanes >= kMinTransposed;
   }
 
-  // Straight-line code from `begin` to `end`.
+  // In the basic block from `begin` to `end`.
   void FindGroups(size_t begin, size_t end) {
-    using Key = std::tuple<int32_t, int32_t, int>;     // pointer, stride, valid
+    using Key =
+        std::tuple<int32_t, int32_t, int>;  // pointer, stride, active lanes
     std::map<Key, std::map<int32_t, size_t>> columns;  // by displacement
     auto flush = [&](int32_t base) {
       for (auto& [key, loads] : columns) {
@@ -52,17 +53,18 @@ class Transposer {
       const Inst& inst = editor_.insts()[k];
       if (IsColumn(inst)) {
         const Memory& memory = inst.memory;
-        columns[{memory.pointer, memory.stride, inst.valid}][memory.disp] = k;
+        columns[{memory.pointer, memory.stride, inst.active_lanes}]
+               [memory.disp] = k;
       }
-      // Loads do not move over stores to what they read.
-      if (WritesMemory(inst.code)) {
+      // Loads are not reordered with stores to their buffer.
+      if (WritesMemory(inst.opcode)) {
         flush(editor_.BaseOf(inst.memory.pointer));
       }
     }
     flush(kAnyBase);
   }
 
-  // Runs of columns side by side.
+  // Runs of adjacent columns.
   void MakeGroups(const std::map<int32_t, size_t>& loads) {
     Group group;
     int32_t next = 0;
@@ -80,19 +82,19 @@ class Transposer {
 
   void Transpose(const Group& group) {
     const Inst first = editor_.insts()[group[0]];
-    const size_t place = *std::min_element(group.begin(), group.end());
+    const size_t at = *std::min_element(group.begin(), group.end());
     std::vector<int32_t> rows;
-    for (int row = 0; row < first.valid; ++row) {
+    for (int row = 0; row < first.active_lanes; ++row) {
       Inst load = first;
-      load.valid = static_cast<uint8_t>(group.size());
+      load.active_lanes = static_cast<uint8_t>(group.size());
       load.memory.disp += row * first.memory.stride;
       load.memory.stride = 4;
-      rows.push_back(editor_.Load(place, load));
+      rows.push_back(editor_.Load(at, load));
     }
     // Lanes without a row hold anything.
     while (static_cast<int>(rows.size()) < lanes_) rows.push_back(rows[0]);
     auto shuffle = [&](ShuffleKind kind, int selector, int32_t a, int32_t b) {
-      return editor_.Shuffle(place, kind, selector, first.dtype, a, b);
+      return editor_.Shuffle(at, kind, selector, first.dtype, a, b);
     };
     lanes_ == 16 ? Shuffle16(rows, shuffle) : Shuffle8(rows, shuffle);
     for (size_t column = 0; column < group.size(); ++column) {
@@ -121,7 +123,7 @@ class Transposer {
     }
   }
 
-  // Then the blocks of 128 bits change places.
+  // Then the blocks of 128 bits are permuted.
   void Shuffle16(std::vector<int32_t>& rows, Shuffle shuffle) {
     ShuffleIn128(rows, shuffle);
     std::vector<int32_t> columns(16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TransposeLoads: loads of strided columns side by side -> loads of rows and
-// shuffles between registers.
+// TransposeLoads: strided loads of adjacent columns -> contiguous loads of
+// rows, transposed in registers by log2(lanes) stages of shuffles.
 //
 //   vec i1 = 0 to 15 { ... x[i1, 0] ... }  ...  vec i1 { ... x[i1, 15] ... }
 //     ->  16 loads of a row of x and 64 shuffles instead of 256 loads

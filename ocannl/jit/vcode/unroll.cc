@@ -19,7 +19,8 @@
 namespace ocannl::jit {
 namespace {
 
-// Beyond this, code grows without running faster.
+// Beyond this nothing is unrolled: the time to compile would grow with it,
+// which `bazel run //experiments:bench -- --filter=compile/` measures.
 constexpr int64_t kMaxStatements = 8192;
 
 using Extents = absl::flat_hash_map<int32_t, int64_t>;
@@ -30,8 +31,8 @@ bool IsWide(Op op, DType dtype) {
   return SizeOf(dtype) == 8 || (quotient && IsInteger(dtype));
 }
 
-// Whether the row of a derived operation on 32 bits computes with 64.
-bool RowIsWide(Op op) {
+// Whether the row of ops.def of a derived op on 32 bits computes with 64.
+bool DerivedIsWide(Op op) {
   static const auto* wide = [] {
     auto* result = new std::array<bool, kNumOps>();
     for (Op row : AllOps()) {
@@ -58,7 +59,7 @@ bool RowIsWide(Op op) {
 }
 
 // Whether each lane of the loop has its own index of 64 bits.
-bool LooksUpWide(const LoopProgram& program, const For& loop,
+bool HasWideRows(const LoopProgram& program, const For& loop,
                  const Lookup& lookup) {
   return SizeOf(program.buffers[lookup.index.buffer].dtype) == 8 &&
          ByteOffset(program, lookup.index).FactorOf(Iterator(loop.iterator));
@@ -80,7 +81,7 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
             [&](const Leaf& leaf) {
               const auto* index = std::get_if<Affine>(&program.At(leaf));
               const auto* lookup = std::get_if<Lookup>(&program.At(leaf));
-              if (lookup != nullptr && LooksUpWide(program, loop, *lookup)) {
+              if (lookup != nullptr && HasWideRows(program, loop, *lookup)) {
                 return true;
               }
               if (index == nullptr) return SizeOf(leaf.dtype) == 8;
@@ -94,7 +95,7 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
                             SizeOf(TypeOf(program.exprs, arg)) == 8;
               }
               return has_wide || IsWide(apply.op, apply.dtype) ||
-                     RowIsWide(apply.op);
+                     DerivedIsWide(apply.op);
             },
         },
         node);
@@ -103,28 +104,29 @@ bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
   return false;
 }
 
-// Whether lanes of the loop lie too far apart for an instruction: the last of
-// 16, behind the greatest displacement, must be reached with 32 bits.
-bool StepsFar(const LoopProgram& program, const For& loop) {
+// Whether the stride between lanes of the loop is too large for an instruction:
+// the last of 16, behind the greatest displacement, must fit 32 bits.
+bool StridesFar(const LoopProgram& program, const For& loop) {
   bool far = false;
-  auto look = [&](const Affine& place) {
+  auto check = [&](const Affine& place) {
     far |= std::abs(place.FactorOf(Iterator(loop.iterator))) >= kMaxDisp / 16;
   };
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const Set* set = std::get_if<Set>(&stmt);
-    if (set != nullptr) look(ByteOffset(program, set->target));
-    WalkReads(program, stmt,
-              [&](const Access& access) { look(ByteOffset(program, access)); });
+    if (set != nullptr) check(ByteOffset(program, set->target));
+    WalkReads(program, stmt, [&](const Access& access) {
+      check(ByteOffset(program, access));
+    });
     WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
       const Affine* index = std::get_if<Affine>(&leaf);
-      if (index != nullptr) look(*index);
+      if (index != nullptr) check(*index);
     });
   });
   return far;
 }
 
-// Whether iterations of the loop, which has several, accumulate by minimum or
-// maximum in the same cells: one test finds a NaN in two terms (fold.h).
+// Whether the loop, of several iterations, is a reduction by minimum or maximum
+// of scalars or vectors: one test finds a NaN in two terms (fold.h).
 bool AccumulatesExtreme(const LoopProgram& program, const For& loop) {
   const Stmt* at = nullptr;
   for (const For* around = &loop; around != nullptr;
@@ -168,7 +170,7 @@ Unroller::Unroller(const LoopProgram& program, Isa isa)
 int Unroller::LanesOf(const For& loop) {
   auto [known, inserted] = lanes_of_.try_emplace(loop.iterator, 0);
   if (!inserted) return known->second;
-  if (!CanRunAsLanes(program_, loop) || StepsFar(program_, loop)) return 0;
+  if (!CanRunAsLanes(program_, loop) || StridesFar(program_, loop)) return 0;
   int most = VectorBytes(isa_) / 4;
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);
@@ -176,7 +178,7 @@ int Unroller::LanesOf(const For& loop) {
     if ((value != nullptr &&
          NeedsWideLanes(program_, extents_, loop, *value)) ||
         (scatter != nullptr &&
-         LooksUpWide(program_, loop, program_.TargetOf(*scatter)))) {
+         HasWideRows(program_, loop, program_.TargetOf(*scatter)))) {
       most = VectorBytes(isa_) / 8;
     }
   });
@@ -200,9 +202,9 @@ void Unroller::Visit(const Block& block, const UnrollHooks& hooks) {
 }
 
 void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
-  bool repeats =
+  bool unrolls =
       loop.extent == 1 || (loop.kind == LoopKind::kUnroll && unrolls_);
-  if (repeats) {
+  if (unrolls) {
     for (int64_t i = 0; i < loop.extent; ++i) {
       fixed_[loop.iterator] = Affine(i);
       Visit(loop.body, hooks);
@@ -213,14 +215,14 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
     if (int lanes = LanesOf(loop)) return VisitLanes(loop, lanes, hooks);
   }
   if (unrolls_ && isa_ == Isa::kAvx2 && AccumulatesExtreme(program_, loop)) {
-    return VisitPairs(loop, hooks);
+    return VisitUnrolledBy2(loop, hooks);
   }
   hooks.begin(loop);
   Visit(loop.body, hooks);
   hooks.end(loop);
 }
 
-void Unroller::VisitPairs(const For& loop, const UnrollHooks& hooks) {
+void Unroller::VisitUnrolledBy2(const For& loop, const UnrollHooks& hooks) {
   auto visit = [&](const Affine& at) {
     fixed_[loop.iterator] = at;
     Visit(loop.body, hooks);
@@ -242,7 +244,7 @@ void Unroller::VisitLanes(const For& loop, int lanes,
   lanes_.count = lanes;
   for (lanes_.first = 0; lanes_.first < loop.extent;
        lanes_.first += lanes_.count) {
-    lanes_.valid = static_cast<int>(
+    lanes_.active = static_cast<int>(
         std::min<int64_t>(lanes_.count, loop.extent - lanes_.first));
     Visit(loop.body, hooks);
   }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unroller: walks a nest as machine code runs it: unrolled loops repeat, `vec`
-// loops run register by register, other loops are entered once.
-//
-// Where steps of one accumulation are cheaper two at a time, a loop over them
-// makes two each time.
+// Unroller: walks a nest as machine code runs it: `unroll` loops are unrolled,
+// `vec` loops strip-mined by the lanes of a register and unrolled, other loops
+// entered once. With AVX2, a loop that is a reduction by minimum or maximum is
+// unrolled by 2 (fold.h says why).
 //
 //   unroll i1 = 0 to 1 { vec i2 = 0 to 19 { S } }      16 lanes a register
 //     ->  S at i1 = 0, i2 = 0..15;  S at i1 = 0, i2 = 16..19;  S at i1 = 1, ...
@@ -21,16 +20,16 @@
 
 namespace ocannl::jit {
 
-// What fits an instruction wherever it is added to others: displacements, and
-// the steps from lane to lane.
+// The most for displacements and for strides between lanes: sums of both fit
+// the 32 bits of an instruction.
 inline constexpr int64_t kMaxDisp = int64_t{1} << 29;
 
 // The iterations of a `vec` loop that one register holds.
 struct Lanes {
   int32_t iterator = -1;  // of the loop; -1: outside of every `vec` loop
   int64_t first = 0;
-  int count = 1;  // 1, 4, 8 or 16
-  int valid = 1;  // those that exist
+  int count = 1;   // 1, 4, 8 or 16
+  int active = 1;  // iterations that exist
 };
 
 struct UnrollHooks {
@@ -61,9 +60,9 @@ class Unroller {
   void Visit(const Block& block, const UnrollHooks& hooks);
   void VisitLoop(const For& loop, const UnrollHooks& hooks);
   void VisitLanes(const For& loop, int lanes, const UnrollHooks& hooks);
-  void VisitPairs(const For& loop, const UnrollHooks& hooks);
+  void VisitUnrolledBy2(const For& loop, const UnrollHooks& hooks);
 
-  // The lanes of a register in a `vec` loop; 0: it must run as it stands.
+  // The lanes of a register in a `vec` loop; 0: it must stay scalar.
   int LanesOf(const For& loop);
 
   const LoopProgram& program_;

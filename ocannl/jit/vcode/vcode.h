@@ -11,10 +11,11 @@
 //       store z+0, r2                  z = &z + 64*i1
 //     end: x += 64, z += 64
 //
-// Unrolled loops are gone: what is left between two loop boundaries is
-// straight-line code. A virtual register holds `lanes` numbers of one type;
-// numbers of less than 32 bits fill 32, and bools are masks. Pointers are
-// affine in the iterators; loops keep them up to date by adding constants.
+// Unrolled loops are gone: between two loop boundaries is one basic block. A
+// virtual register holds `lanes` numbers of one type; numbers of less than 32
+// bits fill 32, and bools are masks. One that is not mutable has a single
+// definition (SSA). Pointers are induction variables, affine in the iterators
+// and strength-reduced: each loop adds a constant to those that depend on it.
 #ifndef OCANNL_JIT_VCODE_VCODE_H_
 #define OCANNL_JIT_VCODE_VCODE_H_
 
@@ -48,14 +49,14 @@ struct Value {
   }
 };
 
-// The bytes from pointer + disp on.
+// The bytes from pointer + disp + lane * stride on.
 struct Memory {
   int32_t pointer = -1;
   int32_t disp = 0;
   int32_t stride = 0;  // bytes from one lane to the next; 0: all lanes the same
 };
 
-enum class Code : uint8_t {
+enum class Opcode : uint8_t {
   kApply,    // dst = op(args); args[1] of a float's neg or abs is a mask; of
              // minimum and maximum, args[2] is what vfixupimm does, or, without
              // AVX-512, a number that makes a NaN of it too, if any
@@ -63,45 +64,45 @@ enum class Code : uint8_t {
   kCopy,     // dst = args[0]
   kSplat,    // dst = the first lane of args[0], in every lane
   kLoad,     // dst = memory
-  kLookup,   // dst = memory moved by the rows that args[0] says, or 0; lookup
-             // `offset` of the nest
+  kLookup,   // dst = memory in the row that args[0] says, or 0 where that is
+             // out of bounds; lookup `offset` of the nest
   kStore,    // memory = args[0]
-  kScatter,  // memory moved by the rows that args[1] says = args[0], where it
-             // has such rows; lookup `offset` of the nest
+  kScatter,  // memory in the row that args[1] says, unless that is out of
+             // bounds, = args[0]; lookup `offset` of the nest
   kIndex,    // dst = pointer + memory.disp + lane * memory.stride, a number
   kExtract,  // dst = the lanes of args[0] from `offset` on
-  kInsert,   // the `valid` lanes of dst from `offset` on = args[0]
+  kInsert,   // the `active_lanes` of dst from `offset` on = args[0]
   kShuffle,  // dst = lanes of args[0] and args[1]; `offset` selects
-  kZero,     // `offset` bytes of memory = 0
+  kMemset,   // `offset` bytes of memory = 0
   kLoop,     // begins loop `offset` of the nest
   kEndLoop,  // ends it
-  kNote,     // the source line `offset` of the nest
+  kSourceLoc,  // the next ones come from line `offset` of source_lines; -1: nop
 };
 
 // Whether dst = f(args), of which some may be memory or constants: CanBeMemory.
-inline bool Computes(Code code) {
-  return code == Code::kApply || code == Code::kOrAnd;
+inline bool Computes(Opcode opcode) {
+  return opcode == Opcode::kApply || opcode == Opcode::kOrAnd;
 }
 
-inline bool WritesMemory(Code code) {
-  switch (code) {
-    case Code::kStore:
-    case Code::kScatter:
-    case Code::kZero:
+inline bool WritesMemory(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kStore:
+    case Opcode::kScatter:
+    case Opcode::kMemset:
       return true;
-    case Code::kApply:
-    case Code::kOrAnd:
-    case Code::kCopy:
-    case Code::kSplat:
-    case Code::kLoad:
-    case Code::kLookup:
-    case Code::kIndex:
-    case Code::kExtract:
-    case Code::kInsert:
-    case Code::kShuffle:
-    case Code::kLoop:
-    case Code::kEndLoop:
-    case Code::kNote:
+    case Opcode::kApply:
+    case Opcode::kOrAnd:
+    case Opcode::kCopy:
+    case Opcode::kSplat:
+    case Opcode::kLoad:
+    case Opcode::kLookup:
+    case Opcode::kIndex:
+    case Opcode::kExtract:
+    case Opcode::kInsert:
+    case Opcode::kShuffle:
+    case Opcode::kLoop:
+    case Opcode::kEndLoop:
+    case Opcode::kSourceLoc:
       return false;
   }
   return true;
@@ -117,13 +118,13 @@ enum class ShuffleKind : uint8_t {
 };
 
 struct Inst {
-  Code code;
+  Opcode opcode;
   Op op = Op::kAdd;             // of kApply
   DType dtype = DType::kF32;    // of dst, or of what is stored
   DType operand = DType::kF32;  // of kApply: of the last operand; of kLookup
                                 // and kScatter: of the rows
   uint8_t lanes = 1;            // of the registers: 1, 4, 8 or 16
-  uint8_t valid = 1;            // lanes that memory has
+  uint8_t active_lanes = 1;     // lanes that memory has
   ShuffleKind shuffle = ShuffleKind::kLow32;
   int32_t dst = -1;
   std::array<Value, 3> args = {};
@@ -131,41 +132,40 @@ struct Inst {
   int64_t offset = 0;
 };
 
-// An instruction that does nothing.
-inline Inst Nothing() { return {.code = Code::kNote, .offset = -1}; }
+inline Inst Nop() { return {.opcode = Opcode::kSourceLoc, .offset = -1}; }
 
 struct Register {
   DType dtype;
   uint8_t lanes;
-  bool is_variable;  // has more than one definition
+  bool is_mutable;  // has more than one definition: not in SSA form
 };
 
 // A pointer counts from a buffer, or is a number.
 struct Pointer {
   static constexpr int32_t kNumber = -1;
   int32_t base;
-  Affine value;   // in bytes; in ones for kNumber
-  double weight;  // how often it is used in a run
+  Affine value;      // in bytes; in ones for kNumber
+  double frequency;  // uses in a run
 };
 
-struct LoopStep {
+struct PointerIncrement {
   int32_t pointer;
-  int64_t stride;
+  int64_t bytes;  // in ones for Pointer::kNumber
 };
 
 struct Loop {
   int32_t iterator;
   int64_t extent;
   bool is_parallel;  // runs over [lo, hi) of the caller
-  double weight;     // how often its body runs
-  std::vector<LoopStep> steps;
+  double frequency;  // runs of its body
+  std::vector<PointerIncrement> increments;
 };
 
-// How rows are looked up: those from `size` on are none.
+// The table of a kLookup or kScatter: rows from `size` on are out of bounds.
 struct RowLookup {
-  int64_t size;    // rows
-  int64_t stride;  // bytes from one to the next
-  bool is_one;     // the same row for all lanes: its operand has one lane
+  int64_t size;     // rows
+  int64_t stride;   // bytes from one to the next
+  bool is_uniform;  // the same row for all lanes: its operand has one lane
 };
 
 struct Nest {
@@ -175,7 +175,7 @@ struct Nest {
   std::vector<Loop> loops;
   std::vector<Constant> constants;
   std::vector<RowLookup> lookups;
-  std::vector<std::string> notes;
+  std::vector<std::string> source_lines;
 };
 
 }  // namespace ocannl::jit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/pairs.h"
+#include "ocannl/jit/vcode/interleaved.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,37 +14,37 @@ namespace {
 constexpr int32_t kStride = 8;     // from one row to the next
 constexpr int64_t kMostBytes = 8;  // of a number
 
-class PairJoiner {
+class InterleavedLowering {
  public:
-  PairJoiner(Nest& nest, Isa isa) : editor_(nest, isa) {}
+  InterleavedLowering(Nest& nest, Isa isa) : editor_(nest, isa) {}
 
-  void Run(Code code) {
-    editor_.VisitStraightCode(
-        [&](size_t begin, size_t end) { Join(code, begin, end); });
+  void Run(Opcode opcode) {
+    editor_.VisitBasicBlocks(
+        [&](size_t begin, size_t end) { LowerPairs(opcode, begin, end); });
     editor_.Finish();
   }
 
  private:
-  bool IsColumn(const Inst& inst, Code code) const {
-    return inst.code == code && SizeOf(inst.dtype) == 4 &&
-           inst.lanes == editor_.lanes() && inst.valid == inst.lanes &&
+  bool IsColumn(const Inst& inst, Opcode opcode) const {
+    return inst.opcode == opcode && SizeOf(inst.dtype) == 4 &&
+           inst.lanes == editor_.lanes() && inst.active_lanes == inst.lanes &&
            inst.memory.stride == kStride;
   }
 
   // Pairs each column with the next one of the same matrix.
-  void Join(Code code, size_t begin, size_t end) {
+  void LowerPairs(Opcode opcode, size_t begin, size_t end) {
     for (size_t first = begin; first < end; ++first) {
-      if (!IsColumn(editor_.insts()[first], code)) continue;
+      if (!IsColumn(editor_.insts()[first], opcode)) continue;
       for (size_t second = first + 1; second < end; ++second) {
         const Inst& other = editor_.insts()[second];
-        if (IsColumn(other, code) && AreSideBySide(first, second)) {
-          code == Code::kLoad ? JoinLoads(first, second)
-                              : JoinStores(first, second);
+        if (IsColumn(other, opcode) && AreAdjacent(first, second)) {
+          opcode == Opcode::kLoad ? LowerLoads(first, second)
+                                  : LowerStores(first, second);
           break;
         }
-        // One of the two moves over what is between them.
-        if (MayClash(editor_.insts()[first], other)) break;
-        if (code == Code::kStore &&
+        // One of the two is reordered with what is between them.
+        if (MayDepend(editor_.insts()[first], other)) break;
+        if (opcode == Opcode::kStore &&
             other.dst == editor_.insts()[first].args[0].index) {
           break;
         }
@@ -53,22 +53,23 @@ class PairJoiner {
   }
 
   // Whether they are the two columns of one matrix.
-  bool AreSideBySide(size_t first, size_t second) const {
+  bool AreAdjacent(size_t first, size_t second) const {
     const Inst& a = editor_.insts()[first];
     const Inst& b = editor_.insts()[second];
     return a.memory.pointer == b.memory.pointer && a.dtype == b.dtype &&
            std::abs(a.memory.disp - b.memory.disp) == 4;
   }
 
-  // Whether `other`, or the column beside that of `column`, may touch what the
-  // other one writes.
-  bool MayClash(const Inst& column, const Inst& other) const {
-    const bool loads = other.code == Code::kLoad || other.code == Code::kLookup;
-    const bool anywhere = other.code == Code::kLookup ||
-                          other.code == Code::kScatter ||
-                          other.code == Code::kZero;
-    const bool writes = WritesMemory(other.code);
-    if (!writes && !(loads && column.code == Code::kStore)) return false;
+  // Whether `other` may depend on `column` or on the column adjacent to it, one
+  // of which is a store: by buffers, and by ranges from a common pointer.
+  bool MayDepend(const Inst& column, const Inst& other) const {
+    const bool loads =
+        other.opcode == Opcode::kLoad || other.opcode == Opcode::kLookup;
+    const bool anywhere = other.opcode == Opcode::kLookup ||
+                          other.opcode == Opcode::kScatter ||
+                          other.opcode == Opcode::kMemset;
+    const bool writes = WritesMemory(other.opcode);
+    if (!writes && !(loads && column.opcode == Opcode::kStore)) return false;
     const int32_t pointer = other.memory.pointer;
     if (editor_.BaseOf(pointer) != editor_.BaseOf(column.memory.pointer)) {
       return false;
@@ -80,10 +81,10 @@ class PairJoiner {
     const int32_t begin = column.memory.disp - 4;
     const int32_t end = column.memory.disp + kStride * editor_.lanes();
     if (first >= end || last + kMostBytes <= begin) return false;
-    // Its own column again is no obstacle to the column beside it, which is
-    // what moves if these are loads; stores move themselves.
-    return !(column.code == Code::kLoad && other.code == Code::kStore &&
-             IsColumn(other, Code::kStore) &&
+    // A store to the very column of a load does not touch the adjacent one,
+    // which is what is reordered if these are loads; of stores, it is `column`.
+    return !(column.opcode == Opcode::kLoad && other.opcode == Opcode::kStore &&
+             IsColumn(other, Opcode::kStore) &&
              other.memory.disp == column.memory.disp);
   }
 
@@ -93,7 +94,7 @@ class PairJoiner {
     return column;
   }
 
-  void JoinLoads(size_t first, size_t second) {
+  void LowerLoads(size_t first, size_t second) {
     const Inst load = editor_.insts()[first];
     const int32_t other = editor_.insts()[second].memory.disp;
     const int32_t disp = std::min(load.memory.disp, other);
@@ -104,20 +105,20 @@ class PairJoiner {
             ? Both(first, load.dtype, ShuffleKind::kBlocks512, 0x88, 0xdd, a, b)
             : Both(first, load.dtype, ShuffleKind::kBlocks256, 0x20, 0x31, a,
                    b);
-    auto [low, high] = Zip(first, load.dtype, p, q);
-    auto [even, odd] = Zip(first, load.dtype, low, high);
+    auto [low, high] = Interleave(first, load.dtype, p, q);
+    auto [even, odd] = Interleave(first, load.dtype, low, high);
     editor_.Replace(first, load.memory.disp == disp ? even : odd);
     editor_.Replace(second, load.memory.disp == disp ? odd : even);
   }
 
-  void JoinStores(size_t first, size_t second) {
+  void LowerStores(size_t first, size_t second) {
     Inst even = editor_.insts()[first];
     Inst odd = editor_.insts()[second];
     if (even.memory.disp > odd.memory.disp) std::swap(even, odd);
     const int32_t disp = even.memory.disp;
     const DType dtype = even.dtype;
     auto [low, high] =
-        Zip(second, dtype, even.args[0].index, odd.args[0].index);
+        Interleave(second, dtype, even.args[0].index, odd.args[0].index);
     auto [a, b] = editor_.lanes() == 16
                       ? Both(second, dtype, ShuffleKind::kBlocks512, 0x44, 0xee,
                              low, high)
@@ -135,16 +136,16 @@ class PairJoiner {
 
   using Two = std::pair<int32_t, int32_t>;
 
-  Two Both(size_t place, DType dtype, ShuffleKind kind, int selector,
+  Two Both(size_t at, DType dtype, ShuffleKind kind, int selector,
            int other_selector, int32_t a, int32_t b) {
-    return {editor_.Shuffle(place, kind, selector, dtype, a, b),
-            editor_.Shuffle(place, kind, other_selector, dtype, a, b)};
+    return {editor_.Shuffle(at, kind, selector, dtype, a, b),
+            editor_.Shuffle(at, kind, other_selector, dtype, a, b)};
   }
 
   // In each 128 bits: a0 b0 a1 b1 and a2 b2 a3 b3.
-  Two Zip(size_t place, DType dtype, int32_t a, int32_t b) {
-    return {editor_.Shuffle(place, ShuffleKind::kLow32, 0, dtype, a, b),
-            editor_.Shuffle(place, ShuffleKind::kHigh32, 0, dtype, a, b)};
+  Two Interleave(size_t at, DType dtype, int32_t a, int32_t b) {
+    return {editor_.Shuffle(at, ShuffleKind::kLow32, 0, dtype, a, b),
+            editor_.Shuffle(at, ShuffleKind::kHigh32, 0, dtype, a, b)};
   }
 
   NestEditor editor_;
@@ -152,10 +153,10 @@ class PairJoiner {
 
 }  // namespace
 
-void JoinPairs(Nest& nest, Isa isa) {
-  PairJoiner(nest, isa).Run(Code::kLoad);
-  // Stores must not move over the loads that this made.
-  PairJoiner(nest, isa).Run(Code::kStore);
+void LowerInterleaved(Nest& nest, Isa isa) {
+  InterleavedLowering(nest, isa).Run(Opcode::kLoad);
+  // Stores must not be reordered with the loads that this made.
+  InterleavedLowering(nest, isa).Run(Opcode::kStore);
 }
 
 }  // namespace ocannl::jit

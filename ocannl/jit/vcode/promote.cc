@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/tiles.h"
+#include "ocannl/jit/vcode/promote.h"
 
 #include <vector>
 
@@ -10,18 +10,18 @@
 namespace ocannl::jit {
 namespace {
 
-class TileFinder {
+class PromotionFinder {
  public:
-  TileFinder(const LoopProgram& program, Unroller& unroller)
+  PromotionFinder(const LoopProgram& program, Unroller& unroller)
       : program_(program), unroller_(unroller) {}
 
-  absl::flat_hash_map<int32_t, Tile> Run(const Block& block) {
+  absl::flat_hash_map<int32_t, PromotedBuffer> Run(const Block& block) {
     auto nothing = [](const For&) {};
     unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
                            .begin = nothing,
                            .end = nothing});
-    for (int32_t buffer : in_memory_) tiles_.erase(buffer);
-    return std::move(tiles_);
+    for (int32_t buffer : in_memory_) promoted_.erase(buffer);
+    return std::move(promoted_);
   }
 
  private:
@@ -63,70 +63,70 @@ class TileFinder {
 
   void Touch(const Access& access) {
     if (!IsPrivate(access) || in_memory_.contains(access.buffer)) return;
-    std::optional<Chunk> chunk = ChunkOf(program_, unroller_, access);
-    if (!chunk || !Add(tiles_[access.buffer], *chunk)) {
+    std::optional<CellRange> range = CellRangeOf(program_, unroller_, access);
+    if (!range || !Add(promoted_[access.buffer], *range)) {
       in_memory_.insert(access.buffer);
     }
   }
 
-  // False where the chunk lies across registers.
-  static bool Add(Tile& tile, const Chunk& chunk) {
-    auto& parts = tile.parts;
-    const int64_t end = chunk.first + chunk.valid;
-    auto next = parts.upper_bound(chunk.first);
-    if (next != parts.begin()) {
-      const Chunk& before = std::prev(next)->second.chunk;
-      if (before.first + before.valid >= end) return true;
-      if (before.first < chunk.first &&
-          before.first + before.valid > chunk.first) {
+  // False where the range would span registers.
+  static bool Add(PromotedBuffer& promoted, const CellRange& range) {
+    auto& entries = promoted.entries;
+    const int64_t end = range.first + range.size;
+    auto next = entries.upper_bound(range.first);
+    if (next != entries.begin()) {
+      const CellRange& before = std::prev(next)->second.range;
+      if (before.first + before.size >= end) return true;
+      if (before.first < range.first &&
+          before.first + before.size > range.first) {
         return false;
       }
     }
     // It takes the place of the smaller ones inside of it.
-    auto it = parts.lower_bound(chunk.first);
-    while (it != parts.end() && it->first < end) {
-      if (it->first + it->second.chunk.valid > end) return false;
-      it = parts.erase(it);
+    auto it = entries.lower_bound(range.first);
+    while (it != entries.end() && it->first < end) {
+      if (it->first + it->second.range.size > end) return false;
+      it = entries.erase(it);
     }
-    parts[chunk.first] = {.chunk = chunk};
+    entries[range.first] = {.range = range};
     return true;
   }
 
   const LoopProgram& program_;
   Unroller& unroller_;
-  absl::flat_hash_map<int32_t, Tile> tiles_;
+  absl::flat_hash_map<int32_t, PromotedBuffer> promoted_;
   absl::flat_hash_set<int32_t> in_memory_;
   absl::flat_hash_map<ExprId, std::vector<Access>> reads_;
 };
 
 }  // namespace
 
-Tile::Part& Tile::PartOf(const Chunk& chunk) {
-  auto it = parts.upper_bound(chunk.first);
-  CHECK(it != parts.begin());
-  Part& part = std::prev(it)->second;
-  CHECK(part.chunk.first + part.chunk.valid >= chunk.first + chunk.valid);
-  return part;
+PromotedBuffer::Entry& PromotedBuffer::EntryOf(const CellRange& range) {
+  auto it = entries.upper_bound(range.first);
+  CHECK(it != entries.begin());
+  Entry& entry = std::prev(it)->second;
+  CHECK(entry.range.first + entry.range.size >= range.first + range.size);
+  return entry;
 }
 
-absl::flat_hash_map<int32_t, Tile> FindTiles(const LoopProgram& program,
-                                             const Block& block,
-                                             Unroller& unroller) {
-  return TileFinder(program, unroller).Run(block);
+absl::flat_hash_map<int32_t, PromotedBuffer> FindPromotable(
+    const LoopProgram& program, const Block& block, Unroller& unroller) {
+  return PromotionFinder(program, unroller).Run(block);
 }
 
-std::optional<Chunk> ChunkOf(const LoopProgram& program,
-                             const Unroller& unroller, const Access& access) {
+std::optional<CellRange> CellRangeOf(const LoopProgram& program,
+                                     const Unroller& unroller,
+                                     const Access& access) {
   const Lanes& lanes = unroller.lanes();
   auto size =
       static_cast<int64_t>(SizeOf(program.buffers[access.buffer].dtype));
-  Affine place = unroller.Resolve(ByteOffset(program, access));
-  int64_t stride = place.FactorOf(Iterator(lanes.iterator));
+  Affine offset = unroller.Resolve(ByteOffset(program, access));
+  int64_t stride = offset.FactorOf(Iterator(lanes.iterator));
   size_t lane_terms = stride == 0 ? 0 : 1;
-  if (place.terms().size() > lane_terms) return std::nullopt;
-  if (stride == 0) return Chunk{place.offset() / size, 1, 1};
+  if (offset.terms().size() > lane_terms) return std::nullopt;
+  if (stride == 0) return CellRange{offset.offset() / size, 1, 1};
   if (stride != size) return std::nullopt;
-  return Chunk{place.offset() / size, lanes.count, lanes.valid};
+  return CellRange{offset.offset() / size, lanes.count, lanes.active};
 }
 
 }  // namespace ocannl::jit

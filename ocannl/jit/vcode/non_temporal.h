@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreamedBuffer: the result of a nest that is too large to be found in a cache
-// again, so that its stores had better go to memory at once, without reading
-// the lines that they overwrite.
-#ifndef OCANNL_JIT_VCODE_STREAMS_H_
-#define OCANNL_JIT_VCODE_STREAMS_H_
+// NonTemporalTarget: the result of a nest that exceeds the caches, so that
+// non-temporal stores are better: they do not read the lines that they
+// overwrite, nor evict others.
+#ifndef OCANNL_JIT_VCODE_NON_TEMPORAL_H_
+#define OCANNL_JIT_VCODE_NON_TEMPORAL_H_
 
 #include <cstdint>
 #include <optional>
@@ -17,9 +17,9 @@ namespace ocannl::jit {
 // The only buffer that the nest writes, without reading it, if it is of that
 // size and the nest stores whole vectors at multiples of their size, given that
 // the buffer begins at a cache line; nullopt where there is none.
-std::optional<int32_t> StreamedBuffer(const LoopProgram& program,
-                                      const Nest& nest);
+std::optional<int32_t> NonTemporalTarget(const LoopProgram& program,
+                                         const Nest& nest);
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_STREAMS_H_
+#endif  // OCANNL_JIT_VCODE_NON_TEMPORAL_H_

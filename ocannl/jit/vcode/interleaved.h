@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JoinPairs: loads and stores of two columns of a matrix that has no others
-// become loads and stores of its rows, side by side, and shuffles.
+// LowerInterleaved: pairs of accesses of stride 2 that are contiguous together
+// become contiguous accesses and shuffles, which deinterleave what is loaded
+// and interleave what is stored.
 //
 //   r0 = load w+0, stride 8            r2 = load w+0      16 numbers
 //   r1 = load w+4, stride 8     ->     r3 = load w+64     16 numbers
 //                                      r0, r1 = shuffles of r2, r3
-#ifndef OCANNL_JIT_VCODE_PAIRS_H_
-#define OCANNL_JIT_VCODE_PAIRS_H_
+#ifndef OCANNL_JIT_VCODE_INTERLEAVED_H_
+#define OCANNL_JIT_VCODE_INTERLEAVED_H_
 
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
 
-void JoinPairs(Nest& nest, Isa isa);
+void LowerInterleaved(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_PAIRS_H_
+#endif  // OCANNL_JIT_VCODE_INTERLEAVED_H_

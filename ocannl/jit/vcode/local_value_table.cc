@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/local_value_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ocannl::jit {
+
+std::pair<int64_t, int64_t> LocalValueTable::RangeOf(const MemoryRef& ref) {
+  int64_t span = int64_t{ref.memory.stride} * (ref.active_lanes - 1);
+  int64_t begin = ref.memory.disp + std::min<int64_t>(span, 0);
+  return {begin, begin + std::abs(span) + ref.size};
+}
+
+template <class F>
+void LocalValueTable::ForOverlaps(const MemoryRef& ref, F visit) {
+  auto buffer = available_.find(ref.buffer);
+  if (buffer == available_.end()) return;
+  auto [begin, end] = RangeOf(ref);
+  for (auto& [pointer, entries] : buffer->second) {
+    bool same = pointer == ref.memory.pointer;
+    auto it = same ? entries.lower_bound(begin - longest_) : entries.begin();
+    while (it != entries.end() && (!same || it->first < end)) {
+      bool overlaps = !same || it->second.end > begin;
+      if (overlaps && visit(it->second)) {
+        it = entries.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+}
+
+std::optional<Value> LocalValueTable::Find(const MemoryRef& ref) const {
+  auto buffer = available_.find(ref.buffer);
+  if (buffer == available_.end()) return std::nullopt;
+  auto entries = buffer->second.find(ref.memory.pointer);
+  if (entries == buffer->second.end()) return std::nullopt;
+  auto [first, last] = entries->second.equal_range(RangeOf(ref).first);
+  while (last != first) {
+    const Available& entry = (--last)->second;
+    if (entry.memory.disp == ref.memory.disp &&
+        entry.memory.stride == ref.memory.stride && entry.lanes == ref.lanes &&
+        entry.active_lanes == ref.active_lanes) {
+      return entry.value;
+    }
+  }
+  return std::nullopt;
+}
+
+void LocalValueTable::AddLoad(const MemoryRef& ref, Value value) {
+  ForOverlaps(ref, [](Available& entry) {
+    entry.store = -1;
+    return false;
+  });
+  Add(ref, value, /*store=*/-1);
+}
+
+void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
+  auto [begin, end] = RangeOf(ref);
+  longest_ = std::max(longest_, end - begin);
+  if (value.kind == Value::kReg) held_.insert(value.index);
+  available_[ref.buffer][ref.memory.pointer].emplace(
+      begin,
+      Available{value, ref.memory, ref.lanes, ref.active_lanes, end, store});
+}
+
+int LocalValueTable::AddStore(const MemoryRef& ref, Value value, int inst) {
+  int dead = -1;
+  ForOverlaps(ref, [&](Available& entry) {
+    if (entry.memory.pointer == ref.memory.pointer &&
+        entry.memory.disp == ref.memory.disp &&
+        entry.memory.stride == ref.memory.stride &&
+        entry.active_lanes == ref.active_lanes && entry.store >= 0) {
+      dead = entry.store;
+    }
+    return true;
+  });
+  Add(ref, value, inst);
+  return dead;
+}
+
+void LocalValueTable::MarkRead(int32_t buffer) {
+  auto pointers = available_.find(buffer);
+  if (pointers == available_.end()) return;
+  for (auto& [pointer, entries] : pointers->second) {
+    for (auto& [begin, entry] : entries) entry.store = -1;
+  }
+}
+
+void LocalValueTable::KillBuffer(int32_t buffer) { available_.erase(buffer); }
+
+void LocalValueTable::KillRegister(int32_t reg) {
+  if (held_.erase(reg) == 0) return;
+  const Value gone{Value::kReg, reg};
+  for (auto& [buffer, pointers] : available_) {
+    for (auto& [pointer, entries] : pointers) {
+      for (auto it = entries.begin(); it != entries.end();) {
+        it = it->second.value == gone ? entries.erase(it) : std::next(it);
+      }
+    }
+  }
+}
+
+LocalValueTable::Computation LocalValueTable::KeyOf(const Inst& inst) {
+  return {inst.opcode,  inst.op,    inst.dtype,
+          inst.operand, inst.lanes, inst.args};
+}
+
+int32_t LocalValueTable::FindComputation(const Inst& inst) const {
+  auto it = computed_.find(KeyOf(inst));
+  return it == computed_.end() ? -1 : it->second;
+}
+
+void LocalValueTable::AddComputation(const Inst& inst) {
+  computed_[KeyOf(inst)] = inst.dst;
+}
+
+void LocalValueTable::Clear() {
+  available_.clear();
+  computed_.clear();
+  held_.clear();
+  longest_ = 0;
+}
+
+}  // namespace ocannl::jit

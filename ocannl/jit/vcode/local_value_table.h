@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LocalValueTable: local value numbering (Cocke and Schwartz 1970) of one basic
+// block, where registers that are not mutable are the numbers of values: common
+// subexpressions, store-to-load forwarding, and dead stores, which are those
+// that are overwritten before any read.
+#ifndef OCANNL_JIT_VCODE_LOCAL_VALUE_TABLE_H_
+#define OCANNL_JIT_VCODE_LOCAL_VALUE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+// What a load or store touches.
+struct MemoryRef {
+  int32_t buffer;
+  Memory memory;
+  uint8_t lanes;
+  uint8_t active_lanes;
+  uint8_t size;  // of a cell, in bytes
+};
+
+class LocalValueTable {
+ public:
+  // The value that a load of `ref` gives, where that is available; the last
+  // one.
+  std::optional<Value> Find(const MemoryRef& ref) const;
+
+  // A load gave `value`.
+  void AddLoad(const MemoryRef& ref, Value value);
+
+  // The instruction `inst` stores `value`. Returns the number of an earlier
+  // store that is dead now, or -1.
+  int AddStore(const MemoryRef& ref, Value value, int inst);
+
+  // Any cell of the buffer may be read.
+  void MarkRead(int32_t buffer);
+
+  // Every cell of the buffer may have been written.
+  void KillBuffer(int32_t buffer);
+
+  // The register gets another value.
+  void KillRegister(int32_t reg);
+
+  // The register that holds what `inst` computes, or -1. Its operands are
+  // neither in memory nor mutable.
+  int32_t FindComputation(const Inst& inst) const;
+  void AddComputation(const Inst& inst);
+
+  void Clear();
+
+ private:
+  struct Available {
+    Value value;
+    Memory memory;
+    uint8_t lanes;
+    uint8_t active_lanes;
+    int64_t end;  // in bytes from the pointer
+    int store;    // the store that nothing has read yet, or -1
+  };
+  // Sorted by the first byte.
+  using ByOffset = absl::btree_multimap<int64_t, Available>;
+  using Computation =
+      std::tuple<Opcode, Op, DType, DType, uint8_t, std::array<Value, 3>>;
+
+  static std::pair<int64_t, int64_t> RangeOf(const MemoryRef& ref);
+  static Computation KeyOf(const Inst& inst);
+
+  // Calls `visit(entry)` for what may alias `ref`; `visit` returns whether to
+  // kill it.
+  template <class F>
+  void ForOverlaps(const MemoryRef& ref, F visit);
+
+  void Add(const MemoryRef& ref, Value value, int store);
+
+  // By buffer, then by pointer.
+  absl::flat_hash_map<int32_t, absl::flat_hash_map<int32_t, ByOffset>>
+      available_;
+  int64_t longest_ = 0;                // range, in bytes
+  absl::flat_hash_set<int32_t> held_;  // registers in available_
+  absl::flat_hash_map<Computation, int32_t> computed_;
+};
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_LOCAL_VALUE_TABLE_H_

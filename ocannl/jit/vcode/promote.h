@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar replacement (Callahan, Carr and Kennedy 1990): finds the private
+// buffers of a nest that can be promoted to registers, because every cell that
+// is read or written is the same on each run of the unrolled code.
+//
+//   unroll i1 = 0 to 3 { vec i2 = 0 to 15 { acc[i1, i2] := ... } }
+//     ->  acc is 4 registers of 16 lanes
+#ifndef OCANNL_JIT_VCODE_PROMOTE_H_
+#define OCANNL_JIT_VCODE_PROMOTE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/unroll.h"
+
+namespace ocannl::jit {
+
+// Contiguous cells of a buffer, counted row-major.
+struct CellRange {
+  int64_t first;
+  int lanes;  // of the register
+  int size;   // cells
+};
+
+// The registers of one buffer by their first cell. Registers do not overlap.
+struct PromotedBuffer {
+  struct Entry {
+    CellRange range;
+    int32_t reg = -1;
+  };
+  absl::btree_map<int64_t, Entry> entries;
+
+  // The entry that holds all of `range`, which is one that FindPromotable saw.
+  Entry& EntryOf(const CellRange& range);
+};
+
+// By buffer. `block` holds statements of the program's body.
+absl::flat_hash_map<int32_t, PromotedBuffer> FindPromotable(
+    const LoopProgram& program, const Block& block, Unroller& unroller);
+
+// What `access` touches where the walk is, if that is the same range on each
+// run.
+std::optional<CellRange> CellRangeOf(const LoopProgram& program,
+                                     const Unroller& unroller,
+                                     const Access& access);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_PROMOTE_H_
