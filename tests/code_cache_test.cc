@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A slow op, constants, a private buffer, a temp, a static index and a loop
+// A helper call, constants, a private buffer, a temp, a static index and a loop
 // that threads share.
 constexpr char kProgram[] = R"(
 p (step : [0..6]):
@@ -99,7 +99,7 @@ TEST(CodeCacheTest, BytesAreAProgramOrNothing) {
       .image = {.bytes = std::string(9, '\xc3'),
                 .sections = {{.begin = 0, .iterations = 3}},
                 .buffers = {1, 4},
-                .run_slow_op = 0},
+                .run_helper = 0},
       .plan = {.callers = {{.buffer = 1, .at = 0}}, .num_buffers = 5}};
   const std::string bytes = jit::ToBytes(compiled);
   std::optional<jit::CompiledProgram> same = jit::FromBytes(bytes);
@@ -114,9 +114,9 @@ TEST(CodeCacheTest, BytesAreAProgramOrNothing) {
   std::string large = bytes;
   large[7] = '\x7f';  // the size of the code
   EXPECT_FALSE(jit::FromBytes(large).has_value());
-  compiled.image.run_slow_op = -2;
+  compiled.image.run_helper = -2;
   EXPECT_FALSE(jit::FromBytes(jit::ToBytes(compiled)).has_value());
-  compiled.image.run_slow_op = 2;  // an address would not fit behind it
+  compiled.image.run_helper = 2;  // an address would not fit behind it
   EXPECT_FALSE(jit::FromBytes(jit::ToBytes(compiled)).has_value());
 }
 
@@ -126,7 +126,7 @@ TEST(CodeCacheTest, NoCodeIsCodeToo) {
   std::optional<jit::CompiledProgram> same = jit::FromBytes(jit::ToBytes(none));
   ASSERT_TRUE(same.has_value());
   EXPECT_EQ(same->image.bytes, "");
-  EXPECT_EQ(same->image.run_slow_op, -1);
+  EXPECT_EQ(same->image.run_helper, -1);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ class Assembly {
       emitter.EmitFunction(part.nests);
     }
     emitter.EmitPool();
-    run_slow_op_ = emitter.run_slow_op();
+    run_helper_ = emitter.run_helper();
   }
 
   CodeImage Image() {
@@ -121,8 +121,8 @@ class Assembly {
     for (const Part& part : parts_) {
       image.sections.push_back({OffsetOf(part.label), part.iterations});
     }
-    if (code_.isLabelBound(run_slow_op_)) {
-      image.run_slow_op = OffsetOf(run_slow_op_);
+    if (code_.isLabelBound(run_helper_)) {
+      image.run_helper = OffsetOf(run_helper_);
     }
     return image;
   }
@@ -149,7 +149,7 @@ class Assembly {
   asmjit::CodeHolder code_;
   std::deque<Nest> nests_;
   std::vector<Part> parts_;
-  asmjit::Label run_slow_op_;
+  asmjit::Label run_helper_;
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ std::string ToBytes(const CompiledProgram& compiled) {
   const auto& [image, plan] = compiled;
   Writer writer;
   TransferSequences(writer, image, plan);
-  writer(std::vector<int64_t>{image.run_slow_op, plan.num_buffers,
-                              plan.pointers, plan.bytes, plan.is_callers});
+  writer(std::vector<int64_t>{image.run_helper, plan.num_buffers, plan.pointers,
+                              plan.bytes, plan.is_callers});
   return std::move(writer.bytes);
 }
 
@@ -88,7 +88,7 @@ std::optional<CompiledProgram> FromBytes(absl::string_view bytes) {
        numbers[0] > size - static_cast<int64_t>(sizeof(void*)))) {
     return std::nullopt;
   }
-  image.run_slow_op = numbers[0];
+  image.run_helper = numbers[0];
   plan.num_buffers = numbers[1];
   plan.pointers = numbers[2];
   plan.bytes = numbers[3];

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/jit/emit/slow_ops.h"
+#include "ocannl/jit/emit/helpers.h"
 
 namespace ocannl::jit {
 namespace {
@@ -33,9 +33,9 @@ std::vector<DebugSymbol> SymbolsOf(const CodeImage& image,
 absl::StatusOr<MachineCode> Load(const CodeImage& image,
                                  absl::string_view name) {
   std::string bytes = image.bytes;
-  if (image.run_slow_op >= 0) {
-    const auto address = reinterpret_cast<uintptr_t>(&RunSlowOp);
-    std::memcpy(bytes.data() + image.run_slow_op, &address, sizeof(address));
+  if (image.run_helper >= 0) {
+    const auto address = reinterpret_cast<uintptr_t>(&RunHelper);
+    std::memcpy(bytes.data() + image.run_helper, &address, sizeof(address));
   }
   OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(bytes));
   MachineCode code{.memory = std::move(memory), .sections = {}, .symbols = {}};

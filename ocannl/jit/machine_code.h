@@ -27,8 +27,8 @@ struct CodeImage {
   std::string bytes;
   std::vector<Section> sections = {};  // in order
   std::vector<int32_t> buffers =
-      {};                    // those whose addresses it reads, ascending
-  int64_t run_slow_op = -1;  // where that address goes; -1: nowhere
+      {};                   // those whose addresses it reads, ascending
+  int64_t run_helper = -1;  // where that address goes; -1: nowhere
 };
 
 struct MachineCode {

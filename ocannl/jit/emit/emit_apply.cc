@@ -3,7 +3,7 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/emitter.h"
-#include "ocannl/jit/emit/slow_ops.h"
+#include "ocannl/jit/emit/helpers.h"
 
 namespace ocannl::jit {
 namespace {
@@ -55,7 +55,7 @@ struct IntegerRow {
   uint32_t id512;
 };
 
-// Lanes of u8 and u16 are those of u32; what leaves the range is cut off.
+// Lanes of u8 and u16 are those of u32; they are zero-extended again after it.
 constexpr IntegerRow kIntegerRows[] = {
     {Op::kAdd, DType::kI32, Ids::kIdVpaddd, Ids::kIdVpaddd},
     {Op::kAdd, DType::kI64, Ids::kIdVpaddq, Ids::kIdVpaddq},
@@ -126,7 +126,7 @@ void Emitter::EmitApply(const Inst& inst) {
   } else {
     done = EmitIntegerOp(inst);
   }
-  if (!done) EmitSlow(inst);
+  if (!done) EmitHelperCall(inst);
   Finish(inst);
 }
 
@@ -140,7 +140,7 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   if (auto ids = FloatBinary(inst.op)) {
-    Emit(f64 ? ids->second : ids->first, dst, a, InAny(inst, 1, bytes));
+    Emit(f64 ? ids->second : ids->first, dst, a, RegOrMem(inst, 1, bytes));
     return true;
   }
   if (std::optional<int> rounding = RoundingOf(inst.op)) {
@@ -155,11 +155,11 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
       return true;
     case Op::kNeg:
       Emit(f64 ? Ids::kIdVxorpd : Ids::kIdVxorps, dst, a,
-           InAny(inst, 1, bytes));
+           RegOrMem(inst, 1, bytes));
       return true;
     case Op::kAbs:
       Emit(f64 ? Ids::kIdVandpd : Ids::kIdVandps, dst, a,
-           InAny(inst, 1, bytes));
+           RegOrMem(inst, 1, bytes));
       return true;
     default:
       return false;
@@ -167,8 +167,8 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
 }
 
 // The instructions of min and max take their second operand if one is NaN: with
-// the operands the other way round, only a NaN in b is left to be put in,
-// beside which a chain of them waits for little.
+// the operands swapped, only a NaN in b is left to be put in, and finding it is
+// off the critical path of a reduction.
 bool Emitter::EmitExtreme(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
@@ -179,7 +179,7 @@ bool Emitter::EmitExtreme(const Inst& inst) {
   const Vec b = In(inst, 1);
   const Vec scratch = Scratch(0, bytes);
   if (Has512()) {
-    const Operand rule = InAny(inst, 2, bytes);
+    const Operand rule = RegOrMem(inst, 2, bytes);
     const Vec extreme = dst == b || rule == dst ? scratch : dst;
     Emit(id, extreme, b, a);
     Emit(f64 ? Ids::kIdVfixupimmpd : Ids::kIdVfixupimmps, extreme, b, rule,
@@ -188,7 +188,7 @@ bool Emitter::EmitExtreme(const Inst& inst) {
     return true;
   }
   Operand other = b;  // tested beside b
-  if (inst.args[2].kind != Value::kNone) other = InAny(inst, 2, bytes);
+  if (inst.args[2].kind != Value::kNone) other = RegOrMem(inst, 2, bytes);
   Emit(f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps, scratch, b, other,
        asmjit::imm(3));  // unordered
   Emit(id, dst, b, a);
@@ -205,8 +205,8 @@ bool Emitter::EmitFma(const Inst& inst) {
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
-  Operand b = InAny(inst, 1, bytes);
-  Operand c = InAny(inst, 2, bytes);
+  Operand b = RegOrMem(inst, 1, bytes);
+  Operand c = RegOrMem(inst, 2, bytes);
   if (c == dst) {
     Emit(ab_c, dst, a, b);
   } else if (c.isMem()) {
@@ -235,7 +235,7 @@ void Emitter::EmitOrAnd(const Inst& inst) {
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   Vec b = In(inst, 1);
-  Operand c = InAny(inst, 2, BytesOf(inst.dtype, inst.lanes));
+  Operand c = RegOrMem(inst, 2, BytesOf(inst.dtype, inst.lanes));
   if (dst == b) {
     Emit(id, dst, a, c, asmjit::imm((kA & kC) | kB));
   } else if (c == dst) {
@@ -259,7 +259,7 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   }
   Vec dst = Out(inst);
   if (uint32_t id = IntegerBinary(inst.op, inst.dtype, Has512())) {
-    Emit(id, dst, In(inst, 0), InAny(inst, 1, bytes));
+    Emit(id, dst, In(inst, 0), RegOrMem(inst, 1, bytes));
   } else if (inst.op == Op::kNeg) {
     Vec zero = Scratch(0, bytes);
     Emit(xor_id, zero, zero, zero);
@@ -269,9 +269,9 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   } else if (inst.op == Op::kNot) {
     Emit(xor_id, dst, In(inst, 0), PoolSplat(~uint64_t{0}, size, bytes));
   } else {
-    return !Has512() && EmitLongIntegerOp(inst);
+    return !Has512() && ExpandIntegerOp(inst);
   }
-  CutOff(inst.dtype, dst, bytes);
+  ZeroExtend(inst.dtype, dst, bytes);
   return true;
 }
 
@@ -287,14 +287,14 @@ bool Emitter::EmitCompare(const Inst& inst) {
     const int quiet = relation == 1 || relation == 2 ? relation + 16 : relation;
     const uint32_t id = wide ? Ids::kIdVcmppd : Ids::kIdVcmpps;
     if (Has512()) {
-      Emit(id, OutMask(inst), In(inst, 0, bytes), InAny(inst, 1, bytes),
+      Emit(id, OutMask(inst), In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
            asmjit::imm(quiet));
     } else if (!wide) {
-      Emit(id, Out(inst), In(inst, 0, bytes), InAny(inst, 1, bytes),
+      Emit(id, Out(inst), In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
            asmjit::imm(quiet));
     } else {
       Vec mask = Scratch(0, bytes);
-      Emit(id, mask, In(inst, 0, bytes), InAny(inst, 1, bytes),
+      Emit(id, mask, In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
            asmjit::imm(quiet));
       NarrowMask(Out(inst), mask, inst.lanes);
     }
@@ -377,7 +377,7 @@ bool Emitter::EmitSelect(const Inst& inst) {
       assembler_.k(mask).z().emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst,
                                   chosen);
     } else {
-      Operand chosen = InAny(inst, 1, bytes);
+      Operand chosen = RegOrMem(inst, 1, bytes);
       Vec other = In(inst, 2);
       assembler_.k(mask).emit(wide ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
                               other, chosen);
@@ -392,19 +392,19 @@ bool Emitter::EmitSelect(const Inst& inst) {
   }
   if (zero) {
     Emit(wide ? Ids::kIdVandpd : Ids::kIdVandps, dst, mask,
-         InAny(inst, 1, bytes));
+         RegOrMem(inst, 1, bytes));
   } else {
     Emit(wide ? Ids::kIdVblendvpd : Ids::kIdVblendvps, dst, In(inst, 2),
-         InAny(inst, 1, bytes), mask);
+         RegOrMem(inst, 1, bytes), mask);
   }
   return true;
 }
 
-// The operands go through memory.
-bool Emitter::EmitSlow(const Inst& inst) {
+// Calls a runtime helper; the operands are passed in the frame.
+bool Emitter::EmitHelperCall(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int arity = Info(inst.op).arity;
-  auto place = [&](int k) { return OperandSlot(k * kSlowOperandBytes); };
+  auto slot = [&](int k) { return OperandSlot(k * kHelperOperandBytes); };
   for (int k = 0; k < arity; ++k) {
     DType dtype =
         inst.op == Op::kSelect && k == 0 ? DType::kBool : inst.operand;
@@ -412,23 +412,23 @@ bool Emitter::EmitSlow(const Inst& inst) {
     if (IsMask(dtype, isa_)) {
       Vec lanes = Scratch(0, bytes);
       a.vpmovm2d(lanes, InMask(inst, k));
-      a.vmovups(place(k), lanes);
+      a.vmovups(slot(k), lanes);
     } else {
-      a.vmovups(place(k), In(inst, k, bytes));
+      a.vmovups(slot(k), In(inst, k, bytes));
     }
   }
-  a.mov(x86::eax, SlowOpNumber(inst.op, inst.dtype, inst.operand));
-  a.lea(x86::rdx, place(0));
+  a.mov(x86::eax, HelperNumber(inst.op, inst.dtype, inst.operand));
+  a.lea(x86::rdx, slot(0));
   a.mov(x86::ecx, inst.lanes);
   a.call(stub_label_);
   uses_stub_ = true;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   if (IsMask(inst.dtype, isa_)) {
     Vec lanes = Scratch(0, bytes);
-    a.vmovups(lanes, place(3));
+    a.vmovups(lanes, slot(3));
     a.vptestmd(OutMask(inst), lanes, lanes);
   } else {
-    a.vmovups(Out(inst), place(3));
+    a.vmovups(Out(inst), slot(3));
     if (inst.dtype == DType::kBool) {
       // 1 becomes a mask.
       Vec zero = Scratch(0, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A few instructions of AVX2 where AVX-512 has one.
+// Expansions into AVX2 of what is one instruction of AVX-512.
 #include <algorithm>
 #include <utility>
 
@@ -59,7 +59,7 @@ void Emitter::CompareIntegers(const Inst& inst) {
   }
 }
 
-bool Emitter::EmitLongIntegerOp(const Inst& inst) {
+bool Emitter::ExpandIntegerOp(const Inst& inst) {
   if (inst.op == Op::kRotl && SizeOf(inst.dtype) >= 4) {
     RotateBits(inst);
     return true;

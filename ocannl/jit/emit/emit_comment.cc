@@ -6,7 +6,7 @@
 namespace ocannl::jit {
 namespace {
 
-std::string HomeText(const asmjit::x86::Gp& reg, int32_t slot) {
+std::string LocationText(const asmjit::x86::Gp& reg, int32_t slot) {
   if (slot >= 0) return absl::StrCat("[rsp+", slot, "]");
   asmjit::String name;
   asmjit::Formatter::formatOperand(name, asmjit::FormatFlags::kNone, nullptr,
@@ -25,13 +25,14 @@ void Emitter::CommentPointers() {
   source_loc_ = commented_ = -1;
   for (size_t k = 0; k < nest_->pointers.size(); ++k) {
     const Pointer& pointer = nest_->pointers[k];
-    const Home& home = pointer_homes_[k];
+    const PointerLocation& location = pointer_locations_[k];
     std::string value = PrintIndex(program_, pointer.value);
     if (pointer.base != Pointer::kNumber) {
       const std::string& name = program_.buffers[pointer.base].name;
       value = absl::StrCat("&", name, value == "0" ? "" : " + " + value);
     }
-    Comment(absl::StrCat(HomeText(home.reg, home.slot), " = ", value));
+    Comment(
+        absl::StrCat(LocationText(location.reg, location.slot), " = ", value));
   }
 }
 
@@ -51,8 +52,8 @@ void Emitter::CommentInst(const Inst& inst) {
 
 void Emitter::CommentLoop(const Inst& inst) {
   const Loop& loop = nest_->loops[inst.offset];
-  const Home& counter = counter_homes_[inst.offset];
-  const std::string register_name = HomeText(counter.reg, counter.slot);
+  const PointerLocation& counter = counter_locations_[inst.offset];
+  const std::string register_name = LocationText(counter.reg, counter.slot);
   if (loop.is_parallel) {
     Comment(absl::StrCat("par i", loop.iterator, " = lo to hi - 1, of 0 to ",
                          loop.extent - 1, ": ", register_name, " counts down"));

@@ -113,12 +113,12 @@ bool Emitter::ConvertInteger(const Inst& inst) {
   } else {
     NarrowMask(dst, source, inst.lanes);
   }
-  CutOff(inst.dtype, dst, to);
+  ZeroExtend(inst.dtype, dst, to);
   return true;
 }
 
 // Clears the bits that an integer of less than 32 bits does not have.
-void Emitter::CutOff(DType dtype, const Vec& lanes, int bytes) {
+void Emitter::ZeroExtend(DType dtype, const Vec& lanes, int bytes) {
   const size_t size = SizeOf(dtype);
   if (size >= 4) return;
   Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, lanes, lanes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a table by numbers in a register.
+// Gathers and scatters of rows of a table, by numbers in a register that may be
+// out of bounds.
 #include <algorithm>
 #include <limits>
 
@@ -27,36 +28,36 @@ void Emitter::EmitLookup(const Inst& inst) {
         int64_t{inst.lanes} * std::abs(int64_t{inst.memory.stride});
     const bool gathers = SizeOf(inst.dtype) == 4 && SizeOf(inst.operand) < 8;
     return gathers && rows.size <= kMaxOffset && span <= kMaxOffset
-               ? GatherRows(inst)
-               : CollectRows(inst);
+               ? GatherFromRows(inst)
+               : GatherByScalars(inst);
   }
-  TakeRow(inst, 0);
+  LoadIndex(inst, 0);
   IsMask(inst.dtype, isa_) ? LoadConstant(OutMask(inst), 0)
                            : LoadConstant(Out(inst), inst.dtype, 0);
   Finish(inst);
   asmjit::Label none = assembler_.newLabel();
-  FindRow(inst, none);
-  is_in_row_ = true;
+  ComputeRowAddress(inst, none);
+  has_row_address_ = true;
   EmitLoad(inst);
-  is_in_row_ = false;
+  has_row_address_ = false;
   assembler_.bind(none);
   lane_mask_ = 0;
 }
 
 void Emitter::EmitScatter(const Inst& inst) {
-  if (!nest_->lookups[inst.offset].is_uniform) return ScatterRows(inst);
-  TakeRow(inst, 1);
+  if (!nest_->lookups[inst.offset].is_uniform) return ScatterByScalars(inst);
+  LoadIndex(inst, 1);
   asmjit::Label none = assembler_.newLabel();
-  FindRow(inst, none);
-  is_in_row_ = true;
+  ComputeRowAddress(inst, none);
+  has_row_address_ = true;
   EmitStore(inst);
-  is_in_row_ = false;
+  has_row_address_ = false;
   assembler_.bind(none);
   lane_mask_ = 0;
 }
 
 // rax = the row for all lanes, which operand k has.
-void Emitter::TakeRow(const Inst& inst, int k) {
+void Emitter::LoadIndex(const Inst& inst, int k) {
   x86::Assembler& a = assembler_;
   const x86::Xmm row = In(inst, k, 16).xmm();
   if (SizeOf(inst.operand) == 8) {
@@ -68,7 +69,7 @@ void Emitter::TakeRow(const Inst& inst, int k) {
 }
 
 // rax = the row of the lane, of those in the first slot.
-void Emitter::TakeRowOfLane(const Inst& inst, int lane) {
+void Emitter::LoadIndexOfLane(const Inst& inst, int lane) {
   x86::Assembler& a = assembler_;
   if (SizeOf(inst.operand) == 8) {
     a.mov(x86::rax, OperandSlot(8 * lane));
@@ -79,11 +80,11 @@ void Emitter::TakeRowOfLane(const Inst& inst, int lane) {
   }
 }
 
-// rdx = the address of row rax; jumps to `none` where that is none.
-void Emitter::FindRow(const Inst& inst, const asmjit::Label& none) {
+// rdx = the address of row rax; jumps to `none` where that is out of bounds.
+void Emitter::ComputeRowAddress(const Inst& inst, const asmjit::Label& none) {
   x86::Assembler& a = assembler_;
   const RowLookup& rows = nest_->lookups[inst.offset];
-  // A negative number becomes greater than any size.
+  // Unsigned: a negative number is greater than any size.
   a.mov(x86::rcx, rows.size);
   a.cmp(x86::rax, x86::rcx);
   a.jae(none);
@@ -93,8 +94,8 @@ void Emitter::FindRow(const Inst& inst, const asmjit::Label& none) {
   a.add(x86::rdx, x86::rax);
 }
 
-// Lane by lane.
-void Emitter::CollectRows(const Inst& inst) {
+// By scalar loads, lane by lane.
+void Emitter::GatherByScalars(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const auto size = static_cast<int>(SizeOf(inst.dtype));
@@ -104,8 +105,8 @@ void Emitter::CollectRows(const Inst& inst) {
   a.vmovups(OperandSlot(kResult), lanes);
   for (int k = 0; k < inst.active_lanes; ++k) {
     asmjit::Label none = a.newLabel();
-    TakeRowOfLane(inst, k);
-    FindRow(inst, none);
+    LoadIndexOfLane(inst, k);
+    ComputeRowAddress(inst, none);
     Mem from = x86::ptr(
         x86::rdx, inst.memory.disp + int64_t{k} * inst.memory.stride, size);
     const Gp lane = size == 8 ? Gp(x86::rax) : Gp(x86::eax);
@@ -122,13 +123,13 @@ void Emitter::CollectRows(const Inst& inst) {
   Finish(inst);
 }
 
-// Lane by lane, so that the last one stays where rows are the same.
-void Emitter::ScatterRows(const Inst& inst) {
+// By scalar stores in the order of lanes: of equal rows, the last one counts.
+void Emitter::ScatterByScalars(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const auto size = static_cast<int>(SizeOf(inst.dtype));
   a.vmovups(OperandSlot(0), In(inst, 1, BytesOf(inst.operand, inst.lanes)));
   a.vmovups(OperandSlot(kResult),
-            size == 1 ? PackShort(inst).xmm()
+            size == 1 ? NarrowLanes(inst).xmm()
                       : In(inst, 0, BytesOf(inst.dtype, inst.lanes)));
   const Gp value = size == 8   ? Gp(x86::rax)
                    : size == 4 ? Gp(x86::eax)
@@ -136,8 +137,8 @@ void Emitter::ScatterRows(const Inst& inst) {
                                : Gp(x86::al);
   for (int k = 0; k < inst.active_lanes; ++k) {
     asmjit::Label none = a.newLabel();
-    TakeRowOfLane(inst, k);
-    FindRow(inst, none);
+    LoadIndexOfLane(inst, k);
+    ComputeRowAddress(inst, none);
     a.mov(value,
           OperandSlot(kResult + k * (size == 1 ? 1 : std::max(size, 4))));
     a.mov(x86::ptr(x86::rdx, inst.memory.disp + int64_t{k} * inst.memory.stride,
@@ -147,8 +148,8 @@ void Emitter::ScatterRows(const Inst& inst) {
   }
 }
 
-// All lanes at once, where 32 bits hold how far each of them is away.
-void Emitter::GatherRows(const Inst& inst) {
+// By a gather instruction, where offsets fit 32 bits.
+void Emitter::GatherFromRows(const Inst& inst) {
   const RowLookup& rows = nest_->lookups[inst.offset];
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Vec row = In(inst, 0, bytes);

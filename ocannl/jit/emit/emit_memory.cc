@@ -11,12 +11,12 @@ namespace x86 = asmjit::x86;
 namespace Ids = x86::Inst;
 
 // More bytes are zeroed in a loop.
-constexpr int64_t kMaxUnrolledZero = 2048;
+constexpr int64_t kMaxUnrolledMemset = 2048;
 
-// Whether lanes of 32 bits hold it in memory's one or two bytes.
-bool IsShort(DType dtype) { return SizeOf(dtype) < 4; }
+// Whether lanes of 32 bits hold what has one or two bytes in memory.
+bool IsSubword(DType dtype) { return SizeOf(dtype) < 4; }
 
-bool IsSideBySide(const Inst& inst) {
+bool IsContiguous(const Inst& inst) {
   return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
 }
 
@@ -29,11 +29,11 @@ void Emitter::EmitLoad(const Inst& inst) {
   }
   Vec dst = Out(inst);
   const bool wide = SizeOf(inst.dtype) == 8;
-  if (IsShort(inst.dtype)) {
-    LoadShort(inst, dst);
+  if (IsSubword(inst.dtype)) {
+    LoadSubword(inst, dst);
   } else if (inst.lanes == 1 || inst.memory.stride == 0) {
-    LoadOne(inst, dst, At(inst.memory));
-  } else if (!IsSideBySide(inst)) {
+    LoadBroadcast(inst, dst, At(inst.memory));
+  } else if (!IsContiguous(inst)) {
     Gather(inst, dst);
   } else if (inst.active_lanes < inst.lanes) {
     LoadTail(inst, dst, At(inst.memory));
@@ -43,8 +43,8 @@ void Emitter::EmitLoad(const Inst& inst) {
   Finish(inst);
 }
 
-// One number, into every lane.
-void Emitter::LoadOne(const Inst& inst, const Vec& dst, const Mem& from) {
+// A scalar, or a broadcast of one number.
+void Emitter::LoadBroadcast(const Inst& inst, const Vec& dst, const Mem& from) {
   const bool wide = SizeOf(inst.dtype) == 8;
   if (inst.lanes == 1) {
     Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, dst.xmm(), from);
@@ -87,8 +87,8 @@ void Emitter::Gather(const Inst& inst, const Vec& dst) {
   Emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from, mask);
 }
 
-// Numbers of one or two bytes fill lanes of 32 bits.
-void Emitter::LoadShort(const Inst& inst, const Vec& dst) {
+// Numbers of one or two bytes are zero-extended to lanes of 32 bits.
+void Emitter::LoadSubword(const Inst& inst, const Vec& dst) {
   x86::Assembler& a = assembler_;
   const int size = static_cast<int>(SizeOf(inst.dtype));
   const InstId widen = size == 1 ? Ids::kIdVpmovzxbd : Ids::kIdVpmovzxwd;
@@ -98,10 +98,10 @@ void Emitter::LoadShort(const Inst& inst, const Vec& dst) {
     a.movzx(x86::eax, from);
     a.vmovd(dst.xmm(), x86::eax);
     if (inst.lanes > 1) a.vpbroadcastd(dst, dst.xmm());
-  } else if (IsSideBySide(inst) && inst.active_lanes == inst.lanes) {
+  } else if (IsContiguous(inst) && inst.active_lanes == inst.lanes) {
     from.setSize(size * inst.lanes);
     Emit(widen, dst, from);
-  } else if (IsSideBySide(inst) && Has512()) {
+  } else if (IsContiguous(inst) && Has512()) {
     Vec packed = Scratch(0, std::max(16, size * inst.lanes));
     from.setSize(0);
     a.k(LaneMask(0, inst.active_lanes))
@@ -145,7 +145,7 @@ void Emitter::LoadMask(const Inst& inst) {
     return;
   }
   Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
-  LoadShort(inst, lanes);
+  LoadSubword(inst, lanes);
   TestLanes(inst, lanes);
 }
 
@@ -165,22 +165,22 @@ void Emitter::TestLanes(const Inst& inst, const Vec& lanes) {
 
 void Emitter::EmitStore(const Inst& inst) {
   const bool wide = SizeOf(inst.dtype) == 8;
-  if (inst.lanes > 1 && !IsSideBySide(inst)) return Scatter(inst);
-  if (IsShort(inst.dtype)) {
-    StoreShort(inst, PackShort(inst));
+  if (inst.lanes > 1 && !IsContiguous(inst)) return Scatter(inst);
+  if (IsSubword(inst.dtype)) {
+    StoreSubword(inst, NarrowLanes(inst));
   } else if (inst.lanes == 1) {
-    StoreOne(inst, At(inst.memory));
+    StoreScalar(inst, At(inst.memory));
   } else if (inst.active_lanes < inst.lanes) {
     StoreTail(inst, At(inst.memory));
   } else {
-    const InstId store = non_temporal_ && !is_in_row_ ? Ids::kIdVmovntps
-                         : wide                       ? Ids::kIdVmovupd
-                                                      : Ids::kIdVmovups;
+    const InstId store = non_temporal_ && !has_row_address_ ? Ids::kIdVmovntps
+                         : wide                             ? Ids::kIdVmovupd
+                                                            : Ids::kIdVmovups;
     Emit(store, At(inst.memory), In(inst, 0));
   }
 }
 
-void Emitter::StoreOne(const Inst& inst, const Mem& to) {
+void Emitter::StoreScalar(const Inst& inst, const Mem& to) {
   const bool wide = SizeOf(inst.dtype) == 8;
   Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, to, In(inst, 0, 16));
 }
@@ -201,7 +201,7 @@ void Emitter::StoreTail(const Inst& inst, const Mem& to) {
 
 // The lanes with no more bytes than they have in memory, in the first scratch
 // register. A true bool is 1.
-Emitter::Vec Emitter::PackShort(const Inst& inst) {
+Emitter::Vec Emitter::NarrowLanes(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const size_t size = SizeOf(inst.dtype);
@@ -227,7 +227,7 @@ Emitter::Vec Emitter::PackShort(const Inst& inst) {
   return packed;
 }
 
-void Emitter::StoreShort(const Inst& inst, const Vec& packed) {
+void Emitter::StoreSubword(const Inst& inst, const Vec& packed) {
   x86::Assembler& a = assembler_;
   const int size = static_cast<int>(SizeOf(inst.dtype));
   Mem to = At(inst.memory);
@@ -256,14 +256,14 @@ void Emitter::StoreShort(const Inst& inst, const Vec& packed) {
   }
 }
 
-// To cells that are not side by side.
+// To cells that are not contiguous.
 void Emitter::Scatter(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const int size = static_cast<int>(SizeOf(inst.dtype));
   CHECK(inst.memory.stride != 0);
   if (size == 1) {
-    Vec packed = PackShort(inst);
+    Vec packed = NarrowLanes(inst);
     for (int k = 0; k < inst.active_lanes; ++k) {
       Mem to = At(inst.memory, int64_t{k} * inst.memory.stride);
       a.vpextrb(to, packed.xmm(), k);
@@ -291,14 +291,14 @@ void Emitter::Scatter(const Inst& inst) {
   }
 }
 
-void Emitter::EmitZero(const Inst& inst) {
+void Emitter::EmitMemset(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int width = VectorBytes(isa_);
   Vec zero = Scratch(0, width);
   a.vxorps(zero.xmm(), zero.xmm(), zero.xmm());
   int64_t left = inst.offset;
   a.lea(x86::rdx, At(inst.memory));
-  if (left > kMaxUnrolledZero) {
+  if (left > kMaxUnrolledMemset) {
     const int64_t step = 4 * width;
     asmjit::Label head = a.newLabel();
     a.mov(x86::rax, left / step);

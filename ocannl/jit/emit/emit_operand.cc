@@ -68,7 +68,7 @@ Emitter::KReg Emitter::InMask(const Inst& inst, int k) {
   return loaded;
 }
 
-asmjit::Operand Emitter::InAny(const Inst& inst, int k, int bytes) {
+asmjit::Operand Emitter::RegOrMem(const Inst& inst, int k, int bytes) {
   const Value& value = inst.args[k];
   if (value.kind == Value::kReg) return In(inst, k, bytes);
   const int size = SizeOf(inst.operand) == 8 ? 8 : 4;
@@ -111,13 +111,13 @@ void Emitter::Finish(const Inst& inst) {
 }
 
 Emitter::Mem Emitter::At(const Memory& memory, int64_t more) {
-  if (is_in_row_) {
+  if (has_row_address_) {
     return x86::ptr(x86::rdx, static_cast<int32_t>(memory.disp + more));
   }
-  const Home& home = pointer_homes_[memory.pointer];
-  Gp base = home.reg;
-  if (home.slot >= 0) {
-    assembler_.mov(x86::rcx, Slot(home.slot, 8));
+  const PointerLocation& location = pointer_locations_[memory.pointer];
+  Gp base = location.reg;
+  if (location.slot >= 0) {
+    assembler_.mov(x86::rcx, Slot(location.slot, 8));
     base = x86::rcx;
   }
   return x86::ptr(base, static_cast<int32_t>(memory.disp + more));
@@ -140,7 +140,7 @@ Emitter::Mem Emitter::Pool(const std::string& bytes) {
   auto [it, inserted] =
       pool_places_.try_emplace(bytes, static_cast<int32_t>(pool_.size()));
   if (inserted) {
-    // Each at a multiple of its size, so that none lies across cache lines.
+    // Aligned to its size, so that none crosses cache lines.
     size_t unit = bytes.size();
     pool_.resize((pool_.size() + unit - 1) / unit * unit);
     it->second = static_cast<int32_t>(pool_.size());

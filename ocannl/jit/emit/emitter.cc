@@ -9,7 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/jit/emit/slow_ops.h"
+#include "ocannl/jit/emit/helpers.h"
 #include "ocannl/jit/vcode/non_temporal.h"
 
 namespace ocannl::jit {
@@ -17,25 +17,26 @@ namespace {
 
 namespace x86 = asmjit::x86;
 
-// The frame up to the homes.
+// The frame up to the pointers.
 constexpr int32_t kCallerSlot = 0;
 constexpr int32_t kStaticsSlot = 8;
 constexpr int32_t kLoSlot = 16;
 constexpr int32_t kHiSlot = 24;
-constexpr int32_t kFirstHome = 32;
+constexpr int32_t kFirstPointerSlot = 32;
 
-// Those that the caller wants back come last.
-constexpr int32_t kNumHomeRegisters = 11;
-constexpr int32_t kNumFreeRegisters = 5;
-const std::array<x86::Gp, kNumHomeRegisters>& HomeRegisters() {
-  static const std::array<x86::Gp, kNumHomeRegisters> registers = {
+// The callee-saved ones come last.
+constexpr int32_t kNumPointerRegisters = 11;
+constexpr int32_t kNumCallerSaved = 5;
+const std::array<x86::Gp, kNumPointerRegisters>& PointerRegisters() {
+  static const std::array<x86::Gp, kNumPointerRegisters> registers = {
       x86::rsi, x86::r8,  x86::r9,  x86::r10, x86::r11, x86::rbx,
       x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15};
   return registers;
 }
 
-// Whether the instruction surely keeps out of the frame, if its values do.
-bool IsInRegisters(const Inst& inst) {
+// Whether the instruction surely needs no slot of the frame, if no value is
+// spilled.
+bool NeedsNoFrame(const Inst& inst) {
   const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
   switch (inst.opcode) {
     case Opcode::kApply:
@@ -64,8 +65,8 @@ bool IsInRegisters(const Inst& inst) {
   return false;
 }
 
-// Whether the nest needs nothing of what the caller says.
-bool StandsAlone(const Nest& nest) {
+// Whether the nest reads neither statics nor bounds.
+bool IgnoresStaticsAndBounds(const Nest& nest) {
   return absl::c_none_of(nest.loops,
                          [](const Loop& loop) { return loop.is_parallel; }) &&
          absl::c_all_of(nest.pointers, [](const Pointer& pointer) {
@@ -93,34 +94,36 @@ Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa)
       isa_(isa),
       pool_label_(assembler.newNamedLabel("pool")),
       stub_label_(assembler.newNamedLabel("slow_op")),
-      run_slow_op_(assembler.newNamedLabel("run_slow_op")) {}
+      run_helper_(assembler.newNamedLabel("run_slow_op")) {}
 
-void Emitter::PlanFrame(const std::vector<const Nest*>& nests) {
+void Emitter::LayOutFrame(const std::vector<const Nest*>& nests) {
   allocations_.clear();
-  int32_t homes = 0;
+  int32_t num_locations = 0;
   int32_t spill_bytes = 0;
   has_frame_ = false;
   for (const Nest* nest : nests) {
     allocations_.push_back(Allocate(*nest, isa_));
-    homes = std::max(homes, static_cast<int32_t>(nest->pointers.size() +
-                                                 nest->loops.size()));
+    num_locations = std::max(
+        num_locations,
+        static_cast<int32_t>(nest->pointers.size() + nest->loops.size()));
     spill_bytes = std::max(spill_bytes, allocations_.back().spill_bytes);
-    has_frame_ = has_frame_ || !StandsAlone(*nest) ||
-                 !absl::c_all_of(nest->insts, IsInRegisters);
+    has_frame_ = has_frame_ || !IgnoresStaticsAndBounds(*nest) ||
+                 !absl::c_all_of(nest->insts, NeedsNoFrame);
   }
-  has_frame_ = has_frame_ || spill_bytes > 0 || homes > kNumHomeRegisters;
-  saved_ = std::clamp(homes, kNumFreeRegisters, kNumHomeRegisters);
-  homes_ = kFirstHome;
-  operands_ = RoundUp(homes_ + 8 * homes, 64);
-  spills_ = operands_ + 4 * kSlowOperandBytes;
+  has_frame_ =
+      has_frame_ || spill_bytes > 0 || num_locations > kNumPointerRegisters;
+  saved_ = std::clamp(num_locations, kNumCallerSaved, kNumPointerRegisters);
+  pointer_slots_ = kFirstPointerSlot;
+  operands_ = RoundUp(pointer_slots_ + 8 * num_locations, 64);
+  spills_ = operands_ + 4 * kHelperOperandBytes;
   frame_bytes_ = spills_ + RoundUp(spill_bytes, 64);
 }
 
 void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
-  PlanFrame(nests);
+  LayOutFrame(nests);
   x86::Assembler& a = assembler_;
-  const auto& registers = HomeRegisters();
-  for (int32_t k = kNumFreeRegisters; k < saved_; ++k) a.push(registers[k]);
+  const auto& registers = PointerRegisters();
+  for (int32_t k = kNumCallerSaved; k < saved_; ++k) a.push(registers[k]);
   if (has_frame_) {
     a.mov(x86::rax, x86::rsp);
     a.sub(x86::rsp, frame_bytes_);
@@ -136,7 +139,7 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
     EmitNest();
   }
   if (has_frame_) a.mov(x86::rsp, x86::qword_ptr(x86::rsp, kCallerSlot));
-  for (int32_t k = saved_; k-- > kNumFreeRegisters;) a.pop(registers[k]);
+  for (int32_t k = saved_; k-- > kNumCallerSaved;) a.pop(registers[k]);
   a.vzeroupper();
   a.ret();
 }
@@ -148,11 +151,11 @@ void Emitter::EmitNest() {
         << static_cast<int>(reg.lanes) << " lanes of "
         << ocannl::Name(reg.dtype);
   }
-  PlanHomes();
+  AssignPointerRegisters();
   const std::optional<int32_t> target = NonTemporalTarget(program_, *nest_);
   if (!target) return EmitBody();
-  // Such stores ask for buffers that begin at a cache line, and come in order
-  // with later ones, of other threads too, only behind a fence.
+  // Non-temporal stores need buffers that begin at a cache line, and are weakly
+  // ordered: only a fence makes other threads see them before later stores.
   x86::Assembler& a = assembler_;
   asmjit::Label cached = a.newLabel();
   asmjit::Label end = a.newLabel();
@@ -171,51 +174,54 @@ void Emitter::EmitNest() {
 
 void Emitter::EmitBody() {
   lane_mask_ = 0;
-  heads_.assign(nest_->loops.size(), asmjit::Label());
+  loop_heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();
-  StartPointers();
+  InitPointers();
   for (const Inst& inst : nest_->insts) EmitInst(inst);
 }
 
-// The registers go to what is used most.
-void Emitter::PlanHomes() {
+// By frequency; what is left over is spilled.
+void Emitter::AssignPointerRegisters() {
   const size_t num_pointers = nest_->pointers.size();
-  std::vector<double> weights;
+  std::vector<double> frequencies;
   for (const Pointer& pointer : nest_->pointers) {
-    weights.push_back(pointer.frequency);
+    frequencies.push_back(pointer.frequency);
   }
-  for (const Loop& loop : nest_->loops) weights.push_back(loop.frequency);
-  std::vector<size_t> order(weights.size());
+  for (const Loop& loop : nest_->loops) frequencies.push_back(loop.frequency);
+  std::vector<size_t> order(frequencies.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return weights[a] > weights[b]; });
-  pointer_homes_.assign(num_pointers, {});
-  counter_homes_.assign(nest_->loops.size(), {});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return frequencies[a] > frequencies[b];
+  });
+  pointer_locations_.assign(num_pointers, {});
+  counter_locations_.assign(nest_->loops.size(), {});
   for (size_t rank = 0; rank < order.size(); ++rank) {
     const size_t k = order[rank];
-    Home& home =
-        k < num_pointers ? pointer_homes_[k] : counter_homes_[k - num_pointers];
-    if (rank < kNumHomeRegisters) {
-      home.reg = HomeRegisters()[rank];
+    PointerLocation& location = k < num_pointers
+                                    ? pointer_locations_[k]
+                                    : counter_locations_[k - num_pointers];
+    if (rank < kNumPointerRegisters) {
+      location.reg = PointerRegisters()[rank];
     } else {
-      home.slot = homes_ + 8 * static_cast<int32_t>(rank - kNumHomeRegisters);
+      location.slot = pointer_slots_ +
+                      8 * static_cast<int32_t>(rank - kNumPointerRegisters);
     }
   }
 }
 
-void Emitter::StartPointers() {
+void Emitter::InitPointers() {
   for (size_t k = 0; k < nest_->pointers.size(); ++k) {
-    const Home& home = pointer_homes_[k];
-    if (home.slot < 0) {
-      StartPointer(nest_->pointers[k], home.reg);
+    const PointerLocation& location = pointer_locations_[k];
+    if (location.slot < 0) {
+      InitPointer(nest_->pointers[k], location.reg);
     } else {
-      StartPointer(nest_->pointers[k], x86::rdx);
-      assembler_.mov(Slot(home.slot, 8), x86::rdx);
+      InitPointer(nest_->pointers[k], x86::rdx);
+      assembler_.mov(Slot(location.slot, 8), x86::rdx);
     }
   }
 }
 
-void Emitter::StartPointer(const Pointer& pointer, const Gp& reg) {
+void Emitter::InitPointer(const Pointer& pointer, const Gp& reg) {
   x86::Assembler& a = assembler_;
   if (pointer.base == Pointer::kNumber) {
     a.xor_(reg.r32(), reg.r32());
@@ -251,10 +257,11 @@ void Emitter::AddScaled(const Gp& reg, int32_t slot, int32_t element,
   a.add(reg, x86::rax);
 }
 
-void Emitter::AddTo(const Home& home, int64_t bytes) {
+void Emitter::AddTo(const PointerLocation& location, int64_t bytes) {
   if (bytes == 0) return;
   x86::Assembler& a = assembler_;
-  Operand target = home.slot < 0 ? Operand(home.reg) : Slot(home.slot, 8);
+  Operand target =
+      location.slot < 0 ? Operand(location.reg) : Slot(location.slot, 8);
   if (FitsImmediate(bytes)) {
     a.emit(x86::Inst::kIdAdd, target, asmjit::imm(bytes));
   } else {
@@ -266,7 +273,7 @@ void Emitter::AddTo(const Home& home, int64_t bytes) {
 void Emitter::EmitLoop(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const Loop& loop = nest_->loops[inst.offset];
-  const Home& counter = counter_homes_[inst.offset];
+  const PointerLocation& counter = counter_locations_[inst.offset];
   Gp value = counter.slot < 0 ? counter.reg : x86::rax;
   if (loop.is_parallel) {
     a.mov(value, Slot(kHiSlot, 8));
@@ -275,28 +282,29 @@ void Emitter::EmitLoop(const Inst& inst) {
     a.mov(value, loop.extent);
   }
   if (counter.slot >= 0) a.mov(Slot(counter.slot, 8), x86::rax);
-  heads_[inst.offset] = a.newLabel();
+  loop_heads_[inst.offset] = a.newLabel();
   a.align(asmjit::AlignMode::kCode, 32);
-  a.bind(heads_[inst.offset]);
+  a.bind(loop_heads_[inst.offset]);
   lane_mask_ = 0;  // the body may change it
 }
 
 void Emitter::EmitEndLoop(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const Loop& loop = nest_->loops[inst.offset];
-  const Home& counter = counter_homes_[inst.offset];
+  const PointerLocation& counter = counter_locations_[inst.offset];
   for (const PointerIncrement& increment : loop.increments) {
-    AddTo(pointer_homes_[increment.pointer], increment.bytes);
+    AddTo(pointer_locations_[increment.pointer], increment.bytes);
   }
   if (counter.slot < 0) {
     a.dec(counter.reg);
   } else {
     a.dec(Slot(counter.slot, 8));
   }
-  a.jnz(heads_[inst.offset]);
+  a.jnz(loop_heads_[inst.offset]);
   if (loop.is_parallel) return;
   for (const PointerIncrement& increment : loop.increments) {
-    AddTo(pointer_homes_[increment.pointer], -increment.bytes * loop.extent);
+    AddTo(pointer_locations_[increment.pointer],
+          -increment.bytes * loop.extent);
   }
 }
 
@@ -328,7 +336,7 @@ void Emitter::EmitInst(const Inst& inst) {
     case Opcode::kShuffle:
       return EmitShuffle(inst);
     case Opcode::kMemset:
-      return EmitZero(inst);
+      return EmitMemset(inst);
     case Opcode::kLoop:
       return EmitLoop(inst);
     case Opcode::kEndLoop:
@@ -338,7 +346,7 @@ void Emitter::EmitInst(const Inst& inst) {
   }
 }
 
-// Runs slow op eax with ecx lanes at rdx; keeps every other register.
+// Runs helper eax with ecx lanes at rdx; keeps every other register.
 void Emitter::EmitStub() {
   x86::Assembler& a = assembler_;
   const int vectors = NumRegisters(/*masks=*/false, isa_);
@@ -362,7 +370,7 @@ void Emitter::EmitStub() {
   a.mov(x86::esi, x86::ecx);
   a.mov(x86::edx, x86::eax);
   a.vzeroupper();
-  a.call(x86::ptr(run_slow_op_));
+  a.call(x86::ptr(run_helper_));
   for (int k = 0; k < vectors; ++k) {
     a.vmovups(VecOf(k, bytes), x86::ptr(x86::rsp, k * bytes));
   }
@@ -379,7 +387,7 @@ void Emitter::EmitPool() {
   if (uses_stub_) {
     EmitStub();
     assembler_.align(asmjit::AlignMode::kData, sizeof(uint64_t));
-    assembler_.bind(run_slow_op_);
+    assembler_.bind(run_helper_);
     assembler_.embedUInt64(0);
   }
   if (pool_.empty()) return;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emitter: VCode with the locations of its values -> machine code.
+// Emitter: VCode with the locations of its values -> machine code, by
+// AsmJit's assembler.
 //
 // A function is called as f(buffers, statics, lo, hi) and runs nests one after
 // the other; lo and hi bound a parallel loop. While it runs, rdi holds
-// `buffers`; rax, rcx and rdx are free inside of every instruction; the other
-// registers hold pointers and counters, and so does the stack frame:
+// `buffers`; rax, rcx and rdx are scratch inside of every instruction; the
+// other general registers hold pointers and loop counters, and those that are
+// spilled are in the stack frame:
 //
-//   rsp ->  | caller's rsp | statics | lo | hi | homes | operands | spills |
+//   rsp ->  | caller's rsp | statics | lo | hi | pointers | operands | spills |
 //
-// Where all that is used fits registers there is no frame: the call of a small
-// product is as long as a part of it.
+// Functions that need no slot have no frame: setting one up takes as long
+// as a part of a small product (`bazel run //experiments:bench --
+// --filter=gemm/`).
 #ifndef OCANNL_JIT_EMIT_EMITTER_H_
 #define OCANNL_JIT_EMIT_EMITTER_H_
 
@@ -40,11 +43,12 @@ class Emitter {
   // A function that runs the nests in order.
   void EmitFunction(const std::vector<const Nest*>& nests);
 
-  // What the functions share. Called once, after them.
+  // The constant pool and the stub of helper calls. Called once, after the
+  // functions.
   void EmitPool();
 
-  // Where the address of RunSlowOp is to be written; not bound: nowhere.
-  const asmjit::Label& run_slow_op() const { return run_slow_op_; }
+  // Where the address of RunHelper is to be written; not bound: nowhere.
+  const asmjit::Label& run_helper() const { return run_helper_; }
 
  private:
   using Vec = asmjit::x86::Vec;
@@ -55,20 +59,20 @@ class Emitter {
   using InstId = asmjit::InstId;
 
   // Where a pointer or a counter is: in a register, or in the frame.
-  struct Home {
+  struct PointerLocation {
     Gp reg;
     int32_t slot = -1;
   };
 
   // emitter.cc: functions, pointers and loops.
-  void PlanFrame(const std::vector<const Nest*>& nests);
-  void PlanHomes();
+  void LayOutFrame(const std::vector<const Nest*>& nests);
+  void AssignPointerRegisters();
   void EmitNest();
   void EmitBody();
-  void StartPointers();
-  void StartPointer(const Pointer& pointer, const Gp& reg);
+  void InitPointers();
+  void InitPointer(const Pointer& pointer, const Gp& reg);
   void AddScaled(const Gp& reg, int32_t slot, int32_t element, int64_t factor);
-  void AddTo(const Home& home, int64_t bytes);
+  void AddTo(const PointerLocation& location, int64_t bytes);
   void EmitLoop(const Inst& inst);
   void EmitEndLoop(const Inst& inst);
   void EmitInst(const Inst& inst);
@@ -83,29 +87,29 @@ class Emitter {
 
   // emit_memory.cc: between memory and registers.
   void EmitLoad(const Inst& inst);
-  void LoadOne(const Inst& inst, const Vec& dst, const Mem& from);
+  void LoadBroadcast(const Inst& inst, const Vec& dst, const Mem& from);
   void LoadMask(const Inst& inst);
   void TestLanes(const Inst& inst, const Vec& lanes);
-  void LoadShort(const Inst& inst, const Vec& dst);
+  void LoadSubword(const Inst& inst, const Vec& dst);
   void LoadTail(const Inst& inst, const Vec& dst, const Mem& from);
   void Gather(const Inst& inst, const Vec& dst);
   void EmitStore(const Inst& inst);
-  void StoreOne(const Inst& inst, const Mem& to);
-  void StoreShort(const Inst& inst, const Vec& packed);
+  void StoreScalar(const Inst& inst, const Mem& to);
+  void StoreSubword(const Inst& inst, const Vec& packed);
   void StoreTail(const Inst& inst, const Mem& to);
   void Scatter(const Inst& inst);
-  Vec PackShort(const Inst& inst);
-  void EmitZero(const Inst& inst);
+  Vec NarrowLanes(const Inst& inst);
+  void EmitMemset(const Inst& inst);
 
-  // emit_lookup.cc: rows of a table.
+  // emit_lookup.cc: gathers and scatters of rows, with a bounds check.
   void EmitLookup(const Inst& inst);
   void EmitScatter(const Inst& inst);
-  void TakeRow(const Inst& inst, int k);
-  void TakeRowOfLane(const Inst& inst, int lane);
-  void FindRow(const Inst& inst, const asmjit::Label& none);
-  void CollectRows(const Inst& inst);
-  void GatherRows(const Inst& inst);
-  void ScatterRows(const Inst& inst);
+  void LoadIndex(const Inst& inst, int k);
+  void LoadIndexOfLane(const Inst& inst, int lane);
+  void ComputeRowAddress(const Inst& inst, const asmjit::Label& none);
+  void GatherByScalars(const Inst& inst);
+  void GatherFromRows(const Inst& inst);
+  void ScatterByScalars(const Inst& inst);
 
   // emit_move.cc: between registers.
   void EmitCopy(const Inst& inst);
@@ -119,7 +123,7 @@ class Emitter {
   void InsertMask(const Inst& inst);
   void EmitShuffle(const Inst& inst);
 
-  // emit_apply.cc: one primitive. False where there is no short code.
+  // emit_apply.cc: one primitive. False where no instructions do it.
   void EmitApply(const Inst& inst);
   bool EmitMaskOp(const Inst& inst);
   bool EmitFloatOp(const Inst& inst);
@@ -129,7 +133,7 @@ class Emitter {
   bool EmitCompare(const Inst& inst);
   bool EmitExtreme(const Inst& inst);
   bool EmitSelect(const Inst& inst);
-  bool EmitSlow(const Inst& inst);
+  bool EmitHelperCall(const Inst& inst);
 
   // emit_convert.cc
   bool EmitConvert(const Inst& inst);
@@ -140,33 +144,33 @@ class Emitter {
   bool ConvertToInteger(const Inst& inst);
   void NarrowMask(const Vec& dst, const Vec& wide, int lanes);
 
-  // emit_avx2.cc: a few instructions where AVX-512 has one.
+  // emit_avx2.cc: expansions of what is one instruction of AVX-512.
   Vec Greater(DType dtype, Vec a, Vec b, int bytes);
   void CompareIntegers(const Inst& inst);
-  bool EmitLongIntegerOp(const Inst& inst);
+  bool ExpandIntegerOp(const Inst& inst);
   void MultiplyWide(const Vec& dst, const Vec& a, const Vec& b, int bytes);
   void RotateBits(const Inst& inst);
-  void CutOff(DType dtype, const Vec& lanes, int bytes);
+  void ZeroExtend(DType dtype, const Vec& lanes, int bytes);
   Vec PackWords(const Vec& lanes, int bytes);
   bool WidenFloat(const Inst& inst);
   bool NarrowFloat(const Inst& inst);
   void ConvertU32ToFloat(const Inst& inst);
   void ConvertF32ToI32(const Inst& inst);
 
-  // emit_operand.cc: where values are.
+  // emit_operand.cc: operands, reloads and spills, and the constant pool.
   bool Has512() const { return isa_ == Isa::kAvx512; }
   static int BytesOf(DType dtype, int lanes);
   static Vec VecOf(int reg, int bytes);
   Vec Scratch(int k, int bytes) const;
   KReg ScratchMask(int k);
 
-  // The register of operand k, `bytes` wide; loads it where it was spilled.
+  // The register of operand k, `bytes` wide; reloads it where it was spilled.
   Vec In(const Inst& inst, int k, int bytes);
   Vec In(const Inst& inst, int k);
   KReg InMask(const Inst& inst, int k);
   // The same, or memory.
-  Operand InAny(const Inst& inst, int k, int bytes);
-  // The register for the result, and the store of it where it was spilled.
+  Operand RegOrMem(const Inst& inst, int k, int bytes);
+  // The register for the result; Finish stores it where it was spilled.
   Vec Out(const Inst& inst, int bytes);
   Vec Out(const Inst& inst);
   KReg OutMask(const Inst& inst);
@@ -176,7 +180,7 @@ class Emitter {
   Mem Slot(int32_t slot, int32_t bytes) const;
   Mem SpillSlot(int32_t slot) const;
   Mem OperandSlot(int32_t offset) const;
-  // `bytes` of constant data.
+  // `bytes` in the constant pool.
   Mem Pool(const std::string& bytes);
   // The constant in each lane of a vector operand.
   Mem PoolSplat(uint64_t bits, int size, int bytes);
@@ -198,31 +202,33 @@ class Emitter {
   const Isa isa_;
   asmjit::Label pool_label_;
   asmjit::Label stub_label_;
-  asmjit::Label run_slow_op_;
+  asmjit::Label run_helper_;
   std::string pool_;
   absl::flat_hash_map<std::string, int32_t> pool_places_;
   bool uses_stub_ = false;
 
   // Of the function.
   std::vector<Allocation> allocations_;
-  int32_t homes_ = 0;  // bytes from rsp
+  int32_t pointer_slots_ = 0;  // bytes from rsp
   int32_t operands_ = 0;
   int32_t spills_ = 0;
   int32_t frame_bytes_ = 0;
-  int32_t saved_ = 0;  // home registers that are used, at least the free ones
+  int32_t saved_ =
+      0;  // pointer registers in use, at least the caller-saved ones
   bool has_frame_ = true;
 
   // Of the nest.
   const Nest* nest_ = nullptr;
   const Allocation* allocation_ = nullptr;
-  std::vector<Home> pointer_homes_;
-  std::vector<Home> counter_homes_;
-  std::vector<asmjit::Label> heads_;
-  bool non_temporal_ = false;  // stores go around the caches
-  bool is_in_row_ = false;     // rdx is the pointer of the instruction's memory
-  uint32_t lane_mask_ = 0;     // what ScratchMask(0) holds, if that is known
-  int64_t source_loc_ = -1;    // the last one met
-  int64_t commented_ = -1;     // the last one that the listing shows
+  std::vector<PointerLocation> pointer_locations_;
+  std::vector<PointerLocation> counter_locations_;
+  std::vector<asmjit::Label> loop_heads_;
+  bool non_temporal_ = false;  // stores are
+  bool has_row_address_ =
+      false;                 // rdx is the pointer of the instruction's memory
+  uint32_t lane_mask_ = 0;   // what ScratchMask(0) holds, if that is known
+  int64_t source_loc_ = -1;  // the last one met
+  int64_t commented_ = -1;   // the last one that the listing shows
 };
 
 }  // namespace ocannl::jit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/emit/slow_ops.h"
+#include "ocannl/jit/emit/helpers.h"
 
 #include <concepts>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace ocannl::jit {
 namespace {
 
-using SlowOp = void (*)(std::byte* area, int lanes);
+using Helper = void (*)(std::byte* area, int lanes);
 
 // What a lane of a register holds of a T.
 template <class T>
@@ -25,7 +25,8 @@ using LaneOf =
 template <class T>
 T Load(const std::byte* area, int operand, int lane) {
   LaneOf<T> value;
-  std::memcpy(&value, area + operand * kSlowOperandBytes + lane * sizeof(value),
+  std::memcpy(&value,
+              area + operand * kHelperOperandBytes + lane * sizeof(value),
               sizeof(value));
   if constexpr (kIsNarrow<T>) {
     return T{static_cast<typename T::Bits>(value)};
@@ -44,7 +45,7 @@ void Store(std::byte* area, int lane, T value) {
   } else {
     wide = static_cast<LaneOf<T>>(value);
   }
-  std::memcpy(area + 3 * kSlowOperandBytes + lane * sizeof(wide), &wide,
+  std::memcpy(area + 3 * kHelperOperandBytes + lane * sizeof(wide), &wide,
               sizeof(wide));
 }
 
@@ -56,7 +57,7 @@ void Execute(std::byte* area, int lanes, std::integer_sequence<int, I...>) {
 }
 
 template <class... Args, class F>
-SlowOp MakeSlowOp(F) {
+Helper MakeHelper(F) {
   return [](std::byte* area, int lanes) {
     Execute<F, Args...>(area, lanes,
                         std::make_integer_sequence<int, sizeof...(Args)>());
@@ -64,27 +65,27 @@ SlowOp MakeSlowOp(F) {
 }
 
 template <class From, class To>
-SlowOp Conversion(Op op) {
+Helper Conversion(Op op) {
   if (op == Op::kConvert) {
-    return MakeSlowOp<From>([](From a) { return number::Convert<To>(a); });
+    return MakeHelper<From>([](From a) { return number::Convert<To>(a); });
   }
   if constexpr (sizeof(From) == sizeof(To)) {
-    return MakeSlowOp<From>([](From a) { return number::Bitcast<To>(a); });
+    return MakeHelper<From>([](From a) { return number::Bitcast<To>(a); });
   }
   return nullptr;
 }
 
-#define OCANNL_SLOW_1(name) MakeSlowOp<T>([](T a) { return number::name(a); })
-#define OCANNL_SLOW_2(name) \
-  MakeSlowOp<T, T>([](T a, T b) { return number::name(a, b); })
-#define OCANNL_SLOW_3(name) \
-  MakeSlowOp<T, T, T>([](T a, T b, T c) { return number::name(a, b, c); })
+#define OCANNL_HELPER_1(name) MakeHelper<T>([](T a) { return number::name(a); })
+#define OCANNL_HELPER_2(name) \
+  MakeHelper<T, T>([](T a, T b) { return number::name(a, b); })
+#define OCANNL_HELPER_3(name) \
+  MakeHelper<T, T, T>([](T a, T b, T c) { return number::name(a, b, c); })
 
 // Every primitive but the two that change the type.
 template <class T>
-SlowOp SlowOpOf(Op op) {
+Helper HelperOf(Op op) {
   if (op == Op::kSelect) {
-    return MakeSlowOp<bool, T, T>(
+    return MakeHelper<bool, T, T>(
         [](bool c, T a, T b) { return number::Select(c, a, b); });
   }
   switch (op) {
@@ -95,7 +96,7 @@ SlowOp SlowOpOf(Op op) {
                   Typing::typing != Typing::kConvert && \
                   Typing::typing != Typing::kBitcast && \
                   Fits<T>(Typing::typing)) {            \
-      return OCANNL_SLOW_##arity(name);                 \
+      return OCANNL_HELPER_##arity(name);               \
     }                                                   \
     break;
 #include "ocannl/core/ops/ops.def"
@@ -108,10 +109,10 @@ SlowOp SlowOpOf(Op op) {
 }
 
 // Null: there is none.
-SlowOp FindSlowOp(Op op, DType result, DType operand) {
+Helper FindHelper(Op op, DType result, DType operand) {
   return VisitDType(operand, [&](auto zero) {
     using T = decltype(zero);
-    if (op != Op::kConvert && op != Op::kBitcast) return SlowOpOf<T>(op);
+    if (op != Op::kConvert && op != Op::kBitcast) return HelperOf<T>(op);
     return VisitDType(result, [&](auto wanted) {
       return Conversion<T, decltype(wanted)>(op);
     });
@@ -120,15 +121,15 @@ SlowOp FindSlowOp(Op op, DType result, DType operand) {
 
 }  // namespace
 
-uint32_t SlowOpNumber(Op op, DType result, DType operand) {
-  CHECK(FindSlowOp(op, result, operand) != nullptr)
+uint32_t HelperNumber(Op op, DType result, DType operand) {
+  CHECK(FindHelper(op, result, operand) != nullptr)
       << Info(op).name << " of " << Name(operand);
   return static_cast<uint32_t>(op) << 16 | static_cast<uint32_t>(result) << 8 |
          static_cast<uint32_t>(operand);
 }
 
-void RunSlowOp(std::byte* area, int lanes, uint32_t number) {
-  FindSlowOp(static_cast<Op>(number >> 16),
+void RunHelper(std::byte* area, int lanes, uint32_t number) {
+  FindHelper(static_cast<Op>(number >> 16),
              static_cast<DType>(number >> 8 & 0xff),
              static_cast<DType>(number & 0xff))(area, lanes);
 }
