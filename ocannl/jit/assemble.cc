@@ -16,7 +16,7 @@
 namespace ocannl::jit {
 namespace {
 
-// What AsmJit refuses is our fault.
+// An error of AsmJit is a bug of ours.
 class FatalErrors : public asmjit::ErrorHandler {
  public:
   void handleError(asmjit::Error, const char* message,
@@ -38,8 +38,8 @@ std::vector<Block> NestsOf(const Block& body) {
   return nests;
 }
 
-// The parallel loop that is all that `block` does: threads would share its
-// iterations, but each do what is around or beside it.
+// The parallel loop that is all that `block` does: threads share its
+// iterations, but each would do what is around it or adjacent to it.
 const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
   const Block* at = &block;
   while (at->stmts.size() == 1) {
@@ -59,25 +59,26 @@ bool IsParallelNest(const Nest& nest) {
   return !nest.loops.empty() && nest.loops[0].is_parallel;
 }
 
-struct Part {
+struct Function {
   asmjit::Label label = {};
   std::vector<const Nest*> nests;
   int64_t iterations = 0;
 };
 
-// Nests side by side that are not parallel share a function.
-std::vector<Part> PartsOf(const std::deque<Nest>& nests) {
-  std::vector<Part> parts;
+// Adjacent nests that are not parallel share a function.
+std::vector<Function> FunctionsOf(const std::deque<Nest>& nests) {
+  std::vector<Function> functions;
   for (const Nest& nest : nests) {
     if (IsParallelNest(nest)) {
-      parts.push_back({.nests = {&nest}, .iterations = nest.loops[0].extent});
-    } else if (parts.empty() || parts.back().iterations > 0) {
-      parts.push_back({.nests = {&nest}});
+      functions.push_back(
+          {.nests = {&nest}, .iterations = nest.loops[0].extent});
+    } else if (functions.empty() || functions.back().iterations > 0) {
+      functions.push_back({.nests = {&nest}});
     } else {
-      parts.back().nests.push_back(&nest);
+      functions.back().nests.push_back(&nest);
     }
   }
-  return parts;
+  return functions;
 }
 
 class Assembly {
@@ -97,13 +98,14 @@ class Assembly {
     if (logger != nullptr) code_.setLogger(logger);
     asmjit::x86::Assembler assembler(&code_);
     Emitter emitter(assembler, program, isa);
-    parts_ = PartsOf(nests_);
-    for (size_t k = 0; k < parts_.size(); ++k) {
-      Part& part = parts_[k];
-      part.label = assembler.newNamedLabel(absl::StrCat("nest-", k).c_str());
+    functions_ = FunctionsOf(nests_);
+    for (size_t k = 0; k < functions_.size(); ++k) {
+      Function& function = functions_[k];
+      function.label =
+          assembler.newNamedLabel(absl::StrCat("nest-", k).c_str());
       assembler.align(asmjit::AlignMode::kCode, 64);
-      assembler.bind(part.label);
-      emitter.EmitFunction(part.nests);
+      assembler.bind(function.label);
+      emitter.EmitFunction(function.nests);
     }
     emitter.EmitPool();
     run_helper_ = emitter.run_helper();
@@ -112,14 +114,14 @@ class Assembly {
   CodeImage Image() {
     CHECK(code_.flatten() == asmjit::kErrorOk);
     CHECK(code_.resolveUnresolvedLinks() == asmjit::kErrorOk);
-    // What would depend on the place of the code.
+    // The code is position-independent.
     CHECK(code_.relocEntries().empty());
     CodeImage image{.bytes = std::string(code_.codeSize(), '\0'),
                     .buffers = Buffers()};
     CHECK(code_.copyFlattenedData(image.bytes.data(), image.bytes.size()) ==
           asmjit::kErrorOk);
-    for (const Part& part : parts_) {
-      image.sections.push_back({OffsetOf(part.label), part.iterations});
+    for (const Function& function : functions_) {
+      image.sections.push_back({OffsetOf(function.label), function.iterations});
     }
     if (code_.isLabelBound(run_helper_)) {
       image.run_helper = OffsetOf(run_helper_);
@@ -148,7 +150,7 @@ class Assembly {
   FatalErrors errors_;
   asmjit::CodeHolder code_;
   std::deque<Nest> nests_;
-  std::vector<Part> parts_;
+  std::vector<Function> functions_;
   asmjit::Label run_helper_;
 };
 

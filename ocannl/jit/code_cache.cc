@@ -125,14 +125,14 @@ void CodeCache::Insert(absl::string_view key, const CompiledProgram& compiled) {
       files_->Insert(absl::StrCat(build_, "\n", key), ToBytes(compiled));
   std::lock_guard<std::mutex> lock(mutex_);
   kept_ += written.ok();
-  failure_.Update(written);
+  error_.Update(written);
 }
 
 std::string CodeCache::Report() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return absl::StrCat(
       "code in ", directory_, ": ", found_, " programs found, ", kept_, " kept",
-      failure_.ok() ? "" : absl::StrCat("; ", failure_.message()), "\n");
+      error_.ok() ? "" : absl::StrCat("; ", error_.message()), "\n");
 }
 
 }  // namespace ocannl::jit

@@ -59,7 +59,7 @@ class CodeCache {
   mutable std::mutex mutex_;  // guards the rest
   int64_t found_ = 0;
   int64_t kept_ = 0;
-  absl::Status failure_;
+  absl::Status error_;
 };
 
 }  // namespace ocannl::jit

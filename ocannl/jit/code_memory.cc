@@ -9,7 +9,7 @@
 
 namespace ocannl::jit {
 
-absl::StatusOr<CodeMemory> CodeMemory::Place(absl::string_view code) {
+absl::StatusOr<CodeMemory> CodeMemory::Install(absl::string_view code) {
   const size_t size = code.size();
   if (size == 0) return CodeMemory(nullptr, 0);
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,

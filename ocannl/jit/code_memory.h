@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CodeMemory: memory that holds machine code. It is written first and made
-// executable then; at no time both.
+// CodeMemory: memory that holds machine code, writable or executable, never
+// both (W^X).
 #ifndef OCANNL_JIT_CODE_MEMORY_H_
 #define OCANNL_JIT_CODE_MEMORY_H_
 
@@ -15,8 +15,8 @@ namespace ocannl::jit {
 
 class CodeMemory {
  public:
-  // The code, executable. Error: no memory.
-  static absl::StatusOr<CodeMemory> Place(absl::string_view code);
+  // A copy of the code, executable. Error: no memory.
+  static absl::StatusOr<CodeMemory> Install(absl::string_view code);
 
   CodeMemory(CodeMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}

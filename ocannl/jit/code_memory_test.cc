@@ -40,7 +40,7 @@ TEST(CodeMemoryTest, HoldsCodeThatRunsAndIsNotWritable) {
   const std::string code = "\xb8\x2a" + std::string(3, '\0') + "\xc3";
   const std::byte* at = nullptr;
   {
-    absl::StatusOr<CodeMemory> memory = CodeMemory::Place(code);
+    absl::StatusOr<CodeMemory> memory = CodeMemory::Install(code);
     ASSERT_TRUE(memory.ok()) << memory.status();
     at = memory->data();
     EXPECT_EQ(PermissionsAt(at), "r-xp");

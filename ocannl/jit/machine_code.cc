@@ -37,7 +37,7 @@ absl::StatusOr<MachineCode> Load(const CodeImage& image,
     const auto address = reinterpret_cast<uintptr_t>(&RunHelper);
     std::memcpy(bytes.data() + image.run_helper, &address, sizeof(address));
   }
-  OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Place(bytes));
+  OCANNL_ASSIGN_OR_RETURN(CodeMemory memory, CodeMemory::Install(bytes));
   MachineCode code{.memory = std::move(memory), .sections = {}, .symbols = {}};
   for (const CodeImage::Section& section : image.sections) {
     const std::byte* entry = code.memory.data() + section.begin;

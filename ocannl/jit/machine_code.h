@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Machine code of a program: CodeImage, which is the same in every process, and
-// MachineCode, the image in a place where it runs.
+// MachineCode, the image in executable memory.
 #ifndef OCANNL_JIT_MACHINE_CODE_H_
 #define OCANNL_JIT_MACHINE_CODE_H_
 

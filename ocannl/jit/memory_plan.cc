@@ -45,16 +45,17 @@ absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
 }
 
 void KeepOnly(absl::Span<const int32_t> buffers, MemoryPlan& plan) {
-  auto is_unused = [&](const MemoryPlan::Place& place) {
-    return !absl::c_binary_search(buffers, static_cast<int32_t>(place.buffer));
+  auto is_unused = [&](const MemoryPlan::Binding& binding) {
+    return !absl::c_binary_search(buffers,
+                                  static_cast<int32_t>(binding.buffer));
   };
   std::erase_if(plan.callers, is_unused);
   std::erase_if(plan.temps, is_unused);
   std::erase_if(plan.privates, is_unused);
   plan.is_callers =
       plan.temps.empty() && plan.privates.empty() &&
-      absl::c_all_of(plan.callers, [](const MemoryPlan::Place& place) {
-        return place.buffer == place.at;
+      absl::c_all_of(plan.callers, [](const MemoryPlan::Binding& binding) {
+        return binding.buffer == binding.at;
       });
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MemoryPlan: where the buffers of a scheduled program are: the caller's, and
-// temps, private buffers and the addresses of all of them in a thread's scratch
-// memory. Threads that work together share the temps of one of them.
+// MemoryPlan: what the buffers of a scheduled program are bound to: the
+// caller's are arguments; temps, private buffers and the addresses of all are
+// in a thread's scratch memory. Threads of one run share the temps of one of
+// them.
 #ifndef OCANNL_JIT_MEMORY_PLAN_H_
 #define OCANNL_JIT_MEMORY_PLAN_H_
 
@@ -16,14 +17,14 @@
 namespace ocannl::jit {
 
 struct MemoryPlan {
-  struct Place {
+  struct Binding {
     int64_t buffer;
     int64_t at;
   };
 
-  std::vector<Place> callers = {};  // at: the argument
-  std::vector<Place> temps = {};  // at: the offset in scratch memory, in bytes
-  std::vector<Place> privates = {};  // at: likewise
+  std::vector<Binding> callers = {};   // at: the argument
+  std::vector<Binding> temps = {};     // at: bytes in scratch memory
+  std::vector<Binding> privates = {};  // at: likewise
   int64_t num_buffers = 0;
   int64_t pointers = 0;     // where the addresses are
   int64_t bytes = 0;        // of scratch memory
@@ -35,8 +36,8 @@ struct MemoryPlan {
 absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
                                       const LoopProgram& scheduled);
 
-// Forgets buffers that are not among these, which ascend: what is in registers
-// only needs no place.
+// Forgets buffers that are not among these, which ascend: those promoted to
+// registers need no memory.
 void KeepOnly(absl::Span<const int32_t> buffers, MemoryPlan& plan);
 
 }  // namespace ocannl::jit

@@ -88,8 +88,8 @@ class X86Executable : public Executable {
     std::byte* scratch = Scratch(plan_.bytes);
     std::byte** all = Pointers(scratch);
     for (auto [buffer, at] : plan_.callers) all[buffer] = buffers[at];
-    PlaceIn(scratch, plan_.temps, all);
-    PlaceIn(scratch, plan_.privates, all);
+    BindTo(scratch, plan_.temps, all);
+    BindTo(scratch, plan_.privates, all);
     return all;
   }
 
@@ -100,7 +100,7 @@ class X86Executable : public Executable {
     if (scratch == nullptr) return nullptr;
     std::byte** own = Pointers(scratch);
     std::copy_n(callers, plan_.num_buffers, own);
-    PlaceIn(scratch, plan_.privates, own);
+    BindTo(scratch, plan_.privates, own);
     return own;
   }
 
@@ -115,10 +115,10 @@ class X86Executable : public Executable {
     return reinterpret_cast<std::byte**>(scratch + plan_.pointers);
   }
 
-  static void PlaceIn(std::byte* scratch,
-                      const std::vector<MemoryPlan::Place>& places,
-                      std::byte** pointers) {
-    for (auto [buffer, at] : places) pointers[buffer] = scratch + at;
+  static void BindTo(std::byte* scratch,
+                     const std::vector<MemoryPlan::Binding>& bindings,
+                     std::byte** pointers) {
+    for (auto [buffer, at] : bindings) pointers[buffer] = scratch + at;
   }
 
   bool RunTogether(std::byte** callers,
@@ -142,7 +142,7 @@ class X86Executable : public Executable {
     });
   }
 
-  // Runs iterations that no other member has, a few at once.
+  // Dynamic scheduling: claims chunks of iterations until none is left.
   void RunClaimed(const MachineCode::Section& section, std::byte** buffers,
                   absl::Span<const int64_t> statics,
                   std::atomic<int64_t>& claimed) const {

@@ -213,8 +213,7 @@ class Emitter {
   int32_t operands_ = 0;
   int32_t spills_ = 0;
   int32_t frame_bytes_ = 0;
-  int32_t saved_ =
-      0;  // pointer registers in use, at least the caller-saved ones
+  int32_t saved_ = 0;  // pointer registers in use, at least kNumCallerSaved
   bool has_frame_ = true;
 
   // Of the nest.
@@ -223,12 +222,11 @@ class Emitter {
   std::vector<PointerLocation> pointer_locations_;
   std::vector<PointerLocation> counter_locations_;
   std::vector<asmjit::Label> loop_heads_;
-  bool non_temporal_ = false;  // stores are
-  bool has_row_address_ =
-      false;                 // rdx is the pointer of the instruction's memory
-  uint32_t lane_mask_ = 0;   // what ScratchMask(0) holds, if that is known
-  int64_t source_loc_ = -1;  // the last one met
-  int64_t commented_ = -1;   // the last one that the listing shows
+  bool non_temporal_ = false;     // stores are
+  bool has_row_address_ = false;  // rdx is the pointer of inst.memory
+  uint32_t lane_mask_ = 0;        // what ScratchMask(0) holds, if that is known
+  int64_t source_loc_ = -1;       // the last one met
+  int64_t commented_ = -1;        // the last one that the listing shows
 };
 
 }  // namespace ocannl::jit
