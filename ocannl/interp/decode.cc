@@ -20,7 +20,7 @@ class Decoder {
   explicit Decoder(const LoopProgram& program)
       : program_(program), exprs_(program.exprs) {}
 
-  Code Run() && {
+  Bytecode Run() && {
     for (size_t i = 0; i < program_.locals.size(); ++i) {
       locals_.push_back(NewSlot(0));
     }
@@ -49,8 +49,8 @@ class Decoder {
     it->second = AddRegister(base, value);
     for (const Affine::Term& term : value.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
-      steps_[term.symbol.number].push_back(
-          {.number = it->second, .stride = static_cast<uint64_t>(term.factor)});
+      increments_[term.symbol.number].push_back(
+          {.reg = it->second, .amount = static_cast<uint64_t>(term.factor)});
     }
     return it->second;
   }
@@ -66,7 +66,7 @@ class Decoder {
     return AddRegister(kSlots, number * static_cast<int64_t>(sizeof(bits)));
   }
 
-  // A slot for a value inside of a statement.
+  // A slot for a temporary of a statement.
   int32_t NextTemporary() {
     if (num_temporaries_ == temporaries_.size()) {
       temporaries_.push_back(NewSlot(0));
@@ -74,7 +74,7 @@ class Decoder {
     return temporaries_[num_temporaries_++];
   }
 
-  int32_t CellOf(const Access& access) {
+  int32_t AddressOf(const Access& access) {
     const Buffer& buffer = program_.buffers[access.buffer];
     int64_t stride = static_cast<int64_t>(SizeOf(buffer.dtype));
     Affine offset;
@@ -86,24 +86,24 @@ class Decoder {
   }
 
   // With `find`(the types of cell and index) as the handler; `other` is the
-  // operand beside the index.
-  void EmitRow(Handler (*find)(DType, DType), const Lookup& lookup,
-               int32_t target, int32_t other) {
+  // operand that is not the index.
+  void EmitRowAccess(Handler (*find)(DType, DType), const Lookup& lookup,
+                     int32_t target, int32_t other) {
     const Buffer& buffer = program_.buffers[lookup.cell.buffer];
     const int32_t limits = NewSlot(buffer.dims[lookup.axis]);
     NewSlot(LookupStride(program_, lookup) * SizeOf(buffer.dtype));
     Instruction& made =
         Emit(find(buffer.dtype, program_.buffers[lookup.index.buffer].dtype),
              target);
-    made.args[0] = CellOf(lookup.index);
+    made.args[0] = AddressOf(lookup.index);
     made.args[1] = other;
     made.args[2] = limits;
     made.count = 1;
   }
 
   // target := what the lookup reads.
-  int32_t LookUp(const Lookup& lookup, int32_t target) {
-    EmitRow(FindLookup, lookup, target, CellOf(lookup.cell));
+  int32_t EmitLookup(const Lookup& lookup, int32_t target) {
+    EmitRowAccess(FindLookup, lookup, target, AddressOf(lookup.cell));
     return target;
   }
 
@@ -112,11 +112,11 @@ class Decoder {
   int32_t OperandOf(const LeafValue& leaf, int32_t target) {
     return std::visit(
         Overload{
-            [&](const Access& access) { return CellOf(access); },
-            [&](const Lookup& lookup) { return LookUp(lookup, target); },
+            [&](const Access& access) { return AddressOf(access); },
+            [&](const Lookup& lookup) { return EmitLookup(lookup, target); },
             [&](const GetLocal& get) { return locals_[get.local]; },
             [&](const Affine& index) {
-              int64_t number = RegisterOf(kZero, index);
+              int64_t number = RegisterOf(kNumber, index);
               return RegisterOf(kRegisters, number * int64_t{sizeof(uint64_t)});
             },
         },
@@ -184,7 +184,7 @@ class Decoder {
   }
 
   // Whether the code from `first` is one computation that can be repeated
-  // without any register being stepped. An index as a value cannot.
+  // without incrementing a register. An index as a value cannot.
   bool IsOneComputation(size_t first) const {
     if (code_.instructions.size() != first + 1) return false;
     const Instruction& only = code_.instructions[first];
@@ -206,13 +206,13 @@ class Decoder {
       }
       return;
     }
-    int32_t counter = RegisterOf(kZero, Iterator(loop.iterator));
+    int32_t counter = RegisterOf(kNumber, Iterator(loop.iterator));
     auto body = static_cast<int64_t>(code_.instructions.size() - first);
     Emit(EndLoopHandler, static_cast<int32_t>(code_.loops.size()));
     code_.loops.push_back({.counter = counter,
                            .last = static_cast<uint64_t>(loop.extent) - 1,
                            .jump = -body,
-                           .steps = steps_[loop.iterator]});
+                           .increments = increments_[loop.iterator]});
   }
 
   void DecodeZeroOut(int32_t buffer) {
@@ -220,7 +220,7 @@ class Decoder {
     int64_t bytes =
         NumElements(zeroed.dims) * static_cast<int64_t>(SizeOf(zeroed.dtype));
     int32_t target = RegisterOf(buffer, 0);
-    Emit(ZeroOutHandler, target).args[0] = RegisterOf(kZero, bytes);
+    Emit(ZeroOutHandler, target).args[0] = RegisterOf(kNumber, bytes);
   }
 
   void DecodeBlock(const Block& block) {
@@ -228,12 +228,13 @@ class Decoder {
       std::visit(Overload{
                      [&](const For& loop) { DecodeFor(loop); },
                      [&](const Set& set) {
-                       DecodeAssignment(CellOf(set.target), set.value);
+                       DecodeAssignment(AddressOf(set.target), set.value);
                      },
                      [&](const Scatter& scatter) {
                        const Lookup& target = program_.TargetOf(scatter);
                        const int32_t value = DecodeValue(-1, scatter.value);
-                       EmitRow(FindScatter, target, CellOf(target.cell), value);
+                       EmitRowAccess(FindScatter, target,
+                                     AddressOf(target.cell), value);
                      },
                      [&](const DeclareLocal& declare) {
                        DecodeAssignment(locals_[declare.local], declare.value);
@@ -250,9 +251,10 @@ class Decoder {
 
   const LoopProgram& program_;
   ExprPool exprs_;
-  Code code_;
+  Bytecode code_;
   absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> registers_;
-  absl::flat_hash_map<int32_t, std::vector<Step>> steps_;  // by iterator
+  absl::flat_hash_map<int32_t, std::vector<RegisterIncrement>>
+      increments_;  // by iterator
   absl::flat_hash_map<ExprId, int32_t> constants_;
   std::vector<int32_t> locals_;  // register of each local's slot
   std::vector<int32_t> temporaries_;
@@ -261,6 +263,6 @@ class Decoder {
 
 }  // namespace
 
-Code Decode(const LoopProgram& program) { return Decoder(program).Run(); }
+Bytecode Decode(const LoopProgram& program) { return Decoder(program).Run(); }
 
 }  // namespace ocannl::interp

@@ -12,14 +12,14 @@ namespace {
 
 using testing::ElementsAre;
 
-Code MustDecode(absl::string_view text) {
+Bytecode MustDecode(absl::string_view text) {
   absl::StatusOr<LoopProgram> program = Parse(text);
   CHECK_OK(program);
   return Decode(*std::move(program));
 }
 
 TEST(DecodeTest, ALoopOfOneComputationIsOneInstruction) {
-  Code code = MustDecode(R"(
+  Bytecode code = MustDecode(R"(
       dot ():
         in x : f32[5, 4]; in y : f32[4]; inout z : f32[5];
         for i0 = 0 to 4 {
@@ -34,12 +34,12 @@ TEST(DecodeTest, ALoopOfOneComputationIsOneInstruction) {
   ASSERT_EQ(code.loops.size(), 1u);
   EXPECT_EQ(code.loops[0].last, 4u);
   EXPECT_EQ(code.loops[0].jump, -1);
-  EXPECT_EQ(code.loops[0].steps.size(), 3u);  // x, z and the counter
+  EXPECT_EQ(code.loops[0].increments.size(), 3u);  // x, z and the counter
   EXPECT_TRUE(code.slots.empty());
 }
 
 TEST(DecodeTest, AnIndexAsAValueIsSteppedByALoop) {
-  Code code = MustDecode(R"(
+  Bytecode code = MustDecode(R"(
       iota ():
         out y : i64[4];
         for i0 = 0 to 3 { y[i0] := [i0]; })");
@@ -48,7 +48,7 @@ TEST(DecodeTest, AnIndexAsAValueIsSteppedByALoop) {
 }
 
 TEST(DecodeTest, EqualExpressionsOfOneStatementAreComputedOnce) {
-  Code code = MustDecode(R"(
+  Bytecode code = MustDecode(R"(
       square ():
         inout x : f32[1];
         x[0] := (x[0] + 1) * (x[0] + 1);
@@ -58,7 +58,7 @@ TEST(DecodeTest, EqualExpressionsOfOneStatementAreComputedOnce) {
 }
 
 TEST(DecodeTest, AccessesOfOneCellShareARegister) {
-  Code code = MustDecode(R"(
+  Bytecode code = MustDecode(R"(
       swap ():
         inout x : f32[4, 4];
         for i0 = 0 to 3 {

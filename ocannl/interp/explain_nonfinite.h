@@ -10,10 +10,10 @@
 //     log(x[i0]) = -inf
 //     y[3] = -inf
 //
-// To blame is an operation with finite operands and another result, if it is
-// why a statement stores that. An infinity that the program has as a number, as
-// the start of a maximum, or that comes from outside, is nobody's fault, and so
-// is what is made of it.
+// The origin is an operation with finite operands and another result, if a
+// statement stores what depends on it. An infinity that the program has as a
+// constant, such as the start of a maximum, or that is an input, is no error,
+// and neither is what depends on it.
 #ifndef OCANNL_INTERP_EXPLAIN_NONFINITE_H_
 #define OCANNL_INTERP_EXPLAIN_NONFINITE_H_
 

@@ -112,7 +112,7 @@ Handler LookupHandler() {
       const auto size = Load<uint64_t>(registers[at->args[2]]);
       const auto stride = Load<uint64_t>(registers[at->args[2]] + sizeof(size));
       for (uint64_t left = at->count; left > 0; --left) {
-        // A negative one becomes greater than any size.
+        // Unsigned: a negative one is greater than any size.
         const auto row = static_cast<uint64_t>(Load<Index>(index));
         Store(target, row < size ? Load<T>(cell + row * stride) : T());
         target += at->target_stride;
@@ -187,11 +187,12 @@ const Instruction* EndLoopHandler(const Instruction* at, uint64_t* registers,
                                   const Loop* loops) {
   const Loop& loop = loops[at->target];
   if (registers[loop.counter] < loop.last) {
-    for (const Step& step : loop.steps) registers[step.number] += step.stride;
+    for (const RegisterIncrement& increment : loop.increments)
+      registers[increment.reg] += increment.amount;
     return at + loop.jump;
   }
-  for (const Step& step : loop.steps) {
-    registers[step.number] -= step.stride * loop.last;
+  for (const RegisterIncrement& increment : loop.increments) {
+    registers[increment.reg] -= increment.amount * loop.last;
   }
   return at + 1;
 }

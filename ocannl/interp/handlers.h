@@ -9,7 +9,7 @@
 
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/interp/code.h"
+#include "ocannl/interp/bytecode.h"
 
 namespace ocannl::interp {
 
@@ -17,22 +17,22 @@ namespace ocannl::interp {
 // the type of its last operand. Converting a type to itself copies.
 Handler FindHandler(Op op, DType result, DType operand);
 
-// target = the cell of type `cell` at the second argument, moved by the number
-// of type `index` at the first one, or 0. The third argument is the address of
-// two numbers: how many indices there are, and the bytes between them. `count`
-// times in a row.
+// A gather: target = the cell of type `cell` at the second argument + stride *
+// the index of type `index` at the first one, or 0 where that is out of bounds.
+// The third argument is the address of two numbers: the bound of the index and
+// the stride in bytes. `count` times in a row.
 Handler FindLookup(DType cell, DType index);
 
-// The other way round: that cell = the value at the second argument, if the
-// table has the row; the cell is the target.
+// A scatter: that cell, from the target on, = the value at the second argument,
+// unless the index is out of bounds.
 Handler FindScatter(DType cell, DType index);
 
 // Zeroes as many bytes from the target as the number in the first argument.
 const Instruction* ZeroOutHandler(const Instruction* at, uint64_t* registers,
                                   const Loop* loops);
 
-// Goes on with the next iteration of the loop with the number in `target`, or
-// leaves it with its registers as they were before.
+// The back edge of the loop with the number in `target`, or its exit, which
+// resets the loop's registers.
 const Instruction* EndLoopHandler(const Instruction* at, uint64_t* registers,
                                   const Loop* loops);
 

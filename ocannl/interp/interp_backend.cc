@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ocannl/interp/code.h"
+#include "ocannl/interp/bytecode.h"
 #include "ocannl/interp/decode.h"
 
 namespace ocannl::interp {
@@ -16,7 +16,7 @@ uint64_t AddressOf(const void* memory) {
 
 class InterpExecutable : public Executable {
  public:
-  explicit InterpExecutable(Code code) : code_(std::move(code)) {}
+  explicit InterpExecutable(Bytecode code) : code_(std::move(code)) {}
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
@@ -27,7 +27,7 @@ class InterpExecutable : public Executable {
     registers.resize(code_.registers.size());
     for (size_t i = 0; i < registers.size(); ++i) {
       const Register& start = code_.registers[i];
-      registers[i] = start.base == kZero    ? 0
+      registers[i] = start.base == kNumber  ? 0
                      : start.base == kSlots ? AddressOf(slots.data())
                      : start.base == kRegisters
                          ? AddressOf(registers.data())
@@ -52,7 +52,7 @@ class InterpExecutable : public Executable {
     return sum;
   }
 
-  Code code_;
+  Bytecode code_;
 };
 
 }  // namespace

@@ -18,11 +18,11 @@
 namespace ocannl::interp {
 namespace {
 
-// Every node of an expression made of primitives, operands first, by the node
-// of the program that it stands for.
-using NodeOrders = absl::flat_hash_map<ExprId, std::vector<ExprId>>;
+// Every node of an expression made of primitives in post-order, by the node of
+// the program that it stands for.
+using PostOrders = absl::flat_hash_map<ExprId, std::vector<ExprId>>;
 
-std::vector<ExprId> OperandsFirst(const ExprPool& pool, ExprId root) {
+std::vector<ExprId> PostOrder(const ExprPool& pool, ExprId root) {
   std::vector<ExprId> order;
   absl::flat_hash_map<ExprId, bool> done;
   VisitOnce<bool>(pool, root, done, [&](ExprId id) {
@@ -35,7 +35,7 @@ std::vector<ExprId> OperandsFirst(const ExprPool& pool, ExprId root) {
 // One run.
 class Walker : public RunState {
  public:
-  Walker(const LoopProgram& program, const NodeOrders& orders,
+  Walker(const LoopProgram& program, const PostOrders& orders,
          absl::Span<const std::unique_ptr<RunObserver>> observers,
          absl::Span<std::byte* const> buffers,
          absl::Span<const int64_t> statics)
@@ -96,7 +96,7 @@ class Walker : public RunState {
     for (const Stmt& stmt : block.stmts) {
       if (const auto* loop = std::get_if<For>(&stmt)) {
         OCANNL_RETURN_IF_ERROR(Run(*loop));
-      } else if (IsLost(stmt)) {
+      } else if (IsOutOfBounds(stmt)) {
         continue;
       } else if (const ExprId* value = ocannl::ValueOf(stmt)) {
         const Constant result = Eval(*value);
@@ -123,8 +123,8 @@ class Walker : public RunState {
     return absl::OkStatus();
   }
 
-  // Whether nothing stands where the statement would store.
-  bool IsLost(const Stmt& stmt) const {
+  // Whether the statement would store to a row out of bounds.
+  bool IsOutOfBounds(const Stmt& stmt) const {
     const auto* scatter = std::get_if<Scatter>(&stmt);
     return scatter != nullptr && !CellOf(program_.TargetOf(*scatter));
   }
@@ -181,7 +181,8 @@ class Walker : public RunState {
   std::optional<Access> CellOf(const Lookup& lookup) const {
     const Dims& dims = program_.buffers[lookup.cell.buffer].dims;
     const Constant index = Eval(lookup.index);
-    // As wide as any index; a negative one becomes greater than any size.
+    // As wide as any index; as unsigned, a negative one is greater than any
+    // size.
     const uint64_t row = EvalPrimitive(Op::kConvert, DType::kI64, {index}).bits;
     if (row >= static_cast<uint64_t>(dims[lookup.axis])) return std::nullopt;
     Access cell = lookup.cell;
@@ -243,7 +244,7 @@ class Walker : public RunState {
   }
 
   const LoopProgram& program_;
-  const NodeOrders& orders_;
+  const PostOrders& orders_;
   absl::Span<const std::unique_ptr<RunObserver>> observers_;
   absl::Span<std::byte* const> buffers_;
   absl::Span<const int64_t> statics_;
@@ -262,7 +263,7 @@ class TreeExecutable : public Executable {
       const ExprId* value = ocannl::ValueOf(stmt);
       if (value == nullptr) return;
       if (observation_.observers.empty()) return AddOrder(*value);
-      for (ExprId node : OperandsFirst(program_.exprs, *value)) AddOrder(node);
+      for (ExprId node : PostOrder(program_.exprs, *value)) AddOrder(node);
     });
   }
 
@@ -281,11 +282,11 @@ class TreeExecutable : public Executable {
   void AddOrder(ExprId node) {
     auto [order, is_new] = orders_.try_emplace(node);
     if (!is_new) return;
-    order->second = OperandsFirst(program_.exprs, Expand(program_.exprs, node));
+    order->second = PostOrder(program_.exprs, Expand(program_.exprs, node));
   }
 
   LoopProgram program_;
-  NodeOrders orders_;
+  PostOrders orders_;
   Observation& observation_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TreeBackend: a second opinion on the interpreter, slow and simple. It walks
-// the program's tree and computes each value with what constants are folded
-// with; it shares neither registers, nor strides, nor slots with decode.h.
+// TreeBackend: a tree-walking interpreter, slow and simple, as an oracle for
+// the one of bytecode. It computes each value by what folds constants, and
+// shares neither registers, nor strides, nor slots with decode.h.
 //
 // Observers can watch it, statement by statement (run_log.h,
 // explain_nonfinite.h):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Code: a LoopProgram as the interpreter runs it: a flat list of three-address
-// instructions whose operands are the addresses in registers.
+// Bytecode: a LoopProgram as the interpreter runs it, on a register machine: a
+// flat list of three-address instructions, call-threaded: each holds the
+// address of its handler. Operands are the addresses in registers.
 //
 //   for i1 = 0 to 9 {
 //     for i2 = 0 to 3 { z[i1] := fma(x[i1, i2], y[i2], z[i1]); }
@@ -11,13 +12,13 @@
 //     fma<float>   *r0 = *r1, *r2, *r0   4 times, with strides 0 = 4, 4, 0
 //     end_loop     while r3 < 9: r0 += 4, r1 += 16, r3 += 1; then rewind them
 //
-// A register is an affine function of the iterators: the address of a cell of
-// a buffer, the address of a slot, or a plain number. Loops keep registers up
-// to date by adding constants, so that an access costs no multiplication. An
-// innermost loop around one instruction becomes the count of the instruction.
-// Slots hold locals, constants and the values inside of a statement.
-#ifndef OCANNL_INTERP_CODE_H_
-#define OCANNL_INTERP_CODE_H_
+// A register is an induction variable, affine in the iterators: the address of
+// a cell of a buffer, the address of a slot, or a plain number. It is strength-
+// reduced: loops add constants, so that an access costs no multiplication. An
+// innermost loop around one instruction becomes the count of the instruction, a
+// vector instruction as it were. Slots hold locals, constants and temporaries.
+#ifndef OCANNL_INTERP_BYTECODE_H_
+#define OCANNL_INTERP_BYTECODE_H_
 
 #include <cstdint>
 #include <vector>
@@ -44,28 +45,27 @@ struct Instruction {
   uint64_t strides[3] = {};
 };
 
-// What `registers[number]` gains from one iteration to the next.
-struct Step {
-  int32_t number;
-  uint64_t stride;
+struct RegisterIncrement {
+  int32_t reg;
+  uint64_t amount;  // from one iteration to the next
 };
 
 struct Loop {
   int32_t counter;  // the register that holds the iterator
   uint64_t last;    // its value in the last iteration
   int64_t jump;     // from the end of the loop to its first instruction
-  std::vector<Step> steps;
+  std::vector<RegisterIncrement> increments;
 };
 
 // What the address in a register counts from; otherwise, a buffer's number.
-enum Base : int32_t { kZero = -1, kSlots = -2, kRegisters = -3 };
+enum Base : int32_t { kNumber = -1, kSlots = -2, kRegisters = -3 };
 
 struct Register {
   int32_t base;
-  Affine value;  // in bytes, unless the base is kZero
+  Affine value;  // in bytes, unless the base is kNumber
 };
 
-struct Code {
+struct Bytecode {
   std::vector<Instruction> instructions;
   std::vector<Loop> loops;
   std::vector<Register> registers;
@@ -74,4 +74,4 @@ struct Code {
 
 }  // namespace ocannl::interp
 
-#endif  // OCANNL_INTERP_CODE_H_
+#endif  // OCANNL_INTERP_BYTECODE_H_
