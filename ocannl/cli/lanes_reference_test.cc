@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Holds LANES.md, which says what of the language runs in lanes on x86 and
-// what runs cell by cell, to what the scheduler does. To write it:
+// what is scalar, to what the scheduler does. To write it:
 //
 //   bazel run //ocannl/cli:lanes_reference_test -- --update
 #include <sstream>
@@ -29,12 +29,12 @@ constexpr absl::string_view kHead =
 
 Every program runs as machine code on x86, with the bits of the interpreter.
 Loops that the scheduler (core/schedule) knows run in vectors and tiles; the
-others run as they are written, one cell after the other. Counted below are
+others run as they are written, as scalar code. Counted below are
 outermost loops of both kinds, scheduled for AVX-512;
 `bazel run //ocannl -- explain 'EXPR' --stage=schedule` shows them. The
 `--tier_report` of a run says what was compiled.
 
-| what | expression | in lanes | cell by cell |
+| what | expression | in lanes | scalar |
 |---|---|---:|---:|
 )page";
 
@@ -86,8 +86,8 @@ std::vector<Row> Rows() {
        {x, "--grad=x"}},
       {"random numbers", "{w = uniform1(); o=[64]} *. 2", {}},
       {"places of another shape", "reshape(\"16,256\", x)", {x}},
-      {"side by side", "interleave(\"...|..., i\", x, y)", {x, y}},
-      {"one on the other", "stack(\"...|i, ...\", x, y)", {x, y}},
+      {"interleaving", "interleave(\"...|..., i\", x, y)", {x, y}},
+      {"stacking", "stack(\"...|i, ...\", x, y)", {x, y}},
       {"cells by index", "gather(\"v, d; b => b, d\", x, i32 ids)", {x, ids}},
       {"sums by index",
        "scatter_add(\"b, d; b => v, d\", y, i32 ids, 64)",
@@ -100,7 +100,7 @@ std::vector<Row> Rows() {
 
 struct Counts {
   int in_lanes = 0;
-  int cell_by_cell = 0;
+  int scalar = 0;
 };
 
 bool HasLanes(const Stmt& stmt) {
@@ -122,7 +122,7 @@ Counts Count(const Row& row) {
   Counts counts;
   for (const Stmt& stmt : program.body.stmts) {
     if (!std::holds_alternative<For>(stmt)) continue;
-    ++(HasLanes(stmt) ? counts.in_lanes : counts.cell_by_cell);
+    ++(HasLanes(stmt) ? counts.in_lanes : counts.scalar);
   }
   return counts;
 }
@@ -133,7 +133,7 @@ std::string Page() {
     const Counts counts = Count(row);
     absl::StrAppend(&page, "| ", row.what, " | `",
                     absl::StrReplaceAll(row.expression, {{"|", "\\|"}}), "` | ",
-                    counts.in_lanes, " | ", counts.cell_by_cell, " |\n");
+                    counts.in_lanes, " | ", counts.scalar, " |\n");
   }
   return page;
 }
