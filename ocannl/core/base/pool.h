@@ -11,13 +11,14 @@
 #ifndef OCANNL_CORE_BASE_POOL_H_
 #define OCANNL_CORE_BASE_POOL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <variant>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 
 namespace ocannl {
@@ -39,10 +40,15 @@ class InternPool {
  public:
   // The id of `value`, which is stored unless an equal one already is.
   IdType Add(T value) {
-    auto [it, inserted] = ids_.try_emplace(
-        std::move(value), IdType{static_cast<int32_t>(values_.size())});
-    if (inserted) values_.push_back(it->first);
-    return it->second;
+    if (slots_.size() <= 2 * values_.size()) Grow();
+    const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
+    Slot& slot =
+        FindSlot(hash, [&](IdType id) { return (*this)[id] == value; });
+    if (!slot.id.valid()) {
+      slot = {.hash = hash, .id = {size()}};
+      values_.push_back(std::move(value));
+    }
+    return slot.id;
   }
 
   // An id of no value ends the process: noexcept meets the exception of at().
@@ -53,8 +59,35 @@ class InternPool {
   int32_t size() const { return static_cast<int32_t>(values_.size()); }
 
  private:
+  struct Slot {
+    uint32_t hash = 0;
+    IdType id;  // not valid: free
+  };
+
+  // The slot of the value of that hash that `is` the wanted one, or the free
+  // slot where it belongs.
+  template <class Is>
+  Slot& FindSlot(uint32_t hash, Is is) {
+    size_t at = hash;
+    while (true) {
+      Slot& slot = slots_[at++ & (slots_.size() - 1)];
+      if (!slot.id.valid() || (slot.hash == hash && is(slot.id))) return slot;
+    }
+  }
+
+  void Grow() {
+    std::vector<Slot> old(std::max<size_t>(16, 2 * slots_.size()));
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (!slot.id.valid()) continue;
+      FindSlot(slot.hash, [](IdType) { return false; }) = slot;
+    }
+  }
+
   std::deque<T> values_;
-  absl::flat_hash_map<T, IdType, PoolHash<T>> ids_;
+  // A hash table with a power of two of slots, at least half of them free. One
+  // that is keyed by values would hold each of them once more.
+  std::vector<Slot> slots_;
 };
 
 }  // namespace ocannl
