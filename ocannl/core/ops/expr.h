@@ -122,6 +122,7 @@ Value VisitOnce(const ExprPool& pool, ExprId root,
                 absl::flat_hash_map<ExprId, Value>& done,
                 absl::FunctionRef<Value(ExprId)> visit) {
   absl::InlinedVector<ExprId, 32> stack = {root};
+  if (done.empty()) done.reserve(14);  // most expressions are small
   while (!stack.empty()) {
     const ExprId id = stack.back();
     bool ready = !done.contains(id);
