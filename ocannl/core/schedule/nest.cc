@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/nest.h"
 
+#include <algorithm>
+
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
@@ -70,8 +72,9 @@ const T* OnlyIn(const LoopProgram& program, const Stmt& stmt,
   return only;
 }
 
-void AddOnce(std::vector<int32_t>& buffers, int32_t buffer) {
-  if (!absl::c_linear_search(buffers, buffer)) buffers.push_back(buffer);
+void KeepEachOnce(std::vector<int32_t>& buffers) {
+  absl::c_sort(buffers);
+  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
 }
 
 bool Intersect(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
@@ -96,9 +99,9 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
         .push_back({.iterator = loop->iterator, .extent = loop->extent});
   }
   // What only overwrites keeps the last value.
-  std::vector<Access> reads = ReadsOf(program, set->value);
-  if (nest.accumulates() && (!absl::c_linear_search(reads, set->target) ||
-                             !LookedUpBy(program, set->value).empty())) {
+  if (nest.accumulates() &&
+      (!absl::c_linear_search(ReadsOf(program, set->value), set->target) ||
+       !LookedUpBy(program, set->value).empty())) {
     return std::nullopt;
   }
   return nest;
@@ -186,9 +189,10 @@ std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value) {
   std::vector<int32_t> buffers;
   WalkLeaves(program, value, [&](const LeafValue& leaf) {
     if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
-      AddOnce(buffers, lookup->cell.buffer);
+      buffers.push_back(lookup->cell.buffer);
     }
   });
+  KeepEachOnce(buffers);
   return buffers;
 }
 
@@ -196,12 +200,15 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   auto visit = [&](const Stmt& each) {
     const int32_t written = WrittenBy(program, each);
-    if (written >= 0) AddOnce(effects.writes, written);
-    WalkReads(program, each,
-              [&](const Access& read) { AddOnce(effects.reads, read.buffer); });
+    if (written >= 0) effects.writes.push_back(written);
+    WalkReads(program, each, [&](const Access& read) {
+      effects.reads.push_back(read.buffer);
+    });
   };
   visit(stmt);
   if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
+  KeepEachOnce(effects.reads);
+  KeepEachOnce(effects.writes);
   return effects;
 }
 

@@ -167,6 +167,7 @@ class Scheduler {
       }
     }
     nest->outputs = std::move(longer);
+    if (ones.empty()) return nest;
     nest->set.target = writer_.Remapped(nest->set.target, ones);
     nest->set.value = writer_.Remapped(nest->set.value, ones, {});
     return nest;
