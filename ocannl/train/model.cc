@@ -33,12 +33,11 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
   OCANNL_RETURN_IF_ERROR(model.graph.SetMemoryMode(
       t.id, {MemoryMode::kMaterialized, "the result of Forward"}));
   OCANNL_ASSIGN_OR_RETURN(
-      Assignments forward,
+      Assignments code,
       ocannl::Forward(model.graph, model.shapes, t.id, model.rootness));
-  Assignments code;
   code.name = absl::StrCat(t.node().name, "_fwd");
-  Say(code, absl::StrCat(t.node().name, " fwd"));
-  Append(code, forward);
+  code.list.insert(code.list.begin(),
+                   BlockComment{absl::StrCat(t.node().name, " fwd")});
   return code;
 }
 
@@ -70,7 +69,9 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss) {
   Say(code, absl::StrCat(name, " forward and gradient update"));
   Append(code, forward);
   Say(code, absl::StrCat(name, " zero grads and backprop"));
-  Append(code, backward->Whole());
+  Append(code, backward->zero_grads);
+  Append(code, backward->seed);
+  Append(code, backward->backprop);
   return code;
 }
 

@@ -262,7 +262,7 @@ class Verifier {
             [&](const Access& access) {
               OCANNL_RETURN_IF_ERROR(InBounds(access));
               OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
-              return Written(access.buffer, access, "read",
+              return Written(access.buffer, leaf, "read",
                              written_.Covers(access));
             },
             [&](const Lookup& lookup) { return Looks(lookup, "read"); },

@@ -53,11 +53,13 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   auto visit = [&](const Stmt& inner) {
     const int32_t written = WrittenBy(program, inner);
     if (written >= 0) effects.writes.push_back(written);
-    WalkReads(program, inner,
-              [&](const Access& access) { effects.reads.push_back(&access); });
     WalkLeaves(program, inner, [&](const LeafValue& leaf) {
-      if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+      if (const Access* access = std::get_if<Access>(&leaf)) {
+        effects.reads.push_back(access);
+      } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
         effects.lookups.push_back(lookup);
+        effects.reads.insert(effects.reads.end(),
+                             {&lookup->index, &lookup->cell});
       } else if (std::holds_alternative<GetLocal>(leaf)) {
         effects.locals = true;
       }
