@@ -124,7 +124,7 @@ absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,
   OCANNL_ASSIGN_OR_RETURN(LoopProgram optimized, Optimize(program, observed));
   stages.push_back({.stage = "ll",
                     .file_name = program.name + ".ll",
-                    .text = TextOf(optimized)});
+                    .text = std::move(before)});
   return Explanation{.stages = std::move(stages),
                      .program = std::move(optimized)};
 }
