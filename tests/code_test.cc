@@ -14,11 +14,11 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -83,17 +83,14 @@ class CodeTest : public testing::Test {
     train::UpdateCode code = Code(text);
     code.update.name = "code";
     CHECK(Keep(code.update, name).ok());
-    Routine routine = Link(context_, code.update);
+    Routine routine = Link(host_.context, code.update);
     CHECK_OK(routine.Run());
     return Values(routine.context(), name);
   }
 
   train::Model model_;
   Names names_;
-  interp::InterpBackend backend_;
-  Device device_{"host", &backend_};
-  Stream stream_{&device_};
-  Context context_{&stream_};
+  TestDevice host_;
 };
 
 struct Descent {
@@ -116,7 +113,8 @@ TEST_P(SlidesTest, DescendAsTheLibraryDoes) {
   CHECK_OK(init);
   train::UpdateCode gradient = Code(kGradUpdate);
   train::UpdateCode sgd = Code(kSgdOne);
-  Routine start = Link(context_, train::Sequence("init", {*init, sgd.init}));
+  Routine start =
+      Link(host_.context, train::Sequence("init", {*init, sgd.init}));
   CHECK_OK(start.Run());
   Routine step = Link(start.context(),
                       train::Sequence("step", {gradient.update, sgd.update}));

@@ -17,7 +17,6 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/blocks/norm.h"
 #include "ocannl/train/blocks/state.h"
@@ -25,6 +24,7 @@
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -40,10 +40,7 @@ using train::Reduction;
 using train::SgdOptions;
 using train::UpdateOf;
 
-const Backend* Interpreter() {
-  static const auto* interpreter = new interp::InterpBackend;
-  return interpreter;
-}
+const Backend* Interpreter() { return TestDevice::Interpreter(); }
 
 std::vector<std::string> AllTiers() {
   std::vector<std::string> tiers = AvailableTiers();
@@ -208,9 +205,8 @@ std::string TrainAlone(const std::vector<BatchInput>& batch, const LossOf& of,
   CHECK_OK(gradient);
   auto code = update(model, *loss);
   CHECK_OK(code);
-  Device device("host", Interpreter());
-  Stream stream(&device);
-  Context context(&stream);
+  const TestDevice host;
+  const Context& context = host.context;
   auto step = ToRoutine(context,
                         train::Sequence("step", {*gradient, code->update}), {});
   CHECK_OK(step);

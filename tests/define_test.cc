@@ -14,10 +14,10 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/model.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -52,10 +52,8 @@ Results ResultsOf(const std::function<Tensor(train::Model&, Names&)>& make) {
   CHECK_OK(step);
   for (Array& array : step->arrays)
     array.memory = {MemoryMode::kOnDevice, "the test"};
-  interp::InterpBackend backend;
-  Device device("host", &backend);
-  Stream stream(&device);
-  auto start = ToRoutine(Context(&stream), *init, {});
+  TestDevice host;
+  auto start = ToRoutine(host.context, *init, {});
   CHECK_OK(start);
   CHECK_OK(start->Run());
   auto routine = ToRoutine(start->context(), *step, {});

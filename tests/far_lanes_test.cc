@@ -10,6 +10,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/tiers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -32,9 +33,8 @@ TEST(FarLanesTest, AreReached) {
   }
   for (const std::string& tier : AvailableTiers()) {
     if (tier == "interp") continue;  // it has no lanes
-    Device device("host", *FindTier(tier, {.threads = 1}));
-    Stream stream(&device);
-    const Context context(&stream);
+    const TestDevice host(*FindTier(tier, {.threads = 1}));
+    const Context& context = host.context;
     CHECK_OK(context.Write("a", a));
     absl::StatusOr<Routine> routine =
         context.CompileAndLink(MustParse(kProgram));

@@ -13,13 +13,13 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/memory_mode.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/run_program.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -87,10 +87,8 @@ TEST_F(MemoryModesTest, WhatIsOnTheDeviceIsRead) {
     }
     auto code = train::Forward(model, h + 1);
     ASSERT_THAT(code, IsOk());
-    interp::InterpBackend backend;
-    Device device("host", &backend);
-    Stream stream(&device);
-    auto routine = ToRoutine(Context(&stream), *code, {});
+    TestDevice host;
+    auto routine = ToRoutine(host.context, *code, {});
     ASSERT_THAT(routine, IsOk());
     ASSERT_THAT(routine->Run(), IsOk());
     auto values = routine->context().Read("h");

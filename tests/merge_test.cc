@@ -24,6 +24,7 @@
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -79,9 +80,8 @@ class MergeTest : public testing::Test {
 };
 
 // A device with a part of the work.
-struct Worker {
-  Worker(const Backend* backend, bool traces)
-      : device("host", backend), stream(&device, traces) {}
+struct Worker : TestDevice {
+  using TestDevice::TestDevice;
 
   void Link(absl::string_view name, const Assignments& code) {
     auto routine = ToRoutine(context, code, {});
@@ -97,9 +97,6 @@ struct Worker {
     return {array->values<float>().begin(), array->values<float>().end()};
   }
 
-  Device device;
-  Stream stream;
-  Context context{&stream};
   std::map<std::string, Routine> routines;
 };
 

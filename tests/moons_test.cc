@@ -21,6 +21,7 @@
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
 #include "tests/run_program.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -75,9 +76,8 @@ absl::StatusOr<Trained> Train(uint32_t seed, const Backend* backend,
   options.seed = seed;
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
                           MakeMoons(points, options));
-  Device device("host", backend);
-  Stream stream(&device);
-  Context context(&stream);
+  const TestDevice host(backend);
+  const Context& context = host.context;
   OCANNL_ASSIGN_OR_RETURN(Routine init, ToRoutine(context, moons->init, {}));
   OCANNL_RETURN_IF_ERROR(init.Run());
   OCANNL_ASSIGN_OR_RETURN(Routine step,
@@ -103,8 +103,8 @@ absl::StatusOr<Trained> Train(uint32_t seed, const Backend* backend,
       trained.last_loss += loss.AsDouble(k);
     }
   }
-  trained.traces = stream.Report();
-  for (const LoopProgram* program : stream.Programs()) {
+  trained.traces = host.stream.Report();
+  for (const LoopProgram* program : host.stream.Programs()) {
     trained.programs.push_back(*program);
   }
   OCANNL_ASSIGN_OR_RETURN(trained.hash,

@@ -18,6 +18,7 @@
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
 #include "tests/status_matchers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -32,10 +33,9 @@ absl::StatusOr<Trained> Train(const Lessons& lessons, const MakeNet& net,
                               const Backend* backend) {
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
                           MakeSupervised(lessons, net, options));
-  Device device("host", backend);
-  Stream stream(&device);
+  const TestDevice host(backend);
   OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
-                          Start(*supervised, Context(&stream)));
+                          Start(*supervised, host.context));
   int64_t number = 0;
   auto run_step = [&]() -> absl::Status {
     OCANNL_RETURN_IF_ERROR(run.step.Set("step", number++));

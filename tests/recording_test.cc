@@ -8,6 +8,7 @@
 #include "ocannl/interp/interp_backend.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -30,7 +31,7 @@ class RecordingTest : public testing::Test {
  protected:
   // y[k] = 10 n + k
   Routine Step() {
-    absl::StatusOr<Routine> step = context_.CompileAndLink(
+    absl::StatusOr<Routine> step = host_.context.CompileAndLink(
         MustParse("step (n): out y : i64[2];"
                   "for i0 = 0 to 1 { y[i0] := [10*n + i0]; }"));
     CHECK_OK(step);
@@ -38,9 +39,7 @@ class RecordingTest : public testing::Test {
   }
 
   VerifyingBackend backend_;
-  Device device_{"host", &backend_};
-  Stream stream_{&device_};
-  Context context_{&stream_};
+  TestDevice host_{&backend_};
 };
 
 TEST_F(RecordingTest, KeepsTheValuesInOrder) {
@@ -69,13 +68,14 @@ TEST_F(RecordingTest, KeepsTheValuesInOrder) {
 }
 
 TEST_F(RecordingTest, ArraysMayHaveAnyName) {
-  ASSERT_THAT(context_.Write("place", NdArray(DType::kI64, {2})), IsOk());
-  absl::StatusOr<Recording> recording = Recording::Make(context_, "place", 1);
+  ASSERT_THAT(host_.context.Write("place", NdArray(DType::kI64, {2})), IsOk());
+  absl::StatusOr<Recording> recording =
+      Recording::Make(host_.context, "place", 1);
   ASSERT_THAT(recording, IsOk());
 }
 
 TEST_F(RecordingTest, ErrorsSayWhatToDo) {
-  EXPECT_THAT(Recording::Make(context_, "y", 1),
+  EXPECT_THAT(Recording::Make(host_.context, "y", 1),
               StatusIs(StatusCode::kNotFound, HasSubstr("no array `y`")));
   Routine step = Step();
   EXPECT_THAT(Recording::Make(step.context(), "y", 0),

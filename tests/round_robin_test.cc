@@ -20,6 +20,7 @@
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -27,8 +28,8 @@ namespace {
 constexpr int kBatches = 5;
 constexpr int kEpochs = 3;
 
-struct Worker {
-  explicit Worker(const Backend* backend) : device("host", backend) {}
+struct Worker : TestDevice {
+  using TestDevice::TestDevice;
 
   Routine Link(const Assignments& code) {
     auto routine = ToRoutine(context, code, {});
@@ -41,10 +42,6 @@ struct Worker {
     CHECK_OK(array);
     return array->values<float>()[0];
   }
-
-  Device device;
-  Stream stream{&device};
-  Context context{&stream};
 };
 
 // w x - y, squared, over one of the batches of four; the rate falls with the

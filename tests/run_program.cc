@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/number.h"
-#include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/interp/interp_backend.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 
@@ -37,15 +37,14 @@ absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
 absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
                                      const Arrays& inputs,
                                      const Backend& backend) {
-  Device device("host", &backend);
-  Stream stream(&device);
-  Context context(&stream);
+  TestDevice host(&backend);
   for (const Buffer& buffer : program.buffers) {
     auto given = inputs.find(buffer.name);
     if (given == inputs.end()) continue;
-    OCANNL_RETURN_IF_ERROR(context.WriteInput(buffer, given->second));
+    OCANNL_RETURN_IF_ERROR(host.context.WriteInput(buffer, given->second));
   }
-  OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine,
+                          host.context.CompileAndLink(program));
   for (const StaticIndex& index : program.statics) {
     int64_t value = index.range == kUnranged ? 3 : index.range / 2;
     OCANNL_RETURN_IF_ERROR(routine.Set(index.name, value));
@@ -54,7 +53,7 @@ absl::StatusOr<RunResult> RunProgram(const LoopProgram& program,
   RunResult result;
   for (const Buffer& buffer : program.buffers) {
     if (!IsResult(buffer.role)) continue;
-    OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(buffer.name));
+    OCANNL_ASSIGN_OR_RETURN(NdArray array, host.context.Read(buffer.name));
     result.emplace(buffer.name, std::move(array));
   }
   return result;

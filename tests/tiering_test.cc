@@ -6,13 +6,13 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
 #include "tests/run_program.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -31,13 +31,12 @@ p (k : [0..9]):
 // A context with a routine of kProgram.
 class Runner {
  public:
-  explicit Runner(const Backend* backend)
-      : device_("host", backend), stream_(&device_), context_(&stream_) {
+  explicit Runner(const Backend* backend) : host_(backend) {
     const LoopProgram program = MustParse(kProgram);
     for (const auto& [name, array] : FillInputs(program)) {
-      CHECK_OK(context_.Write(name, array));
+      CHECK_OK(host_.context.Write(name, array));
     }
-    absl::StatusOr<Routine> routine = context_.CompileAndLink(program);
+    absl::StatusOr<Routine> routine = host_.context.CompileAndLink(program);
     CHECK_OK(routine);
     routine_.push_back(*std::move(routine));
   }
@@ -45,13 +44,11 @@ class Runner {
   NdArray Run(int64_t k) {
     CHECK_OK(routine_[0].Set("k", k));
     CHECK_OK(routine_[0].Run());
-    return *context_.Read("y");
+    return *host_.context.Read("y");
   }
 
  private:
-  Device device_;
-  Stream stream_;
-  Context context_;
+  TestDevice host_;
   std::vector<Routine> routine_;  // one
 };
 

@@ -12,13 +12,13 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sequential_loop.h"
 #include "ocannl/train/sgd.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -56,20 +56,18 @@ class TrainTest : public testing::Test {
     auto grad = train::GradUpdate(model_, loss);
     auto sgd = train::SgdUpdate(model_, loss, rate, options);
     CHECK_OK(sgd);
-    Routine start = Link(context_, train::Sequence("init", {*init, sgd->init}));
+    Routine start =
+        Link(host_.context, train::Sequence("init", {*init, sgd->init}));
     CHECK_OK(start.Run());
     Routine step =
         Link(start.context(), train::Sequence("step", {*grad, sgd->update}));
     for (int k = 0; k < steps; ++k) CHECK_OK(step.Run());
-    return Value(context_, "w");
+    return Value(host_.context, "w");
   }
 
   train::Model model_;
   Names names_;
-  interp::InterpBackend backend_;
-  Device device_{"host", &backend_};
-  Stream stream_{&device_};
-  Context context_{&stream_};
+  TestDevice host_;
 };
 
 TEST_F(TrainTest, PlainDescent) {
@@ -180,8 +178,8 @@ TEST_F(TrainTest, BackwardWithoutForwardNamesWhatIsMissing) {
   CHECK_OK(InferShapes(model_.graph, {loss.id}, model_.shapes));
   auto code = Backward(model_.graph, model_.shapes, loss.id, model_.rootness);
   ASSERT_THAT(code, IsOk());
-  auto routine =
-      ToRoutine(context_, train::Sequence("backward", {code->Whole()}), {});
+  auto routine = ToRoutine(host_.context,
+                           train::Sequence("backward", {code->Whole()}), {});
   EXPECT_THAT(std::string(routine.status().message()),
               HasSubstr("`inner` is read in `backward`, which does not compute "
                         "it first"));
@@ -195,13 +193,13 @@ TEST_F(TrainTest, SequentialLoopVisitsAllCombinations) {
   Tensor t = Named(Parse("!@i *. 10 + !@j"), "t");
   auto code = train::Forward(model_, t);
   ASSERT_THAT(code, IsOk());
-  Routine routine = Link(context_, *code);
+  Routine routine = Link(host_.context, *code);
   ASSERT_EQ(routine.statics().size(), 2u);
   CHECK_OK(routine.Set("i", 1));
   std::vector<double> seen;
   CHECK_OK(train::SequentialLoop(routine.statics(), [&] {
     absl::Status status = routine.Run();
-    seen.push_back(Value(context_, "t"));
+    seen.push_back(Value(host_.context, "t"));
     return status;
   }));
   EXPECT_THAT(seen, testing::ElementsAre(0, 1, 2, 10, 11, 12));

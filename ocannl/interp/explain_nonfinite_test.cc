@@ -16,6 +16,7 @@
 #include "ocannl/interp/tree_backend.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl::interp {
 namespace {
@@ -36,7 +37,7 @@ class ExplainNonfiniteTest : public testing::Test {
  protected:
   // A routine that reads x, a number.
   Routine Link(const std::string& name, const std::string& body) {
-    absl::StatusOr<Routine> routine = context_.CompileAndLink(
+    absl::StatusOr<Routine> routine = host_.context.CompileAndLink(
         MustParse(absl::StrCat(name, " ():\n  in x : f32[];\n", body)));
     CHECK_OK(routine);
     return *std::move(routine);
@@ -45,15 +46,13 @@ class ExplainNonfiniteTest : public testing::Test {
   // What `y := value` leaves in y.
   absl::StatusOr<NdArray> Evaluate(const std::string& value, float x) {
     Routine routine = Link("p", absl::StrCat("out y : f32[]; ", value));
-    CHECK_OK(context_.Write("x", NdArray::Of<float>({}, {x})));
+    CHECK_OK(host_.context.Write("x", NdArray::Of<float>({}, {x})));
     CHECK_OK(routine.Run());
-    return context_.Read("y");
+    return host_.context.Read("y");
   }
 
   TreeBackend backend_{Explains()};
-  Device device_{"host", &backend_};
-  Stream stream_{&device_};
-  Context context_{&stream_};
+  TestDevice host_{&backend_};
 };
 
 TEST_F(ExplainNonfiniteTest, BlamesNoNumberOfTheProgramAndNoInput) {
@@ -101,26 +100,27 @@ TEST_F(ExplainNonfiniteTest, FindsTheLocalThatWasTheFirst) {
 TEST_F(ExplainNonfiniteTest, NothingRunsAfterIt) {
   Routine faulty = Link("faulty", "out y : f32[]; y[] := (1 / x[]);");
   Routine next = Link("next", "inout n : i32[]; n[] := (n[] + 1:i32);");
-  ASSERT_THAT(context_.Write("x", NdArray::Of<float>({}, {1})), IsOk());
-  ASSERT_THAT(context_.Write("n", NdArray::Of<int32_t>({}, {0})), IsOk());
+  ASSERT_THAT(host_.context.Write("x", NdArray::Of<float>({}, {1})), IsOk());
+  ASSERT_THAT(host_.context.Write("n", NdArray::Of<int32_t>({}, {0})), IsOk());
   // So often that the stream puts runs off.
   for (int run = 0; run < 300; ++run) {
     ASSERT_THAT(faulty.Run(), IsOk());
     ASSERT_THAT(next.Run(), IsOk());
   }
-  absl::StatusOr<NdArray> n = context_.Read("n");
+  absl::StatusOr<NdArray> n = host_.context.Read("n");
   ASSERT_THAT(n, IsOk());
   EXPECT_EQ(n->values<int32_t>()[0], 300);
-  ASSERT_THAT(context_.Write("x", NdArray::Of<float>({}, {0})), IsOk());
+  ASSERT_THAT(host_.context.Write("x", NdArray::Of<float>({}, {0})), IsOk());
   ASSERT_THAT(faulty.Run(), IsOk());
-  EXPECT_THAT(context_.Read("n"),
+  EXPECT_THAT(host_.context.Read("n"),
               StatusIs(StatusCode::kOutOfRange, HasSubstr("`faulty` makes")));
-  ASSERT_THAT(context_.Write("x", NdArray::Of<float>({}, {-0.0F})), IsOk());
+  ASSERT_THAT(host_.context.Write("x", NdArray::Of<float>({}, {-0.0F})),
+              IsOk());
   ASSERT_THAT(faulty.Run(), IsOk());
-  EXPECT_THAT(context_.Read("y"),
+  EXPECT_THAT(host_.context.Read("y"),
               StatusIs(StatusCode::kOutOfRange, HasSubstr("makes inf")));
-  Stream other_stream(&device_);
-  EXPECT_THAT(Context(&other_stream).Copy("n", context_),
+  Stream other_stream(&host_.device);
+  EXPECT_THAT(Context(&other_stream).Copy("n", host_.context),
               StatusIs(StatusCode::kOutOfRange));
 }
 

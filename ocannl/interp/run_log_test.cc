@@ -12,11 +12,11 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
-#include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/interp/tree_backend.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl::interp {
 namespace {
@@ -74,13 +74,11 @@ TEST(RunLogTest, DoesNotDependOnWhatWasInMemory) {
 TEST(RunLogTest, TellsRoutinesApartHoweverOftenTheyRun) {
   const std::string path = TestPath("apart");
   const TreeBackend backend(Logs(path));
-  Device device("host", &backend);
-  Stream stream(&device);
-  Context context(&stream);
-  ASSERT_THAT(context.Write("n", NdArray::Of<int32_t>({}, {0})), IsOk());
-  absl::StatusOr<Routine> up = context.CompileAndLink(
+  TestDevice host(&backend);
+  ASSERT_THAT(host.context.Write("n", NdArray::Of<int32_t>({}, {0})), IsOk());
+  absl::StatusOr<Routine> up = host.context.CompileAndLink(
       MustParse("up (): inout n : i32[]; n[] := (n[] + 3:i32);"));
-  absl::StatusOr<Routine> down = context.CompileAndLink(
+  absl::StatusOr<Routine> down = host.context.CompileAndLink(
       MustParse("down (): inout n : i32[]; n[] := (n[] - 1:i32);"));
   ASSERT_THAT(up, IsOk());
   ASSERT_THAT(down, IsOk());
@@ -96,7 +94,7 @@ TEST(RunLogTest, TellsRoutinesApartHoweverOftenTheyRun) {
                     ":i32} = ", 2 * run + 2, ":i32 = n[]{=", 2 * run + 3,
                     ":i32} - 1:i32\n\n");
   }
-  stream.Sync();
+  host.stream.Sync();
   EXPECT_EQ(MustRead(path), expected);
 }
 

@@ -14,13 +14,13 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tiering/first_difference.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/agree/all_tiers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -65,15 +65,15 @@ class Side {
  public:
   Side(const Backend* backend, bool traces,
        const std::vector<LoopProgram>& programs, uint64_t seed)
-      : device_("host", backend), stream_(&device_, traces) {
+      : host_(backend, traces) {
     for (const LoopProgram& program : programs) {
       for (const Buffer& buffer : program.buffers) {
         if (IsScratch(buffer.role)) continue;
         buffers_.emplace(buffer.name, buffer);
-        CHECK_OK(context_.Write(buffer.name,
-                                FillBuffer(buffer, FillKind::kUnit, seed)));
+        CHECK_OK(host_.context.Write(
+            buffer.name, FillBuffer(buffer, FillKind::kUnit, seed)));
       }
-      absl::StatusOr<Routine> routine = context_.CompileAndLink(program);
+      absl::StatusOr<Routine> routine = host_.context.CompileAndLink(program);
       CHECK_OK(routine);
       routines_.push_back(*std::move(routine));
     }
@@ -93,19 +93,18 @@ class Side {
   // Where an array differs; empty: nowhere.
   std::string Differs(const Side& expected) const {
     for (const auto& [name, buffer] : buffers_) {
-      std::string difference = FirstDifference(
-          buffer, *expected.context_.Read(name), *context_.Read(name));
+      std::string difference =
+          FirstDifference(buffer, *expected.host_.context.Read(name),
+                          *host_.context.Read(name));
       if (!difference.empty()) return difference;
     }
     return "";
   }
 
-  std::string Report() const { return stream_.Report(); }
+  std::string Report() const { return host_.stream.Report(); }
 
  private:
-  Device device_;
-  Stream stream_;
-  Context context_{&stream_};
+  TestDevice host_;
   std::vector<Routine> routines_;
   std::map<std::string, Buffer> buffers_;
 };

@@ -14,10 +14,10 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/ops/number.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/blocks/dual_code.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -102,14 +102,6 @@ Routine Run(const Context& context, const Assignments& code,
   return *std::move(routine);
 }
 
-// A host with the parameters of a tensor.
-struct Host {
-  interp::InterpBackend backend;
-  Device device{"host", &backend};
-  Stream stream{&device};
-  Context context{&stream};
-};
-
 std::vector<Dual> Duals(const NdArray& array) {
   std::vector<Dual> duals(array.size());
   for (int64_t k = 0; k < array.size(); ++k) {
@@ -169,7 +161,7 @@ void ExpectGradient(const Dims& batch, const Dims& outputs,
   CHECK_OK(forward);
   model.rootness = {};
   Assignments gradients = GradientsOf(model, loss);
-  Host host;
+  TestDevice host;
   CHECK_OK(host.context.Write(
       "x", NdArray(DType::kF64, model.shapes.at(applied->x.id).dims())));
   absl::StatusOr<Assignments> init = train::InitParams(model, loss);
@@ -221,7 +213,7 @@ std::vector<float> ValuesOf(const Dims& batch, const Dims& outputs,
   absl::StatusOr<Assignments> init = train::InitParams(model, applied->result);
   CHECK_OK(forward);
   CHECK_OK(init);
-  Host host;
+  TestDevice host;
   auto write = [&](Tensor p, const std::vector<double>& numbers) {
     NdArray array =
         NdArray::Of<float>(model.shapes.at(p.id).dims(),

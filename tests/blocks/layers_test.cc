@@ -12,13 +12,13 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/blocks/embedding.h"
 #include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/norm.h"
 #include "tests/blocks/block_check.h"
 #include "tests/status_matchers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -169,12 +169,9 @@ TEST(StateTest, BatchNormKeepsStatistics) {
   ASSERT_THAT(states, IsOk());
   ASSERT_THAT(init, IsOk());
 
-  interp::InterpBackend backend;
-  Device device("host", &backend);
-  Stream stream(&device);
-  Context context(&stream);
-  auto first =
-      ToRoutine(context, train::Sequence("first", {*init, states->init}), {});
+  const TestDevice host;
+  auto first = ToRoutine(host.context,
+                         train::Sequence("first", {*init, states->init}), {});
   ASSERT_THAT(first, IsOk());
   CHECK_OK(first->Run());
   auto step =
@@ -182,7 +179,7 @@ TEST(StateTest, BatchNormKeepsStatistics) {
                 train::Sequence("step", {*gradient, states->update}), {});
   ASSERT_THAT(step, IsOk());
   auto read = [&](const std::string& name) {
-    auto array = context.Read(name);
+    auto array = host.context.Read(name);
     CHECK_OK(array);
     CHECK_EQ(array->size(), 2);
     return std::vector<double>{array->AsDouble(0), array->AsDouble(1)};

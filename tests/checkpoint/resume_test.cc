@@ -22,6 +22,7 @@
 #include "ocannl/train/sgd.h"
 #include "tests/checkpoint/samples.h"
 #include "tests/status_matchers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -70,29 +71,28 @@ std::unique_ptr<Task> MakeTask() {
 // One process that trains: what it knows of another is in files.
 class Process {
  public:
-  explicit Process(const std::string& tier)
-      : device_("host", *FindTier(tier)), stream_(&device_) {}
+  explicit Process(const std::string& tier) : host_(*FindTier(tier)) {}
 
   // From the start, or from a file.
   void Start(const std::string& path = "") {
     if (path.empty()) {
-      Routine init = *ToRoutine(context_, task_->init, {});
+      Routine init = *ToRoutine(host_.context, task_->init, {});
       CHECK_OK(init.Run());
-      CHECK_OK(context_.Write("steps", NdArray::Of<int64_t>({}, {0})));
+      CHECK_OK(host_.context.Write("steps", NdArray::Of<int64_t>({}, {0})));
       step_.emplace(*ToRoutine(init.context(), task_->step, {}));
     } else {
-      step_.emplace(*ToRoutine(context_, task_->step, {}));
-      CHECK_OK(train::RestoreParams(path, State(), context_));
+      step_.emplace(*ToRoutine(host_.context, task_->step, {}));
+      CHECK_OK(train::RestoreParams(path, State(), host_.context));
     }
   }
 
   void Train(int steps) {
-    int64_t number = context_.Read("steps")->values<int64_t>()[0];
+    int64_t number = host_.context.Read("steps")->values<int64_t>()[0];
     for (int k = 0; k < steps; ++k) {
       CHECK_OK(step_->Set("number", number++));
       CHECK_OK(step_->Run());
     }
-    CHECK_OK(context_.Write("steps", NdArray::Of<int64_t>({}, {number})));
+    CHECK_OK(host_.context.Write("steps", NdArray::Of<int64_t>({}, {number})));
   }
 
   // What the step needs of the one before it, and how many there were.
@@ -103,17 +103,15 @@ class Process {
   }
 
   void Save(const std::string& path) const {
-    CHECK_OK(train::SaveParams(path, State(), context_));
+    CHECK_OK(train::SaveParams(path, State(), host_.context));
   }
 
   Task& task() { return *task_; }
-  const Context& context() const { return context_; }
+  const Context& context() const { return host_.context; }
 
  private:
   std::unique_ptr<Task> task_ = MakeTask();
-  Device device_;
-  Stream stream_;
-  Context context_{&stream_};
+  TestDevice host_;
   std::optional<Routine> step_;
 };
 

@@ -11,8 +11,8 @@
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/runtime/context.h"
-#include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/checkpoint/saved_arrays.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 
@@ -24,14 +24,9 @@ std::vector<train::NamedArray> SampleArrays(uint64_t seed);
 std::vector<Array> ArraysOf(absl::Span<const train::NamedArray> values);
 
 // A context of its own.
-struct Place {
+struct Place : TestDevice {
   Place() = default;
   explicit Place(absl::Span<const train::NamedArray> values);
-
-  interp::InterpBackend backend;
-  Device device{"host", &backend};
-  Stream stream{&device};
-  Context context{&stream};
 };
 
 // All that is in the context, to the bit.

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/ocannl.h"
 #include "tests/status_matchers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -22,14 +23,11 @@ class PredictTest : public testing::Test {
   }
   absl::StatusOr<train::Predictor> Make(Tensor output,
                                         std::vector<Tensor> inputs) {
-    return train::Predictor::Make(model_, output, inputs, context_);
+    return train::Predictor::Make(model_, output, inputs, host_.context);
   }
 
   train::Model model_;
-  interp::InterpBackend backend_;
-  Device device_{"host", &backend_};
-  Stream stream_{&device_};
-  Context context_{&stream_};
+  TestDevice host_;
   NdArray ones_ = NdArray::Of<float>({2}, {1, 1});
   NdArray bits_ = NdArray::Of<float>({2}, {0, 1});
 };
@@ -45,7 +43,7 @@ TEST_F(PredictTest, AnswersWithTheParametersOfTheMoment) {
               HasSubstr("`w`"));  // has no value yet
   for (float k : {1, 5}) {
     const NdArray value = NdArray::Of<float>({2}, {k, k});
-    ASSERT_THAT(context_.Write("w", value), IsOk());
+    ASSERT_THAT(host_.context.Write("w", value), IsOk());
     absl::StatusOr<NdArray> c = predictor->Predict({ones_, bits_});
     ASSERT_THAT(c, IsOk());
     EXPECT_EQ(c->AsDouble(0), k);

@@ -4,8 +4,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/runtime/context.h"
 #include "ocannl/interp/interp_backend.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -62,10 +62,8 @@ absl::StatusOr<NdArray> Evaluate(train::Model model, const Value& value,
   const auto* data = std::get_if<DataSource>(&tensor.node().source);
   if (data != nullptr) return *data->data;
   OCANNL_ASSIGN_OR_RETURN(Assignments code, train::Forward(model, tensor));
-  Device device("host", &tier);
-  Stream stream(&device);
-  OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          ToRoutine(Context(&stream), code, {}));
+  const TestDevice host(&tier);
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(host.context, code, {}));
   OCANNL_RETURN_IF_ERROR(routine.Run());
   return routine.context().Read(tensor.node().name);
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TESTS_SUPPORT_TEST_DEVICE_H_
+#define TESTS_SUPPORT_TEST_DEVICE_H_
+
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/interp/interp_backend.h"
+
+namespace ocannl {
+
+// A device with one stream and a context without arrays.
+struct TestDevice {
+  // On the interpreter.
+  TestDevice() : TestDevice(Interpreter()) {}
+  // The backend must outlive it.
+  explicit TestDevice(const Backend* backend, bool traces = true)
+      : device("host", backend), stream(&device, traces) {}
+
+  static const Backend* Interpreter() {
+    static const interp::InterpBackend backend;
+    return &backend;
+  }
+
+  Device device;
+  Stream stream;
+  Context context{&stream};
+};
+
+}  // namespace ocannl
+
+#endif  // TESTS_SUPPORT_TEST_DEVICE_H_
