@@ -12,7 +12,7 @@ namespace Ids = x86::Inst;
 
 void Emitter::EmitCopy(const Inst& inst) {
   const Value& value = inst.args[0];
-  if (allocation_->locations[inst.dst].constant >= 0) return;
+  if (allocation_->locations[inst.dst.index].constant >= 0) return;
   const bool is_mask = IsMask(inst.dtype, isa_);
   if (value.kind == Value::kConst) {
     const uint64_t bits = nest_->constants[value.index].bits;
@@ -123,7 +123,7 @@ void Emitter::InsertMask(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int from = static_cast<int>(inst.offset);
   KReg dst = OutMask(inst);
-  const Location& location = allocation_->locations[inst.dst];
+  const Location& location = allocation_->locations[inst.dst.index];
   if (location.reg < 0) {
     // Not the scratch of operand 0.
     dst = x86::k(dst.id() + 1);
@@ -144,7 +144,7 @@ void Emitter::EmitInsert(const Inst& inst) {
   if (IsMask(inst.dtype, isa_)) return InsertMask(inst);
   const bool wide = SizeOf(inst.dtype) == 8;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const Location& location = allocation_->locations[inst.dst];
+  const Location& location = allocation_->locations[inst.dst.index];
   Vec value = In(inst, 0);
   if (inst.offset != 0) {
     Vec rotated = Scratch(0, bytes);

@@ -84,7 +84,7 @@ asmjit::Operand Emitter::RegOrMem(const Inst& inst, int k, int bytes) {
 }
 
 Emitter::Vec Emitter::Out(const Inst& inst, int bytes) {
-  const Location& location = allocation_->locations[inst.dst];
+  const Location& location = allocation_->locations[inst.dst.index];
   int reg = location.reg >= 0 ? location.reg
                               : FirstSpillScratch(/*masks=*/false, isa_);
   return VecOf(reg, bytes);
@@ -95,13 +95,13 @@ Emitter::Vec Emitter::Out(const Inst& inst) {
 }
 
 Emitter::KReg Emitter::OutMask(const Inst& inst) {
-  const Location& location = allocation_->locations[inst.dst];
+  const Location& location = allocation_->locations[inst.dst.index];
   return x86::k(location.reg >= 0 ? location.reg
                                   : FirstSpillScratch(/*masks=*/true, isa_));
 }
 
 void Emitter::Finish(const Inst& inst) {
-  const Location& location = allocation_->locations[inst.dst];
+  const Location& location = allocation_->locations[inst.dst.index];
   if (location.reg >= 0) return;
   if (IsMask(inst.dtype, isa_)) {
     assembler_.kmovw(SpillSlot(location.slot), OutMask(inst));
@@ -138,7 +138,7 @@ Emitter::Mem Emitter::OperandSlot(int32_t offset) const {
 
 Emitter::Mem Emitter::Pool(const std::string& bytes) {
   auto [it, inserted] =
-      pool_places_.try_emplace(bytes, static_cast<int32_t>(pool_.size()));
+      pool_offsets_.try_emplace(bytes, static_cast<int32_t>(pool_.size()));
   if (inserted) {
     // Aligned to its size, so that none crosses cache lines.
     size_t unit = bytes.size();

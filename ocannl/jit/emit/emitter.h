@@ -204,7 +204,7 @@ class Emitter {
   asmjit::Label stub_label_;
   asmjit::Label run_helper_;
   std::string pool_;
-  absl::flat_hash_map<std::string, int32_t> pool_places_;
+  absl::flat_hash_map<std::string, int32_t> pool_offsets_;
   bool uses_stub_ = false;
 
   // Of the function.

@@ -83,9 +83,9 @@ class Liveness {
       }
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
       for (const Value& arg : inst.args) {
-        if (arg.kind == Value::kReg) Touch(arg.index, at, inst);
+        if (arg.kind == Value::kReg) Touch(arg.reg(), at, inst);
       }
-      if (inst.dst >= 0) Touch(inst.dst, at, inst);
+      if (inst.dst.is_valid()) Touch(inst.dst, at, inst);
     }
     return std::move(intervals_);
   }
@@ -97,8 +97,8 @@ class Liveness {
     double frequency;
   };
 
-  void Touch(int32_t reg, int at, const Inst& inst) {
-    LiveInterval& interval = intervals_[reg];
+  void Touch(VReg reg, int at, const Inst& inst) {
+    LiveInterval& interval = intervals_[reg.index];
     if (interval.first < 0) {
       interval.first = at;
       // Not defined as a whole: live around the loops, from an iteration
@@ -106,9 +106,7 @@ class Liveness {
       const bool is_defined =
           inst.dst == reg && inst.opcode != Opcode::kInsert &&
           std::none_of(inst.args.begin(), inst.args.end(),
-                       [&](const Value& arg) {
-                         return arg == Value{Value::kReg, reg};
-                       });
+                       [&](const Value& arg) { return arg == RegValue(reg); });
       if (!is_defined && !open_.empty()) {
         interval.first = open_.front().begin;
         interval.last = open_.front().end;
@@ -121,7 +119,7 @@ class Liveness {
       break;
     }
     interval.uses += open_.empty() ? 1 : open_.back().frequency;
-    auto size = SizeOf(nest_.registers[reg].dtype) == 8 ? 8 : 4;
+    auto size = SizeOf(nest_.registers[reg.index].dtype) == 8 ? 8 : 4;
     interval.bytes = std::max<int>(interval.bytes, inst.lanes * size);
   }
 
@@ -138,8 +136,8 @@ class Allocator {
       : nest_(nest), intervals_(intervals), isa_(isa) {
     result_.has_scratch = HasScratch(nest);
     for (bool masks : {false, true}) {
-      std::vector<int32_t>& owners = owners_[masks];
-      owners.assign(NumRegisters(masks, isa), -1);
+      std::vector<VReg>& owners = owners_[masks];
+      owners.assign(NumRegisters(masks, isa), VReg());
       if (owners.empty()) continue;
       if (masks) owners[0] = kReserved;
       const int scratch = FirstScratch(masks, isa);
@@ -152,39 +150,40 @@ class Allocator {
 
   // Whether no value was spilled.
   bool Run() {
-    std::vector<int32_t> order;
+    std::vector<VReg> order;
     for (size_t reg = 0; reg < intervals_.size(); ++reg) {
       if (intervals_[reg].first < 0) continue;
-      order.push_back(static_cast<int32_t>(reg));
+      order.push_back(VReg(reg));
     }
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return intervals_[a].first < intervals_[b].first;
+    std::stable_sort(order.begin(), order.end(), [&](VReg a, VReg b) {
+      return intervals_[a.index].first < intervals_[b.index].first;
     });
-    for (int32_t reg : order) Assign(reg);
+    for (VReg reg : order) Assign(reg);
     return !spilled_;
   }
 
   Allocation Take() && { return std::move(result_); }
 
  private:
-  static constexpr int32_t kReserved = -2;
+  static constexpr VReg kReserved = VReg(-2);
 
-  void Assign(int32_t reg) {
-    const LiveInterval& interval = intervals_[reg];
-    std::vector<int32_t>& owners =
-        owners_[IsMask(nest_.registers[reg].dtype, isa_)];
+  void Assign(VReg reg) {
+    const LiveInterval& interval = intervals_[reg.index];
+    std::vector<VReg>& owners =
+        owners_[IsMask(nest_.registers[reg.index].dtype, isa_)];
     if (int hint = CoalescingHint(reg, owners); hint >= 0) {
       owners[hint] = reg;
-      result_.locations[reg] = {.reg = static_cast<int8_t>(hint)};
+      result_.locations[reg.index] = {.reg = static_cast<int8_t>(hint)};
       return;
     }
     int best = -1;
     double least = SpillWeight(reg);
     for (size_t k = 0; k < owners.size(); ++k) {
-      int32_t owner = owners[k];
+      VReg owner = owners[k];
       if (owner == kReserved) continue;
       // An operand's register may be the result's.
-      bool free = owner < 0 || intervals_[owner].last <= interval.first;
+      bool free =
+          !owner.is_valid() || intervals_[owner.index].last <= interval.first;
       double weight = free ? -1 : SpillWeight(owner);
       if (weight >= least) continue;
       best = static_cast<int>(k);
@@ -194,53 +193,53 @@ class Allocator {
     if (best < 0) return Spill(reg);
     if (least >= 0) Spill(owners[best]);
     owners[best] = reg;
-    result_.locations[reg] = {.reg = static_cast<int8_t>(best)};
+    result_.locations[reg.index] = {.reg = static_cast<int8_t>(best)};
   }
 
   // The register of an operand whose interval the defining instruction ends, or
   // -1: two-address forms, as of vfmadd, need no copy then.
-  int CoalescingHint(int32_t reg, const std::vector<int32_t>& owners) const {
-    const Inst& inst = nest_.insts[intervals_[reg].first];
+  int CoalescingHint(VReg reg, const std::vector<VReg>& owners) const {
+    const Inst& inst = nest_.insts[intervals_[reg.index].first];
     if (inst.dst != reg || !Computes(inst.opcode)) return -1;
     for (int k : {2, 0, 1}) {
       const Value& arg = inst.args[k];
       if (arg.kind != Value::kReg) continue;
       const int hint = result_.locations[arg.index].reg;
       if (hint < 0 || static_cast<size_t>(hint) >= owners.size()) continue;
-      if (owners[hint] == arg.index &&
-          intervals_[arg.index].last <= intervals_[reg].first) {
+      if (owners[hint] == arg.reg() &&
+          intervals_[arg.index].last <= intervals_[reg.index].first) {
         return hint;
       }
     }
     return -1;
   }
 
-  double SpillWeight(int32_t reg) const {
-    return intervals_[reg].uses /
-           (intervals_[reg].last - intervals_[reg].first + 1);
+  double SpillWeight(VReg reg) const {
+    const LiveInterval& interval = intervals_[reg.index];
+    return interval.uses / (interval.last - interval.first + 1);
   }
 
-  void Spill(int32_t reg) {
+  void Spill(VReg reg) {
     spilled_ = true;
-    const Inst& inst = nest_.insts[intervals_[reg].first];
+    const Inst& inst = nest_.insts[intervals_[reg.index].first];
     const bool is_constant = inst.opcode == Opcode::kCopy && inst.dst == reg &&
                              inst.args[0].kind == Value::kConst;
-    if (is_constant && !nest_.registers[reg].is_mutable) {
-      result_.locations[reg] = {.constant = inst.args[0].index};
+    if (is_constant && !nest_.registers[reg.index].is_mutable) {
+      result_.locations[reg.index] = {.constant = inst.args[0].index};
       return;
     }
-    const int bytes = intervals_[reg].bytes <= 16   ? 16
-                      : intervals_[reg].bytes <= 32 ? 32
-                                                    : 64;
+    const int bytes = intervals_[reg.index].bytes <= 16   ? 16
+                      : intervals_[reg.index].bytes <= 32 ? 32
+                                                          : 64;
     const int32_t slot = (result_.spill_bytes + bytes - 1) / bytes * bytes;
-    result_.locations[reg] = {.slot = slot};
+    result_.locations[reg.index] = {.slot = slot};
     result_.spill_bytes = slot + bytes;
   }
 
   const Nest& nest_;
   const std::vector<LiveInterval>& intervals_;
   const Isa isa_;
-  std::vector<int32_t> owners_[2];  // vectors, masks
+  std::vector<VReg> owners_[2];  // vectors, masks
   bool spilled_ = false;
   Allocation result_;
 };
@@ -347,17 +346,19 @@ class ConstantHoister {
         uses.begin(), uses.end(),
         [](const auto& a, const auto& b) { return a.first > b.first; });
     if (uses.size() > static_cast<size_t>(free)) uses.resize(free);
-    std::map<Key, int32_t> registers;
-    for (const auto& [times, key] : uses) registers[key] = -1;
+    std::map<Key, VReg> registers;
+    for (const auto& [times, key] : uses) registers[key] = VReg();
     for (size_t k = first; k < last; ++k) {
       Inst& inst = nest_.insts[k];
       for (int arg = 0; arg < 3; ++arg) {
         if (!IsLoaded(inst, arg)) continue;
         auto found = registers.find(KeyOf(inst, arg));
         if (found == registers.end()) continue;
-        int32_t& reg = found->second;
-        if (reg < 0) reg = NewRegister(first, found->first, inst.operand);
-        inst.args[arg] = {Value::kReg, reg};
+        VReg& reg = found->second;
+        if (!reg.is_valid()) {
+          reg = NewRegister(first, found->first, inst.operand);
+        }
+        inst.args[arg] = RegValue(reg);
       }
     }
     return static_cast<int>(uses.size());
@@ -380,8 +381,8 @@ class ConstantHoister {
   }
 
   // One that holds the constant in all lanes from instruction `at` on.
-  int32_t NewRegister(size_t at, Key key, DType dtype) {
-    const auto reg = static_cast<int32_t>(nest_.registers.size());
+  VReg NewRegister(size_t at, Key key, DType dtype) {
+    const VReg reg(nest_.registers.size());
     const int bytes = isa_ == Isa::kAvx512 ? 64 : 32;
     const auto lanes = static_cast<uint8_t>(bytes / key.second);
     nest_.registers.push_back({dtype, lanes, /*is_mutable=*/false});

@@ -55,8 +55,8 @@ std::vector<int> CountUses(const Nest& nest) {
 void EliminateDeadCode(Nest& nest, std::vector<int>& uses) {
   for (size_t k = nest.insts.size(); k-- > 0;) {
     Inst& inst = nest.insts[k];
-    if (!IsPure(inst.opcode) || nest.registers[inst.dst].is_mutable ||
-        uses[inst.dst] > 0) {
+    if (!IsPure(inst.opcode) || nest.registers[inst.dst.index].is_mutable ||
+        uses[inst.dst.index] > 0) {
       continue;
     }
     for (const Value& arg : inst.args) {
@@ -82,7 +82,7 @@ bool Commutes(const Inst& inst) {
 // Makes the loaded operand of `user` memory.
 bool FoldInto(const Inst& load, Inst& user) {
   if (!Computes(user.opcode) || user.lanes != load.lanes) return false;
-  const Value loaded{Value::kReg, load.dst};
+  const Value loaded = RegValue(load.dst);
   for (int tries = 0; tries < 2; ++tries) {
     for (int k = 0; k < 3; ++k) {
       if (user.args[k] != loaded || !CanBeMemory(user, k)) continue;
@@ -114,9 +114,9 @@ void FuseOrAnds(Nest& nest) {
   };
   for (Inst& inst : nest.insts) {
     if (inst.opcode != Opcode::kApply || inst.operand == DType::kBool) continue;
-    if (inst.op == Op::kAnd && !is_mutable({Value::kReg, inst.dst}) &&
+    if (inst.op == Op::kAnd && !is_mutable(RegValue(inst.dst)) &&
         !is_mutable(inst.args[0]) && !is_mutable(inst.args[1])) {
-      ands[inst.dst] = &inst;
+      ands[inst.dst.index] = &inst;
     }
     if (inst.op != Op::kOr || SizeOf(inst.dtype) < 4) continue;
     if (inst.args[1].kind != Value::kReg) continue;
@@ -157,16 +157,16 @@ class ExtremeFolder {
  private:
   // Whether `inst` goes on from a link, whose test it takes over.
   bool TakesOverTest(Inst& inst) {
-    const auto found = links_.find(inst.args[0].index);
+    const auto found = links_.find(inst.args[0].reg());
     if (found == links_.end() || inst.args[1] == inst.args[0]) return false;
     Inst& link = *found->second;
-    const bool is_mutable = nest_.registers[link.dst].is_mutable;
+    const bool is_mutable = nest_.registers[link.dst.index].is_mutable;
     if (link.op != inst.op || link.dtype != inst.dtype ||
         link.lanes != inst.lanes || (is_mutable && inst.dst != link.dst)) {
       return false;
     }
     inst.args[2] = {Value::kMemory, -1};
-    inst.memory = loads_.at(link.args[1].index)->memory;
+    inst.memory = loads_.at(link.args[1].reg())->memory;
     // A NaN in the second operand stays, and so does the first of equals.
     link.op = link.op == Op::kMinimum ? Op::kMin : Op::kMax;
     std::swap(link.args[0], link.args[1]);
@@ -177,18 +177,18 @@ class ExtremeFolder {
   // What `inst` reads or writes is no link for others.
   void Forget(const Inst& inst) {
     for (const Value& arg : inst.args) {
-      if (arg.kind == Value::kReg) links_.erase(arg.index);
+      if (arg.kind == Value::kReg) links_.erase(arg.reg());
     }
     links_.erase(inst.dst);
   }
 
   void Record(Inst& inst) {
     Forget(inst);
-    if (inst.dst < 0) return;
-    const bool is_mutable = nest_.registers[inst.dst].is_mutable;
+    if (!inst.dst.is_valid()) return;
+    const bool is_mutable = nest_.registers[inst.dst.index].is_mutable;
     if (!is_mutable && CanFoldLoad(inst, Isa::kAvx2)) loads_[inst.dst] = &inst;
-    if (IsExtreme(inst) && loads_.contains(inst.args[1].index) &&
-        (is_mutable || uses_[inst.dst] == 1)) {
+    if (IsExtreme(inst) && loads_.contains(inst.args[1].reg()) &&
+        (is_mutable || uses_[inst.dst.index] == 1)) {
       links_[inst.dst] = &inst;
     }
   }
@@ -196,8 +196,8 @@ class ExtremeFolder {
   Nest& nest_;
   const std::vector<int> uses_;
   // By result; since memory may have changed.
-  absl::flat_hash_map<int32_t, const Inst*> loads_;
-  absl::flat_hash_map<int32_t, Inst*> links_;
+  absl::flat_hash_map<VReg, const Inst*> loads_;
+  absl::flat_hash_map<VReg, Inst*> links_;
 };
 
 void FoldExtremes(Nest& nest) {
@@ -240,7 +240,7 @@ class LaneLiveness {
       } else if (inst.opcode == Opcode::kLoop) {
         is_more = Add(live_, at_start_[inst.offset]) || is_more;
       } else {
-        visit(k, inst.dst < 0 ? 0 : live_[inst.dst]);
+        visit(k, !inst.dst.is_valid() ? 0 : live_[inst.dst.index]);
         Transfer(inst);
       }
     }
@@ -262,13 +262,13 @@ class LaneLiveness {
                                                     : First(inst.lanes);
     if (inst.opcode == Opcode::kInsert) {
       const uint32_t written = First(inst.active_lanes) << inst.offset;
-      read = (live_[inst.dst] & written) >> inst.offset;
-      live_[inst.dst] &= ~written;
-    } else if (inst.dst >= 0) {
-      const uint32_t wanted = live_[inst.dst] & First(inst.lanes);
+      read = (live_[inst.dst.index] & written) >> inst.offset;
+      live_[inst.dst.index] &= ~written;
+    } else if (inst.dst.is_valid()) {
+      const uint32_t wanted = live_[inst.dst.index] & First(inst.lanes);
       if (inst.opcode == Opcode::kExtract) read = wanted << inst.offset;
       if (Computes(inst.opcode) || inst.opcode == Opcode::kCopy) read = wanted;
-      live_[inst.dst] = 0;
+      live_[inst.dst.index] = 0;
     }
     for (const Value& arg : inst.args) {
       if (arg.kind == Value::kReg) live_[arg.index] |= read;
@@ -296,18 +296,18 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
   });
   for (size_t k : folded) {
     Inst& insert = nest.insts[k];
-    const int32_t value = insert.args[0].index;
+    const VReg value = insert.args[0].reg();
     size_t before = k;
     while (before > 0 && nest.insts[before - 1].opcode == Opcode::kSourceLoc)
       --before;
     Inst* made = before > 0 ? &nest.insts[before - 1] : nullptr;
     if (made != nullptr && made->dst == value && IsPure(made->opcode) &&
-        uses[value] == 1 && !nest.registers[value].is_mutable) {
+        uses[value.index] == 1 && !nest.registers[value.index].is_mutable) {
       made->dst = insert.dst;
       insert = Nop();
     } else {
       insert.opcode = Opcode::kCopy;
-      insert.lanes = nest.registers[value].lanes;
+      insert.lanes = nest.registers[value.index].lanes;
     }
   }
 }
@@ -361,9 +361,9 @@ void Fold(Nest& nest, Isa isa) {
   FoldInserts(nest, uses);
   for (size_t k = 0; k < nest.insts.size(); ++k) {
     Inst& load = nest.insts[k];
-    if (!CanFoldLoad(load, isa) || uses[load.dst] != 1) continue;
-    if (nest.registers[load.dst].is_mutable) continue;
-    const Value loaded{Value::kReg, load.dst};
+    if (!CanFoldLoad(load, isa) || uses[load.dst.index] != 1) continue;
+    if (nest.registers[load.dst.index].is_mutable) continue;
+    const Value loaded = RegValue(load.dst);
     for (size_t next = k + 1; next < nest.insts.size(); ++next) {
       Inst& user = nest.insts[next];
       if (IsBarrier(user)) break;

@@ -45,7 +45,7 @@ class InterleavedLowering {
         // One of the two is reordered with what is between them.
         if (MayDepend(editor_.insts()[first], other)) break;
         if (opcode == Opcode::kStore &&
-            other.dst == editor_.insts()[first].args[0].index) {
+            other.dst == editor_.insts()[first].args[0].reg()) {
           break;
         }
       }
@@ -98,8 +98,8 @@ class InterleavedLowering {
     const Inst load = editor_.insts()[first];
     const int32_t other = editor_.insts()[second].memory.disp;
     const int32_t disp = std::min(load.memory.disp, other);
-    const int32_t a = editor_.Load(first, Rows(load, disp, 0));
-    const int32_t b = editor_.Load(first, Rows(load, disp, 1));
+    const VReg a = editor_.Load(first, Rows(load, disp, 0));
+    const VReg b = editor_.Load(first, Rows(load, disp, 1));
     auto [p, q] =
         editor_.lanes() == 16
             ? Both(first, load.dtype, ShuffleKind::kBlocks512, 0x88, 0xdd, a, b)
@@ -118,7 +118,7 @@ class InterleavedLowering {
     const int32_t disp = even.memory.disp;
     const DType dtype = even.dtype;
     auto [low, high] =
-        Interleave(second, dtype, even.args[0].index, odd.args[0].index);
+        Interleave(second, dtype, even.args[0].reg(), odd.args[0].reg());
     auto [a, b] = editor_.lanes() == 16
                       ? Both(second, dtype, ShuffleKind::kBlocks512, 0x44, 0xee,
                              low, high)
@@ -134,16 +134,16 @@ class InterleavedLowering {
     editor_.Remove(second);
   }
 
-  using Two = std::pair<int32_t, int32_t>;
+  using Two = std::pair<VReg, VReg>;
 
   Two Both(size_t at, DType dtype, ShuffleKind kind, int selector,
-           int other_selector, int32_t a, int32_t b) {
+           int other_selector, VReg a, VReg b) {
     return {editor_.Shuffle(at, kind, selector, dtype, a, b),
             editor_.Shuffle(at, kind, other_selector, dtype, a, b)};
   }
 
   // In each 128 bits: a0 b0 a1 b1 and a2 b2 a3 b3.
-  Two Interleave(size_t at, DType dtype, int32_t a, int32_t b) {
+  Two Interleave(size_t at, DType dtype, VReg a, VReg b) {
     return {editor_.Shuffle(at, ShuffleKind::kLow32, 0, dtype, a, b),
             editor_.Shuffle(at, ShuffleKind::kHigh32, 0, dtype, a, b)};
   }

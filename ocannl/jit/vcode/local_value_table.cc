@@ -59,7 +59,7 @@ void LocalValueTable::AddLoad(const MemoryRef& ref, Value value) {
 void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
   auto [begin, end] = RangeOf(ref);
   longest_ = std::max(longest_, end - begin);
-  if (value.kind == Value::kReg) held_.insert(value.index);
+  if (value.kind == Value::kReg) held_.insert(value.reg());
   available_[ref.buffer][ref.memory.pointer].emplace(
       begin,
       Available{value, ref.memory, ref.lanes, ref.active_lanes, end, store});
@@ -90,9 +90,9 @@ void LocalValueTable::MarkRead(int32_t buffer) {
 
 void LocalValueTable::KillBuffer(int32_t buffer) { available_.erase(buffer); }
 
-void LocalValueTable::KillRegister(int32_t reg) {
+void LocalValueTable::KillRegister(VReg reg) {
   if (held_.erase(reg) == 0) return;
-  const Value gone{Value::kReg, reg};
+  const Value gone = RegValue(reg);
   for (auto& [buffer, pointers] : available_) {
     for (auto& [pointer, entries] : pointers) {
       for (auto it = entries.begin(); it != entries.end();) {
@@ -107,9 +107,9 @@ LocalValueTable::Computation LocalValueTable::KeyOf(const Inst& inst) {
           inst.operand, inst.lanes, inst.args};
 }
 
-int32_t LocalValueTable::FindComputation(const Inst& inst) const {
+VReg LocalValueTable::FindComputation(const Inst& inst) const {
   auto it = computed_.find(KeyOf(inst));
-  return it == computed_.end() ? -1 : it->second;
+  return it == computed_.end() ? VReg() : it->second;
 }
 
 void LocalValueTable::AddComputation(const Inst& inst) {

@@ -50,11 +50,11 @@ class LocalValueTable {
   void KillBuffer(int32_t buffer);
 
   // The register gets another value.
-  void KillRegister(int32_t reg);
+  void KillRegister(VReg reg);
 
-  // The register that holds what `inst` computes, or -1. Its operands are
+  // The register that holds what `inst` computes, if any. Its operands are
   // neither in memory nor mutable.
-  int32_t FindComputation(const Inst& inst) const;
+  VReg FindComputation(const Inst& inst) const;
   void AddComputation(const Inst& inst);
 
   void Clear();
@@ -86,9 +86,9 @@ class LocalValueTable {
   // By buffer, then by pointer.
   absl::flat_hash_map<int32_t, absl::flat_hash_map<int32_t, ByOffset>>
       available_;
-  int64_t longest_ = 0;                // range, in bytes
-  absl::flat_hash_set<int32_t> held_;  // registers in available_
-  absl::flat_hash_map<Computation, int32_t> computed_;
+  int64_t longest_ = 0;             // range, in bytes
+  absl::flat_hash_set<VReg> held_;  // registers in available_
+  absl::flat_hash_map<Computation, VReg> computed_;
 };
 
 }  // namespace ocannl::jit

@@ -9,11 +9,11 @@
 
 namespace ocannl::jit {
 
-int32_t NestBuilder::NewRegister(DType dtype, int lanes, bool is_mutable) {
+VReg NestBuilder::NewRegister(DType dtype, int lanes, bool is_mutable) {
   nest_.registers.push_back({.dtype = dtype,
                              .lanes = static_cast<uint8_t>(lanes),
                              .is_mutable = is_mutable});
-  return static_cast<int32_t>(nest_.registers.size()) - 1;
+  return VReg(nest_.registers.size() - 1);
 }
 
 Value NestBuilder::ConstantValue(const Constant& constant) {
@@ -112,7 +112,7 @@ int NestBuilder::Append(const Inst& inst) {
 Value NestBuilder::Define(Inst inst) {
   inst.dst = NewRegister(inst.dtype, inst.lanes, /*is_mutable=*/false);
   Append(inst);
-  return {Value::kReg, inst.dst};
+  return RegValue(inst.dst);
 }
 
 void NestBuilder::SetSourceLoc(const Stmt* stmt,

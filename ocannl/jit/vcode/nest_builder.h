@@ -21,7 +21,7 @@ namespace ocannl::jit {
 
 class NestBuilder {
  public:
-  int32_t NewRegister(DType dtype, int lanes, bool is_mutable);
+  VReg NewRegister(DType dtype, int lanes, bool is_mutable);
 
   Value ConstantValue(const Constant& constant);
   // Of a float: the bits that neg flips, or those that abs keeps.

@@ -18,37 +18,37 @@ void NestEditor::VisitBasicBlocks(
   visit(begin, nest_.insts.size());
 }
 
-int32_t NestEditor::NewRegister(DType dtype) {
+VReg NestEditor::NewRegister(DType dtype) {
   nest_.registers.push_back({.dtype = dtype,
                              .lanes = static_cast<uint8_t>(lanes_),
                              .is_mutable = false});
-  return static_cast<int32_t>(nest_.registers.size()) - 1;
+  return VReg(nest_.registers.size() - 1);
 }
 
-int32_t NestEditor::Shuffle(size_t at, ShuffleKind kind, int selector,
-                            DType dtype, int32_t a, int32_t b) {
+VReg NestEditor::Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
+                         VReg a, VReg b) {
   Inst inst{.opcode = Opcode::kShuffle, .dtype = dtype, .operand = dtype};
   inst.lanes = inst.active_lanes = static_cast<uint8_t>(lanes_);
   inst.shuffle = kind;
   inst.offset = selector;
-  inst.args = {Value{Value::kReg, a}, Value{Value::kReg, b}, Value{}};
+  inst.args = {RegValue(a), RegValue(b), Value{}};
   inst.dst = NewRegister(dtype);
   made_[at].push_back(inst);
   return inst.dst;
 }
 
-int32_t NestEditor::Load(size_t at, Inst like) {
+VReg NestEditor::Load(size_t at, Inst like) {
   like.dst = NewRegister(like.dtype);
   made_[at].push_back(like);
   return like.dst;
 }
 
-void NestEditor::Store(size_t at, Inst like, int32_t value) {
-  like.args[0] = {Value::kReg, value};
+void NestEditor::Store(size_t at, Inst like, VReg value) {
+  like.args[0] = RegValue(value);
   made_[at].push_back(like);
 }
 
-void NestEditor::Replace(size_t load, int32_t reg) {
+void NestEditor::Replace(size_t load, VReg reg) {
   renamed_[nest_.insts[load].dst] = reg;
   Remove(load);
 }
@@ -56,8 +56,8 @@ void NestEditor::Replace(size_t load, int32_t reg) {
 void NestEditor::Rename(Inst& inst) const {
   for (Value& arg : inst.args) {
     if (arg.kind != Value::kReg) continue;
-    auto renamed = renamed_.find(arg.index);
-    if (renamed != renamed_.end()) arg.index = renamed->second;
+    auto renamed = renamed_.find(arg.reg());
+    if (renamed != renamed_.end()) arg = RegValue(renamed->second);
   }
 }
 

@@ -31,26 +31,26 @@ class NestEditor {
 
   // Appends to what will come before instruction `at`: a shuffle of two
   // registers, or a load or store `like` another. Returns the result.
-  int32_t Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
-                  int32_t a, int32_t b);
-  int32_t Load(size_t at, Inst like);
-  void Store(size_t at, Inst like, int32_t value);
+  VReg Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype, VReg a,
+               VReg b);
+  VReg Load(size_t at, Inst like);
+  void Store(size_t at, Inst like, VReg value);
 
   // The load disappears; `reg` holds what it loaded.
-  void Replace(size_t load, int32_t reg);
+  void Replace(size_t load, VReg reg);
   void Remove(size_t inst) { nest_.insts[inst] = Nop(); }
 
   // Makes the changes. Called once, last.
   void Finish();
 
  private:
-  int32_t NewRegister(DType dtype);
+  VReg NewRegister(DType dtype);
   void Rename(Inst& inst) const;
 
   Nest& nest_;
   const int lanes_;
   std::map<size_t, std::vector<Inst>> made_;  // and before which
-  std::map<int32_t, int32_t> renamed_;        // results of replaced loads
+  std::map<VReg, VReg> renamed_;              // results of replaced loads
 };
 
 }  // namespace ocannl::jit

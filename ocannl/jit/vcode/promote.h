@@ -17,6 +17,7 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
 
@@ -31,7 +32,7 @@ struct CellRange {
 struct PromotedBuffer {
   struct Entry {
     CellRange range;
-    int32_t reg = -1;
+    VReg reg = {};
   };
   absl::btree_map<int64_t, Entry> entries;
 

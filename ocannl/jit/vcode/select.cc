@@ -76,21 +76,21 @@ class Selector {
 
   Value Define(const Inst& inst) { return builder_.Define(inst); }
 
-  // `into` is a mutable register that gets the result, or -1.
-  Value Compute(Inst inst, int32_t into) {
-    if (into >= 0) {
+  // `into`, if valid, is a mutable register that gets the result.
+  Value Compute(Inst inst, VReg into = {}) {
+    if (into.is_valid()) {
       inst.dst = into;
       builder_.Append(inst);
-      return {Value::kReg, into};
+      return RegValue(into);
     }
     bool pure =
         std::none_of(inst.args.begin(), inst.args.end(),
                      [&](Value arg) { return builder_.IsMutable(arg); });
     if (!pure) return Define(inst);
-    int32_t known = value_table_.FindComputation(inst);
-    if (known >= 0) return {Value::kReg, known};
+    VReg known = value_table_.FindComputation(inst);
+    if (known.is_valid()) return RegValue(known);
     Value value = Define(inst);
-    inst.dst = value.index;
+    inst.dst = value.reg();
     value_table_.AddComputation(inst);
     return value;
   }
@@ -111,7 +111,7 @@ class Selector {
     const Lanes& lanes = unroller_.lanes();
     CellRange range = *CellRangeOf(program_, unroller_, access);
     PromotedBuffer::Entry& entry = buffer.EntryOf(range);
-    Value value{Value::kReg, MutableRegisterOf(entry, type)};
+    Value value = RegValue(MutableRegisterOf(entry, type));
     if (range.first != entry.range.first) {
       Inst inst = NewInst(Opcode::kExtract, type);
       inst.args[0] = value;
@@ -123,8 +123,8 @@ class Selector {
     return lanes.count > 1 && range.lanes == 1 ? Splat(value, type) : value;
   }
 
-  int32_t MutableRegisterOf(PromotedBuffer::Entry& entry, DType dtype) {
-    if (entry.reg < 0) {
+  VReg MutableRegisterOf(PromotedBuffer::Entry& entry, DType dtype) {
+    if (!entry.reg.is_valid()) {
       entry.reg =
           builder_.NewRegister(dtype, entry.range.lanes, /*is_mutable=*/true);
     }
@@ -147,7 +147,7 @@ class Selector {
     if (is_tail && CanOverread(program_, unroller_, access))
       inst.active_lanes = ref.lanes;
     Value value = Define(inst);
-    used_at_[value.index] = builder_.size();
+    used_at_[value.reg()] = builder_.size();
     value_table_.AddLoad(ref, value);
     return value;
   }
@@ -161,7 +161,7 @@ class Selector {
 
   // Whether a loaded value, which memory has too, is worth its register.
   bool IsWorthKeeping(Value value) {
-    auto used = used_at_.find(value.index);
+    auto used = used_at_.find(value.reg());
     if (value.kind != Value::kReg || used == used_at_.end()) return true;
     const bool keep = builder_.size() - used->second <= kMaxReuseDistance;
     if (keep) used->second = builder_.size();
@@ -226,11 +226,11 @@ class Selector {
     inst.op = Op::kConvert;
     inst.operand = DType::kI32;
     inst.args[0] = arg.value;
-    return Compute(inst, -1);
+    return Compute(inst);
   }
 
   Typed EvaluateApply(const PostOrderNode& node, const std::vector<Typed>& done,
-                      int32_t into) {
+                      VReg into) {
     const Apply& apply = std::get<Apply>(node.expr);
     Inst inst = NewInst(Opcode::kApply, apply.dtype);
     inst.op = apply.op;
@@ -279,16 +279,16 @@ class Selector {
     if (value.kind != Value::kConst) return value;
     Inst inst = NewInst(Opcode::kCopy, dtype);
     inst.args[0] = value;
-    return Compute(inst, -1);
+    return Compute(inst);
   }
 
-  // The value of `root`; in `into`, unless that is -1.
-  Value Evaluate(ExprId root, int32_t into) {
+  // The value of `root`; in `into`, if that is valid.
+  Value Evaluate(ExprId root, VReg into = {}) {
     const std::vector<PostOrderNode>& nodes = post_orders_.Of(root);
     std::vector<Typed> done;
     done.reserve(nodes.size());
     for (const PostOrderNode& node : nodes) {
-      int32_t target = done.size() + 1 == nodes.size() ? into : -1;
+      VReg target = done.size() + 1 == nodes.size() ? into : VReg();
       done.push_back(std::visit(
           Overload{
               [&](const Constant& c) {
@@ -302,7 +302,7 @@ class Selector {
     const Typed& result = done.back();
     DType dtype = TypeOf(program_.exprs, root);
     Value value = result.dtype != dtype ? Widened(result) : result.value;
-    if (into < 0 || value == Value{Value::kReg, into}) return value;
+    if (!into.is_valid() || value == RegValue(into)) return value;
     Inst copy = NewInst(Opcode::kCopy, dtype);
     copy.args[0] = value;
     return Compute(copy, into);
@@ -317,7 +317,7 @@ class Selector {
                    [&](const DeclareLocal& let) { VisitDeclare(stmt, let); },
                    [&](const SetLocal& set) {
                      SetSourceLoc(stmt);
-                     int32_t reg = locals_.at(set.local).value.index;
+                     VReg reg = locals_.at(set.local).value.reg();
                      Evaluate(set.value, reg);
                      value_table_.KillRegister(reg);
                    },
@@ -335,7 +335,7 @@ class Selector {
     if (promoted != promoted_.end()) {
       return WritePromoted(promoted->second, set.target, dtype, set.value);
     }
-    Value value = Evaluate(set.value, -1);
+    Value value = Evaluate(set.value);
     MemoryRef ref = MemoryRefOf(set.target);
     Inst inst = NewInst(Opcode::kStore, dtype);
     inst.args[0] = InRegister(value, dtype);
@@ -350,7 +350,7 @@ class Selector {
     const Lookup& target = program_.TargetOf(scatter);
     const int32_t buffer = target.cell.buffer;
     const Value value =
-        InRegister(Evaluate(scatter.value, -1), program_.buffers[buffer].dtype);
+        InRegister(Evaluate(scatter.value), program_.buffers[buffer].dtype);
     Inst inst = NewRowAccess(Opcode::kScatter, target, 1);
     inst.args[0] = value;
     builder_.Append(inst);
@@ -361,12 +361,12 @@ class Selector {
                      ExprId value) {
     CellRange range = *CellRangeOf(program_, unroller_, target);
     PromotedBuffer::Entry& entry = buffer.EntryOf(range);
-    const int32_t reg = MutableRegisterOf(entry, dtype);
+    const VReg reg = MutableRegisterOf(entry, dtype);
     if (range.first == entry.range.first && range.size == entry.range.size) {
       Evaluate(value, reg);
     } else {
       Inst inst = NewInst(Opcode::kInsert, dtype);
-      inst.args[0] = InRegister(Evaluate(value, -1), dtype);
+      inst.args[0] = InRegister(Evaluate(value), dtype);
       inst.dst = reg;
       inst.offset = range.first - entry.range.first;
       inst.active_lanes = static_cast<uint8_t>(range.size);
@@ -382,12 +382,12 @@ class Selector {
     const int lanes = unroller_.lanes().count;
     DType dtype = program_.locals[let.local].dtype;
     if (mutable_locals_.contains(let.local)) {
-      int32_t reg = builder_.NewRegister(dtype, lanes, /*is_mutable=*/true);
-      locals_[let.local] = {{Value::kReg, reg}, lanes};
+      VReg reg = builder_.NewRegister(dtype, lanes, /*is_mutable=*/true);
+      locals_[let.local] = {RegValue(reg), lanes};
       Evaluate(let.value, reg);
       return;
     }
-    Value value = Evaluate(let.value, -1);
+    Value value = Evaluate(let.value);
     if (builder_.IsMutable(value)) {
       Inst copy = NewInst(Opcode::kCopy, dtype);
       copy.args[0] = value;
@@ -430,7 +430,7 @@ class Selector {
   NestBuilder builder_;
   PostOrders post_orders_;
   LocalValueTable value_table_;
-  absl::flat_hash_map<int32_t, int64_t> used_at_;  // when, by loaded register
+  absl::flat_hash_map<VReg, int64_t> used_at_;  // when, by loaded register
   absl::flat_hash_map<int32_t, PromotedBuffer> promoted_;
   absl::flat_hash_set<int32_t> mutable_locals_;  // those that are set
   absl::flat_hash_map<int32_t, LocalValue> locals_;

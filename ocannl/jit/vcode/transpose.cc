@@ -83,7 +83,7 @@ class Transposer {
   void Transpose(const Group& group) {
     const Inst first = editor_.insts()[group[0]];
     const size_t at = *std::min_element(group.begin(), group.end());
-    std::vector<int32_t> rows;
+    std::vector<VReg> rows;
     for (int row = 0; row < first.active_lanes; ++row) {
       Inst load = first;
       load.active_lanes = static_cast<uint8_t>(group.size());
@@ -93,7 +93,7 @@ class Transposer {
     }
     // Lanes without a row hold anything.
     while (static_cast<int>(rows.size()) < lanes_) rows.push_back(rows[0]);
-    auto shuffle = [&](ShuffleKind kind, int selector, int32_t a, int32_t b) {
+    auto shuffle = [&](ShuffleKind kind, int selector, VReg a, VReg b) {
       return editor_.Shuffle(at, kind, selector, first.dtype, a, b);
     };
     lanes_ == 16 ? Shuffle16(rows, shuffle) : Shuffle8(rows, shuffle);
@@ -102,20 +102,20 @@ class Transposer {
     }
   }
 
-  using Shuffle = absl::FunctionRef<int32_t(ShuffleKind kind, int selector,
-                                            int32_t a, int32_t b)>;
+  using Shuffle =
+      absl::FunctionRef<VReg(ShuffleKind kind, int selector, VReg a, VReg b)>;
 
   // Blocks of 4 rows become, in each 128 bits, blocks of 4 columns.
-  void ShuffleIn128(std::vector<int32_t>& rows, Shuffle shuffle) {
+  void ShuffleIn128(std::vector<VReg>& rows, Shuffle shuffle) {
     for (int block = 0; block < lanes_; block += 4) {
-      int32_t* r = &rows[block];
-      auto unpack = [&](ShuffleKind kind, int32_t a, int32_t b) {
+      VReg* r = &rows[block];
+      auto unpack = [&](ShuffleKind kind, VReg a, VReg b) {
         return shuffle(kind, 0, a, b);
       };
-      int32_t t0 = unpack(ShuffleKind::kLow32, r[0], r[1]);
-      int32_t t1 = unpack(ShuffleKind::kHigh32, r[0], r[1]);
-      int32_t t2 = unpack(ShuffleKind::kLow32, r[2], r[3]);
-      int32_t t3 = unpack(ShuffleKind::kHigh32, r[2], r[3]);
+      VReg t0 = unpack(ShuffleKind::kLow32, r[0], r[1]);
+      VReg t1 = unpack(ShuffleKind::kHigh32, r[0], r[1]);
+      VReg t2 = unpack(ShuffleKind::kLow32, r[2], r[3]);
+      VReg t3 = unpack(ShuffleKind::kHigh32, r[2], r[3]);
       r[0] = unpack(ShuffleKind::kLow64, t0, t2);
       r[1] = unpack(ShuffleKind::kHigh64, t0, t2);
       r[2] = unpack(ShuffleKind::kLow64, t1, t3);
@@ -124,17 +124,17 @@ class Transposer {
   }
 
   // Then the blocks of 128 bits are permuted.
-  void Shuffle16(std::vector<int32_t>& rows, Shuffle shuffle) {
+  void Shuffle16(std::vector<VReg>& rows, Shuffle shuffle) {
     ShuffleIn128(rows, shuffle);
-    std::vector<int32_t> columns(16);
-    auto mix = [&](int selector, int32_t a, int32_t b) {
+    std::vector<VReg> columns(16);
+    auto mix = [&](int selector, VReg a, VReg b) {
       return shuffle(ShuffleKind::kBlocks512, selector, a, b);
     };
     for (int c = 0; c < 4; ++c) {
-      int32_t even01 = mix(0x88, rows[c], rows[c + 4]);
-      int32_t odd01 = mix(0xdd, rows[c], rows[c + 4]);
-      int32_t even23 = mix(0x88, rows[c + 8], rows[c + 12]);
-      int32_t odd23 = mix(0xdd, rows[c + 8], rows[c + 12]);
+      VReg even01 = mix(0x88, rows[c], rows[c + 4]);
+      VReg odd01 = mix(0xdd, rows[c], rows[c + 4]);
+      VReg even23 = mix(0x88, rows[c + 8], rows[c + 12]);
+      VReg odd23 = mix(0xdd, rows[c + 8], rows[c + 12]);
       columns[c] = mix(0x88, even01, even23);
       columns[c + 8] = mix(0xdd, even01, even23);
       columns[c + 4] = mix(0x88, odd01, odd23);
@@ -143,9 +143,9 @@ class Transposer {
     rows = std::move(columns);
   }
 
-  void Shuffle8(std::vector<int32_t>& rows, Shuffle shuffle) {
+  void Shuffle8(std::vector<VReg>& rows, Shuffle shuffle) {
     ShuffleIn128(rows, shuffle);
-    std::vector<int32_t> columns(8);
+    std::vector<VReg> columns(8);
     for (int c = 0; c < 4; ++c) {
       for (int high = 0; high < 2; ++high) {
         columns[c + 4 * high] =

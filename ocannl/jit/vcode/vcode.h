@@ -20,8 +20,10 @@
 #define OCANNL_JIT_VCODE_VCODE_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ocannl/core/base/dtype.h"
@@ -30,6 +32,22 @@
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl::jit {
+
+// A virtual register, by its index in `registers` of the nest.
+struct VReg {
+  constexpr VReg() = default;
+  constexpr explicit VReg(int64_t number)
+      : index(static_cast<int32_t>(number)) {}
+
+  constexpr bool is_valid() const { return index >= 0; }
+  friend constexpr auto operator<=>(const VReg&, const VReg&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, VReg reg) {
+    return H::combine(std::move(h), reg.index);
+  }
+
+  int32_t index = -1;
+};
 
 // An operand of an instruction.
 struct Value {
@@ -42,12 +60,16 @@ struct Value {
   Kind kind = kNone;
   int32_t index = -1;
 
+  VReg reg() const { return VReg(index); }  // of kReg
+
   friend bool operator==(const Value&, const Value&) = default;
   template <class H>
   friend H AbslHashValue(H h, const Value& value) {
     return H::combine(std::move(h), value.kind, value.index);
   }
 };
+
+inline Value RegValue(VReg reg) { return {Value::kReg, reg.index}; }
 
 // The bytes from pointer + disp + lane * stride on.
 struct Memory {
@@ -126,7 +148,7 @@ struct Inst {
   uint8_t lanes = 1;            // of the registers: 1, 4, 8 or 16
   uint8_t active_lanes = 1;     // lanes that memory has
   ShuffleKind shuffle = ShuffleKind::kLow32;
-  int32_t dst = -1;
+  VReg dst = {};
   std::array<Value, 3> args = {};
   Memory memory = {};
   int64_t offset = 0;
