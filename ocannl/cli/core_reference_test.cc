@@ -49,50 +49,54 @@ struct Section {
 
 constexpr Section kSections[] = {
     {"Notation and tensors: `notation`, `tensor`",
-     R"(A recursive descent parser (`notation/parse.h`) calls what C++ programs call
-too: constructors of tensors in a graph (`tensor/graph.h`). A tensor is an
-operation on others, with an einsum spec or an index rule where it has one. Which
-operators there are is decided in `notation/operators.h`, what specs mean in
-`tensor/einsum.h`.)",
+     R"(A recursive descent parser (`notation/parse.h`) calls what C++ programs
+call too: constructors of tensors in a graph (`tensor/graph.h`). A
+tensor is an operation on others, with an einsum spec or an index rule
+where it has one. Which operators there are is decided in
+`notation/operators.h`, what specs mean in `tensor/einsum.h`.)",
      ""},
     {"Shapes: `shape`",
-     R"(Shapes are inferred by unification of rows of axes (`shape/rank.h`) and of sizes
-(`shape/size.h`), from the rules that each tensor brings (`shape/rules.h`).
-Errors name the tensors whose rules conflict (`shape/fault.h`).)",
+     R"(Shapes are inferred by unification of rows of axes (`shape/rank.h`) and
+of sizes (`shape/size.h`), from the rules that each tensor brings
+(`shape/rules.h`). Errors name the tensors whose rules conflict
+(`shape/errors.h`).)",
      "shapes"},
     {"Assignments: `assign`",
-     R"(A tensor becomes an accumulating assignment with a projection, the map from the
-iterations to the indices of each operand (`index/projections.h`). The forward
-code is made in `assign/build.h`, the gradients by reverse-mode automatic
-differentiation in `assign/gradient.h`. The order in which a product of many
-operands is contracted is decided in `index/contraction_order.h`.)",
+     R"(A tensor becomes an accumulating assignment with a projection, the map
+from the iterations to the indices of each operand
+(`index/projections.h`). The forward code is made in `assign/build.h`,
+the gradients by reverse-mode automatic differentiation in
+`assign/gradient.h`. The order in which a product of many operands is
+contracted is decided in `index/contraction_order.h`.)",
      "cd"},
     {"The loop IR: `loop`",
      R"(Loops over buffers, with fused multiply-adds where the contract says so
-(`loop/lower.h`). Reductions of contiguous floats are split into lanes here, and
-not in the scheduler, because that decides how they round
-(`loop/split_reduce.h`). This IR is what the interpreter runs, what rewrites
-transform and what `.ll` files hold; `loop/verify.h` has its rules.)",
+(`loop/lower.h`). Reductions of contiguous floats are split into lanes
+here, and not in the scheduler, because that decides how they round
+(`loop/split_reduce.h`). This IR is what the interpreter runs, what
+rewrites transform and what `.ll` files hold; `loop/verify.h` has its
+rules.)",
      "unoptimized"},
     {"The optimiser: `opt`",
-     R"(Passes that keep every bit, in the order of `opt/pipeline.h`: inlining of
-tensors that need no memory (`opt/virtualize.h`), simplification by the rewrite
-rules of `opt/rules.h`, common subexpressions (`opt/share.h`) and dead code
-(`opt/prune.h`).)",
+     R"(Passes that keep every bit, in the order of `opt/pipeline.h`: inlining
+of tensors that need no memory (`opt/virtualize.h`), simplification by
+the rewrite rules of `opt/rules.h`, elimination of common subexpressions
+(`opt/common_subexpressions.h`) and of dead code (`opt/dead_code.h`).)",
      "ll"},
     {"The schedule: `schedule`",
-     R"(Loop transformations for one target (`schedule/target.h`): a contraction is tiled
-for registers and caches (`schedule/plan.h`), with the consumers of its result as
-an epilogue; maps are vectorized; rows are fused. What may be reordered is
-decided by dependence tests (`schedule/dependence.h`), which the rewrites by hand
-ask as well (`schedule/rewrite/rewrite.h`).)",
+     R"(Loop transformations for one target (`schedule/target.h`): a contraction
+is tiled for registers and caches (`schedule/plan.h`), with the
+consumers of its result as an epilogue; maps are vectorized; rows are
+fused. What may be reordered is decided by dependence tests
+(`schedule/dependence.h`), which the rewrites by hand ask as well
+(`schedule/rewrite/rewrite.h`).)",
      "schedule"},
     {"Machine code: `jit`",
-     R"(Outside of core, as every tier. Instructions are selected over virtual registers
-(`jit/vcode/select.h`), registers are allocated (`jit/vcode/allocate.h`), and
-AsmJit encodes what `jit/emit/emitter.h` emits. `runtime` binds code to arrays and
-runs it on threads; `tiering` promotes hot routines from the interpreter to it and
-compares the two.)",
+     R"(Outside of core, as every tier. Instructions are selected over virtual
+registers (`jit/vcode/select.h`), registers are allocated
+(`jit/vcode/allocate.h`), and AsmJit encodes what `jit/emit/emitter.h`
+emits. `runtime` binds code to arrays and runs it on threads; `tiering`
+promotes hot routines from the interpreter to it and compares the two.)",
      "x86"},
 };
 

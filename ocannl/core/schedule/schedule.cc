@@ -32,8 +32,7 @@ namespace {
 // How many statements ahead a nest looks for consumers of its result.
 constexpr size_t kMaxDistance = 64;
 
-// The buffer of an elided zero_out.
-constexpr int32_t kElided = -1;
+constexpr int32_t kElided = -1;  // the buffer of an elided zero_out
 
 class Scheduler {
  public:
@@ -56,10 +55,9 @@ class Scheduler {
     size_t sunk = 0;
     for (size_t k = 0; k < stmts_.size(); ++k) {
       const auto left = absl::MakeConstSpan(stmts_).subspan(k);
-      if (k >= no_rows_before_)
-        no_rows_before_ = k + CountPlainRows(program_, left);
+      if (k >= rows_from_) rows_from_ = k + CountPlainRows(program_, left);
       std::optional<FusedRows> rows;
-      if (k >= no_rows_before_) rows = FuseRows(writer_, left, target_);
+      if (k >= rows_from_) rows = FuseRows(writer_, left, target_);
       if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
         AppendRows(std::move(rows->loop));
@@ -231,7 +229,7 @@ class Scheduler {
       if (joins) {
         sets.Add(*user);
         consumers.push_back(*std::move(user));
-        if (j >= no_rows_before_) no_rows_before_ = 0;
+        if (j >= rows_from_) rows_from_ = 0;
         MarkScheduled(j);
         // Those in between are few, those behind may be many.
         MoveBack(k, j, stmts_);
@@ -272,7 +270,7 @@ class Scheduler {
       if (std::holds_alternative<Comment>(stmts_[j])) continue;
       if (FusibleConsumer(sets, nest, j)) {
         if (!consumer_is_blocked) return false;
-        if (j >= no_rows_before_) no_rows_before_ = 0;
+        if (j >= rows_from_) rows_from_ = 0;
         MoveTo(j, k, stmts_);
         MoveTo(j, k, effects_);
         return true;
@@ -422,7 +420,7 @@ class Scheduler {
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
   std::vector<int> readers_;      // that are left, by buffer
-  size_t no_rows_before_ = 0;     // FuseRows finds nothing before it
+  size_t rows_from_ = 0;          // FuseRows finds nothing before it
   Block result_;
   size_t seen_ = 0;  // statements of result_ that are in uses_
   absl::flat_hash_map<int32_t, std::vector<size_t>> uses_;  // by buffer
