@@ -29,7 +29,7 @@ BUDGETS = {
     "columns": Budget(80),
     "columns of a table (.def)": Budget(120),
     "files of a folder": Budget(30, aim=20),
-    "lines of ocannl/ but tests": Budget(48_500),
+    "lines of ocannl/ but tests": Budget(48_800),
 }
 
 
@@ -184,10 +184,10 @@ def selftest():
         ({f"experiments/{i}.cc": "" for i in range(31)}, ["files of a folder"]),
         ({f"experiments/{i}_test.cc": "" for i in range(31)}, []),
         ({f"experiments/test_{i}.h": "" for i in range(31)}, []),
-        ({f"ocannl/f{i}/a.def": "\n" * 500 for i in range(97)}, []),
-        ({f"ocannl/f{i}/a.def": "\n" * 501 for i in range(97)},
+        ({f"ocannl/f{i}/a.def": "\n" * 488 for i in range(100)}, []),
+        ({f"ocannl/f{i}/a.def": "\n" * 489 for i in range(100)},
          ["lines of ocannl/ but tests"]),
-        ({f"ocannl/fuzz/f{i}/a.def": "\n" * 501 for i in range(97)}, []),
+        ({f"ocannl/fuzz/f{i}/a.def": "\n" * 489 for i in range(100)}, []),
         ({"ocannl/a.cc": long_table + function_of(60) * 2}, []),
         ({"ocannl/a.cc": long_table + function_of(61)}, [function]),
         ({"ocannl/a.cc": in_class(function_of(60) * 2)}, []),
@@ -212,7 +212,7 @@ def selftest():
                 path.write_text(text, encoding="utf-8")
             sizes = tree_sizes(pathlib.Path(folder))
             over = [size.what for size in sizes if size.over()]
-            assert over == expected, f"{over} != {expected} for {files}"
+            assert over == expected, f"{over} != {expected} for {list(files)}"
     print(f"{len(cases)} cases")
     return 0
 
