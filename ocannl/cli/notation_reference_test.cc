@@ -229,8 +229,8 @@ std::string Operators() {
     // A pipe ends a cell of a table.
     std::string text = absl::StrReplaceAll(symbol, {{"|", "\\|"}});
     rows.insert(absl::StrCat(
-        "| ", infix->precedence < 10 ? " " : "", infix->precedence, " | `", text,
-        "` | ", absl::StrReplaceAll(MeaningOf(*infix), {{"|", "\\|"}}),
+        "| ", infix->precedence < 10 ? " " : "", infix->precedence, " | `",
+        text, "` | ", absl::StrReplaceAll(MeaningOf(*infix), {{"|", "\\|"}}),
         " |\n"));
   }
   return absl::StrCat(
