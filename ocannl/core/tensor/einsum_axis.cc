@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -33,7 +35,9 @@ class AxisParser {
     if (absl::c_linear_search(text_, '^')) return Concatenation();
     EinsumAxis axis;
     if (absl::c_all_of(text_, absl::ascii_isdigit) && !text_.empty()) {
-      if (!absl::SimpleAtoi(text_, &axis.position)) {
+      // The size of the axis, which is one more, is a number too.
+      if (!absl::SimpleAtoi(text_, &axis.position) ||
+          axis.position == std::numeric_limits<int64_t>::max()) {
         return absl::InvalidArgumentError(
             absl::StrCat("its position ", text_, " is too large"));
       }
