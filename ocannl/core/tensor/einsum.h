@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EinsumSpec: which axes of the operands and of the result go together.
+// EinsumSpec: which axes of an einsum's operands and result go together.
 //
 //   text -> EinsumSpec
 //

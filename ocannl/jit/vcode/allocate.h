@@ -52,9 +52,9 @@ int FirstSpillScratch(bool masks, Isa isa);
 
 Allocation Allocate(const Nest& nest, Isa isa);
 
-// Loop-invariant code motion of constants: operands from the constant pool are
-// loaded before the outermost loop in which the register pressure leaves some
-// free, the most frequent ones first.
+// Hoist constants (loop-invariant code motion): operands from the constant pool
+// are loaded before the outermost loop in which the register pressure leaves
+// some free, the most frequent ones first.
 void HoistConstants(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit

@@ -8,10 +8,10 @@
 //   program = Vectorize(program, i4)
 //
 // Each gives a program with the same bits, SplitReduce one whose sums are in
-// another order; or an error that names the dependence. A loop is
-// named by its iterator. New iterators are the next ones, in the order in which
-// the comments name them. A nest stays as it is made once one of its loops is
-// not a `for`: Schedule plans all others. script.h reads rewrites from text.
+// another order; or an error that names the dependence. A loop is named by its
+// iterator. New iterators are the next ones, in the order in which the comments
+// name them. A nest stays as it is made once one of its loops is not a `for`:
+// Schedule plans all others. script.h reads rewrites from text.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 
@@ -26,10 +26,10 @@ namespace ocannl::rewrite {
 
 using Rewritten = absl::StatusOr<LoopProgram>;
 
-// Strip mining: the loop goes over strips of `size` iterations; a new one goes
-// over a strip, of the same kind unless that is `par`. What no strip holds, a
-// second new loop does afterwards. Errors: a size beyond the loop's;
-// a nest of more than kMaxLoopDepth loops (core/ops/depth.h).
+// Strip mining: the loop goes over strips of `size` iterations; a new one in it
+// goes over a strip, of the same kind unless that is `par`. A second new loop
+// does the remainder afterwards. Errors: a size beyond the loop's; a nest of
+// more than kMaxLoopDepth loops (core/ops/depth.h).
 Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
 
 // Interchange: perfectly nested loops in the order of `order`, outermost first.
@@ -41,9 +41,9 @@ Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
 // reads what an earlier one writes.
 Rewritten Vectorize(LoopProgram program, int32_t loop);
 
-// Unroll and jam: the loop is split, and the loop
-// over a group moves inwards, up to lanes or what is more than a loop, and has
-// its body repeated. A new loop, and one for the rest as in Split; with a
+// Unroll and jam: the loop is split, and the loop over a group of `factor`
+// iterations is interchanged inwards, up to lanes or what is more than a loop,
+// and unrolled. A new loop, and one for the remainder as in Split; with a
 // factor of all iterations neither. Errors: those of Split and Reorder.
 Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor);
 
