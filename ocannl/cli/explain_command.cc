@@ -62,6 +62,8 @@ std::vector<StageText> Stages(const CommandLine& line, Explanation explanation,
   stages.push_back(jit::ExplainSchedule(explanation.program, isa));
   if (line.GetString("stage") == "x86") {
     stages.push_back(jit::ExplainX86(explanation.program, isa));
+  } else if (line.GetString("stage") == "instruction_mix") {
+    stages.push_back(jit::ExplainInstructionMix(explanation.program, isa));
   }
   return std::move(stages);
 }
@@ -77,7 +79,7 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", x86"));
+      ", x86, instruction_mix"));
 }
 
 }  // namespace
@@ -109,7 +111,8 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"stage", "all",
                     "shapes, cd, memory, unoptimized, ll, rewritten, "
-                    "schedule, x86, a pass's name, or all: every one but x86"});
+                    "schedule, x86, instruction_mix, a pass's name, or all: "
+                    "each up to schedule"});
     all->push_back({"isa", "",
                     "of schedule and x86: avx2 or avx512; the best "
                     "that this machine has where it is not given"});

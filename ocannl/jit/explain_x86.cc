@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
+#include "ocannl/jit/instruction_mix.h"
 #include "ocannl/jit/x86_backend.h"
 
 namespace ocannl::jit {
@@ -28,6 +30,14 @@ StageText ExplainX86(LoopProgram program, Isa isa) {
           .file_name = std::move(file_name),
           .text = absl::StrCat("; ", Name(isa), "\n",
                                Listing(std::move(scheduled), isa))};
+}
+
+StageText ExplainInstructionMix(LoopProgram program, Isa isa) {
+  StageText mix = ExplainX86(std::move(program), isa);
+  mix.stage = "instruction_mix";
+  mix.file_name = absl::StrCat(absl::StripSuffix(mix.file_name, ".s"), ".mix");
+  mix.text = absl::StrCat("; ", Name(isa), "\n", InstructionMix(mix.text));
+  return mix;
 }
 
 }  // namespace ocannl::jit

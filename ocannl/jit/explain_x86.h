@@ -2,8 +2,9 @@
 //
 // The stages of a program on the x86 tier as text, for any instruction set:
 //
-//   "schedule"   p-schedule.ll   the program after Schedule
-//   "x86"        p-x86.s         its machine code
+//   "schedule"         p-schedule.ll  the program after Schedule
+//   "x86"              p-x86.s        its machine code
+//   "instruction_mix"  p-x86.mix      how many of which instruction a loop has
 #ifndef OCANNL_JIT_EXPLAIN_X86_H_
 #define OCANNL_JIT_EXPLAIN_X86_H_
 
@@ -17,6 +18,7 @@ namespace ocannl::jit {
 // instruction set.
 StageText ExplainSchedule(LoopProgram program, Isa isa);
 StageText ExplainX86(LoopProgram program, Isa isa);
+StageText ExplainInstructionMix(LoopProgram program, Isa isa);
 
 }  // namespace ocannl::jit
 
