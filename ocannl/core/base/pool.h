@@ -11,14 +11,13 @@
 #ifndef OCANNL_CORE_BASE_POOL_H_
 #define OCANNL_CORE_BASE_POOL_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <variant>
-#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 
 namespace ocannl {
@@ -40,15 +39,13 @@ class InternPool {
  public:
   // The id of `value`, which is stored unless an equal one already is.
   IdType Add(T value) {
-    if (slots_.size() <= 2 * values_.size()) Grow();
     const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
-    Slot& slot =
-        FindSlot(hash, [&](IdType id) { return (*this)[id] == value; });
-    if (!slot.id.valid()) {
-      slot = {.hash = hash, .id = {size()}};
-      values_.push_back(std::move(value));
-    }
-    return slot.id;
+    const auto known = ids_.find(Key{hash, value, *this});
+    if (known != ids_.end()) return known->id;
+    const IdType id = {size()};
+    ids_.insert({hash, id});
+    values_.push_back(std::move(value));
+    return id;
   }
 
   // An id of no value ends the process: noexcept meets the exception of at().
@@ -59,35 +56,32 @@ class InternPool {
   int32_t size() const { return static_cast<int32_t>(values_.size()); }
 
  private:
+  // The set holds ids rather than values, which would be there twice; a Key
+  // finds the id of a value. Both know the hash: growing reads no value.
   struct Slot {
-    uint32_t hash = 0;
-    IdType id;  // not valid: free
+    uint32_t hash;
+    IdType id;
+  };
+  struct Key {
+    uint32_t hash;
+    const T& value;
+    const InternPool& pool;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const Slot& slot) const { return slot.hash; }
+    size_t operator()(const Key& key) const { return key.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Slot& a, const Slot& b) const { return a.id == b.id; }
+    bool operator()(const Slot& slot, const Key& key) const {
+      return slot.hash == key.hash && key.pool[slot.id] == key.value;
+    }
   };
 
-  // The slot of the value of that hash that `is` the wanted one, or the free
-  // slot where it belongs.
-  template <class Is>
-  Slot& FindSlot(uint32_t hash, Is is) {
-    size_t at = hash;
-    while (true) {
-      Slot& slot = slots_[at++ & (slots_.size() - 1)];
-      if (!slot.id.valid() || (slot.hash == hash && is(slot.id))) return slot;
-    }
-  }
-
-  void Grow() {
-    std::vector<Slot> old(std::max<size_t>(16, 2 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (!slot.id.valid()) continue;
-      FindSlot(slot.hash, [](IdType) { return false; }) = slot;
-    }
-  }
-
   std::deque<T> values_;
-  // A hash table with a power of two of slots, at least half of them free. One
-  // that is keyed by values would hold each of them once more.
-  std::vector<Slot> slots_;
+  absl::flat_hash_set<Slot, Hash, Equal> ids_;
 };
 
 }  // namespace ocannl
