@@ -29,7 +29,7 @@ BUDGETS = {
     "columns": Budget(80),
     "columns of a table (.def)": Budget(120),
     "files of a folder": Budget(30, aim=20),
-    "lines of ocannl/ but tests": Budget(48_800),
+    "lines of ocannl/ but tests": Budget(49_200),
 }
 
 
@@ -184,7 +184,7 @@ def selftest():
         ({f"experiments/{i}.cc": "" for i in range(31)}, ["files of a folder"]),
         ({f"experiments/{i}_test.cc": "" for i in range(31)}, []),
         ({f"experiments/test_{i}.h": "" for i in range(31)}, []),
-        ({f"ocannl/f{i}/a.def": "\n" * 488 for i in range(100)}, []),
+        ({f"ocannl/f{i}/a.def": "\n" * 492 for i in range(100)}, []),
         ({f"ocannl/f{i}/a.def": "\n" * 489 for i in range(100)},
          ["lines of ocannl/ but tests"]),
         ({f"ocannl/fuzz/f{i}/a.def": "\n" * 489 for i in range(100)}, []),
