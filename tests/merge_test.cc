@@ -17,6 +17,8 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tiering/checking_backend.h"
+#include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/code.h"
@@ -103,10 +105,13 @@ struct Worker : TestDevice {
 class MergedTraining : public MergeTest {
  protected:
   // The weights after `steps` of descent by the gradient of all workers' data.
-  std::vector<float> Train(const Backend* backend, bool traces, int steps) {
+  // The workers have the backends in turn.
+  std::vector<float> Train(const std::vector<const Backend*>& backends,
+                           bool traces, int steps) {
     std::vector<std::unique_ptr<Worker>> workers;
     for (int k = 0; k < kWorkers; ++k) {
-      workers.push_back(std::make_unique<Worker>(backend, traces));
+      workers.push_back(
+          std::make_unique<Worker>(backends[k % backends.size()], traces));
       Worker& worker = *workers.back();
       worker.Link("init", init_);
       worker.Run("init");
@@ -181,10 +186,23 @@ TEST_F(MergedTraining, PairsGiveTheBitsOfOneDeviceOnEveryTier) {
   tiers.push_back("auto");
   for (const std::string& tier : tiers) {
     for (bool traces : {false, true}) {
-      EXPECT_THAT(Train(*FindTier(tier), traces, kSteps),
+      EXPECT_THAT(Train({*FindTier(tier)}, traces, kSteps),
                   ElementsAreArray(alone))
           << tier << (traces ? ", traced" : "");
     }
+  }
+}
+
+TEST_F(MergedTraining, DevicesNeedNoMemoryThatTheHostCanAddress) {
+  constexpr int kSteps = 20;
+  const interp::InterpBackend host;
+  const fuzz::HiddenMemoryBackend hidden;
+  const CheckingBackend checked(/*reference=*/&host, /*checked=*/&hidden);
+  const std::vector<float> alone = TrainAlone(&host, kSteps);
+  EXPECT_EQ(TrainAlone(&hidden, kSteps), alone);
+  for (bool traces : {false, true}) {
+    EXPECT_EQ(Train({&hidden}, traces, kSteps), alone);
+    EXPECT_EQ(Train({&host, &hidden, &checked}, traces, kSteps), alone);
   }
 }
 

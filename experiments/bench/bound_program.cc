@@ -14,7 +14,7 @@ namespace {
 
 // Of one buffer in the piece of memory.
 int64_t PaddedBytes(const Buffer& buffer) {
-  constexpr int64_t kLine = AlignedMemory::kAlignment;
+  constexpr int64_t kLine = DeviceMemory::kAlignment;
   int64_t bytes = NumElements(buffer.dims) * int64_t{sizeof(float)};
   return (bytes + kLine - 1) / kLine * kLine;
 }
@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<BoundProgram>> BoundProgram::Make(
   auto bound = std::make_unique<BoundProgram>();
   OCANNL_ASSIGN_OR_RETURN(BufferPlan plan, PlanBuffers(program));
   OCANNL_ASSIGN_OR_RETURN(bound->scratch_,
-                          AlignedMemory::Allocate(plan.arena_bytes));
+                          DeviceMemory::Allocate(plan.arena_bytes));
   int64_t bytes = 0;
   for (const Buffer& buffer : program.buffers) {
     if (IsScratch(buffer.role)) continue;
@@ -54,12 +54,12 @@ absl::StatusOr<std::unique_ptr<BoundProgram>> BoundProgram::Make(
     }
     bytes += PaddedBytes(buffer);
   }
-  OCANNL_ASSIGN_OR_RETURN(bound->memory_, AlignedMemory::Allocate(bytes));
-  std::byte* next = bound->memory_.data();
+  OCANNL_ASSIGN_OR_RETURN(bound->memory_, DeviceMemory::Allocate(bytes));
+  std::byte* next = bound->memory_.address();
   for (size_t k = 0; k < program.buffers.size(); ++k) {
     const Buffer& buffer = program.buffers[k];
     if (IsScratch(buffer.role)) {
-      std::byte* place = bound->scratch_.data() + plan.offsets[k];
+      std::byte* place = bound->scratch_.address() + plan.offsets[k];
       bound->pointers_.push_back(plan.offsets[k] < 0 ? nullptr : place);
     } else {
       bound->pointers_.push_back(next);

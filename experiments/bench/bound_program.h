@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl {
 
@@ -64,9 +64,9 @@ class BoundProgram {
   static Place FirstPlace(const Buffer& buffer, const NamedArrays& given,
                           std::byte* data);
 
-  AlignedMemory memory_;       // one piece, for the sake of huge pages
+  DeviceMemory memory_;       // one piece, for the sake of huge pages
   std::vector<Place> places_;  // of all buffers but scratch
-  AlignedMemory scratch_;
+  DeviceMemory scratch_;
   std::vector<std::byte*> pointers_;
   std::vector<int64_t> statics_;
   std::vector<int64_t> ranges_;  // of the statics

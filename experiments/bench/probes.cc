@@ -179,18 +179,18 @@ std::vector<Probes::Stream>& Probes::StreamsOf(int64_t bytes) {
   it->second.resize(threads_);
   if (bytes == 0) return it->second;
   for (Stream& stream : it->second) {
-    auto memory = AlignedMemory::Allocate(bytes);
+    auto memory = DeviceMemory::Allocate(bytes);
     CHECK_OK(memory);
     stream.memory = *std::move(memory);
     // Pages that were never written are all the same page.
-    std::memset(stream.memory.data(), 0x3f, stream.memory.size());
+    std::memset(stream.memory.address(), 0x3f, stream.memory.size());
   }
   return it->second;
 }
 
 double Probes::Move(ProbeKind kind, Stream& stream) {
   int64_t n = ProbeBytes(kind) / static_cast<int64_t>(sizeof(float));
-  auto* x = reinterpret_cast<float*>(stream.memory.data());
+  auto* x = reinterpret_cast<float*>(stream.memory.address());
   float* y = x + n / 2;
   int64_t part = IsMemory(kind) ? n / 64 : n;  // read, or read and written
   if (IsCopy(kind)) {

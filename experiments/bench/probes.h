@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl {
 
@@ -48,7 +48,7 @@ class Probes {
  private:
   // What one thread of a probe works on.
   struct Stream {
-    AlignedMemory memory;
+    DeviceMemory memory;
     int64_t at = 0;  // where the next sample begins
   };
 

@@ -11,6 +11,7 @@
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/fuzz/random_rewrites.h"
 #include "ocannl/fuzz/rewriting_backend.h"
 #include "ocannl/interp/interp_backend.h"
@@ -68,6 +69,11 @@ const Backend* Scheduled() {
   return backend;
 }
 
+const Backend* HiddenMemory() {
+  static const auto* backend = new HiddenMemoryBackend();
+  return backend;
+}
+
 template <Isa isa, int threads, bool schedules>
 const Backend* X86() {
   static const auto* backend =
@@ -110,6 +116,7 @@ absl::Span<const ComparedTier> ComparedTiers() {
   static const auto* tiers = new std::vector<ComparedTier>{
       {"interp", true, Interp},  // itself, between guard pages
       {"tree", true, Tree, /*is_slow=*/true},
+      {"hidden-memory", true, HiddenMemory},
       {"optimize", true, Optimized},
       {"inline", true, Inlined},
       {"schedule-avx2", true, Scheduled<kAvx2Target>},

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/tiering/first_difference.h"
 #include "ocannl/fuzz/guarded_buffer.h"
 #include "ocannl/interp/interp_backend.h"
@@ -82,15 +83,17 @@ std::string Trial::Try(const Backend& backend) const {
     return absl::StrCat("writable and executable: ", mapping);
   }
   for (bool at_start : {false, true}) {
-    std::string error = TryOnce(**executable, at_start);
+    std::string error = TryOnce(**executable, backend.memory(), at_start);
     if (!error.empty()) return error;
   }
   return "";
 }
 
-std::string Trial::TryOnce(const Executable& executable, bool at_start) const {
+std::string Trial::TryOnce(const Executable& executable,
+                           const MemorySpace& space, bool at_start) const {
   using Place = GuardedBuffer::Place;
   std::vector<GuardedBuffer> guarded;
+  std::vector<DeviceMemory> copies;  // of those, where the host's do not serve
   std::vector<std::byte*> buffers;
   for (size_t k = 0; k < program_.buffers.size(); ++k) {
     const Buffer& buffer = program_.buffers[k];
@@ -99,6 +102,12 @@ std::string Trial::TryOnce(const Executable& executable, bool at_start) const {
                              : Garbage(buffer, kGarbage[at_start ? 1 : 2]),
         at_start ? Place::kStart : Place::kEnd, !IsReadOnly(buffer.role));
     buffers.push_back(guarded.back().data());
+    if (space.is_host()) continue;
+    auto copy = DeviceMemory::Allocate(before_[k].bytes(), space);
+    CHECK_OK(copy);
+    CHECK_OK(copy->CopyIn(guarded.back().data()));
+    buffers.back() = copy->address();
+    copies.push_back(*std::move(copy));
   }
   executable.Run(buffers, statics_);
   for (size_t k = 0; k < program_.buffers.size(); ++k) {
@@ -110,7 +119,7 @@ std::string Trial::TryOnce(const Executable& executable, bool at_start) const {
     }
     if (IsScratch(buffer.role)) continue;
     NdArray actual(buffer.dtype, buffer.dims);
-    std::memcpy(actual.data(), guarded[k].data(), actual.bytes());
+    CHECK_OK(space.CopyOut(buffers[k], actual.bytes(), actual.data()));
     std::string difference = FirstDifference(buffer, expected_[k], actual);
     if (!difference.empty()) return difference;
   }

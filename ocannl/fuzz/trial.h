@@ -13,6 +13,7 @@
 
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/fuzz/fill.h"
 
 namespace ocannl::fuzz {
@@ -26,11 +27,12 @@ class Trial {
   Trial(const LoopProgram& program, std::vector<NdArray> before,
         std::vector<int64_t> statics);
 
-  // Runs the backend twice with buffers between guard pages and compares what
-  // both runs leave in the `in`, `out` and `inout` buffers; the others start as
-  // different garbage in each run and end as anything. Tells of the first
-  // difference, of a broken canary, of memory that is writable and executable,
-  // and of programs that the backend refuses. A signal ends the process.
+  // Runs the backend twice with buffers between guard pages, where they are in
+  // memory of the host, and compares what both runs leave in the `in`, `out`
+  // and `inout` buffers; the others start as different garbage in each run and
+  // end as anything. Tells of the first difference, of a broken canary, of
+  // memory that is writable and executable, and of programs that the backend
+  // refuses. A signal ends the process.
   std::string Try(const Backend& backend) const;
 
   // What the interpreter leaves in each buffer.
@@ -40,7 +42,8 @@ class Trial {
   bool MostlyFinite() const;
 
  private:
-  std::string TryOnce(const Executable& executable, bool at_start) const;
+  std::string TryOnce(const Executable& executable, const MemorySpace& space,
+                      bool at_start) const;
 
   const LoopProgram& program_;
   std::vector<NdArray> before_;

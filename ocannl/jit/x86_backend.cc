@@ -14,7 +14,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/canonical_text.h"
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/machine_code.h"
@@ -26,13 +26,13 @@ namespace {
 // This thread's scratch memory, null if there is not enough; what was there is
 // lost.
 std::byte* TryScratch(size_t bytes) {
-  thread_local AlignedMemory memory;
+  thread_local DeviceMemory memory;
   if (memory.size() < bytes) {
-    absl::StatusOr<AlignedMemory> more = AlignedMemory::Allocate(bytes);
+    absl::StatusOr<DeviceMemory> more = DeviceMemory::Allocate(bytes);
     if (!more.ok()) return nullptr;
     memory = *std::move(more);
   }
-  return memory.data();
+  return memory.address();
 }
 
 std::byte* Scratch(size_t bytes) {

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/support/must_parse.h"
 
@@ -28,14 +28,14 @@ class Memory {
                                  kInf, 88.5f, -87,   0.3f,  -3e38f,  1e9f,
                                  3e9f, 0.7f,  -kInf, 7,     -2.2e9f, 123.75f};
     for (const Buffer& buffer : program.buffers) {
-      auto memory = AlignedMemory::Allocate(NumElements(buffer.dims) *
+      auto memory = DeviceMemory::Allocate(NumElements(buffer.dims) *
                                             SizeOf(buffer.dtype));
       CHECK_OK(memory);
-      auto* words = reinterpret_cast<float*>(memory->data());
+      auto* words = reinterpret_cast<float*>(memory->address());
       for (size_t k = 0; k < memory->size() / sizeof(float); ++k) {
         words[k] = kValues[(k + pointers_.size()) % std::size(kValues)];
       }
-      pointers_.push_back(memory->data());
+      pointers_.push_back(memory->address());
       memory_.push_back(*std::move(memory));
     }
   }
@@ -43,7 +43,7 @@ class Memory {
   absl::Span<std::byte* const> pointers() const { return pointers_; }
 
  private:
-  std::vector<AlignedMemory> memory_;
+  std::vector<DeviceMemory> memory_;
   std::vector<std::byte*> pointers_;
 };
 

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/ir.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl {
 
@@ -28,8 +29,9 @@ class Executable {
   // buffers[k] is for those does not matter then.
   virtual bool HasScratch() const { return false; }
 
-  // Runs once. buffers[k] holds the cells of program.buffers[k], row-major;
-  // statics[k] is the value of program.statics[k], inside its range.
+  // Runs once. buffers[k] is where the backend's memory has the cells of
+  // program.buffers[k], row-major; statics[k] is the value of
+  // program.statics[k], inside its range.
   virtual void Run(absl::Span<std::byte* const> buffers,
                    absl::Span<const int64_t> statics) const = 0;
 
@@ -50,6 +52,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual absl::string_view name() const = 0;  // "interp"
+
+  // Where the buffers of what it compiles are.
+  virtual const MemorySpace& memory() const { return HostMemory(); }
 
   // Error: the program asks for what this tier cannot do, named.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(

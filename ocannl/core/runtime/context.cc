@@ -112,12 +112,12 @@ absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
   return Link(std::move(program), std::move(executable));
 }
 
-absl::Status Context::WriteBytes(absl::string_view name, DType dtype,
-                                 const Dims& dims,
-                                 const std::byte* bytes) const {
+absl::Status Context::FillArray(absl::string_view name, DType dtype,
+                                const Dims& dims, Fill fill) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindOrMake(name, dtype, dims, "the write"));
-  stream().Copy(bytes, array->memory.size(), array->memory.data());
+  stream().Sync();
+  OCANNL_RETURN_IF_ERROR(fill(array->memory));
   array->written = true;
   state_->arrays.emplace(array->name, array);
   return absl::OkStatus();
@@ -132,28 +132,34 @@ absl::Status Context::WriteAll(
         FindOrMake(name, values.dtype(), values.dims(), "the write"));
   }
   for (const auto& array : found) state_->arrays.emplace(array->name, array);
-  for (const auto& [name, values] : arrays) CHECK_OK(Write(name, values));
+  for (const auto& [name, values] : arrays) {
+    OCANNL_RETURN_IF_ERROR(Write(name, values));
+  }
   return absl::OkStatus();
 }
 
 absl::Status Context::Write(absl::string_view name,
                             const NdArray& values) const {
-  return WriteBytes(name, values.dtype(), values.dims(), values.data());
+  return FillArray(
+      name, values.dtype(), values.dims(),
+      [&](const DeviceMemory& memory) { return memory.CopyIn(values.data()); });
 }
 
-absl::Status Context::MergeBytes(absl::string_view name, DType dtype,
-                                 const Dims& dims,
-                                 const std::byte* bytes) const {
+absl::Status Context::FillMerge(absl::string_view name, DType dtype,
+                                const Dims& dims, Fill fill) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> place,
                           stream().merge().PlaceOf(name, dtype, dims));
-  stream().Copy(bytes, place->memory.size(), place->memory.data());
+  stream().Sync();
+  OCANNL_RETURN_IF_ERROR(fill(place->memory));
   stream().merge().Hold(std::move(place));
   return absl::OkStatus();
 }
 
 absl::Status Context::WriteMerge(absl::string_view name,
                                  const NdArray& values) const {
-  return MergeBytes(name, values.dtype(), values.dims(), values.data());
+  return FillMerge(
+      name, values.dtype(), values.dims(),
+      [&](const DeviceMemory& memory) { return memory.CopyIn(values.data()); });
 }
 
 absl::Status Context::WriteInput(const Buffer& buffer,
@@ -190,7 +196,8 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindWritten(name));
   NdArray values(array->dtype, array->dims);
-  stream().Copy(array->memory.data(), values.bytes(), values.data());
+  stream().Sync();
+  OCANNL_RETURN_IF_ERROR(array->memory.CopyOut(values.data()));
   OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
   return values;
 }
@@ -207,14 +214,20 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindSettled(
 absl::Status Context::Copy(absl::string_view name, const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindSettled(name));
-  return WriteBytes(name, array->dtype, array->dims, array->memory.data());
+  return FillArray(name, array->dtype, array->dims,
+                   [&](const DeviceMemory& memory) {
+                     return memory.CopyFrom(array->memory);
+                   });
 }
 
 absl::Status Context::CopyToMerge(absl::string_view name,
                                   const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindSettled(name));
-  return MergeBytes(name, array->dtype, array->dims, array->memory.data());
+  return FillMerge(name, array->dtype, array->dims,
+                   [&](const DeviceMemory& memory) {
+                     return memory.CopyFrom(array->memory);
+                   });
 }
 
 std::vector<std::string> Context::ArrayNames() const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -23,6 +24,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/lineage.h"
 #include "ocannl/core/runtime/stream.h"
 
@@ -53,16 +55,17 @@ class Context {
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
   // Makes `values` the contents of the array `name`, which need not exist.
-  // Errors: as of Link.
+  // Errors: as of Link; the device failed.
   absl::Status Write(absl::string_view name, const NdArray& values) const;
 
-  // Writes all of `arrays`, no two of one name, or on an error none.
+  // Writes all of `arrays`, no two of one name, or on an error none, unless it
+  // is the device that failed.
   absl::Status WriteAll(
       absl::Span<const std::pair<std::string, NdArray>> arrays) const;
 
   // Puts `values` into the merge buffer of the stream, in the place of what it
   // holds, as those of the array `name` of another context: routines that read
-  // "NAME.merge" may run then. Error: no memory.
+  // "NAME.merge" may run then. Errors: no memory, the device failed.
   absl::Status WriteMerge(absl::string_view name, const NdArray& values) const;
 
   // The same of what `buffer` of a program stands for: Write or WriteMerge.
@@ -104,10 +107,13 @@ class Context {
   // Likewise, after all runs that may write it.
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindSettled(
       absl::string_view name) const;
-  absl::Status WriteBytes(absl::string_view name, DType dtype, const Dims& dims,
-                          const std::byte* bytes) const;
-  absl::Status MergeBytes(absl::string_view name, DType dtype, const Dims& dims,
-                          const std::byte* bytes) const;
+
+  // What `fill` puts into memory becomes an array, or the merge buffer.
+  using Fill = absl::FunctionRef<absl::Status(const DeviceMemory& memory)>;
+  absl::Status FillArray(absl::string_view name, DType dtype, const Dims& dims,
+                         Fill fill) const;
+  absl::Status FillMerge(absl::string_view name, DType dtype, const Dims& dims,
+                         Fill fill) const;
 
   std::shared_ptr<State> state_;
   Lineage lineage_;

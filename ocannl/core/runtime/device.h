@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: a place that has memory and runs what its backend compiles. This one
-// is the host; its backend is a tier, such as the interpreter.
+// Device: a place that has memory and runs what its backend compiles: the host
+// with a tier such as the interpreter, or a GPU.
 //
 //   Device device("host", &backend);
 //   Stream stream(&device);
@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/backend.h"
 
 namespace ocannl {
@@ -28,8 +28,8 @@ class Device {
   const Backend& backend() const { return *backend_; }
 
   // Zeroed memory of the device. Error: there is not so much.
-  absl::StatusOr<AlignedMemory> Allocate(size_t bytes) const {
-    return AlignedMemory::Allocate(bytes);
+  absl::StatusOr<DeviceMemory> Allocate(size_t bytes) const {
+    return DeviceMemory::Allocate(bytes, backend_->memory());
   }
 
  private:

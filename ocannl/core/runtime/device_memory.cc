@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
 namespace {
@@ -15,29 +18,82 @@ namespace {
 constexpr size_t kHugeFrom = size_t{1} << 20;
 constexpr size_t kHugePage = size_t{1} << 21;
 
+class Host : public MemorySpace {
+ public:
+  absl::string_view name() const override { return "host"; }
+  bool is_host() const override { return true; }
+
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) const override {
+    size_t alignment = bytes < kHugeFrom ? DeviceMemory::kAlignment : kHugePage;
+    // Whole units, at least one: an empty array has an address too.
+    size_t units = std::max<size_t>(
+        1, bytes / alignment + (bytes % alignment != 0 ? 1 : 0));
+    void* data = units > SIZE_MAX / alignment
+                     ? nullptr
+                     : std::aligned_alloc(alignment, units * alignment);
+    if (data == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no memory for ", bytes, " bytes; use smaller arrays or batches"));
+    }
+    if (alignment == kHugePage) {
+      // Only advice: without huge pages, ordinary ones serve.
+      (void)madvise(data, units * alignment, MADV_HUGEPAGE);
+    }
+    std::memset(data, 0, units * alignment);
+    return static_cast<std::byte*>(data);
+  }
+
+  void Free(std::byte* address) const override { std::free(address); }
+
+  absl::Status CopyIn(const std::byte* from_host, size_t bytes,
+                      std::byte* to) const override {
+    return CopyWithin(from_host, bytes, to);
+  }
+  absl::Status CopyOut(const std::byte* from, size_t bytes,
+                       std::byte* to_host) const override {
+    return CopyWithin(from, bytes, to_host);
+  }
+  absl::Status CopyWithin(const std::byte* from, size_t bytes,
+                          std::byte* to) const override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+    return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
-absl::StatusOr<AlignedMemory> AlignedMemory::Allocate(size_t bytes) {
-  size_t alignment = bytes < kHugeFrom ? kAlignment : kHugePage;
-  // Whole units, at least one: an empty array has an address too.
-  size_t units =
-      std::max<size_t>(1, bytes / alignment + (bytes % alignment != 0 ? 1 : 0));
-  void* data = units > SIZE_MAX / alignment
-                   ? nullptr
-                   : std::aligned_alloc(alignment, units * alignment);
-  if (data == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory for ", bytes, " bytes; use smaller arrays or batches"));
-  }
-  if (alignment == kHugePage) {
-    // Only advice: without huge pages, ordinary ones serve.
-    (void)madvise(data, units * alignment, MADV_HUGEPAGE);
-  }
-  std::memset(data, 0, units * alignment);
-  AlignedMemory memory;
-  memory.data_.reset(static_cast<std::byte*>(data));
+const MemorySpace& HostMemory() {
+  static const Host host;
+  return host;
+}
+
+absl::StatusOr<DeviceMemory> DeviceMemory::Allocate(size_t bytes,
+                                                    const MemorySpace& space) {
+  OCANNL_ASSIGN_OR_RETURN(std::byte * address, space.Allocate(bytes));
+  DeviceMemory memory;
+  memory.address_ = {address, Free{&space}};
   memory.size_ = bytes;
   return memory;
+}
+
+absl::Status DeviceMemory::CopyIn(const std::byte* from) const {
+  return space().CopyIn(from, size_, address());
+}
+
+absl::Status DeviceMemory::CopyOut(std::byte* to) const {
+  return space().CopyOut(address(), size_, to);
+}
+
+absl::Status DeviceMemory::CopyFrom(const DeviceMemory& from) const {
+  CHECK(from.size_ == size_);
+  if (&from.space() == &space()) {
+    return space().CopyWithin(from.address(), size_, address());
+  }
+  if (from.space().is_host()) return CopyIn(from.address());
+  if (space().is_host()) return from.CopyOut(address());
+  OCANNL_ASSIGN_OR_RETURN(DeviceMemory between, Allocate(size_));
+  OCANNL_RETURN_IF_ERROR(from.CopyOut(between.address()));
+  return CopyIn(between.address());
 }
 
 }  // namespace ocannl

@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> MakeDeviceArray(
     const Device& device, absl::string_view name, DType dtype,
     const Dims& dims) {
   OCANNL_ASSIGN_OR_RETURN(int64_t bytes, ByteSize(dtype, dims));
-  OCANNL_ASSIGN_OR_RETURN(AlignedMemory memory, device.Allocate(bytes));
+  OCANNL_ASSIGN_OR_RETURN(DeviceMemory memory, device.Allocate(bytes));
   return std::make_shared<DeviceArray>(DeviceArray{.name = std::string(name),
                                                    .dtype = dtype,
                                                    .dims = dims,

@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/device.h"
 
 namespace ocannl {
@@ -27,7 +27,7 @@ struct DeviceArray {
   std::string name;
   DType dtype;
   Dims dims;
-  AlignedMemory memory;
+  DeviceMemory memory;
   bool written = false;  // by the host or by a run
 };
 

@@ -22,9 +22,9 @@ absl::StatusOr<std::shared_ptr<const LinkedCode>> LinkCode(
   for (size_t k = 0; k < arrays.size(); ++k) {
     std::byte* place = nullptr;
     if (arrays[k] != nullptr) {
-      place = arrays[k]->memory.data();
+      place = arrays[k]->memory.address();
     } else if (offsets[k] >= 0) {
-      place = code->arena.data() + offsets[k];
+      place = code->arena.address() + offsets[k];
     }
     code->buffers.push_back(place);
   }

@@ -10,9 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/ir.h"
-#include "ocannl/core/runtime/aligned_memory.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/lineage.h"
 
 namespace ocannl {
@@ -21,7 +21,7 @@ struct LinkedCode {
   LoopProgram program;
   std::shared_ptr<const Executable> executable;
   std::vector<std::shared_ptr<DeviceArray>> arrays;  // null for scratch
-  AlignedMemory arena;                               // holds the scratch
+  DeviceMemory arena;                                // holds the scratch
   std::vector<std::byte*> buffers;                   // those of the program
 };
 

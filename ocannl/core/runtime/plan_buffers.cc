@@ -9,12 +9,12 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl {
 namespace {
 
-constexpr int64_t kAlignment = AlignedMemory::kAlignment;
+constexpr int64_t kAlignment = DeviceMemory::kAlignment;
 
 struct Temp {
   int32_t buffer;

@@ -5,7 +5,6 @@
 #ifndef OCANNL_CORE_RUNTIME_STREAM_H_
 #define OCANNL_CORE_RUNTIME_STREAM_H_
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,13 +39,6 @@ class Stream {
 
   // Returns when all work is done.
   void Sync() { trace_.Sync(); }
-
-  // Between memory of the device and of the host, either way, when all work
-  // before it is done.
-  void Copy(const std::byte* from, size_t bytes, std::byte* to) {
-    Sync();
-    if (bytes > 0) std::memmove(to, from, bytes);
-  }
 
   // What copies of the arrays of other contexts go through.
   MergeBuffer& merge() { return merge_; }

@@ -1,54 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tiering/checking_backend.h"
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/tiering/first_difference.h"
 
 namespace ocannl {
 namespace {
 
-NdArray ArrayAt(const Buffer& buffer, const std::byte* cells) {
+NdArray ArrayAt(const Buffer& buffer, const MemorySpace& space,
+                const std::byte* cells) {
   NdArray array(buffer.dtype, buffer.dims);
-  std::memcpy(array.data(), cells, array.bytes());
+  CHECK_OK(space.CopyOut(cells, array.bytes(), array.data()));
   return array;
 }
 
-// Buffers for one run, of which some are copies.
-struct Arguments {
-  Arguments(absl::Span<const Buffer> declared,
-            absl::Span<std::byte* const> given,
-            absl::FunctionRef<bool(Role)> copies)
-      : places(given.begin(), given.end()) {
+// Buffers on the host for one run of the reference: scratch, and copies of what
+// it may write or cannot address.
+struct HostArguments {
+  HostArguments(absl::Span<const Buffer> declared, const MemorySpace& space,
+                absl::Span<std::byte* const> given)
+      : addresses(given.begin(), given.end()) {
     own.reserve(declared.size());  // they stay where they are
     for (size_t k = 0; k < declared.size(); ++k) {
-      if (!copies(declared[k].role)) continue;
+      if (IsReadOnly(declared[k].role) && space.is_host()) continue;
       own.push_back(IsScratch(declared[k].role)
                         ? NdArray(declared[k].dtype, declared[k].dims)
-                        : ArrayAt(declared[k], given[k]));
-      places[k] = own.back().data();
+                        : ArrayAt(declared[k], space, given[k]));
+      addresses[k] = own.back().data();
     }
   }
 
-  std::vector<std::byte*> places;
+  std::vector<std::byte*> addresses;
   std::vector<NdArray> own;
+};
+
+// `given`, and new memory of `space` for the scratch.
+struct WithScratch {
+  WithScratch(absl::Span<const Buffer> declared, const MemorySpace& space,
+              absl::Span<std::byte* const> given)
+      : addresses(given.begin(), given.end()) {
+    for (size_t k = 0; k < declared.size(); ++k) {
+      if (!IsScratch(declared[k].role)) continue;
+      absl::StatusOr<int64_t> bytes =
+          ByteSize(declared[k].dtype, declared[k].dims);
+      CHECK_OK(bytes);
+      auto memory = DeviceMemory::Allocate(*bytes, space);
+      CHECK_OK(memory);
+      addresses[k] = memory->address();
+      own.push_back(*std::move(memory));
+    }
+  }
+
+  std::vector<std::byte*> addresses;
+  std::vector<DeviceMemory> own;
 };
 
 class CheckingExecutable : public Executable {
  public:
-  CheckingExecutable(const LoopProgram& program, std::string tiers,
-                     std::unique_ptr<Executable> reference,
+  CheckingExecutable(const LoopProgram& program, const MemorySpace& space,
+                     std::string tiers, std::unique_ptr<Executable> reference,
                      std::unique_ptr<Executable> checked,
                      std::atomic<int64_t>* runs)
       : name_(program.name),
         buffers_(program.buffers),
+        space_(space),
         tiers_(std::move(tiers)),
         reference_(std::move(reference)),
         checked_(std::move(checked)),
@@ -59,15 +82,15 @@ class CheckingExecutable : public Executable {
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
-    const Arguments expected(buffers_, buffers,
-                             [](Role role) { return !IsReadOnly(role); });
-    reference_->Run(expected.places, statics);
-    checked_->Run(Arguments(buffers_, buffers, IsScratch).places, statics);
+    const HostArguments expected(buffers_, space_, buffers);
+    reference_->Run(expected.addresses, statics);
+    checked_->Run(WithScratch(buffers_, space_, buffers).addresses, statics);
     for (size_t k = 0; k < buffers_.size(); ++k) {
       if (!IsResult(buffers_[k].role)) continue;
-      const std::string difference =
-          FirstDifference(buffers_[k], ArrayAt(buffers_[k], expected.places[k]),
-                          ArrayAt(buffers_[k], buffers[k]));
+      const std::string difference = FirstDifference(
+          buffers_[k],
+          ArrayAt(buffers_[k], HostMemory(), expected.addresses[k]),
+          ArrayAt(buffers_[k], space_, buffers[k]));
       CHECK(difference.empty())
           << tiers_ << " in routine " << name_ << ": " << difference;
     }
@@ -77,7 +100,8 @@ class CheckingExecutable : public Executable {
  private:
   const std::string name_;
   const std::vector<Buffer> buffers_;
-  const std::string tiers_;  // "x86 differs from interp"
+  const MemorySpace& space_;  // of the checked tier
+  const std::string tiers_;   // "x86 differs from interp"
   const std::unique_ptr<Executable> reference_;
   const std::unique_ptr<Executable> checked_;
   std::atomic<int64_t>& runs_;
@@ -92,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Checked(
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> reference,
                           reference_.Compile(program));
   return std::make_unique<CheckingExecutable>(
-      program,
+      program, memory(),
       absl::StrCat(checked_.name(), " differs from ", reference_.name()),
       std::move(reference), *std::move(checked), &runs_);
 }

@@ -24,12 +24,14 @@ namespace ocannl {
 
 class CheckingBackend : public Backend {
  public:
-  // Both must outlive it.
+  // Both must outlive it; the reference works in memory of the host.
   CheckingBackend(const Backend* reference, const Backend* checked)
       : reference_(*reference), checked_(*checked) {}
 
   // Of the checked tier, as is what a run leaves.
   absl::string_view name() const override { return checked_.name(); }
+
+  const MemorySpace& memory() const override { return checked_.memory(); }
 
   // Errors: those of either tier.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(

@@ -37,10 +37,14 @@ struct TieredOptions {
 // Thread-safe. Must outlive its executables.
 class TieredBackend : public Backend {
  public:
-  // The two tiers must outlive it.
+  // The two tiers must outlive it, and have their buffers in one memory.
   TieredBackend(Tiering tiering, const TieredOptions& options);
 
   absl::string_view name() const override { return "auto"; }
+
+  const MemorySpace& memory() const override {
+    return tiering_.first->memory();
+  }
 
   // Errors: those of the first tier. What the second one cannot compile stays
   // on the first.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ocannl/core/runtime/aligned_memory.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl::jit {
 
@@ -12,7 +12,7 @@ bool EndsInPadding(const Buffer& buffer, const Affine& offset,
   const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
   if (!IsScratch(buffer.role) || lanes.iterator < 0 || size < 4) return false;
   const int64_t end = NumElements(buffer.dims) * size;
-  const int64_t padding = -end & (AlignedMemory::kAlignment - 1);
+  const int64_t padding = -end & (DeviceMemory::kAlignment - 1);
   return offset == size * Affine(Iterator(lanes.iterator)) +
                        Affine(end - lanes.active * size) &&
          (lanes.count - lanes.active) * size <= padding;
