@@ -7,8 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/bench/peers/c_text.h"
-#include "experiments/bench/peers/shared_library.h"
+#include "experiments/bench/peers/compile_c.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/shared_library.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "experiments/bench/contenders.h"
 #include "experiments/bench/peers/c_text.h"
-#include "experiments/bench/peers/shared_library.h"
+#include "experiments/bench/peers/compile_c.h"
 #include "experiments/bench/programs.h"
 #include "experiments/bench/workloads.h"
 #include "experiments/moons_data.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/bench/peers/shared_library.h"
+#include "experiments/bench/peers/compile_c.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
@@ -149,14 +149,6 @@ TEST(CompileCTest, SaysWhatGccSays) {
   auto code = CompileC("int x = y;", {});
   ASSERT_FALSE(code.ok());
   EXPECT_NE(code.status().message().find("gcc"), absl::string_view::npos);
-}
-
-TEST(SharedLibraryTest, FindsWhatIsThere) {
-  auto library = SharedLibrary::Open("libm.so.6");
-  ASSERT_TRUE(library.ok());
-  EXPECT_EQ((*library)->Find<double(double)>("sqrt")(16), 4);
-  EXPECT_EQ((*library)->Find<void()>("no_such_function"), nullptr);
-  EXPECT_FALSE(SharedLibrary::Open("libno_such_library.so").ok());
 }
 
 }  // namespace

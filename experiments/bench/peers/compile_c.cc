@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/bench/peers/shared_library.h"
+#include "experiments/bench/peers/compile_c.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,19 +55,6 @@ absl::Status RunCommand(const std::string& command) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::shared_ptr<const SharedLibrary>> SharedLibrary::Open(
-    const std::string& path) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absl::NotFoundError(dlerror());
-  return std::shared_ptr<const SharedLibrary>(new SharedLibrary(handle));
-}
-
-SharedLibrary::~SharedLibrary() { dlclose(handle_); }
-
-void* SharedLibrary::FindSymbol(const char* name) const {
-  return dlsym(handle_, name);
-}
 
 absl::StatusOr<std::shared_ptr<const SharedLibrary>> CompileC(
     absl::string_view text, const std::vector<std::string>& flags) {

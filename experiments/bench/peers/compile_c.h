@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SharedLibrary: functions of a library that this program was not linked with.
+// CompileC: what the system's C compiler makes of a text.
 //
-//   OCANNL_ASSIGN_OR_RETURN(auto blas, SharedLibrary::Open("libblas.so.3"));
-//   auto* dot = blas->Find<float(int, const float*, ...)>("cblas_sdot");
-#ifndef EXPERIMENTS_BENCH_PEERS_SHARED_LIBRARY_H_
-#define EXPERIMENTS_BENCH_PEERS_SHARED_LIBRARY_H_
+//   OCANNL_ASSIGN_OR_RETURN(auto code, CompileC(text, {"-O3"}));
+//   auto* run = code->Find<void(float*)>("run");
+#ifndef EXPERIMENTS_BENCH_PEERS_COMPILE_C_H_
+#define EXPERIMENTS_BENCH_PEERS_COMPILE_C_H_
 
 #include <memory>
 #include <string>
@@ -13,30 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/system/shared_library.h"
 
 namespace ocannl {
-
-class SharedLibrary {
- public:
-  // Error: not there, as the system says it.
-  static absl::StatusOr<std::shared_ptr<const SharedLibrary>> Open(
-      const std::string& path);
-
-  SharedLibrary(const SharedLibrary&) = delete;
-  ~SharedLibrary();
-
-  // Null: the library has no such function.
-  template <class Function>
-  Function* Find(const char* name) const {
-    return reinterpret_cast<Function*>(FindSymbol(name));
-  }
-
- private:
-  explicit SharedLibrary(void* handle) : handle_(handle) {}
-  void* FindSymbol(const char* name) const;
-
-  void* handle_;
-};
 
 // The library that `gcc -shared` makes of C text, or of the empty text and
 // archives among the flags. Error: no gcc, or what it has to say.
@@ -45,4 +24,4 @@ absl::StatusOr<std::shared_ptr<const SharedLibrary>> CompileC(
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_BENCH_PEERS_SHARED_LIBRARY_H_
+#endif  // EXPERIMENTS_BENCH_PEERS_COMPILE_C_H_

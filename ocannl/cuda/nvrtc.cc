@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/cuda/nvrtc.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl::cuda {
+namespace {
+
+using Library = std::shared_ptr<const SharedLibrary>;
+using Result = int;  // nvrtcResult; 0 is success
+using Program = struct NvrtcProgram*;
+
+constexpr Result kCompilationFailed = 6;  // NVRTC_ERROR_COMPILATION
+
+// The file of the directory whose name starts so, the last of the alphabet;
+// empty where there is none.
+std::string FileOf(const std::string& directory, absl::string_view start) {
+  std::string found;
+  std::error_code error;  // a directory that is not there has no files
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::StartsWith(name, start) && entry.path().string() > found) {
+      found = entry.path().string();
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+// Named as in nvrtc.h of the toolkit.
+struct Nvrtc::Functions {
+  // The compiler opens its builtins by name, which the loader finds among what
+  // is open even where it does not know the directory.
+  Library builtins;
+  Library nvrtc;
+
+  Result (*Version)(int* major, int* minor);
+  const char* (*GetErrorString)(Result);
+  Result (*CreateProgram)(Program*, const char* text, const char* name,
+                          int num_headers, const char* const* headers,
+                          const char* const* include_names);
+  Result (*DestroyProgram)(Program*);
+  Result (*CompileProgram)(Program, int num_options,
+                           const char* const* options);
+  Result (*GetProgramLogSize)(Program, size_t*);
+  Result (*GetProgramLog)(Program, char*);
+  Result (*GetPTXSize)(Program, size_t*);
+  Result (*GetPTX)(Program, char*);
+  Result (*GetCUBINSize)(Program, size_t*);
+  Result (*GetCUBIN)(Program, char*);
+
+  template <class Function>
+  bool Find(const char* name, Function*& function) {
+    function = nvrtc->Find<Function>(name);
+    return function != nullptr;
+  }
+
+  bool FindAll() {
+    return Find("nvrtcVersion", Version) &&
+           Find("nvrtcGetErrorString", GetErrorString) &&
+           Find("nvrtcCreateProgram", CreateProgram) &&
+           Find("nvrtcDestroyProgram", DestroyProgram) &&
+           Find("nvrtcCompileProgram", CompileProgram) &&
+           Find("nvrtcGetProgramLogSize", GetProgramLogSize) &&
+           Find("nvrtcGetProgramLog", GetProgramLog) &&
+           Find("nvrtcGetPTXSize", GetPTXSize) && Find("nvrtcGetPTX", GetPTX) &&
+           Find("nvrtcGetCUBINSize", GetCUBINSize) &&
+           Find("nvrtcGetCUBIN", GetCUBIN);
+  }
+
+  absl::Status Check(Result result, absl::string_view what) const {
+    if (result == 0) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("NVRTC, ", what, ": ", GetErrorString(result)));
+  }
+
+  // What a pair of functions for a size and as many bytes gives.
+  absl::StatusOr<std::string> Get(Program program,
+                                  Result (*get_size)(Program, size_t*),
+                                  Result (*get)(Program, char*)) const {
+    size_t size = 0;
+    OCANNL_RETURN_IF_ERROR(Check(get_size(program, &size), "size of a result"));
+    std::string text(size, '\0');
+    if (size == 0) return text;
+    OCANNL_RETURN_IF_ERROR(Check(get(program, text.data()), "result"));
+    return text;
+  }
+};
+
+std::vector<std::string> LibraryDirectories(absl::string_view cuda_home) {
+  std::vector<std::string> homes;
+  const char* variable = std::getenv("CUDA_HOME");
+  if (!cuda_home.empty()) {
+    homes.emplace_back(cuda_home);
+  } else if (variable != nullptr && *variable != '\0') {
+    homes.emplace_back(variable);
+  }
+  std::vector<std::string> directories;
+  for (const std::string& home : homes) {
+    for (const char* sub : {"lib64", "lib"}) {
+      directories.push_back(absl::StrCat(home, "/", sub));
+    }
+  }
+  if (!homes.empty()) return directories;
+  return {"", "/usr/local/cuda/lib64", "/usr/local/cuda/lib"};
+}
+
+absl::StatusOr<Nvrtc> Nvrtc::Open(absl::string_view cuda_home) {
+  const std::vector<std::string> directories = LibraryDirectories(cuda_home);
+  std::string last_error = "no such file";
+  for (const std::string& directory : directories) {
+    auto functions = std::make_shared<Functions>();
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
+      std::string path = name;
+      if (!directory.empty()) {
+        path = absl::StrCat(directory, "/", name);
+        absl::StatusOr<Library> builtins =
+            SharedLibrary::Open(FileOf(directory, "libnvrtc-builtins.so."));
+        if (builtins.ok()) functions->builtins = *std::move(builtins);
+      }
+      absl::StatusOr<Library> nvrtc = SharedLibrary::Open(path);
+      if (!nvrtc.ok()) {
+        last_error = std::string(nvrtc.status().message());
+        continue;
+      }
+      functions->nvrtc = *std::move(nvrtc);
+      if (!functions->FindAll()) {
+        last_error = absl::StrCat(path, " lacks functions of NVRTC");
+        continue;
+      }
+      Nvrtc opened;
+      auto& [major, minor] = opened.version_;
+      OCANNL_RETURN_IF_ERROR(
+          functions->Check(functions->Version(&major, &minor), "version"));
+      opened.functions_ = std::move(functions);
+      return opened;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "no libnvrtc.so.13 or .12 in ",
+      absl::StrJoin(directories, ", ",
+                    [](std::string* out, const std::string& directory) {
+                      absl::StrAppend(out, directory.empty()
+                                               ? "the loader's directories"
+                                               : directory);
+                    }),
+      " (", last_error,
+      "); install the CUDA toolkit, or set cuda_home to where it is"));
+}
+
+absl::StatusOr<Nvrtc::Code> Nvrtc::Compile(
+    const std::string& text, const std::string& name,
+    absl::string_view architecture) const {
+  const Functions& f = *functions_;
+  Program program = nullptr;
+  OCANNL_RETURN_IF_ERROR(
+      f.Check(f.CreateProgram(&program, text.c_str(), name.c_str(), 0, nullptr,
+                              nullptr),
+              name));
+  absl::Cleanup destroy = [&] { f.DestroyProgram(&program); };
+  const std::string target = absl::StrCat("--gpu-architecture=", architecture);
+  const char* const options[] = {target.c_str(),    "--std=c++17",
+                                 "--fmad=false",    "--ftz=false",
+                                 "--prec-div=true", "--prec-sqrt=true"};
+  const Result result = f.CompileProgram(program, std::size(options), options);
+  Code code;
+  OCANNL_ASSIGN_OR_RETURN(code.log,
+                          f.Get(program, f.GetProgramLogSize, f.GetProgramLog));
+  while (!code.log.empty() && code.log.back() == '\0') code.log.pop_back();
+  if (result == kCompilationFailed) {
+    return absl::InternalError(absl::StrCat("NVRTC, ", name, ":\n", code.log));
+  }
+  OCANNL_RETURN_IF_ERROR(
+      f.Check(result, absl::StrCat(name, " for ", architecture)));
+  OCANNL_ASSIGN_OR_RETURN(code.ptx, f.Get(program, f.GetPTXSize, f.GetPTX));
+  OCANNL_ASSIGN_OR_RETURN(code.cubin,
+                          f.Get(program, f.GetCUBINSize, f.GetCUBIN));
+  while (!code.ptx.empty() && code.ptx.back() == '\0') code.ptx.pop_back();
+  return code;
+}
+
+}  // namespace ocannl::cuda
