@@ -31,7 +31,7 @@ class Runner {
   DualArrays Run() {
     RunBlock(program_.body);
     DualArrays result;
-    for (size_t k = 0; k < cells_.size(); ++k) {
+    for (BufferId k : cells_.ids()) {
       result[program_.buffers[k].name] = std::move(cells_[k]);
     }
     return result;
@@ -75,7 +75,7 @@ class Runner {
     int64_t value = index.offset();
     for (const Affine::Term& term : index.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
-      value += term.factor * iterators_.at(term.symbol.number);
+      value += term.factor * iterators_.at(term.symbol.iterator());
     }
     return value;
   }
@@ -121,9 +121,9 @@ class Runner {
   }
 
   LoopProgram program_;
-  std::vector<Dual> locals_;
-  std::vector<std::vector<Dual>> cells_;
-  absl::flat_hash_map<int32_t, int64_t> iterators_;
+  IdVector<LocalId, Dual> locals_;
+  IdVector<BufferId, std::vector<Dual>> cells_;
+  absl::flat_hash_map<IteratorId, int64_t> iterators_;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ absl::StatusOr<std::unique_ptr<BoundProgram>> BoundProgram::Make(
   }
   OCANNL_ASSIGN_OR_RETURN(bound->memory_, DeviceMemory::Allocate(bytes));
   std::byte* next = bound->memory_.address();
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
+  for (BufferId k : program.buffers.ids()) {
     const Buffer& buffer = program.buffers[k];
     if (IsScratch(buffer.role)) {
       std::byte* place = bound->scratch_.address() + plan.offsets[k];

@@ -31,7 +31,7 @@ class Line {
   // A rewrite that may or may not be legal.
   std::string Text() {
     const For& loop = *loops_[Below(loops_.size())];
-    const std::string name = absl::StrCat(" i", loop.iterator);
+    const std::string name = absl::StrCat(" ", Name(loop.iterator));
     switch (Below(8)) {
       case 0:
         return absl::StrCat("split", name, " ", 1 + Below(loop.extent));
@@ -57,16 +57,14 @@ class Line {
     return random_.Below(static_cast<int64_t>(bound));
   }
 
-  std::string BufferName() {
-    return program_.buffers[Below(program_.buffers.size())].name;
-  }
+  std::string BufferName() { return random_.Pick(program_.buffers).name; }
 
   // A loop in `loop`: what can be reordered is there.
   std::string Inner(const For& loop) {
     const For* inner = loop.body.stmts.empty()
                            ? nullptr
                            : std::get_if<For>(&loop.body.stmts[0]);
-    return absl::StrCat(" i", (inner == nullptr ? loop : *inner).iterator);
+    return absl::StrCat(" ", Name((inner == nullptr ? loop : *inner).iterator));
   }
 
   // The loop behind `loop` in the text.
@@ -81,7 +79,7 @@ class Line {
     find(program_.body.stmts);
     for (const For* around : loops_) find(around->body.stmts);
     const For* after = next == nullptr ? nullptr : std::get_if<For>(next);
-    return absl::StrCat(" i", (after == nullptr ? loop : *after).iterator);
+    return absl::StrCat(" ", Name((after == nullptr ? loop : *after).iterator));
   }
 
   const LoopProgram& program_;

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
@@ -18,12 +17,10 @@ class RewrittenExecutable : public Executable {
                       const LoopProgram& before, const LoopProgram& after)
       : inner_(std::move(inner)), buffers_(after.buffers) {
     for (const Buffer& buffer : after.buffers) {
-      auto old = absl::c_find_if(before.buffers, [&](const Buffer& b) {
-        return b.name == buffer.name;
-      });
-      place_.push_back(old == before.buffers.end()
-                           ? kScratch
-                           : old - before.buffers.begin());
+      place_.push_back({});
+      for (BufferId old : before.buffers.ids()) {
+        if (before.buffers[old].name == buffer.name) place_.back() = old;
+      }
     }
   }
 
@@ -35,23 +32,22 @@ class RewrittenExecutable : public Executable {
     std::vector<NdArray> scratch;
     scratch.reserve(buffers_.size());
     std::vector<std::byte*> arguments;
-    for (size_t k = 0; k < buffers_.size(); ++k) {
-      if (place_[k] == kScratch || buffers[place_[k]] == nullptr) {
+    for (BufferId k : buffers_.ids()) {
+      const BufferId old = place_[k];
+      if (!old.valid() || buffers[old.index] == nullptr) {
         scratch.emplace_back(buffers_[k].dtype, buffers_[k].dims);
         arguments.push_back(scratch.back().data());
       } else {
-        arguments.push_back(buffers[place_[k]]);
+        arguments.push_back(buffers[old.index]);
       }
     }
     inner_->Run(arguments, statics);
   }
 
  private:
-  static constexpr int64_t kScratch = -1;
-
   std::unique_ptr<Executable> inner_;
-  std::vector<Buffer> buffers_;
-  std::vector<int64_t> place_;  // of each in the buffers before, or kScratch
+  IdVector<BufferId, Buffer> buffers_;
+  IdVector<BufferId, BufferId> place_;  // in the buffers before; none: scratch
 };
 
 }  // namespace

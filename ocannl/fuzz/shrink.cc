@@ -175,7 +175,7 @@ bool CutAxis(LoopProgram& program, int k) {
   return false;
 }
 
-bool IsLookedUp(const LoopProgram& program, int32_t buffer, size_t axis) {
+bool IsLookedUp(const LoopProgram& program, BufferId buffer, size_t axis) {
   bool is = false;
   WalkStmts(program.body, [&](const Stmt& stmt) {
     WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
@@ -188,23 +188,22 @@ bool IsLookedUp(const LoopProgram& program, int32_t buffer, size_t axis) {
 }
 
 bool DropAxis(LoopProgram& program, int k) {
-  for (int32_t number = 0;
-       number < static_cast<int32_t>(program.buffers.size()); ++number) {
-    Dims& dims = program.buffers[number].dims;
+  for (BufferId id : program.buffers.ids()) {
+    Dims& dims = program.buffers[id].dims;
     for (size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] != 1 || IsLookedUp(program, number, axis) || k-- > 0) {
+      if (dims[axis] != 1 || IsLookedUp(program, id, axis) || k-- > 0) {
         continue;
       }
       dims.erase(dims.begin() + axis);
       auto drop = [&](Access& access) {
-        if (access.buffer != number) return;
+        if (access.buffer != id) return;
         access.indices.erase(access.indices.begin() + axis);
       };
       RewriteStmts(program.body, [&](Stmt& stmt) {
         RewriteLeaves(program, stmt, [&](LeafValue leaf) {
           if (Access* access = std::get_if<Access>(&leaf)) drop(*access);
           if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-            const bool shifts = lookup->cell.buffer == number &&
+            const bool shifts = lookup->cell.buffer == id &&
                                 lookup->axis > static_cast<int32_t>(axis);
             lookup->axis -= shifts ? 1 : 0;
             drop(lookup->cell);
@@ -230,7 +229,7 @@ bool MakeInOut(LoopProgram& program, int k) {
   return false;
 }
 
-bool IsUsed(const LoopProgram& program, int32_t buffer) {
+bool IsUsed(const LoopProgram& program, BufferId buffer) {
   bool used = false;
   WalkStmts(program.body, [&](const Stmt& stmt) {
     used |= WrittenBy(program, stmt) == buffer;
@@ -241,11 +240,12 @@ bool IsUsed(const LoopProgram& program, int32_t buffer) {
 }
 
 bool DropBuffer(LoopProgram& program, int k) {
-  for (int32_t number = 0;
-       number < static_cast<int32_t>(program.buffers.size()); ++number) {
-    if (IsUsed(program, number) || k-- > 0) continue;
-    program.buffers.erase(program.buffers.begin() + number);
-    auto renumber = [&](int32_t& buffer) { buffer -= buffer > number ? 1 : 0; };
+  for (BufferId id : program.buffers.ids()) {
+    if (IsUsed(program, id) || k-- > 0) continue;
+    program.buffers.erase(program.buffers.begin() + id.index);
+    auto renumber = [&](BufferId& buffer) {
+      buffer.index -= buffer > id ? 1 : 0;
+    };
     RewriteCells(program, program.body, [&](Access cell) {
       renumber(cell.buffer);
       return cell;

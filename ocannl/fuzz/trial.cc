@@ -25,9 +25,9 @@ NdArray Garbage(const Buffer& buffer, int byte) {
   return array;
 }
 
-std::vector<NdArray> FillBuffers(const LoopProgram& program, FillKind kind,
-                                 uint64_t seed) {
-  std::vector<NdArray> arrays;
+Trial::Arrays FillBuffers(const LoopProgram& program, FillKind kind,
+                          uint64_t seed) {
+  Trial::Arrays arrays;
   for (const Buffer& buffer : program.buffers) {
     arrays.push_back(FillBuffer(buffer, kind, seed));
   }
@@ -56,12 +56,12 @@ Trial::Trial(const LoopProgram& program, FillKind kind, uint64_t seed)
     : Trial(program, FillBuffers(program, kind, seed),
             FillStatics(program, seed)) {}
 
-Trial::Trial(const LoopProgram& program, std::vector<NdArray> before,
+Trial::Trial(const LoopProgram& program, Arrays before,
              std::vector<int64_t> statics)
     : program_(program),
       before_(std::move(before)),
       statics_(std::move(statics)) {
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
+  for (BufferId k : program.buffers.ids()) {
     const Buffer& buffer = program.buffers[k];
     expected_.push_back(IsInput(buffer.role) ? before_[k]
                                              : Garbage(buffer, kGarbage[0]));
@@ -92,10 +92,10 @@ std::string Trial::Try(const Backend& backend) const {
 std::string Trial::TryOnce(const Executable& executable,
                            const MemorySpace& space, bool at_start) const {
   using Place = GuardedBuffer::Place;
-  std::vector<GuardedBuffer> guarded;
+  IdVector<BufferId, GuardedBuffer> guarded;
   std::vector<DeviceMemory> copies;  // of those, where the host's do not serve
   std::vector<std::byte*> buffers;
-  for (size_t k = 0; k < program_.buffers.size(); ++k) {
+  for (BufferId k : program_.buffers.ids()) {
     const Buffer& buffer = program_.buffers[k];
     guarded.emplace_back(
         IsInput(buffer.role) ? before_[k]
@@ -110,7 +110,7 @@ std::string Trial::TryOnce(const Executable& executable,
     copies.push_back(*std::move(copy));
   }
   executable.Run(buffers, statics_);
-  for (size_t k = 0; k < program_.buffers.size(); ++k) {
+  for (BufferId k : program_.buffers.ids()) {
     const Buffer& buffer = program_.buffers[k];
     size_t broken = guarded[k].BrokenCanaryBytes();
     if (broken > 0) {
@@ -119,7 +119,7 @@ std::string Trial::TryOnce(const Executable& executable,
     }
     if (IsScratch(buffer.role)) continue;
     NdArray actual(buffer.dtype, buffer.dims);
-    CHECK_OK(space.CopyOut(buffers[k], actual.bytes(), actual.data()));
+    CHECK_OK(space.CopyOut(buffers[k.index], actual.bytes(), actual.data()));
     std::string difference = FirstDifference(buffer, expected_[k], actual);
     if (!difference.empty()) return difference;
   }
@@ -129,7 +129,7 @@ std::string Trial::TryOnce(const Executable& executable,
 bool Trial::MostlyFinite() const {
   int64_t cells = 0;
   int64_t finite = 0;
-  for (size_t k = 0; k < program_.buffers.size(); ++k) {
+  for (BufferId k : program_.buffers.ids()) {
     if (!IsResult(program_.buffers[k].role)) continue;
     for (int64_t cell = 0; cell < expected_[k].size(); ++cell) {
       finite += std::isfinite(expected_[k].AsDouble(cell)) ? 1 : 0;

@@ -20,11 +20,13 @@ namespace ocannl::fuzz {
 
 class Trial {
  public:
+  using Arrays = IdVector<BufferId, NdArray>;
+
   // Fills the buffers and runs the interpreter. Verify accepts `program`, which
   // must outlive this.
   Trial(const LoopProgram& program, FillKind kind, uint64_t seed);
   // The same with these arrays in the buffers, and values of static indices.
-  Trial(const LoopProgram& program, std::vector<NdArray> before,
+  Trial(const LoopProgram& program, Arrays before,
         std::vector<int64_t> statics);
 
   // Runs the backend twice with buffers between guard pages, where they are in
@@ -36,7 +38,7 @@ class Trial {
   std::string Try(const Backend& backend) const;
 
   // What the interpreter leaves in each buffer.
-  const std::vector<NdArray>& expected() const { return expected_; }
+  const Arrays& expected() const { return expected_; }
 
   // Whether over nine in ten cells of what is written are finite.
   bool MostlyFinite() const;
@@ -46,8 +48,8 @@ class Trial {
                       bool at_start) const;
 
   const LoopProgram& program_;
-  std::vector<NdArray> before_;
-  std::vector<NdArray> expected_;
+  Arrays before_;
+  Arrays expected_;
   std::vector<int64_t> statics_;
 };
 

@@ -49,7 +49,7 @@ class Decoder {
     it->second = AddRegister(base, value);
     for (const Affine::Term& term : value.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
-      increments_[term.symbol.number].push_back(
+      increments_[term.symbol.iterator()].push_back(
           {.reg = it->second, .amount = static_cast<uint64_t>(term.factor)});
     }
     return it->second;
@@ -82,7 +82,7 @@ class Decoder {
       offset += stride * access.indices[axis];
       stride *= buffer.dims[axis];
     }
-    return RegisterOf(access.buffer, offset);
+    return RegisterOf(access.buffer.index, offset);
   }
 
   // With `find`(the types of cell and index) as the handler; `other` is the
@@ -179,7 +179,7 @@ class Decoder {
   }
 
   // What the address in `number` gains from one iteration to the next.
-  uint64_t StrideOf(int32_t number, int32_t iterator) const {
+  uint64_t StrideOf(int32_t number, IteratorId iterator) const {
     return code_.registers[number].value.FactorOf(Iterator(iterator));
   }
 
@@ -215,11 +215,11 @@ class Decoder {
                            .increments = increments_[loop.iterator]});
   }
 
-  void DecodeZeroOut(int32_t buffer) {
+  void DecodeZeroOut(BufferId buffer) {
     const Buffer& zeroed = program_.buffers[buffer];
     int64_t bytes =
         NumElements(zeroed.dims) * static_cast<int64_t>(SizeOf(zeroed.dtype));
-    int32_t target = RegisterOf(buffer, 0);
+    int32_t target = RegisterOf(buffer.index, 0);
     Emit(ZeroOutHandler, target).args[0] = RegisterOf(kNumber, bytes);
   }
 
@@ -253,10 +253,9 @@ class Decoder {
   ExprPool exprs_;
   Bytecode code_;
   absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> registers_;
-  absl::flat_hash_map<int32_t, std::vector<RegisterIncrement>>
-      increments_;  // by iterator
+  absl::flat_hash_map<IteratorId, std::vector<RegisterIncrement>> increments_;
   absl::flat_hash_map<ExprId, int32_t> constants_;
-  std::vector<int32_t> locals_;  // register of each local's slot
+  IdVector<LocalId, int32_t> locals_;  // register of each local's slot
   std::vector<int32_t> temporaries_;
   size_t num_temporaries_ = 0;  // in use by the statement
 };

@@ -65,7 +65,7 @@ absl::Status ExplainNonfinite::Stores(const RunState& run, const Stmt& stmt,
     add(program.statics[k].name, absl::StrCat(run.statics()[k]));
   }
   for (const LoopAt& loop : run.loops()) {
-    add(absl::StrCat("i", loop.iterator), absl::StrCat(loop.value));
+    add(Name(loop.iterator), absl::StrCat(loop.value));
   }
   absl::flat_hash_set<std::string> said;  // Two indices may be one cell.
   WalkLeaves(program, value, [&](const LeafValue& leaf) {

@@ -119,9 +119,9 @@ TEST(InterpTest, ALoopOfNoIterationsDoesNothing) {
   LoopProgram program;
   program.name = "nothing";
   program.buffers = {{"y", DType::kF32, {1}, Role::kInOut}};
-  Access y{.buffer = 0, .indices = {Affine(0)}};
+  Access y{.buffer = {0}, .indices = {Affine(0)}};
   ExprId one = Literal(program.exprs, DType::kF32, 1).id();
-  program.body.stmts = {For{LoopKind::kFor, 0, 0, {{Set{y, one}}}}};
+  program.body.stmts = {For{LoopKind::kFor, {0}, 0, {{Set{y, one}}}}};
   NdArray array = NdArray::Of<float>({1}, {7});
   RunOnce(program, {&array});
   EXPECT_EQ(ValuesOf<float>(array), Floats({7}));
@@ -217,7 +217,7 @@ TEST(InterpTest, DeepExpressionsNeedNoStack) {
   LoopProgram program;
   program.name = "deep";
   program.buffers = {{"y", DType::kU32, {1}, Role::kInOut}};
-  Access y{.buffer = 0, .indices = {Affine(0)}};
+  Access y{.buffer = {0}, .indices = {Affine(0)}};
   Expr value = program.Read(y);
   for (int i = 0; i < 100'000; ++i) value = value + 1;
   program.body.stmts = {Set{y, value.id()}};
@@ -291,15 +291,15 @@ void CheckPrimitive(Op op, DType condition, DType operand, DType result) {
   LoopProgram program;
   std::vector<Expr> reads;
   std::vector<NdArray*> pointers;
-  program.buffers.push_back({"y", result, {size}, Role::kOut});
+  const BufferId target =
+      program.buffers.Add({"y", result, {size}, Role::kOut});
   for (DType dtype : types) {
-    program.buffers.push_back({"x", dtype, {size}, Role::kIn});
+    const BufferId x = program.buffers.Add({"x", dtype, {size}, Role::kIn});
+    reads.push_back(program.Read(Access{x, {Affine(Iterator({0}))}}));
   }
-  for (int32_t k = 0; k < Info(op).arity; ++k) {
-    reads.push_back(program.Read(Access{k + 1, {Affine(Iterator(0))}}));
-  }
-  Set set{Access{0, {Affine(Iterator(0))}}, ApplyOp(op, reads, result).id()};
-  program.body.stmts = {For{LoopKind::kFor, 0, size, {{set}}}};
+  Set set{Access{target, {Affine(Iterator({0}))}},
+          ApplyOp(op, reads, result).id()};
+  program.body.stmts = {For{LoopKind::kFor, {0}, size, {{set}}}};
   NdArray y(result, {size});
   NdArray want(result, {size});
   PutConstants(expected, &want);

@@ -20,7 +20,7 @@
 namespace ocannl::interp {
 
 struct LoopAt {
-  int32_t iterator;
+  IteratorId iterator;
   int64_t value;
 };
 

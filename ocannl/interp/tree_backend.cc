@@ -56,7 +56,7 @@ class Walker : public RunState {
     if (symbol.kind == Symbol::kStatic) return statics_[symbol.number];
     return absl::c_find_if(loops_,
                            [&](const LoopAt& loop) {
-                             return loop.iterator == symbol.number;
+                             return loop.iterator == symbol.iterator();
                            })
         ->value;
   }
@@ -77,7 +77,7 @@ class Walker : public RunState {
 
   absl::Status Run() {
     if (observers_.empty()) return Run(program_.body);
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       const Buffer& buffer = program_.buffers[k];
       if (IsInput(buffer.role)) continue;
       written_[k].resize(NumElements(buffer.dims));
@@ -149,11 +149,11 @@ class Walker : public RunState {
     }
   }
 
-  void Zero(int32_t number) {
-    const Buffer& buffer = program_.buffers[number];
-    std::memset(buffers_[number], 0,
+  void Zero(BufferId id) {
+    const Buffer& buffer = program_.buffers[id];
+    std::memset(AddressOf(id, 0), 0,
                 NumElements(buffer.dims) * SizeOf(buffer.dtype));
-    absl::c_fill(written_[number], true);
+    absl::c_fill(written_[id], true);
   }
 
   int64_t Eval(const Affine& index) const {
@@ -195,8 +195,9 @@ class Walker : public RunState {
     return written.empty() || written[CellOf(access)];
   }
 
-  std::byte* AddressOf(int32_t buffer, int64_t cell) const {
-    return buffers_[buffer] + cell * SizeOf(program_.buffers[buffer].dtype);
+  std::byte* AddressOf(BufferId buffer, int64_t cell) const {
+    return buffers_[buffer.index] +
+           cell * SizeOf(program_.buffers[buffer].dtype);
   }
 
   Constant Eval(const Access& access) const {
@@ -249,10 +250,10 @@ class Walker : public RunState {
   absl::Span<std::byte* const> buffers_;
   absl::Span<const int64_t> statics_;
   std::vector<LoopAt> loops_;
-  std::vector<Constant> locals_;
+  IdVector<LocalId, Constant> locals_;
   mutable std::vector<Constant> values_;  // of the nodes, by id
   // Of the cells of each buffer; empty: all, or nobody asks.
-  std::vector<std::vector<bool>> written_;
+  IdVector<BufferId, std::vector<bool>> written_;
 };
 
 class TreeExecutable : public Executable {

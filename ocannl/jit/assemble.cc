@@ -135,11 +135,11 @@ class Assembly {
   }
 
   // Those that the functions find through pointers.
-  std::vector<int32_t> Buffers() const {
-    std::vector<int32_t> buffers;
+  std::vector<BufferId> Buffers() const {
+    std::vector<BufferId> buffers;
     for (const Nest& nest : nests_) {
       for (const Pointer& pointer : nest.pointers) {
-        if (pointer.base >= 0) buffers.push_back(pointer.base);
+        if (pointer.base.valid()) buffers.push_back(pointer.base);
       }
     }
     absl::c_sort(buffers);

@@ -26,7 +26,7 @@ struct CodeImage {
 
   std::string bytes;
   std::vector<Section> sections = {};  // in order
-  std::vector<int32_t> buffers =
+  std::vector<BufferId> buffers =
       {};                   // those whose addresses it reads, ascending
   int64_t run_helper = -1;  // where that address goes; -1: nowhere
 };

@@ -12,13 +12,12 @@ namespace ocannl::jit {
 namespace {
 
 // The buffers that a caller gives, in order.
-std::vector<int32_t> CallersBuffers(const LoopProgram& program) {
-  std::vector<int32_t> numbers;
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
-    if (IsScratch(program.buffers[k].role)) continue;
-    numbers.push_back(static_cast<int32_t>(k));
+std::vector<BufferId> CallersBuffers(const LoopProgram& program) {
+  std::vector<BufferId> buffers;
+  for (BufferId k : program.buffers.ids()) {
+    if (!IsScratch(program.buffers[k].role)) buffers.push_back(k);
   }
-  return numbers;
+  return buffers;
 }
 
 }  // namespace
@@ -27,27 +26,28 @@ absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
                                       const LoopProgram& scheduled) {
   OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(scheduled));
   MemoryPlan plan;
-  const std::vector<int32_t> arguments = CallersBuffers(original);
-  const std::vector<int32_t> buffers = CallersBuffers(scheduled);
+  const std::vector<BufferId> arguments = CallersBuffers(original);
+  const std::vector<BufferId> buffers = CallersBuffers(scheduled);
   CHECK(arguments.size() == buffers.size());
   for (size_t k = 0; k < buffers.size(); ++k) {
-    plan.callers.push_back({buffers[k], arguments[k]});
+    plan.callers.push_back({buffers[k].index, arguments[k].index});
   }
   plan.num_buffers = static_cast<int64_t>(scheduled.buffers.size());
   plan.pointers = static_cast<int64_t>((arena.arena_bytes + 63) / 64 * 64);
   plan.bytes = plan.pointers + plan.num_buffers * sizeof(std::byte*);
-  for (int32_t k = 0; k < plan.num_buffers; ++k) {
+  for (BufferId k : arena.offsets.ids()) {
     if (arena.offsets[k] < 0) continue;
     const bool is_private = scheduled.buffers[k].role == Role::kPrivate;
-    (is_private ? plan.privates : plan.temps).push_back({k, arena.offsets[k]});
+    (is_private ? plan.privates : plan.temps)
+        .push_back({k.index, arena.offsets[k]});
   }
   return plan;
 }
 
-void KeepOnly(absl::Span<const int32_t> buffers, MemoryPlan& plan) {
+void KeepOnly(absl::Span<const BufferId> buffers, MemoryPlan& plan) {
   auto is_unused = [&](const MemoryPlan::Binding& binding) {
-    return !absl::c_binary_search(buffers,
-                                  static_cast<int32_t>(binding.buffer));
+    return !absl::c_binary_search(
+        buffers, BufferId{static_cast<int32_t>(binding.buffer)});
   };
   std::erase_if(plan.callers, is_unused);
   std::erase_if(plan.temps, is_unused);

@@ -38,7 +38,7 @@ absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
 
 // Forgets buffers that are not among these, which ascend: those promoted to
 // registers need no memory.
-void KeepOnly(absl::Span<const int32_t> buffers, MemoryPlan& plan);
+void KeepOnly(absl::Span<const BufferId> buffers, MemoryPlan& plan);
 
 }  // namespace ocannl::jit
 

@@ -142,7 +142,7 @@ LoopProgram ForgetsTheLastIteration(LoopProgram program) {
 // Statement by statement over the iterations, whether they depend on each
 // other or not.
 LoopProgram DistributesLoops(LoopProgram program) {
-  int32_t next = NextIterator(program);
+  IteratorId next = NextIterator(program);
   std::vector<Stmt> body;
   for (Stmt& stmt : program.body.stmts) {
     For* loop = std::get_if<For>(&stmt);
@@ -170,7 +170,7 @@ LoopProgram DistributesLoops(LoopProgram program) {
 
 // Sums from the last to the first.
 LoopProgram ReversesLoops(LoopProgram program) {
-  std::vector<std::pair<int32_t, int64_t>> innermost;
+  std::vector<std::pair<IteratorId, int64_t>> innermost;
   RewriteStmts(program.body, [&](Stmt& stmt) {
     For* loop = std::get_if<For>(&stmt);
     if (loop == nullptr || loop->body.stmts.size() != 1) return;
@@ -242,9 +242,11 @@ void WritesBeforeTheStart(const LoopProgram&,
 // A whole vector where a part of it would do.
 void ReadsPastTheEnd(const LoopProgram& program,
                      absl::Span<std::byte* const> buffers, bool after) {
-  for (size_t k = 0; k < buffers.size() && after; ++k) {
+  if (!after) return;
+  for (BufferId k : program.buffers.ids()) {
     int64_t end = (BytesOf(program.buffers[k]) + 63) / 64 * 64;
-    static_cast<void>(*const_cast<volatile std::byte*>(buffers[k] + end - 1));
+    static_cast<void>(
+        *const_cast<volatile std::byte*>(buffers[k.index] + end - 1));
   }
 }
 

@@ -77,18 +77,18 @@ class OpProgram {
       args.push_back(Operand(k, k + 1 == row.operands.size()));
     }
     Expr value = ApplyOp(row.op, args, row.result);
-    For lane_loop = {LoopKind::kVec, 1, lanes, {}};
+    For lane_loop = {LoopKind::kVec, {1}, lanes, {}};
     lane_loop.body.stmts.push_back(
-        Set{{0, {Iterator(0), Iterator(1)}}, value.id()});
-    For loop = {LoopKind::kFor, 0, times_, {}};
+        Set{{{0}, {Iterator({0}), Iterator({1})}}, value.id()});
+    For loop = {LoopKind::kFor, {0}, times_, {}};
     loop.body.stmts.push_back(std::move(lane_loop));
     program_.body.stmts.push_back(std::move(loop));
     CHECK_OK(Verify(program_)) << Print(program_);
   }
 
   std::string Difference(const Backend& tier) const {
-    std::vector<NdArray> arrays = {
-        NdArray(program_.buffers[0].dtype, program_.buffers[0].dims)};
+    const Buffer& y = program_.buffers[{0}];
+    Trial::Arrays arrays = {NdArray(y.dtype, y.dims)};
     arrays.insert(arrays.end(), arrays_.begin(), arrays_.end());
     std::string difference = Trial(program_, arrays, {}).Try(tier);
     if (difference.empty()) return "";
@@ -106,8 +106,7 @@ class OpProgram {
     const int64_t step = form_ == Form::kApart ? 3 : 1;
     const bool same = is_last && form_ == Form::kSameInAllLanes;
     Dims dims = {times_, same ? 1 : step * lanes_};
-    auto number = static_cast<int32_t>(program_.buffers.size());
-    program_.buffers.push_back(
+    const BufferId x = program_.buffers.Add(
         {absl::StrCat("x", k), row_.operands[k], dims, Role::kIn});
     NdArray array(row_.operands[k], dims);
     const size_t size = SizeOf(row_.operands[k]);
@@ -119,8 +118,8 @@ class OpProgram {
                   size);
     }
     arrays_.push_back(std::move(array));
-    Affine lane = same ? Affine() : step * Affine(Iterator(1));
-    return program_.Read(Access{number, {Iterator(0), lane}});
+    Affine lane = same ? Affine() : step * Affine(Iterator({1}));
+    return program_.Read(Access{x, {Iterator({0}), lane}});
   }
 
   const Row& row_;

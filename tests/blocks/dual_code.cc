@@ -61,10 +61,10 @@ class Runner {
   }
 
   // The next point of the loops, if there is one.
-  bool Next(const std::vector<int64_t>& extents) {
-    for (size_t k = extents.size(); k-- > 0;) {
-      if (++point_[k] < extents[k]) return true;
-      point_[k] = 0;
+  bool Next(const LoopExtents& extents) {
+    for (int32_t k = extents.next_id().index; k-- > 0;) {
+      if (++point_[{k}] < extents[{k}]) return true;
+      point_[{k}] = 0;
     }
     return false;
   }
@@ -74,7 +74,7 @@ class Runner {
     for (const Affine::Term& term : index.terms()) {
       const bool is_static = term.symbol.kind == Symbol::kStatic;
       value += term.factor *
-               (is_static ? kStaticOfDuals : point_[term.symbol.number]);
+               (is_static ? kStaticOfDuals : point_[term.symbol.iterator()]);
     }
     return value;
   }
@@ -147,7 +147,7 @@ class Runner {
 
   Assignments& code_;
   DualArrays& arrays_;
-  std::vector<int64_t> point_;
+  IdVector<IteratorId, int64_t> point_;
   bool integers_ = false;  // in what is assigned
 };
 

@@ -136,7 +136,7 @@ TEST(ResumeTest, TheStateIsWhatAStepReadsAndWrites) {
 
 // `b` passes a value on within the step, `c` to the next step.
 TEST(ResumeTest, TheStateOfSeveralRoutines) {
-  auto program = [](const std::vector<Buffer>& buffers) {
+  auto program = [](const IdVector<BufferId, Buffer>& buffers) {
     LoopProgram made;
     made.buffers = buffers;
     return made;

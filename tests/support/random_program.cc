@@ -22,8 +22,7 @@ class Generator {
     program_.statics = {{"s", options_.static_range}};
     for (Role role : options_.roles) targets_.push_back(AddBuffer(role));
     if (options_.looks_up) {
-      ids_ = static_cast<int32_t>(program_.buffers.size());
-      program_.buffers.push_back({"ids", DType::kI32, {kIds}, Role::kIn});
+      ids_ = program_.buffers.Add({"ids", DType::kI32, {kIds}, Role::kIn});
     }
     for (int64_t left = 1 + Below(options_.most_nests); left > 0; --left) {
       if (options_.private_buffers) {
@@ -41,16 +40,14 @@ class Generator {
   int64_t Below(int64_t bound) { return random_() % bound; }
   bool Chance(int64_t percent) { return Below(100) < percent; }
 
-  int32_t AddBuffer(Role role) {
+  BufferId AddBuffer(Role role) {
     constexpr int64_t kSizes[] = {1, 2, 3, 4, 6, 8};
     Dims dims;
     for (int64_t rank = 1 + Below(2); rank > 0; --rank) {
       dims.push_back(kSizes[Below(std::size(kSizes))]);
     }
-    auto number = static_cast<int32_t>(program_.buffers.size());
-    program_.buffers.push_back(
-        {absl::StrCat("b", number), DType::kF32, dims, role});
-    return number;
+    return program_.buffers.Add(
+        {absl::StrCat("b", program_.buffers.size()), DType::kF32, dims, role});
   }
 
   // Iterators whose ranges fill the axis without gaps, as far as they go.
@@ -84,7 +81,7 @@ class Generator {
     return Below(dim);
   }
 
-  int32_t Target() { return targets_[Below(targets_.size())]; }
+  BufferId Target() { return targets_[Below(targets_.size())]; }
 
   Access Cell() {
     Access access{.buffer = Target(), .indices = {}};
@@ -118,7 +115,7 @@ class Generator {
 
   Stmt MakeLoop(int depth) {
     For loop{Chance(options_.par_percent) ? LoopKind::kPar : LoopKind::kFor,
-             num_iterators_++,
+             next_iterator_++,
              options_.extents[Below(options_.extents.size())],
              {}};
     symbols_.push_back({Iterator(loop.iterator), loop.extent});
@@ -135,11 +132,11 @@ class Generator {
   const RandomProgramOptions& options_;
   std::mt19937 random_;
   LoopProgram program_;
-  std::vector<int32_t> targets_;  // the buffers that statements touch
-  int32_t ids_ = -1;
+  std::vector<BufferId> targets_;  // that statements touch
+  BufferId ids_;
   std::vector<std::pair<Symbol, int64_t>> symbols_ = {
       {Static(0), options_.static_range}};
-  int32_t num_iterators_ = 0;
+  IteratorId next_iterator_ = {0};
 };
 
 }  // namespace

@@ -152,27 +152,31 @@ std::string ApplyText(Op op, DType to, DType from,
   return "";
 }
 
+// As the C text has them.
+std::string Name(BufferId buffer) { return absl::StrCat("b", buffer.index); }
+std::string Name(LocalId local) { return absl::StrCat("v", local.index); }
+
 class Writer {
  public:
   explicit Writer(LoopProgram program) : program_(std::move(program)) {}
 
   std::string Run() {
     text_ = std::string(kPrelude);
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       const Buffer& buffer = program_.buffers[k];
       if (!IsScratch(buffer.role)) continue;
-      Line("static ", TypeText(buffer.dtype), " b", k, "[",
+      Line("static ", TypeText(buffer.dtype), " ", Name(k), "[",
            NumElements(buffer.dims), "] __attribute__((aligned(64)));");
     }
     Line("void run(char* const* buffers, const int64_t* statics) {");
     ++depth_;
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       const Buffer& buffer = program_.buffers[k];
       if (IsScratch(buffer.role)) continue;
       absl::string_view type = TypeText(buffer.dtype);
       absl::string_view constant = buffer.role == Role::kIn ? "const " : "";
-      Line(constant, type, "* restrict b", k, " = (", constant, type,
-           "*)__builtin_assume_aligned(buffers[", k, "], 64);");
+      Line(constant, type, "* restrict ", Name(k), " = (", constant, type,
+           "*)__builtin_assume_aligned(buffers[", k.index, "], 64);");
     }
     for (size_t k = 0; k < program_.statics.size(); ++k) {
       Line("const int64_t s", k, " = statics[", k, "];");
@@ -206,7 +210,7 @@ class Writer {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       place = dims[axis] * place + access.indices[axis];
     }
-    return absl::StrCat("b", access.buffer, "[", IndexText(place), more, "]");
+    return absl::StrCat(Name(access.buffer), "[", IndexText(place), more, "]");
   }
 
   std::string RowText(const Lookup& lookup) {
@@ -232,7 +236,7 @@ class Writer {
               return absl::StrCat("(", HasRowText(lookup), " ? ",
                                   CellText(lookup), " : 0)");
             },
-            [&](const GetLocal& get) { return absl::StrCat("v", get.local); },
+            [&](const GetLocal& get) { return Name(get.local); },
             [&](const Affine& index) { return IndexText(index); },
         },
         value);
@@ -264,7 +268,7 @@ class Writer {
   }
 
   void WriteFor(const For& loop) {
-    std::string i = absl::StrCat("i", loop.iterator);
+    const std::string i = Name(loop.iterator);
     Line("for (int64_t ", i, " = 0; ", i, " < ", loop.extent, "; ++", i, ") {");
     ++depth_;
     WriteBlock(loop.body);
@@ -274,36 +278,37 @@ class Writer {
 
   void WriteBlock(const Block& block) {
     for (const Stmt& stmt : block.stmts) {
-      std::visit(
-          Overload{
-              [&](const For& loop) { WriteFor(loop); },
-              [&](const Set& set) {
-                std::string value = WriteValue(set.value);
-                Line(CellText(set.target), " = ", value, ";");
-              },
-              [&](const Scatter& scatter) {
-                std::string value = WriteValue(scatter.value);
-                const Lookup& target = program_.TargetOf(scatter);
-                Line("if (", HasRowText(target), ") ", CellText(target), " = ",
-                     value, ";");
-              },
-              [&](const DeclareLocal& declare) {
-                std::string value = WriteValue(declare.value);
-                DType dtype = program_.locals[declare.local].dtype;
-                Line(TypeText(dtype), " v", declare.local, " = ", value, ";");
-              },
-              [&](const SetLocal& set) {
-                std::string value = WriteValue(set.value);
-                Line("v", set.local, " = ", value, ";");
-              },
-              [&](const ZeroOut& zero) {
-                int64_t cells = NumElements(program_.buffers[zero.buffer].dims);
-                Line("for (int64_t c = 0; c < ", cells, "; ++c) b", zero.buffer,
-                     "[c] = 0;");
-              },
-              [&](const Comment&) {},
-          },
-          static_cast<const Stmt::variant&>(stmt));
+      std::visit(Overload{
+                     [&](const For& loop) { WriteFor(loop); },
+                     [&](const Set& set) {
+                       std::string value = WriteValue(set.value);
+                       Line(CellText(set.target), " = ", value, ";");
+                     },
+                     [&](const Scatter& scatter) {
+                       std::string value = WriteValue(scatter.value);
+                       const Lookup& target = program_.TargetOf(scatter);
+                       Line("if (", HasRowText(target), ") ", CellText(target),
+                            " = ", value, ";");
+                     },
+                     [&](const DeclareLocal& declare) {
+                       std::string value = WriteValue(declare.value);
+                       DType dtype = program_.locals[declare.local].dtype;
+                       Line(TypeText(dtype), " ", Name(declare.local), " = ",
+                            value, ";");
+                     },
+                     [&](const SetLocal& set) {
+                       std::string value = WriteValue(set.value);
+                       Line(Name(set.local), " = ", value, ";");
+                     },
+                     [&](const ZeroOut& zero) {
+                       int64_t cells =
+                           NumElements(program_.buffers[zero.buffer].dims);
+                       Line("for (int64_t c = 0; c < ", cells, "; ++c) ",
+                            Name(zero.buffer), "[c] = 0;");
+                     },
+                     [&](const Comment&) {},
+                 },
+                 static_cast<const Stmt::variant&>(stmt));
     }
   }
 

@@ -61,12 +61,12 @@ void ExpectSameBits(absl::string_view text, const std::string& level) {
   (*interp)->Run(expected.pointers(), statics);
   (*code)->Find<void(std::byte* const*, const int64_t*)>("run")(
       found.pointers().data(), statics.data());
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
+  for (BufferId k : program.buffers.ids()) {
     const Buffer& buffer = program.buffers[k];
     if (IsScratch(buffer.role)) continue;
     NdArray a(buffer.dtype, buffer.dims), b(buffer.dtype, buffer.dims);
-    std::memcpy(a.data(), expected.pointers()[k], a.bytes());
-    std::memcpy(b.data(), found.pointers()[k], b.bytes());
+    std::memcpy(a.data(), expected.pointers()[k.index], a.bytes());
+    std::memcpy(b.data(), found.pointers()[k.index], b.bytes());
     EXPECT_TRUE(SameBits(a, b)) << buffer.name << " at " << level;
   }
 }

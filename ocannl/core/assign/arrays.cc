@@ -36,8 +36,7 @@ CellLoops::CellLoops(const Dims& dims) {
       indices.push_back(0);
       continue;
     }
-    indices.push_back(Iterator(static_cast<int32_t>(extents.size())));
-    extents.push_back(dim);
+    indices.push_back(Iterator(extents.Add(dim)));
   }
 }
 

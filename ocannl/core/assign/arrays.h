@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
@@ -26,7 +25,7 @@ Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id);
 struct CellLoops {
   explicit CellLoops(const Dims& dims);
 
-  std::vector<int64_t> extents;
+  LoopExtents extents;
   Indices indices;
 };
 

@@ -175,7 +175,7 @@ class ForwardBuilder {
                .dtype = graph_[source.operands[1]].dtype,
                .dims = {}};
       gather.cells.clear();
-      for (int32_t loop : gather.RowMajor()) {
+      for (IteratorId loop : gather.RowMajor()) {
         array.dims.push_back(gather.extents[loop]);
         gather.cells.push_back(Iterator(loop));
       }

@@ -12,25 +12,24 @@
 namespace ocannl {
 namespace {
 
-// Calls `visit` with the number of each loop in `indices`.
+// Calls `visit` with each loop in `indices`.
 template <class Visit>
 void ForEachLoop(const Indices& indices, Visit visit) {
   for (const Affine& index : indices) {
     for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kIterator) visit(term.symbol.number);
+      if (term.symbol.kind == Symbol::kIterator) visit(term.symbol.iterator());
     }
   }
 }
 
 // The nest of those loops over `extents` that the indices have: those of lhs
 // first, so that reductions are innermost.
-Projections Nest(absl::Span<const int64_t> extents, Projections indices) {
+Projections Nest(const LoopExtents& extents, Projections indices) {
   Projections nest;
-  std::vector<int32_t> numbers(extents.size(), -1);
-  auto take = [&](int32_t loop) {
-    if (numbers[loop] >= 0) return;
-    numbers[loop] = static_cast<int32_t>(nest.extents.size());
-    nest.extents.push_back(extents[loop]);
+  IdVector<IteratorId, IteratorId> numbers(extents.size());
+  auto take = [&](IteratorId loop) {
+    if (numbers[loop].valid()) return;
+    numbers[loop] = nest.extents.Add(extents[loop]);
   };
   auto number = [&](const Indices& all) {
     ForEachLoop(all, take);
@@ -38,7 +37,7 @@ Projections Nest(absl::Span<const int64_t> extents, Projections indices) {
     for (const Affine& index : all) {
       numbered.push_back(index.Substitute([&](Symbol symbol) -> Affine {
         if (symbol.kind == Symbol::kStatic) return symbol;
-        return Iterator(numbers[symbol.number]);
+        return Iterator(numbers[symbol.iterator()]);
       }));
     }
     return numbered;
@@ -112,7 +111,7 @@ class Contractor {
  private:
   LoopSet LoopsOf(const Indices& indices) const {
     LoopSet loops(product_.extents.size(), false);
-    ForEachLoop(indices, [&](int32_t loop) { loops[loop] = true; });
+    ForEachLoop(indices, [&](IteratorId loop) { loops[loop] = true; });
     return loops;
   }
 
@@ -129,10 +128,10 @@ class Contractor {
                 .dtype = ComputeDType(stored),
                 .dims = {}};
     Indices indices;
-    for (size_t k = 0; k < loops.size(); ++k) {
+    for (IteratorId k : loops.ids()) {
       if (!loops[k]) continue;
       array.dims.push_back(product_.extents[k]);
-      indices.push_back(Iterator(static_cast<int32_t>(k)));
+      indices.push_back(Iterator(k));
     }
     return {code_.AddArray(std::move(array)), std::move(indices)};
   }

@@ -32,7 +32,7 @@ bool IsContracted(const ComputeSource& source);
 
 // The loops, arrays and indices of such a product, of arrays of one code.
 struct Product {
-  std::vector<int64_t> extents;
+  LoopExtents extents;
   ReadArray result;
   std::vector<ReadArray> factors;
   std::string suffix;  // of the names of what is between

@@ -25,45 +25,44 @@ bool ArePlain(const Indices& indices) {
 
 // The gather with the loops of `order` alone, in that order.
 GatherIndices Reordered(const GatherIndices& gather,
-                        absl::Span<const int32_t> order) {
+                        absl::Span<const IteratorId> order) {
   GatherIndices result = gather;
   result.extents.clear();
-  std::vector<int32_t> place(gather.extents.size());
-  for (size_t k = 0; k < order.size(); ++k) {
-    place[order[k]] = static_cast<int32_t>(k);
-    result.extents.push_back(gather.extents[order[k]]);
+  IdVector<IteratorId, IteratorId> place(gather.extents.size());
+  for (IteratorId loop : order) {
+    place[loop] = result.extents.Add(gather.extents[loop]);
   }
   for (Indices* indices : {&result.table, &result.ids, &result.cells}) {
     for (Affine& index : *indices) {
       index = index.Substitute(
-          [&](Symbol loop) { return Iterator(place[loop.number]); });
+          [&](Symbol loop) { return Iterator(place[loop.iterator()]); });
     }
   }
   return result;
 }
 
 // Every loop but one.
-std::vector<int32_t> AllBut(int32_t loop, size_t count) {
-  std::vector<int32_t> rest;
-  for (int32_t k = 0; k < static_cast<int32_t>(count); ++k) {
+std::vector<IteratorId> AllBut(IteratorId loop, const LoopExtents& extents) {
+  std::vector<IteratorId> rest;
+  for (IteratorId k : extents.ids()) {
     if (k != loop) rest.push_back(k);
   }
   return rest;
 }
 
 // Appends the loops of the indices that `order` does not have.
-void AddLoops(const Indices& indices, std::vector<int32_t>& order) {
+void AddLoops(const Indices& indices, std::vector<IteratorId>& order) {
   for (const Affine& index : indices) {
     if (index.is_constant()) continue;
-    const int32_t loop = index.terms()[0].symbol.number;
+    const IteratorId loop = index.terms()[0].symbol.iterator();
     if (!absl::c_linear_search(order, loop)) order.push_back(loop);
   }
 }
 
 }  // namespace
 
-std::vector<int32_t> GatherIndices::RowMajor() const {
-  std::vector<int32_t> order;
+std::vector<IteratorId> GatherIndices::RowMajor() const {
+  std::vector<IteratorId> order;
   for (const Indices* indices : {&ids, &table, &cells}) {
     AddLoops(*indices, order);
   }
@@ -111,7 +110,7 @@ std::optional<GatherIndices> FindGather(
       Mentions(gather.cells, loop)) {
     return std::nullopt;
   }
-  return Reordered(gather, AllBut(loop.number, gather.extents.size()));
+  return Reordered(gather, AllBut(loop.iterator(), gather.extents));
 }
 
 Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
@@ -130,12 +129,12 @@ Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
 
 Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
                     int32_t ids, ExprId leaf, std::string logic) {
-  std::vector<int32_t> of_table;
+  std::vector<IteratorId> of_table;
   AddLoops(gather.table, of_table);
-  std::vector<int32_t> order;
+  std::vector<IteratorId> order;
   AddLoops(gather.cells, order);
   AddLoops(gather.ids, order);
-  std::erase_if(order, [&](int32_t loop) {
+  std::erase_if(order, [&](IteratorId loop) {
     return absl::c_linear_search(of_table, loop);
   });
   order.insert(order.end(), of_table.begin(), of_table.end());

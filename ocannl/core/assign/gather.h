@@ -28,15 +28,15 @@
 namespace ocannl {
 
 struct GatherIndices {
-  std::vector<int64_t> extents;  // of the loops, but that over the indexed axis
-  Indices table;  // of the array that has the indexed axis; 0 there
-  int32_t axis;   // that one
+  LoopExtents extents;  // of the loops, but that over the indexed axis
+  Indices table;        // of the array that has the indexed axis; 0 there
+  int32_t axis;         // that one
   Indices ids;
   Indices cells;  // of the other array
 
   // The loops that the index depends on, then the others: in this order, what
   // is read of one row is contiguous.
-  std::vector<int32_t> RowMajor() const;
+  std::vector<IteratorId> RowMajor() const;
 };
 
 // The cells that tensor `id` gathers or scatters, if `source`, that of its

@@ -21,26 +21,21 @@ namespace {
 // The same loops with those of `lhs` first, in its order, so that reductions
 // are innermost.
 Projections LhsFirst(Projections p) {
-  std::vector<int32_t> order;
-  std::vector<char> taken(p.extents.size(), false);
-  auto take = [&](int32_t k) {
-    if (!std::exchange(taken[k], char{true})) order.push_back(k);
+  Projections sorted;
+  IdVector<IteratorId, IteratorId> place(p.extents.size());
+  auto take = [&](IteratorId loop) {
+    if (place[loop].valid()) return;
+    place[loop] = sorted.extents.Add(p.extents[loop]);
   };
   for (const Affine& index : p.lhs) {
     for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kIterator) take(term.symbol.number);
+      if (term.symbol.kind == Symbol::kIterator) take(term.symbol.iterator());
     }
   }
-  for (size_t k = 0; k < p.extents.size(); ++k) take(static_cast<int32_t>(k));
-  std::vector<int32_t> place(order.size());
-  Projections sorted;
-  for (size_t k = 0; k < order.size(); ++k) {
-    place[order[k]] = static_cast<int32_t>(k);
-    sorted.extents.push_back(p.extents[order[k]]);
-  }
+  for (IteratorId loop : p.extents.ids()) take(loop);
   auto renumbered = [&](Symbol symbol) -> Affine {
     if (symbol.kind == Symbol::kStatic) return symbol;
-    return Iterator(place[symbol.number]);
+    return Iterator(place[symbol.iterator()]);
   };
   for (const Affine& index : p.lhs) {
     sorted.lhs.push_back(index.Substitute(renumbered));
@@ -67,17 +62,17 @@ bool IsZeroPreserving(const ComputeSource& source) {
 // number for each value of the loops that the cell does not tell.
 struct TermNumbers {
   explicit TermNumbers(const Projections& p) {
-    std::vector<char> told(p.extents.size(), false);
+    IdVector<IteratorId, bool> told(p.extents.size(), false);
     for (const Affine& index : p.lhs) {
       const auto& terms = index.terms();
       if (terms.size() == 1 && terms[0].symbol.kind == Symbol::kIterator) {
-        told[terms[0].symbol.number] = true;
+        told[terms[0].symbol.iterator()] = true;
       }
     }
-    for (size_t k = 0; k < p.extents.size(); ++k) {
+    for (IteratorId k : p.extents.ids()) {
       // No program runs so long.
       if (told[k] || count > kMost / p.extents[k]) continue;
-      number = p.extents[k] * number + Iterator(static_cast<int32_t>(k));
+      number = p.extents[k] * number + Iterator(k);
       count *= p.extents[k];
     }
   }

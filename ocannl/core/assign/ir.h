@@ -83,7 +83,7 @@ struct Assign {
   bool reset;  // first set every cell to the neutral element, or else 0
   ExprId rhs;  // in Assignments::exprs
   std::vector<Source> sources;
-  std::vector<int64_t> extents;
+  LoopExtents extents;
   std::string logic;  // for .cd: "", ".", "@" or a spec; projections decide
   std::optional<LookedUpAxis> lookup = std::nullopt;  // if it accumulates
 };

@@ -32,7 +32,7 @@ std::optional<Margins> MarginsOf(const Assignments& code, const Assign& assign,
     for (const Affine::Term& term : indices[axis].terms()) {
       // A static index has values inside of its axis.
       if (term.symbol.kind == Symbol::kStatic) continue;
-      int64_t span = term.factor * (assign.extents[term.symbol.number] - 1);
+      int64_t span = term.factor * (assign.extents[term.symbol.iterator()] - 1);
       (span < 0 ? least : greatest) += span;
     }
     margins.before.push_back(std::max<int64_t>(-least, 0));
@@ -117,7 +117,7 @@ class Padder {
     return static_cast<int32_t>(code_.arrays.size()) - 1;
   }
 
-  void Copy(std::vector<int64_t> extents, int32_t to, Indices to_indices,
+  void Copy(LoopExtents extents, int32_t to, Indices to_indices,
             std::optional<Op> accum, int32_t from, Indices from_indices) {
     Expr leaf =
         MakeLeaf(code_.exprs, ComputeDType(code_.arrays[from].dtype), 0);

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Id: a 4-byte index into a pool, typed so that indices cannot be mixed up.
+// Id: a 4-byte index into a pool or table, typed so that indices cannot be
+// mixed up; IdVector: a table by such an id, as rustc's IndexVec and
+// Cranelift's PrimaryMap and SecondaryMap are.
 //
 //   struct TensorTag;
 //   using TensorId = Id<TensorTag>;
+//   IdVector<TensorId, Shape> shapes;
+//   TensorId id = shapes.Add(shape);
+//   for (TensorId id : shapes.ids()) Print(shapes[id]);
 #ifndef OCANNL_CORE_BASE_ID_H_
 #define OCANNL_CORE_BASE_ID_H_
 
 #include <compare>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace ocannl {
 
@@ -18,12 +24,50 @@ struct Id {
   int32_t index = -1;  // -1: no id
 
   bool valid() const { return index >= 0; }
+  Id operator++(int) { return {index++}; }  // of a counter of new ids
   friend auto operator<=>(Id, Id) = default;
 
   template <class H>
   friend H AbslHashValue(H h, Id id) {
     return H::combine(std::move(h), id.index);
   }
+};
+
+// The ids from 0 to the one before `stop`, for a loop.
+template <class IdType>
+struct IdRange {
+  struct Iterator {
+    IdType id;
+    IdType operator*() const { return id; }
+    void operator++() { ++id.index; }
+    friend bool operator==(Iterator, Iterator) = default;
+  };
+  Iterator begin() const { return {{0}}; }
+  Iterator end() const { return {stop}; }
+  IdType stop;
+};
+
+// A vector but for its index.
+template <class IdType, class T>
+class IdVector : public std::vector<T> {
+  using Base = std::vector<T>;
+
+ public:
+  using Base::Base;
+  typename Base::reference operator[](IdType id) {
+    return Base::operator[](static_cast<uint32_t>(id.index));
+  }
+  typename Base::const_reference operator[](IdType id) const {
+    return Base::operator[](static_cast<uint32_t>(id.index));
+  }
+
+  // The id of the next value, and of one that is appended.
+  IdType next_id() const { return {static_cast<int32_t>(Base::size())}; }
+  IdType Add(T value) {
+    Base::push_back(std::move(value));
+    return {next_id().index - 1};
+  }
+  IdRange<IdType> ids() const { return {next_id()}; }
 };
 
 }  // namespace ocannl

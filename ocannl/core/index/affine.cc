@@ -3,7 +3,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace ocannl {
+
+std::string Name(IteratorId iterator) {
+  return absl::StrCat("i", iterator.index);
+}
 
 int64_t Affine::FactorOf(Symbol symbol) const {
   for (const Term& term : terms_) {

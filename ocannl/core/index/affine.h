@@ -7,12 +7,21 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
+#include "ocannl/core/base/id.h"
 
 namespace ocannl {
+
+// A loop, by the number of its iterator.
+struct IteratorTag;
+using IteratorId = Id<IteratorTag>;
+
+// "i4".
+std::string Name(IteratorId iterator);
 
 // A variable of an index. Which static index or loop a number stands for is
 // decided by the graph, the projections or the program that holds the index.
@@ -24,6 +33,8 @@ struct Symbol {
   Kind kind = kIterator;
   int32_t number = 0;
 
+  IteratorId iterator() const { return {number}; }  // of kIterator
+
   friend auto operator<=>(Symbol, Symbol) = default;
   template <class H>
   friend H AbslHashValue(H h, Symbol s) {
@@ -32,7 +43,7 @@ struct Symbol {
 };
 
 inline Symbol Static(int32_t number) { return {Symbol::kStatic, number}; }
-inline Symbol Iterator(int32_t number) { return {Symbol::kIterator, number}; }
+inline Symbol Iterator(IteratorId id) { return {Symbol::kIterator, id.index}; }
 
 // offset + sum of factor * symbol. Symbols ascend; no factor is 0.
 class Affine {

@@ -15,12 +15,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostPoints = 1e300;
 
 LoopSet Union(LoopSet a, const LoopSet& b) {
-  for (size_t k = 0; k < a.size(); ++k) a[k] = a[k] || b[k];
+  for (IteratorId k : a.ids()) a[k] = a[k] || b[k];
   return a;
 }
 
 LoopSet Intersection(LoopSet a, const LoopSet& b) {
-  for (size_t k = 0; k < a.size(); ++k) a[k] = a[k] && b[k];
+  for (IteratorId k : a.ids()) a[k] = a[k] && b[k];
   return a;
 }
 
@@ -32,7 +32,7 @@ struct Item {
 
 class Orderer {
  public:
-  Orderer(absl::Span<const int64_t> extents, absl::Span<const LoopSet> factors,
+  Orderer(const LoopExtents& extents, absl::Span<const LoopSet> factors,
           const LoopSet& result)
       : extents_(extents), result_(result) {
     for (const LoopSet& loops : factors) {
@@ -54,7 +54,7 @@ class Orderer {
  private:
   double Points(const LoopSet& loops) const {
     double points = 1;
-    for (size_t k = 0; k < extents_.size(); ++k) {
+    for (IteratorId k : extents_.ids()) {
       if (loops[k]) points *= static_cast<double>(extents_[k]);
     }
     return std::min(points, kMostPoints);
@@ -134,15 +134,15 @@ class Orderer {
   }
 
   void TakeBestPair() {
-    std::vector<int> uses(extents_.size());
+    IdVector<IteratorId, int> uses(extents_.size());
     auto count = [&](const LoopSet& loops) {
-      for (size_t k = 0; k < uses.size(); ++k) uses[k] += loops[k];
+      for (IteratorId k : uses.ids()) uses[k] += loops[k];
     };
     count(result_);
     for (const Item& item : items_) count(item.loops);
     auto kept_of = [&](const LoopSet& a, const LoopSet& b) {
       LoopSet kept = Union(a, b);
-      for (size_t k = 0; k < uses.size(); ++k) {
+      for (IteratorId k : uses.ids()) {
         kept[k] = kept[k] && uses[k] > a[k] + b[k];
       }
       return kept;
@@ -167,7 +167,7 @@ class Orderer {
     items_.erase(items_.begin() + right);
   }
 
-  absl::Span<const int64_t> extents_;
+  const LoopExtents& extents_;
   const LoopSet& result_;
   std::vector<Item> items_;
   std::vector<ContractionStep> steps_;
@@ -176,7 +176,7 @@ class Orderer {
 
 }  // namespace
 
-std::vector<ContractionStep> ContractionOrder(absl::Span<const int64_t> extents,
+std::vector<ContractionStep> ContractionOrder(const LoopExtents& extents,
                                               absl::Span<const LoopSet> factors,
                                               const LoopSet& result) {
   CHECK(!factors.empty());

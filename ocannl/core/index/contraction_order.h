@@ -12,15 +12,16 @@
 #ifndef OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
 #define OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
 
-#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/base/id.h"
+#include "ocannl/core/index/projections.h"
 
 namespace ocannl {
 
 // Whether an array's indices have loop k, for each k.
-using LoopSet = std::vector<bool>;
+using LoopSet = IdVector<IteratorId, bool>;
 
 // The factors of a step are those of the product, from 0, and then what the
 // steps before make.
@@ -48,7 +49,7 @@ inline constexpr int kMostOrderedFactors = 8;
 // more, which is NP-hard, the next step is greedily the one that leaves the
 // fewest cells, and of those the cheapest. The order of the factors breaks
 // ties. CHECK-fails without factors.
-std::vector<ContractionStep> ContractionOrder(absl::Span<const int64_t> extents,
+std::vector<ContractionStep> ContractionOrder(const LoopExtents& extents,
                                               absl::Span<const LoopSet> factors,
                                               const LoopSet& result);
 

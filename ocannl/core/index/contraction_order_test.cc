@@ -16,14 +16,13 @@ namespace {
 
 LoopSet SetOf(absl::string_view letters, size_t loops) {
   LoopSet set(loops, false);
-  for (char letter : letters) set[letter - 'a'] = true;
+  for (char letter : letters) set[{letter - 'a'}] = true;
   return set;
 }
 
 // Loop 0 is a, loop 1 is b: a product as "ab;bc=>ac".
 struct Text {
-  Text(absl::string_view text, std::vector<int64_t> sizes)
-      : extents(std::move(sizes)) {
+  Text(absl::string_view text, LoopExtents sizes) : extents(std::move(sizes)) {
     std::vector<std::string> sides = absl::StrSplit(text, "=>");
     for (absl::string_view factor : absl::StrSplit(sides[0], ';')) {
       factors.push_back(SetOf(factor, extents.size()));
@@ -42,14 +41,14 @@ struct Text {
       absl::StrAppend(&order, order.empty() ? "" : " ", step.left);
       if (step.right >= 0) absl::StrAppend(&order, "*", step.right);
       order += '=';
-      for (size_t k = 0; k < step.kept.size(); ++k) {
-        if (step.kept[k]) order += static_cast<char>('a' + k);
+      for (IteratorId k : step.kept.ids()) {
+        if (step.kept[k]) order += static_cast<char>('a' + k.index);
       }
     }
     return order;
   }
 
-  std::vector<int64_t> extents;
+  LoopExtents extents;
   std::vector<LoopSet> factors;
   LoopSet result;
 };
@@ -67,7 +66,7 @@ TEST(ContractionOrder, IsAMatterOfSizes) {
 }
 
 TEST(ContractionOrder, SumsFirstWhatOneFactorHasAlone) {
-  EXPECT_EQ(Text("ab;cd;ef;gh=>", std::vector<int64_t>(8, 5)).Order(),
+  EXPECT_EQ(Text("ab;cd;ef;gh=>", LoopExtents(8, 5)).Order(),
             "0= 1= 2= 3= 6*7= 5*8= 4*9=");
   EXPECT_EQ(Text("ab;bc;b;b=>", {4, 5, 6}).Order(), "0=b 1=b 2*3=b 5*6=b 4*7=");
 }
@@ -92,18 +91,18 @@ double Least(const Text& text, std::vector<LoopSet> items) {
       std::vector<LoopSet> rest;
       LoopSet beside = text.result;
       LoopSet product = items[i];
-      for (size_t k = 0; k < product.size(); ++k) {
+      for (IteratorId k : product.ids()) {
         product[k] = product[k] || items[j][k];
       }
       for (size_t other = 0; other < items.size(); ++other) {
         if (other == i || other == j) continue;
         rest.push_back(items[other]);
-        for (size_t k = 0; k < product.size(); ++k) {
+        for (IteratorId k : product.ids()) {
           beside[k] = beside[k] || items[other][k];
         }
       }
       double cost = 1;
-      for (size_t k = 0; k < product.size(); ++k) {
+      for (IteratorId k : product.ids()) {
         if (product[k]) cost *= static_cast<double>(text.extents[k]);
         product[k] = product[k] && beside[k];
       }
@@ -121,7 +120,7 @@ double CostOf(const Text& text) {
   double cost = 0;
   for (const ContractionStep& step : text.Steps()) {
     double points = step.right < 0 ? 0 : 1;
-    for (size_t k = 0; k < text.extents.size(); ++k) {
+    for (IteratorId k : text.extents.ids()) {
       const bool has =
           loops[step.left][k] || (step.right >= 0 && loops[step.right][k]);
       if (has) points *= static_cast<double>(text.extents[k]);
@@ -142,7 +141,7 @@ Text Random(std::mt19937& random, int factors, int loops) {
   }
   text.factors.assign(factors, LoopSet(loops, false));
   text.result = LoopSet(loops, false);
-  for (int k = 0; k < loops; ++k) {
+  for (IteratorId k : text.extents.ids()) {
     const int first = below(factors);
     const int second = below(factors);
     text.factors[first][k] = true;
@@ -167,9 +166,9 @@ TEST(ContractionOrder, OfManyFactorsIsNotFarFromTheBest) {
     absl::StrAppend(&chain, chain.empty() ? "" : ";", std::string{c},
                     std::string{static_cast<char>(c + 1)});
   }
-  const Text vector(chain + ";u=>a", std::vector<int64_t>(21, n));
+  const Text vector(chain + ";u=>a", LoopExtents(21, n));
   EXPECT_EQ(CostOf(vector), 20.0 * n * n);
-  const Text matrix(chain + "=>au", std::vector<int64_t>(21, n));
+  const Text matrix(chain + "=>au", LoopExtents(21, n));
   EXPECT_EQ(CostOf(matrix), 19.0 * n * n * n);
   EXPECT_EQ(matrix.Steps().size(), 19u);
 }

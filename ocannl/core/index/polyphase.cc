@@ -40,7 +40,7 @@ std::optional<WindowAxis> AsWindowAxis(const Projections& sum, size_t axis,
         cell.factor < 1 || (window.factor > 1 && cell.factor > 1)) {
       return std::nullopt;
     }
-    if (RunsOver(window.symbol, sum.extents[window.symbol.number],
+    if (RunsOver(window.symbol, sum.extents[window.symbol.iterator()],
                  sum.operands[windows], window_dims)) {
       return WindowAxis{.window = window.symbol,
                         .cell = cell.symbol,
@@ -69,17 +69,17 @@ bool IsShared(const Projections& sum, size_t axis, const WindowAxis& window) {
 std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
                                  int64_t dim, int64_t phase) {
   const auto [window, cell, stride, dilation, offset] = axis;
-  const int64_t cells = sum.extents[cell.number];
+  const int64_t cells = sum.extents[cell.iterator()];
   const int64_t taps = FloorDiv(cells - phase + stride - 1, stride);
   const int64_t shift = phase + offset;
   const int64_t least = std::max<int64_t>(0, -FloorDiv(shift, stride));
   const int64_t most =
-      std::min(sum.extents[window.number] - 1 + dilation * (taps - 1),
+      std::min(sum.extents[window.iterator()] - 1 + dilation * (taps - 1),
                FloorDiv(dim - 1 - shift, stride));
   if (taps < 1 || most < least) return std::nullopt;
   Projections result = sum;
-  result.extents[window.number] = most - least + 1;
-  result.extents[cell.number] = taps;
+  result.extents[window.iterator()] = most - least + 1;
+  result.extents[cell.iterator()] = taps;
   auto substitution = [&](Symbol symbol) -> Affine {
     const Affine same = symbol;
     if (symbol == window) return same + least + -dilation * Affine(cell);

@@ -10,8 +10,8 @@
 namespace ocannl {
 namespace {
 
-const Affine o = Iterator(0);
-const Affine k = Iterator(1);
+const Affine o = Iterator({0});
+const Affine k = Iterator({1});
 
 int64_t At(const Affine& index, const std::vector<int64_t>& point) {
   int64_t value = index.offset();
@@ -28,8 +28,8 @@ using Terms = std::map<std::vector<int64_t>, int>;
 void AddTerms(const Projections& sum, int64_t dim, int64_t windows,
               Terms& terms) {
   ASSERT_EQ(sum.extents.size(), 2u);
-  for (int64_t a = 0; a < sum.extents[0]; ++a) {
-    for (int64_t b = 0; b < sum.extents[1]; ++b) {
+  for (int64_t a = 0; a < sum.extents[{0}]; ++a) {
+    for (int64_t b = 0; b < sum.extents[{1}]; ++b) {
       const std::vector<int64_t> point = {a, b};
       const int64_t cell = At(sum.lhs[0], point);
       const int64_t window = At(sum.operands[0][0], point);
@@ -59,7 +59,7 @@ TEST(PolyphaseTest, TheTermsOfEachCellAreTheSame) {
       if (stride > 1 && dilation > 1) continue;
       ++changed;
       EXPECT_EQ(part.lhs[0].terms().size(), 1u);
-      const int64_t last = At(part.lhs[0], {part.extents[0] - 1, 0});
+      const int64_t last = At(part.lhs[0], {part.extents[{0}] - 1, 0});
       EXPECT_GE(At(part.lhs[0], {0, 0}), 0);
       EXPECT_LT(last, dim);
     }

@@ -13,15 +13,15 @@ namespace {
 // those are all: the cells of i, or of 4*i + j where j has 4. Marks its loops
 // as used.
 std::optional<int64_t> CellsInARow(const Affine& index,
-                                   absl::Span<const int64_t> extents,
-                                   std::vector<bool>& used) {
+                                   const LoopExtents& extents,
+                                   IdVector<IteratorId, bool>& used) {
   auto terms = index.terms();
   absl::c_sort(terms, [](const Affine::Term& a, const Affine::Term& b) {
     return a.factor < b.factor;
   });
   int64_t cells = 1;
   for (const Affine::Term& term : terms) {
-    const int32_t loop = term.symbol.number;
+    const IteratorId loop = term.symbol.iterator();
     if (term.symbol.kind != Symbol::kIterator || term.factor != cells ||
         used[loop] || __builtin_mul_overflow(cells, extents[loop], &cells)) {
       return std::nullopt;
@@ -33,9 +33,9 @@ std::optional<int64_t> CellsInARow(const Affine& index,
 
 }  // namespace
 
-bool IsSurjective(absl::Span<const int64_t> extents, const Indices& indices,
+bool IsSurjective(const LoopExtents& extents, const Indices& indices,
                   absl::Span<const int64_t> dims) {
-  std::vector<bool> used(extents.size(), false);
+  IdVector<IteratorId, bool> used(extents.size(), false);
   for (size_t axis = 0; axis < indices.size(); ++axis) {
     if (indices[axis].offset() != 0 ||
         CellsInARow(indices[axis], extents, used) != dims[axis]) {
@@ -54,7 +54,7 @@ struct Box {
 
 // What the loops reach through `lhs`, if each cell of it once.
 std::optional<Box> BoxOf(const Projections& p) {
-  std::vector<bool> used(p.extents.size(), false);
+  IdVector<IteratorId, bool> used(p.extents.size(), false);
   Box box;
   for (const Affine& index : p.lhs) {
     box.first.push_back(index.offset());
@@ -62,7 +62,7 @@ std::optional<Box> BoxOf(const Projections& p) {
     if (!size) return std::nullopt;
     box.size.push_back(*size);
   }
-  for (size_t k = 0; k < used.size(); ++k) {
+  for (IteratorId k : used.ids()) {
     if (!used[k] && p.extents[k] != 1) return std::nullopt;
   }
   return box;
@@ -107,11 +107,10 @@ bool IsPartition(absl::Span<const Projections> pieces,
   return cells == Product(dims);
 }
 
-bool IsBijective(absl::Span<const int64_t> extents, const Indices& indices,
+bool IsBijective(const LoopExtents& extents, const Indices& indices,
                  absl::Span<const int64_t> dims) {
-  std::vector<int64_t> all(extents.begin(), extents.end());
-  return IsPartition(
-      {{.extents = std::move(all), .lhs = indices, .operands = {}}}, dims);
+  return IsPartition({{.extents = extents, .lhs = indices, .operands = {}}},
+                     dims);
 }
 
 }  // namespace ocannl

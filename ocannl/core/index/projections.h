@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/base/id.h"
 #include "ocannl/core/index/affine.h"
 
 namespace ocannl {
@@ -20,10 +21,13 @@ namespace ocannl {
 // One index per axis, in memory order: batch, output, input.
 using Indices = std::vector<Affine>;
 
+// Iterator k runs over [0, extents[k]).
+using LoopExtents = IdVector<IteratorId, int64_t>;
+
 struct Projections {
-  // Iterator k runs over [0, extents[k]). The axes of the result come first,
-  // in memory order, so that reductions are innermost.
-  std::vector<int64_t> extents;
+  // The axes of the result come first, in memory order, so that reductions are
+  // innermost.
+  LoopExtents extents;
   Indices lhs;
   std::vector<Indices> operands;
 
@@ -32,12 +36,12 @@ struct Projections {
 
 // Whether the loops over `extents` reach every cell of an array of `dims`
 // through `indices` exactly once. Conservative: false when unsure.
-bool IsBijective(absl::Span<const int64_t> extents, const Indices& indices,
+bool IsBijective(const LoopExtents& extents, const Indices& indices,
                  absl::Span<const int64_t> dims);
 
 // Whether the loops over `extents` reach every cell of an array of `dims`
 // through `indices` at least once. Conservative: false when unsure.
-bool IsSurjective(absl::Span<const int64_t> extents, const Indices& indices,
+bool IsSurjective(const LoopExtents& extents, const Indices& indices,
                   absl::Span<const int64_t> dims);
 
 // Whether the images of all `pieces` under their `lhs` are a partition of an

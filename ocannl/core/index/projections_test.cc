@@ -2,15 +2,14 @@
 #include "ocannl/core/index/projections.h"
 
 #include <utility>
-#include <vector>
 
 #include "gtest/gtest.h"
 
 namespace ocannl {
 namespace {
 
-const Affine i = Iterator(0);
-const Affine j = Iterator(1);
+const Affine i = Iterator({0});
+const Affine j = Iterator({1});
 
 TEST(ProjectionsTest, Surjective) {
   EXPECT_TRUE(IsSurjective({4, 3}, {i, j}, {4, 3}));
@@ -36,7 +35,7 @@ TEST(ProjectionsTest, BijectiveMissesNoLoop) {
   EXPECT_FALSE(IsBijective({4, 4}, {i + 4 * i}, {16}));
 }
 
-Projections Piece(std::vector<int64_t> extents, Indices lhs) {
+Projections Piece(LoopExtents extents, Indices lhs) {
   return {.extents = std::move(extents), .lhs = std::move(lhs), .operands = {}};
 }
 

@@ -23,7 +23,7 @@ class Taker {
   // How much of the current axis no loop has; 1 at the end.
   int64_t rest() const { return rest_; }
 
-  void Take(int32_t loop, int64_t extent) {
+  void Take(IteratorId loop, int64_t extent) {
     indices_[axis_] += taken_ * Affine(Iterator(loop));
     taken_ *= extent;
     rest_ /= extent;
@@ -53,18 +53,17 @@ std::optional<Projections> OneNest(absl::Span<const int64_t> from,
     if (source.rest() % extent != 0 || target.rest() % extent != 0) {
       return std::nullopt;
     }
-    const auto loop = static_cast<int32_t>(p.extents.size());
-    p.extents.push_back(extent);
+    const IteratorId loop = p.extents.Add(extent);
     source.Take(loop, extent);
     target.Take(loop, extent);
   }
   // The loops came innermost first.
-  const auto last = static_cast<int32_t>(p.extents.size()) - 1;
+  const int32_t last = p.extents.next_id().index - 1;
   std::reverse(p.extents.begin(), p.extents.end());
   auto reversed = [&](Indices indices) {
     for (Affine& index : indices) {
       index = index.Substitute([&](Symbol symbol) {
-        return Affine(Iterator(last - symbol.number));
+        return Affine(Iterator({last - symbol.number}));
       });
     }
     return indices;

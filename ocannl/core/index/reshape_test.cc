@@ -10,9 +10,9 @@
 namespace ocannl {
 namespace {
 
-const Affine i = Iterator(0);
-const Affine j = Iterator(1);
-const Affine k = Iterator(2);
+const Affine i = Iterator({0});
+const Affine j = Iterator({1});
+const Affine k = Iterator({2});
 
 TEST(ReshapeTest, OneNestWhereAxesAreCutOrMerged) {
   std::vector<Projections> nests = Reshaping({6, 4}, {3, 8});
@@ -53,9 +53,9 @@ void Check(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
     std::vector<int64_t> point(nest.extents.size(), 0);
     for (int64_t n = 0; n < cells; ++n) {
       int64_t rest = n;
-      for (size_t loop = point.size(); loop-- > 0;) {
-        point[loop] = rest % nest.extents[loop];
-        rest /= nest.extents[loop];
+      for (int32_t loop = nest.extents.next_id().index; loop-- > 0;) {
+        point[loop] = rest % nest.extents[{loop}];
+        rest /= nest.extents[{loop}];
       }
       EXPECT_EQ(CellOf(dims, nest.operands[0], point), n);
       EXPECT_EQ(CellOf(next, nest.lhs, point), n);

@@ -23,8 +23,8 @@ void DropComments(Block& block) {
 
 std::string CanonicalText(LoopProgram program) {
   program.name = std::string("p");
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
-    program.buffers[k].name = absl::StrCat("b", k);
+  for (BufferId k : program.buffers.ids()) {
+    program.buffers[k].name = absl::StrCat("b", k.index);
   }
   for (size_t k = 0; k < program.statics.size(); ++k) {
     program.statics[k].name = absl::StrCat("s", k);

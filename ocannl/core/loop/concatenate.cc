@@ -39,15 +39,15 @@ class Concatenator {
         .buffers = {},
         .locals = {},
         .first_static = static_cast<int32_t>(all().statics.size()),
-        .first_iterator = next_iterator_};
+        .first_iterator = next_iterator_.index};
     for (const StaticIndex& index : program.statics) {
       all().statics.push_back({Unique(StaticName(index.name)), index.range});
     }
     for (const Local& local : program.locals) {
-      numbers.locals.push_back(static_cast<int32_t>(all().locals.size()));
-      all().locals.push_back({Unique(local.name), local.dtype});
+      numbers.locals.push_back(
+          all().locals.Add({Unique(local.name), local.dtype}));
     }
-    for (size_t k = 0; k < program.buffers.size(); ++k) {
+    for (BufferId k : program.buffers.ids()) {
       numbers.buffers.push_back(BufferFor(number, k, part));
     }
     Block body = Renumber(program, program.body, numbers, all());
@@ -65,9 +65,9 @@ class Concatenator {
   }
 
   // The buffer of the result that stands for part.program->buffers[k].
-  int32_t BufferFor(size_t number, size_t k, const ProgramPart& part) {
+  BufferId BufferFor(size_t number, BufferId k, const ProgramPart& part) {
     const Buffer& buffer = part.program->buffers[k];
-    const auto next = static_cast<int32_t>(all().buffers.size());
+    const BufferId next = all().buffers.next_id();
     if (!IsScratch(buffer.role)) {
       auto [known, is_new] = bound_.try_emplace(part.bound_to[k], next);
       if (!is_new) {
@@ -84,8 +84,8 @@ class Concatenator {
 
   Concatenation result_;
   absl::flat_hash_set<std::string> names_;
-  absl::flat_hash_map<const void*, int32_t> bound_;
-  int32_t next_iterator_ = 0;
+  absl::flat_hash_map<const void*, BufferId> bound_;
+  IteratorId next_iterator_ = {0};
 };
 
 }  // namespace

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
@@ -22,21 +21,21 @@ namespace ocannl {
 
 struct ProgramPart {
   const LoopProgram* program;
-  // By number of its buffers: what the buffer is bound to. Equal pointers, of
-  // one part or of several: the same memory. Not read for scratch.
-  std::vector<const void*> bound_to;
+  // What each buffer is bound to. Equal pointers, of one part or of several:
+  // the same memory. Not read for scratch.
+  IdVector<BufferId, const void*> bound_to;
 };
 
 struct Concatenation {
   // Its statics are those of the parts, in order.
   LoopProgram program;
-  // By number of its buffers: of which part it comes, and which buffer it is
+  // Of each of its buffers: of which part it comes, and which buffer it is
   // there. Buffers that are bound to the same memory come once.
   struct Origin {
     size_t part;
-    size_t buffer;
+    BufferId buffer;
   };
-  std::vector<Origin> origins;
+  IdVector<BufferId, Origin> origins;
 };
 
 // A run of the result is a run of each part in turn. Names that two parts use

@@ -58,8 +58,8 @@ second (k : [0..2]):
   log[k_2] := t_2[0];
 )");
   ASSERT_EQ(both.origins.size(), 5);
-  EXPECT_EQ(both.origins[3].part, 1);
-  EXPECT_EQ(both.origins[3].buffer, 1);
+  EXPECT_EQ(both.origins[{3}].part, 1);
+  EXPECT_EQ(both.origins[{3}].buffer, BufferId{1});
 }
 
 TEST(ConcatenateTest, RolesTellWhatIsReadFirst) {
@@ -70,7 +70,9 @@ TEST(ConcatenateTest, RolesTellWhatIsReadFirst) {
     auto part = [](const LoopProgram& program) {
       return ProgramPart{.program = &program, .bound_to = {&kX, &kW}};
     };
-    return Concatenate("c", {part(first), part(then)}).program.buffers[0].role;
+    return Concatenate("c", {part(first), part(then)})
+        .program.buffers[{0}]
+        .role;
   };
   EXPECT_EQ(role_of_a(reads, writes), Role::kInOut);
   EXPECT_EQ(role_of_a(writes, reads), Role::kOut);

@@ -35,6 +35,12 @@
 namespace ocannl {
 namespace loop_ir {
 
+// In LoopProgram::buffers and in its locals.
+struct BufferTag;
+using BufferId = Id<BufferTag>;
+struct LocalTag;
+using LocalId = Id<LocalTag>;
+
 // What a run of the program does with a buffer.
 enum class Role : uint8_t {
   kIn,       // reads what was there before
@@ -88,7 +94,7 @@ struct Local {
 
 // One cell of a buffer.
 struct Access {
-  int32_t buffer;  // in LoopProgram::buffers
+  BufferId buffer;
   Indices indices;
 
   friend bool operator==(const Access&, const Access&) = default;
@@ -100,7 +106,7 @@ struct Access {
 
 // The value of a local.
 struct GetLocal {
-  int32_t local;  // in LoopProgram::locals
+  LocalId local;
 
   friend bool operator==(const GetLocal&, const GetLocal&) = default;
   template <class H>
@@ -138,8 +144,8 @@ struct Block {
 
 struct For {
   LoopKind kind;
-  int32_t iterator;  // unique in the program
-  int64_t extent;    // runs over [0, extent)
+  IteratorId iterator;  // unique in the program
+  int64_t extent;       // runs over [0, extent)
   Block body;
   friend bool operator==(const For&, const For&) = default;
 };
@@ -160,21 +166,21 @@ struct Scatter {
 
 // Declares the local, which lives to the end of the block: let v1 := value
 struct DeclareLocal {
-  int32_t local;
+  LocalId local;
   ExprId value;
   friend bool operator==(const DeclareLocal&, const DeclareLocal&) = default;
 };
 
 // v1 := value
 struct SetLocal {
-  int32_t local;
+  LocalId local;
   ExprId value;
   friend bool operator==(const SetLocal&, const SetLocal&) = default;
 };
 
 // Every cell of the buffer becomes 0.
 struct ZeroOut {
-  int32_t buffer;
+  BufferId buffer;
   friend bool operator==(const ZeroOut&, const ZeroOut&) = default;
 };
 
@@ -196,8 +202,8 @@ inline bool operator==(const Block& a, const Block& b) {
 struct LoopProgram {
   std::string name;
   std::vector<loop_ir::StaticIndex> statics;
-  std::vector<loop_ir::Buffer> buffers;
-  std::vector<loop_ir::Local> locals;
+  IdVector<loop_ir::BufferId, loop_ir::Buffer> buffers;
+  IdVector<loop_ir::LocalId, loop_ir::Local> locals;
   ExprPool exprs;  // a Leaf's id is a LeafId
   InternPool<loop_ir::LeafId, loop_ir::LeafValue> leaves;
   loop_ir::Block body;

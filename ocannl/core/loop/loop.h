@@ -12,6 +12,7 @@ namespace ocannl {
 using loop_ir::Access;
 using loop_ir::Block;
 using loop_ir::Buffer;
+using loop_ir::BufferId;
 using loop_ir::Comment;
 using loop_ir::DeclareLocal;
 using loop_ir::For;
@@ -24,6 +25,7 @@ using loop_ir::kUnranged;
 using loop_ir::LeafId;
 using loop_ir::LeafValue;
 using loop_ir::Local;
+using loop_ir::LocalId;
 using loop_ir::Lookup;
 using loop_ir::LoopKind;
 using loop_ir::Role;

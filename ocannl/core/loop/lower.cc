@@ -69,7 +69,7 @@ class Lowering {
     OCANNL_RETURN_IF_ERROR(code_.contradiction);
     OCANNL_RETURN_IF_ERROR(CheckConstants());
     DeclareStatics();
-    buffer_of_.resize(code_.arrays.size(), -1);
+    buffer_of_.resize(code_.arrays.size());
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
       OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
     }
@@ -190,8 +190,8 @@ class Lowering {
       program_.statics.push_back(
           {.name = index.name, .range = index.range.value_or(kUnranged)});
       // An iterator must not have the name of a static index.
-      if (std::optional<int32_t> number = IteratorNamed(index.name)) {
-        next_iterator_ = std::max(next_iterator_, *number + 1);
+      if (std::optional<IteratorId> iterator = IteratorNamed(index.name)) {
+        next_iterator_ = std::max(next_iterator_, {iterator->index + 1});
       }
     }
   }
@@ -282,8 +282,7 @@ class Lowering {
                 : !written   ? Role::kIn
                 : read_first ? Role::kInOut
                              : Role::kOut;
-    buffer_of_[array] = static_cast<int32_t>(program_.buffers.size());
-    program_.buffers.push_back(
+    buffer_of_[array] = program_.buffers.Add(
         {.name = a.name, .dtype = a.dtype, .dims = a.dims, .role = role});
     return absl::OkStatus();
   }
@@ -292,14 +291,14 @@ class Lowering {
 
   void LowerAssign(const Assign& assign) {
     if (dropped_[&assign - list_.data()]) return;
-    int32_t buffer = buffer_of_[assign.lhs];
+    const BufferId buffer = buffer_of_[assign.lhs];
     if (IsZero(assign) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer});
     }
     const std::optional<LaneSplit> lanes = LanesOf(assign);
     const bool first = lanes && assign.reset && ReachesAll(assign);
     if (assign.reset && !first) Reset(assign);
-    std::vector<int32_t> iterators;
+    IdVector<IteratorId, IteratorId> iterators;  // of the loops
     for (size_t k = 0; k < assign.extents.size(); ++k) {
       iterators.push_back(next_iterator_++);
     }
@@ -315,12 +314,13 @@ class Lowering {
   }
 
   // The assignment at one point of its loops.
-  Stmt AssignAt(const Assign& assign, const std::vector<int32_t>& iterators) {
+  Stmt AssignAt(const Assign& assign,
+                const IdVector<IteratorId, IteratorId>& iterators) {
     auto rename = [&](Symbol symbol) -> Affine {
       if (symbol.kind == Symbol::kStatic) {
         return Static(static_of_[symbol.number]);
       }
-      return Iterator(iterators[symbol.number]);
+      return Iterator(iterators[symbol.iterator()]);
     };
     auto renamed = [&](const Indices& indices) {
       Indices result;
@@ -370,10 +370,10 @@ class Lowering {
   // Every cell becomes the neutral element, or 0.
   void Reset(const Assign& assign) {
     const Array& array = code_.arrays[assign.lhs];
-    int32_t buffer = buffer_of_[assign.lhs];
+    const BufferId buffer = buffer_of_[assign.lhs];
     double neutral = assign.accum ? NeutralElement(*assign.accum) : 0;
     if (neutral == 0) return Emit(ZeroOut{buffer});
-    std::vector<int32_t> iterators;
+    std::vector<IteratorId> iterators;
     Access target{buffer, {}};
     for (size_t axis = 0; axis < array.dims.size(); ++axis) {
       iterators.push_back(next_iterator_++);
@@ -398,7 +398,7 @@ class Lowering {
     return Fma(accum == Op::kSub ? -a : a, b, cell);
   }
 
-  void EmitNest(const std::vector<int32_t>& iterators,
+  void EmitNest(const std::vector<IteratorId>& iterators,
                 const std::vector<int64_t>& extents, Stmt stmt) {
     for (size_t k = iterators.size(); k-- > 0;) {
       For loop{.kind = LoopKind::kFor,
@@ -416,9 +416,9 @@ class Lowering {
   std::vector<bool> dropped_;              // of list_
   std::vector<int32_t> static_of_;         // in program_, -1: unused
   std::vector<std::vector<size_t>> uses_;  // of each array, in list_
-  std::vector<int32_t> buffer_of_;         // of each array in use
+  std::vector<BufferId> buffer_of_;        // of each array in use
   LoopProgram program_;
-  int32_t next_iterator_ = 0;
+  IteratorId next_iterator_ = {0};
 };
 
 }  // namespace

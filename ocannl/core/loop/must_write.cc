@@ -26,8 +26,8 @@ MustWriteRegions::MustWriteRegions(const LoopProgram& program)
 
 bool MustWriteRegions::HasPrivate() {
   // A program that is being written gets more buffers.
-  for (; seen_ < program_.buffers.size(); ++seen_) {
-    has_private_ |= program_.buffers[seen_].role == Role::kPrivate;
+  while (seen_ < program_.buffers.next_id()) {
+    has_private_ |= program_.buffers[seen_++].role == Role::kPrivate;
   }
   return has_private_;
 }
@@ -42,7 +42,7 @@ void MustWriteRegions::Leave() {
   if (HasPrivate() && HasPar(*scopes_.back().loop)) ForgetPrivate();
   const Scope ended = std::move(scopes_.back());
   scopes_.pop_back();
-  for (int32_t buffer : ended.buffers) {
+  for (BufferId buffer : ended.buffers) {
     std::vector<Written>& all = Of(buffer);
     std::vector<Box> boxes;  // the last one first
     for (; !all.empty() && all.back().depth > scopes_.size(); all.pop_back()) {
@@ -67,7 +67,7 @@ void MustWriteRegions::Write(const Access& cell) {
   Add(cell.buffer, BoxOf(cell));
 }
 
-void MustWriteRegions::WriteAll(int32_t buffer) {
+void MustWriteRegions::WriteAll(BufferId buffer) {
   Add(buffer, Everything(buffer));
 }
 
@@ -76,24 +76,24 @@ bool MustWriteRegions::Covers(const Access& cell) const {
 }
 
 bool MustWriteRegions::Covers(const Lookup& lookup) const {
-  const int32_t buffer = lookup.cell.buffer;
+  const BufferId buffer = lookup.cell.buffer;
   Box box = BoxOf(lookup.cell);  // from 0 on the axis
   box[lookup.axis].length = program_.buffers[buffer].dims[lookup.axis];
   return CoversBox(buffer, box);
 }
 
-bool MustWriteRegions::CoversAll(int32_t buffer) const {
+bool MustWriteRegions::CoversAll(BufferId buffer) const {
   return CoversBox(buffer, Everything(buffer));
 }
 
-MustWriteRegions::Box MustWriteRegions::Everything(int32_t buffer) const {
+MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {
   Box box;
   for (int64_t dim : program_.buffers[buffer].dims) box.push_back({0, dim});
   return box;
 }
 
-bool MustWriteRegions::CoversBox(int32_t buffer, const Box& box) const {
-  return static_cast<size_t>(buffer) < boxes_.size() &&
+bool MustWriteRegions::CoversBox(BufferId buffer, const Box& box) const {
+  return buffer < boxes_.next_id() &&
          absl::c_any_of(boxes_[buffer], [&](const Written& written) {
            return Contains(written.box, box);
          });
@@ -103,13 +103,13 @@ bool MustWriteRegions::IsLive(Symbol symbol) const {
   return symbol.kind == Symbol::kStatic ||
          absl::c_any_of(scopes_, [&](const Scope& scope) {
            return scope.loop != nullptr &&
-                  scope.loop->iterator == symbol.number;
+                  scope.loop->iterator == symbol.iterator();
          });
 }
 
 int64_t MustWriteRegions::Range(Symbol symbol) const {
   return symbol.kind == Symbol::kStatic ? program_.statics[symbol.number].range
-                                        : extents_.at(symbol.number);
+                                        : extents_.at(symbol.iterator());
 }
 
 // Whether `index` is in [least, greatest] for all values of its symbols.
@@ -195,13 +195,13 @@ bool MustWriteRegions::Join(const Box& other, Box& box) {
   return true;
 }
 
-std::vector<MustWriteRegions::Written>& MustWriteRegions::Of(int32_t buffer) {
+std::vector<MustWriteRegions::Written>& MustWriteRegions::Of(BufferId buffer) {
   // A program that is being written gets more buffers.
   boxes_.resize(program_.buffers.size());
   return boxes_[buffer];
 }
 
-void MustWriteRegions::Add(int32_t buffer, Box box) {
+void MustWriteRegions::Add(BufferId buffer, Box box) {
   std::vector<Written>& all = Of(buffer);
   size_t first = all.size();  // of this scope
   while (first > 0 && all[first - 1].depth == scopes_.size()) --first;
@@ -220,7 +220,7 @@ void MustWriteRegions::Add(int32_t buffer, Box box) {
 }
 
 void MustWriteRegions::ForgetPrivate() {
-  for (size_t k = 0; k < boxes_.size(); ++k) {
+  for (BufferId k : boxes_.ids()) {
     if (program_.buffers[k].role == Role::kPrivate) boxes_[k].clear();
   }
 }

@@ -32,7 +32,7 @@ class MustWriteRegions {
   void Leave();  // the loop that was entered last
 
   void Write(const Access& cell);
-  void WriteAll(int32_t buffer);
+  void WriteAll(BufferId buffer);
 
   // Whether the cell is written at this point of the walk, in every iteration
   // of the loops around. What a `private` buffer holds does not pass into, out
@@ -40,7 +40,7 @@ class MustWriteRegions {
   bool Covers(const Access& cell) const;
   // The same of every cell that may be looked up.
   bool Covers(const Lookup& lookup) const;
-  bool CoversAll(int32_t buffer) const;
+  bool CoversAll(BufferId buffer) const;
 
  private:
   // The cells from `first`, `length` of them.
@@ -54,7 +54,7 @@ class MustWriteRegions {
   // An iteration of `loop`; the outermost scope has no loop.
   struct Scope {
     const For* loop = nullptr;
-    std::vector<int32_t> buffers;  // that it has written
+    std::vector<BufferId> buffers;  // that it has written
   };
   struct Written {
     size_t depth;  // how many scopes it is in
@@ -67,22 +67,22 @@ class MustWriteRegions {
   bool IsWithin(const Affine& index, int64_t least, int64_t greatest) const;
   bool Contains(const Box& outer, const Box& inner) const;
   static bool Holds(const Box& outer, const Box& inner);
-  bool CoversBox(int32_t buffer, const Box& box) const;
+  bool CoversBox(BufferId buffer, const Box& box) const;
   bool WidenOnce(Box& box) const;
   static bool Join(const Box& other, Box& box);
-  std::vector<Written>& Of(int32_t buffer);
-  void Add(int32_t buffer, Box box);
+  std::vector<Written>& Of(BufferId buffer);
+  void Add(BufferId buffer, Box box);
   void ForgetPrivate();
   static Box BoxOf(const Access& cell);
-  Box Everything(int32_t buffer) const;
+  Box Everything(BufferId buffer) const;
 
   const LoopProgram& program_;
-  size_t seen_ = 0;  // buffers of the program, some of which are private
+  BufferId seen_ = {0};  // those before are looked at: some are private
   bool has_private_ = false;
-  absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
+  absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
-  // By buffer, those of outer scopes first.
-  std::vector<std::vector<Written>> boxes_;
+  // Those of outer scopes first.
+  IdVector<BufferId, std::vector<Written>> boxes_;
 };
 
 }  // namespace ocannl

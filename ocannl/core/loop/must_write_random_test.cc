@@ -33,7 +33,7 @@ class Marker {
   // Whether the run reads and leaves only cells that it has written.
   bool Run() {
     Run(program_.body);
-    for (size_t k = 0; k < marks_.size(); ++k) {
+    for (BufferId k : marks_.ids()) {
       if (program_.buffers[k].role != Role::kOut) continue;
       fine_ = fine_ && !absl::c_linear_search(marks_[k], false);
     }
@@ -69,7 +69,7 @@ class Marker {
   }
 
   void LosePrivate() {
-    for (size_t k = 0; k < marks_.size(); ++k) {
+    for (BufferId k : marks_.ids()) {
       if (program_.buffers[k].role != Role::kPrivate) continue;
       marks_[k].assign(marks_[k].size(), false);
     }
@@ -80,7 +80,8 @@ class Marker {
     int64_t cell = 0;
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       Affine index = access.indices[axis].Substitute([&](Symbol s) -> Affine {
-        return s.kind == Symbol::kStatic ? static_ : iterators_.at(s.number);
+        return s.kind == Symbol::kStatic ? static_
+                                         : iterators_.at(s.iterator());
       });
       cell = cell * dims[axis] + index.offset();
     }
@@ -89,8 +90,8 @@ class Marker {
 
   const LoopProgram& program_;
   int64_t static_;
-  std::vector<std::vector<bool>> marks_;
-  absl::flat_hash_map<int32_t, int64_t> iterators_;
+  IdVector<BufferId, std::vector<bool>> marks_;
+  absl::flat_hash_map<IteratorId, int64_t> iterators_;
   bool fine_ = true;
   bool reads_ = false;
 };

@@ -33,17 +33,17 @@ std::string Written(const std::string& buffer, const std::string& body) {
       MustParse(absl::StrCat("p (s : [0..3]):\n ", buffer, ";\n", body));
   MustWriteRegions written(program);
   Walk(program.body, written);
-  const Dims& dims = program.buffers[0].dims;
+  const Dims& dims = program.buffers[{0}].dims;
   std::string cells;
   for (int64_t cell = 0; cell < NumElements(dims); ++cell) {
-    Access access{0, Indices(dims.size())};
+    Access access{{0}, Indices(dims.size())};
     int64_t rest = cell;
     for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
       access.indices[axis] = rest % dims[axis];
     }
     cells += written.Covers(access) ? '1' : '0';
   }
-  EXPECT_EQ(written.CoversAll(0), !absl::StrContains(cells, '0'));
+  EXPECT_EQ(written.CoversAll({0}), !absl::StrContains(cells, '0'));
   return cells;
 }
 

@@ -93,8 +93,7 @@ class Parser {
     OCANNL_ASSIGN_OR_RETURN(buffer.dtype, lexer_.TakeDType());
     OCANNL_ASSIGN_OR_RETURN(buffer.dims, lexer_.TakeDims());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
-    int32_t number = static_cast<int32_t>(program_.buffers.size());
-    if (!buffers_.emplace(buffer.name, number).second) {
+    if (!buffers_.emplace(buffer.name, program_.buffers.next_id()).second) {
       return ErrorAt(offset, "buffer `", buffer.name,
                      "` is declared twice; choose another name");
     }
@@ -123,7 +122,7 @@ class Parser {
   absl::StatusOr<Stmt> Loop(LoopKind kind, int depth) {
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("an iterator"));
-    const std::optional<int32_t> iterator = IteratorNamed(name);
+    const std::optional<IteratorId> iterator = IteratorNamed(name);
     if (!iterator) {
       return ErrorAt(offset, "`", name,
                      "` is not an iterator; write i0, i1, ...");
@@ -157,7 +156,7 @@ class Parser {
     if (lexer_.Accept("zero_out")) {
       size_t offset = lexer_.peek().offset;
       OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("a buffer"));
-      OCANNL_ASSIGN_OR_RETURN(int32_t buffer, FindBuffer(name, offset));
+      OCANNL_ASSIGN_OR_RETURN(BufferId buffer, FindBuffer(name, offset));
       return Stmt(ZeroOut{buffer});
     }
     if (lexer_.Accept("let")) return Declare();
@@ -194,13 +193,11 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
     OCANNL_ASSIGN_OR_RETURN(local.dtype, lexer_.TakeDType());
     OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(local.dtype, local.name));
-    int32_t number = static_cast<int32_t>(program_.locals.size());
-    if (!locals_.emplace(local.name, number).second) {
+    if (!locals_.emplace(local.name, program_.locals.next_id()).second) {
       return ErrorAt(offset, "local `", local.name,
                      "` is declared twice; choose another name");
     }
-    program_.locals.push_back(std::move(local));
-    return Stmt(DeclareLocal{number, value});
+    return Stmt(DeclareLocal{program_.locals.Add(std::move(local)), value});
   }
 
   // `:= value`, of the type of `name`.
@@ -217,7 +214,7 @@ class Parser {
                    Name(dtype), "(value)");
   }
 
-  absl::StatusOr<int32_t> FindBuffer(absl::string_view name, size_t offset) {
+  absl::StatusOr<BufferId> FindBuffer(absl::string_view name, size_t offset) {
     auto found = buffers_.find(name);
     if (found != buffers_.end()) return found->second;
     std::vector<std::string> all;
@@ -238,7 +235,7 @@ class Parser {
   // The cell `name`[indices]; of `lookup`, if any, one index may be a cell.
   absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset,
                                     Lookup* lookup) {
-    Access access{.buffer = 0, .indices = {}};
+    Access access;
     OCANNL_ASSIGN_OR_RETURN(access.buffer, FindBuffer(name, offset));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
     while (!lexer_.Accept("]")) {
@@ -432,8 +429,8 @@ class Parser {
   LoopLexer lexer_;
   LoopProgram program_;
   absl::flat_hash_map<std::string, Symbol> symbols_;
-  absl::flat_hash_map<std::string, int32_t> buffers_;
-  absl::flat_hash_map<std::string, int32_t> locals_;
+  absl::flat_hash_map<std::string, BufferId> buffers_;
+  absl::flat_hash_map<std::string, LocalId> locals_;
   absl::flat_hash_map<ExprId, int> depths_;
 };
 

@@ -105,7 +105,7 @@ TEST(ParseTest, WordsInQuotesAreNames) {
   ASSERT_THAT(program, IsOk());
   EXPECT_THAT(Verify(*program), IsOk());
   EXPECT_EQ(Print(*program), text);
-  EXPECT_EQ(program->buffers[0].name, "in");
+  EXPECT_EQ(program->buffers[{0}].name, "in");
   EXPECT_THAT(Parse("p ():\n in in : f32[];").status().message(),
               HasSubstr("found the word `in`; a name is written \"in\""));
 }

@@ -15,7 +15,7 @@ namespace {
 std::string SymbolName(const LoopProgram& program, Symbol symbol) {
   if (symbol.kind == Symbol::kStatic)
     return NameText(program.statics[symbol.number].name);
-  return absl::StrCat("i", symbol.number);
+  return Name(symbol.iterator());
 }
 
 void PrintBlock(const LoopProgram& program, const Block& block, int depth,
@@ -122,7 +122,7 @@ std::string PrintStmt(const LoopProgram& program, const Stmt& stmt, int depth) {
   std::visit(
       Overload{
           [&](const For& loop) {
-            absl::StrAppend(&text, WordOf(loop.kind), " i", loop.iterator,
+            absl::StrAppend(&text, WordOf(loop.kind), " ", Name(loop.iterator),
                             " = 0 to ", loop.extent - 1, " {\n");
             PrintBlock(program, loop.body, depth + 1, &text);
             absl::StrAppend(&text, std::string(2 * depth, ' '), "}\n");

@@ -19,7 +19,7 @@ class Renumberer {
   void Visit(Stmt& stmt) {
     std::visit(
         Overload{
-            [&](For& loop) { loop.iterator += number_.first_iterator; },
+            [&](For& loop) { loop.iterator.index += number_.first_iterator; },
             [&](Set& set) { Visit(set.target); },
             [&](Scatter& scatter) {
               Lookup target = from_.TargetOf(scatter);
@@ -35,7 +35,7 @@ class Renumberer {
   }
 
  private:
-  void Visit(int32_t& local) { local = number_.locals[local]; }
+  void Visit(LocalId& local) { local = number_.locals[local]; }
 
   void Visit(Affine& index) {
     index = index.Substitute([&](Symbol symbol) {

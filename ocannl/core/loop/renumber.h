@@ -6,15 +6,14 @@
 #define OCANNL_CORE_LOOP_RENUMBER_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
 struct Renumbering {
-  std::vector<int32_t> buffers;  // the new number of each
-  std::vector<int32_t> locals;
+  IdVector<BufferId, BufferId> buffers;  // the new id of each
+  IdVector<LocalId, LocalId> locals;
   int32_t first_static = 0;  // added to the number of each
   int32_t first_iterator = 0;
 };

@@ -66,14 +66,13 @@ std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
 class Splitter {
  public:
   Splitter(LoopProgram& program, const Reduction& reduction,
-           const LaneSplit& lanes, int32_t& next_iterator)
+           const LaneSplit& lanes, IteratorId& next_iterator)
       : program_(program),
         reduction_(reduction),
         lanes_(lanes),
         next_iterator_(next_iterator) {
     for (size_t loop : lanes.inner) row_ *= reduction.extents[loop];
-    buffer_ = static_cast<int32_t>(program.buffers.size());
-    program.buffers.push_back(
+    buffer_ = program.buffers.Add(
         {.name = UnusedName(program, absl::StrCat(target().name, ".lanes")),
          .dtype = target().dtype,
          .dims = {lanes.rows * row_},
@@ -131,7 +130,7 @@ class Splitter {
 
   Stmt Vec(int64_t extent, absl::FunctionRef<Set(const Affine&)> body) {
     if (extent == 1) return body(0);
-    int32_t lane = next_iterator_++;
+    const IteratorId lane = next_iterator_++;
     return For{LoopKind::kVec, lane, extent, {.stmts = {body(Iterator(lane))}}};
   }
 
@@ -144,7 +143,7 @@ class Splitter {
     if (chunks == 1) {
       block.stmts.push_back(Step(lanes_.rows, 0));
     } else {
-      int32_t chunk = next_iterator_++;
+      const IteratorId chunk = next_iterator_++;
       Stmt step = Step(lanes_.rows, lanes_.rows * Affine(Iterator(chunk)));
       block.stmts.push_back(
           For{LoopKind::kFor, chunk, chunks, {.stmts = {std::move(step)}}});
@@ -233,19 +232,19 @@ class Splitter {
   LoopProgram& program_;
   const Reduction& reduction_;
   const LaneSplit& lanes_;
-  int32_t& next_iterator_;
+  IteratorId& next_iterator_;
   int64_t row_ = 1;  // lanes of one iteration of the chunked loop
-  int32_t buffer_;   // of the lanes
+  BufferId buffer_;  // of the lanes
 };
 
 }  // namespace
 
 Strides StridesOf(const Indices& indices, absl::Span<const int64_t> dims,
                   size_t num_loops) {
-  Strides strides(num_loops, 0);
+  IdVector<IteratorId, int64_t> strides(num_loops, 0);
   int64_t cells = 1;
   for (size_t axis = dims.size(); axis-- > 0; cells *= dims[axis]) {
-    for (size_t loop = 0; loop < num_loops; ++loop) {
+    for (IteratorId loop : strides.ids()) {
       strides[loop] += cells * indices[axis].FactorOf(Iterator(loop));
     }
   }
@@ -287,7 +286,7 @@ std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
 }
 
 Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,
-                 const LaneSplit& lanes, int32_t& next_iterator) {
+                 const LaneSplit& lanes, IteratorId& next_iterator) {
   return Splitter(program, reduction, lanes, next_iterator).Run();
 }
 

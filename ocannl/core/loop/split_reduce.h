@@ -62,7 +62,7 @@ std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
 
 // Loops around one statement, target := accum(target, term).
 struct Reduction {
-  std::vector<int32_t> iterators;
+  std::vector<IteratorId> iterators;
   std::vector<int64_t> extents;
   Set set;
   Op accum;
@@ -72,7 +72,7 @@ struct Reduction {
 // The nest in lanes, which are a new private buffer. Takes new iterators from
 // `next_iterator`.
 Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,
-                 const LaneSplit& lanes, int32_t& next_iterator);
+                 const LaneSplit& lanes, IteratorId& next_iterator);
 
 }  // namespace ocannl
 

@@ -77,7 +77,7 @@ TEST(FindLanesTest, ContractionsKeepTheirOrder) {
 }
 
 TEST(FindLanesTest, StridesAreOfCellsInMemoryOrder) {
-  Affine i = Iterator(0), k = Iterator(2);
+  Affine i = Iterator({0}), k = Iterator({2});
   EXPECT_EQ(StridesOf({2 * i, k + 1, Static(0)}, {8, 5, 3}, 3),
             (Strides{30, 0, 3}));
 }

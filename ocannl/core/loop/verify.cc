@@ -47,7 +47,7 @@ class Verifier {
     known_locals_.resize(program_.locals.size());
     live_locals_.resize(program_.locals.size());
     OCANNL_RETURN_IF_ERROR(Visit(program_.body));
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       if (program_.buffers[k].role != Role::kOut || written_.CoversAll(k)) {
         continue;
       }
@@ -72,7 +72,7 @@ class Verifier {
     };
     for (const StaticIndex& index : program_.statics) {
       OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
-      if (std::optional<int32_t> iterator = IteratorNamed(index.name)) {
+      if (std::optional<IteratorId> iterator = IteratorNamed(index.name)) {
         static_iterators_.push_back(*iterator);
       }
       if (index.range < 1 && index.range != kUnranged) {
@@ -100,7 +100,7 @@ class Verifier {
   }
 
   absl::Status Visit(const Block& block) {
-    std::vector<int32_t> declared;
+    std::vector<LocalId> declared;
     for (const Stmt& stmt : block.stmts) {
       if (loops_.empty()) nest_ = &stmt;
       absl::Status status = std::visit(
@@ -109,7 +109,7 @@ class Verifier {
               [&](const Set& s) { return VisitSet(s); },
               [&](const Scatter& s) {
                 const Lookup& target = program_.TargetOf(s);
-                const int32_t buffer = target.cell.buffer;
+                const BufferId buffer = target.cell.buffer;
                 OCANNL_RETURN_IF_ERROR(
                     Value(s.value, program_.buffers[buffer].dtype));
                 OCANNL_RETURN_IF_ERROR(Writable(buffer));
@@ -142,7 +142,7 @@ class Verifier {
           static_cast<const Stmt::variant&>(stmt));
       if (!status.ok()) return InStatement(status, stmt);
     }
-    for (int32_t local : declared) live_locals_[local] = false;
+    for (LocalId local : declared) live_locals_[local] = false;
     return absl::OkStatus();
   }
 
@@ -157,10 +157,11 @@ class Verifier {
   absl::Status VisitLoop(const For& loop) {
     if (loop.extent < 1) return Illegal("the loop has no iteration");
     if (absl::c_linear_search(static_iterators_, loop.iterator)) {
-      return Illegal("iterator i", loop.iterator, " has a static index's name");
+      return Illegal("iterator ", Name(loop.iterator),
+                     " has a static index's name");
     }
     if (!extents_.emplace(loop.iterator, loop.extent).second) {
-      return Illegal("iterator i", loop.iterator,
+      return Illegal("iterator ", Name(loop.iterator),
                      " belongs to another loop too");
     }
     loops_.push_back(loop.iterator);
@@ -180,7 +181,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  absl::Status Writable(int32_t buffer) {
+  absl::Status Writable(BufferId buffer) {
     OCANNL_RETURN_IF_ERROR(OfThisNest(buffer));
     const Role role = program_.buffers[buffer].role;
     if (!IsReadOnly(role)) return absl::OkStatus();
@@ -189,7 +190,7 @@ class Verifier {
                    " buffer, which may not be written; declare it inout");
   }
 
-  absl::Status OfThisNest(int32_t buffer) {
+  absl::Status OfThisNest(BufferId buffer) {
     if (program_.buffers[buffer].role != Role::kPrivate) {
       return absl::OkStatus();
     }
@@ -230,14 +231,14 @@ class Verifier {
   int64_t Range(Symbol symbol) const {
     return symbol.kind == Symbol::kStatic
                ? program_.statics[symbol.number].range
-               : extents_.at(symbol.number);
+               : extents_.at(symbol.iterator());
   }
 
   absl::Status InScope(const Affine& index) const {
     for (const Affine::Term& term : index.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
-      if (absl::c_linear_search(loops_, term.symbol.number)) continue;
-      return Illegal("iterator i", term.symbol.number,
+      if (absl::c_linear_search(loops_, term.symbol.iterator())) continue;
+      return Illegal("iterator ", Name(term.symbol.iterator()),
                      " is used outside its loop; use the iterator of a loop "
                      "around the statement");
     }
@@ -277,7 +278,7 @@ class Verifier {
         leaf);
   }
 
-  absl::Status Undeclared(int32_t local) const {
+  absl::Status Undeclared(LocalId local) const {
     return Illegal("local `", program_.locals[local].name,
                    "` is used where it is not declared; declare it in the same "
                    "block or around it");
@@ -307,7 +308,7 @@ class Verifier {
 
   // That `cell`, one of the buffer, is `written` or was there before; `how` it
   // is used.
-  absl::Status Written(int32_t number, const LeafValue& cell,
+  absl::Status Written(BufferId number, const LeafValue& cell,
                        absl::string_view how, bool written) const {
     const Buffer& buffer = program_.buffers[number];
     if (IsInput(buffer.role) || written) {
@@ -323,14 +324,14 @@ class Verifier {
   }
 
   const LoopProgram& program_;
-  absl::flat_hash_map<int32_t, int64_t> extents_;  // of every loop so far
-  std::vector<int32_t> static_iterators_;  // whose name a static index has
-  std::vector<int32_t> loops_;             // that enclose the statement
-  std::vector<bool> known_locals_;
-  std::vector<bool> live_locals_;
+  absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
+  std::vector<IteratorId> static_iterators_;  // whose name a static index has
+  std::vector<IteratorId> loops_;             // that enclose the statement
+  IdVector<LocalId, bool> known_locals_;
+  IdVector<LocalId, bool> live_locals_;
   MustWriteRegions written_;
-  const Stmt* nest_ = nullptr;        // the statement of the body
-  std::vector<const Stmt*> nest_of_;  // that uses the private buffer
+  const Stmt* nest_ = nullptr;               // the statement of the body
+  IdVector<BufferId, const Stmt*> nest_of_;  // that uses the private buffer
   bool named_ = false;
 };
 

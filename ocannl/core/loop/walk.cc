@@ -8,7 +8,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/ops/rows.h"
@@ -37,26 +36,24 @@ void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit) {
   });
 }
 
-std::optional<int32_t> IteratorNamed(absl::string_view name) {
-  int32_t number;
+std::optional<IteratorId> IteratorNamed(absl::string_view name) {
+  IteratorId iterator;
   if (!absl::StartsWith(name, "i") ||
-      !absl::SimpleAtoi(name.substr(1), &number) || number < 0 ||
-      number > 1'000'000'000 || name != absl::StrCat("i", number)) {
+      !absl::SimpleAtoi(name.substr(1), &iterator.index) || !iterator.valid() ||
+      iterator.index > 1'000'000'000 || name != Name(iterator)) {
     return std::nullopt;
   }
-  return number;
+  return iterator;
 }
 
-int32_t NextIterator(const LoopProgram& program) {
-  int32_t next = 0;
+IteratorId NextIterator(const LoopProgram& program) {
+  IteratorId last;
   WalkLoops(program.body,
-            [&](const For& loop) { next = std::max(next, loop.iterator + 1); });
+            [&](const For& loop) { last = std::max(last, loop.iterator); });
   for (const StaticIndex& index : program.statics) {
-    if (std::optional<int32_t> number = IteratorNamed(index.name)) {
-      next = std::max(next, *number + 1);
-    }
+    last = std::max(last, IteratorNamed(index.name).value_or(last));
   }
-  return next;
+  return {last.index + 1};
 }
 
 const ExprId* ValueOf(const Stmt& stmt) {
@@ -77,11 +74,12 @@ ExprId* ValueOf(Stmt& stmt) {
   return const_cast<ExprId*>(ValueOf(static_cast<const Stmt&>(stmt)));
 }
 
-int32_t WrittenBy(const LoopProgram& program, const Stmt& stmt) {
+BufferId WrittenBy(const LoopProgram& program, const Stmt& stmt) {
   if (const Set* set = std::get_if<Set>(&stmt)) return set->target.buffer;
   if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) return zero->buffer;
   const Scatter* scatter = std::get_if<Scatter>(&stmt);
-  return scatter == nullptr ? -1 : program.TargetOf(*scatter).cell.buffer;
+  if (scatter == nullptr) return {};
+  return program.TargetOf(*scatter).cell.buffer;
 }
 
 void WalkLeaves(const LoopProgram& program, ExprId value,

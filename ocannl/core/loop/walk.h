@@ -15,11 +15,11 @@
 namespace ocannl {
 
 // The iterator whose text is `name`: 7 for "i7". The greatest is 10^9.
-std::optional<int32_t> IteratorNamed(absl::string_view name);
+std::optional<IteratorId> IteratorNamed(absl::string_view name);
 
-// An iterator number greater than every one in `program`, those in the names of
-// static indices included.
-int32_t NextIterator(const LoopProgram& program);
+// An iterator with a number greater than every one in `program`, those in the
+// names of static indices included.
+IteratorId NextIterator(const LoopProgram& program);
 
 // `base`, or with a number behind it, that no buffer, local or static index of
 // the program is called.
@@ -38,8 +38,8 @@ void RewriteStmts(Block& block, absl::FunctionRef<void(Stmt&)> rewrite);
 const ExprId* ValueOf(const Stmt& stmt);
 ExprId* ValueOf(Stmt& stmt);
 
-// The buffer that a Set, Scatter or ZeroOut writes; -1: it is none.
-int32_t WrittenBy(const LoopProgram& program, const Stmt& stmt);
+// The buffer that a Set, Scatter or ZeroOut writes; none: not valid.
+BufferId WrittenBy(const LoopProgram& program, const Stmt& stmt);
 
 // Every leaf of `value`, each distinct one once.
 void WalkLeaves(const LoopProgram& program, ExprId value,

@@ -9,8 +9,8 @@ namespace ocannl {
 namespace {
 
 TEST(WalkTest, AnIteratorIsNamedByItsNumberAsItIsPrinted) {
-  EXPECT_EQ(IteratorNamed("i0"), 0);
-  EXPECT_EQ(IteratorNamed("i1000000000"), 1'000'000'000);
+  EXPECT_EQ(IteratorNamed("i0"), IteratorId{0});
+  EXPECT_EQ(IteratorNamed("i1000000000"), IteratorId{1'000'000'000});
   for (const char* name : {"", "i", "j1", "i07", "i-1", "i1.5", "i1000000001",
                            "i2147483647", "i99999999999"}) {
     EXPECT_EQ(IteratorNamed(name), std::nullopt) << name;
@@ -20,8 +20,8 @@ TEST(WalkTest, AnIteratorIsNamedByItsNumberAsItIsPrinted) {
 TEST(WalkTest, NewIteratorsHaveTheNameOfNoStaticIndex) {
   LoopProgram program;
   program.statics = {{"i6", 3}, {"i2147483647", 3}, {"n", 3}};
-  program.body.stmts.push_back(For{LoopKind::kFor, 4, 2, {}});
-  EXPECT_EQ(NextIterator(program), 7);
+  program.body.stmts.push_back(For{LoopKind::kFor, {4}, 2, {}});
+  EXPECT_EQ(NextIterator(program), IteratorId{7});
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ class SubexpressionBinder {
     DType dtype = copy.dtype;
     ExprId result = program_.exprs.Add(std::move(copy));
     if (uses.at(id) > 1) {
-      int32_t local = static_cast<int32_t>(program_.locals.size());
-      program_.locals.push_back({.name = FreshName(), .dtype = dtype});
+      const LocalId local =
+          program_.locals.Add({.name = FreshName(), .dtype = dtype});
       stmts.push_back(DeclareLocal{local, result});
       result = program_.Read(GetLocal{local}).id();
     }
@@ -117,7 +117,7 @@ class LocalInliner {
     }
     Set* only = OnlySet(block);
     if (only == nullptr) return;
-    absl::flat_hash_map<int32_t, ExprId> values;
+    absl::flat_hash_map<LocalId, ExprId> values;
     auto inlined = [&](ExprId value) {
       return RewriteLeaves(program_, value, [&](const LeafValue& leaf) {
         const GetLocal* get = std::get_if<GetLocal>(&leaf);

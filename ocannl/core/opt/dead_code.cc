@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/opt/dead_code.h"
 
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,8 +15,8 @@ namespace {
 
 // What a live store, other than its own accumulation, reads.
 struct Live {
-  std::vector<bool> buffers;
-  std::vector<bool> locals;
+  IdVector<BufferId, bool> buffers;
+  IdVector<LocalId, bool> locals;
 };
 
 // A store that nothing reads is dead, and so is what it alone reads. Each
@@ -30,11 +31,12 @@ class Liveness {
 
   Live Find() && {
     WalkStmts(program_.body, [&](const Stmt& stmt) { Add(stmt); });
+    for (BufferId k : program_.buffers.ids()) {
+      // Whoever runs the program reads the others.
+      if (!IsScratch(program_.buffers[k].role)) ++readers_[Number(k)];
+    }
     std::vector<size_t> dead;
     for (size_t k = 0; k < readers_.size(); ++k) {
-      if (k < num_buffers_ && !IsScratch(program_.buffers[k].role)) {
-        ++readers_[k];  // whoever runs the program
-      }
       if (readers_[k] == 0) dead.push_back(k);
     }
     while (!dead.empty()) {
@@ -47,42 +49,46 @@ class Liveness {
       }
     }
     Live live;
-    for (size_t k = 0; k < readers_.size(); ++k) {
-      (k < num_buffers_ ? live.buffers : live.locals)
-          .push_back(readers_[k] > 0);
+    for (BufferId k : program_.buffers.ids()) {
+      live.buffers.push_back(readers_[Number(k)] > 0);
+    }
+    for (LocalId k : program_.locals.ids()) {
+      live.locals.push_back(readers_[Number(k)] > 0);
     }
     return live;
   }
 
  private:
   // Buffers come first, then locals.
-  size_t Number(const GetLocal& get) const { return num_buffers_ + get.local; }
+  size_t Number(BufferId buffer) const { return buffer.index; }
+  size_t Number(LocalId local) const { return num_buffers_ + local.index; }
 
-  // What the statement stores to; -1: nothing.
-  int64_t TargetOf(const Stmt& stmt) const {
+  // What the statement stores to, if anything.
+  std::optional<size_t> TargetOf(const Stmt& stmt) const {
     if (const auto* let = std::get_if<DeclareLocal>(&stmt)) {
-      return static_cast<int64_t>(Number({let->local}));
+      return Number(let->local);
     }
     if (const auto* set = std::get_if<SetLocal>(&stmt)) {
-      return static_cast<int64_t>(Number({set->local}));
+      return Number(set->local);
     }
-    return WrittenBy(program_, stmt);
+    const BufferId buffer = WrittenBy(program_, stmt);
+    return buffer.valid() ? std::optional(Number(buffer)) : std::nullopt;
   }
 
   void Add(const Stmt& stmt) {
-    const int64_t target = TargetOf(stmt);
-    if (target < 0) return;
+    const std::optional<size_t> target = TargetOf(stmt);
+    if (!target) return;
     std::vector<size_t>& reads = reads_.emplace_back();
-    auto add = [&](size_t read) {
-      if (read != static_cast<size_t>(target)) reads.push_back(read);
+    auto add = [&](auto id) {
+      if (Number(id) != *target) reads.push_back(Number(id));
     };
     WalkReads(program_, stmt,
               [&](const Access& access) { add(access.buffer); });
     WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
-      if (const auto* get = std::get_if<GetLocal>(&leaf)) add(Number(*get));
+      if (const auto* get = std::get_if<GetLocal>(&leaf)) add(get->local);
     });
     for (size_t read : reads) ++readers_[read];
-    writers_[target].push_back(reads_.size() - 1);
+    writers_[*target].push_back(reads_.size() - 1);
   }
 
   const LoopProgram& program_;
@@ -127,17 +133,14 @@ LoopProgram Compact(const LoopProgram& program, const Live& live) {
                       .exprs = {},
                       .leaves = {},
                       .body = {}};
-  Renumbering numbers{.buffers = std::vector<int32_t>(program.buffers.size()),
-                      .locals = std::vector<int32_t>(program.locals.size())};
-  for (size_t k = 0; k < program.buffers.size(); ++k) {
-    if (!live.buffers[k]) continue;
-    numbers.buffers[k] = static_cast<int32_t>(compact.buffers.size());
-    compact.buffers.push_back(program.buffers[k]);
+  Renumbering numbers;
+  for (BufferId k : program.buffers.ids()) {
+    numbers.buffers.push_back(
+        live.buffers[k] ? compact.buffers.Add(program.buffers[k]) : BufferId());
   }
-  for (size_t k = 0; k < program.locals.size(); ++k) {
-    if (!live.locals[k]) continue;
-    numbers.locals[k] = static_cast<int32_t>(compact.locals.size());
-    compact.locals.push_back(program.locals[k]);
+  for (LocalId k : program.locals.ids()) {
+    numbers.locals.push_back(
+        live.locals[k] ? compact.locals.Add(program.locals[k]) : LocalId());
   }
   compact.body = Renumber(program, program.body, numbers, compact);
   return compact;

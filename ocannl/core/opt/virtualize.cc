@@ -19,8 +19,8 @@ namespace {
 
 // A top-level nest of loops around a single store.
 struct Nest {
-  std::vector<int32_t> iterators;
-  std::vector<int64_t> extents;
+  IdVector<IteratorId, IteratorId> iterators;  // in the program
+  LoopExtents extents;
   Set* set;
 
   int64_t points() const { return NumElements(extents); }
@@ -44,15 +44,15 @@ std::optional<Nest> AsNest(Stmt& stmt) {
 struct Effects {
   std::vector<const Access*> reads;  // in LoopProgram::leaves
   std::vector<const Lookup*> lookups;
-  std::vector<int32_t> writes;
+  std::vector<BufferId> writes;
   bool locals = false;
 };
 
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   auto visit = [&](const Stmt& inner) {
-    const int32_t written = WrittenBy(program, inner);
-    if (written >= 0) effects.writes.push_back(written);
+    const BufferId written = WrittenBy(program, inner);
+    if (written.valid()) effects.writes.push_back(written);
     WalkLeaves(program, inner, [&](const LeafValue& leaf) {
       if (const Access* access = std::get_if<Access>(&leaf)) {
         effects.reads.push_back(access);
@@ -73,7 +73,7 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
 // How often a run of the statement reads the buffer, where each statement reads
 // different cells of it once.
 int64_t CountReads(const LoopProgram& program, const Stmt& stmt,
-                   int32_t buffer) {
+                   BufferId buffer) {
   int64_t reads = 0;
   if (const For* loop = std::get_if<For>(&stmt)) {
     for (const Stmt& inner : loop->body.stmts) {
@@ -108,7 +108,7 @@ class Virtualizer {
         writers_(program_.buffers.size()) {
     for (size_t k = 0; k < stmts().size(); ++k) {
       FindEffects(k);
-      for (int32_t buffer : effects_[k].writes) writers_[buffer].insert(k);
+      for (BufferId buffer : effects_[k].writes) writers_[buffer].insert(k);
     }
   }
 
@@ -198,7 +198,7 @@ class Virtualizer {
   // them: what is looked up is memory, and so is the index, which may be
   // replaced by another cell.
   bool IsLookedUp(size_t at, const Nest& nest) const {
-    const int32_t buffer = nest.set->target.buffer;
+    const BufferId buffer = nest.set->target.buffer;
     return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
       return lookup->cell.buffer == buffer ||
              (lookup->index.buffer == buffer && CellOf(nest) == nullptr);
@@ -242,9 +242,10 @@ class Virtualizer {
                "reshape merges them";
       }
       indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
-        if (symbol.kind == Symbol::kStatic) return symbol;
-        auto at = absl::c_find(nest.iterators, symbol.number);
-        return Iterator(static_cast<int32_t>(at - nest.iterators.begin()));
+        for (IteratorId k : nest.iterators.ids()) {
+          if (symbol == Iterator(nest.iterators[k])) return Iterator(k);
+        }
+        return symbol;  // static
       }));
     }
     if (IsBijective(nest.extents, indices, buffer.dims)) return "";
@@ -279,7 +280,7 @@ class Virtualizer {
   }
 
   bool ReachesEachOnce(const Nest& nest) const {
-    return absl::c_all_of(nest.iterators, [&](int32_t iterator) {
+    return absl::c_all_of(nest.iterators, [&](IteratorId iterator) {
       return absl::c_any_of(nest.set->target.indices, [&](const Affine& index) {
         return index.terms().size() == 1 &&
                index.FactorOf(Iterator(iterator)) != 0;
@@ -331,8 +332,8 @@ class Virtualizer {
   LoopProgram program_;
   CostModel costs_;
   std::vector<Effects> effects_;  // of the top-level statements
-  std::vector<Places> readers_;   // by buffer
-  std::vector<Places> writers_;
+  IdVector<BufferId, Places> readers_;
+  IdVector<BufferId, Places> writers_;
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ absl::StatusOr<Routine> Context::Link(
     LoopProgram program, std::shared_ptr<const Executable> executable) const {
   auto record = std::make_shared<LinkedRoutine>();
   record->name = program.name;
-  std::vector<std::shared_ptr<DeviceArray>> arrays;
+  DeviceArrays arrays;
   for (const Buffer& buffer : program.buffers) {
     if (IsScratch(buffer.role)) {
       arrays.push_back(nullptr);

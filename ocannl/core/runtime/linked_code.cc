@@ -10,16 +10,15 @@ namespace ocannl {
 
 absl::StatusOr<std::shared_ptr<const LinkedCode>> LinkCode(
     const Device& device, LoopProgram program,
-    std::shared_ptr<const Executable> executable,
-    std::vector<std::shared_ptr<DeviceArray>> arrays) {
+    std::shared_ptr<const Executable> executable, DeviceArrays arrays) {
   auto code = std::make_shared<LinkedCode>();
-  std::vector<int64_t> offsets(program.buffers.size(), -1);
+  IdVector<loop_ir::BufferId, int64_t> offsets(program.buffers.size(), -1);
   if (!executable->HasScratch()) {
     OCANNL_ASSIGN_OR_RETURN(BufferPlan plan, PlanBuffers(program));
     OCANNL_ASSIGN_OR_RETURN(code->arena, device.Allocate(plan.arena_bytes));
     offsets = std::move(plan.offsets);
   }
-  for (size_t k = 0; k < arrays.size(); ++k) {
+  for (loop_ir::BufferId k : arrays.ids()) {
     std::byte* place = nullptr;
     if (arrays[k] != nullptr) {
       place = arrays[k]->memory.address();

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/ir.h"
@@ -17,20 +16,22 @@
 
 namespace ocannl {
 
+// Of the buffers of a program; null for scratch.
+using DeviceArrays = IdVector<loop_ir::BufferId, std::shared_ptr<DeviceArray>>;
+
 struct LinkedCode {
   LoopProgram program;
   std::shared_ptr<const Executable> executable;
-  std::vector<std::shared_ptr<DeviceArray>> arrays;  // null for scratch
-  DeviceMemory arena;                                // holds the scratch
-  std::vector<std::byte*> buffers;                   // those of the program
+  DeviceArrays arrays;
+  DeviceMemory arena;  // holds the scratch
+  IdVector<loop_ir::BufferId, std::byte*> buffers;
 };
 
-// `executable`, compiled from `program`, on `arrays`: one for each buffer that
-// is not scratch, else null. Error: no memory for the scratch.
+// `executable`, compiled from `program`, on `arrays`. Error: no memory for the
+// scratch.
 absl::StatusOr<std::shared_ptr<const LinkedCode>> LinkCode(
     const Device& device, LoopProgram program,
-    std::shared_ptr<const Executable> executable,
-    std::vector<std::shared_ptr<DeviceArray>> arrays);
+    std::shared_ptr<const Executable> executable, DeviceArrays arrays);
 
 }  // namespace ocannl
 

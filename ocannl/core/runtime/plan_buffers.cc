@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr int64_t kAlignment = DeviceMemory::kAlignment;
 
 struct Temp {
-  int32_t buffer;
+  BufferId buffer;
   int64_t bytes;   // a multiple of kAlignment
   int first = -1;  // live interval, in statements of the body; -1: none
   int last = -1;
@@ -27,11 +28,11 @@ struct Temp {
   }
 };
 
-// Calls `visit` with the number of each buffer that `stmt` mentions.
+// Calls `visit` with each buffer that `stmt` mentions.
 void WalkBuffers(const LoopProgram& program, const Stmt& stmt,
-                 absl::FunctionRef<void(int32_t)> visit) {
-  const int32_t written = WrittenBy(program, stmt);
-  if (written >= 0) visit(written);
+                 absl::FunctionRef<void(BufferId)> visit) {
+  const BufferId written = WrittenBy(program, stmt);
+  if (written.valid()) visit(written);
   if (const For* loop = std::get_if<For>(&stmt)) {
     for (const Stmt& inner : loop->body.stmts) {
       WalkBuffers(program, inner, visit);
@@ -42,17 +43,17 @@ void WalkBuffers(const LoopProgram& program, const Stmt& stmt,
 
 // The temps in use, by number.
 absl::StatusOr<std::vector<Temp>> FindTemps(const LoopProgram& program) {
-  std::vector<Temp> all;
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& buffer = program.buffers[i];
+  IdVector<BufferId, Temp> all;
+  for (BufferId id : program.buffers.ids()) {
+    const Buffer& buffer = program.buffers[id];
     OCANNL_ASSIGN_OR_RETURN(int64_t bytes, ByteSize(buffer.dtype, buffer.dims));
     bytes = std::max<int64_t>(bytes + kAlignment - 1, kAlignment) / kAlignment *
             kAlignment;
-    all.push_back({.buffer = static_cast<int32_t>(i), .bytes = bytes});
+    all.push_back({.buffer = id, .bytes = bytes});
   }
   int number = 0;
   for (const Stmt& stmt : program.body.stmts) {
-    WalkBuffers(program, stmt, [&](int32_t buffer) {
+    WalkBuffers(program, stmt, [&](BufferId buffer) {
       Temp& temp = all[buffer];
       if (temp.first < 0) temp.first = number;
       temp.last = number;
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<Temp>> FindTemps(const LoopProgram& program) {
 
 // First fit: the lowest offset at which `temp` overlaps none of the `placed`
 // temps that interfere with it; those ascend by offset.
-int64_t LowestFree(const Temp& temp, const std::vector<int64_t>& offsets,
+int64_t LowestFree(const Temp& temp, const IdVector<BufferId, int64_t>& offsets,
                    const std::vector<Temp>& placed) {
   int64_t offset = 0;
   for (const Temp& other : placed) {

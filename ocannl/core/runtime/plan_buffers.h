@@ -10,7 +10,6 @@
 #define OCANNL_CORE_RUNTIME_PLAN_BUFFERS_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
@@ -18,9 +17,9 @@
 namespace ocannl {
 
 struct BufferPlan {
-  // By number of the buffer, in bytes from the start of the arena, at a cache
-  // line; -1 for buffers that are no temps or never used.
-  std::vector<int64_t> offsets;
+  // In bytes from the start of the arena, at a cache line; -1 for buffers that
+  // are no temps or never used.
+  IdVector<BufferId, int64_t> offsets;
   int64_t arena_bytes = 0;
 };
 

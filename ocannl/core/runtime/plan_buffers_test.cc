@@ -58,7 +58,7 @@ TEST(PlanBuffersTest, ZeroingAndNestedUsesCount) {
           let v0 : f32 := b[i1];
           v0 := a[i0] + v0;
         } })");
-  EXPECT_NE(plan.offsets[0], plan.offsets[1]);
+  EXPECT_NE(plan.offsets[{0}], plan.offsets[{1}]);
 }
 
 TEST(PlanBuffersTest, SizesAreChecked) {
@@ -70,8 +70,8 @@ TEST(PlanBuffersTest, SizesAreChecked) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("f64[1152921504606846976] has more than")));
   // Four at once, of 2^61 bytes each.
-  For loop{LoopKind::kFor, 0, 1, {}};
-  for (int32_t i = 0; i < 4; ++i) loop.body.stmts.emplace_back(ZeroOut{i});
+  For loop{LoopKind::kFor, {0}, 1, {}};
+  for (int32_t i = 0; i < 4; ++i) loop.body.stmts.emplace_back(ZeroOut{{i}});
   program.body.stmts.emplace_back(loop);
   program.buffers.assign(4, {"a", DType::kU8, {2 * big}, Role::kTemp});
   EXPECT_THAT(PlanBuffers(program),
@@ -81,8 +81,8 @@ TEST(PlanBuffersTest, SizesAreChecked) {
 
 // Statement k writes to temp `touched[k]`; the program and each temp's life.
 struct Lives {
-  std::vector<int> first;
-  std::vector<int> last;
+  IdVector<BufferId, int> first;
+  IdVector<BufferId, int> last;
   LoopProgram program;
 };
 
@@ -97,7 +97,7 @@ Lives RandomLives(std::mt19937& random) {
   lives.first.assign(count, 1 << 20);
   lives.last.assign(count, -1);
   for (int k = 0; k < 3 * count; ++k) {
-    int temp = static_cast<int>(random() % count);
+    const BufferId temp = {static_cast<int32_t>(random() % count)};
     lives.program.body.stmts.emplace_back(ZeroOut{temp});
     lives.first[temp] = std::min(lives.first[temp], k);
     lives.last[temp] = k;
@@ -112,15 +112,17 @@ TEST(PlanBuffersTest, LiveTempsNeverOverlap) {
     Lives lives = RandomLives(random);
     absl::StatusOr<BufferPlan> plan = PlanBuffers(lives.program);
     CHECK_OK(plan);
-    auto bytes = [&](size_t i) { return 4 * lives.program.buffers[i].dims[0]; };
-    for (size_t i = 0; i < lives.first.size(); ++i) {
+    auto bytes = [&](BufferId i) {
+      return 4 * lives.program.buffers[i].dims[0];
+    };
+    for (BufferId i : lives.first.ids()) {
       if (lives.last[i] < 0) {
         EXPECT_EQ(plan->offsets[i], -1);
         continue;
       }
       EXPECT_EQ(plan->offsets[i] % 64, 0);
       EXPECT_LE(plan->offsets[i] + bytes(i), plan->arena_bytes);
-      for (size_t j = 0; j < i; ++j) {
+      for (BufferId j = {0}; j < i; j++) {
         if (lives.last[j] < 0) continue;
         bool apart = plan->offsets[i] + bytes(i) <= plan->offsets[j] ||
                      plan->offsets[j] + bytes(j) <= plan->offsets[i];

@@ -24,17 +24,17 @@ LoopProgram AppendProgram(const std::string& array, const NdArray& like,
                       .exprs = {},
                       .leaves = {},
                       .body = {}};
-  Access from{.buffer = 0, .indices = {}};
-  Access to{.buffer = 1, .indices = {Affine(Static(0))}};
+  Access from{.buffer = {0}, .indices = {}};
+  Access to{.buffer = {1}, .indices = {Affine(Static(0))}};
   const auto rank = static_cast<int32_t>(like.dims().size());
   for (int32_t axis = 0; axis < rank; ++axis) {
-    from.indices.push_back(Iterator(axis));
-    to.indices.push_back(Iterator(axis));
+    from.indices.push_back(Iterator({axis}));
+    to.indices.push_back(Iterator({axis}));
   }
   Stmt stmt = Set{.target = to, .value = program.Read(from).id()};
   for (int32_t axis = rank; axis-- > 0;) {
     For loop{.kind = LoopKind::kFor,
-             .iterator = axis,
+             .iterator = {axis},
              .extent = like.dims()[axis],
              .body = {}};
     loop.body.stmts.push_back(std::move(stmt));
@@ -62,8 +62,8 @@ absl::StatusOr<Recording> Recording::Make(const Context& context,
   }
   LoopProgram program =
       AppendProgram(std::string(name), like, recorded, capacity);
-  OCANNL_RETURN_IF_ERROR(
-      context.Write(recorded, NdArray(like.dtype(), program.buffers[1].dims)));
+  OCANNL_RETURN_IF_ERROR(context.Write(
+      recorded, NdArray(like.dtype(), program.buffers[{1}].dims)));
   OCANNL_ASSIGN_OR_RETURN(Routine append,
                           context.CompileAndLink(std::move(program)));
   OCANNL_ASSIGN_OR_RETURN(StaticRef place, append.Static(recorded + ".place"));

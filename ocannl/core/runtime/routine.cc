@@ -104,7 +104,7 @@ absl::Status Routine::Run() {
     context_.stream().Run(code_, static_cells_->values);
   }
   if (++record_->runs > 1) return absl::OkStatus();
-  for (size_t k = 0; k < code_->arrays.size(); ++k) {
+  for (BufferId k : code_->arrays.ids()) {
     // What is read as well was written before.
     if (program().buffers[k].role == Role::kOut) {
       code_->arrays[k]->written = true;

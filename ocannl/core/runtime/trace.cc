@@ -232,7 +232,7 @@ void Trace::CompileWhole(Sequence& sequence) {
     }
     Concatenation whole =
         Concatenate(absl::StrCat("trace_", ++num_programs_), parts);
-    std::vector<std::shared_ptr<DeviceArray>> arrays;
+    DeviceArrays arrays;
     for (const Concatenation::Origin& origin : whole.origins) {
       arrays.push_back(sequence.parts[origin.part]->arrays[origin.buffer]);
     }

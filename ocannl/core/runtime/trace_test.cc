@@ -187,8 +187,8 @@ TEST_F(TraceTest, HoldsNoArraysOfRoutinesThatAreGone) {
   RunPairs(1000);
   Run('c', 0);
   EXPECT_THAT(trace_.Report(), HasSubstr("compiled as one program"));
-  std::weak_ptr<DeviceArray> a = codes_[0]->arrays[0];
-  std::weak_ptr<DeviceArray> b = codes_[1]->arrays[0];
+  std::weak_ptr<DeviceArray> a = codes_[0]->arrays[{0}];
+  std::weak_ptr<DeviceArray> b = codes_[1]->arrays[{0}];
   codes_[0] = codes_[1] = nullptr;
   EXPECT_FALSE(a.expired());
   // The next sequence is found.

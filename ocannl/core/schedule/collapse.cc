@@ -21,7 +21,7 @@ bool WastesLanes(int64_t extent) {
 
 // A loop whose body is nothing but another one.
 struct LoopPair {
-  int32_t inner;   // its iterator
+  IteratorId inner;
   int64_t extent;  // of the inner one
   bool collapses = true;
 };
@@ -32,12 +32,12 @@ const For* OnlyLoopIn(const For& loop) {
   return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
 }
 
-std::optional<int32_t> IteratorIn(const Affine& index) {
+std::optional<IteratorId> IteratorIn(const Affine& index) {
   if (index.terms().size() != 1 || index.terms()[0].factor != 1 ||
       index.terms()[0].symbol.kind != Symbol::kIterator) {
     return std::nullopt;
   }
-  return index.terms()[0].symbol.number;
+  return index.terms()[0].symbol.iterator();
 }
 
 class Collapser {
@@ -64,7 +64,7 @@ class Collapser {
   bool Run() {
     if (pairs_.empty() || !RunToFixpoint()) return false;
     RewriteStmts(program_.body, [&](Stmt& stmt) { Rewrite(stmt); });
-    for (size_t k = 0; k < collapses_.size(); ++k) {
+    for (BufferId k : collapses_.ids()) {
       if (!collapses_[k]) continue;
       Dims& dims = program_.buffers[k].dims;
       const int64_t last = dims.back();
@@ -96,7 +96,7 @@ class Collapser {
       });
     } while (changed_);
     bool any = false;
-    for (size_t k = 0; k < collapses_.size(); ++k) {
+    for (BufferId k : collapses_.ids()) {
       collapses_[k] = collapses_[k] && has_pair_[k];
       any = any || collapses_[k];
     }
@@ -121,9 +121,10 @@ class Collapser {
 
   bool EndsInPair(const Access& access) const {
     const size_t rank = access.indices.size();
-    const std::optional<int32_t> outer = IteratorIn(access.indices[rank - 2]);
+    const std::optional<IteratorId> outer =
+        IteratorIn(access.indices[rank - 2]);
     const Affine& last = access.indices[rank - 1];
-    const std::optional<int32_t> inner = IteratorIn(last);
+    const std::optional<IteratorId> inner = IteratorIn(last);
     if (!outer || !inner || last.offset() != 0) return false;
     auto it = pairs_.find(*outer);
     return it != pairs_.end() && it->second.collapses &&
@@ -135,19 +136,19 @@ class Collapser {
   void Forbid(const Affine& index) {
     for (const Affine::Term& term : index.terms()) {
       if (term.symbol.kind != Symbol::kIterator) continue;
-      ForbidAsOuter(term.symbol.number);
-      ForbidAsInner(term.symbol.number);
+      ForbidAsOuter(term.symbol.iterator());
+      ForbidAsInner(term.symbol.iterator());
     }
   }
 
-  void ForbidAsOuter(int32_t iterator) {
+  void ForbidAsOuter(IteratorId iterator) {
     auto it = pairs_.find(iterator);
     if (it == pairs_.end() || !it->second.collapses) return;
     it->second.collapses = false;
     changed_ = true;
   }
 
-  void ForbidAsInner(int32_t iterator) {
+  void ForbidAsInner(IteratorId iterator) {
     auto it = outer_of_.find(iterator);
     if (it != outer_of_.end()) ForbidAsOuter(it->second);
   }
@@ -179,10 +180,10 @@ class Collapser {
   }
 
   LoopProgram program_;
-  absl::flat_hash_map<int32_t, LoopPair> pairs_;  // by the outer iterator
-  absl::flat_hash_map<int32_t, int32_t> outer_of_;
-  std::vector<bool> collapses_;  // by buffer
-  std::vector<bool> has_pair_;   // by buffer: some access ends in a pair
+  absl::flat_hash_map<IteratorId, LoopPair> pairs_;  // by the outer iterator
+  absl::flat_hash_map<IteratorId, IteratorId> outer_of_;
+  IdVector<BufferId, bool> collapses_;
+  IdVector<BufferId, bool> has_pair_;  // some access ends in a pair
   bool changed_ = false;
 };
 

@@ -42,7 +42,7 @@ struct Tile {
   int64_t columns;
   KBlock k_block;
   Replaced packed;
-  int32_t acc = -1;  // the buffer of the accumulators
+  BufferId acc = {};  // the buffer of the accumulators
 };
 
 // An element of a tile, from the tile's first on each loop.
@@ -200,7 +200,7 @@ class ContractWriter {
                  const KBlock& k_block, const NestLoop& loop, int64_t size,
                  Role role) {
     Dims dims = {tiles};
-    Access packed{.buffer = -1, .indices = {Affine(0)}};
+    Access packed{.buffer = {}, .indices = {Affine(0)}};
     for (const NestLoop& reduced : nest_.reduced) {
       dims.push_back(reduced.extent);
       packed.indices.push_back(Iterator(reduced.iterator));

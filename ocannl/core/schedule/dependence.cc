@@ -22,7 +22,7 @@ namespace {
 
 // A reference: an access in the text of the program.
 struct Reference {
-  int32_t buffer;
+  BufferId buffer;
   const Access* access;  // null: all of the buffer
   bool writes;
   int stmt;           // the number of its statement
@@ -52,7 +52,7 @@ void WalkReadsAndLookups(
 
 Effects EffectsOf(const LoopProgram& program, const Block& block) {
   Effects effects;
-  absl::flat_hash_set<int32_t> declared;
+  absl::flat_hash_set<LocalId> declared;
   int number = 0;
   WalkStmts(block, [&](const Stmt& stmt) {
     ++number;
@@ -124,7 +124,7 @@ class ConflictCandidates {
     return *a.access == *b.access;
   }
 
-  absl::flat_hash_map<int32_t, OfBuffer> known_;
+  absl::flat_hash_map<BufferId, OfBuffer> known_;
 };
 
 // An entry of a direction vector: how the values of an iterator compare in the
@@ -135,7 +135,7 @@ enum class Direction {
   kGreater,
   kAny,
 };
-using DirectionOf = absl::FunctionRef<Direction(int32_t)>;
+using DirectionOf = absl::FunctionRef<Direction(IteratorId)>;
 
 class DependenceTester {
  public:
@@ -155,7 +155,7 @@ class DependenceTester {
     if (a.buffer != b.buffer || (!a.writes && !b.writes)) return false;
     if (a.access == nullptr || b.access == nullptr) return true;
     // With the direction, but less precise bounds; and the other way round.
-    auto undirected = [&](int32_t iterator) {
+    auto undirected = [&](IteratorId iterator) {
       return direction(iterator) == Direction::kEqual ? Direction::kEqual
                                                       : Direction::kAny;
     };
@@ -194,7 +194,7 @@ class DependenceTester {
                 DirectionOf direction, std::vector<BoundedTerm>& terms) {
     const Direction how = symbol.kind == Symbol::kStatic
                               ? Direction::kEqual
-                              : direction(symbol.number);
+                              : direction(symbol.iterator());
     if (how == Direction::kEqual && factor_a == factor_b) return;
     const int64_t last = RangeOf(symbol) - 1;
     if (how == Direction::kEqual && last > 0) {
@@ -214,20 +214,20 @@ class DependenceTester {
     if (symbol.kind == Symbol::kStatic) {
       return program_.statics[symbol.number].range;
     }
-    auto known = extents_.find(symbol.number);
+    auto known = extents_.find(symbol.iterator());
     if (known != extents_.end()) return known->second;
     WalkLoops(program_.body, [&](const For& loop) { AddExtent(loop); });
-    return extents_.at(symbol.number);
+    return extents_.at(symbol.iterator());
   }
 
   void AddExtent(const For& loop) { extents_[loop.iterator] = loop.extent; }
 
   const LoopProgram& program_;
-  absl::flat_hash_map<int32_t, int64_t> extents_;  // of loops, by iterator
+  absl::flat_hash_map<IteratorId, int64_t> extents_;
 };
 
-absl::flat_hash_set<int32_t> IteratorsIn(const Block& block) {
-  absl::flat_hash_set<int32_t> iterators;
+absl::flat_hash_set<IteratorId> IteratorsIn(const Block& block) {
+  absl::flat_hash_set<IteratorId> iterators;
   WalkLoops(block, [&](const For& loop) { iterators.insert(loop.iterator); });
   return iterators;
 }
@@ -240,7 +240,7 @@ class PrivatizableBuffers {
       : program_(program),
         written_(program),
         privatizable_(program.buffers.size()) {
-    for (size_t k = 0; k < privatizable_.size(); ++k) {
+    for (BufferId k : privatizable_.ids()) {
       privatizable_[k] = program.buffers[k].role == Role::kPrivate;
     }
     absl::Span<const Stmt> stmts = program.body.stmts;
@@ -253,7 +253,7 @@ class PrivatizableBuffers {
     VisitOutside(stmts, loop);
   }
 
-  bool Contains(int32_t buffer) const { return privatizable_[buffer]; }
+  bool Contains(BufferId buffer) const { return privatizable_[buffer]; }
 
  private:
   static bool IsIn(const Stmt& stmt, const For& inside) {
@@ -313,7 +313,7 @@ class PrivatizableBuffers {
 
   const LoopProgram& program_;
   MustWriteRegions written_;
-  std::vector<bool> privatizable_;
+  IdVector<BufferId, bool> privatizable_;
 };
 
 Dependence DependenceOf(const Reference& a, const Reference& b) {
@@ -331,8 +331,8 @@ std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
   const Effects effects = EffectsOf(program, loop.body);
   if (effects.sets_outer_local) return Dependence{};
   if (loop.extent == 1) return std::nullopt;
-  const absl::flat_hash_set<int32_t> inner = IteratorsIn(loop.body);
-  auto direction = [&](int32_t iterator) {
+  const absl::flat_hash_set<IteratorId> inner = IteratorsIn(loop.body);
+  auto direction = [&](IteratorId iterator) {
     return iterator == loop.iterator  ? Direction::kLess
            : inner.contains(iterator) ? Direction::kAny
                                       : Direction::kEqual;
@@ -357,7 +357,7 @@ std::optional<Dependence> WhyNotVectorizable(const LoopProgram& program,
   const Effects effects = EffectsOf(program, loop.body);
   if (effects.sets_outer_local || !effects.straight_line) return Dependence{};
   if (loop.extent == 1) return std::nullopt;
-  auto direction = [&](int32_t iterator) {
+  auto direction = [&](IteratorId iterator) {
     return iterator == loop.iterator ? Direction::kLess : Direction::kEqual;
   };
   DependenceTester tester(program, {&loop});
@@ -382,8 +382,8 @@ std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
   const Effects effects = EffectsOf(program, inner->body);
   if (effects.sets_outer_local) return Dependence{};
   if (outer.extent == 1 || inner->extent == 1) return std::nullopt;
-  const absl::flat_hash_set<int32_t> innermost = IteratorsIn(inner->body);
-  auto direction = [&](int32_t iterator) {
+  const absl::flat_hash_set<IteratorId> innermost = IteratorsIn(inner->body);
+  auto direction = [&](IteratorId iterator) {
     return iterator == outer.iterator     ? Direction::kLess
            : iterator == inner->iterator  ? Direction::kGreater
            : innermost.contains(iterator) ? Direction::kAny
@@ -418,7 +418,7 @@ std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
     }
     return result;
   };
-  absl::flat_hash_set<int32_t> inner = IteratorsIn(first.body);
+  absl::flat_hash_set<IteratorId> inner = IteratorsIn(first.body);
   inner.merge(IteratorsIn(second.body));
   DependenceTester tester(program, {&first, &second});
   const ConflictCandidates candidates(a_effects.references);
@@ -429,7 +429,7 @@ std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
       b.access = &access;
     }
     for (Direction own : {Direction::kLess, Direction::kGreater}) {
-      auto direction = [&](int32_t iterator) {
+      auto direction = [&](IteratorId iterator) {
         return iterator == first.iterator ? own
                : inner.contains(iterator) ? Direction::kAny
                                           : Direction::kEqual;

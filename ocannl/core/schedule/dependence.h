@@ -16,7 +16,6 @@
 #ifndef OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
 #define OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
 
-#include <cstdint>
 #include <optional>
 
 #include "ocannl/core/loop/loop.h"
@@ -26,7 +25,7 @@ namespace ocannl {
 // Two accesses that may touch one element, one of them a write, and so prevent
 // a transformation.
 struct Dependence {
-  int32_t buffer = -1;          // -1: a local, or the form of the loops
+  BufferId buffer = {};         // none: a local, or the form of the loops
   std::optional<Access> first;  // nullopt: all of the buffer
   std::optional<Access> second;
 };

@@ -23,10 +23,10 @@ constexpr int64_t kStaticRange = 3;
 
 // One access of one run of a statement.
 struct Event {
-  std::pair<int32_t, int64_t> cell;  // buffer and place
+  std::pair<BufferId, int64_t> cell;  // buffer and place
   bool writes;
-  int stmt;                       // its number in the program
-  std::map<int32_t, int64_t> at;  // iterators
+  int stmt;  // its number in the program
+  std::map<IteratorId, int64_t> at;
 };
 
 class Tracer {
@@ -45,7 +45,7 @@ class Tracer {
     int64_t sum = index.offset();
     for (const Affine::Term& term : index.terms()) {
       bool is_static = term.symbol.kind == Symbol::kStatic;
-      sum += term.factor * (is_static ? s_ : at_.at(term.symbol.number));
+      sum += term.factor * (is_static ? s_ : at_.at(term.symbol.iterator()));
     }
     return sum;
   }
@@ -108,7 +108,7 @@ class Tracer {
   const LoopProgram& program_;
   const int64_t s_;
   std::map<const Stmt*, int> number_;
-  std::map<int32_t, int64_t> at_;
+  std::map<IteratorId, int64_t> at_;
   std::vector<Event> events_;  // in the order of the program
 };
 
@@ -130,7 +130,7 @@ struct Truth {
 };
 
 // The iterators of `event` before `loop` in the program, which encloses it.
-std::map<int32_t, int64_t> Around(const Event& event, const For& loop) {
+std::map<IteratorId, int64_t> Around(const Event& event, const For& loop) {
   return {event.at.begin(), event.at.find(loop.iterator)};
 }
 
@@ -202,7 +202,7 @@ TEST(DependenceRandomTest, AllowsNothingThatTouchedCellsForbid) {
         truth.interchange &= one.interchange;
       }
       const std::string where = absl::StrCat(
-          "seed ", seed, ", loop i", loop.iterator, "\n", Print(program));
+          "seed ", seed, ", loop ", Name(loop.iterator), "\n", Print(program));
       const bool is_parallel = IsParallel(program, loop);
       EXPECT_TRUE(truth.parallel || !is_parallel) << where;
       const bool as_lanes = CanRunAsLanes(program, loop);
@@ -278,8 +278,8 @@ TEST(DependenceRandomTest, FusesNothingThatTouchedCellsForbid) {
       }
       const bool can_fuse = CanFuse(program, first, second);
       EXPECT_TRUE(may_fuse || !can_fuse)
-          << "seed " << seed << ", loops i" << first.iterator << " and i"
-          << second.iterator << "\n"
+          << "seed " << seed << ", loops " << Name(first.iterator) << " and "
+          << Name(second.iterator) << "\n"
           << Print(program);
       fuse.Count(may_fuse, can_fuse);
     });

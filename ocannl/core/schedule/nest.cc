@@ -34,7 +34,7 @@ bool ReadsOnlyItsCell(const LoopProgram& program, const Set& set) {
 
 // Private buffers belong to one statement, which scheduling may cut.
 bool UsesPrivate(const LoopProgram& program, const Stmt& stmt) {
-  auto is_private = [&](int32_t buffer) {
+  auto is_private = [&](BufferId buffer) {
     return program.buffers[buffer].role == Role::kPrivate;
   };
   bool uses = is_private(WrittenBy(program, stmt));
@@ -72,14 +72,14 @@ const T* OnlyIn(const LoopProgram& program, const Stmt& stmt,
   return only;
 }
 
-void KeepEachOnce(std::vector<int32_t>& buffers) {
+void KeepEachOnce(std::vector<BufferId>& buffers) {
   absl::c_sort(buffers);
   buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
 }
 
-bool Intersect(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+bool Intersect(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
   return absl::c_any_of(
-      a, [&](int32_t each) { return absl::c_linear_search(b, each); });
+      a, [&](BufferId each) { return absl::c_linear_search(b, each); });
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
 }
 
 int64_t StrideOf(const LoopProgram& program, const Access& access,
-                 int32_t iterator) {
+                 IteratorId iterator) {
   const Dims& dims = program.buffers[access.buffer].dims;
   int64_t cells = 1;
   int64_t sum = 0;
@@ -185,8 +185,8 @@ double Iterations(const std::vector<NestLoop>& loops) {
   return product;
 }
 
-std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value) {
-  std::vector<int32_t> buffers;
+std::vector<BufferId> LookedUpBy(const LoopProgram& program, ExprId value) {
+  std::vector<BufferId> buffers;
   WalkLeaves(program, value, [&](const LeafValue& leaf) {
     if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
       buffers.push_back(lookup->cell.buffer);
@@ -199,8 +199,8 @@ std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value) {
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
   Effects effects;
   auto visit = [&](const Stmt& each) {
-    const int32_t written = WrittenBy(program, each);
-    if (written >= 0) effects.writes.push_back(written);
+    const BufferId written = WrittenBy(program, each);
+    if (written.valid()) effects.writes.push_back(written);
     WalkReads(program, each, [&](const Access& read) {
       effects.reads.push_back(read.buffer);
     });
@@ -232,7 +232,7 @@ void ElementwiseGroup::Add(const Set& set) {
   Add(set.target, written_);
   Add(set.target, touched_);
   for (const Access& read : ReadsOf(program_, set.value)) Add(read, touched_);
-  for (int32_t buffer : LookedUpBy(program_, set.value)) {
+  for (BufferId buffer : LookedUpBy(program_, set.value)) {
     looked_up_.insert(buffer);
   }
 }
@@ -241,7 +241,7 @@ bool ElementwiseGroup::CanAppend(const Set& consumer) const {
   return !looked_up_.contains(consumer.target.buffer) &&
          !HasOther(consumer.target, touched_) &&
          absl::c_none_of(LookedUpBy(program_, consumer.value),
-                         [&](int32_t buffer) { return Writes(buffer); }) &&
+                         [&](BufferId buffer) { return Writes(buffer); }) &&
          absl::c_none_of(
              ReadsOf(program_, consumer.value),
              [&](const Access& read) { return HasOther(read, written_); });

@@ -21,7 +21,7 @@
 namespace ocannl {
 
 struct NestLoop {
-  int32_t iterator;
+  IteratorId iterator;
   int64_t extent;
 };
 
@@ -55,7 +55,7 @@ int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest);
 
 // The stride of `access` along a loop, in elements.
 int64_t StrideOf(const LoopProgram& program, const Access& access,
-                 int32_t iterator);
+                 IteratorId iterator);
 
 // The accesses that `value` reads, each once, without gathered ones.
 std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value);
@@ -71,12 +71,12 @@ int64_t SizeOfCell(const LoopProgram& program, const Access& access);
 double Iterations(const std::vector<NestLoop>& loops);
 
 // The buffers from which `value` gathers.
-std::vector<int32_t> LookedUpBy(const LoopProgram& program, ExprId value);
+std::vector<BufferId> LookedUpBy(const LoopProgram& program, ExprId value);
 
 // The read and write sets of a statement, as buffers.
 struct Effects {
-  std::vector<int32_t> reads;
-  std::vector<int32_t> writes;
+  std::vector<BufferId> reads;
+  std::vector<BufferId> writes;
 };
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt);
 
@@ -94,7 +94,7 @@ class ElementwiseGroup {
   void Add(const Set& set);
 
   // Whether one of them writes the buffer.
-  bool Writes(int32_t buffer) const { return written_.contains(buffer); }
+  bool Writes(BufferId buffer) const { return written_.contains(buffer); }
 
   // Whether `consumer` may be appended: they share only elements accessed with
   // equal indices, none of them gathered. Takes constant time in their number.
@@ -106,7 +106,7 @@ class ElementwiseGroup {
     Access first;
     bool is_only;
   };
-  using CellsOf = absl::flat_hash_map<int32_t, Cells>;
+  using CellsOf = absl::flat_hash_map<BufferId, Cells>;
 
   static void Add(const Access& cell, CellsOf& cells);
   // Whether `cells` has another cell of the buffer.
@@ -115,7 +115,7 @@ class ElementwiseGroup {
   const LoopProgram& program_;
   CellsOf written_;
   CellsOf touched_;  // those that are written, and those that are read
-  absl::flat_hash_set<int32_t> looked_up_;
+  absl::flat_hash_set<BufferId> looked_up_;
 };
 
 }  // namespace ocannl

@@ -59,7 +59,7 @@ class Planner {
     lanes_ = target_.vector_bytes / SizeOfCell(nest_.set.target);
     reads_ = OperandsOf(program_, nest_);
     const int lane_loop = ChooseLaneLoop();
-    plan_.n = lane_loop < 0 ? NestLoop{.iterator = -1, .extent = 1}
+    plan_.n = lane_loop < 0 ? NestLoop{.iterator = {}, .extent = 1}
                             : nest_.outputs[lane_loop];
     for (const Access& read : reads_) {
       if (Stride(read, plan_.n) != 0) n_operands_.push_back(read);

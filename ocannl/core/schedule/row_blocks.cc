@@ -27,7 +27,7 @@ constexpr int64_t kCellBytes = 4;
 struct Stage {
   bool is_transposed;
   Block stmts;
-  std::vector<int32_t> lanes;  // buffers that the stage before has filled
+  std::vector<BufferId> lanes;  // that the stage before has filled
 };
 
 class RowBlocker {
@@ -61,7 +61,7 @@ class RowBlocker {
  private:
   const LoopProgram& program() const { return writer_.program(); }
 
-  bool IsPrivate(int32_t buffer) const {
+  bool IsPrivate(BufferId buffer) const {
     return program().buffers[buffer].role == Role::kPrivate;
   }
 
@@ -103,9 +103,8 @@ class RowBlocker {
     for (int64_t at : {int64_t{0}, loop == nullptr ? 0 : loop->extent - 1}) {
       const Affine cell =
           access.indices[0].Substitute([&](Symbol symbol) -> Affine {
-            const bool is_own = loop != nullptr &&
-                                symbol.kind == Symbol::kIterator &&
-                                symbol.number == loop->iterator;
+            const bool is_own =
+                loop != nullptr && symbol == Iterator(loop->iterator);
             return is_own ? Affine(at) : Affine(symbol);
           });
       if (!cell.is_constant() || cell.offset() < 0 || cell.offset() >= lanes_) {
@@ -130,10 +129,10 @@ class RowBlocker {
   // Whether private buffers are lanes that one stage fills and the next one
   // takes, or are of one stage; and there are lanes.
   bool FindLanes() {
-    std::map<int32_t, std::set<size_t>> users;
+    std::map<BufferId, std::set<size_t>> users;
     for (size_t k = 0; k < stages_.size(); ++k) {
-      auto use = [&](int32_t buffer) {
-        if (buffer >= 0 && IsPrivate(buffer)) users[buffer].insert(k);
+      auto use = [&](BufferId buffer) {
+        if (buffer.valid() && IsPrivate(buffer)) users[buffer].insert(k);
       };
       WalkStmts(stages_[k].stmts, [&](const Stmt& stmt) {
         use(WrittenBy(program(), stmt));
@@ -159,7 +158,7 @@ class RowBlocker {
   // not; L1 holds what the stages read of them, beside what they write
   // (`bazel run //experiments:bench -- --filter=softmax,layer_norm`).
   int64_t ChooseSize() const {
-    std::map<int32_t, int64_t> read_bytes;  // of a row, by buffer
+    std::map<BufferId, int64_t> read_bytes;  // of a row
     WalkStmts(rows_.body, [&](const Stmt& stmt) {
       WalkReads(program(), stmt, [&](const Access& read) {
         int64_t& bytes = read_bytes[read.buffer];
@@ -181,15 +180,15 @@ class RowBlocker {
   // Stage `k` for each row from `first` on. What lanes the next one takes goes
   // to a row of a buffer.
   void WriteRows(Block& block, size_t k, const Affine& first) {
-    std::vector<int32_t> lanes;
+    std::vector<BufferId> lanes;
     if (k + 1 < stages_.size()) lanes = stages_[k + 1].lanes;
-    for (int32_t buffer : lanes) {
+    for (BufferId buffer : lanes) {
       rows_of_[buffer] = NewBuffer(buffer, ".rows", {size_, lanes_});
     }
     writer_.Loop(
         block, LoopKind::kFor, size_, [&](Block& row, const Affine& at) {
           WriteRow(row, stages_[k].stmts, first + at);
-          for (int32_t buffer : lanes) {
+          for (BufferId buffer : lanes) {
             writer_.Loop(row, LoopKind::kVec, lanes_,
                          [&](Block& cells, const Affine& lane) {
                            WriteCopy(cells, {rows_of_[buffer], {at, lane}},
@@ -201,8 +200,8 @@ class RowBlocker {
 
   // The stage with the rows from `first` on as lanes.
   void WriteTransposed(Block& block, const Stage& stage, const Affine& first) {
-    std::map<int32_t, int32_t> transposed;
-    for (int32_t buffer : stage.lanes) {
+    std::map<BufferId, BufferId> transposed;
+    for (BufferId buffer : stage.lanes) {
       transposed[buffer] = NewBuffer(buffer, ".transposed", {lanes_, size_});
       WriteCells(block, lanes_,
                  [&](Block& cells, const Affine& lane, const Affine& row) {
@@ -277,7 +276,7 @@ class RowBlocker {
               std::back_inserter(block.stmts));
   }
 
-  int32_t NewBuffer(int32_t like, absl::string_view suffix, Dims dims) {
+  BufferId NewBuffer(BufferId like, absl::string_view suffix, Dims dims) {
     const Buffer& buffer = program().buffers[like];
     return writer_.NewBuffer(absl::StrCat(buffer.name, suffix), buffer.dtype,
                              std::move(dims), Role::kPrivate);
@@ -294,7 +293,7 @@ class RowBlocker {
   const int64_t lanes_;  // of a vector
   int64_t size_ = 0;     // of a block
   std::vector<Stage> stages_;
-  std::map<int32_t, int32_t> rows_of_;  // of a buffer: by row and lane
+  std::map<BufferId, BufferId> rows_of_;  // of a buffer: by row and lane
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ namespace {
 // How many statements ahead a nest looks for consumers of its result.
 constexpr size_t kMaxDistance = 64;
 
-constexpr int32_t kElided = -1;  // the buffer of an elided zero_out
+constexpr BufferId kElided = {};  // the buffer of an elided zero_out
 
 class Scheduler {
  public:
@@ -45,7 +45,7 @@ class Scheduler {
         readers_(program_.buffers.size()) {
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
-      for (int32_t buffer : effects_.back().reads) ++readers_[buffer];
+      for (BufferId buffer : effects_.back().reads) ++readers_[buffer];
     }
   }
 
@@ -104,22 +104,22 @@ class Scheduler {
   // is written before, and in the end all of them are. It looks at the program
   // with nothing but them in it.
   bool IsProvableAlone(const Block& rows) {
-    std::set<int32_t> written;
+    std::set<BufferId> written;
     WalkStmts(rows, [&](const Stmt& stmt) {
       written.insert(WrittenBy(program_, stmt));
     });
-    std::vector<Buffer>& buffers = program_.buffers;
-    std::vector<Role> roles;
-    for (size_t k = 0; k < buffers.size(); ++k) {
+    IdVector<BufferId, Buffer>& buffers = program_.buffers;
+    IdVector<BufferId, Role> roles;
+    for (BufferId k : buffers.ids()) {
       Role& role = buffers[k].role;
       roles.push_back(role);
       if (role == Role::kInOut || role == Role::kPrivate) continue;
-      role = written.contains(static_cast<int32_t>(k)) ? Role::kOut : Role::kIn;
+      role = written.contains(k) ? Role::kOut : Role::kIn;
     }
     Block whole = std::exchange(program_.body, rows);
     const bool is_provable = Verify(program_).ok();
     program_.body = std::move(whole);
-    for (size_t k = 0; k < roles.size(); ++k) buffers[k].role = roles[k];
+    for (BufferId k : roles.ids()) buffers[k].role = roles[k];
     return is_provable;
   }
 
@@ -203,7 +203,7 @@ class Scheduler {
   std::optional<Set> FusibleConsumer(const ElementwiseGroup& sets,
                                      const PerfectNest& nest, size_t j) {
     const bool reads = absl::c_any_of(
-        effects_[j].reads, [&](int32_t buffer) { return sets.Writes(buffer); });
+        effects_[j].reads, [&](BufferId b) { return sets.Writes(b); });
     if (!reads) return std::nullopt;
     std::optional<Set> user = Matched(nest, stmts_[j]);
     return user && sets.CanAppend(*user) ? user : std::nullopt;
@@ -307,11 +307,11 @@ class Scheduler {
   }
 
   // Elides the zero_out that only this nest would read.
-  bool ElideZeroInit(int32_t buffer) {
+  bool ElideZeroInit(BufferId buffer) {
     for (; seen_ < result_.stmts.size(); ++seen_) {
       const Effects effects = EffectsOf(program_, result_.stmts[seen_]);
-      for (int32_t read : effects.reads) uses_[read].push_back(seen_);
-      for (int32_t written : effects.writes) uses_[written].push_back(seen_);
+      for (BufferId read : effects.reads) uses_[read].push_back(seen_);
+      for (BufferId written : effects.writes) uses_[written].push_back(seen_);
     }
     std::vector<size_t>& uses = uses_[buffer];
     if (uses.empty()) return false;
@@ -332,7 +332,7 @@ class Scheduler {
 
   // stmts_[j] is scheduled.
   void MarkScheduled(size_t j) {
-    for (int32_t buffer : effects_[j].reads) --readers_[buffer];
+    for (BufferId buffer : effects_[j].reads) --readers_[buffer];
   }
 
   void Map(const PerfectNest& nest, const std::vector<Set>& consumers) {
@@ -350,7 +350,7 @@ class Scheduler {
     Epilogue epilogue;
     // Between blocks of k the accumulators are in the target.
     if (!plan.has_k_blocks()) {
-      const int32_t buffer = nest.set.target.buffer;
+      const BufferId buffer = nest.set.target.buffer;
       epilogue.sets = FuseConsumers(k, nest);
       epilogue.beta_is_zero = CoversTarget(nest) && ElideZeroInit(buffer);
       epilogue.result_is_dead = epilogue.beta_is_zero &&
@@ -370,7 +370,7 @@ class Scheduler {
     if (!std::holds_alternative<For>(stmt)) return;
     taken_.Add(Decision::kKept);
     taken_.AddIf(absl::c_any_of(EffectsOf(program_, stmt).writes,
-                                [&](int32_t buffer) {
+                                [&](BufferId buffer) {
                                   return program_.buffers[buffer].role ==
                                          Role::kPrivate;
                                 }),
@@ -419,11 +419,11 @@ class Scheduler {
   // program_.body stays as it was until the end.
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
-  std::vector<int> readers_;      // that are left, by buffer
-  size_t rows_from_ = 0;          // FuseRows finds nothing before it
+  IdVector<BufferId, int> readers_;  // that are left
+  size_t rows_from_ = 0;             // FuseRows finds nothing before it
   Block result_;
   size_t seen_ = 0;  // statements of result_ that are in uses_
-  absl::flat_hash_map<int32_t, std::vector<size_t>> uses_;  // by buffer
+  absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
 };
 
 }  // namespace

@@ -72,9 +72,10 @@ void NestWriter::Unrolled(
        });
 }
 
-int32_t NestWriter::ReserveIterators(int32_t count) {
-  next_iterator_ += count;
-  return next_iterator_ - count;
+IteratorId NestWriter::ReserveIterators(int32_t count) {
+  const IteratorId first = next_iterator_;
+  next_iterator_.index += count;
+  return first;
 }
 
 For NestWriter::UnitLoop() {
@@ -84,13 +85,12 @@ For NestWriter::UnitLoop() {
           .body = {}};
 }
 
-int32_t NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,
-                              Role role) {
-  program_->buffers.push_back({.name = UnusedName(*program_, name),
-                               .dtype = dtype,
-                               .dims = std::move(dims),
-                               .role = role});
-  return static_cast<int32_t>(program_->buffers.size()) - 1;
+BufferId NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,
+                               Role role) {
+  return program_->buffers.Add({.name = UnusedName(*program_, name),
+                                .dtype = dtype,
+                                .dims = std::move(dims),
+                                .role = role});
 }
 
 namespace {
@@ -98,7 +98,7 @@ namespace {
 Affine RemappedIndex(const Affine& index, const IteratorMap& places) {
   return index.Substitute([&](Symbol symbol) -> Affine {
     if (symbol.kind == Symbol::kStatic) return symbol;
-    auto it = places.find(symbol.number);
+    auto it = places.find(symbol.iterator());
     return it == places.end() ? Affine(symbol) : it->second;
   });
 }

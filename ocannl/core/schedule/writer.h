@@ -18,11 +18,11 @@
 namespace ocannl {
 
 // The iterators of the original nest as affine functions of the new ones.
-using IteratorMap = absl::flat_hash_map<int32_t, Affine>;
+using IteratorMap = absl::flat_hash_map<IteratorId, Affine>;
 
 // Iterations of a loop of the original nest, from `first` on.
 struct LoopRange {
-  int32_t iterator;
+  IteratorId iterator;
   Affine first;
   int64_t count;
 };
@@ -65,13 +65,14 @@ class NestWriter {
       absl::FunctionRef<void(Block& body, const IteratorMap& places)> write);
 
   // The first of `count` iterators that no other loop gets.
-  int32_t ReserveIterators(int32_t count);
+  IteratorId ReserveIterators(int32_t count);
 
   // A loop of one iteration, for statements that share private buffers.
   For UnitLoop();
 
   // A new buffer that no other has the name of: "acc", "acc_2", ...
-  int32_t NewBuffer(const std::string& name, DType dtype, Dims dims, Role role);
+  BufferId NewBuffer(const std::string& name, DType dtype, Dims dims,
+                     Role role);
 
   // An access of the original nest, in the new one.
   Access Remapped(const Access& access, const IteratorMap& places) const;
@@ -89,7 +90,7 @@ class NestWriter {
 
  private:
   LoopProgram* program_;
-  int32_t next_iterator_;
+  IteratorId next_iterator_;
 };
 
 }  // namespace ocannl

@@ -105,7 +105,7 @@ class Projector {
     return indices;
   }
 
-  const std::vector<int64_t>& extents() const { return extents_; }
+  const LoopExtents& extents() const { return extents_; }
 
  private:
   // The part that is there, behind those in front of it.
@@ -132,16 +132,15 @@ class Projector {
 
   Affine Loop(const std::string& name, int64_t size) {
     if (size == 1) return 0;
-    int32_t next = static_cast<int32_t>(extents_.size());
-    auto [at, is_new] = loops_.try_emplace(name, next);
+    auto [at, is_new] = loops_.try_emplace(name, extents_.next_id());
     if (is_new) extents_.push_back(size);
     return Iterator(at->second);
   }
 
   const NameSizes& sizes_;
   const EinsumPiece& piece_;
-  std::vector<int64_t> extents_;
-  absl::flat_hash_map<std::string, int32_t> loops_;
+  LoopExtents extents_;
+  absl::flat_hash_map<std::string, IteratorId> loops_;
 };
 
 std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {

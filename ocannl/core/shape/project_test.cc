@@ -178,7 +178,7 @@ TEST(Project, TakesOnePartAtATime) {
   EXPECT_EQ(ToString(pieces[0].projections), "2,3 : 0 1 <- 0 1");
   EXPECT_EQ(pieces[1].operands, std::vector<int>{1});
   EXPECT_EQ(pieces[1].projections.lhs,
-            (Indices{Affine(Iterator(0)) + 2, Iterator(1)}));
+            (Indices{Affine(Iterator({0})) + 2, Iterator({1})}));
 }
 
 TEST(Project, PutsReducedAxesOfAProductLast) {

@@ -25,29 +25,29 @@ NdArray ArrayAt(const Buffer& buffer, const MemorySpace& space,
 // Buffers on the host for one run of the reference: scratch, and copies of what
 // it may write or cannot address.
 struct HostArguments {
-  HostArguments(absl::Span<const Buffer> declared, const MemorySpace& space,
-                absl::Span<std::byte* const> given)
+  HostArguments(const IdVector<BufferId, Buffer>& declared,
+                const MemorySpace& space, absl::Span<std::byte* const> given)
       : addresses(given.begin(), given.end()) {
     own.reserve(declared.size());  // they stay where they are
-    for (size_t k = 0; k < declared.size(); ++k) {
+    for (BufferId k : declared.ids()) {
       if (IsReadOnly(declared[k].role) && space.is_host()) continue;
       own.push_back(IsScratch(declared[k].role)
                         ? NdArray(declared[k].dtype, declared[k].dims)
-                        : ArrayAt(declared[k], space, given[k]));
+                        : ArrayAt(declared[k], space, addresses[k]));
       addresses[k] = own.back().data();
     }
   }
 
-  std::vector<std::byte*> addresses;
+  IdVector<BufferId, std::byte*> addresses;
   std::vector<NdArray> own;
 };
 
 // `given`, and new memory of `space` for the scratch.
 struct WithScratch {
-  WithScratch(absl::Span<const Buffer> declared, const MemorySpace& space,
-              absl::Span<std::byte* const> given)
+  WithScratch(const IdVector<BufferId, Buffer>& declared,
+              const MemorySpace& space, absl::Span<std::byte* const> given)
       : addresses(given.begin(), given.end()) {
-    for (size_t k = 0; k < declared.size(); ++k) {
+    for (BufferId k : declared.ids()) {
       if (!IsScratch(declared[k].role)) continue;
       absl::StatusOr<int64_t> bytes =
           ByteSize(declared[k].dtype, declared[k].dims);
@@ -59,7 +59,7 @@ struct WithScratch {
     }
   }
 
-  std::vector<std::byte*> addresses;
+  IdVector<BufferId, std::byte*> addresses;
   std::vector<DeviceMemory> own;
 };
 
@@ -85,12 +85,12 @@ class CheckingExecutable : public Executable {
     const HostArguments expected(buffers_, space_, buffers);
     reference_->Run(expected.addresses, statics);
     checked_->Run(WithScratch(buffers_, space_, buffers).addresses, statics);
-    for (size_t k = 0; k < buffers_.size(); ++k) {
+    for (BufferId k : buffers_.ids()) {
       if (!IsResult(buffers_[k].role)) continue;
       const std::string difference = FirstDifference(
           buffers_[k],
           ArrayAt(buffers_[k], HostMemory(), expected.addresses[k]),
-          ArrayAt(buffers_[k], space_, buffers[k]));
+          ArrayAt(buffers_[k], space_, buffers[k.index]));
       CHECK(difference.empty())
           << tiers_ << " in routine " << name_ << ": " << difference;
     }
@@ -99,7 +99,7 @@ class CheckingExecutable : public Executable {
 
  private:
   const std::string name_;
-  const std::vector<Buffer> buffers_;
+  const IdVector<BufferId, Buffer> buffers_;
   const MemorySpace& space_;  // of the checked tier
   const std::string tiers_;   // "x86 differs from interp"
   const std::unique_ptr<Executable> reference_;

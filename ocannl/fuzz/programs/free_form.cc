@@ -42,7 +42,7 @@ class FreeFormGenerator {
       ++nest_;
       program_.body.stmts.push_back(MakeStmt());
     }
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       Buffer& buffer = program_.buffers[k];
       if (buffer.role == Role::kOut && !boxes_.CoversAll(k)) {
         buffer.role = Role::kInOut;
@@ -122,7 +122,7 @@ class FreeFormGenerator {
     return random_.Below(dim);
   }
 
-  Access Cell(int32_t buffer) {
+  Access Cell(BufferId buffer) {
     Access access{.buffer = buffer, .indices = {}};
     for (int64_t dim : program_.buffers[buffer].dims) {
       access.indices.push_back(Index(dim));
@@ -133,7 +133,7 @@ class FreeFormGenerator {
   // The cell, at an index that the integers of another say.
   std::optional<Lookup> LookedUp(Access cell) {
     std::vector<Access> indices;
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       if (!IsInteger(program_.buffers[k].dtype) || !IsOfThisNest(k)) continue;
       Access index = Cell(k);
       if (Reads(index)) indices.push_back(std::move(index));
@@ -149,14 +149,14 @@ class FreeFormGenerator {
     return lookup;
   }
 
-  bool IsOfThisNest(int32_t buffer) const {
+  bool IsOfThisNest(BufferId buffer) const {
     return program_.buffers[buffer].role != Role::kPrivate ||
            nest_of_[buffer] == kNoNest || nest_of_[buffer] == nest_;
   }
 
   std::optional<LeafValue> Readable(DType dtype) {
     std::vector<LeafValue> fitting;
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+    for (BufferId k : program_.buffers.ids()) {
       const Buffer& buffer = program_.buffers[k];
       if (buffer.dtype != dtype || !IsOfThisNest(k)) continue;
       if (policies_.Has(Policy::kLookups)) {
@@ -166,7 +166,7 @@ class FreeFormGenerator {
       Access cell = Cell(k);
       if (Reads(cell)) fitting.push_back(std::move(cell));
     }
-    for (int32_t local : scope_) {
+    for (LocalId local : scope_) {
       if (program_.locals[local].dtype == dtype) {
         fitting.push_back(GetLocal{local});
       }
@@ -190,14 +190,14 @@ class FreeFormGenerator {
   }
 
   // A buffer that may be written here.
-  int32_t PickTarget() {
-    std::vector<int32_t> targets;
-    for (size_t k = 0; k < program_.buffers.size(); ++k) {
+  BufferId PickTarget() {
+    std::vector<BufferId> targets;
+    for (BufferId k : program_.buffers.ids()) {
       if (!IsReadOnly(program_.buffers[k].role) && IsOfThisNest(k)) {
-        targets.push_back(static_cast<int32_t>(k));
+        targets.push_back(k);
       }
     }
-    int32_t target = random_.Pick(targets);
+    const BufferId target = random_.Pick(targets);
     nest_of_[target] = nest_;
     return target;
   }
@@ -238,15 +238,15 @@ class FreeFormGenerator {
     return IsGiven(lookup.cell.buffer) || boxes_.Covers(lookup);
   }
 
-  bool IsGiven(int32_t buffer) const {
+  bool IsGiven(BufferId buffer) const {
     return IsInput(program_.buffers[buffer].role);
   }
 
   Stmt Declare() {
     DType dtype = values_.PickDType();
     ExprId value = Value(dtype);
-    auto local = static_cast<int32_t>(program_.locals.size());
-    program_.locals.push_back({absl::StrCat("v", local), dtype});
+    const LocalId local =
+        program_.locals.Add({absl::StrCat("v", program_.locals.size()), dtype});
     scope_.push_back(local);
     return DeclareLocal{local, value};
   }
@@ -255,10 +255,10 @@ class FreeFormGenerator {
     int64_t kind = random_.Below(policies_.Has(Policy::kDeepNests) ? 8 : 12);
     if (kind <= 1) return Declare();
     if (kind <= 3 && !scope_.empty()) {
-      int32_t local = random_.Pick(scope_);
+      const LocalId local = random_.Pick(scope_);
       return SetLocal{local, Value(program_.locals[local].dtype)};
     }
-    int32_t target = PickTarget();
+    const BufferId target = PickTarget();
     if (policies_.Has(Policy::kZeroOuts) && random_.OneIn(3)) {
       boxes_.WriteAll(target);
       work_ += iterations_ * NumElements(program_.buffers[target].dims);
@@ -272,7 +272,7 @@ class FreeFormGenerator {
   Stmt Loop(int64_t extent, Make make) {
     bool outermost = loops_entered_ == 0;
     For loop{DrawKind(random_, policies_, extent, outermost),
-             num_iterators_++,
+             next_iterator_++,
              extent,
              {}};
     entered_.push_back(loop);
@@ -289,7 +289,7 @@ class FreeFormGenerator {
   }
 
   // Loops that write every cell of a buffer, or as many by index.
-  Stmt Fill(int32_t buffer) {
+  Stmt Fill(BufferId buffer) {
     Access target{.buffer = buffer, .indices = {}};
     target.indices.resize(program_.buffers[buffer].dims.size());
     std::vector<int> axes;
@@ -326,7 +326,7 @@ class FreeFormGenerator {
     int64_t most = policies_.Has(Policy::kDeepNests) ? 5 : 3;
     if (loops_entered_ >= most || work_ > kMaxWork) return Simple();
     if (random_.OneIn(policies_.Has(Policy::kLookups) ? 2 : 4)) {
-      int32_t target = PickTarget();
+      const BufferId target = PickTarget();
       int64_t cells = NumElements(program_.buffers[target].dims);
       if (cells * iterations_ <= kMaxIterations) return Fill(target);
     }
@@ -360,11 +360,11 @@ class FreeFormGenerator {
   MustWriteRegions boxes_;
   RandomValues values_;
   std::vector<Range> symbols_;  // that an index may use here
-  std::vector<int32_t> scope_;  // locals
-  std::vector<int> nest_of_;    // that uses the buffer; kNoNest: none yet
-  std::deque<For> entered_;     // every loop, without its body
+  std::vector<LocalId> scope_;
+  IdVector<BufferId, int> nest_of_;  // that uses the buffer; kNoNest: none yet
+  std::deque<For> entered_;          // every loop, without its body
   int nest_ = 0;
-  int32_t num_iterators_ = 0;
+  IteratorId next_iterator_ = {0};
   int loops_entered_ = 0;
   int64_t iterations_ = 1;  // of the loops around
   int64_t work_ = 0;

@@ -81,21 +81,21 @@ class Splitter {
 
   // New numbers for the iterators and locals of the loop.
   void Rename(For& loop) {
-    absl::flat_hash_map<int32_t, int32_t> iterators;
-    absl::flat_hash_map<int32_t, int32_t> locals;
+    absl::flat_hash_map<IteratorId, IteratorId> iterators;
+    absl::flat_hash_map<LocalId, LocalId> locals;
     iterators[loop.iterator] = next_iterator_++;
     RewriteStmts(loop.body, [&](Stmt& stmt) {
       if (const For* inner = std::get_if<For>(&stmt)) {
         iterators[inner->iterator] = next_iterator_++;
       } else if (const DeclareLocal* let = std::get_if<DeclareLocal>(&stmt)) {
-        locals[let->local] = static_cast<int32_t>(program_->locals.size());
-        program_->locals.push_back({absl::StrCat("v", program_->locals.size()),
-                                    program_->locals[let->local].dtype});
+        locals[let->local] =
+            program_->locals.Add({absl::StrCat("v", program_->locals.size()),
+                                  program_->locals[let->local].dtype});
       }
     });
     loop.iterator = iterators.at(loop.iterator);
     RewriteStmts(loop.body, [&](Stmt& stmt) {
-      auto rename = [](const auto& names, int32_t& name) {
+      auto rename = [](const auto& names, auto& name) {
         auto found = names.find(name);
         if (found != names.end()) name = found->second;
       };
@@ -113,7 +113,7 @@ class Splitter {
       });
     });
     Substitute(*program_, loop.body, [&](Symbol symbol) -> Affine {
-      auto found = iterators.find(symbol.number);
+      auto found = iterators.find(symbol.iterator());
       bool own = symbol.kind == Symbol::kIterator && found != iterators.end();
       return own ? Iterator(found->second) : symbol;
     });
@@ -122,7 +122,7 @@ class Splitter {
   LoopProgram* program_;
   Random* random_;
   const Policies& policies_;
-  int32_t next_iterator_;
+  IteratorId next_iterator_;
 };
 
 }  // namespace

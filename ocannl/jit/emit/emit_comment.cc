@@ -55,11 +55,12 @@ void Emitter::CommentLoop(const Inst& inst) {
   const PointerLocation& counter = counter_locations_[inst.offset];
   const std::string register_name = LocationText(counter.reg, counter.slot);
   if (loop.is_parallel) {
-    Comment(absl::StrCat("par i", loop.iterator, " = lo to hi - 1, of 0 to ",
-                         loop.extent - 1, ": ", register_name, " counts down"));
+    Comment(absl::StrCat("par ", Name(loop.iterator),
+                         " = lo to hi - 1, of 0 to ", loop.extent - 1, ": ",
+                         register_name, " counts down"));
   } else {
-    Comment(absl::StrCat("for i", loop.iterator, " = 0 to ", loop.extent - 1,
-                         ": ", register_name, " counts down"));
+    Comment(absl::StrCat("for ", Name(loop.iterator), " = 0 to ",
+                         loop.extent - 1, ": ", register_name, " counts down"));
   }
 }
 

@@ -152,14 +152,14 @@ void Emitter::EmitNest() {
         << ocannl::Name(reg.dtype);
   }
   AssignPointerRegisters();
-  const std::optional<int32_t> target = NonTemporalTarget(program_, *nest_);
+  const std::optional<BufferId> target = NonTemporalTarget(program_, *nest_);
   if (!target) return EmitBody();
   // Non-temporal stores need buffers that begin at a cache line, and are weakly
   // ordered: only a fence makes other threads see them before later stores.
   x86::Assembler& a = assembler_;
   asmjit::Label cached = a.newLabel();
   asmjit::Label end = a.newLabel();
-  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * *target));
+  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * target->index));
   a.test(x86::al, 63);
   a.jnz(cached);
   non_temporal_ = true;
@@ -226,7 +226,7 @@ void Emitter::InitPointer(const Pointer& pointer, const Gp& reg) {
   if (pointer.base == Pointer::kNumber) {
     a.xor_(reg.r32(), reg.r32());
   } else {
-    a.mov(reg, x86::qword_ptr(x86::rdi, 8 * pointer.base));
+    a.mov(reg, x86::qword_ptr(x86::rdi, 8 * pointer.base.index));
   }
   if (pointer.value.offset() != 0) {
     a.mov(x86::rax, pointer.value.offset());
@@ -236,7 +236,7 @@ void Emitter::InitPointer(const Pointer& pointer, const Gp& reg) {
     if (term.symbol.kind == Symbol::kStatic) {
       AddScaled(reg, kStaticsSlot, term.symbol.number, term.factor);
     } else if (!nest_->loops.empty() && nest_->loops[0].is_parallel &&
-               nest_->loops[0].iterator == term.symbol.number) {
+               nest_->loops[0].iterator == term.symbol.iterator()) {
       AddScaled(reg, kLoSlot, -1, term.factor);
     }
   }

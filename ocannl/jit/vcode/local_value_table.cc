@@ -80,7 +80,7 @@ int LocalValueTable::AddStore(const MemoryRef& ref, Value value, int inst) {
   return dead;
 }
 
-void LocalValueTable::MarkRead(int32_t buffer) {
+void LocalValueTable::MarkRead(BufferId buffer) {
   auto pointers = available_.find(buffer);
   if (pointers == available_.end()) return;
   for (auto& [pointer, entries] : pointers->second) {
@@ -88,7 +88,7 @@ void LocalValueTable::MarkRead(int32_t buffer) {
   }
 }
 
-void LocalValueTable::KillBuffer(int32_t buffer) { available_.erase(buffer); }
+void LocalValueTable::KillBuffer(BufferId buffer) { available_.erase(buffer); }
 
 void LocalValueTable::KillRegister(VReg reg) {
   if (held_.erase(reg) == 0) return;

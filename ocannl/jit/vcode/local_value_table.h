@@ -23,7 +23,7 @@ namespace ocannl::jit {
 
 // What a load or store touches.
 struct MemoryRef {
-  int32_t buffer;
+  BufferId buffer;
   Memory memory;
   uint8_t lanes;
   uint8_t active_lanes;
@@ -44,10 +44,10 @@ class LocalValueTable {
   int AddStore(const MemoryRef& ref, Value value, int inst);
 
   // Any cell of the buffer may be read.
-  void MarkRead(int32_t buffer);
+  void MarkRead(BufferId buffer);
 
   // Every cell of the buffer may have been written.
-  void KillBuffer(int32_t buffer);
+  void KillBuffer(BufferId buffer);
 
   // The register gets another value.
   void KillRegister(VReg reg);
@@ -84,7 +84,7 @@ class LocalValueTable {
   void Add(const MemoryRef& ref, Value value, int store);
 
   // By buffer, then by pointer.
-  absl::flat_hash_map<int32_t, absl::flat_hash_map<int32_t, ByOffset>>
+  absl::flat_hash_map<BufferId, absl::flat_hash_map<int32_t, ByOffset>>
       available_;
   int64_t longest_ = 0;             // range, in bytes
   absl::flat_hash_set<VReg> held_;  // registers in available_

@@ -42,7 +42,7 @@ bool NestBuilder::IsMutable(Value value) const {
   return value.kind == Value::kReg && nest_.registers[value.index].is_mutable;
 }
 
-int32_t NestBuilder::PointerOf(int32_t base, const Affine& offset) {
+int32_t NestBuilder::PointerOf(BufferId base, const Affine& offset) {
   auto [it, inserted] = pointers_.try_emplace(
       {base, offset}, static_cast<int32_t>(nest_.pointers.size()));
   if (inserted) {
@@ -85,7 +85,7 @@ Inst NestBuilder::NewRowAccess(Opcode opcode, const LoopProgram& program,
   return inst;
 }
 
-Memory NestBuilder::MemoryAt(int32_t base, Affine offset, const Lanes& lanes) {
+Memory NestBuilder::MemoryAt(BufferId base, Affine offset, const Lanes& lanes) {
   Symbol lane = Iterator(lanes.iterator);
   int64_t stride = offset.FactorOf(lane);
   offset += -stride * Affine(lane);

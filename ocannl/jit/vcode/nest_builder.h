@@ -40,7 +40,7 @@ class NestBuilder {
 
   // `offset` is in bytes from the buffer `base`, in ones for
   // Pointer::kNumber; its factor of the lanes' iterator is the stride.
-  Memory MemoryAt(int32_t base, Affine offset, const Lanes& lanes);
+  Memory MemoryAt(BufferId base, Affine offset, const Lanes& lanes);
 
   // An instruction for `lanes`, not yet part of the nest.
   static Inst NewInst(Opcode opcode, DType dtype, const Lanes& lanes);
@@ -64,14 +64,14 @@ class NestBuilder {
  private:
   struct OpenLoop {
     int64_t number;
-    int32_t iterator;
+    IteratorId iterator;
     absl::flat_hash_set<int32_t> pointers = {};  // that depend on it
   };
 
-  int32_t PointerOf(int32_t base, const Affine& offset);
+  int32_t PointerOf(BufferId base, const Affine& offset);
 
   Nest nest_;
-  absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> pointers_;
+  absl::flat_hash_map<std::pair<BufferId, Affine>, int32_t> pointers_;
   absl::flat_hash_map<Constant, int32_t> constants_;
   absl::flat_hash_map<const Stmt*, int64_t> source_locs_;
   std::vector<OpenLoop> open_;

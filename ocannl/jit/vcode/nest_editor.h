@@ -23,7 +23,9 @@ class NestEditor {
 
   const std::vector<Inst>& insts() const { return nest_.insts; }
   // The buffer into which `pointer` points.
-  int32_t BaseOf(int32_t pointer) const { return nest_.pointers[pointer].base; }
+  BufferId BaseOf(int32_t pointer) const {
+    return nest_.pointers[pointer].base;
+  }
   int lanes() const { return lanes_; }  // of 32 bits
 
   // Calls `visit(begin, end)` for the instructions of each basic block.

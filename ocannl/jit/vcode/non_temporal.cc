@@ -23,12 +23,12 @@ bool IsAligned(const Nest& nest, const Memory& memory, int64_t bytes) {
 
 }  // namespace
 
-std::optional<int32_t> NonTemporalTarget(const LoopProgram& program,
-                                         const Nest& nest) {
-  std::optional<int32_t> target;
+std::optional<BufferId> NonTemporalTarget(const LoopProgram& program,
+                                          const Nest& nest) {
+  std::optional<BufferId> target;
   for (const Inst& inst : nest.insts) {
     if (inst.opcode != Opcode::kStore) continue;
-    const int32_t base = nest.pointers[inst.memory.pointer].base;
+    const BufferId base = nest.pointers[inst.memory.pointer].base;
     const Buffer& buffer = program.buffers[base];
     const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
     if (target && *target != base) return std::nullopt;

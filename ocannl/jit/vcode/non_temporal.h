@@ -6,7 +6,6 @@
 #ifndef OCANNL_JIT_VCODE_NON_TEMPORAL_H_
 #define OCANNL_JIT_VCODE_NON_TEMPORAL_H_
 
-#include <cstdint>
 #include <optional>
 
 #include "ocannl/core/loop/loop.h"
@@ -17,8 +16,8 @@ namespace ocannl::jit {
 // The only buffer that the nest writes, without reading it, if it is of that
 // size and the nest stores whole vectors at multiples of their size, given that
 // the buffer begins at a cache line; nullopt where there is none.
-std::optional<int32_t> NonTemporalTarget(const LoopProgram& program,
-                                         const Nest& nest);
+std::optional<BufferId> NonTemporalTarget(const LoopProgram& program,
+                                          const Nest& nest);
 
 }  // namespace ocannl::jit
 

@@ -15,12 +15,12 @@ class PromotionFinder {
   PromotionFinder(const LoopProgram& program, Unroller& unroller)
       : program_(program), unroller_(unroller) {}
 
-  absl::flat_hash_map<int32_t, PromotedBuffer> Run(const Block& block) {
+  absl::flat_hash_map<BufferId, PromotedBuffer> Run(const Block& block) {
     auto nothing = [](const For&) {};
     unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
                            .begin = nothing,
                            .end = nothing});
-    for (int32_t buffer : in_memory_) promoted_.erase(buffer);
+    for (BufferId buffer : in_memory_) promoted_.erase(buffer);
     return std::move(promoted_);
   }
 
@@ -94,8 +94,8 @@ class PromotionFinder {
 
   const LoopProgram& program_;
   Unroller& unroller_;
-  absl::flat_hash_map<int32_t, PromotedBuffer> promoted_;
-  absl::flat_hash_set<int32_t> in_memory_;
+  absl::flat_hash_map<BufferId, PromotedBuffer> promoted_;
+  absl::flat_hash_set<BufferId> in_memory_;
   absl::flat_hash_map<ExprId, std::vector<Access>> reads_;
 };
 
@@ -109,7 +109,7 @@ PromotedBuffer::Entry& PromotedBuffer::EntryOf(const CellRange& range) {
   return entry;
 }
 
-absl::flat_hash_map<int32_t, PromotedBuffer> FindPromotable(
+absl::flat_hash_map<BufferId, PromotedBuffer> FindPromotable(
     const LoopProgram& program, const Block& block, Unroller& unroller) {
   return PromotionFinder(program, unroller).Run(block);
 }

@@ -40,8 +40,8 @@ struct PromotedBuffer {
   Entry& EntryOf(const CellRange& range);
 };
 
-// By buffer. `block` holds statements of the program's body.
-absl::flat_hash_map<int32_t, PromotedBuffer> FindPromotable(
+// `block` holds statements of the program's body.
+absl::flat_hash_map<BufferId, PromotedBuffer> FindPromotable(
     const LoopProgram& program, const Block& block, Unroller& unroller);
 
 // What `access` touches where the walk is, if that is the same range on each

@@ -348,7 +348,7 @@ class Selector {
   void VisitScatter(const Stmt& stmt, const Scatter& scatter) {
     SetSourceLoc(stmt);
     const Lookup& target = program_.TargetOf(scatter);
-    const int32_t buffer = target.cell.buffer;
+    const BufferId buffer = target.cell.buffer;
     const Value value =
         InRegister(Evaluate(scatter.value), program_.buffers[buffer].dtype);
     Inst inst = NewRowAccess(Opcode::kScatter, target, 1);
@@ -431,9 +431,9 @@ class Selector {
   PostOrders post_orders_;
   LocalValueTable value_table_;
   absl::flat_hash_map<VReg, int64_t> used_at_;  // when, by loaded register
-  absl::flat_hash_map<int32_t, PromotedBuffer> promoted_;
-  absl::flat_hash_set<int32_t> mutable_locals_;  // those that are set
-  absl::flat_hash_map<int32_t, LocalValue> locals_;
+  absl::flat_hash_map<BufferId, PromotedBuffer> promoted_;
+  absl::flat_hash_set<LocalId> mutable_locals_;  // those that are set
+  absl::flat_hash_map<LocalId, LocalValue> locals_;
 };
 
 }  // namespace

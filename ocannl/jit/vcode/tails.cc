@@ -10,7 +10,8 @@ namespace ocannl::jit {
 bool EndsInPadding(const Buffer& buffer, const Affine& offset,
                    const Lanes& lanes) {
   const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
-  if (!IsScratch(buffer.role) || lanes.iterator < 0 || size < 4) return false;
+  if (!IsScratch(buffer.role) || !lanes.iterator.valid() || size < 4)
+    return false;
   const int64_t end = NumElements(buffer.dims) * size;
   const int64_t padding = -end & (DeviceMemory::kAlignment - 1);
   return offset == size * Affine(Iterator(lanes.iterator)) +
@@ -31,7 +32,7 @@ bool CanOverread(const LoopProgram& program, const Unroller& unroller,
       continue;
     }
     if (term.symbol.kind == Symbol::kStatic) return false;
-    const int64_t extent = unroller.extents().at(term.symbol.number);
+    const int64_t extent = unroller.extents().at(term.symbol.iterator());
     last += std::max<int64_t>(term.factor, 0) * (extent - 1);
   }
   return size >= 4 &&

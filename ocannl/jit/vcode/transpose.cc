@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -41,10 +42,10 @@ class Transposer {
     using Key =
         std::tuple<int32_t, int32_t, int>;  // pointer, stride, active lanes
     std::map<Key, std::map<int32_t, size_t>> columns;  // by displacement
-    auto flush = [&](int32_t base) {
+    // Of one buffer, or of any.
+    auto flush = [&](std::optional<BufferId> base) {
       for (auto& [key, loads] : columns) {
-        const int32_t own = editor_.BaseOf(std::get<0>(key));
-        if (base != kAnyBase && own != base) continue;
+        if (base && editor_.BaseOf(std::get<0>(key)) != *base) continue;
         MakeGroups(loads);
         loads.clear();
       }
@@ -61,7 +62,7 @@ class Transposer {
         flush(editor_.BaseOf(inst.memory.pointer));
       }
     }
-    flush(kAnyBase);
+    flush(std::nullopt);
   }
 
   // Runs of adjacent columns.
@@ -155,8 +156,6 @@ class Transposer {
     }
     rows = std::move(columns);
   }
-
-  static constexpr int32_t kAnyBase = -2;
 
   NestEditor editor_;
   const int lanes_;

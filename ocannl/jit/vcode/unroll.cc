@@ -23,8 +23,6 @@ namespace {
 // which `bazel run //experiments:bench -- --filter=compile/` measures.
 constexpr int64_t kMaxStatements = 8192;
 
-using Extents = absl::flat_hash_map<int32_t, int64_t>;
-
 bool IsWide(Op op, DType dtype) {
   // Quotients of integers are computed as doubles.
   bool quotient = op == Op::kDiv || op == Op::kRem;
@@ -67,7 +65,7 @@ bool HasWideRows(const LoopProgram& program, const For& loop,
 
 // Whether some number of the expression takes 64 bits a lane of the loop.
 // Indices that 32 bits can hold do so unless they are converted at once.
-bool NeedsWideLanes(const LoopProgram& program, const Extents& extents,
+bool NeedsWideLanes(const LoopProgram& program, const ExtentOf& extents,
                     const For& loop, ExprId root) {
   if (SizeOf(TypeOf(program.exprs, root)) == 8) return true;
   absl::flat_hash_set<ExprId> seen = {root};
@@ -254,10 +252,10 @@ void Unroller::VisitLanes(const For& loop, int lanes,
 Affine Unroller::Resolve(const Affine& index) const {
   return index.Substitute([&](Symbol symbol) -> Affine {
     if (symbol.kind == Symbol::kStatic) return symbol;
-    if (symbol.number == lanes_.iterator) {
+    if (symbol.iterator() == lanes_.iterator) {
       return Affine(symbol) + Affine(lanes_.first);
     }
-    auto it = fixed_.find(symbol.number);
+    auto it = fixed_.find(symbol.iterator());
     return it == fixed_.end() ? Affine(symbol) : it->second;
   });
 }
@@ -273,15 +271,14 @@ Affine ByteOffset(const LoopProgram& program, const Access& access) {
   return offset;
 }
 
-bool FitsI32(const LoopProgram& program, const Extents& extents,
+bool FitsI32(const LoopProgram& program, const ExtentOf& extents,
              const Affine& index) {
   __int128 least = index.offset();
   __int128 greatest = least;
   for (const Affine::Term& term : index.terms()) {
-    const int32_t number = term.symbol.number;
     int64_t range = term.symbol.kind == Symbol::kStatic
-                        ? program.statics[number].range
-                        : extents.at(number);
+                        ? program.statics[term.symbol.number].range
+                        : extents.at(term.symbol.iterator());
     if (range == kUnranged) return false;
     __int128 span = static_cast<__int128>(term.factor) * (range - 1);
     (span < 0 ? least : greatest) += span;

@@ -24,9 +24,11 @@ namespace ocannl::jit {
 // the 32 bits of an instruction.
 inline constexpr int64_t kMaxDisp = int64_t{1} << 29;
 
+using ExtentOf = absl::flat_hash_map<IteratorId, int64_t>;
+
 // The iterations of a `vec` loop that one register holds.
 struct Lanes {
-  int32_t iterator = -1;  // of the loop; -1: outside of every `vec` loop
+  IteratorId iterator = {};  // of the loop; none: outside of every `vec` loop
   int64_t first = 0;
   int count = 1;   // 1, 4, 8 or 16
   int active = 1;  // iterations that exist
@@ -47,9 +49,7 @@ class Unroller {
 
   Isa isa() const { return isa_; }
   const Lanes& lanes() const { return lanes_; }
-  const absl::flat_hash_map<int32_t, int64_t>& extents() const {
-    return extents_;
-  }
+  const ExtentOf& extents() const { return extents_; }
 
   // `index` where the walk is now: only iterators of loops that were entered,
   // static indices and the iterator of the lanes are left; the latter counts
@@ -67,20 +67,18 @@ class Unroller {
 
   const LoopProgram& program_;
   const Isa isa_;
-  absl::flat_hash_map<int32_t, int64_t> extents_;  // by iterator
-  absl::flat_hash_map<int32_t, int> lanes_of_;     // those known, by iterator
+  ExtentOf extents_;
+  absl::flat_hash_map<IteratorId, int> lanes_of_;  // those known
   bool unrolls_ = true;
   Lanes lanes_;
-  absl::flat_hash_map<int32_t, Affine> fixed_;  // iterators of unrolled loops
+  absl::flat_hash_map<IteratorId, Affine> fixed_;  // of unrolled loops
 };
 
 // How many bytes lie between the first cell and that of `access`.
 Affine ByteOffset(const LoopProgram& program, const Access& access);
 
-// Whether `index` is between the least and the greatest i32. `extents` is by
-// iterator.
-bool FitsI32(const LoopProgram& program,
-             const absl::flat_hash_map<int32_t, int64_t>& extents,
+// Whether `index` is between the least and the greatest i32.
+bool FitsI32(const LoopProgram& program, const ExtentOf& extents,
              const Affine& index);
 
 }  // namespace ocannl::jit

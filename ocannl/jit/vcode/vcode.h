@@ -28,6 +28,7 @@
 
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/index/affine.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/op.h"
 
@@ -164,8 +165,8 @@ struct Register {
 
 // A pointer counts from a buffer, or is a number.
 struct Pointer {
-  static constexpr int32_t kNumber = -1;
-  int32_t base;
+  static constexpr BufferId kNumber = {};
+  BufferId base;
   Affine value;      // in bytes; in ones for kNumber
   double frequency;  // uses in a run
 };
@@ -176,7 +177,7 @@ struct PointerIncrement {
 };
 
 struct Loop {
-  int32_t iterator;
+  IteratorId iterator;
   int64_t extent;
   bool is_parallel;  // runs over [lo, hi) of the caller
   double frequency;  // runs of its body

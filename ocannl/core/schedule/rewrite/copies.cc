@@ -34,7 +34,7 @@ namespace {
 struct AxisMap {
   std::vector<int64_t> factors;  // by axis
   int64_t extent;
-  int32_t iterator;
+  IteratorId iterator;
   LoopKind kind;
 
   bool IsLike(const AxisMap& other) const {
@@ -52,7 +52,7 @@ struct Cells {
 class Stager {
  public:
   // `loop` is one of the program's.
-  Stager(LoopProgram* program, int32_t buffer, For loop)
+  Stager(LoopProgram* program, BufferId buffer, For loop)
       : program_(*program),
         buffer_(buffer),
         loop_(std::move(loop)),
@@ -61,7 +61,7 @@ class Stager {
     WalkLoops(loop_.body, [&](const For& inner) { loops_.push_back(&inner); });
   }
 
-  int32_t NewIterator() { return next_iterator_++; }
+  IteratorId NewIterator() { return next_iterator_++; }
 
   // Finds the accesses. Error: they differ in how they depend on the loops, or
   // two elements of the copy would be one of the buffer.
@@ -209,7 +209,7 @@ class Stager {
     std::vector<For> loops;
     for (const AxisMap& move : cells_->moves) {
       const Symbol at = Iterator(NewIterator());
-      loops.push_back({move.kind, at.number, move.extent, {}});
+      loops.push_back({move.kind, at.iterator(), move.extent, {}});
       copy.indices.push_back(at);
       for (size_t axis = 0; axis < move.factors.size(); ++axis) {
         original.indices[axis] += move.factors[axis] * Affine(at);
@@ -240,29 +240,29 @@ class Stager {
   }
 
   LoopProgram& program_;
-  const int32_t buffer_;
+  const BufferId buffer_;
   For loop_;
   std::vector<const For*> loops_;  // it and those in it
-  int32_t next_iterator_;
+  IteratorId next_iterator_;
   std::optional<Cells> cells_;
   std::optional<Access> first_;
   bool writes_ = false;
-  int32_t copy_ = -1;
+  BufferId copy_;
 };
 
-absl::StatusOr<int32_t> FindBuffer(const LoopProgram& program,
-                                   absl::string_view name) {
+absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
+                                    absl::string_view name) {
   std::vector<std::string> names;
-  for (const Buffer& buffer : program.buffers) {
-    if (buffer.name == name) return static_cast<int32_t>(names.size());
-    names.push_back(buffer.name);
+  for (BufferId id : program.buffers.ids()) {
+    names.push_back(program.buffers[id].name);
+    if (names.back() == name) return id;
   }
   return IllegalError("there is no buffer `", name, "`; there are ",
                       absl::StrJoin(names, ", "));
 }
 
 // With a copy of `buffer` that has the role `role`.
-Rewritten WithCopy(LoopProgram program, int32_t buffer, int32_t loop,
+Rewritten WithCopy(LoopProgram program, BufferId buffer, IteratorId loop,
                    const std::string& name, Role role, bool fills) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   Stager copier(&program, buffer, site.loop());
@@ -284,16 +284,16 @@ Rewritten WithCopy(LoopProgram program, int32_t buffer, int32_t loop,
 
 // The buffer of that name, if the loop writes it where it should, and only
 // there.
-absl::StatusOr<int32_t> BufferFor(const LoopProgram& program,
-                                  absl::string_view name, const For& loop,
-                                  bool is_written) {
-  OCANNL_ASSIGN_OR_RETURN(const int32_t buffer, FindBuffer(program, name));
+absl::StatusOr<BufferId> BufferFor(const LoopProgram& program,
+                                   absl::string_view name, const For& loop,
+                                   bool is_written) {
+  OCANNL_ASSIGN_OR_RETURN(const BufferId buffer, FindBuffer(program, name));
   const Effects effects = EffectsOf(program, loop);
   const bool writes = absl::c_linear_search(effects.writes, buffer);
   const bool reads = absl::c_linear_search(effects.reads, buffer);
   // Of a loop that does neither, Collect tells.
   if (writes == is_written || (!writes && !reads)) return buffer;
-  return IllegalError("the loop over ", NameOf(loop.iterator),
+  return IllegalError("the loop over ", Name(loop.iterator),
                       writes ? " writes `" : " does not write `", name,
                       "`: ", writes ? "privatize" : "pack", " is for that");
 }
@@ -301,9 +301,9 @@ absl::StatusOr<int32_t> BufferFor(const LoopProgram& program,
 }  // namespace
 
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    int32_t loop) {
+                    IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  OCANNL_ASSIGN_OR_RETURN(const int32_t id,
+  OCANNL_ASSIGN_OR_RETURN(const BufferId id,
                           BufferFor(program, buffer, site.loop(), true));
   // Where the loop writes every cell first, there is nothing to read.
   Rewritten empty = Verified(
@@ -313,9 +313,9 @@ Rewritten Privatize(LoopProgram program, absl::string_view buffer,
                   /*fills=*/true);
 }
 
-Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop) {
+Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  OCANNL_ASSIGN_OR_RETURN(const int32_t id,
+  OCANNL_ASSIGN_OR_RETURN(const BufferId id,
                           BufferFor(program, buffer, site.loop(), false));
   const Role role = site.in_body ? Role::kTemp : Role::kPrivate;
   return WithCopy(std::move(program), id, loop, "packed", role,

@@ -16,7 +16,7 @@
 namespace ocannl::rewrite {
 namespace {
 
-std::optional<LoopSite> FindLoopIn(Block& block, int32_t iterator, int depth,
+std::optional<LoopSite> FindLoopIn(Block& block, IteratorId iterator, int depth,
                                    bool in_parallel) {
   for (size_t at = 0; at < block.stmts.size(); ++at) {
     For* loop = std::get_if<For>(&block.stmts[at]);
@@ -35,7 +35,7 @@ std::optional<LoopSite> FindLoopIn(Block& block, int32_t iterator, int depth,
 // Things of their own for the copy of a block.
 class Copier {
  public:
-  Copier(LoopProgram& program, int32_t first_iterator, bool copies_privates)
+  Copier(LoopProgram& program, IteratorId first_iterator, bool copies_privates)
       : program_(program),
         copies_privates_(copies_privates),
         next_iterator_(first_iterator) {}
@@ -58,8 +58,7 @@ class Copier {
     } else if (auto* let = std::get_if<DeclareLocal>(&stmt)) {
       Local copy = program_.locals[let->local];
       copy.name = UnusedName(program_, copy.name);
-      locals_[let->local] = static_cast<int32_t>(program_.locals.size());
-      program_.locals.push_back(std::move(copy));
+      locals_[let->local] = program_.locals.Add(std::move(copy));
       Visit(let->local);
     } else if (auto* assigned = std::get_if<SetLocal>(&stmt)) {
       Visit(assigned->local);
@@ -69,7 +68,7 @@ class Copier {
   }
 
  private:
-  void Visit(int32_t& local) {
+  void Visit(LocalId& local) {
     auto own = locals_.find(local);
     if (own != locals_.end()) local = own->second;
   }
@@ -77,7 +76,7 @@ class Copier {
   void Visit(Affine& index) {
     index = index.Substitute([&](Symbol symbol) -> Affine {
       auto own = symbol.kind == Symbol::kIterator
-                     ? iterators_.find(symbol.number)
+                     ? iterators_.find(symbol.iterator())
                      : iterators_.end();
       return own == iterators_.end() ? symbol : Iterator(own->second);
     });
@@ -88,12 +87,12 @@ class Copier {
     for (Affine& index : access.indices) Visit(index);
   }
 
-  int32_t Own(int32_t buffer) {
+  BufferId Own(BufferId buffer) {
     if (!copies_privates_ || program_.buffers[buffer].role != Role::kPrivate) {
       return buffer;
     }
-    auto [own, is_new] = buffers_.try_emplace(
-        buffer, static_cast<int32_t>(program_.buffers.size()));
+    auto [own, is_new] =
+        buffers_.try_emplace(buffer, program_.buffers.next_id());
     if (is_new) {
       Buffer copy = program_.buffers[buffer];
       copy.name = UnusedName(program_, copy.name);
@@ -104,21 +103,21 @@ class Copier {
 
   LoopProgram& program_;
   const bool copies_privates_;
-  int32_t next_iterator_;
-  absl::flat_hash_map<int32_t, int32_t> iterators_;
-  absl::flat_hash_map<int32_t, int32_t> locals_;
-  absl::flat_hash_map<int32_t, int32_t> buffers_;
+  IteratorId next_iterator_;
+  absl::flat_hash_map<IteratorId, IteratorId> iterators_;
+  absl::flat_hash_map<LocalId, LocalId> locals_;
+  absl::flat_hash_map<BufferId, BufferId> buffers_;
 };
 
 }  // namespace
 
-absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, int32_t iterator) {
+absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator) {
   std::optional<LoopSite> site = FindLoopIn(program.body, iterator, 0, false);
   if (site) return *site;
   std::vector<std::string> names;
   WalkLoops(program.body,
-            [&](const For& loop) { names.push_back(NameOf(loop.iterator)); });
-  return IllegalError("no loop goes over ", NameOf(iterator), "; there are ",
+            [&](const For& loop) { names.push_back(Name(loop.iterator)); });
+  return IllegalError("no loop goes over ", Name(iterator), "; there are ",
                       names.empty() ? "none" : absl::StrJoin(names, ", "));
 }
 
@@ -131,14 +130,14 @@ void Substitute(LoopProgram& program, Block& block,
   });
 }
 
-void Substitute(LoopProgram& program, Block& block, int32_t iterator,
+void Substitute(LoopProgram& program, Block& block, IteratorId iterator,
                 const Affine& value) {
   Substitute(program, block, [&](Symbol symbol) -> Affine {
     return symbol == Iterator(iterator) ? value : symbol;
   });
 }
 
-Block Copy(LoopProgram& program, Block block, int32_t first_iterator,
+Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
            bool copies_privates) {
   Copier copier(program, first_iterator, copies_privates);
   RewriteStmts(block, [&](Stmt& stmt) { copier.Visit(stmt); });
@@ -164,12 +163,10 @@ absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program) {
                       status.message());
 }
 
-std::string NameOf(int32_t iterator) { return absl::StrCat("i", iterator); }
-
 absl::Status DependenceError(const LoopProgram& program,
                              const std::string& what,
                              const Dependence& dependence) {
-  if (dependence.buffer < 0) {
+  if (!dependence.buffer.valid()) {
     return IllegalError(what, ": a local or a zero_out in it belongs to all ",
                         "iterations");
   }

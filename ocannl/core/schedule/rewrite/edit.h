@@ -5,7 +5,6 @@
 #define OCANNL_CORE_SCHEDULE_REWRITE_EDIT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -28,20 +27,20 @@ struct LoopSite {
 };
 
 // Error: the loops that there are.
-absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, int32_t iterator);
+absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator);
 
 // Replaces the symbols of all indices in the block.
 void Substitute(LoopProgram& program, Block& block,
                 absl::FunctionRef<Affine(Symbol)> value);
 
 // Puts `value` for one iterator.
-void Substitute(LoopProgram& program, Block& block, int32_t iterator,
+void Substitute(LoopProgram& program, Block& block, IteratorId iterator,
                 const Affine& value);
 
 // The block once more, with locals and iterators of its own, from
 // `first_iterator` on, and with private buffers of its own where it
 // `copies_privates`.
-Block Copy(LoopProgram& program, Block block, int32_t first_iterator,
+Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
            bool copies_privates);
 
 // How many loops are inside of one another in the block, at most.
@@ -49,9 +48,6 @@ int LoopDepthOf(const Block& block);
 
 // `program`, or why there is none, or why Verify cannot see that it is right.
 absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program);
-
-// "i3".
-std::string NameOf(int32_t iterator);
 
 template <class... Parts>
 absl::Status IllegalError(const Parts&... parts) {

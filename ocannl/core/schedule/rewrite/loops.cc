@@ -29,7 +29,7 @@ absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
   std::optional<Dependence> dependence = WhyNotParallel(program, loop);
   if (!dependence) return absl::OkStatus();
   return DependenceError(
-      program, absl::StrCat(NameOf(loop.iterator), " cannot run in parallel"),
+      program, absl::StrCat(Name(loop.iterator), " cannot run in parallel"),
       *dependence);
 }
 
@@ -40,7 +40,7 @@ absl::Status Interchange(const LoopProgram& program, For& outer) {
           WhyNotInterchange(program, outer)) {
     return DependenceError(
         program,
-        absl::StrCat(NameOf(outer.iterator), " and ", NameOf(inner.iterator),
+        absl::StrCat(Name(outer.iterator), " and ", Name(inner.iterator),
                      " cannot change places"),
         *dependence);
   }
@@ -54,8 +54,8 @@ absl::Status Interchange(const LoopProgram& program, For& outer) {
 }
 
 // The iterators of `count` loops, each all that is in the one before it.
-std::vector<int32_t> ChainFrom(For& first, size_t count) {
-  std::vector<int32_t> chain;
+std::vector<IteratorId> ChainFrom(For& first, size_t count) {
+  std::vector<IteratorId> chain;
   for (For* at = &first; at != nullptr && chain.size() < count;
        at = OnlyLoopIn(*at)) {
     chain.push_back(at->iterator);
@@ -63,36 +63,36 @@ std::vector<int32_t> ChainFrom(For& first, size_t count) {
   return chain;
 }
 
-std::string NamesOf(absl::Span<const int32_t> loops) {
-  return absl::StrJoin(loops, ", ", [](std::string* text, int32_t loop) {
-    absl::StrAppend(text, NameOf(loop));
+std::string NamesOf(absl::Span<const IteratorId> loops) {
+  return absl::StrJoin(loops, ", ", [](std::string* text, IteratorId loop) {
+    absl::StrAppend(text, Name(loop));
   });
 }
 
 }  // namespace
 
-Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
+Rewritten Split(LoopProgram program, IteratorId loop, int64_t size) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   For& strips = site.loop();
   if (size < 1 || size > strips.extent) {
-    return IllegalError(NameOf(loop), " has ", strips.extent,
+    return IllegalError(Name(loop), " has ", strips.extent,
                         " iterations: no strips of ", size, " fit");
   }
   if (site.depth + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
-    return IllegalError(NameOf(loop), " is in a nest of ", kMaxLoopDepth,
+    return IllegalError(Name(loop), " is in a nest of ", kMaxLoopDepth,
                         " loops, which is the most; split another one");
   }
   const int64_t count = strips.extent / size;
   const int64_t rest = strips.extent % size;
+  IteratorId next = NextIterator(program);
   For strip{strips.kind == LoopKind::kPar ? LoopKind::kFor : strips.kind,
-            NextIterator(program), size, std::move(strips.body)};
+            next++, size, std::move(strips.body)};
   if (strips.kind != LoopKind::kPar) strips.kind = LoopKind::kFor;
   std::optional<For> tail;
   if (rest > 0) {
-    tail = For{strip.kind, strip.iterator + 1, rest, strip.body};
+    tail = For{strip.kind, next++, rest, strip.body};
     // What is private to one statement of the program's body stays so.
-    tail->body =
-        Copy(program, std::move(tail->body), tail->iterator + 1, site.in_body);
+    tail->body = Copy(program, std::move(tail->body), next, site.in_body);
     Substitute(program, tail->body, loop,
                Iterator(tail->iterator) + Affine(count * size));
   }
@@ -108,9 +108,9 @@ Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
   return program;
 }
 
-Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
-  std::vector<int32_t> chain;
-  for (int32_t first : order) {
+Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order) {
+  std::vector<IteratorId> chain;
+  for (IteratorId first : order) {
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, first));
     chain = ChainFrom(site.loop(), order.size());
     if (absl::c_is_permutation(chain, order)) break;
@@ -132,36 +132,35 @@ Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
   return program;
 }
 
-Rewritten Vectorize(LoopProgram program, int32_t loop) {
+Rewritten Vectorize(LoopProgram program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool around = false;
   WalkLoops(site.loop().body, [&](const For&) { around = true; });
   if (around) {
-    return IllegalError(NameOf(loop),
+    return IllegalError(Name(loop),
                         " is around another loop: only an innermost ",
                         "one can run as lanes");
   }
   if (site.loop().extent > kMostLanes) {
-    return IllegalError(NameOf(loop), " has ", site.loop().extent,
+    return IllegalError(Name(loop), " has ", site.loop().extent,
                         " iterations; split it to have at most ", kMostLanes,
                         " lanes");
   }
   if (auto dependence = WhyNotVectorizable(program, site.loop())) {
-    return DependenceError(program,
-                           absl::StrCat(NameOf(loop), " cannot run as lanes"),
-                           *dependence);
+    return DependenceError(
+        program, absl::StrCat(Name(loop), " cannot run as lanes"), *dependence);
   }
   site.loop().kind = LoopKind::kVec;
   return program;
 }
 
-Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
+Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor) {
   OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
   if (site.loop().kind != LoopKind::kFor) {
-    return IllegalError(NameOf(loop), " is no `for` loop");
+    return IllegalError(Name(loop), " is no `for` loop");
   }
   if (factor != site.loop().extent) {
-    const int32_t group = NextIterator(program);
+    const IteratorId group = NextIterator(program);
     OCANNL_ASSIGN_OR_RETURN(program, Split(std::move(program), loop, factor));
     OCANNL_ASSIGN_OR_RETURN(site, FindLoop(program, group));
   }
@@ -176,14 +175,14 @@ Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
   return program;
 }
 
-Rewritten Parallel(LoopProgram program, int32_t loop) {
+Rewritten Parallel(LoopProgram program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool around = false;
   WalkLoops(site.loop().body, [&](const For& inner) {
     around = around || inner.kind == LoopKind::kPar;
   });
   if (site.in_parallel || around) {
-    return IllegalError(NameOf(loop), " is ", around ? "around" : "inside of",
+    return IllegalError(Name(loop), " is ", around ? "around" : "inside of",
                         " a loop that is parallel already");
   }
   OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
@@ -191,11 +190,11 @@ Rewritten Parallel(LoopProgram program, int32_t loop) {
   return program;
 }
 
-Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
+Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
   OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, second));
   const std::string what =
-      absl::StrCat(NameOf(first), " and ", NameOf(second), " cannot be fused");
+      absl::StrCat(Name(first), " and ", Name(second), " cannot be fused");
   size_t next = a.at + 1;
   while (next < a.block->stmts.size() &&
          std::holds_alternative<Comment>(a.block->stmts[next])) {

@@ -8,40 +8,40 @@
 
 namespace ocannl::rewrite {
 
-Rewritten Split(LoopProgram program, int32_t loop, int64_t size) {
+Rewritten Split(LoopProgram program, IteratorId loop, int64_t size) {
   return Verified(unverified::Split(std::move(program), loop, size));
 }
 
-Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order) {
+Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order) {
   return Verified(unverified::Reorder(std::move(program), order));
 }
 
-Rewritten Vectorize(LoopProgram program, int32_t loop) {
+Rewritten Vectorize(LoopProgram program, IteratorId loop) {
   return Verified(unverified::Vectorize(std::move(program), loop));
 }
 
-Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor) {
+Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor) {
   return Verified(unverified::UnrollJam(std::move(program), loop, factor));
 }
 
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    int32_t loop) {
+                    IteratorId loop) {
   return Verified(unverified::Privatize(std::move(program), buffer, loop));
 }
 
-Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop) {
+Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop) {
   return Verified(unverified::Pack(std::move(program), buffer, loop));
 }
 
-Rewritten Parallel(LoopProgram program, int32_t loop) {
+Rewritten Parallel(LoopProgram program, IteratorId loop) {
   return Verified(unverified::Parallel(std::move(program), loop));
 }
 
-Rewritten Fuse(LoopProgram program, int32_t first, int32_t second) {
+Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second) {
   return Verified(unverified::Fuse(std::move(program), first, second));
 }
 
-Rewritten SplitReduce(LoopProgram program, int32_t loop) {
+Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
   return Verified(unverified::SplitReduce(std::move(program), loop));
 }
 

@@ -30,49 +30,49 @@ using Rewritten = absl::StatusOr<LoopProgram>;
 // goes over a strip, of the same kind unless that is `par`. A second new loop
 // does the remainder afterwards. Errors: a size beyond the loop's; a nest of
 // more than kMaxLoopDepth loops (core/ops/depth.h).
-Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
+Rewritten Split(LoopProgram program, IteratorId loop, int64_t size);
 
 // Interchange: perfectly nested loops in the order of `order`, outermost first.
 // Errors: other loops; a dependence would be reversed.
-Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
+Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order);
 
 // The loop's iterations become lanes: each statement for all of them before the
 // next one. Errors: there is a loop inside; more than 1024 iterations; a lane
 // reads what an earlier one writes.
-Rewritten Vectorize(LoopProgram program, int32_t loop);
+Rewritten Vectorize(LoopProgram program, IteratorId loop);
 
 // Unroll and jam: the loop is split, and the loop over a group of `factor`
 // iterations is interchanged inwards, up to lanes or what is more than a loop,
 // and unrolled. A new loop, and one for the remainder as in Split; with a
 // factor of all iterations neither. Errors: those of Split and Reorder.
-Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor);
+Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
 
 // Cache write: what the loop writes of `buffer` is in a private buffer, which
 // may be registers, while the loop runs, and is stored after it; it is loaded
 // before the loop where the loop reads it. Errors: the loop writes none, or
 // accesses them in ways of which one does not tell the other.
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    int32_t loop);
+                    IteratorId loop);
 
 // Cache read: what the loop reads of `buffer` is copied before it, in the order
 // in which its loops read it. Errors: the loop writes the buffer, or as in
 // Privatize.
-Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop);
+Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop);
 
 // The loop's iterations may run on several threads, and do where the loop is
 // all of one statement of the program's body. Errors: one reads or writes what
 // another writes; it is inside of such a loop or around one.
-Rewritten Parallel(LoopProgram program, int32_t loop);
+Rewritten Parallel(LoopProgram program, IteratorId loop);
 
 // Loop fusion: the loop `second`, right after `first`, becomes part of its
 // body. Errors: other places, kinds or extents; a dependence would be reversed.
-Rewritten Fuse(LoopProgram program, int32_t first, int32_t second);
+Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
 
 // Sums, products and extremes over contiguous memory are accumulated in 64
 // lanes (loop/split_reduce.h), which changes how they round. The loop is the
 // outermost of the reduction's. Errors: the loops hold anything else; no run of
 // cells to put in lanes.
-Rewritten SplitReduce(LoopProgram program, int32_t loop);
+Rewritten SplitReduce(LoopProgram program, IteratorId loop);
 
 }  // namespace ocannl::rewrite
 

@@ -24,7 +24,7 @@ namespace {
 
 // What a line says, read as its rewrite needs it.
 struct Arguments {
-  std::vector<int32_t> loops;
+  std::vector<IteratorId> loops;
   std::string buffer;
   int64_t size = 0;
 };
@@ -111,18 +111,17 @@ class Runner {
     words.erase(words.begin());
     OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
                             ArgumentsOf(*row, words));
-    const int32_t first_new = NextIterator(program_);
+    IteratorId new_loop = NextIterator(program_);
     OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten, Applied(*row, arguments));
-    const int32_t made =
-        row->new_loops == 0 ? 0 : NextIterator(rewritten) - first_new;
+    const int32_t made = row->new_loops == 0
+                             ? 0
+                             : NextIterator(rewritten).index - new_loop.index;
     if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
       return IllegalError("it makes ", std::min(row->new_loops, made),
                           " loops to name, not ", names.size());
     }
     program_ = std::move(rewritten);
-    for (size_t k = 0; k < names.size(); ++k) {
-      named_[names[k]] = first_new + static_cast<int32_t>(k);
-    }
+    for (const std::string& name : names) named_[name] = new_loop++;
     return absl::OkStatus();
   }
 
@@ -153,17 +152,18 @@ class Runner {
                               row.usage);
         }
       } else {
-        OCANNL_ASSIGN_OR_RETURN(const int32_t loop, LoopNamed(words[k]));
+        OCANNL_ASSIGN_OR_RETURN(const IteratorId loop, LoopNamed(words[k]));
         arguments.loops.push_back(loop);
       }
     }
     return arguments;
   }
 
-  absl::StatusOr<int32_t> LoopNamed(const std::string& name) const {
+  absl::StatusOr<IteratorId> LoopNamed(const std::string& name) const {
     auto named = named_.find(name);
     if (named != named_.end()) return named->second;
-    if (std::optional<int32_t> iterator = IteratorNamed(name)) return *iterator;
+    if (std::optional<IteratorId> iterator = IteratorNamed(name))
+      return *iterator;
     return IllegalError("`", name,
                         "` is no loop: give i0, i1, ... or a name that ",
                         "stands before a `=` above");
@@ -171,7 +171,7 @@ class Runner {
 
   LoopProgram program_;
   const bool verifies_;
-  absl::flat_hash_map<std::string, int32_t> named_;
+  absl::flat_hash_map<std::string, IteratorId> named_;
 };
 
 Rewritten RunLines(LoopProgram program, absl::string_view script,

@@ -47,9 +47,9 @@ std::optional<Op> AccumulationOf(const LoopProgram& program, const Set& set) {
 
 // By how many cells each loop moves `access`.
 Strides StridesIn(const LoopProgram& program, const Access& access,
-                  const std::vector<int32_t>& iterators) {
+                  const std::vector<IteratorId>& iterators) {
   Strides strides;
-  for (int32_t iterator : iterators) {
+  for (IteratorId iterator : iterators) {
     strides.push_back(StrideOf(program, access, iterator));
   }
   return strides;
@@ -57,9 +57,9 @@ Strides StridesIn(const LoopProgram& program, const Access& access,
 
 }  // namespace
 
-Rewritten SplitReduce(LoopProgram program, int32_t loop) {
+Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  std::vector<int32_t> iterators;
+  std::vector<IteratorId> iterators;
   std::vector<int64_t> extents;
   const Stmt* at = &site.block->stmts[site.at];
   while (const For* inner = std::get_if<For>(at)) {
@@ -72,7 +72,7 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
   const std::optional<Op> accum =
       set == nullptr ? std::nullopt : AccumulationOf(program, *set);
   if (!accum || !IsFloat(program.buffers[set->target.buffer].dtype)) {
-    return IllegalError("the loop over ", NameOf(loop),
+    return IllegalError("the loop over ", Name(loop),
                         " is no sum, product or extreme of floats: `for` loops "
                         "around y := y + x");
   }
@@ -84,7 +84,7 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
   const std::optional<LaneSplit> lanes =
       FindLanes(extents, StridesIn(program, set->target, iterators), loads);
   if (!lanes) {
-    return IllegalError("the loop over ", NameOf(loop), " reduces no run of ",
+    return IllegalError("the loop over ", Name(loop), " reduces no run of ",
                         kMinSplitExtent, " cells side by side or more, or is ",
                         "better accumulated in order");
   }
@@ -93,7 +93,7 @@ Rewritten SplitReduce(LoopProgram program, int32_t loop) {
                             .set = *set,
                             .accum = *accum,
                             .first = false};
-  int32_t next = NextIterator(program);
+  IteratorId next = NextIterator(program);
   Stmt split = ocannl::SplitReduce(program, reduction, *lanes, next);
   site.block->stmts[site.at] = std::move(split);
   return program;

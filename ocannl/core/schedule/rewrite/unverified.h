@@ -10,16 +10,16 @@
 
 namespace ocannl::rewrite::unverified {
 
-Rewritten Split(LoopProgram program, int32_t loop, int64_t size);
-Rewritten Reorder(LoopProgram program, absl::Span<const int32_t> order);
-Rewritten Vectorize(LoopProgram program, int32_t loop);
-Rewritten UnrollJam(LoopProgram program, int32_t loop, int64_t factor);
+Rewritten Split(LoopProgram program, IteratorId loop, int64_t size);
+Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order);
+Rewritten Vectorize(LoopProgram program, IteratorId loop);
+Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    int32_t loop);
-Rewritten Pack(LoopProgram program, absl::string_view buffer, int32_t loop);
-Rewritten Parallel(LoopProgram program, int32_t loop);
-Rewritten Fuse(LoopProgram program, int32_t first, int32_t second);
-Rewritten SplitReduce(LoopProgram program, int32_t loop);
+                    IteratorId loop);
+Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop);
+Rewritten Parallel(LoopProgram program, IteratorId loop);
+Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
+Rewritten SplitReduce(LoopProgram program, IteratorId loop);
 
 }  // namespace ocannl::rewrite::unverified
 
