@@ -68,13 +68,15 @@ bool IsShared(const Projections& sum, size_t axis, const WindowAxis& window) {
 // window + reach * j and cell = stride * j + phase; none where there are none.
 std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
                                  int64_t dim, int64_t phase) {
-  const auto [window, cell, stride, dilation, offset] = axis;
+  const Symbol window = axis.window;
+  const Symbol cell = axis.cell;
+  const int64_t stride = axis.stride;
   const int64_t cells = sum.extents[cell.iterator()];
   const int64_t taps = FloorDiv(cells - phase + stride - 1, stride);
-  const int64_t shift = phase + offset;
+  const int64_t shift = phase + axis.offset;
   const int64_t least = std::max<int64_t>(0, -FloorDiv(shift, stride));
   const int64_t most =
-      std::min(sum.extents[window.iterator()] - 1 + dilation * (taps - 1),
+      std::min(sum.extents[window.iterator()] - 1 + axis.dilation * (taps - 1),
                FloorDiv(dim - 1 - shift, stride));
   if (taps < 1 || most < least) return std::nullopt;
   Projections result = sum;
@@ -82,7 +84,7 @@ std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
   result.extents[cell.iterator()] = taps;
   auto substitution = [&](Symbol symbol) -> Affine {
     const Affine same = symbol;
-    if (symbol == window) return same + least + -dilation * Affine(cell);
+    if (symbol == window) return same + least + -axis.dilation * Affine(cell);
     if (symbol == cell) return stride * same + phase;
     return same;
   };
