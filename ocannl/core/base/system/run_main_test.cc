@@ -80,7 +80,7 @@ TEST(RunMainTest, MemoryThatEndsIsAnError) {
 }
 
 TEST(RunMainTest, AllocationsThatFailEndTheProcess) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer ends it itself";
 #endif
   EXPECT_EXIT(Exit([] {
