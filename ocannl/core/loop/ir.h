@@ -11,7 +11,11 @@
 // Meaning: statements run in order; every kind of loop runs its iterations in
 // index order, so a scheduled program means what its sequential form means.
 // A kind is a promise to back ends: `vec` iterations may run as lanes, `par`
-// iterations are independent, `unroll` wants its body repeated.
+// iterations are independent, `unroll` wants its body repeated. On a GPU, those
+// of `grid` are blocks, and those of `thread` the threads of one, which run a
+// phase at once: `thread` loops one after the other are phases with barriers
+// between them, a form without barriers (loop fission; Stratton, Stone and Hwu,
+// MCUDA, 2008).
 // Every array index must be provably inside its axis (verify.h), but for one
 // that is read from a buffer of integers: x[ids[i1], i2] is 0 where ids[i1] is
 // no index of the axis, as -1 is, and what is stored there is lost.
@@ -52,7 +56,8 @@ enum class Role : uint8_t {
              // kMaxInlinedCost (opt/virtualize.h)
   kLocal,    // scratch that is not inlined
   kPrivate,  // scratch of one statement of the body: each iteration of a `par`
-             // loop has its own, which may be a register
+             // or `grid` loop has its own, which may be a register
+  kShared,   // the same of a `grid` loop, common to its threads
 };
 inline bool IsReadOnly(Role role) {
   return role == Role::kIn || role == Role::kMerge;
@@ -65,6 +70,10 @@ inline bool IsResult(Role role) {
   return role == Role::kOut || role == Role::kInOut;
 }
 inline bool IsScratch(Role role) { return !IsInput(role) && !IsResult(role); }
+// Whether it belongs to one statement of the body.
+inline bool IsOfNest(Role role) {
+  return role == Role::kPrivate || role == Role::kShared;
+}
 
 struct Buffer {
   std::string name;
@@ -134,7 +143,7 @@ using LeafValue = std::variant<Access, Lookup, GetLocal, Affine>;
 struct LeafTag;
 using LeafId = Id<LeafTag>;
 
-enum class LoopKind : uint8_t { kFor, kVec, kPar, kUnroll };
+enum class LoopKind : uint8_t { kFor, kVec, kPar, kUnroll, kGrid, kThread };
 
 struct Stmt;
 struct Block {

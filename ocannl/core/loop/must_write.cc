@@ -13,9 +13,11 @@ namespace {
 
 // Whether an iteration of the loop loses what private buffers hold.
 bool HasPar(const For& loop) {
-  bool has = loop.kind == LoopKind::kPar;
-  WalkLoops(loop.body,
-            [&](const For& inner) { has |= inner.kind == LoopKind::kPar; });
+  auto is_par = [](const For& one) {
+    return one.kind == LoopKind::kPar || one.kind == LoopKind::kGrid;
+  };
+  bool has = is_par(loop);
+  WalkLoops(loop.body, [&](const For& inner) { has |= is_par(inner); });
   return has;
 }
 
@@ -27,7 +29,7 @@ MustWriteRegions::MustWriteRegions(const LoopProgram& program)
 bool MustWriteRegions::HasPrivate() {
   // A program that is being written gets more buffers.
   while (seen_ < program_.buffers.next_id()) {
-    has_private_ |= program_.buffers[seen_++].role == Role::kPrivate;
+    has_private_ |= IsOfNest(program_.buffers[seen_++].role);
   }
   return has_private_;
 }
@@ -221,7 +223,7 @@ void MustWriteRegions::Add(BufferId buffer, Box box) {
 
 void MustWriteRegions::ForgetPrivate() {
   for (BufferId k : boxes_.ids()) {
-    if (program_.buffers[k].role == Role::kPrivate) boxes_[k].clear();
+    if (IsOfNest(program_.buffers[k].role)) boxes_[k].clear();
   }
 }
 

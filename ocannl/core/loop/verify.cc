@@ -16,6 +16,7 @@
 #include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl {
@@ -103,6 +104,8 @@ class Verifier {
     std::vector<LocalId> declared;
     for (const Stmt& stmt : block.stmts) {
       if (loops_.empty()) nest_ = &stmt;
+      const bool computes = !std::holds_alternative<For>(stmt) &&
+                            !std::holds_alternative<Comment>(stmt);
       absl::Status status = std::visit(
           Overload{
               [&](const For& loop) { return VisitLoop(loop); },
@@ -140,6 +143,7 @@ class Verifier {
               [&](const Comment&) { return absl::OkStatus(); },
           },
           static_cast<const Stmt::variant&>(stmt));
+      if (status.ok() && computes) status = InThread();
       if (!status.ok()) return InStatement(status, stmt);
     }
     for (LocalId local : declared) live_locals_[local] = false;
@@ -164,12 +168,60 @@ class Verifier {
       return Illegal("iterator ", Name(loop.iterator),
                      " belongs to another loop too");
     }
-    loops_.push_back(loop.iterator);
+    OCANNL_RETURN_IF_ERROR(KindFits(loop));
+    loops_.push_back(&loop);
     written_.Enter(loop);
     OCANNL_RETURN_IF_ERROR(Visit(loop.body));
     written_.Leave();
     loops_.pop_back();
     return absl::OkStatus();
+  }
+
+  bool IsInside(LoopKind kind) const {
+    return absl::c_any_of(loops_,
+                          [&](const For* loop) { return loop->kind == kind; });
+  }
+
+  // Where loops of a GPU stand: `grid` loops around `for` and `unroll` loops
+  // around `thread` loops, each kind without anything in between.
+  absl::Status KindFits(const For& loop) const {
+    const For* around = loops_.empty() ? nullptr : loops_.back();
+    if (loop.kind == LoopKind::kGrid) {
+      if (around == nullptr || around->kind == LoopKind::kGrid) {
+        return absl::OkStatus();
+      }
+      return Illegal("a grid loop is in a ", WordOf(around->kind),
+                     " loop; it stands in the body or in another grid loop");
+    }
+    if (!IsInside(LoopKind::kGrid)) {
+      if (loop.kind != LoopKind::kThread) return absl::OkStatus();
+      return Illegal("a thread loop is in no grid loop; put one around it");
+    }
+    if (loop.kind == LoopKind::kPar) {
+      return Illegal("a par loop is in a grid loop; make it a thread loop");
+    }
+    if (loop.kind != LoopKind::kThread) {
+      if (loop.kind != LoopKind::kVec || IsInside(LoopKind::kThread)) {
+        return absl::OkStatus();
+      }
+      return Illegal("a vec loop of a grid loop is in no thread loop; put it ",
+                     "into one");
+    }
+    if (!IsInside(LoopKind::kThread)) return absl::OkStatus();
+    if (around->kind == LoopKind::kThread && around->body.stmts.size() == 1) {
+      return absl::OkStatus();
+    }
+    return Illegal("a thread loop is not all of the thread loop around it; ",
+                   "make them two, one after the other");
+  }
+
+  // What a block computes, its threads compute.
+  absl::Status InThread() const {
+    if (!IsInside(LoopKind::kGrid) || IsInside(LoopKind::kThread)) {
+      return absl::OkStatus();
+    }
+    return Illegal("a statement of a grid loop is in no thread loop; put one ",
+                   "around it");
   }
 
   absl::Status VisitSet(const Set& s) {
@@ -191,14 +243,17 @@ class Verifier {
   }
 
   absl::Status OfThisNest(BufferId buffer) {
-    if (program_.buffers[buffer].role != Role::kPrivate) {
-      return absl::OkStatus();
+    const auto& [name, dtype, dims, role] = program_.buffers[buffer];
+    if (!IsOfNest(role)) return absl::OkStatus();
+    if (role == Role::kShared && !IsInside(LoopKind::kGrid)) {
+      return Illegal("`", name,
+                     "` is shared, but by no threads: the statement ",
+                     "is in no grid loop");
     }
     if (nest_of_[buffer] == nullptr) nest_of_[buffer] = nest_;
     if (nest_of_[buffer] == nest_) return absl::OkStatus();
-    return Illegal("`", program_.buffers[buffer].name,
-                   "` is private, but more than one statement of the body uses "
-                   "it; declare it temp");
+    return Illegal("`", name, "` is ", WordOf(role), ", but more than one ",
+                   "statement of the body uses it; declare it temp");
   }
 
   absl::Status InBounds(const Access& access) const {
@@ -237,7 +292,11 @@ class Verifier {
   absl::Status InScope(const Affine& index) const {
     for (const Affine::Term& term : index.terms()) {
       if (term.symbol.kind == Symbol::kStatic) continue;
-      if (absl::c_linear_search(loops_, term.symbol.iterator())) continue;
+      if (absl::c_any_of(loops_, [&](const For* loop) {
+            return loop->iterator == term.symbol.iterator();
+          })) {
+        continue;
+      }
       return Illegal("iterator ", Name(term.symbol.iterator()),
                      " is used outside its loop; use the iterator of a loop "
                      "around the statement");
@@ -315,8 +374,10 @@ class Verifier {
       return absl::OkStatus();
     }
     std::string fix =
-        buffer.role == Role::kPrivate
-            ? "write it first, in the same iteration of a par loop"
+        IsOfNest(buffer.role)
+            ? absl::StrCat("write it first, in the same iteration of a ",
+                           buffer.role == Role::kShared ? "grid" : "par",
+                           " loop")
             : absl::StrCat("start with zero_out ", buffer.name,
                            ", or declare it inout");
     return Illegal("`", PrintLeaf(program_, cell), "` is ", how,
@@ -326,7 +387,7 @@ class Verifier {
   const LoopProgram& program_;
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   std::vector<IteratorId> static_iterators_;  // whose name a static index has
-  std::vector<IteratorId> loops_;             // that enclose the statement
+  std::vector<const For*> loops_;             // that enclose the statement
   IdVector<LocalId, bool> known_locals_;
   IdVector<LocalId, bool> live_locals_;
   MustWriteRegions written_;

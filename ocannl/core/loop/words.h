@@ -14,21 +14,23 @@
 
 namespace ocannl {
 
-inline constexpr std::array<LoopKind, 4> kLoopKinds = {
-    LoopKind::kFor, LoopKind::kVec, LoopKind::kPar, LoopKind::kUnroll};
-inline constexpr std::array<Role, 8> kRoles = {
-    Role::kIn,   Role::kOut,     Role::kInOut, Role::kMerge,
-    Role::kTemp, Role::kVirtual, Role::kLocal, Role::kPrivate};
+inline constexpr std::array<LoopKind, 6> kLoopKinds = {
+    LoopKind::kFor,    LoopKind::kVec,  LoopKind::kPar,
+    LoopKind::kUnroll, LoopKind::kGrid, LoopKind::kThread};
+inline constexpr std::array<Role, 9> kRoles = {
+    Role::kIn,      Role::kOut,   Role::kInOut,   Role::kMerge, Role::kTemp,
+    Role::kVirtual, Role::kLocal, Role::kPrivate, Role::kShared};
 
 inline absl::string_view WordOf(LoopKind kind) {
-  constexpr std::array<absl::string_view, 4> kWords = {"for", "vec", "par",
-                                                       "unroll"};
+  constexpr std::array<absl::string_view, 6> kWords = {
+      "for", "vec", "par", "unroll", "grid", "thread"};
   return kWords[static_cast<int>(kind)];
 }
 
 inline absl::string_view WordOf(Role role) {
-  constexpr std::array<absl::string_view, 8> kWords = {
-      "in", "out", "inout", "merge", "temp", "virtual", "local", "private"};
+  constexpr std::array<absl::string_view, 9> kWords = {
+      "in",      "out",   "inout",   "merge", "temp",
+      "virtual", "local", "private", "shared"};
   return kWords[static_cast<int>(role)];
 }
 

@@ -241,7 +241,7 @@ class PrivatizableBuffers {
         written_(program),
         privatizable_(program.buffers.size()) {
     for (BufferId k : privatizable_.ids()) {
-      privatizable_[k] = program.buffers[k].role == Role::kPrivate;
+      privatizable_[k] = IsOfNest(program.buffers[k].role);
     }
     absl::Span<const Stmt> stmts = program.body.stmts;
     // A private buffer belongs to one of them.
@@ -343,7 +343,7 @@ std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
   for (const Reference& a : effects.references) {
     for (const Reference* b : candidates.Of(a)) {
       if (!tester.MayConflict(a, *b, direction)) continue;
-      const bool is_private = program.buffers[a.buffer].role == Role::kPrivate;
+      const bool is_private = IsOfNest(program.buffers[a.buffer].role);
       if (is_private && !privatizable) privatizable.emplace(program, loop);
       if (!is_private || !privatizable->Contains(a.buffer))
         return DependenceOf(a, *b);

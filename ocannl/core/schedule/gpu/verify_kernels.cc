@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/schedule/dependence.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+
+namespace ocannl::gpu {
+namespace {
+
+class KernelVerifier {
+ public:
+  explicit KernelVerifier(const LoopProgram& program) : program_(program) {}
+
+  // `threads` is how many the loops around the block have.
+  absl::Status Visit(const Block& block, int64_t threads) const {
+    for (const Stmt& stmt : block.stmts) {
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop == nullptr) continue;
+      absl::Status status = VisitLoop(*loop, threads);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status VisitLoop(const For& loop, int64_t threads) const {
+    const bool is_thread = loop.kind == LoopKind::kThread;
+    if (is_thread && loop.extent > kMaxThreads / threads) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "thread loop ", Name(loop.iterator), " makes a block of more than ",
+          kMaxThreads, " threads; split it, and put the rest in a loop"));
+    }
+    if (is_thread || loop.kind == LoopKind::kGrid) {
+      if (auto dependence = WhyNotParallel(program_, loop)) {
+        return rewrite::DependenceError(
+            program_,
+            absl::StrCat("the ", is_thread ? "threads" : "blocks", " of ",
+                         Name(loop.iterator), " are not independent"),
+            *dependence);
+      }
+    }
+    return Visit(loop.body, is_thread ? threads * loop.extent : threads);
+  }
+
+  const LoopProgram& program_;
+};
+
+}  // namespace
+
+absl::Status VerifyKernels(const LoopProgram& program) {
+  return KernelVerifier(program).Visit(program.body, 1);
+}
+
+}  // namespace ocannl::gpu
