@@ -18,6 +18,7 @@ LAYERS = [
     ["ocannl/core/schedule"],
     ["ocannl/core/runtime"],
     ["ocannl/core/tiering"],
+    ["ocannl/core/codegen"],  # what native tiers share
     ["ocannl/core"],  # compile and explain: the whole way
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
     ["ocannl/fuzz"],  # every tier against the interpreter

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiments/bench/peers/c_text.h"
-#include "experiments/bench/peers/compile_c.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/shared_library.h"
+#include "ocannl/core/codegen/c_text.h"
+#include "ocannl/core/codegen/compile_c.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -89,8 +89,8 @@ double AssignmentRuns(const LoopProgram& program) {
 }
 
 std::vector<std::string> GccFlags(const std::string& level) {
-  return {level,     "-march=native",   "-ffp-contract=off",
-          "-fwrapv", "-fno-math-errno", "-fno-trapping-math"};
+  return {level, "-march=native", "-ffp-contract=off", "-fno-math-errno",
+          "-fno-trapping-math"};
 }
 
 absl::Status AddProgram(const Setting& setting, const ProgramWork& work,

@@ -5,14 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/bench/contenders.h"
-#include "experiments/bench/peers/c_text.h"
-#include "experiments/bench/peers/compile_c.h"
 #include "experiments/bench/programs.h"
 #include "experiments/bench/workloads.h"
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/codegen/c_text.h"
+#include "ocannl/core/codegen/compile_c.h"
 #include "ocannl/core/compile.h"
 
 namespace ocannl {

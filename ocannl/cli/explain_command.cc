@@ -20,6 +20,8 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/cuda/kernel_text.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/pass_flags.h"
 
@@ -56,14 +58,21 @@ absl::StatusOr<Isa> IsaOf(const CommandLine& line) {
 }
 
 // All stages, but machine code only where it is wanted: it is long.
-std::vector<StageText> Stages(const CommandLine& line, Explanation explanation,
-                              Isa isa) {
+absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
+                                              Explanation explanation,
+                                              Isa isa) {
   std::vector<StageText>& stages = explanation.stages;
   stages.push_back(jit::ExplainSchedule(explanation.program, isa));
   if (line.GetString("stage") == "x86") {
     stages.push_back(jit::ExplainX86(explanation.program, isa));
   } else if (line.GetString("stage") == "instruction_mix") {
     stages.push_back(jit::ExplainInstructionMix(explanation.program, isa));
+  } else if (line.GetString("stage") == "cuda") {
+    const LoopProgram& program = explanation.program;
+    OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(program));
+    stages.push_back({.stage = "cuda",
+                      .file_name = program.name + ".cu",
+                      .text = cuda::WriteKernels(program).text});
   }
   return std::move(stages);
 }
@@ -79,7 +88,7 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", x86, instruction_mix"));
+      ", x86, instruction_mix, cuda"));
 }
 
 }  // namespace
@@ -111,8 +120,8 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"stage", "all",
                     "shapes, cd, memory, unoptimized, ll, rewritten, "
-                    "schedule, x86, instruction_mix, a pass's name, or all: "
-                    "each up to schedule"});
+                    "schedule, x86, instruction_mix, cuda, a pass's name, or "
+                    "all: each up to schedule"});
     all->push_back({"isa", "",
                     "of schedule and x86: avx2 or avx512; the best "
                     "that this machine has where it is not given"});
@@ -137,8 +146,8 @@ absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
         WriteExplained(line, explanation, line.Has("stage") ? none : out, isa));
     if (!line.Has("stage")) return absl::OkStatus();
   }
-  const std::vector<StageText> stages =
-      Stages(line, std::move(explanation), isa);
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<StageText> stages,
+                          Stages(line, std::move(explanation), isa));
   const std::string& wanted = line.GetString("stage");
   if (wanted == "all") {
     for (const StageText& stage : stages) {

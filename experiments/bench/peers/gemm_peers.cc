@@ -8,10 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/bench/peers/compile_c.h"
 #include "experiments/bench/peers/eigen_kernels.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/shared_library.h"
+#include "ocannl/core/codegen/compile_c.h"
 
 namespace ocannl {
 namespace {

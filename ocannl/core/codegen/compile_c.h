@@ -4,8 +4,8 @@
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto code, CompileC(text, {"-O3"}));
 //   auto* run = code->Find<void(float*)>("run");
-#ifndef EXPERIMENTS_BENCH_PEERS_COMPILE_C_H_
-#define EXPERIMENTS_BENCH_PEERS_COMPILE_C_H_
+#ifndef OCANNL_CORE_CODEGEN_COMPILE_C_H_
+#define OCANNL_CORE_CODEGEN_COMPILE_C_H_
 
 #include <memory>
 #include <string>
@@ -17,11 +17,13 @@
 
 namespace ocannl {
 
-// The library that `gcc -shared` makes of C text, or of the empty text and
-// archives among the flags. Error: no gcc, or what it has to say.
+// The library that `gcc -shared` makes of the text of a language, "c" or "c++",
+// or of the empty text and archives among the flags. Error: no gcc, or what it
+// has to say.
 absl::StatusOr<std::shared_ptr<const SharedLibrary>> CompileC(
-    absl::string_view text, const std::vector<std::string>& flags);
+    absl::string_view text, const std::vector<std::string>& flags,
+    absl::string_view language = "c");
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_BENCH_PEERS_COMPILE_C_H_
+#endif  // OCANNL_CORE_CODEGEN_COMPILE_C_H_

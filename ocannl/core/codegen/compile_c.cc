@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/bench/peers/compile_c.h"
+#include "ocannl/core/codegen/compile_c.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ class ScratchDirectory {
   explicit ScratchDirectory(std::vector<std::string> files)
       : files_(std::move(files)) {
     const char* base = getenv("TEST_TMPDIR");
-    path_ = absl::StrCat(base != nullptr ? base : "/tmp", "/bench_XXXXXX");
+    path_ = absl::StrCat(base != nullptr ? base : "/tmp", "/ocannl_XXXXXX");
     made_ = mkdtemp(path_.data()) != nullptr;
   }
   ScratchDirectory(const ScratchDirectory&) = delete;
@@ -57,13 +57,15 @@ absl::Status RunCommand(const std::string& command) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const SharedLibrary>> CompileC(
-    absl::string_view text, const std::vector<std::string>& flags) {
+    absl::string_view text, const std::vector<std::string>& flags,
+    absl::string_view language) {
   ScratchDirectory directory({"code.c", "code.so"});
   if (!directory.made()) return absl::UnavailableError("no directory in /tmp");
   OCANNL_RETURN_IF_ERROR(WriteFile(directory.Path("code.c"), text));
-  OCANNL_RETURN_IF_ERROR(RunCommand(absl::StrCat(
-      "gcc -w -fPIC -shared -o ", directory.Path("code.so"), " ",
-      directory.Path("code.c"), " ", absl::StrJoin(flags, " "), " 2>&1")));
+  OCANNL_RETURN_IF_ERROR(RunCommand(
+      absl::StrCat("gcc -w -fPIC -shared -o ", directory.Path("code.so"),
+                   " -x ", language, " ", directory.Path("code.c"), " -x none ",
+                   absl::StrJoin(flags, " "), " 2>&1")));
   return SharedLibrary::Open(directory.Path("code.so"));
 }
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of a LoopProgram as CUDA C: one for each `grid` nest, whose
+// iterations are blocks; what stands between two such runs in one thread.
+//
+//   grid i0 = 0 to 9 {            extern "C" __global__ void
+//     thread i1 = 0 to 31 {       __launch_bounds__(32) step_0(...) {
+//       ...                         const i64_t i0 = blockIdx.x;
+//     }                             {  // a phase
+//     thread i2 = 0 to 31 {           const i64_t i1 = threadIdx.x; ...
+//       ...                         }
+//     }                             __syncthreads();
+//   }                               ...
+//
+// The text includes nothing, so NVRTC needs no header of the toolkit.
+#ifndef OCANNL_CUDA_KERNEL_TEXT_H_
+#define OCANNL_CUDA_KERNEL_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl::cuda {
+
+struct Kernel {
+  std::string name;
+  // Its arguments: the addresses of these, then all static indices as i64.
+  std::vector<BufferId> buffers;
+  int64_t blocks = 1;
+  int64_t threads = 1;  // of a block
+  int64_t shared_bytes = 0;
+};
+
+struct KernelText {
+  std::string text;
+  std::vector<Kernel> kernels;  // to be run one after the other
+};
+
+// Verify accepts `program`. Temps are arguments too; no two of them share
+// memory while both hold values.
+KernelText WriteKernels(LoopProgram program);
+
+}  // namespace ocannl::cuda
+
+#endif  // OCANNL_CUDA_KERNEL_TEXT_H_

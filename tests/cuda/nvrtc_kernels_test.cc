@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NVRTC compiles the kernels of programs, and in what it makes of them every
+// operation rounds as the text says. Skipped on a machine without a toolkit.
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/cuda/kernel_text.h"
+#include "ocannl/cuda/nvrtc.h"
+#include "ocannl/fuzz/programs/generate.h"
+#include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
+
+namespace ocannl {
+namespace {
+
+constexpr uint64_t kSeeds = 12;
+
+// Instructions of PTX that approximate, flush to zero, round once where the
+// program rounds twice, or depend on the order of threads. Not min.f32: NVRTC
+// makes it of comparisons with a constant, where it means the same.
+constexpr absl::string_view kForbidden[] = {
+    ".approx",   ".ftz",      "\tatom.",   "\tred.",    "\tfma.f",
+    "\tmad.f",   "\tadd.f32", "\tadd.f64", "\tsub.f32", "\tsub.f64",
+    "\tmul.f32", "\tmul.f64", "div.full",  "\tsqrt.f"};
+
+class NvrtcKernelsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc_.ok()) GTEST_SKIP() << nvrtc_.status().message();
+  }
+
+  void ExpectExact(const LoopProgram& program) {
+    const cuda::KernelText kernels = cuda::WriteKernels(program);
+    const auto code = nvrtc_->Compile(kernels.text, program.name, "sm_90");
+    ASSERT_THAT(code, IsOk()) << kernels.text;
+    for (const cuda::Kernel& kernel : kernels.kernels) {
+      EXPECT_NE(code->ptx.find(absl::StrCat(".entry ", kernel.name, "(")),
+                std::string::npos);
+    }
+    for (absl::string_view word : kForbidden) {
+      EXPECT_FALSE(absl::StrContains(code->ptx, word))
+          << word << " in\n"
+          << kernels.text << code->ptx;
+      if (HasFailure()) return;
+    }
+  }
+
+  const absl::StatusOr<cuda::Nvrtc> nvrtc_ = cuda::Nvrtc::Open();
+};
+
+TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/agree/programs")) {
+    absl::StatusOr<std::string> text = ReadFile(entry.path().string());
+    ASSERT_THAT(text, IsOk());
+    SCOPED_TRACE(entry.path());
+    ExpectExact(MustParse(*text));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(NvrtcKernelsTest, RandomPrograms) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    ExpectExact(fuzz::Generate(seed, fuzz::PoliciesOf(seed)));
+    if (HasFailure()) return;
+  }
+}
+
+// That the words would be found.
+TEST_F(NvrtcKernelsTest, WhatIsForbiddenIsSeen) {
+  const auto code = nvrtc_->Compile(
+      "extern \"C\" __global__ void k(float* x) {\n"
+      "  x[0] = __fdividef(__expf(x[1]), x[2]) + rsqrtf(x[3]);\n"
+      "  atomicAdd(x + 4, x[5]);\n}",
+      "k", "sm_90");
+  ASSERT_THAT(code, IsOk());
+  for (absl::string_view word : {".approx", "\tatom.", "div.approx"}) {
+    EXPECT_TRUE(absl::StrContains(code->ptx, word)) << code->ptx;
+  }
+}
+
+}  // namespace
+}  // namespace ocannl
