@@ -29,7 +29,7 @@ A folder is a stage, or what a stage stands on; each includes only from folders
 to its left:
 
     base  ops  index  tensor  shape  assign  notation  loop  opt  schedule
-    runtime  tiering
+    runtime  tiering  codegen
 
 `base` has errors, dtypes and settings; `ops` the table of operations with their
 values, gradients and traits, from which every tier is made (`ops.def`); `index`
@@ -96,7 +96,9 @@ fused. What may be reordered is decided by dependence tests
 registers (`jit/vcode/select.h`), registers are allocated
 (`jit/vcode/allocate.h`), and AsmJit encodes what `jit/emit/emitter.h`
 emits. `runtime` binds code to arrays and runs it on threads; `tiering`
-promotes hot routines from the interpreter to it and compares the two.)",
+promotes hot routines from the interpreter to it and compares the two.
+`codegen` writes loops as C (`codegen/c_writer.h`): for gcc, which the
+benchmarks compare with, and for GPUs (`cuda/kernel_text.h`).)",
      "x86"},
 };
 
