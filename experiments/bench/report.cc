@@ -33,7 +33,8 @@ Unit UnitFor(double seconds) {
 std::string Short(double number) {
   if (number >= 99999.5) return absl::StrFormat("%.0e", number);
   if (number >= 100) return absl::StrFormat("%.0f", number);
-  return absl::StrFormat(number < 0.1 ? "%.3f" : "%.3g", number);
+  if (number >= 0.1) return absl::StrFormat("%.3g", number);
+  return absl::StrFormat("%.3f", number);
 }
 
 // Work on a clock is in vectors of 16 numbers: the fewer cycles, the better.

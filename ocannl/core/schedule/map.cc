@@ -159,18 +159,19 @@ class MapWriter {
 void WriteStrip(NestWriter& writer, const ScatterNest& nest, size_t depth,
                 IteratorMap places, int64_t count, Block& block) {
   const bool is_last = depth + 1 == nest.loops.size();
-  const auto& [iterator, extent] = nest.loops[depth];
-  writer.Loop(block, is_last ? LoopKind::kVec : LoopKind::kFor,
-              is_last ? count : extent, [&](Block& body, const Affine& at) {
-                places[iterator] = is_last ? places[iterator] + at : at;
-                if (!is_last) {
-                  return WriteStrip(writer, nest, depth + 1, places, count,
-                                    body);
-                }
-                Stmt stmt = nest.scatter;
-                writer.Remap(stmt, places);
-                body.stmts.push_back(std::move(stmt));
-              });
+  const NestLoop& loop = nest.loops[depth];
+  writer.Loop(
+      block, is_last ? LoopKind::kVec : LoopKind::kFor,
+      is_last ? count : loop.extent, [&](Block& body, const Affine& at) {
+        Affine& place = places[loop.iterator];
+        place = is_last ? place + at : at;
+        if (!is_last) {
+          return WriteStrip(writer, nest, depth + 1, places, count, body);
+        }
+        Stmt stmt = nest.scatter;
+        writer.Remap(stmt, places);
+        body.stmts.push_back(std::move(stmt));
+      });
 }
 
 }  // namespace

@@ -60,12 +60,14 @@ TEST_F(BasesTest, GoWithTheirAxes) {
 }
 
 TEST_F(BasesTest, DoNotMix) {
-  EXPECT_EQ(Text(image_ + plain_),
-            "shape error in `image + plain` (bases_test.cc:" +
-                std::to_string(__LINE__ - 2) +
-                "): different bases: axis 1 of the output row of `image + "
-                "plain` is in rgb, axis 0 of the output row of plain in "
-                "default\n  hint: give axes that go together one basis");
+  const std::string mixed = Text(image_ + plain_);
+  const int line = __LINE__ - 1;
+  EXPECT_EQ(
+      mixed,
+      "shape error in `image + plain` (bases_test.cc:" + std::to_string(line) +
+          "): different bases: axis 1 of the output row of `image + "
+          "plain` is in rgb, axis 0 of the output row of plain in "
+          "default\n  hint: give axes that go together one basis");
   Tensor hsv = In("hsv", "3", {"hsv"});
   EXPECT_EQ(Conflict(Einsum("...|xc; c => ...|x", image_, hsv)),
             "different bases: axis 1 of the output row of image is in rgb, "

@@ -166,11 +166,13 @@ TEST_F(SizeRulesTest, AStretchedTensorIsAsItsUses) {
   Tensor t = Stretch(w);
   EXPECT_EQ(Text(Einsum("ij; ij => i", t, c), w), "2,3");
   // What the operand says of the axes that it has stays.
-  EXPECT_EQ(InferText(Einsum("ij; ij => i", Stretch(b_, At(8)), c)),
+  const Tensor used = Einsum("ij; ij => i", Stretch(b_, At(8)), c);
+  const int line = __LINE__ - 1;
+  EXPECT_EQ(InferText(used),
             "shape error in `stretch(b)` (mlp.cc:8): the output row of b is "
             "4,5, but the result is used as 2,3\n  b : 4,5\n  from `"
             "stretch(b) +* \"ij; ij => i\" c` (size_rules_test.cc:" +
-                std::to_string(__LINE__ - 4) + "): operand 1");
+                std::to_string(line) + "): operand 1");
 }
 
 TEST_F(SizeRulesTest, SaysWhatDoesNotFit) {

@@ -16,7 +16,9 @@ namespace {
 Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
              absl::FunctionRef<double(double angle, int64_t cell)> number,
              SourceLocation where) {
-  const auto [length, size, base] = positions;
+  const int64_t length = positions.length;
+  const int64_t size = positions.size;
+  const double base = positions.base;
   if (length < 1 || size < 2 || size % 2 != 0 || !(base > 0)) {
     return OptionError(scope,
                        absl::StrCat("positions of length ", length, ", size ",

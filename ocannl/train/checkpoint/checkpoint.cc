@@ -90,8 +90,9 @@ absl::StatusOr<std::vector<Array>> Renamed(
   }
   if (used == names.size()) return renamed;
   for (const auto& [name, of_file] : names) {
-    if (absl::c_any_of(arrays,
-                       [&](const Array& a) { return a.name == name; })) {
+    if (absl::c_any_of(arrays, [&name = name](const Array& a) {
+          return a.name == name;
+        })) {
       continue;
     }
     return FileError(path, absl::StrCat("`", of_file, "` is to be `", name,
