@@ -29,8 +29,8 @@ class Reader {
     for (size_t k = 0; k < operands.size() && fits_; ++k) {
       tensors_.push_back(Places(spec_.operands[k], &operands[k]));
     }
+    if (fits_) tensors_.push_back(Places(spec_.result, result));
     if (!fits_) return {.kind = SpecMeaning::kIllegal, .program = {}};
-    tensors_.push_back(Places(spec_.result, result));
     NameTheNameless();
     Positions();
     Equations(names);
@@ -45,6 +45,7 @@ class Reader {
   // The axes of a tensor of that shape, or else of a result.
   Tensor Places(const EinsumSlot& slot, const Shape* shape) {
     Tensor tensor;
+    int axes = 0;
     for (size_t r = 0; r < 3; ++r) {
       const EinsumRow& row = slot[r];
       const int rank =
@@ -52,6 +53,8 @@ class Reader {
       if (rank >= 0 && rank < row.size()) fits_ = false;
       if (rank > row.size() && !row.variable) fits_ = false;
       if (!fits_) return tensor;
+      axes += row.size() + Length(row, rank);
+      if (axes > kMaxAxes) fits_ = false;
       for (const EinsumAxis& axis : row.begin) tensor[r].push_back({axis, 0});
       for (int i = 0; i < Length(row, rank); ++i) {
         tensor[r].push_back(
@@ -67,11 +70,16 @@ class Reader {
     return tensor;
   }
 
-  // Of the row's variable: what it was before, or what the rank leaves.
+  // Of the row's variable: what it was before, or what the rank leaves. One
+  // that only a result of no known rank has fits if it is an ellipsis.
   int Length(const EinsumRow& row, int rank) {
     if (!row.variable) return 0;
     const int left = rank < 0 ? 0 : rank - row.size();
-    return lengths_.try_emplace(*row.variable, left).first->second;
+    const auto [length, is_new] = lengths_.try_emplace(*row.variable, left);
+    if (is_new && rank < 0 && !absl::StartsWith(*row.variable, "...")) {
+      fits_ = false;
+    }
+    return length->second;
   }
 
   template <class Visit>
