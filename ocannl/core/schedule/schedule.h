@@ -5,10 +5,10 @@
 //
 //   Schedule(program, kAvx512Target)
 //
-// Loops over axes side by side are merged (merge.h). Nests of loops around one
-// assignment are planned (plan.h) and written anew
-// (contract.h, map.h) with the pointwise nests that use their result; anything
-// else stays. The result prints, parses and runs on the interpreter.
+// Loops over adjacent axes are collapsed (collapse.h). Nests of loops around
+// one assignment are planned (plan.h) and written anew (contract.h, map.h) with
+// the pointwise nests that use their result; anything else stays. The result
+// prints, parses and runs on the interpreter.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 
@@ -20,7 +20,7 @@ namespace ocannl {
 
 // `program` must be one that Verify accepts, and so is the result. The result
 // has the same buffers in the same order, but for temps and private ones; two
-// axes of a buffer may have become one (merge.h).
+// axes of a buffer may have become one (collapse.h).
 LoopProgram Schedule(LoopProgram program, const Target& target);
 
 // The same; adds what it does to `taken`.
