@@ -20,6 +20,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/jit/explain_x86.h"
@@ -68,7 +69,8 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   } else if (line.GetString("stage") == "instruction_mix") {
     stages.push_back(jit::ExplainInstructionMix(explanation.program, isa));
   } else if (line.GetString("stage") == "cuda") {
-    const LoopProgram& program = explanation.program;
+    const LoopProgram program =
+        gpu::ScheduleGpu(explanation.program, gpu::kSm90);
     OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(program));
     stages.push_back({.stage = "cuda",
                       .file_name = program.name + ".cu",

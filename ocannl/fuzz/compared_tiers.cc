@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/hidden_memory.h"
@@ -69,6 +71,18 @@ const Backend* Scheduled() {
   return backend;
 }
 
+template <const gpu::GpuTarget& target>
+const Backend* ScheduledGpu() {
+  auto schedule = [](LoopProgram program) {
+    LoopProgram scheduled = gpu::ScheduleGpu(std::move(program), target);
+    CHECK_OK(gpu::VerifyKernels(scheduled));
+    return scheduled;
+  };
+  static const auto* backend =
+      new RewritingBackend("schedule-gpu", schedule, Interp());
+  return backend;
+}
+
 const Backend* HiddenMemory() {
   static const auto* backend = new HiddenMemoryBackend();
   return backend;
@@ -121,6 +135,8 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"inline", true, Inlined},
       {"schedule-avx2", true, Scheduled<kAvx2Target>},
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
+      {"schedule-gpu-tiny", true, ScheduledGpu<gpu::kTinyGpu>},
+      {"schedule-gpu", true, ScheduledGpu<gpu::kSm90>},
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
       {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},

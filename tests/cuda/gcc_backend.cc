@@ -7,6 +7,7 @@
 #include "ocannl/core/codegen/c_expression.h"
 #include "ocannl/core/codegen/c_text.h"
 #include "ocannl/core/codegen/compile_c.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/cuda/kernel_text.h"
 
 namespace ocannl {
@@ -174,6 +175,14 @@ std::string EmulatedText(const LoopProgram& program) {
 const Backend& PlainC() {
   static const auto* backend = new GccBackend(
       "c", "c", [](const LoopProgram& program) { return CText(program); });
+  return *backend;
+}
+
+const Backend& EmulatedScheduledCuda() {
+  static const auto* backend = new GccBackend(
+      "cuda-emulated-scheduled", "c++", [](const LoopProgram& program) {
+        return EmulatedText(gpu::ScheduleGpu(program, gpu::kTinyGpu));
+      });
   return *backend;
 }
 

@@ -49,6 +49,9 @@ const Backend& PlainC();
 // each run: ascending, descending, shuffled. Shared memory holds NaNs at first.
 const Backend& EmulatedCuda();
 
+// The same of the program that schedule_gpu.h makes for the tiny target.
+const Backend& EmulatedScheduledCuda();
+
 // What EmulatedCuda compiles.
 std::string EmulatedText(const LoopProgram& program);
 

@@ -24,7 +24,7 @@
 namespace ocannl {
 namespace {
 
-constexpr uint64_t kSeeds = 40;
+constexpr uint64_t kSeeds = 12;
 
 class TextTest : public testing::TestWithParam<const Backend*> {
  protected:
@@ -38,9 +38,12 @@ class TextTest : public testing::TestWithParam<const Backend*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Dialects, TextTest,
-                         testing::Values(&PlainC(), &EmulatedCuda()),
+                         testing::Values(&PlainC(), &EmulatedCuda(),
+                                         &EmulatedScheduledCuda()),
                          [](const auto& one) {
-                           return one.param == &PlainC() ? "C" : "Cuda";
+                           return one.param == &PlainC()         ? "C"
+                                  : one.param == &EmulatedCuda() ? "Cuda"
+                                                                 : "Scheduled";
                          });
 
 TEST_P(TextTest, FunctionsOfFloats) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/fuzz/programs/generate.h"
@@ -67,7 +68,8 @@ TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
 TEST_F(NvrtcKernelsTest, RandomPrograms) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
-    ExpectExact(fuzz::Generate(seed, fuzz::PoliciesOf(seed)));
+    ExpectExact(gpu::ScheduleGpu(fuzz::Generate(seed, fuzz::PoliciesOf(seed)),
+                                 gpu::kSm90));
     if (HasFailure()) return;
   }
 }
