@@ -2,6 +2,7 @@
 #include "ocannl/cuda/kernel_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -12,81 +13,21 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/codegen/c_expression.h"
 #include "ocannl/core/codegen/c_writer.h"
-#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/gpu/phases.h"
+#include "ocannl/core/schedule/nest.h"
 
 namespace ocannl::cuda {
 namespace {
 
-using BufferSet = absl::btree_set<BufferId>;
-
-// What statements touch.
-struct Effects {
-  BufferSet reads;
-  BufferSet writes;
-
-  void Add(const LoopProgram& program, const Stmt& stmt) {
-    WalkReads(program, stmt,
-              [&](const Access& access) { reads.insert(access.buffer); });
-    const BufferId written = WrittenBy(program, stmt);
-    if (written.valid()) writes.insert(written);
-  }
-  void Add(const Effects& other) {
-    reads.insert(other.reads.begin(), other.reads.end());
-    writes.insert(other.writes.begin(), other.writes.end());
-  }
-};
+void Add(const Effects& more, Effects& effects) {
+  absl::c_copy(more.reads, std::back_inserter(effects.reads));
+  absl::c_copy(more.writes, std::back_inserter(effects.writes));
+}
 
 Effects EffectsOf(const LoopProgram& program, const Block& block) {
   Effects effects;
-  WalkStmts(block, [&](const Stmt& stmt) { effects.Add(program, stmt); });
+  for (const Stmt& stmt : block.stmts) Add(EffectsOf(program, stmt), effects);
   return effects;
-}
-
-bool Meet(const BufferSet& a, const BufferSet& b) {
-  return absl::c_any_of(a, [&](BufferId id) { return b.contains(id); });
-}
-
-// Whether one writes what the other touches.
-bool Conflict(const Effects& a, const Effects& b) {
-  return Meet(a.writes, b.writes) || Meet(a.writes, b.reads) ||
-         Meet(a.reads, b.writes);
-}
-
-bool IsThread(const Stmt& stmt) {
-  const For* loop = std::get_if<For>(&stmt);
-  return loop != nullptr && loop->kind == LoopKind::kThread;
-}
-
-// Loops of one kind, each the only statement of the one before, and the body of
-// the last.
-struct Nest {
-  Nest(const For& outermost) {  // NOLINT: a loop is a nest
-    for (const For* loop = &outermost; loop != nullptr;) {
-      loops.push_back(loop);
-      size *= loop->extent;
-      const std::vector<Stmt>& inner = loop->body.stmts;
-      const For* next =
-          inner.size() == 1 ? std::get_if<For>(&inner.front()) : nullptr;
-      loop = next != nullptr && next->kind == loop->kind ? next : nullptr;
-    }
-  }
-  const Block& body() const { return loops.back()->body; }
-
-  std::vector<const For*> loops;
-  int64_t size = 1;  // iterations of all
-};
-
-// The outermost `thread` loops inside of a block.
-void WalkPhases(const Block& block, absl::FunctionRef<void(const For&)> visit) {
-  for (const Stmt& stmt : block.stmts) {
-    const For* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr) continue;
-    if (IsThread(stmt)) {
-      visit(*loop);
-    } else {
-      WalkPhases(loop->body, visit);
-    }
-  }
 }
 
 class KernelWriter : public CWriter {
@@ -111,11 +52,6 @@ class KernelWriter : public CWriter {
   }
 
  private:
-  bool IsInKernel(BufferId id) const {
-    return program().buffers[id].role == Role::kPrivate ||
-           program().buffers[id].role == Role::kShared;
-  }
-
   // Opens the kernel with these buffers as arguments.
   Kernel& OpenKernel(const Block& body, int64_t blocks, int64_t threads) {
     Kernel& kernel = kernels_.emplace_back();
@@ -126,17 +62,17 @@ class KernelWriter : public CWriter {
     }
     absl::StrAppend(&kernel.name, "_", kernels_.size() - 1);
     const Effects effects = EffectsOf(program(), body);
-    BufferSet all = effects.reads;
+    absl::btree_set<BufferId> all(effects.reads.begin(), effects.reads.end());
     all.insert(effects.writes.begin(), effects.writes.end());
     std::vector<std::string> parameters;
     for (BufferId id : all) {
       // A single thread has them in memory like any other.
-      if (IsInKernel(id) && threads_ > 0) continue;
+      if (IsOfNest(program().buffers[id].role) && threads_ > 0) continue;
       kernel.buffers.push_back(id);
       const Buffer& buffer = program().buffers[id];
       parameters.push_back(absl::StrCat(
-          effects.writes.contains(id) ? "" : "const ", CType(buffer.dtype),
-          "* b", id.index, " /* ", buffer.name, " */"));
+          absl::c_linear_search(effects.writes, id) ? "" : "const ",
+          CType(buffer.dtype), "* b", id.index, " /* ", buffer.name, " */"));
     }
     for (size_t k = 0; k < program().statics.size(); ++k) {
       parameters.push_back(absl::StrCat("i64_t s", k));
@@ -156,10 +92,10 @@ class KernelWriter : public CWriter {
   }
 
   void WriteGrid(const For& outermost) {
-    const Nest grid(outermost);
+    const gpu::LoopNest grid(outermost);
     threads_ = 1;
-    WalkPhases(grid.body(), [&](const For& phase) {
-      threads_ = std::max(threads_, Nest(phase).size);
+    gpu::WalkPhases(grid.body(), [&](const For& phase) {
+      threads_ = std::max(threads_, gpu::LoopNest(phase).size);
     });
     Kernel& kernel = OpenKernel(grid.body(), grid.size, threads_);
     WriteIndices(grid, "blockIdx.x");
@@ -170,7 +106,7 @@ class KernelWriter : public CWriter {
   }
 
   // The iterators of a nest, of which `index` counts the iterations.
-  void WriteIndices(const Nest& nest, absl::string_view index) {
+  void WriteIndices(const gpu::LoopNest& nest, absl::string_view index) {
     int64_t inner = nest.size;
     for (const For* loop : nest.loops) {
       inner /= loop->extent;
@@ -186,7 +122,8 @@ class KernelWriter : public CWriter {
   // Shared memory, and registers that live through phases.
   void WriteScratch(const Block& body, Kernel& kernel) {
     const Effects effects = EffectsOf(program(), body);
-    for (BufferId id : effects.writes) {
+    for (BufferId id : absl::btree_set<BufferId>(effects.writes.begin(),
+                                                 effects.writes.end())) {
       const Buffer& buffer = program().buffers[id];
       const auto cells = NumElements(buffer.dims);
       if (buffer.role == Role::kShared) {
@@ -199,50 +136,22 @@ class KernelWriter : public CWriter {
         const auto bytes = cells * static_cast<int64_t>(SizeOf(buffer.dtype));
         kernel.shared_bytes += (bytes + 15) / 16 * 16;
       } else if (buffer.role == Role::kPrivate) {
-        const size_t axes = ThreadAxes(body, id);
+        const auto axes = gpu::ThreadAxes(program(), body, id);
+        CHECK_OK(axes);
         int64_t own = cells;
-        for (size_t k = 0; k < axes; ++k) own /= buffer.dims[k];
-        DropAxes(id, axes);
+        for (size_t k = 0; k < *axes; ++k) own /= buffer.dims[k];
+        DropAxes(id, *axes);
         Line(CType(buffer.dtype), " b", id.index, "[", own, "];  // ",
              buffer.name);
       }
     }
   }
 
-  // How many of the first indices of `buffer` are the iterators of the threads,
-  // in every phase: none or all.
-  size_t ThreadAxes(const Block& body, BufferId buffer) const {
-    size_t axes = 0;
-    bool is_first = true;
-    WalkPhases(body, [&](const For& phase) {
-      const Nest threads(phase);
-      auto visit = [&](const Access& access) {
-        if (access.buffer != buffer) return;
-        size_t leading = 0;
-        while (leading <
-                   std::min(threads.loops.size(), access.indices.size()) &&
-               access.indices[leading] ==
-                   Affine(Iterator(threads.loops[leading]->iterator))) {
-          ++leading;
-        }
-        if (leading < threads.loops.size()) leading = 0;
-        CHECK(is_first || axes == leading) << "in " << program().name;
-        axes = leading;
-        is_first = false;
-      };
-      WalkStmts(threads.body(), [&](const Stmt& stmt) {
-        WalkReads(program(), stmt, visit);
-        if (const Set* set = std::get_if<Set>(&stmt)) visit(set->target);
-      });
-    });
-    return axes;
-  }
-
   // Private buffers are of one thread, which needs no barrier.
   Effects Common(const Block& body) const {
     Effects effects = EffectsOf(program(), body);
-    for (BufferSet* set : {&effects.reads, &effects.writes}) {
-      absl::erase_if(*set, [&](BufferId id) {
+    for (std::vector<BufferId>* buffers : {&effects.reads, &effects.writes}) {
+      std::erase_if(*buffers, [&](BufferId id) {
         return program().buffers[id].role == Role::kPrivate;
       });
     }
@@ -255,10 +164,10 @@ class KernelWriter : public CWriter {
   }
 
   void WritePhase(const For& outermost) {
-    const Nest threads(outermost);
+    const gpu::LoopNest threads(outermost);
     const Effects effects = Common(threads.body());
     if (Conflict(since_barrier_, effects)) WriteBarrier();
-    since_barrier_.Add(effects);
+    Add(effects, since_barrier_);
     if (threads.size < threads_) {
       Open("if (threadIdx.x < ", threads.size, ") ");
     } else {
@@ -272,7 +181,7 @@ class KernelWriter : public CWriter {
   void WriteFor(const For& loop) override {
     if (loop.kind == LoopKind::kThread) return WritePhase(loop);
     bool has_phases = false;
-    WalkPhases(loop.body, [&](const For&) { has_phases = true; });
+    gpu::WalkPhases(loop.body, [&](const For&) { has_phases = true; });
     if (!has_phases) {
       if (loop.kind == LoopKind::kUnroll || loop.kind == LoopKind::kVec) {
         Line("#pragma unroll");

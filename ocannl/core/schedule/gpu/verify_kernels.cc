@@ -2,7 +2,9 @@
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/dependence.h"
+#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::gpu {
@@ -17,8 +19,7 @@ class KernelVerifier {
     for (const Stmt& stmt : block.stmts) {
       const For* loop = std::get_if<For>(&stmt);
       if (loop == nullptr) continue;
-      absl::Status status = VisitLoop(*loop, threads);
-      if (!status.ok()) return status;
+      OCANNL_RETURN_IF_ERROR(VisitLoop(*loop, threads));
     }
     return absl::OkStatus();
   }
@@ -49,7 +50,16 @@ class KernelVerifier {
 }  // namespace
 
 absl::Status VerifyKernels(const LoopProgram& program) {
-  return KernelVerifier(program).Visit(program.body, 1);
+  OCANNL_RETURN_IF_ERROR(KernelVerifier(program).Visit(program.body, 1));
+  for (const Stmt& stmt : program.body.stmts) {
+    const For* grid = std::get_if<For>(&stmt);
+    if (grid == nullptr || grid->kind != LoopKind::kGrid) continue;
+    for (BufferId id : program.buffers.ids()) {
+      if (program.buffers[id].role != Role::kPrivate) continue;
+      OCANNL_RETURN_IF_ERROR(ThreadAxes(program, grid->body, id).status());
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::gpu

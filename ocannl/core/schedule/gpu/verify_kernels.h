@@ -23,7 +23,7 @@ namespace ocannl::gpu {
 
 // Verify accepts `program`. Error: a `grid` or `thread` loop two iterations of
 // which touch one cell that one writes, and both accesses; more threads in a
-// block than kMaxThreads.
+// block than kMaxThreads; private cells of another thread (phases.h).
 absl::Status VerifyKernels(const LoopProgram& program);
 
 // Of a block of every NVIDIA GPU (CUDA C++ Programming Guide, "Technical

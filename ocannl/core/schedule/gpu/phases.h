@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The phases of a `grid` nest, and which registers live through them.
+//
+//   thread i1 = 0 to 3 { acc[i1, 0] := 0; }          ThreadAxes(acc) is 1:
+//   thread i2 = 0 to 3 { y[i2] := acc[i2, 0]; }      acc[0] of each thread
+#ifndef OCANNL_CORE_SCHEDULE_GPU_PHASES_H_
+#define OCANNL_CORE_SCHEDULE_GPU_PHASES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl::gpu {
+
+// Loops of one kind, each the only statement of the one before.
+struct LoopNest {
+  explicit LoopNest(const For& outermost);
+
+  const Block& body() const { return loops.back()->body; }
+
+  std::vector<const For*> loops;
+  int64_t size = 1;  // iterations of all
+};
+
+// The outermost `thread` loops inside of a block.
+void WalkPhases(const Block& block, absl::FunctionRef<void(const For&)> visit);
+
+// How many of the first indices of the private `buffer` are the iterators of
+// the threads, in every phase of the grid nest around `body`: all of those, or
+// none if there is but one phase that uses it. Error: a phase in which they are
+// not, so that a thread may need what another one has.
+absl::StatusOr<size_t> ThreadAxes(const LoopProgram& program, const Block& body,
+                                  BufferId buffer);
+
+}  // namespace ocannl::gpu
+
+#endif  // OCANNL_CORE_SCHEDULE_GPU_PHASES_H_
