@@ -48,9 +48,10 @@ absl::StatusOr<NdArray> OpCall::Elements(size_t k) const {
 
 absl::StatusOr<std::vector<int64_t>> OpCall::WholeElements(size_t k) const {
   if (NumElements((*this)[k].dims) == 0) return std::vector<int64_t>();
-  OCANNL_ASSIGN_OR_RETURN(
-      NdArray array,
-      Evaluate(model, Cast((*this)[k], DType::kI64), interp::InterpBackend()));
+  // Before the copy of the model, which is to have it.
+  const Value cast = Cast((*this)[k], DType::kI64);
+  OCANNL_ASSIGN_OR_RETURN(NdArray array,
+                          Evaluate(model, cast, interp::InterpBackend()));
   absl::Span<const int64_t> values = array.values<int64_t>();
   return std::vector<int64_t>(values.begin(), values.end());
 }
