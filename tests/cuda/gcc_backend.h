@@ -3,7 +3,7 @@
 // GccBackend: programs as text that gcc compiles: what the text says, run on
 // the processor.
 //
-//   EXPECT_TRUE(OnEachOf({PlainC(), EmulatedCuda()}, ...))
+//   EXPECT_EQ(fuzz::Trial(program, kind, seed).Try(EmulatedCuda()), "");
 #ifndef TESTS_CUDA_GCC_BACKEND_H_
 #define TESTS_CUDA_GCC_BACKEND_H_
 

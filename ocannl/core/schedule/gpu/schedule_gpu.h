@@ -28,7 +28,7 @@ struct GpuTarget {
 
 // Small programs have many blocks and strips on it.
 inline constexpr GpuTarget kTinyGpu{.threads = 8};
-// Compute capability 9.0; enough threads for two blocks of a multiprocessor.
+// Compute capability 9.0. So many threads are usual; no GPU has measured them.
 inline constexpr GpuTarget kSm90{.threads = 256};
 
 // Verify accepts `program`, and Verify and VerifyKernels accept the result. It
