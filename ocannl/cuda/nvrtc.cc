@@ -129,7 +129,8 @@ absl::StatusOr<Nvrtc> Nvrtc::Open(absl::string_view cuda_home) {
             SharedLibrary::Open(FileOf(directory, "libnvrtc-builtins.so."));
         if (builtins.ok()) functions->builtins = *std::move(builtins);
       }
-      absl::StatusOr<Library> nvrtc = SharedLibrary::Open(path);
+      // Unloaded, it would leave what it allocated when it was loaded.
+      absl::StatusOr<Library> nvrtc = SharedLibrary::Open(path, /*stays=*/true);
       if (!nvrtc.ok()) {
         last_error = std::string(nvrtc.status().message());
         continue;

@@ -8,8 +8,9 @@
 namespace ocannl {
 
 absl::StatusOr<std::shared_ptr<const SharedLibrary>> SharedLibrary::Open(
-    const std::string& path) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string& path, bool stays) {
+  void* handle =
+      dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0));
   if (handle == nullptr) return absl::NotFoundError(dlerror());
   return std::shared_ptr<const SharedLibrary>(new SharedLibrary(handle));
 }

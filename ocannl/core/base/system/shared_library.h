@@ -16,10 +16,10 @@ namespace ocannl {
 
 class SharedLibrary {
  public:
-  // Of a path, or of a name that the loader looks for. Error: not there, as the
-  // system says it.
+  // Of a path, or of a name that the loader looks for. One that `stays` is not
+  // unloaded before the process ends. Error: not there, as the system says it.
   static absl::StatusOr<std::shared_ptr<const SharedLibrary>> Open(
-      const std::string& path);
+      const std::string& path, bool stays = false);
 
   SharedLibrary(const SharedLibrary&) = delete;
   ~SharedLibrary();
