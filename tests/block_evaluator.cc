@@ -2,13 +2,12 @@
 #include "tests/block_evaluator.h"
 
 #include <cstring>
-#include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "ocannl/core/base/overload.h"
-#include "ocannl/core/ops/eval.h"
-#include "ocannl/core/ops/number.h"
 #include "ocannl/core/ops/rows.h"
+#include "ocannl/core/ops/visit_primitive.h"
 
 namespace ocannl {
 namespace {
@@ -87,48 +86,19 @@ BlockEvaluator::Place BlockEvaluator::CompileNode(
 }
 
 void BlockEvaluator::RunStep(const Step& step) {
-  VisitDType(step.operand, [&](auto zero) { RunTyped<decltype(zero)>(step); });
-}
-
-template <class T>
-void BlockEvaluator::RunTyped(const Step& step) {
-  const T* a = reinterpret_cast<const T*>(step.args[0]);
-  const T* b = reinterpret_cast<const T*>(step.args[1]);
-  const T* c = reinterpret_cast<const T*>(step.args[2]);
-  auto fill = [&step](auto&& value) {
-    using R = decltype(value(0));
-    R* __restrict out = reinterpret_cast<R*>(step.out);  // is no operand
-    for (int i = 0; i < kBlock; ++i) out[i] = value(i);
-  };
-  if (step.op == Op::kBitcast) {
-    std::memcpy(step.out, a, kBlock * sizeof(T));
-  } else if (step.op == Op::kConvert) {
-    VisitDType(step.result, [&](auto zero) {
-      fill([&](int i) { return number::Convert<decltype(zero)>(a[i]); });
-    });
-  } else if (step.op == Op::kSelect) {
-    const bool* chosen = reinterpret_cast<const bool*>(step.args[0]);
-    fill([&](int i) { return number::Select(chosen[i], b[i], c[i]); });
-  }
-  switch (step.op) {
-#define OCANNL_CALL_1(name) number::name(a[i])
-#define OCANNL_CALL_2(name) number::name(a[i], b[i])
-#define OCANNL_CALL_3(name) number::name(a[i], b[i], c[i])
-#define DERIVED(...)
-#define PRIMITIVE(name, text, arity, typing, ...)                              \
-  case Op::k##name:                                                            \
-    if constexpr (Op::k##name != Op::kConvert &&                               \
-                  Op::k##name != Op::kBitcast && Op::k##name != Op::kSelect && \
-                  Fits<T>(Typing::typing)) {                                   \
-      fill([&](int i) { return OCANNL_CALL_##arity(name); });                  \
-    }                                                                          \
-    break;
-#include "ocannl/core/ops/ops.def"
-#undef PRIMITIVE
-#undef DERIVED
-    default:
-      break;
-  }
+  VisitPrimitive(step.op, step.result, step.operand,
+                 [&]<class... Args>(auto f, OperandTypes<Args...>) {
+                   using Result = decltype(f(Args()...));
+                   auto* __restrict out =
+                       reinterpret_cast<Result*>(step.out);  // is no operand
+                   [&]<size_t... k>(std::index_sequence<k...>) {
+                     for (int i = 0; i < kBlock; ++i) {
+                       out[i] =
+                           f(reinterpret_cast<const Args*>(step.args[k])[i]...);
+                     }
+                   }
+                   (std::index_sequence_for<Args...>());
+                 });
 }
 
 }  // namespace ocannl

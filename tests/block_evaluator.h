@@ -60,8 +60,6 @@ class BlockEvaluator {
   };
 
   static void RunStep(const Step& step);
-  template <class T>
-  static void RunTyped(const Step& step);
 
   Place NewPlace(bool lasting);
   Place CompileNode(const ExprPool& pool, ExprId id,

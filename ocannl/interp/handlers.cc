@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/ops/eval.h"
 #include "ocannl/core/ops/number.h"
+#include "ocannl/core/ops/visit_primitive.h"
 
 namespace ocannl::interp {
 namespace {
@@ -55,51 +55,6 @@ Handler MakeHandler(F) {
     return Execute<F, Args...>(at, registers,
                                std::index_sequence_for<Args...>());
   };
-}
-
-template <class From, class To>
-Handler ConversionHandler(Op op) {
-  if (op == Op::kConvert) {
-    return MakeHandler<From>([](From a) { return number::Convert<To>(a); });
-  }
-  if constexpr (sizeof(From) == sizeof(To)) {
-    return MakeHandler<From>([](From a) { return number::Bitcast<To>(a); });
-  }
-  return nullptr;
-}
-
-#define OCANNL_HANDLER_1(name) \
-  MakeHandler<T>([](T a) { return number::name(a); })
-#define OCANNL_HANDLER_2(name) \
-  MakeHandler<T, T>([](T a, T b) { return number::name(a, b); })
-#define OCANNL_HANDLER_3(name) \
-  MakeHandler<T, T, T>([](T a, T b, T c) { return number::name(a, b, c); })
-
-// Every primitive but the two that change the type.
-template <class T>
-Handler HandlerOf(Op op) {
-  if (op == Op::kSelect) {
-    return MakeHandler<bool, T, T>(
-        [](bool c, T a, T b) { return number::Select(c, a, b); });
-  }
-  switch (op) {
-#define DERIVED(...)
-#define PRIMITIVE(name, text, arity, typing, ...)       \
-  case Op::k##name:                                     \
-    if constexpr (Typing::typing != Typing::kSelect &&  \
-                  Typing::typing != Typing::kConvert && \
-                  Typing::typing != Typing::kBitcast && \
-                  Fits<T>(Typing::typing)) {            \
-      return OCANNL_HANDLER_##arity(name);              \
-    }                                                   \
-    break;
-#include "ocannl/core/ops/ops.def"
-#undef PRIMITIVE
-#undef DERIVED
-    default:
-      break;
-  }
-  return nullptr;
 }
 
 template <class T, class Index>
@@ -150,13 +105,11 @@ Handler ScatterHandler() {
 }  // namespace
 
 Handler FindHandler(Op op, DType result, DType operand) {
-  Handler handler = VisitDType(operand, [&](auto zero) {
-    using T = decltype(zero);
-    if (op != Op::kConvert && op != Op::kBitcast) return HandlerOf<T>(op);
-    return VisitDType(result, [&](auto wanted) {
-      return ConversionHandler<T, decltype(wanted)>(op);
-    });
-  });
+  Handler handler = nullptr;
+  VisitPrimitive(op, result, operand,
+                 [&]<class... Args>(auto f, OperandTypes<Args...>) {
+                   handler = MakeHandler<Args...>(f);
+                 });
   CHECK(handler != nullptr) << Info(op).name << " of " << Name(operand);
   return handler;
 }

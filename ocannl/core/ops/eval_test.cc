@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ocannl/core/ops/visit_primitive.h"
 
 namespace ocannl {
 namespace {

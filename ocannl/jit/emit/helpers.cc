@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/ops/eval.h"
-#include "ocannl/core/ops/number.h"
+#include "ocannl/core/ops/visit_primitive.h"
 
 namespace ocannl::jit {
 namespace {
@@ -64,59 +63,14 @@ Helper MakeHelper(F) {
   };
 }
 
-template <class From, class To>
-Helper Conversion(Op op) {
-  if (op == Op::kConvert) {
-    return MakeHelper<From>([](From a) { return number::Convert<To>(a); });
-  }
-  if constexpr (sizeof(From) == sizeof(To)) {
-    return MakeHelper<From>([](From a) { return number::Bitcast<To>(a); });
-  }
-  return nullptr;
-}
-
-#define OCANNL_HELPER_1(name) MakeHelper<T>([](T a) { return number::name(a); })
-#define OCANNL_HELPER_2(name) \
-  MakeHelper<T, T>([](T a, T b) { return number::name(a, b); })
-#define OCANNL_HELPER_3(name) \
-  MakeHelper<T, T, T>([](T a, T b, T c) { return number::name(a, b, c); })
-
-// Every primitive but the two that change the type.
-template <class T>
-Helper HelperOf(Op op) {
-  if (op == Op::kSelect) {
-    return MakeHelper<bool, T, T>(
-        [](bool c, T a, T b) { return number::Select(c, a, b); });
-  }
-  switch (op) {
-#define DERIVED(...)
-#define PRIMITIVE(name, text, arity, typing, ...)       \
-  case Op::k##name:                                     \
-    if constexpr (Typing::typing != Typing::kSelect &&  \
-                  Typing::typing != Typing::kConvert && \
-                  Typing::typing != Typing::kBitcast && \
-                  Fits<T>(Typing::typing)) {            \
-      return OCANNL_HELPER_##arity(name);               \
-    }                                                   \
-    break;
-#include "ocannl/core/ops/ops.def"
-#undef PRIMITIVE
-#undef DERIVED
-    default:
-      break;
-  }
-  return nullptr;
-}
-
 // Null: there is none.
 Helper FindHelper(Op op, DType result, DType operand) {
-  return VisitDType(operand, [&](auto zero) {
-    using T = decltype(zero);
-    if (op != Op::kConvert && op != Op::kBitcast) return HelperOf<T>(op);
-    return VisitDType(result, [&](auto wanted) {
-      return Conversion<T, decltype(wanted)>(op);
-    });
-  });
+  Helper helper = nullptr;
+  VisitPrimitive(op, result, operand,
+                 [&]<class... Args>(auto f, OperandTypes<Args...>) {
+                   helper = MakeHelper<Args...>(f);
+                 });
+  return helper;
 }
 
 }  // namespace
