@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -13,6 +15,15 @@
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
+
+const For* OnlyLoopIn(const For& loop) {
+  const std::vector<Stmt>& stmts = loop.body.stmts;
+  return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
+}
+
+For* OnlyLoopIn(For& loop) {
+  return const_cast<For*>(OnlyLoopIn(std::as_const(loop)));
+}
 
 void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
   for (const Stmt& stmt : block.stmts) {

@@ -28,6 +28,10 @@ std::string UnusedName(const LoopProgram& program, const std::string& base);
 // Every loop, outer before inner.
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);
 
+// The loop that is all of the body of `loop`; else null.
+const For* OnlyLoopIn(const For& loop);
+For* OnlyLoopIn(For& loop);
+
 // Every statement, a loop before its body.
 void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit);
 

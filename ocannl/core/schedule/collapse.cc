@@ -26,12 +26,6 @@ struct LoopPair {
   bool collapses = true;
 };
 
-// The loop that is all of the body of `loop`, or null.
-const For* OnlyLoopIn(const For& loop) {
-  const std::vector<Stmt>& stmts = loop.body.stmts;
-  return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
-}
-
 std::optional<IteratorId> IteratorIn(const Affine& index) {
   if (index.terms().size() != 1 || index.terms()[0].factor != 1 ||
       index.terms()[0].symbol.kind != Symbol::kIterator) {

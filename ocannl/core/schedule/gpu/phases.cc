@@ -45,9 +45,7 @@ LoopNest::LoopNest(const For& outermost) {
   for (const For* loop = &outermost; loop != nullptr;) {
     loops.push_back(loop);
     size *= loop->extent;
-    const std::vector<Stmt>& inner = loop->body.stmts;
-    const For* next =
-        inner.size() == 1 ? std::get_if<For>(&inner.front()) : nullptr;
+    const For* next = OnlyLoopIn(*loop);
     loop = next != nullptr && next->kind == loop->kind ? next : nullptr;
   }
 }

@@ -15,11 +15,6 @@ namespace {
 // Loops around the threads that strip mining adds.
 constexpr int kMoreLoops = 2;
 
-For* OnlyLoopIn(For& loop) {
-  std::vector<Stmt>& stmts = loop.body.stmts;
-  return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
-}
-
 class GpuScheduler {
  public:
   GpuScheduler(LoopProgram program, const GpuTarget& target)

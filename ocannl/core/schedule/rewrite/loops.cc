@@ -19,12 +19,6 @@ namespace {
 // Lanes of a loop, each vector of which is code of its own.
 constexpr int64_t kMostLanes = 1024;
 
-// The loop that is all that is in `loop`; null: something else is.
-For* OnlyLoopIn(For& loop) {
-  std::vector<Stmt>& stmts = loop.body.stmts;
-  return stmts.size() == 1 ? std::get_if<For>(&stmts[0]) : nullptr;
-}
-
 absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
   std::optional<Dependence> dependence = WhyNotParallel(program, loop);
   if (!dependence) return absl::OkStatus();
