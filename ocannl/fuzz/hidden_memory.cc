@@ -29,17 +29,10 @@ class HiddenMemory : public MemorySpace {
     HostMemory().Free(Turn(address));
   }
 
-  absl::Status CopyIn(const std::byte* from_host, size_t bytes,
-                      std::byte* to) const override {
-    return HostMemory().CopyIn(from_host, bytes, Turn(to));
-  }
-  absl::Status CopyOut(const std::byte* from, size_t bytes,
-                       std::byte* to_host) const override {
-    return HostMemory().CopyOut(Turn(from), bytes, to_host);
-  }
-  absl::Status CopyWithin(const std::byte* from, size_t bytes,
-                          std::byte* to) const override {
-    return HostMemory().CopyWithin(Turn(from), bytes, Turn(to));
+  absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
+                    CopyKind kind) const override {
+    return HostMemory().Copy(kind == CopyKind::kIn ? from : Turn(from), bytes,
+                             kind == CopyKind::kOut ? to : Turn(to), kind);
   }
 };
 

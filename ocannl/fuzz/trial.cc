@@ -119,7 +119,8 @@ std::string Trial::TryOnce(const Executable& executable,
     }
     if (IsScratch(buffer.role)) continue;
     NdArray actual(buffer.dtype, buffer.dims);
-    CHECK_OK(space.CopyOut(buffers[k.index], actual.bytes(), actual.data()));
+    CHECK_OK(space.Copy(buffers[k.index], actual.bytes(), actual.data(),
+                        CopyKind::kOut));
     std::string difference = FirstDifference(buffer, expected_[k], actual);
     if (!difference.empty()) return difference;
   }

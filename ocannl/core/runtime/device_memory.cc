@@ -45,16 +45,8 @@ class Host : public MemorySpace {
 
   void Free(std::byte* address) const override { std::free(address); }
 
-  absl::Status CopyIn(const std::byte* from_host, size_t bytes,
-                      std::byte* to) const override {
-    return CopyWithin(from_host, bytes, to);
-  }
-  absl::Status CopyOut(const std::byte* from, size_t bytes,
-                       std::byte* to_host) const override {
-    return CopyWithin(from, bytes, to_host);
-  }
-  absl::Status CopyWithin(const std::byte* from, size_t bytes,
-                          std::byte* to) const override {
+  absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
+                    CopyKind) const override {
     if (bytes > 0) std::memmove(to, from, bytes);
     return absl::OkStatus();
   }
@@ -77,17 +69,17 @@ absl::StatusOr<DeviceMemory> DeviceMemory::Allocate(size_t bytes,
 }
 
 absl::Status DeviceMemory::CopyIn(const std::byte* from) const {
-  return space().CopyIn(from, size_, address());
+  return space().Copy(from, size_, address(), CopyKind::kIn);
 }
 
 absl::Status DeviceMemory::CopyOut(std::byte* to) const {
-  return space().CopyOut(address(), size_, to);
+  return space().Copy(address(), size_, to, CopyKind::kOut);
 }
 
 absl::Status DeviceMemory::CopyFrom(const DeviceMemory& from) const {
   CHECK(from.size_ == size_);
   if (&from.space() == &space()) {
-    return space().CopyWithin(from.address(), size_, address());
+    return space().Copy(from.address(), size_, address(), CopyKind::kWithin);
   }
   if (from.space().is_host()) return CopyIn(from.address());
   if (space().is_host()) return from.CopyOut(address());

@@ -18,6 +18,13 @@
 
 namespace ocannl {
 
+// Which addresses of a copy are the host's.
+enum class CopyKind {
+  kIn,      // from the host to the device
+  kOut,     // from the device to the host
+  kWithin,  // neither
+};
+
 // An address space. Only code that runs there follows its addresses; the host
 // copies. Copies are done in the order of the calls and of the runs that were
 // begun before. Errors of all but Allocate: the device failed.
@@ -35,13 +42,9 @@ class MemorySpace {
   virtual absl::StatusOr<std::byte*> Allocate(size_t bytes) const = 0;
   virtual void Free(std::byte* address) const = 0;
 
-  virtual absl::Status CopyIn(const std::byte* from_host, size_t bytes,
-                              std::byte* to) const = 0;
-  virtual absl::Status CopyOut(const std::byte* from, size_t bytes,
-                               std::byte* to_host) const = 0;
   // The pieces may be the same, else do not overlap.
-  virtual absl::Status CopyWithin(const std::byte* from, size_t bytes,
-                                  std::byte* to) const = 0;
+  virtual absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
+                            CopyKind kind) const = 0;
 };
 
 // Huge pages serve what is large enough, where the system has them.

@@ -39,18 +39,10 @@ class Remote : public MemorySpace {
     return HostMemory().Allocate(bytes);
   }
   void Free(std::byte* address) const override { HostMemory().Free(address); }
-  absl::Status CopyIn(const std::byte* from_host, size_t bytes,
-                      std::byte* to) const override {
-    return CopyWithin(from_host, bytes, to);
-  }
-  absl::Status CopyOut(const std::byte* from, size_t bytes,
-                       std::byte* to_host) const override {
-    return CopyWithin(from, bytes, to_host);
-  }
-  absl::Status CopyWithin(const std::byte* from, size_t bytes,
-                          std::byte* to) const override {
+  absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
+                    CopyKind kind) const override {
     if (copies-- == 0) return absl::InternalError("remote is gone");
-    return HostMemory().CopyWithin(from, bytes, to);
+    return HostMemory().Copy(from, bytes, to, kind);
   }
 
   mutable int copies = 100;

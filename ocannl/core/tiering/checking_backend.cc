@@ -18,7 +18,7 @@ namespace {
 NdArray ArrayAt(const Buffer& buffer, const MemorySpace& space,
                 const std::byte* cells) {
   NdArray array(buffer.dtype, buffer.dims);
-  CHECK_OK(space.CopyOut(cells, array.bytes(), array.data()));
+  CHECK_OK(space.Copy(cells, array.bytes(), array.data(), CopyKind::kOut));
   return array;
 }
 
