@@ -96,6 +96,15 @@ struct Nvrtc::Functions {
     OCANNL_RETURN_IF_ERROR(Check(get(program, text.data()), "result"));
     return text;
   }
+
+  // The same of what ends with a NUL.
+  absl::StatusOr<std::string> GetText(Program program,
+                                      Result (*get_size)(Program, size_t*),
+                                      Result (*get)(Program, char*)) const {
+    OCANNL_ASSIGN_OR_RETURN(std::string text, Get(program, get_size, get));
+    text.resize(text.find_last_not_of('\0') + 1);
+    return text;
+  }
 };
 
 std::vector<std::string> LibraryDirectories(absl::string_view cuda_home) {
@@ -176,18 +185,16 @@ absl::StatusOr<Nvrtc::Code> Nvrtc::Compile(
                                  "--prec-div=true", "--prec-sqrt=true"};
   const Result result = f.CompileProgram(program, std::size(options), options);
   Code code;
-  OCANNL_ASSIGN_OR_RETURN(code.log,
-                          f.Get(program, f.GetProgramLogSize, f.GetProgramLog));
-  while (!code.log.empty() && code.log.back() == '\0') code.log.pop_back();
+  OCANNL_ASSIGN_OR_RETURN(
+      code.log, f.GetText(program, f.GetProgramLogSize, f.GetProgramLog));
   if (result == kCompilationFailed) {
     return absl::InternalError(absl::StrCat("NVRTC, ", name, ":\n", code.log));
   }
   OCANNL_RETURN_IF_ERROR(
       f.Check(result, absl::StrCat(name, " for ", architecture)));
-  OCANNL_ASSIGN_OR_RETURN(code.ptx, f.Get(program, f.GetPTXSize, f.GetPTX));
+  OCANNL_ASSIGN_OR_RETURN(code.ptx, f.GetText(program, f.GetPTXSize, f.GetPTX));
   OCANNL_ASSIGN_OR_RETURN(code.cubin,
                           f.Get(program, f.GetCUBINSize, f.GetCUBIN));
-  while (!code.ptx.empty() && code.ptx.back() == '\0') code.ptx.pop_back();
   return code;
 }
 
