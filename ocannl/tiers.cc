@@ -10,12 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/team.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/interp/tree_backend.h"
-#include "ocannl/jit/code_cache.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
 
@@ -30,16 +30,14 @@ const Backend* Interpreter() {
 }
 
 // One cache for each directory.
-absl::StatusOr<std::shared_ptr<jit::CodeCache>> Cache(
-    const std::string& directory) {
+absl::StatusOr<std::shared_ptr<CodeCache>> Cache(const std::string& directory) {
   static auto* mutex = new std::mutex();
-  static auto* caches =
-      new std::map<std::string, std::shared_ptr<jit::CodeCache>>();
+  static auto* caches = new std::map<std::string, std::shared_ptr<CodeCache>>();
   if (directory.empty()) return nullptr;
   std::lock_guard<std::mutex> lock(*mutex);
   auto& cache = (*caches)[directory];
   if (cache == nullptr) {
-    OCANNL_ASSIGN_OR_RETURN(cache, jit::CodeCache::Open(directory));
+    OCANNL_ASSIGN_OR_RETURN(cache, CodeCache::Open(directory));
   }
   return cache;
 }
@@ -49,7 +47,7 @@ absl::StatusOr<const Backend*> X86(Isa isa, const TierOptions& options) {
   using Key = std::tuple<Isa, int, std::string>;
   static auto* mutex = new std::mutex();
   static auto* backends = new std::map<Key, std::unique_ptr<jit::X86Backend>>();
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<jit::CodeCache> cache,
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<CodeCache> cache,
                           Cache(options.code_cache));
   std::lock_guard<std::mutex> lock(*mutex);
   auto& backend = (*backends)[{isa, options.threads, options.code_cache}];

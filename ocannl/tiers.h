@@ -19,7 +19,7 @@ struct TierOptions {
   int threads = 0;      // that run one program; 0: one a processor
   bool report = false;  // Report shall have something to tell, where it can
   // The directory that keeps machine code for other processes
-  // (jit/code_cache.h); "": none.
+  // (core/codegen/code_cache.h); "": none.
   std::string code_cache = "";
 };
 

@@ -2,8 +2,6 @@
 //
 // Machine code that one process leaves in a directory gives another one the
 // interpreter's bits.
-#include "ocannl/jit/code_cache.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/compiled_program.h"
 #include "ocannl/tiers.h"
 #include "tests/run_program.h"
 #include "tests/support/must_parse.h"

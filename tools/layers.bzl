@@ -15,6 +15,7 @@ LAYERS = [
     ["ocannl/core/notation"],
     ["ocannl/core/loop"],
     ["ocannl/core/opt"],
+    ["ocannl/core/analysis"],  # what schedulers and code generators ask
     ["ocannl/core/schedule"],
     ["ocannl/core/runtime"],
     ["ocannl/core/tiering"],

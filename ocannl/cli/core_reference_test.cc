@@ -28,8 +28,8 @@ constexpr absl::string_view kHead =
 A folder is a stage, or what a stage stands on; each includes only from folders
 to its left:
 
-    base  ops  index  tensor  shape  assign  notation  loop  opt  schedule
-    runtime  tiering  codegen
+    base  ops  index  tensor  shape  assign  notation  loop  opt  analysis
+    schedule  runtime  tiering  codegen
 
 `base` has errors, dtypes and settings; `ops` the table of operations with their
 values, gradients and traits, from which every tier is made (`ops.def`); `index`
@@ -88,7 +88,7 @@ the rewrite rules of `opt/rules.h`, elimination of common subexpressions
 is tiled for registers and caches (`schedule/plan.h`), with the
 consumers of its result as an epilogue; maps are vectorized; rows are
 fused. What may be reordered is decided by dependence tests
-(`schedule/dependence.h`), which the rewrites by hand ask as well
+(`analysis/dependence.h`), which the rewrites by hand ask as well
 (`schedule/rewrite/rewrite.h`).)",
      "schedule"},
     {"Machine code: `jit`",

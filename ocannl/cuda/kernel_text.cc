@@ -10,11 +10,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/codegen/c_expression.h"
 #include "ocannl/core/codegen/c_writer.h"
 #include "ocannl/core/schedule/gpu/phases.h"
-#include "ocannl/core/schedule/nest.h"
 
 namespace ocannl::cuda {
 namespace {

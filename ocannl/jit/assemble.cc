@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "asmjit/asmjit.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/jit/vcode/select.h"
 
 namespace ocannl::jit {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -191,10 +192,13 @@ absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
   const std::string key =
       absl::StrCat(Name(isa_), options_.schedules ? ", scheduled\n" : "\n",
                    CanonicalText(program));
-  std::optional<CompiledProgram> found = options_.cache->Find(key);
-  if (found) return *std::move(found);
+  if (std::optional<std::string> code = options_.cache->Find(key)) {
+    if (std::optional<CompiledProgram> found = FromBytes(*code)) {
+      return *std::move(found);
+    }
+  }
   absl::StatusOr<CompiledProgram> compiled = CompileNew(program);
-  if (compiled.ok()) options_.cache->Insert(key, *compiled);
+  if (compiled.ok()) options_.cache->Insert(key, ToBytes(*compiled));
   return compiled;
 }
 

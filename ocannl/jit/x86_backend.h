@@ -13,10 +13,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/team.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/jit/code_cache.h"
+#include "ocannl/jit/compiled_program.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::jit {

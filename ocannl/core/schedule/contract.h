@@ -21,7 +21,7 @@
 
 #include <vector>
 
-#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/plan.h"
 #include "ocannl/core/schedule/writer.h"
 

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/core/schedule/writer.h"
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/core/schedule/tile_range.h"
 

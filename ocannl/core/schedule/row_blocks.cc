@@ -14,8 +14,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl {

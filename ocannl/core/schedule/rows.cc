@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/core/schedule/map.h"
-#include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/plan.h"
 
 namespace ocannl {

@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/core/schedule/tile_range.h"
 

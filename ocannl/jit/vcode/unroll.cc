@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/jit/vcode/fold.h"
 
 namespace ocannl::jit {

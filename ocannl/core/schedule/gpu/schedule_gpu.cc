@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::gpu {

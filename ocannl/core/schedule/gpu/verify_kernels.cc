@@ -2,8 +2,8 @@
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 

@@ -10,8 +10,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/dependence.h"
 
 namespace ocannl::rewrite {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/nest.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/unverified.h"
 

@@ -7,8 +7,8 @@
 //     y[i1, i2] := fma(w[i2, i3], x[i1, i3], y[i1, i2]); } } }
 //
 //   output loops i1, i2; reduced loop i3
-#ifndef OCANNL_CORE_SCHEDULE_NEST_H_
-#define OCANNL_CORE_SCHEDULE_NEST_H_
+#ifndef OCANNL_CORE_ANALYSIS_NEST_H_
+#define OCANNL_CORE_ANALYSIS_NEST_H_
 
 #include <cstdint>
 #include <optional>
@@ -120,4 +120,4 @@ class ElementwiseGroup {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_NEST_H_
+#endif  // OCANNL_CORE_ANALYSIS_NEST_H_

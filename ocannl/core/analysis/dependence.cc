@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/dependence.h"
+#include "ocannl/core/analysis/dependence.h"
 
 #include <initializer_list>
 #include <optional>
@@ -12,10 +12,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "ocannl/core/analysis/equation.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/equation.h"
 
 namespace ocannl {
 namespace {

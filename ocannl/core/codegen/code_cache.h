@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CodeCache: compiled programs that outlive the process, in a DiskCache. Code
-// is found by what the program computes, whatever its names, by how it was
-// compiled, and by the build of the engine: no build runs another one's code.
-#ifndef OCANNL_JIT_CODE_CACHE_H_
-#define OCANNL_JIT_CODE_CACHE_H_
+// CodeCache: compiled programs that outlive the process, in a DiskCache: bytes
+// that a tier made of a program. They are found by what it computes, whatever
+// its names (CanonicalText), by how it was compiled, and by the build of the
+// engine: no build runs another one's code.
+#ifndef OCANNL_CORE_CODEGEN_CODE_CACHE_H_
+#define OCANNL_CORE_CODEGEN_CODE_CACHE_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,19 +18,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/system/disk_cache.h"
-#include "ocannl/jit/machine_code.h"
-#include "ocannl/jit/memory_plan.h"
 
-namespace ocannl::jit {
-
-struct CompiledProgram {
-  CodeImage image;
-  MemoryPlan plan;
-};
-
-std::string ToBytes(const CompiledProgram& compiled);
-// nullopt: ToBytes does not write that.
-std::optional<CompiledProgram> FromBytes(absl::string_view bytes);
+namespace ocannl {
 
 // Thread-safe.
 class CodeCache {
@@ -38,10 +28,10 @@ class CodeCache {
   static absl::StatusOr<std::unique_ptr<CodeCache>> Open(
       const std::string& directory);
 
-  // `key` need not name the build.
-  std::optional<CompiledProgram> Find(absl::string_view key);
+  // `key` names the tier, and need not name the build.
+  std::optional<std::string> Find(absl::string_view key);
   // Where the disk is full, say, the program is not kept; Report tells.
-  void Insert(absl::string_view key, const CompiledProgram& compiled);
+  void Insert(absl::string_view key, absl::string_view code);
 
   // What was found and kept so far: one line.
   std::string Report() const;
@@ -62,6 +52,6 @@ class CodeCache {
   absl::Status error_;
 };
 
-}  // namespace ocannl::jit
+}  // namespace ocannl
 
-#endif  // OCANNL_JIT_CODE_CACHE_H_
+#endif  // OCANNL_CORE_CODEGEN_CODE_CACHE_H_

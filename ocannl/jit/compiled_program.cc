@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/code_cache.h"
+#include "ocannl/jit/compiled_program.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
-
-#include "absl/memory/memory.h"
-#include "absl/strings/str_cat.h"
-#include "ocannl/core/base/build_id.h"
-#include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::jit {
 namespace {
-
-// Of a directory of code: some ten thousand programs.
-constexpr int64_t kMostBytes = int64_t{1} << 30;
 
 // A sequence is written as its size in bytes and those.
 struct Writer {
@@ -94,45 +87,6 @@ std::optional<CompiledProgram> FromBytes(absl::string_view bytes) {
   plan.bytes = numbers[3];
   plan.is_callers = numbers[4] != 0;
   return compiled;
-}
-
-absl::StatusOr<std::unique_ptr<CodeCache>> CodeCache::Open(
-    const std::string& directory) {
-  std::string build = BuildId();
-  if (build.empty()) {
-    return absl::FailedPreconditionError(
-        "a cache of code tells builds by their ids, and this binary has none; "
-        "link it with -Wl,--build-id");
-  }
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<DiskCache> files,
-                          DiskCache::Open(directory, kMostBytes));
-  return absl::WrapUnique(
-      new CodeCache(std::move(files), directory, std::move(build)));
-}
-
-std::optional<CompiledProgram> CodeCache::Find(absl::string_view key) {
-  std::optional<std::string> bytes =
-      files_->Find(absl::StrCat(build_, "\n", key));
-  if (!bytes) return std::nullopt;
-  std::optional<CompiledProgram> compiled = FromBytes(*bytes);
-  std::lock_guard<std::mutex> lock(mutex_);
-  found_ += compiled.has_value();
-  return compiled;
-}
-
-void CodeCache::Insert(absl::string_view key, const CompiledProgram& compiled) {
-  const absl::Status written =
-      files_->Insert(absl::StrCat(build_, "\n", key), ToBytes(compiled));
-  std::lock_guard<std::mutex> lock(mutex_);
-  kept_ += written.ok();
-  error_.Update(written);
-}
-
-std::string CodeCache::Report() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return absl::StrCat(
-      "code in ", directory_, ": ", found_, " programs found, ", kept_, " kept",
-      error_.ok() ? "" : absl::StrCat("; ", error_.message()), "\n");
 }
 
 }  // namespace ocannl::jit

@@ -7,8 +7,8 @@
 //
 //   16*d + x - y = 0   with d in [1, 9], x and y in [0, 15]    cannot
 //   2*x - 4*y + 1 = 0                                          cannot
-#ifndef OCANNL_CORE_SCHEDULE_EQUATION_H_
-#define OCANNL_CORE_SCHEDULE_EQUATION_H_
+#ifndef OCANNL_CORE_ANALYSIS_EQUATION_H_
+#define OCANNL_CORE_ANALYSIS_EQUATION_H_
 
 #include <cstdint>
 #include <vector>
@@ -28,4 +28,4 @@ bool HasSolution(std::vector<BoundedTerm> terms, int64_t constant);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_EQUATION_H_
+#endif  // OCANNL_CORE_ANALYSIS_EQUATION_H_

@@ -13,8 +13,8 @@
 // where independence is not proved there is a dependence. Static indices have
 // any value. The program is one that Verify accepts, but for scratch buffers
 // that other nests have filled.
-#ifndef OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
-#define OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
+#ifndef OCANNL_CORE_ANALYSIS_DEPENDENCE_H_
+#define OCANNL_CORE_ANALYSIS_DEPENDENCE_H_
 
 #include <optional>
 
@@ -70,4 +70,4 @@ inline bool CanFuse(const LoopProgram& program, const For& first,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_DEPENDENCE_H_
+#endif  // OCANNL_CORE_ANALYSIS_DEPENDENCE_H_

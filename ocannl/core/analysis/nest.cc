@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/nest.h"
+#include "ocannl/core/analysis/nest.h"
 
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/dependence.h"
 
 namespace ocannl {
 namespace {

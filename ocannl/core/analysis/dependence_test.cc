@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/dependence.h"
+#include "ocannl/core/analysis/dependence.h"
 
 #include <string>
 #include <variant>

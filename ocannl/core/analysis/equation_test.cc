@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/equation.h"
+#include "ocannl/core/analysis/equation.h"
 
 #include <cstdio>
 #include <random>

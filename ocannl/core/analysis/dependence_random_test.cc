@@ -11,9 +11,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/dependence.h"
 #include "tests/support/random_program.h"
 
 namespace ocannl {
