@@ -28,7 +28,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t kStackBytes = size_t{8} << 20;  // frames are larger
 #else
 constexpr size_t kStackBytes = size_t{1} << 20;

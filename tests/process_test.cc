@@ -98,7 +98,7 @@ TEST(ProcessTest, OutputThatIsLostIsAnError) {
 }
 
 TEST(ProcessTest, MemoryThatEndsIsAnError) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need address space";
 #endif
   std::string text = "p (): in x : f32[4]; out y : f32[4]; zero_out y;\n";
