@@ -69,16 +69,20 @@ class KernelWriter : public CWriter {
       // A single thread has them in memory like any other.
       if (IsOfNest(program().buffers[id].role) && threads_ > 0) continue;
       kernel.buffers.push_back(id);
+      const bool is_written = absl::c_linear_search(effects.writes, id);
+      if (is_written) kernel.written.push_back(id);
       const Buffer& buffer = program().buffers[id];
-      parameters.push_back(absl::StrCat(
-          absl::c_linear_search(effects.writes, id) ? "" : "const ",
-          CType(buffer.dtype), "* b", id.index, " /* ", buffer.name, " */"));
+      parameters.push_back(absl::StrCat(is_written ? "" : "const ",
+                                        CType(buffer.dtype), "* b", id.index,
+                                        " /* ", buffer.name, " */"));
     }
-    for (size_t k = 0; k < program().statics.size(); ++k) {
-      parameters.push_back(absl::StrCat("i64_t s", k));
-    }
+    const size_t statics = program().statics.size();
+    if (statics > 0) parameters.push_back("const i64_t* statics");
     Open("extern \"C\" __global__ void __launch_bounds__(", threads, ") ",
          kernel.name, "(", absl::StrJoin(parameters, ", "), ") ");
+    for (size_t k = 0; k < statics; ++k) {
+      Line("const i64_t s", k, " = statics[", k, "];");
+    }
     return kernel;
   }
 

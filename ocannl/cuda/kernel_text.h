@@ -26,8 +26,10 @@ namespace ocannl::cuda {
 
 struct Kernel {
   std::string name;
-  // Its arguments: the addresses of these, then all static indices as i64.
+  // Its arguments: the addresses of these, then that of all static indices, as
+  // i64, where the program has some.
   std::vector<BufferId> buffers;
+  std::vector<BufferId> written;  // those of them that it writes, ascending
   int64_t blocks = 1;
   int64_t threads = 1;  // of a block
   int64_t shared_bytes = 0;

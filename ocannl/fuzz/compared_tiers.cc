@@ -13,6 +13,7 @@
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/fuzz/emulated_cuda.h"
 #include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/fuzz/random_rewrites.h"
 #include "ocannl/fuzz/rewriting_backend.h"
@@ -137,6 +138,9 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
       {"schedule-gpu-tiny", true, ScheduledGpu<gpu::kTinyGpu>},
       {"schedule-gpu", true, ScheduledGpu<gpu::kSm90>},
+      // A compilation by gcc for each program.
+      {"cuda-emulated", true, [] { return &EmulatedScheduledCuda(); },
+       /*is_slow=*/true, /*is_on_demand=*/true},
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
       {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},
@@ -157,7 +161,8 @@ absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     size_t before = found.size();
     absl::c_copy_if(ComparedTiers(), std::back_inserter(found),
                     [&](const ComparedTier& tier) {
-                      return name == "all" || tier.name == name;
+                      return tier.name == name ||
+                             (name == "all" && !tier.is_on_demand);
                     });
     if (found.size() > before) continue;
     return absl::InvalidArgumentError(absl::StrCat(

@@ -30,12 +30,14 @@ struct ComparedTier {
   // Lives as long as the process. May have threads, so a process that forks
   // leaves the call to its children.
   std::function<const Backend*()> backend;
-  bool is_slow = false;  // campaigns spare it programs of Policy::kLayers
+  bool is_slow = false;       // campaigns spare it programs of Policy::kLayers
+  bool is_on_demand = false;  // not one of "all"
 };
 
 absl::Span<const ComparedTier> ComparedTiers();
 
-// The tiers with these names; every one for "all". Error: no such tier.
+// The tiers with these names; for "all", those that are not on demand. Error:
+// no such tier.
 absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     absl::Span<const std::string> names);
 

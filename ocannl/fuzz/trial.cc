@@ -82,8 +82,9 @@ std::string Trial::Try(const Backend& backend) const {
   if (!mapping.empty()) {
     return absl::StrCat("writable and executable: ", mapping);
   }
-  for (bool at_start : {false, true}) {
-    std::string error = TryOnce(**executable, backend.memory(), at_start);
+  const MemorySpace& space = backend.memory();
+  for (int run = 0; run < (space.is_host() ? 2 : 3); ++run) {
+    std::string error = TryOnce(**executable, space, /*at_start=*/run == 1);
     if (!error.empty()) return error;
   }
   return "";

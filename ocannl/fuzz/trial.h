@@ -29,12 +29,12 @@ class Trial {
   Trial(const LoopProgram& program, Arrays before,
         std::vector<int64_t> statics);
 
-  // Runs the backend twice with buffers between guard pages, where they are in
-  // memory of the host, and compares what both runs leave in the `in`, `out`
-  // and `inout` buffers; the others start as different garbage in each run and
-  // end as anything. Tells of the first difference, of a broken canary, of
-  // memory that is writable and executable, and of programs that the backend
-  // refuses. A signal ends the process.
+  // Runs the backend twice with buffers between guard pages, or thrice where
+  // they are not in memory of the host, and compares what each run leaves in
+  // the `in`, `out` and `inout` buffers; the others start as different garbage
+  // in each run and end as anything. Tells of the first difference, of a broken
+  // canary, of memory that is writable and executable, and of programs that the
+  // backend refuses. A signal ends the process.
   std::string Try(const Backend& backend) const;
 
   // What the interpreter leaves in each buffer.

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/cuda/cuda_backend.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/device_memory.h"
+#include "ocannl/core/runtime/plan_buffers.h"
+#include "ocannl/cuda/call_order.h"
+#include "ocannl/cuda/gpu.h"
+#include "ocannl/cuda/kernel_text.h"
+#include "ocannl/cuda/nvrtc.h"
+
+namespace ocannl::cuda {
+namespace {
+
+// Bytes of the arguments of a kernel, on every GPU (CUDA C++ Programming Guide,
+// "Function Parameters").
+constexpr size_t kMaxArgumentBytes = 4096;
+
+}  // namespace
+
+// What executables share. Runs hold the mutex: the kernels of one are not mixed
+// with those of another one, as all use one arena.
+struct CudaBackend::State {
+  explicit State(CudaOptions given) : options(std::move(given)) {}
+
+  // At least so many bytes.
+  absl::StatusOr<std::byte*> Arena(size_t bytes) {
+    if (arena.size() < bytes) {
+      OCANNL_ASSIGN_OR_RETURN(arena, DeviceMemory::Allocate(bytes, *gpu));
+    }
+    return arena.address();
+  }
+
+  const CudaOptions options;
+  Compiler compiler;
+  std::string compiler_id;
+  std::unique_ptr<const Gpu> gpu;
+  mutable std::mutex mutex;  // guards the rest
+  DeviceMemory arena;
+  absl::Status run_status;
+  int64_t kernels = 0, serial_kernels = 0, graphs = 0;
+};
+
+class CudaBackend::CudaExecutable : public Executable {
+ public:
+  CudaExecutable(const LoopProgram& program, State* state)
+      : state_(*state), num_statics_(program.statics.size()) {}
+
+  // Error: as of Compile.
+  absl::Status Load(const LoopProgram& program, std::vector<Kernel> kernels,
+                    const std::string& code) {
+    OCANNL_ASSIGN_OR_RETURN(plan_, PlanBuffers(program));
+    OCANNL_ASSIGN_OR_RETURN(module_, gpu().Load(code));
+    if (num_statics_ > 0) {
+      OCANNL_ASSIGN_OR_RETURN(
+          statics_,
+          DeviceMemory::Allocate(num_statics_ * sizeof(int64_t), gpu()));
+      stored_.resize(num_statics_, 0);
+    }
+    const auto order = CallOrder(program, kernels, plan_);
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      KernelCall& call = calls_.emplace_back();
+      OCANNL_ASSIGN_OR_RETURN(
+          call.function,
+          module_->Find(kernels[k].name, kernels[k].shared_bytes));
+      call.blocks = kernels[k].blocks;
+      call.threads = kernels[k].threads;
+      call.shared_bytes = kernels[k].shared_bytes;
+      call.after = order[k];
+      call.arguments.resize(kernels[k].buffers.size() + (num_statics_ > 0));
+      if (call.arguments.size() * sizeof(DevicePointer) > kMaxArgumentBytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("kernel ", kernels[k].name, " has ",
+                         call.arguments.size(), " arguments, and a GPU takes ",
+                         kMaxArgumentBytes / sizeof(DevicePointer)));
+      }
+    }
+    kernels_ = std::move(kernels);
+    return absl::OkStatus();
+  }
+
+  bool HasScratch() const override { return true; }
+
+  void Run(absl::Span<std::byte* const> buffers,
+           absl::Span<const int64_t> statics) const override {
+    std::lock_guard<std::mutex> lock(state_.mutex);
+    // What other runs left means nothing after an error.
+    if (!state_.run_status.ok()) return;
+    state_.run_status.Update(TryRun(buffers, statics));
+  }
+
+ private:
+  const Gpu& gpu() const { return *state_.gpu; }
+
+  absl::Status TryRun(absl::Span<std::byte* const> buffers,
+                      absl::Span<const int64_t> statics) const {
+    OCANNL_RETURN_IF_ERROR(StoreStatics(statics));
+    OCANNL_ASSIGN_OR_RETURN(const bool is_bound, Bind(buffers));
+    if (graph_ == nullptr && is_bound && calls_.size() > 1) {
+      OCANNL_ASSIGN_OR_RETURN(graph_, gpu().Build(calls_));
+      ++state_.graphs;
+    }
+    if (graph_ != nullptr) return gpu().Launch(*graph_);
+    for (const KernelCall& call : calls_) {
+      OCANNL_RETURN_IF_ERROR(gpu().Launch(call));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StoreStatics(absl::Span<const int64_t> statics) const {
+    for (size_t k = 0; k < num_statics_; ++k) {
+      if (stored_[k] == statics[k]) continue;
+      OCANNL_RETURN_IF_ERROR(
+          gpu().Store(statics[k], statics_.address() + k * sizeof(int64_t)));
+      stored_[k] = statics[k];
+    }
+    return absl::OkStatus();
+  }
+
+  // Makes those the buffers of the calls; whether they were so before.
+  absl::StatusOr<bool> Bind(absl::Span<std::byte* const> buffers) const {
+    OCANNL_ASSIGN_OR_RETURN(
+        std::byte * arena,
+        state_.Arena(static_cast<size_t>(plan_.arena_bytes)));
+    bool is_bound = true;
+    for (size_t k = 0; k < calls_.size(); ++k) {
+      std::vector<const std::byte*>& arguments = calls_[k].arguments;
+      for (size_t j = 0; j < kernels_[k].buffers.size(); ++j) {
+        const BufferId id = kernels_[k].buffers[j];
+        const int64_t offset = plan_.offsets[id];
+        const std::byte* address =
+            offset >= 0 ? arena + offset : buffers[id.index];
+        is_bound = is_bound && arguments[j] == address;
+        arguments[j] = address;
+      }
+      if (num_statics_ > 0) arguments.back() = statics_.address();
+    }
+    if (!is_bound) graph_ = nullptr;
+    return is_bound;
+  }
+
+  State& state_;
+  const size_t num_statics_;
+  BufferPlan plan_;
+  std::unique_ptr<const Module> module_;
+  std::vector<Kernel> kernels_;
+  DeviceMemory statics_;
+  // The state's mutex guards these.
+  mutable std::vector<int64_t> stored_;  // values of the static indices
+  mutable std::vector<KernelCall> calls_;
+  mutable std::unique_ptr<const Graph> graph_;  // of these calls, or null
+};
+
+absl::StatusOr<std::unique_ptr<const CudaBackend>> CudaBackend::Open(
+    CudaOptions options) {
+  OCANNL_ASSIGN_OR_RETURN(DriverFunctions driver, FindDriver());
+  OCANNL_ASSIGN_OR_RETURN(const Nvrtc nvrtc, Nvrtc::Open(options.cuda_home));
+  const auto [major, minor] = nvrtc.version();
+  return Open(
+      std::move(options), std::move(driver),
+      [nvrtc](const std::string& text, const std::string& name,
+              const std::string& architecture) -> absl::StatusOr<std::string> {
+        OCANNL_ASSIGN_OR_RETURN(Nvrtc::Code code,
+                                nvrtc.Compile(text, name, architecture));
+        return std::move(code.cubin);
+      },
+      absl::StrCat("NVRTC ", major, ".", minor));
+}
+
+absl::StatusOr<std::unique_ptr<const CudaBackend>> CudaBackend::Open(
+    CudaOptions options, DriverFunctions driver, Compiler compiler,
+    std::string compiler_id) {
+  auto state = std::make_unique<State>(std::move(options));
+  OCANNL_ASSIGN_OR_RETURN(state->gpu,
+                          Gpu::Open(std::move(driver), state->options.device));
+  state->compiler = std::move(compiler);
+  state->compiler_id = std::move(compiler_id);
+  return absl::WrapUnique(new CudaBackend(std::move(state)));
+}
+
+CudaBackend::CudaBackend(std::unique_ptr<State> state)
+    : state_(std::move(state)) {}
+CudaBackend::~CudaBackend() = default;
+
+absl::string_view CudaBackend::name() const { return state_->gpu->name(); }
+const MemorySpace& CudaBackend::memory() const { return *state_->gpu; }
+
+absl::StatusOr<std::string> CudaBackend::CodeOf(const std::string& text,
+                                                const std::string& name) const {
+  const std::string& architecture = state_->gpu->architecture();
+  CodeCache* const cache = state_->options.cache.get();
+  const std::string key =
+      absl::StrCat(state_->compiler_id, ", ", architecture, "\n", text);
+  if (cache != nullptr) {
+    if (std::optional<std::string> code = cache->Find(key)) return *code;
+  }
+  OCANNL_ASSIGN_OR_RETURN(std::string code,
+                          state_->compiler(text, name, architecture));
+  if (cache != nullptr) cache->Insert(key, code);
+  return code;
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> CudaBackend::Compile(
+    const LoopProgram& program) const {
+  const gpu::GpuTarget* const target = state_->options.target;
+  const LoopProgram scheduled =
+      target == nullptr ? program : gpu::ScheduleGpu(program, *target);
+  KernelText kernels = WriteKernels(scheduled);
+  OCANNL_ASSIGN_OR_RETURN(const std::string code,
+                          CodeOf(kernels.text, program.name));
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    for (const Kernel& kernel : kernels.kernels) {
+      ++state_->kernels;
+      state_->serial_kernels += kernel.blocks * kernel.threads == 1;
+    }
+  }
+  auto executable = std::make_unique<CudaExecutable>(scheduled, state_.get());
+  OCANNL_RETURN_IF_ERROR(
+      executable->Load(scheduled, std::move(kernels.kernels), code));
+  return executable;
+}
+
+absl::Status CudaBackend::RunStatus() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->run_status;
+}
+
+std::string CudaBackend::Report() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return absl::StrCat(
+      state_->gpu->name(), " is ", state_->gpu->model(), " (",
+      state_->gpu->architecture(), "): ", state_->kernels, " kernels, ",
+      state_->serial_kernels, " of one thread; ", state_->graphs, " graphs\n",
+      state_->options.cache == nullptr ? "" : state_->options.cache->Report());
+}
+
+}  // namespace ocannl::cuda

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CUDA tier: LoopProgram -> Executable of kernels, with the interpreter's
+// bits.
+//
+//   OCANNL_ASSIGN_OR_RETURN(auto backend, cuda::CudaBackend::Open({}));
+//   Device device("gpu", backend.get());
+//
+// A run launches the kernels of the program and returns; the second one on the
+// same buffers, and those after it, launch a graph of them, in which kernels
+// that do not conflict may run at once.
+#ifndef OCANNL_CUDA_CUDA_BACKEND_H_
+#define OCANNL_CUDA_CUDA_BACKEND_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/codegen/code_cache.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/cuda/driver.h"
+
+namespace ocannl::cuda {
+
+// The machine code of a text of CUDA C for an architecture such as "sm_90";
+// `name` is in its errors. Thread-safe.
+using Compiler = std::function<absl::StatusOr<std::string>(
+    const std::string& text, const std::string& name,
+    const std::string& architecture)>;
+
+struct CudaOptions {
+  int device = 0;
+  std::string cuda_home = "";  // see nvrtc.h
+  // Whose schedules it compiles; null: programs as they are.
+  const gpu::GpuTarget* target = &gpu::kSm90;
+  std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
+};
+
+// Thread-safe. Must outlive its executables and all memory of its space. Runs
+// of all executables are done one after the other.
+class CudaBackend : public Backend {
+ public:
+  // With the driver and the NVRTC of this machine. Errors: those of FindDriver,
+  // Nvrtc::Open and Gpu::Open.
+  static absl::StatusOr<std::unique_ptr<const CudaBackend>> Open(
+      CudaOptions options);
+
+  // With others: `compiler_id` names the compiler for the cache.
+  static absl::StatusOr<std::unique_ptr<const CudaBackend>> Open(
+      CudaOptions options, DriverFunctions driver, Compiler compiler,
+      std::string compiler_id);
+
+  ~CudaBackend() override;
+
+  absl::string_view name() const override;  // "cuda:0"
+  const MemorySpace& memory() const override;
+
+  // `program` must be one that Verify accepts. Errors: what the compiler or the
+  // driver says; a kernel with too many arguments.
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const LoopProgram& program) const override;
+
+  absl::Status RunStatus() const override;
+
+  // The GPU, and how many kernels it got; those of one thread; graphs.
+  std::string Report() const override;
+
+ private:
+  struct State;
+  class CudaExecutable;
+
+  explicit CudaBackend(std::unique_ptr<State> state);
+
+  absl::StatusOr<std::string> CodeOf(const std::string& text,
+                                     const std::string& name) const;
+
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace ocannl::cuda
+
+#endif  // OCANNL_CUDA_CUDA_BACKEND_H_

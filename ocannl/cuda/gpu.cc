@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/cuda/gpu.h"
+
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl::cuda {
+namespace {
+
+DevicePointer AddressOf(const std::byte* bytes) {
+  return reinterpret_cast<DevicePointer>(bytes);
+}
+
+// The arguments of a call as one piece of memory (`extra` of cuLaunchKernel),
+// so that their number need not be known.
+class Arguments {
+ public:
+  explicit Arguments(const KernelCall& call)
+      : bytes_(call.arguments.size() * sizeof(DevicePointer)),
+        extra_{reinterpret_cast<void*>(1),  // CU_LAUNCH_PARAM_BUFFER_POINTER
+               const_cast<const std::byte**>(call.arguments.data()),
+               reinterpret_cast<void*>(2),  // CU_LAUNCH_PARAM_BUFFER_SIZE
+               &bytes_, nullptr} {}
+  Arguments(const Arguments&) = delete;
+
+  void** extra() { return extra_; }
+
+ private:
+  size_t bytes_;
+  void* extra_[5];
+};
+
+}  // namespace
+
+Module::~Module() {
+  (void)gpu_.Enter();
+  gpu_.driver_.ModuleUnload(handle_);
+}
+
+absl::StatusOr<FunctionHandle> Module::Find(const std::string& name,
+                                            int64_t shared_bytes) const {
+  OCANNL_RETURN_IF_ERROR(gpu_.Enter());
+  FunctionHandle function = nullptr;
+  OCANNL_RETURN_IF_ERROR(gpu_.Check(
+      gpu_.driver_.ModuleGetFunction(&function, handle_, name.c_str()),
+      absl::StrCat("kernel ", name)));
+  if (shared_bytes > gpu_.max_shared_bytes()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a block of kernel ", name, " needs ", shared_bytes,
+                     " bytes of shared memory, and has ",
+                     gpu_.max_shared_bytes(), " on ", gpu_.model()));
+  }
+  OCANNL_RETURN_IF_ERROR(gpu_.Check(
+      gpu_.driver_.FuncSetAttribute(function, kMaxDynamicSharedSizeBytes,
+                                    static_cast<int>(shared_bytes)),
+      absl::StrCat("shared memory of kernel ", name)));
+  return function;
+}
+
+Graph::~Graph() {
+  (void)gpu_.Synchronize();  // It may still run.
+  gpu_.driver_.GraphExecDestroy(handle_);
+}
+
+absl::StatusOr<std::unique_ptr<const Gpu>> Gpu::Open(DriverFunctions driver,
+                                                     int ordinal) {
+  auto gpu = absl::WrapUnique(new Gpu(std::move(driver)));
+  OCANNL_RETURN_IF_ERROR(gpu->Init(ordinal));
+  return gpu;
+}
+
+absl::Status Gpu::Init(int ordinal) {
+  OCANNL_RETURN_IF_ERROR(Check(driver_.Init(0), "start of the driver"));
+  int count = 0;
+  OCANNL_RETURN_IF_ERROR(
+      Check(driver_.DeviceGetCount(&count), "number of GPUs"));
+  if (ordinal >= count) {
+    return absl::NotFoundError(absl::StrCat("no GPU of number ", ordinal,
+                                            "; the driver knows ", count,
+                                            count == 1 ? " GPU" : " GPUs"));
+  }
+  name_ = absl::StrCat("cuda:", ordinal);
+  OCANNL_RETURN_IF_ERROR(Check(driver_.DeviceGet(&device_, ordinal), name_));
+  char model[256] = "";
+  OCANNL_RETURN_IF_ERROR(
+      Check(driver_.DeviceGetName(model, sizeof(model) - 1, device_), name_));
+  model_ = model;
+  OCANNL_ASSIGN_OR_RETURN(const int major, Attribute(kComputeCapabilityMajor));
+  OCANNL_ASSIGN_OR_RETURN(const int minor, Attribute(kComputeCapabilityMinor));
+  architecture_ = absl::StrCat("sm_", major, minor);
+  OCANNL_ASSIGN_OR_RETURN(max_shared_bytes_,
+                          Attribute(kMaxSharedMemoryPerBlockOptin));
+  ContextHandle context = nullptr;
+  OCANNL_RETURN_IF_ERROR(Check(
+      driver_.DevicePrimaryCtxRetain(&context, device_), "context of a GPU"));
+  context_ = context;
+  OCANNL_RETURN_IF_ERROR(Enter());
+  return Check(driver_.StreamCreate(&stream_, kNonBlockingStream),
+               "stream of a GPU");
+}
+
+Gpu::~Gpu() {
+  if (context_ == nullptr) return;
+  (void)Enter();
+  if (stream_ != nullptr) driver_.StreamDestroy(stream_);
+  driver_.DevicePrimaryCtxRelease(device_);
+}
+
+absl::StatusOr<int> Gpu::Attribute(int attribute) const {
+  int value = 0;
+  OCANNL_RETURN_IF_ERROR(
+      Check(driver_.DeviceGetAttribute(&value, attribute, device_),
+            "attribute of a GPU"));
+  return value;
+}
+
+absl::Status Gpu::Enter() const {
+  return Check(driver_.CtxSetCurrent(context_), "context of a GPU");
+}
+
+absl::StatusOr<std::byte*> Gpu::Allocate(size_t bytes) const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  const std::string what = absl::StrCat("memory, ", bytes, " bytes");
+  DevicePointer address = 0;
+  // Of nothing, the driver gives none.
+  OCANNL_RETURN_IF_ERROR(
+      Check(driver_.MemAlloc(&address, bytes == 0 ? 1 : bytes), what));
+  absl::Status zeroed =
+      Check(driver_.MemsetD8Async(address, 0, bytes, stream_), what);
+  if (zeroed.ok()) return reinterpret_cast<std::byte*>(address);
+  driver_.MemFree(address);
+  return zeroed;
+}
+
+void Gpu::Free(std::byte* address) const {
+  (void)Enter();
+  driver_.MemFree(AddressOf(address));  // when nothing runs that may use it
+}
+
+absl::Status Gpu::Copy(const std::byte* from, size_t bytes, std::byte* to,
+                       CopyKind kind) const {
+  if (bytes == 0 || from == to) return absl::OkStatus();
+  OCANNL_RETURN_IF_ERROR(Enter());
+  switch (kind) {
+    case CopyKind::kIn:
+      // Returns when the driver has a copy of the bytes.
+      return Check(driver_.MemcpyHtoDAsync(AddressOf(to), from, bytes, stream_),
+                   "copy to the GPU");
+    case CopyKind::kOut:
+      OCANNL_RETURN_IF_ERROR(
+          Check(driver_.MemcpyDtoHAsync(to, AddressOf(from), bytes, stream_),
+                "copy from the GPU"));
+      return Synchronize();
+    case CopyKind::kWithin:
+      return Check(driver_.MemcpyDtoDAsync(AddressOf(to), AddressOf(from),
+                                           bytes, stream_),
+                   "copy on the GPU");
+  }
+  __builtin_unreachable();
+}
+
+absl::Status Gpu::Store(int64_t value, std::byte* cell) const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  const auto bits = static_cast<uint64_t>(value);
+  for (int half : {0, 1}) {
+    OCANNL_RETURN_IF_ERROR(
+        Check(driver_.MemsetD32Async(AddressOf(cell) + 4 * half,
+                                     static_cast<uint32_t>(bits >> 32 * half),
+                                     1, stream_),
+              "static index"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<const Module>> Gpu::Load(
+    const std::string& cubin) const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  ModuleHandle module = nullptr;
+  OCANNL_RETURN_IF_ERROR(
+      Check(driver_.ModuleLoadData(&module, cubin.c_str()), "machine code"));
+  return std::make_unique<const Module>(this, module);
+}
+
+absl::Status Gpu::Launch(const KernelCall& call) const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  Arguments arguments(call);
+  return Check(
+      driver_.LaunchKernel(call.function, static_cast<unsigned>(call.blocks), 1,
+                           1, static_cast<unsigned>(call.threads), 1, 1,
+                           static_cast<unsigned>(call.shared_bytes), stream_,
+                           nullptr, arguments.extra()),
+      "launch of a kernel");
+}
+
+absl::StatusOr<std::unique_ptr<const Graph>> Gpu::Build(
+    absl::Span<const KernelCall> calls) const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  GraphHandle graph = nullptr;
+  OCANNL_RETURN_IF_ERROR(Check(driver_.GraphCreate(&graph, 0), "graph"));
+  absl::Cleanup destroy = [&] { driver_.GraphDestroy(graph); };
+  std::vector<NodeHandle> nodes(calls.size());
+  for (size_t k = 0; k < calls.size(); ++k) {
+    const KernelCall& call = calls[k];
+    std::vector<NodeHandle> after;
+    for (size_t other : call.after) after.push_back(nodes[other]);
+    Arguments arguments(call);
+    const KernelNode node{
+        .function = call.function,
+        .grid_x = static_cast<unsigned>(call.blocks),
+        .grid_y = 1,
+        .grid_z = 1,
+        .block_x = static_cast<unsigned>(call.threads),
+        .block_y = 1,
+        .block_z = 1,
+        .shared_bytes = static_cast<unsigned>(call.shared_bytes),
+        .parameters = nullptr,
+        .extra = arguments.extra(),
+        .kernel = nullptr,
+        .context = nullptr};
+    OCANNL_RETURN_IF_ERROR(
+        Check(driver_.GraphAddKernelNode(&nodes[k], graph, after.data(),
+                                         after.size(), &node),
+              "node of a graph"));
+  }
+  GraphExecHandle exec = nullptr;
+  OCANNL_RETURN_IF_ERROR(
+      Check(driver_.GraphInstantiate(&exec, graph, 0), "graph"));
+  return std::make_unique<const Graph>(this, exec);
+}
+
+absl::Status Gpu::Launch(const Graph& graph) const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  return Check(driver_.GraphLaunch(graph.handle_, stream_),
+               "launch of a graph");
+}
+
+absl::Status Gpu::Synchronize() const {
+  OCANNL_RETURN_IF_ERROR(Enter());
+  return Check(driver_.StreamSynchronize(stream_), "a kernel");
+}
+
+}  // namespace ocannl::cuda

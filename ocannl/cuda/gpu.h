@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gpu: one GPU: its memory, its modules of machine code, and a stream, in which
+// copies and launches are done in the order of the calls.
+//
+//   OCANNL_ASSIGN_OR_RETURN(auto gpu, Gpu::Open(*FindDriver(), 0));
+//   OCANNL_ASSIGN_OR_RETURN(auto module, gpu->Load(cubin));
+//   OCANNL_ASSIGN_OR_RETURN(auto kernel, module->Find("step_0", 0));
+//   OCANNL_RETURN_IF_ERROR(gpu->Launch({kernel, 10, 256, 0, arguments}));
+//   OCANNL_RETURN_IF_ERROR(gpu->Synchronize());
+#ifndef OCANNL_CUDA_GPU_H_
+#define OCANNL_CUDA_GPU_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/runtime/device_memory.h"
+#include "ocannl/cuda/driver.h"
+
+namespace ocannl::cuda {
+
+class Gpu;
+
+// Kernels that a GPU has loaded.
+class Module {
+ public:
+  Module(const Gpu* gpu, ModuleHandle handle) : gpu_(*gpu), handle_(handle) {}
+  Module(const Module&) = delete;
+  ~Module();
+
+  // The kernel of that name, whose blocks have so much dynamic shared memory at
+  // most. Errors: none of that name; more memory than a block can have.
+  absl::StatusOr<FunctionHandle> Find(const std::string& name,
+                                      int64_t shared_bytes) const;
+
+ private:
+  const Gpu& gpu_;
+  const ModuleHandle handle_;
+};
+
+// A call of a kernel. Arguments are addresses.
+struct KernelCall {
+  FunctionHandle function;
+  int64_t blocks;
+  int64_t threads;  // of a block
+  int64_t shared_bytes;
+  std::vector<const std::byte*> arguments;
+  std::vector<size_t> after;  // which earlier calls of a graph it waits for
+};
+
+// Calls that are launched at once (CUDA graphs).
+class Graph {
+ public:
+  Graph(const Gpu* gpu, GraphExecHandle handle) : gpu_(*gpu), handle_(handle) {}
+  Graph(const Graph&) = delete;
+  ~Graph();
+
+ private:
+  friend class Gpu;
+  const Gpu& gpu_;
+  const GraphExecHandle handle_;
+};
+
+// Thread-safe. Outlives its modules, graphs and memory.
+class Gpu : public MemorySpace {
+ public:
+  // The GPU of number `ordinal`. Errors: no GPU of that number; what the driver
+  // says.
+  static absl::StatusOr<std::unique_ptr<const Gpu>> Open(DriverFunctions driver,
+                                                         int ordinal);
+  Gpu(const Gpu&) = delete;
+  ~Gpu() override;
+
+  absl::string_view name() const override { return name_; }  // "cuda:0"
+  const std::string& model() const { return model_; }        // "NVIDIA H200"
+  const std::string& architecture() const { return architecture_; }  // "sm_90"
+  int64_t max_shared_bytes() const { return max_shared_bytes_; }  // of a block
+
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) const override;
+  void Free(std::byte* address) const override;
+  absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
+                    CopyKind kind) const override;
+
+  // Makes the eight bytes at `cell` those of `value`, in its turn.
+  absl::Status Store(int64_t value, std::byte* cell) const;
+
+  // Machine code for the architecture. Error: it is none.
+  absl::StatusOr<std::unique_ptr<const Module>> Load(
+      const std::string& cubin) const;
+
+  absl::Status Launch(const KernelCall& call) const;
+
+  // A call starts when those that it is to wait for are done.
+  absl::StatusOr<std::unique_ptr<const Graph>> Build(
+      absl::Span<const KernelCall> calls) const;
+  absl::Status Launch(const Graph& graph) const;
+
+  // Returns when all is done. Error: that of a kernel.
+  absl::Status Synchronize() const;
+
+ private:
+  friend class Module;
+  friend class Graph;
+
+  explicit Gpu(DriverFunctions driver) : driver_(std::move(driver)) {}
+  absl::Status Init(int ordinal);
+  absl::StatusOr<int> Attribute(int attribute) const;
+
+  // Makes its context that of the calling thread.
+  absl::Status Enter() const;
+  absl::Status Check(Result result, absl::string_view what) const {
+    return driver_.Check(result, what);
+  }
+
+  const DriverFunctions driver_;
+  int device_ = 0;
+  ContextHandle context_ = nullptr;
+  StreamHandle stream_ = nullptr;
+  std::string name_;
+  std::string model_;
+  std::string architecture_;
+  int64_t max_shared_bytes_ = 0;
+};
+
+}  // namespace ocannl::cuda
+
+#endif  // OCANNL_CUDA_GPU_H_

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CUDA tier on an emulated driver: graphs, static indices, several devices,
+// code that is found again; and each call of the driver fails once.
+#include "ocannl/cuda/cuda_backend.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/core/tiering/checking_backend.h"
+#include "ocannl/fuzz/emulated_cuda.h"
+#include "ocannl/interp/interp_backend.h"
+#include "tests/status_matchers.h"
+#include "tests/support/must_parse.h"
+
+namespace ocannl {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two maps that may run at once, a sum that needs both, and a loop of one
+// thread; temps that share memory; a static index.
+constexpr char kSteps[] = R"(
+steps (n : [0..2]):
+  in x : f32[3, 70];
+  inout y : f32[70];
+  out sum : f32[1];
+  temp a : f32[70];
+  temp b : f32[70];
+  temp c : f32[70];
+  for i0 = 0 to 69 { a[i0] := x[n, i0] * 3; }
+  for i1 = 0 to 69 { b[i1] := exp(x[n, i1]); }
+  for i2 = 0 to 69 { y[i2] := y[i2] + a[i2] * b[69 - i2]; }
+  for i3 = 0 to 69 { c[i3] := y[i3] / 7; }
+  sum[0] := 0;
+  for i4 = 0 to 69 { sum[0] := sum[0] + c[i4]; }
+)";
+
+NdArray Points() {
+  NdArray points(DType::kF32, {3, 70});
+  for (int k = 0; k < 210; ++k)
+    points.values<float>()[k] = 0.01f * (k % 37) - 1;
+  return points;
+}
+
+// What six runs leave, or the first error.
+absl::StatusOr<std::vector<float>> Results(const Backend& backend,
+                                           const std::string& text = kSteps) {
+  const Device device("gpu", &backend);
+  Stream stream(&device, /*traces=*/false);
+  const Context context(&stream);
+  OCANNL_RETURN_IF_ERROR(context.Write("x", Points()));
+  OCANNL_RETURN_IF_ERROR(context.Write("y", NdArray(DType::kF32, {70})));
+  OCANNL_ASSIGN_OR_RETURN(Routine steps,
+                          context.CompileAndLink(MustParse(text)));
+  std::vector<float> results;
+  for (int64_t run = 0; run < 6; ++run) {
+    OCANNL_RETURN_IF_ERROR(steps.Set("n", run % 3));
+    OCANNL_RETURN_IF_ERROR(steps.Run());
+    OCANNL_ASSIGN_OR_RETURN(NdArray sum, steps.context().Read("sum"));
+    results.push_back(sum.values<float>()[0]);
+  }
+  OCANNL_ASSIGN_OR_RETURN(NdArray y, steps.context().Read("y"));
+  for (float value : y.values<float>()) results.push_back(value);
+  return results;
+}
+
+std::vector<float> Expected() { return *Results(interp::InterpBackend()); }
+
+TEST(CudaBackendTest, RunsAgainAsAGraph) {
+  auto backend = fuzz::OpenEmulatedCuda({});
+  ASSERT_THAT(backend, IsOk());
+  auto results = Results(**backend);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(*results, Expected());
+  EXPECT_EQ((*backend)->name(), "cuda:0");
+  EXPECT_THAT((*backend)->Report(), HasSubstr("cuda:0 is emulated (sm_90)"));
+  EXPECT_THAT((*backend)->Report(), HasSubstr(" 1 graphs"));
+}
+
+TEST(CudaBackendTest, IsChecked) {
+  const interp::InterpBackend interp;
+  auto backend = fuzz::OpenEmulatedCuda({});
+  ASSERT_THAT(backend, IsOk());
+  auto results = Results(CheckingBackend(&interp, backend->get()));
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(*results, Expected());
+}
+
+// Each call of the driver fails once. The error is the driver's; nothing is
+// left behind, and the next run is right.
+TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
+  auto run = []() -> absl::StatusOr<std::vector<float>> {
+    OCANNL_ASSIGN_OR_RETURN(auto backend,
+                            fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu}));
+    return Results(*backend);
+  };
+  const std::vector<float> expected = Expected();
+  const int objects = fuzz::NumDriverObjects();  // of other tests
+  fuzz::FailCall(0);
+  ASSERT_THAT(run(), IsOk());
+  const int calls = fuzz::FailCall(0);
+  ASSERT_GT(calls, 100);
+  int failed = 0;
+  for (int n = 1; n <= calls; ++n) {
+    fuzz::FailCall(n);
+    auto results = run();
+    if (results.ok()) {
+      // It was what a destructor calls on its way.
+      EXPECT_EQ(*results, expected);
+    } else {
+      ++failed;
+      EXPECT_THAT(results.status().message(), HasSubstr("CUDA, ")) << n;
+      EXPECT_THAT(results.status().message(), HasSubstr("emulated")) << n;
+    }
+    EXPECT_EQ(fuzz::NumDriverObjects(), objects) << n;
+  }
+  EXPECT_GT(failed, calls / 2);
+  fuzz::FailCall(0);
+  auto results = run();
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(*results, expected);
+}
+
+TEST(CudaBackendTest, TwoGpusAndTheHost) {
+  const interp::InterpBackend interp;
+  auto first = fuzz::OpenEmulatedCuda({.device = 0});
+  auto second = fuzz::OpenEmulatedCuda({.device = 1});
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ((*second)->name(), "cuda:1");
+  const std::vector<const Backend*> backends = {first->get(), &interp,
+                                                second->get(), first->get()};
+  // Through all of them and back.
+  NdArray expected = Points();
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<Context> contexts;
+  for (const Backend* backend : backends) {
+    devices.push_back(std::make_unique<Device>("device", backend));
+    streams.push_back(std::make_unique<Stream>(devices.back().get()));
+    Context context(streams.back().get());
+    if (contexts.empty()) {
+      ASSERT_THAT(context.Write("x", expected), IsOk());
+    } else {
+      ASSERT_THAT(context.Copy("x", contexts.back()), IsOk());
+    }
+    auto more = context.CompileAndLink(MustParse(R"(
+      more ():
+        inout x : f32[3, 70];
+        for i0 = 0 to 2 { for i1 = 0 to 69 { x[i0, i1] := x[i0, i1] + 1; } }
+    )"));
+    ASSERT_THAT(more, IsOk());
+    ASSERT_THAT(more->Run(), IsOk());
+    for (float& value : expected.values<float>()) value += 1;
+    contexts.push_back(more->context());
+  }
+  auto x = contexts.back().Read("x");
+  ASSERT_THAT(x, IsOk());
+  EXPECT_TRUE(x->values<float>() == expected.values<float>());
+}
+
+TEST(CudaBackendTest, FindsCodeOfTheCache) {
+  const std::string directory = testing::TempDir() + "/cuda_cache";
+  std::filesystem::remove_all(directory);
+  int compiled = 0;
+  for (int run = 0; run < 2; ++run) {
+    auto cache = CodeCache::Open(directory);
+    ASSERT_THAT(cache, IsOk());
+    auto backend = fuzz::OpenEmulatedCuda({.cache = *std::move(cache)},
+                                          [&](const std::string& text) {
+                                            ++compiled;
+                                            return text;
+                                          });
+    ASSERT_THAT(backend, IsOk());
+    auto results = Results(**backend);
+    ASSERT_THAT(results, IsOk());
+    EXPECT_EQ(*results, Expected());
+  }
+  EXPECT_EQ(compiled, 1);
+}
+
+TEST(CudaBackendTest, SaysWhatCannotBe) {
+  auto none = fuzz::OpenEmulatedCuda({.device = 2});
+  EXPECT_THAT(none.status().message(),
+              HasSubstr("no GPU of number 2; the driver knows 2 GPUs"));
+  auto backend = fuzz::OpenEmulatedCuda({});
+  ASSERT_THAT(backend, IsOk());
+  std::string text = "many ():\n  out y : f32[1];\n";
+  for (int k = 0; k < 600; ++k) {
+    absl::StrAppend(&text, "  in x", k, " : f32[1];\n");
+  }
+  for (int k = 0; k < 600; ++k) {
+    absl::StrAppend(&text, "  y[0] := y[0] + x", k, "[0];\n");
+  }
+  EXPECT_THAT(
+      (*backend)->Compile(MustParse(text)).status().message(),
+      HasSubstr("kernel many_0 has 601 arguments, and a GPU takes 512"));
+}
+
+}  // namespace
+}  // namespace ocannl
