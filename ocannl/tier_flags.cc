@@ -20,14 +20,16 @@ namespace ocannl {
 const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
       {"tier", "auto",
-       "what runs it: interp, x86, x86-avx2, x86-avx512 or auto; and, for the "
-       "command run, all, which compares the bits"},
+       "what runs it: interp, x86, x86-avx2, x86-avx512, cuda, cuda:1 or auto; "
+       "and, for the command run, all, which compares the bits"},
       {"threads", "0", "how many run one program; 0: one for each processor"},
       {"check", "false",
-       "run everything on the interpreter too, and compare every bit"},
+       "run all on the interpreter too, and compare every bit"},
       {"code_cache", "",
        "a directory that keeps machine code for the next process",
        /*is_output=*/true},
+      {"cuda_device", "0", "the number of the GPU that tier cuda is on"},
+      {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"},
       {"log_runs", "",
@@ -46,6 +48,9 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
   TierOptions options{.code_cache = UserPath(line.GetString("code_cache"))};
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
   options.threads = static_cast<int>(threads);
+  OCANNL_ASSIGN_OR_RETURN(int64_t device, line.GetInt("cuda_device", 0, 1023));
+  options.cuda_device = static_cast<int>(device);
+  options.cuda_home = UserPath(line.GetString("cuda_home"));
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
   return options;
 }

@@ -8,12 +8,15 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/team.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
+#include "ocannl/cuda/cuda_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/interp/tree_backend.h"
 #include "ocannl/jit/vcode/isa.h"
@@ -75,6 +78,36 @@ absl::StatusOr<const Backend*> Auto(Isa isa, const TierOptions& options) {
   return backend.get();
 }
 
+// The number in "cuda:1", or that of the options for "cuda".
+std::optional<int> GpuOf(absl::string_view name, const TierOptions& options) {
+  if (name == "cuda") return options.cuda_device;
+  int device = 0;
+  if (!absl::ConsumePrefix(&name, "cuda:") ||
+      !absl::SimpleAtoi(name, &device) || device < 0) {
+    return std::nullopt;
+  }
+  return device;
+}
+
+// One backend for each GPU, toolkit and cache.
+absl::StatusOr<const Backend*> Cuda(int device, const TierOptions& options) {
+  using Key = std::tuple<int, std::string, std::string>;
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<Key, std::unique_ptr<const cuda::CudaBackend>>();
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<CodeCache> cache,
+                          Cache(options.code_cache));
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[{device, options.cuda_home, options.code_cache}];
+  if (backend == nullptr) {
+    OCANNL_ASSIGN_OR_RETURN(
+        backend, cuda::CudaBackend::Open({.device = device,
+                                          .cuda_home = options.cuda_home,
+                                          .cache = std::move(cache)}));
+  }
+  return backend.get();
+}
+
 std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 
 }  // namespace
@@ -98,14 +131,18 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name,
         "tier x86 needs a processor with AVX2, FMA and F16C; use "
         "--tier=interp");
   }
+  if (const std::optional<int> gpu = GpuOf(name, options)) {
+    return Cuda(*gpu, options);
+  }
   if (name == "all") {
     return absl::InvalidArgumentError(
         "tier all compares what a loop program leaves on each tier: only the "
         "command run has it");
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no tier ", name,
-      "; the tiers are interp, x86, x86-avx2, x86-avx512 and auto"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no tier ", name,
+                   "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda, "
+                   "cuda:0, cuda:1, ... and auto"));
 }
 
 const Backend* Checked(const Backend* tier) {
@@ -135,6 +172,7 @@ std::vector<std::string> AvailableTiers() {
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     if (jit::IsSupported(isa)) names.push_back(NameOf(isa));
   }
+  if (FindTier("cuda").ok()) names.push_back("cuda");
   return names;
 }
 

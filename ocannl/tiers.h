@@ -21,6 +21,8 @@ struct TierOptions {
   // The directory that keeps machine code for other processes
   // (core/codegen/code_cache.h); "": none.
   std::string code_cache = "";
+  int cuda_device = 0;         // the GPU of tier `cuda`
+  std::string cuda_home = "";  // where CUDA's toolkit is (cuda/nvrtc.h)
 };
 
 // The backend of tier `name`, which lives as long as the program:
@@ -28,8 +30,10 @@ struct TierOptions {
 //   interp                  the interpreter
 //   x86                     machine code for the best instruction set there is
 //   x86-avx2, x86-avx512    for that one
-//   auto                    the interpreter, then the best tier there is
-//                           (core/tiering/tiered_backend.h)
+//   cuda                    kernels for a GPU, in whose memory arrays are then
+//   cuda:0, cuda:1, ...     for that GPU
+//   auto                    the interpreter, then the best tier there is of
+//                           those for the host (core/tiering/tiered_backend.h)
 //
 // Errors: a tier that is unknown, or that this machine cannot run, and a
 // directory that cannot be used; the message says why.
@@ -46,7 +50,7 @@ const Backend* Observed(
     std::vector<std::unique_ptr<interp::RunObserver>> observers);
 
 // The tiers that this machine can run, the interpreter first: "interp",
-// "x86-avx2", ...
+// "x86-avx2", ... "cuda" is one where there is a GPU and a toolkit.
 std::vector<std::string> AvailableTiers();
 
 }  // namespace ocannl

@@ -111,7 +111,7 @@ TEST(ToolTest, WrongUseIsCodeTwo) {
 
 TEST(ToolTest, FaultsAreCodeOne) {
   for (const Args& args :
-       {Args{"eval", "1 +"}, Args{"eval", "1", "--tier=cuda"},
+       {Args{"eval", "1 +"}, Args{"eval", "1", "--tier=metal"},
         Args{"run", "/nowhere/p.ll"}, Args{"fuzz", "/nowhere/p.ll"},
         Args{"eval", "1", "--limit=x"}, Args{"eval", "1", "--explain="},
         Args{"explain", "1", "--stage=asm"},
