@@ -20,6 +20,7 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/fuzz/emulated_cuda.h"
+#include "ocannl/fuzz/emulated_driver.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
