@@ -57,16 +57,11 @@ class CudaBackend::CudaExecutable : public Executable {
       : state_(*state), num_statics_(program.statics.size()) {}
 
   // Error: as of Compile.
-  absl::Status Load(const LoopProgram& program, std::vector<Kernel> kernels,
+  absl::Status Load(const LoopProgram& program, KernelText text,
                     const std::string& code) {
+    std::vector<Kernel>& kernels = text.kernels;
     OCANNL_ASSIGN_OR_RETURN(plan_, PlanBuffers(program));
     OCANNL_ASSIGN_OR_RETURN(module_, gpu().Load(code));
-    if (num_statics_ > 0) {
-      OCANNL_ASSIGN_OR_RETURN(
-          statics_,
-          DeviceMemory::Allocate(num_statics_ * sizeof(int64_t), gpu()));
-      stored_.resize(num_statics_, 0);
-    }
     const auto order = CallOrder(program, kernels, plan_);
     for (size_t k = 0; k < kernels.size(); ++k) {
       KernelCall& call = calls_.emplace_back();
@@ -86,30 +81,76 @@ class CudaBackend::CudaExecutable : public Executable {
       }
     }
     kernels_ = std::move(kernels);
-    return absl::OkStatus();
+    return num_statics_ > 0 ? LoadAdvance(text.advance) : absl::OkStatus();
   }
 
   bool HasScratch() const override { return true; }
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
+    const std::vector<int64_t> steps(num_statics_, 0);
+    std::vector<int64_t> values(statics.begin(), statics.end());
+    Repeat(buffers, absl::MakeSpan(values), steps, 1);
+  }
+
+  void Repeat(absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
+              absl::Span<const int64_t> steps, int64_t count) const override {
     std::lock_guard<std::mutex> lock(state_.mutex);
     // What other runs left means nothing after an error.
     if (!state_.run_status.ok()) return;
-    state_.run_status.Update(TryRun(buffers, statics));
+    state_.run_status.Update(TryRepeat(buffers, statics, steps, count));
+    for (size_t k = 0; k < num_statics_; ++k) statics[k] += steps[k] * count;
   }
 
  private:
   const Gpu& gpu() const { return *state_.gpu; }
 
-  absl::Status TryRun(absl::Span<std::byte* const> buffers,
-                      absl::Span<const int64_t> statics) const {
-    OCANNL_RETURN_IF_ERROR(StoreStatics(statics));
+  // The last call, when all others are done: the next value of static indices.
+  absl::Status LoadAdvance(const std::string& name) {
+    OCANNL_ASSIGN_OR_RETURN(
+        statics_,
+        DeviceMemory::Allocate(2 * num_statics_ * sizeof(int64_t), gpu()));
+    stored_.resize(2 * num_statics_, 0);
+    OCANNL_ASSIGN_OR_RETURN(const FunctionHandle advance,
+                            module_->Find(name, 0));
+    std::vector<bool> is_waited_for(calls_.size(), false);
+    for (const KernelCall& call : calls_) {
+      for (size_t other : call.after) is_waited_for[other] = true;
+    }
+    KernelCall& call = calls_.emplace_back();
+    call = {.function = advance,
+            .blocks = 1,
+            .threads = 1,
+            .shared_bytes = 0,
+            .arguments = {statics_.address()},
+            .after = {}};
+    for (size_t k = 0; k < is_waited_for.size(); ++k) {
+      if (!is_waited_for[k]) call.after.push_back(k);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TryRepeat(absl::Span<std::byte* const> buffers,
+                         absl::Span<const int64_t> statics,
+                         absl::Span<const int64_t> steps, int64_t count) const {
+    for (size_t k = 0; k < num_statics_; ++k) {
+      OCANNL_RETURN_IF_ERROR(Store(statics[k], k));
+      OCANNL_RETURN_IF_ERROR(Store(steps[k], num_statics_ + k));
+    }
     OCANNL_ASSIGN_OR_RETURN(const bool is_bound, Bind(buffers));
-    if (graph_ == nullptr && is_bound && calls_.size() > 1) {
+    if (graph_ == nullptr && (is_bound || count > 1) && calls_.size() > 1) {
       OCANNL_ASSIGN_OR_RETURN(graph_, gpu().Build(calls_));
       ++state_.graphs;
     }
+    for (int64_t run = 0; run < count; ++run) {
+      OCANNL_RETURN_IF_ERROR(Launch());
+      for (size_t k = 0; k < num_statics_; ++k) stored_[k] += steps[k];
+    }
+    return absl::OkStatus();
+  }
+
+  // All calls once.
+  absl::Status Launch() const {
     if (graph_ != nullptr) return gpu().Launch(*graph_);
     for (const KernelCall& call : calls_) {
       OCANNL_RETURN_IF_ERROR(gpu().Launch(call));
@@ -117,13 +158,12 @@ class CudaBackend::CudaExecutable : public Executable {
     return absl::OkStatus();
   }
 
-  absl::Status StoreStatics(absl::Span<const int64_t> statics) const {
-    for (size_t k = 0; k < num_statics_; ++k) {
-      if (stored_[k] == statics[k]) continue;
-      OCANNL_RETURN_IF_ERROR(
-          gpu().Store(statics[k], statics_.address() + k * sizeof(int64_t)));
-      stored_[k] = statics[k];
-    }
+  // Of the values of static indices and their steps, the one of that number.
+  absl::Status Store(int64_t value, size_t number) const {
+    if (stored_[number] == value) return absl::OkStatus();
+    OCANNL_RETURN_IF_ERROR(
+        gpu().Store(value, statics_.address() + number * sizeof(int64_t)));
+    stored_[number] = value;
     return absl::OkStatus();
   }
 
@@ -133,7 +173,7 @@ class CudaBackend::CudaExecutable : public Executable {
         std::byte * arena,
         state_.Arena(static_cast<size_t>(plan_.arena_bytes)));
     bool is_bound = true;
-    for (size_t k = 0; k < calls_.size(); ++k) {
+    for (size_t k = 0; k < kernels_.size(); ++k) {
       std::vector<const std::byte*>& arguments = calls_[k].arguments;
       for (size_t j = 0; j < kernels_[k].buffers.size(); ++j) {
         const BufferId id = kernels_[k].buffers[j];
@@ -156,8 +196,9 @@ class CudaBackend::CudaExecutable : public Executable {
   std::vector<Kernel> kernels_;
   DeviceMemory statics_;
   // The state's mutex guards these.
-  mutable std::vector<int64_t> stored_;  // values of the static indices
-  mutable std::vector<KernelCall> calls_;
+  // The values of the static indices on the device, and then their steps.
+  mutable std::vector<int64_t> stored_;
+  mutable std::vector<KernelCall> calls_;  // of the kernels, and of `advance`
   mutable std::unique_ptr<const Graph> graph_;  // of these calls, or null
 };
 
@@ -226,8 +267,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CudaBackend::Compile(
     }
   }
   auto executable = std::make_unique<CudaExecutable>(scheduled, state_.get());
-  OCANNL_RETURN_IF_ERROR(
-      executable->Load(scheduled, std::move(kernels.kernels), code));
+  OCANNL_RETURN_IF_ERROR(executable->Load(scheduled, std::move(kernels), code));
   return executable;
 }
 

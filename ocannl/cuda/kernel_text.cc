@@ -48,19 +48,37 @@ class KernelWriter : public CWriter {
       }
     }
     WriteSerial(serial);
-    return {WithPrelude(CDialect::kCuda, Take()), std::move(kernels_)};
+    std::string advance = WriteAdvance();
+    return {WithPrelude(CDialect::kCuda, Take()), std::move(kernels_),
+            std::move(advance)};
   }
 
  private:
+  std::string NameOfKernel(absl::string_view suffix) const {
+    std::string name;
+    for (char c : program().name) name += absl::ascii_isalnum(c) ? c : '_';
+    return absl::StrCat(name, "_", suffix);
+  }
+
+  std::string WriteAdvance() {
+    const size_t statics = program().statics.size();
+    if (statics == 0) return "";
+    std::string name = NameOfKernel("advance");
+    Open("extern \"C\" __global__ void __launch_bounds__(1) ", name,
+         "(i64_t* statics) ");
+    Open("for (int k = 0; k < ", statics, "; ++k) ");
+    Line("statics[k] += statics[k + ", statics, "];");
+    Close();
+    Close();
+    return name;
+  }
+
   // Opens the kernel with these buffers as arguments.
   Kernel& OpenKernel(const Block& body, int64_t blocks, int64_t threads) {
     Kernel& kernel = kernels_.emplace_back();
     kernel.blocks = blocks;
     kernel.threads = threads;
-    for (char c : program().name) {
-      kernel.name += absl::ascii_isalnum(c) ? c : '_';
-    }
-    absl::StrAppend(&kernel.name, "_", kernels_.size() - 1);
+    kernel.name = NameOfKernel(absl::StrCat(kernels_.size() - 1));
     const Effects effects = EffectsOf(program(), body);
     absl::btree_set<BufferId> all(effects.reads.begin(), effects.reads.end());
     all.insert(effects.writes.begin(), effects.writes.end());

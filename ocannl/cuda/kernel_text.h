@@ -38,6 +38,9 @@ struct Kernel {
 struct KernelText {
   std::string text;
   std::vector<Kernel> kernels;  // to be run one after the other
+  // Where the program has static indices, a kernel that adds to each of them
+  // its step, those being behind them in memory; its argument is their address.
+  std::string advance;
 };
 
 // Verify accepts `program`. Temps are arguments too; no two of them share

@@ -57,18 +57,19 @@ NdArray Points() {
 
 // What six runs leave, or the first error.
 absl::StatusOr<std::vector<float>> Results(const Backend& backend,
-                                           const std::string& text = kSteps) {
+                                           bool traces = false) {
   const Device device("gpu", &backend);
-  Stream stream(&device, /*traces=*/false);
+  Stream stream(&device, traces);
   const Context context(&stream);
   OCANNL_RETURN_IF_ERROR(context.Write("x", Points()));
   OCANNL_RETURN_IF_ERROR(context.Write("y", NdArray(DType::kF32, {70})));
   OCANNL_ASSIGN_OR_RETURN(Routine steps,
-                          context.CompileAndLink(MustParse(text)));
+                          context.CompileAndLink(MustParse(kSteps)));
   std::vector<float> results;
-  for (int64_t run = 0; run < 6; ++run) {
+  for (int64_t run = 0; run < (traces ? 60 : 6); ++run) {
     OCANNL_RETURN_IF_ERROR(steps.Set("n", run % 3));
     OCANNL_RETURN_IF_ERROR(steps.Run());
+    if (traces) continue;  // which a read ends
     OCANNL_ASSIGN_OR_RETURN(NdArray sum, steps.context().Read("sum"));
     results.push_back(sum.values<float>()[0]);
   }
@@ -88,6 +89,16 @@ TEST(CudaBackendTest, RunsAgainAsAGraph) {
   EXPECT_EQ((*backend)->name(), "cuda:0");
   EXPECT_THAT((*backend)->Report(), HasSubstr("cuda:0 is emulated (sm_90)"));
   EXPECT_THAT((*backend)->Report(), HasSubstr(" 1 graphs"));
+}
+
+// Runs that were put off are one loop of launches, in which the device counts
+// its static index.
+TEST(CudaBackendTest, RepeatsATrace) {
+  auto backend = fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu});
+  ASSERT_THAT(backend, IsOk());
+  auto results = Results(**backend, /*traces=*/true);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(*results, *Results(interp::InterpBackend(), /*traces=*/true));
 }
 
 TEST(CudaBackendTest, IsChecked) {
