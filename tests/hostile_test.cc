@@ -368,7 +368,7 @@ bool UseOne(const Kind& kind, const std::string& input) {
 }
 
 void LimitMemory() {
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   // So that the machine stays usable; more than UseOne lets pass.
   const rlimit limit = {.rlim_cur = 3 * kMostMemory, .rlim_max = RLIM_INFINITY};
   CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);

@@ -46,8 +46,7 @@ const std::vector<Flag>& SavingFlags() {
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
       {"save", "",
-       "a file for what --load needs, at the end and at Ctrl-C: .npz, which "
-       "NumPy reads, or .safetensors"}};
+       "a file for --load, at the end and at Ctrl-C: .npz or .safetensors"}};
   return *flags;
 }
 

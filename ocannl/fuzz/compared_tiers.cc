@@ -13,6 +13,9 @@
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/cuda/cuda_backend.h"
+#include "ocannl/cuda/driver.h"
+#include "ocannl/cuda/nvrtc.h"
 #include "ocannl/fuzz/emulated_cuda.h"
 #include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/fuzz/random_rewrites.h"
@@ -96,6 +99,17 @@ const Backend* X86() {
   return backend;
 }
 
+// The GPU of this machine; null `target`: the kernels of programs as they are.
+template <const gpu::GpuTarget* target>
+const Backend* Cuda() {
+  static const auto* backend = [] {
+    auto opened = cuda::CudaBackend::Open({.target = target});
+    CHECK_OK(opened);
+    return opened->release();
+  }();
+  return backend;
+}
+
 // Machine code of the plans for small caches.
 const Backend* SmallCaches() {
   auto schedule = [](LoopProgram program) {
@@ -128,6 +142,9 @@ const Backend* JitRewritten() {
 absl::Span<const ComparedTier> ComparedTiers() {
   const bool avx2 = jit::IsSupported(Isa::kAvx2);
   const bool avx512 = jit::IsSupported(Isa::kAvx512);
+  // To see whether there is a GPU, the driver must start, and processes that
+  // fork then have none.
+  const bool gpu = cuda::FindDriver().ok() && cuda::Nvrtc::Open().ok();
   static const auto* tiers = new std::vector<ComparedTier>{
       {"interp", true, Interp},  // itself, between guard pages
       {"tree", true, Tree, /*is_slow=*/true},
@@ -141,6 +158,8 @@ absl::Span<const ComparedTier> ComparedTiers() {
       // A compilation by gcc for each program.
       {"cuda-emulated", true, [] { return &EmulatedScheduledCuda(); },
        /*is_slow=*/true, /*is_on_demand=*/true},
+      {"cuda-as-is", gpu, Cuda<nullptr>, /*is_slow=*/true},
+      {"cuda", gpu, Cuda<&gpu::kSm90>, /*is_slow=*/true},
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
       {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},

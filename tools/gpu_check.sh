@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Checks the CUDA tier on a GPU, where neither Bazel nor a network is needed:
+#
+#   tools/gpu_check.sh pack DIR            builds what the check runs, into DIR
+#   tools/gpu_check.sh run DIR OUT [SECONDS]
+#                                          runs it; OUT/gpu_check.json and
+#                                          OUT/gpu_check.md are the results
+#
+# SECONDS (300) is for the fuzzer and the benchmark together. Every step ends as
+# "pass", "fail" or "not run" with the reason; without a GPU each is "not run".
+# The exit status is 0 if all that ran passed and something did, 1 after a
+# failure, 3 if there was nothing to run on.
+set -u
+
+readonly PROGRAMS="ocannl moons lenet cifar_conv gpt2_mini bench_programs"
+
+pack() {
+  local dir=$1
+  ./bazelw build //ocannl //experiments/bench:bench_main \
+    //experiments:{moons,lenet,cifar_conv,gpt2_mini,bench_programs} || exit 1
+  rm -rf "$dir" && mkdir -p "$dir/agree" "$dir/bench" || exit 1
+  strip -o "$dir/ocannl" bazel-bin/ocannl/cli/tool_main || exit 1
+  local name
+  for name in $PROGRAMS; do
+    [ "$name" = ocannl ] && continue
+    strip -o "$dir/$name" "bazel-bin/experiments/$name" || exit 1
+  done
+  cp tests/agree/programs/*.ll "$dir/agree"
+  bazel-bin/experiments/bench/bench_main --dump="$dir/bench" \
+    --filter=gemm/1024,gemm/2048,gemm/128x128,gemm/1000x,gemm/16x1000,map/,reduce/,rows/,moons/kernel,mlp/wide,net/ ||
+    exit 1
+  git rev-parse HEAD >"$dir/commit" 2>/dev/null || echo unknown >"$dir/commit"
+  cp "$0" "$dir/gpu_check.sh"
+  du -sh "$dir"
+}
+
+# A text as a string of JSON.
+quoted() {
+  printf '"%s"' "$(printf %s "$1" | tr -d '\000-\011\013-\037' |
+    sed 's/\\/\\\\/g; s/"/\\"/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }')"
+}
+
+steps=()
+passed=0
+failed=0
+
+# step NAME STATUS SECONDS DETAIL
+step() {
+  steps+=("{\"step\": $(quoted "$1"), \"status\": \"$2\", \"seconds\": $3, \"detail\": $(quoted "$4")}")
+  printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" \
+    "$(printf %s "$4" | tail -n 1 | tr '|' '/' | cut -c 1-100)" >>"$out/gpu_check.md"
+  printf '%-24s %-8s %5s s  %s\n' "$1" "$2" "$3" "$(printf %s "$4" | tail -n 1)"
+  case $2 in pass) passed=$((passed + 1)) ;; fail) failed=$((failed + 1)) ;; esac
+}
+
+# try NAME COMMAND...: a step that passes if the command does. Its last lines
+# are the detail.
+try() {
+  local name=$1 start=$SECONDS status=pass
+  shift
+  if [ -n "$no_device" ]; then
+    step "$name" "not run" 0 "$no_device"
+    return
+  fi
+  timeout 1200 "$@" >"$out/${name// /_}.log" 2>&1 || status=fail
+  step "$name" $status $((SECONDS - start)) "$(tail -n 5 "$out/${name// /_}.log")"
+}
+
+# Every program of the agree suite, as it is and as scheduled.
+agree() {
+  local file failures=0
+  for file in "$dir"/agree/*.ll; do
+    "$dir/ocannl" fuzz "$file" --programs=3 --tiers=cuda-as-is,cuda \
+      --out="$out" >"$out/one.log" 2>&1 || { failures=$((failures + 1)); cat "$out/one.log"; }
+  done
+  echo "$(ls "$dir"/agree/*.ll | wc -l) programs, $failures fail"
+  [ $failures = 0 ]
+}
+
+# The tools of compute-sanitizer over the programs with blocks of threads.
+sanitize() {
+  local tool=$1 file failures=0
+  for file in "$dir"/agree/gpu_*.ll; do
+    compute-sanitizer --tool "$tool" --error-exitcode 9 "$dir/ocannl" run "$file" --tier=cuda \
+      >"$out/one.log" 2>&1 || { failures=$((failures + 1)); cat "$out/one.log"; }
+  done
+  echo "$failures programs fail"
+  [ $failures = 0 ]
+}
+
+# The bits of a training: the interpreter's tiers on the host, and the GPU twice.
+hash_of() {
+  sed -n 's/.*"params_hash": *"\([^"]*\)".*/\1/p'
+}
+training() {
+  local name=$1 expected hash run
+  shift
+  expected=$("$dir/$name" "$@" --tier=x86 | hash_of)
+  [ -n "$expected" ] || { echo "no hash on x86"; return 1; }
+  for run in 1 2; do
+    hash=$("$dir/$name" "$@" --tier=cuda --tier_report 2>"$out/$name.report" | hash_of)
+    [ "$hash" = "$expected" ] || { echo "run $run: $hash, and x86 gives $expected"; return 1; }
+  done
+  cat "$out/$name.report"
+  echo "$expected twice, as x86"
+}
+
+bench() {
+  "$dir/bench_programs" --tier=cuda "$dir"/bench/*.ll | tee "$out/bench.jsonl"
+  ! grep -q '"error"' "$out/bench.jsonl"
+}
+
+# Products beside PyTorch on the same GPU, TF32 off.
+torch() {
+  python3 - "$out/torch.jsonl" <<'PYTHON'
+import json, sys, time
+import torch
+torch.backends.cuda.matmul.allow_tf32 = False
+torch.backends.cudnn.allow_tf32 = False
+def seconds(f):
+    for _ in range(5):
+        f()
+    rounds = []
+    for _ in range(11):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(20):
+            f()
+        torch.cuda.synchronize()
+        rounds.append((time.perf_counter() - start) / 20)
+    return sorted(rounds)[5]
+with open(sys.argv[1], "w") as out:
+    for n in (1024, 2048):
+        a, b = (torch.rand(n, n, device="cuda") for _ in range(2))
+        line = {"program": f"gemm_{n}x{n}x{n}", "torch_ms": 1e3 * seconds(lambda: a @ b)}
+        print(json.dumps(line))
+        print(json.dumps(line), file=out)
+    for rows, columns in ((2048, 64), (256, 512), (32, 4096)):
+        x = torch.rand(rows, columns, device="cuda")
+        softmax = torch.compile(lambda x: torch.softmax(x, 1))
+        line = {"program": f"rows_softmax-{rows}x{columns}",
+                "torch_ms": 1e3 * seconds(lambda: softmax(x))}
+        print(json.dumps(line))
+        print(json.dumps(line), file=out)
+PYTHON
+}
+
+run() {
+  dir=$1 out=$2
+  local seconds=${3:-300}
+  mkdir -p "$out" || exit 1
+  no_device=
+  local device
+  if ! device=$("$dir/ocannl" eval '1 + 1' --tier=cuda --tier_report 2>&1); then
+    no_device="no device"
+  fi
+  printf '| step | status | s | |\n|---|---|---|---|\n' >"$out/gpu_check.md"
+  if [ -n "$no_device" ]; then
+    step "device" "not run" 0 "$device"
+  else
+    step "device" "pass" 0 "$device"
+  fi
+  try "agree" agree
+  try "fuzz" "$dir/ocannl" fuzz --programs=1000000 --seconds=$((seconds / 2)) \
+    --tiers=cuda-as-is,cuda --out="$out"
+  local tool
+  for tool in memcheck racecheck synccheck; do
+    if [ -z "$no_device" ] && ! command -v compute-sanitizer >/dev/null; then
+      step "$tool" "not run" 0 "there is no compute-sanitizer"
+    else
+      try "$tool" sanitize $tool
+    fi
+  done
+  try "moons" training moons
+  try "lenet" training lenet --epochs=1 --examples=500
+  try "cifar_conv" training cifar_conv --epochs=1 --examples=200
+  try "gpt2_mini" training gpt2_mini --epochs=1 --examples=64
+  try "bench" bench
+  if [ -z "$no_device" ] && ! python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    step "torch" "not run" 0 "there is no PyTorch that has the GPU"
+  else
+    try "torch" torch
+  fi
+  {
+    printf '{"commit": %s, "device": %s, "steps": [\n' "$(quoted "$(cat "$dir/commit")")" \
+      "$(quoted "$device")"
+    local k
+    for k in "${!steps[@]}"; do
+      printf '  %s%s\n' "${steps[k]}" "$([ "$k" -lt $((${#steps[@]} - 1)) ] && echo ,)"
+    done
+    printf '], "bench": [\n'
+    [ -f "$out/bench.jsonl" ] && sed '$!s/$/,/' "$out/bench.jsonl"
+    printf '], "torch": [\n'
+    [ -f "$out/torch.jsonl" ] && sed '$!s/$/,/' "$out/torch.jsonl"
+    printf ']}\n'
+  } >"$out/gpu_check.json"
+  echo "$passed pass, $failed fail; $out/gpu_check.json"
+  if [ $failed -gt 0 ]; then exit 1; fi
+  if [ $passed = 0 ]; then
+    echo "not run"
+    exit 3
+  fi
+}
+
+case "${1:-}" in
+  pack) [ $# = 2 ] && pack "$2" && exit ;;
+  run) [ $# -ge 3 ] && run "${@:2}" && exit ;;
+esac
+sed -n 's/^#   //p' "$0" >&2
+exit 2
