@@ -46,7 +46,7 @@ const std::vector<Flag>& SavingFlags() {
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
       {"save", "",
-       "a file for --load, at the end and at Ctrl-C: .npz or .safetensors"}};
+       "for --load, at the end and at Ctrl-C: .npz or .safetensors"}};
   return *flags;
 }
 
