@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/setting_flags.h"
-#include "tests/reference_page.h"
+#include "tests/support/reference_page.h"
 
 namespace ocannl {
 namespace {

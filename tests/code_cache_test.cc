@@ -15,8 +15,8 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/jit/compiled_program.h"
 #include "ocannl/tiers.h"
-#include "tests/run_program.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/run_program.h"
 
 namespace ocannl {
 namespace {

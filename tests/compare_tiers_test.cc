@@ -10,8 +10,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/agree/faulty_backend.h"
-#include "tests/run_program.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/run_program.h"
 
 namespace ocannl {
 namespace {

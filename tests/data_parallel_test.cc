@@ -23,7 +23,7 @@
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sgd.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -15,8 +15,8 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/model.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -27,8 +27,8 @@
 #include "ocannl/fuzz/programs/random.h"
 #include "ocannl/train/model.h"
 #include "tests/agree/all_tiers.h"
-#include "tests/run_program.h"
-#include "tests/status_matchers.h"
+#include "tests/support/run_program.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -12,8 +12,8 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/tiers.h"
-#include "tests/run_program.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/run_program.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>

@@ -38,7 +38,7 @@
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "tests/agree/all_tiers.h"
-#include "tests/run_program.h"
+#include "tests/support/run_program.h"
 
 namespace ocannl {
 namespace {

@@ -41,7 +41,7 @@
 #include "ocannl/fuzz/shared_memory.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "tests/checkpoint/samples.h"
-#include "tests/run_program.h"
+#include "tests/support/run_program.h"
 
 namespace ocannl {
 namespace {

@@ -16,9 +16,9 @@
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "tests/agree/all_tiers.h"
-#include "tests/run_program.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/run_program.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -23,9 +23,9 @@
 #include "ocannl/tiers.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -20,7 +20,7 @@
 #include "ocannl/tiers.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
-#include "tests/run_program.h"
+#include "tests/support/run_program.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -22,7 +22,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/op.h"
-#include "tests/block_evaluator.h"
+#include "tests/support/block_evaluator.h"
 
 namespace ocannl {
 namespace {

@@ -15,7 +15,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "tests/onnx/model.h"
 #include "tests/onnx/run_case.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl::onnx {
 namespace {

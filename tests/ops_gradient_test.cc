@@ -34,9 +34,9 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
 #include "tests/agree/all_tiers.h"
-#include "tests/dual_program.h"
-#include "tests/run_program.h"
-#include "tests/status_matchers.h"
+#include "tests/support/dual_program.h"
+#include "tests/support/run_program.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -21,9 +21,9 @@
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/ops/rows.h"
-#include "tests/block_evaluator.h"
-#include "tests/dual.h"
-#include "tests/math_accuracy.h"
+#include "tests/support/block_evaluator.h"
+#include "tests/support/dual.h"
+#include "tests/support/math_accuracy.h"
 
 namespace ocannl {
 namespace {

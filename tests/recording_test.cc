@@ -6,8 +6,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/interp/interp_backend.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

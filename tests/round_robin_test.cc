@@ -18,8 +18,8 @@
 #include "ocannl/tiers.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/sgd.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse_tensor.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -20,7 +20,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "tests/agree/all_tiers.h"
-#include "tests/run_program.h"
+#include "tests/support/run_program.h"
 
 namespace ocannl {
 namespace {

@@ -10,8 +10,8 @@
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
-#include "tests/run_program.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/run_program.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

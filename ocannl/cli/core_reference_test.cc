@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
-#include "tests/reference_page.h"
+#include "tests/support/reference_page.h"
 
 namespace ocannl {
 namespace {

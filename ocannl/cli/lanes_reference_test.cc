@@ -15,8 +15,8 @@
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
-#include "tests/reference_page.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/reference_page.h"
 
 namespace ocannl {
 namespace {

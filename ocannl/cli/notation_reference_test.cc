@@ -18,7 +18,7 @@
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/ops/op.h"
-#include "tests/reference_page.h"
+#include "tests/support/reference_page.h"
 
 namespace ocannl {
 namespace {

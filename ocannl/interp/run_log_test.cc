@@ -14,8 +14,8 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/interp/tree_backend.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl::interp {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ocannl/core/assign/assignments.h"
-#include "tests/dual.h"
+#include "tests/support/dual.h"
 
 namespace ocannl {
 

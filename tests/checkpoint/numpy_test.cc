@@ -13,7 +13,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "tests/checkpoint/samples.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -21,7 +21,7 @@
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/sgd.h"
 #include "tests/checkpoint/samples.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

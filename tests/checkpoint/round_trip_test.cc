@@ -15,7 +15,7 @@
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/model.h"
 #include "tests/checkpoint/samples.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -22,8 +22,8 @@
 #include "ocannl/fuzz/emulated_cuda.h"
 #include "ocannl/fuzz/emulated_driver.h"
 #include "ocannl/interp/interp_backend.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

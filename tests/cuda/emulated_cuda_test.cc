@@ -20,8 +20,8 @@
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/trial.h"
 #include "tests/cuda/plain_c.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/ndarray.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -5,8 +5,8 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

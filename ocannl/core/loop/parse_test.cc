@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

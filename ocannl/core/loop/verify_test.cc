@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/parse.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -23,7 +23,8 @@
 //   gelu_tanh 1.615  -0x1.642166p+0     0.34 %         52   1.530    57
 //   pow      0.500   (4e7 pairs)        0.00 %        103   1.048   126
 //
-// Tests hold the functions to bounds a little above (tests/math_accuracy.h).
+// Tests hold the functions to bounds a little above
+// (tests/support/math_accuracy.h).
 #ifndef OCANNL_CORE_OPS_MATH_H_
 #define OCANNL_CORE_OPS_MATH_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proves the f32 bounds of tests/math_accuracy.h on all 2^32 numbers; about a
-// minute per function on two cores:
+// Proves the f32 bounds of tests/support/math_accuracy.h on all 2^32 numbers;
+// about a minute per function on two cores:
 //
 //   bazel test --copt=-march=native --test_output=streamed
 //       //ocannl/core/ops:math_exhaustive_test --test_filter='*Exp'
@@ -19,8 +19,8 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/op.h"
-#include "tests/block_evaluator.h"
-#include "tests/math_accuracy.h"
+#include "tests/support/block_evaluator.h"
+#include "tests/support/math_accuracy.h"
 
 namespace ocannl {
 namespace {

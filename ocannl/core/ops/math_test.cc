@@ -11,8 +11,8 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/op.h"
-#include "tests/block_evaluator.h"
-#include "tests/math_accuracy.h"
+#include "tests/support/block_evaluator.h"
+#include "tests/support/math_accuracy.h"
 
 namespace ocannl {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/ops/op.h"
-#include "tests/math_accuracy.h"
-#include "tests/reference_page.h"
+#include "tests/support/math_accuracy.h"
+#include "tests/support/reference_page.h"
 
 namespace ocannl {
 namespace {

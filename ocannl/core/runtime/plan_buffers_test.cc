@@ -9,8 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "tests/status_matchers.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -10,7 +10,7 @@
 #include "ocannl/core/shape/test_tensors.h"
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/initializer.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -9,7 +9,7 @@
 #include "ocannl/core/shape/test_tensors.h"
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/dims.h"
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/block_evaluator.h"
+#include "tests/support/block_evaluator.h"
 
 #include <cstring>
 #include <utility>

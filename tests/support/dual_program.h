@@ -2,15 +2,15 @@
 //
 // A loop program run on dual numbers: what its buffers hold, and how fast that
 // changes as its inputs do.
-#ifndef TESTS_DUAL_PROGRAM_H_
-#define TESTS_DUAL_PROGRAM_H_
+#ifndef TESTS_SUPPORT_DUAL_PROGRAM_H_
+#define TESTS_SUPPORT_DUAL_PROGRAM_H_
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "ocannl/core/loop/loop.h"
-#include "tests/dual.h"
+#include "tests/support/dual.h"
 
 namespace ocannl {
 
@@ -22,4 +22,4 @@ DualArrays RunOnDuals(LoopProgram program, const DualArrays& inputs);
 
 }  // namespace ocannl
 
-#endif  // TESTS_DUAL_PROGRAM_H_
+#endif  // TESTS_SUPPORT_DUAL_PROGRAM_H_

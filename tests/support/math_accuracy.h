@@ -2,8 +2,8 @@
 //
 // How exact the transcendental rows of ops.def are: the bounds that are
 // promised, and what measures them. For tests and for the op reference.
-#ifndef TESTS_MATH_ACCURACY_H_
-#define TESTS_MATH_ACCURACY_H_
+#ifndef TESTS_SUPPORT_MATH_ACCURACY_H_
+#define TESTS_SUPPORT_MATH_ACCURACY_H_
 
 #include <cstdint>
 
@@ -65,4 +65,4 @@ struct Accuracy {
 
 }  // namespace ocannl
 
-#endif  // TESTS_MATH_ACCURACY_H_
+#endif  // TESTS_SUPPORT_MATH_ACCURACY_H_

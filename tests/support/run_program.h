@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a LoopProgram and compares what runs leave behind.
-#ifndef TESTS_RUN_PROGRAM_H_
-#define TESTS_RUN_PROGRAM_H_
+#ifndef TESTS_SUPPORT_RUN_PROGRAM_H_
+#define TESTS_SUPPORT_RUN_PROGRAM_H_
 
 #include <map>
 #include <string>
@@ -36,4 +36,4 @@ std::string Difference(const RunResult& a, const RunResult& b);
 
 }  // namespace ocannl
 
-#endif  // TESTS_RUN_PROGRAM_H_
+#endif  // TESTS_SUPPORT_RUN_PROGRAM_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/dual_program.h"
+#include "tests/support/dual_program.h"
 
 #include <cstdint>
 #include <optional>

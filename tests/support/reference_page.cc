@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/reference_page.h"
+#include "tests/support/reference_page.h"
 
 #include <cstdlib>
 #include <iostream>

@@ -7,8 +7,8 @@
 //   const float* y = evaluator.Run<float>();     // kBlock results
 //
 // Each primitive is a loop over a block, so the cost of choosing it is shared.
-#ifndef TESTS_BLOCK_EVALUATOR_H_
-#define TESTS_BLOCK_EVALUATOR_H_
+#ifndef TESTS_SUPPORT_BLOCK_EVALUATOR_H_
+#define TESTS_SUPPORT_BLOCK_EVALUATOR_H_
 
 #include <cstddef>
 #include <map>
@@ -74,4 +74,4 @@ class BlockEvaluator {
 
 }  // namespace ocannl
 
-#endif  // TESTS_BLOCK_EVALUATOR_H_
+#endif  // TESTS_SUPPORT_BLOCK_EVALUATOR_H_

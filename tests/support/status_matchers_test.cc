@@ -2,7 +2,7 @@
 //
 // The matchers accept what they should, reject the rest, and say why.
 
-#include "tests/status_matchers.h"
+#include "tests/support/status_matchers.h"
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/math_accuracy.h"
+#include "tests/support/math_accuracy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 //   EXPECT_THAT(Area(flat), StatusIs(absl::StatusCode::kInvalidArgument,
 //                                    HasSubstr("width of `flat`")));
 
-#ifndef TESTS_STATUS_MATCHERS_H_
-#define TESTS_STATUS_MATCHERS_H_
+#ifndef TESTS_SUPPORT_STATUS_MATCHERS_H_
+#define TESTS_SUPPORT_STATUS_MATCHERS_H_
 
 #include <string>
 #include <type_traits>
@@ -73,4 +73,4 @@ inline auto StatusIs(absl::StatusCode code) {
 
 }  // namespace ocannl
 
-#endif  // TESTS_STATUS_MATCHERS_H_
+#endif  // TESTS_SUPPORT_STATUS_MATCHERS_H_

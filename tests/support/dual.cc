@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/dual.h"
+#include "tests/support/dual.h"
 
 #include <cmath>
 #include <numbers>
@@ -11,7 +11,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/ops/rows.h"
-#include "tests/math_accuracy.h"
+#include "tests/support/math_accuracy.h"
 
 namespace ocannl {
 namespace {

@@ -2,8 +2,8 @@
 //
 // Pages that are generated from tables: a test that the page in the repository
 // is what the tables say is also what writes it.
-#ifndef TESTS_REFERENCE_PAGE_H_
-#define TESTS_REFERENCE_PAGE_H_
+#ifndef TESTS_SUPPORT_REFERENCE_PAGE_H_
+#define TESTS_SUPPORT_REFERENCE_PAGE_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ int ReferencePageMain(int argc, char** argv, const std::string& path,
 
 }  // namespace ocannl
 
-#endif  // TESTS_REFERENCE_PAGE_H_
+#endif  // TESTS_SUPPORT_REFERENCE_PAGE_H_

@@ -5,8 +5,8 @@
 //
 //   DualEvaluator at(pool, {{0, {.value = 2, .slope = 1}}});
 //   at.Eval((x * x).id())        // value 4, slope 4
-#ifndef TESTS_DUAL_H_
-#define TESTS_DUAL_H_
+#ifndef TESTS_SUPPORT_DUAL_H_
+#define TESTS_SUPPORT_DUAL_H_
 
 #include <utility>
 
@@ -41,4 +41,4 @@ class DualEvaluator {
 
 }  // namespace ocannl
 
-#endif  // TESTS_DUAL_H_
+#endif  // TESTS_SUPPORT_DUAL_H_
