@@ -3,9 +3,7 @@
 // Random programs that share arrays run again and again; what a tier runs as
 // loops through several of them leaves the bits of the interpreter, which runs
 // them one by one.
-#include <algorithm>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "ocannl/core/tiering/first_difference.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/programs/generate.h"
+#include "ocannl/fuzz/programs/random.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/test_device.h"
@@ -34,7 +33,7 @@ constexpr uint64_t kSeeds = 12;
 constexpr int kRepetitions = 150;
 
 // Gives buffers of one type and size, of any program, the same few names.
-void ShareNames(LoopProgram& program, std::mt19937_64& random) {
+void ShareNames(LoopProgram& program, Random& random) {
   std::map<std::string, std::vector<Buffer*>> alike;
   for (Buffer& buffer : program.buffers) {
     if (IsScratch(buffer.role)) continue;
@@ -43,7 +42,7 @@ void ShareNames(LoopProgram& program, std::mt19937_64& random) {
         .push_back(&buffer);
   }
   for (auto& [name, buffers] : alike) {
-    std::shuffle(buffers.begin(), buffers.end(), random);
+    random.Shuffle(buffers);
     for (size_t k = 0; k < buffers.size(); ++k) {
       buffers[k]->name = absl::StrCat("shared_", name, "_no", k);
     }
@@ -51,7 +50,7 @@ void ShareNames(LoopProgram& program, std::mt19937_64& random) {
 }
 
 // The first two differ in the names of their arrays only.
-std::vector<LoopProgram> Programs(uint64_t seed, std::mt19937_64& random) {
+std::vector<LoopProgram> Programs(uint64_t seed, Random& random) {
   std::vector<LoopProgram> programs;
   for (uint64_t one : {seed, seed, seed + 1}) {
     programs.push_back(Generate(one, PoliciesOf(one)));
@@ -112,17 +111,17 @@ class Side {
 // Every routine once, one of them twice, over and over.
 std::string Differs(const Backend& tier, uint64_t seed, std::string* report) {
   static const interp::InterpBackend interp;
-  std::mt19937_64 random(seed);
+  Random random(seed);
   const std::vector<LoopProgram> programs = Programs(seed, random);
   Side traced(&tier, /*traces=*/true, programs, seed);
   Side expected(&interp, /*traces=*/false, programs, seed);
-  std::vector<int> order = {0, 1, 2, static_cast<int>(random() % 3)};
-  std::shuffle(order.begin(), order.end(), random);
+  std::vector<int> order = {0, 1, 2, static_cast<int>(random.Below(3))};
+  random.Shuffle(order);
   for (int64_t n = 0; n < kRepetitions; ++n) {
     for (int routine : order) {
       traced.Run(routine, n);
       expected.Run(routine, n);
-      if (random() % 200 != 0) continue;
+      if (!random.OneIn(200)) continue;
       std::string difference = traced.Differs(expected);
       if (!difference.empty()) {
         return absl::StrCat("seed ", seed, ", repetition ", n, ": ",

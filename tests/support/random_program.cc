@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/random_program.h"
 
-#include <random>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/fuzz/programs/random.h"
 
 namespace ocannl {
 namespace {
@@ -14,7 +13,7 @@ constexpr int kMostLoops = 3;  // around a statement
 
 class Generator {
  public:
-  Generator(const RandomProgramOptions& options, uint32_t seed)
+  Generator(const RandomProgramOptions& options, uint64_t seed)
       : options_(options), random_(seed) {}
 
   LoopProgram Program() {
@@ -37,14 +36,14 @@ class Generator {
  private:
   static constexpr int64_t kIds = 6;
 
-  int64_t Below(int64_t bound) { return random_() % bound; }
+  int64_t Below(int64_t bound) { return random_.Below(bound); }
   bool Chance(int64_t percent) { return Below(100) < percent; }
 
   BufferId AddBuffer(Role role) {
     constexpr int64_t kSizes[] = {1, 2, 3, 4, 6, 8};
     Dims dims;
     for (int64_t rank = 1 + Below(2); rank > 0; --rank) {
-      dims.push_back(kSizes[Below(std::size(kSizes))]);
+      dims.push_back(random_.Pick(kSizes));
     }
     return program_.buffers.Add(
         {absl::StrCat("b", program_.buffers.size()), DType::kF32, dims, role});
@@ -55,7 +54,7 @@ class Generator {
     Affine index;
     int64_t length = 1;
     auto symbols = symbols_;
-    absl::c_shuffle(symbols, random_);
+    random_.Shuffle(symbols);
     for (const auto& [symbol, range] : symbols) {
       if (symbol.kind == Symbol::kStatic || length * range > dim) continue;
       index += length * Affine(symbol);
@@ -81,7 +80,7 @@ class Generator {
     return Below(dim);
   }
 
-  BufferId Target() { return targets_[Below(targets_.size())]; }
+  BufferId Target() { return random_.Pick(targets_); }
 
   Access Cell() {
     Access access{.buffer = Target(), .indices = {}};
@@ -116,7 +115,7 @@ class Generator {
   Stmt MakeLoop(int depth) {
     For loop{Chance(options_.par_percent) ? LoopKind::kPar : LoopKind::kFor,
              next_iterator_++,
-             options_.extents[Below(options_.extents.size())],
+             random_.Pick(options_.extents),
              {}};
     symbols_.push_back({Iterator(loop.iterator), loop.extent});
     const bool nests = depth < kMostLoops;
@@ -130,7 +129,7 @@ class Generator {
   }
 
   const RandomProgramOptions& options_;
-  std::mt19937 random_;
+  fuzz::Random random_;
   LoopProgram program_;
   std::vector<BufferId> targets_;  // that statements touch
   BufferId ids_;
@@ -141,7 +140,7 @@ class Generator {
 
 }  // namespace
 
-LoopProgram RandomProgram(const RandomProgramOptions& options, uint32_t seed) {
+LoopProgram RandomProgram(const RandomProgramOptions& options, uint64_t seed) {
   return Generator(options, seed).Program();
 }
 

@@ -27,7 +27,7 @@ struct RandomProgramOptions {
   bool private_buffers = false;  // one for each nest
 };
 
-LoopProgram RandomProgram(const RandomProgramOptions& options, uint32_t seed);
+LoopProgram RandomProgram(const RandomProgramOptions& options, uint64_t seed);
 
 }  // namespace ocannl
 

@@ -118,9 +118,11 @@ TEST_F(ParseFuzzTest, ChangedTexts) {
         case 1:  // a piece goes
           text.erase(at, Below(6) + 1);
           break;
-        case 2:  // a piece comes twice
-          text.insert(at, text.substr(Below(text.size()), Below(20)));
+        case 2: {  // a piece comes twice
+          const size_t from = Below(text.size());
+          text.insert(at, text.substr(from, Below(20)));
           break;
+        }
         case 3:  // a token comes
           text.insert(at, kTokens[Below(std::size(kTokens))]);
           break;

@@ -108,10 +108,11 @@ void Change(Random& random, const Pieces& pieces, std::string& text) {
     case 1:
       text.erase(at, random.Below(6) + 1);
       break;
-    case 2:
-      text.insert(at,
-                  text.substr(random.Below(text.size()), random.Below(12) + 1));
+    case 2: {
+      const int64_t from = random.Below(text.size());
+      text.insert(at, text.substr(from, random.Below(12) + 1));
       break;
+    }
     default:
       text.insert(at, random.Pick(pieces));
       break;
@@ -130,7 +131,8 @@ void Repeat(Random& random, std::string& text) {
 void ChangeShape(Random& random, Shape& shape) {
   Dims& row = shape.rows[random.Below(3)];
   if (row.empty() || random.OneIn(4)) {
-    row.insert(row.begin() + random.Below(row.size() + 1), random.Below(4) + 1);
+    const int64_t at = random.Below(row.size() + 1);
+    row.insert(row.begin() + at, random.Below(4) + 1);
   } else if (random.OneIn(3)) {
     row.erase(row.begin() + random.Below(row.size()));
   } else {
@@ -200,12 +202,13 @@ class Writer {
         static constexpr const char* kCalls[] = {
             "relu", "stretch", "2 rgb", "exp", "log", "tanh",
             "sqrt", "not",     "f64",   "f16", "abs"};
-        return absl::StrCat(random_.Pick(kCalls), "(", Expression(depth - 1),
-                            ")");
+        const char* call = random_.Pick(kCalls);
+        return absl::StrCat(call, "(", Expression(depth - 1), ")");
       }
-      case 2:
-        return absl::StrCat("max(", Expression(depth - 1), ", ",
-                            Expression(depth - 1), ")");
+      case 2: {
+        const std::string a = Expression(depth - 1);
+        return absl::StrCat("max(", a, ", ", Expression(depth - 1), ")");
+      }
       case 3: {
         static constexpr const char* kOne[] = {"...|... => 0",
                                                "...|...->... => ...|...->...",
@@ -215,9 +218,10 @@ class Writer {
                                                "... => |->0",
                                                "i => i0",
                                                "...|...->...o => o"};
-        return absl::StrCat("(", Expression(depth - 1),
-                            random_.OneIn(4) ? " @^^ \"" : " ++ \"",
-                            random_.Pick(kOne), "\")");
+        const std::string x = Expression(depth - 1);
+        const char* symbol = random_.OneIn(4) ? "@^^" : "++";
+        return absl::StrCat("(", x, " ", symbol, " \"", random_.Pick(kOne),
+                            "\")");
       }
       case 4: {
         static constexpr const char* kTwo[] = {
@@ -227,16 +231,18 @@ class Writer {
             "o<+k; k => o",
             "...|...; ...|... => ...|...",
             "ij; jk => ik"};
-        return absl::StrCat("(", Expression(depth - 1), " +* \"",
-                            random_.Pick(kTwo), "\" ", Expression(depth - 1),
-                            ")");
+        const std::string a = Expression(depth - 1);
+        const char* spec = random_.Pick(kTwo);
+        return absl::StrCat("(", a, " +* \"", spec, "\" ",
+                            Expression(depth - 1), ")");
       }
       default: {
         static constexpr const char* kInfixes[] = {
             "+", "-", "*",   "*.", "/.", "<",        "=",
             "+", "*", "**.", "-",  "*.", "@| step +"};
-        return absl::StrCat("(", Expression(depth - 1), " ",
-                            random_.Pick(kInfixes), " ", Expression(depth - 1),
+        const std::string a = Expression(depth - 1);
+        const char* infix = random_.Pick(kInfixes);
+        return absl::StrCat("(", a, " ", infix, " ", Expression(depth - 1),
                             ")");
       }
     }

@@ -61,11 +61,12 @@ void Accumulate(ProgramText& text, const Array& y, const Axes& kept,
       text.Assign(y, Of(kept), absl::Substitute(drawn.value, cell, a, b));
   if (random.OneIn(3)) {
     // Start, accumulate and finish each cell in its own iteration.
-    std::string finish = text.Value(1, [&] { return cell; });
-    text.AddNest(text.Ordered(kept),
-                 text.Assign(y, Of(kept), text.Literal(drawn.start)) +
-                     text.Nest(text.Ordered(reduced), step) +
-                     text.Assign(y, Of(kept), finish));
+    const std::string finish = text.Value(1, [&] { return cell; });
+    const std::string steps = text.Nest(text.Ordered(reduced), step);
+    text.AddNest(
+        text.Ordered(kept),
+        absl::StrCat(text.Assign(y, Of(kept), text.Literal(drawn.start)), steps,
+                     text.Assign(y, Of(kept), finish)));
     return;
   }
   Start(text, y, drawn.start);
@@ -192,21 +193,20 @@ Array Softmax(ProgramText& text, const Array& x, Role role) {
   auto assign = [&, outer = rows](const Axis& axis, absl::string_view value) {
     return text.Assign(y, Of(Joined(outer, {axis})), value);
   };
-  Axis second = text.NewAxis(column.extent);
-  Axis third = text.NewAxis(column.extent);
-  std::string body = absl::StrCat(
-      declare_max,
-      text.Nest({column}, absl::Substitute("$0 := max($0, $1);\n", max,
-                                           over_row(x, column))),
-      declare_sum,
-      text.Nest(
-          {second},
-          absl::StrCat(
-              assign(second, absl::Substitute("exp($0 - $1)",
-                                              over_row(x, second), max)),
-              absl::Substitute("$0 := $0 + $1;\n", sum, over_row(y, second)))),
-      text.Nest({third},
-                assign(third, absl::StrCat(over_row(y, third), " / ", sum))));
+  const Axis second = text.NewAxis(column.extent);
+  const Axis third = text.NewAxis(column.extent);
+  std::string body = declare_max;
+  body += text.Nest({column}, absl::Substitute("$0 := max($0, $1);\n", max,
+                                               over_row(x, column)));
+  body += declare_sum;
+  body += text.Nest(
+      {second},
+      absl::StrCat(
+          assign(second,
+                 absl::Substitute("exp($0 - $1)", over_row(x, second), max)),
+          absl::Substitute("$0 := $0 + $1;\n", sum, over_row(y, second))));
+  body += text.Nest(
+      {third}, assign(third, absl::StrCat(over_row(y, third), " / ", sum)));
   text.AddNest(text.Ordered(rows), body);
   return y;
 }
