@@ -48,18 +48,21 @@ constexpr Accumulation kAccumulations[] = {
 };
 constexpr Accumulation kFused = {"0", "fma($1, $2, $0)"};
 
-// y over the axes `kept` accumulates a and b over `reduced`.
-void Accumulate(ProgramText& text, const Array& y, const Axes& kept,
-                const Axes& reduced, const std::string& a,
-                const std::string& b) {
+// A tensor over the axes `kept` accumulates a and b over `reduced`, now and
+// then on top of what it holds.
+Array Accumulate(ProgramText& text, Role role, const Axes& kept,
+                 const Axes& reduced, const std::string& a,
+                 const std::string& b) {
   Random& random = text.random();
+  const bool starts = !text.Has(Policy::kInPlace) || !random.OneIn(3);
+  const Array y = text.Declare(starts ? role : Role::kInOut, ExtentsOf(kept));
   const Accumulation drawn = IsFloat(text.dtype()) && random.OneIn(2)
                                  ? kFused
                                  : random.Pick(kAccumulations);
   std::string cell = text.Read(y, Of(kept));
   std::string step =
       text.Assign(y, Of(kept), absl::Substitute(drawn.value, cell, a, b));
-  if (random.OneIn(3)) {
+  if (starts && random.OneIn(3)) {
     // Start, accumulate and finish each cell in its own iteration.
     const std::string finish = text.Value(1, [&] { return cell; });
     const std::string steps = text.Nest(text.Ordered(reduced), step);
@@ -67,10 +70,11 @@ void Accumulate(ProgramText& text, const Array& y, const Axes& kept,
         text.Ordered(kept),
         absl::StrCat(text.Assign(y, Of(kept), text.Literal(drawn.start)), steps,
                      text.Assign(y, Of(kept), finish)));
-    return;
+    return y;
   }
-  Start(text, y, drawn.start);
+  if (starts) Start(text, y, drawn.start);
   text.AddNest(text.Ordered(Joined(kept, reduced)), step);
+  return y;
 }
 
 }  // namespace
@@ -135,9 +139,8 @@ Array Product(ProgramText& text, const Array& x, Role role) {
   shared = Joined(shared, added);
   Array w = text.Declare(Role::kIn, ExtentsOf(shared));
   const bool mapped = random.OneIn(2);
-  Array y = text.Declare(mapped ? Role::kTemp : role, ExtentsOf(kept));
-  Accumulate(text, y, kept, reduced, text.Read(x, x_indices),
-             text.Read(w, Of(shared)));
+  const Array y = Accumulate(text, mapped ? Role::kTemp : role, kept, reduced,
+                             text.Read(x, x_indices), text.Read(w, Of(shared)));
   return mapped ? Map(text, y, role) : y;
 }
 
@@ -149,11 +152,10 @@ Array Reduction(ProgramText& text, const Array& x, Role role) {
   for (const Axis& axis : axes) {
     (random.OneIn(2) ? kept : reduced).push_back(axis);
   }
-  Array y = text.Declare(role, ExtentsOf(kept));
   std::string cell = text.Read(x, Of(axes));
   std::string value = text.Value(random.Below(3), [&] { return cell; });
-  Accumulate(text, y, kept, reduced, absl::StrCat("(", value, ")"), cell);
-  return y;
+  return Accumulate(text, role, kept, reduced, absl::StrCat("(", value, ")"),
+                    cell);
 }
 
 void Update(ProgramText& text, const Array& g) {

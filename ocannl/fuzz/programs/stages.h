@@ -2,7 +2,7 @@
 //
 // Stages of structured programs: each adds nests that make one tensor of
 // another to the program and returns the tensor, held by a buffer of `role`,
-// which is kTemp or kOut.
+// which is kTemp or kOut; or of kInOut, where it is added to what is there.
 #ifndef OCANNL_FUZZ_PROGRAMS_STAGES_H_
 #define OCANNL_FUZZ_PROGRAMS_STAGES_H_
 
