@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random programs: nests of loops over assignments to small buffers, in bounds.
+// Tiny, so that a test can list each access of each iteration, and not always
+// ones that Verify accepts; those to run are ocannl/fuzz/programs/generate.h's.
 #ifndef TESTS_SUPPORT_RANDOM_PROGRAM_H_
 #define TESTS_SUPPORT_RANDOM_PROGRAM_H_
 

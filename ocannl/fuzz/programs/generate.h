@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generate: a random program that Verify accepts.
+// Generate: a random program that Verify accepts, of any size and shape, to run
+// on tiers. For tests that list each access of each iteration there are tiny
+// ones, which Verify may reject (tests/support/random_program.h).
 //
 //   Policies policies = PoliciesOf(7);
 //   LoopProgram program = Generate(7, policies);   // the same on every machine
