@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/emitter.h"
 #include "ocannl/jit/emit/helpers.h"
@@ -281,7 +282,9 @@ bool Emitter::EmitCompare(const Inst& inst) {
   const int relation = inst.op == Op::kEqual       ? 0
                        : inst.op == Op::kLess      ? 1
                        : inst.op == Op::kLessEqual ? 2
-                                                   : 4;
+                       : inst.op == Op::kNotEqual  ? 4
+                                                   : -1;
+  if (relation < 0) return false;
   if (IsFloat(inst.operand)) {
     // The same relations, quiet on NaN.
     const int quiet = relation == 1 || relation == 2 ? relation + 16 : relation;
@@ -313,6 +316,9 @@ bool Emitter::EmitCompare(const Inst& inst) {
 }
 
 bool Emitter::EmitMaskOp(const Inst& inst) {
+  constexpr Op kOps[] = {Op::kAnd,   Op::kOr,       Op::kXor,  Op::kNot,
+                         Op::kEqual, Op::kNotEqual, Op::kLess, Op::kLessEqual};
+  if (!absl::c_linear_search(kOps, inst.op)) return false;
   x86::Assembler& a = assembler_;
   const bool less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
   if (!Has512()) {
