@@ -137,14 +137,21 @@ const Backend* JitRewritten() {
   return backend;
 }
 
+std::vector<ComparedTier> TiersOfGpus() {
+  // Only starting the driver would tell whether there is a GPU, and processes
+  // that fork then have none.
+  const bool gpu = cuda::FindDriver().ok() && cuda::Nvrtc::Open().ok();
+  return {{"cuda-emulated", true, [] { return &EmulatedScheduledCuda(); },
+           /*is_slow=*/true},
+          {"cuda-as-is", gpu, Cuda<nullptr>, /*is_slow=*/true},
+          {"cuda", gpu, Cuda<&gpu::kSm90>, /*is_slow=*/true}};
+}
+
 }  // namespace
 
 absl::Span<const ComparedTier> ComparedTiers() {
   const bool avx2 = jit::IsSupported(Isa::kAvx2);
   const bool avx512 = jit::IsSupported(Isa::kAvx512);
-  // To see whether there is a GPU, the driver must start, and processes that
-  // fork then have none.
-  const bool gpu = cuda::FindDriver().ok() && cuda::Nvrtc::Open().ok();
   static const auto* tiers = new std::vector<ComparedTier>{
       {"interp", true, Interp},  // itself, between guard pages
       {"tree", true, Tree, /*is_slow=*/true},
@@ -155,11 +162,6 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
       {"schedule-gpu-tiny", true, ScheduledGpu<gpu::kTinyGpu>},
       {"schedule-gpu", true, ScheduledGpu<gpu::kSm90>},
-      // A compilation by gcc for each program.
-      {"cuda-emulated", true, [] { return &EmulatedScheduledCuda(); },
-       /*is_slow=*/true, /*is_on_demand=*/true},
-      {"cuda-as-is", gpu, Cuda<nullptr>, /*is_slow=*/true},
-      {"cuda", gpu, Cuda<&gpu::kSm90>, /*is_slow=*/true},
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
       {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},
@@ -175,22 +177,26 @@ absl::Span<const ComparedTier> ComparedTiers() {
 
 absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     absl::Span<const std::string> names) {
+  std::vector<ComparedTier> all = TiersOfGpus();
+  absl::c_copy(ComparedTiers(), std::back_inserter(all));
   std::vector<ComparedTier> found;
   for (const std::string& name : names) {
-    size_t before = found.size();
-    absl::c_copy_if(ComparedTiers(), std::back_inserter(found),
-                    [&](const ComparedTier& tier) {
-                      return tier.name == name ||
-                             (name == "all" && !tier.is_on_demand);
-                    });
-    if (found.size() > before) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no tier ", name, " to compare; there are ",
-        absl::StrJoin(ComparedTiers(), ", ",
-                      [](std::string* out, const ComparedTier& tier) {
-                        absl::StrAppend(out, tier.name);
-                      }),
-        " and all"));
+    if (name == "all") {
+      absl::c_copy(ComparedTiers(), std::back_inserter(found));
+      continue;
+    }
+    auto tier = absl::c_find_if(
+        all, [&](const ComparedTier& one) { return one.name == name; });
+    if (tier == all.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "no tier ", name, " to compare; there are ",
+          absl::StrJoin(all, ", ",
+                        [](std::string* out, const ComparedTier& one) {
+                          absl::StrAppend(out, one.name);
+                        }),
+          " and all"));
+    }
+    found.push_back(*tier);
   }
   return found;
 }

@@ -31,12 +31,12 @@ struct ComparedTier {
   // leaves the call to its children.
   std::function<const Backend*()> backend;
   bool is_slow = false;       // campaigns spare it programs of Policy::kLayers
-  bool is_on_demand = false;  // not one of "all"
 };
 
 absl::Span<const ComparedTier> ComparedTiers();
 
-// The tiers with these names; for "all", those that are not on demand. Error:
+// The tiers with these names; those for "all". Others are by name only, as they
+// take gcc or NVRTC for each program: cuda-emulated, cuda and cuda-as-is. Error:
 // no such tier.
 absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     absl::Span<const std::string> names);
