@@ -35,9 +35,9 @@ struct ComparedTier {
 
 absl::Span<const ComparedTier> ComparedTiers();
 
-// The tiers with these names; those for "all". Others are by name only, as they
-// take gcc or NVRTC for each program: cuda-emulated, cuda and cuda-as-is. Error:
-// no such tier.
+// The tiers with these names; those above for "all". By name only, as they take
+// gcc or NVRTC for each program: cuda-emulated, cuda, cuda-as-is. Error: no such
+// tier.
 absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     absl::Span<const std::string> names);
 
