@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -30,41 +31,60 @@ class Line {
 
   // A rewrite that may or may not be legal.
   std::string Text() {
+    const rewrite::RewriteForm form = random_.Pick(Forms());
     const For& loop = *loops_[Below(loops_.size())];
-    const std::string name = absl::StrCat(" ", Name(loop.iterator));
-    switch (Below(8)) {
-      case 0:
-        return absl::StrCat("split", name, " ", 1 + Below(loop.extent));
-      case 1:
-        return absl::StrCat("reorder", Inner(loop), name);
-      case 2:
-        return absl::StrCat("vectorize", name);
-      case 3:
-        return absl::StrCat("unroll_jam", name, " ", 1 + Below(loop.extent));
-      case 4:
-        return absl::StrCat("privatize ", BufferName(), name);
-      case 5:
-        return absl::StrCat("pack ", BufferName(), name);
-      case 6:
-        return absl::StrCat("parallel", name);
-      default:
-        return absl::StrCat("fuse", name, Next(loop));
+    std::string text(form.name);
+    for (char kind : form.arguments) {
+      absl::StrAppend(&text, " ", Argument(kind, loop));
     }
+    // Blocks need threads.
+    if (absl::EndsWith(text, "grid")) {
+      absl::StrAppend(&text, "; bind ", Inner(loop), " thread");
+    }
+    return text;
   }
 
  private:
+  static const std::vector<rewrite::RewriteForm>& Forms() {
+    static const auto* forms = [] {
+      auto* exact = new auto(rewrite::RewriteForms());
+      std::erase_if(*exact, [](const auto& form) { return !form.keeps_bits; });
+      return exact;
+    }();
+    return *forms;
+  }
+
+  std::string Argument(char kind, const For& loop) {
+    switch (kind) {
+      case 'l':
+        return Name(loop.iterator);
+      case 'i':
+        return Inner(loop);
+      case 'n':
+        return Next(loop);
+      case 'b':
+        return random_.Pick(program_.buffers).name;
+      case '#':
+        return absl::StrCat(1 + Below(loop.extent));
+      case 'k':
+        return Below(4) == 0 ? "for" : "grid";
+      case '?':
+        return Below(3) == 0 ? Next(loop) : "";
+      default:  // no more than there must be
+        return "";
+    }
+  }
+
   int64_t Below(size_t bound) {
     return random_.Below(static_cast<int64_t>(bound));
   }
-
-  std::string BufferName() { return random_.Pick(program_.buffers).name; }
 
   // A loop in `loop`: what can be reordered is there.
   std::string Inner(const For& loop) {
     const For* inner = loop.body.stmts.empty()
                            ? nullptr
                            : std::get_if<For>(&loop.body.stmts[0]);
-    return absl::StrCat(" ", Name((inner == nullptr ? loop : *inner).iterator));
+    return Name((inner == nullptr ? loop : *inner).iterator);
   }
 
   // The loop behind `loop` in the text.
@@ -79,7 +99,7 @@ class Line {
     find(program_.body.stmts);
     for (const For* around : loops_) find(around->body.stmts);
     const For* after = next == nullptr ? nullptr : std::get_if<For>(next);
-    return absl::StrCat(" ", Name((after == nullptr ? loop : *after).iterator));
+    return Name((after == nullptr ? loop : *after).iterator);
   }
 
   const LoopProgram& program_;

@@ -105,6 +105,24 @@ class PrivatizableBuffers {
   IdVector<BufferId, bool> privatizable_;
 };
 
+// Whether `second` reads a local that `first` declares.
+bool ReadsLocalOf(const LoopProgram& program, const Block& first,
+                  const Block& second) {
+  absl::flat_hash_set<LocalId> declared;
+  WalkStmts(first, [&](const Stmt& stmt) {
+    const auto* let = std::get_if<DeclareLocal>(&stmt);
+    if (let != nullptr) declared.insert(let->local);
+  });
+  bool reads = false;
+  WalkStmts(second, [&](const Stmt& stmt) {
+    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
+      const auto* get = std::get_if<GetLocal>(&leaf);
+      reads |= get != nullptr && declared.contains(get->local);
+    });
+  });
+  return reads;
+}
+
 Dependence DependenceOf(const Reference& a, const Reference& b) {
   auto cell = [](const Reference& reference) -> std::optional<Access> {
     if (reference.access == nullptr) return std::nullopt;
@@ -226,6 +244,36 @@ std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
       for (const Reference* a : candidates.Of(b)) {
         if (tester.MayConflict(*a, b, direction)) return DependenceOf(*a, b);
       }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Dependence> WhyNotDistribute(const LoopProgram& program,
+                                           const For& loop, size_t at) {
+  const auto middle = loop.body.stmts.begin() + static_cast<int64_t>(at);
+  const Block first{{loop.body.stmts.begin(), middle}};
+  const Block second{{middle, loop.body.stmts.end()}};
+  const References a_effects = ReferencesOf(program, first);
+  const References b_effects = ReferencesOf(program, second);
+  if (a_effects.sets_outer_local || b_effects.sets_outer_local ||
+      ReadsLocalOf(program, first, second)) {
+    return Dependence{};
+  }
+  if (loop.extent == 1) return std::nullopt;
+  const absl::flat_hash_set<IteratorId> inner = IteratorsIn(loop.body);
+  auto direction = [&](IteratorId iterator) {
+    return iterator == loop.iterator  ? Direction::kLess
+           : inner.contains(iterator) ? Direction::kAny
+                                      : Direction::kEqual;
+  };
+  DependenceTester tester(program, {&loop});
+  const ConflictCandidates candidates(a_effects.all);
+  for (const Reference& b : b_effects.all) {
+    for (const Reference* a : candidates.Of(b)) {
+      // What an iteration has done in the second is not to come after what a
+      // later one does in the first.
+      if (tester.MayConflict(b, *a, direction)) return DependenceOf(b, *a);
     }
   }
   return std::nullopt;

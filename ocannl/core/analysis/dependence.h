@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Data dependence analysis: which loops may be parallelized, vectorized,
-// interchanged and fused (Allen and Kennedy, Optimizing Compilers for Modern
-// Architectures, 2001).
+// interchanged, fused and distributed (Allen and Kennedy, Optimizing Compilers
+// for Modern Architectures, 2001).
 //
 //   for i1 = 0 to 9 { y[i1, 0] := x[i1] + y[i1, 1]; }     parallel
 //   for i1 = 0 to 8 { y[i1] := y[i1 + 1]; }               lanes, not parallel
@@ -16,6 +16,7 @@
 #ifndef OCANNL_CORE_ANALYSIS_DEPENDENCE_H_
 #define OCANNL_CORE_ANALYSIS_DEPENDENCE_H_
 
+#include <cstddef>
 #include <optional>
 
 #include "ocannl/core/loop/loop.h"
@@ -67,6 +68,11 @@ inline bool CanFuse(const LoopProgram& program, const For& first,
                     const For& second) {
   return !WhyNotFuse(program, first, second);
 }
+
+// Why the statements of the body of `loop`, a loop of the program, from `at` on
+// may not run in a loop of their own, after one with those before them.
+std::optional<Dependence> WhyNotDistribute(const LoopProgram& program,
+                                           const For& loop, size_t at);
 
 }  // namespace ocannl
 

@@ -8,9 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl::rewrite {
@@ -121,6 +119,17 @@ absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator) {
                       names.empty() ? "none" : absl::StrJoin(names, ", "));
 }
 
+absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
+                                    absl::string_view name) {
+  std::vector<std::string> names;
+  for (BufferId id : program.buffers.ids()) {
+    names.push_back(program.buffers[id].name);
+    if (names.back() == name) return id;
+  }
+  return IllegalError("there is no buffer `", name, "`; there are ",
+                      absl::StrJoin(names, ", "));
+}
+
 void Substitute(LoopProgram& program, Block& block,
                 absl::FunctionRef<Affine(Symbol)> value) {
   RewriteStmts(block, [&](Stmt& stmt) {
@@ -153,14 +162,6 @@ int LoopDepthOf(const Block& block) {
     }
   }
   return deepest;
-}
-
-absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program) {
-  OCANNL_RETURN_IF_ERROR(program.status());
-  absl::Status status = Verify(*program);
-  if (status.ok()) return program;
-  return IllegalError("the result would break a rule of programs: ",
-                      status.message());
 }
 
 absl::Status DependenceError(const LoopProgram& program,

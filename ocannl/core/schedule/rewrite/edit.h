@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/loop.h"
 
@@ -29,6 +30,10 @@ struct LoopSite {
 // Error: the loops that there are.
 absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator);
 
+// Error: the buffers that there are.
+absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
+                                    absl::string_view name);
+
 // Replaces the symbols of all indices in the block.
 void Substitute(LoopProgram& program, Block& block,
                 absl::FunctionRef<Affine(Symbol)> value);
@@ -45,9 +50,6 @@ Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
 
 // How many loops are inside of one another in the block, at most.
 int LoopDepthOf(const Block& block);
-
-// `program`, or why there is none, or why Verify cannot see that it is right.
-absl::StatusOr<LoopProgram> Verified(absl::StatusOr<LoopProgram> program);
 
 template <class... Parts>
 absl::Status IllegalError(const Parts&... parts) {

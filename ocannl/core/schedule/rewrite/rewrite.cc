@@ -3,8 +3,9 @@
 
 #include <utility>
 
-#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/verified.h"
 
 namespace ocannl::rewrite {
 
@@ -24,9 +25,22 @@ Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor) {
   return Verified(unverified::UnrollJam(std::move(program), loop, factor));
 }
 
+Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at) {
+  return Verified(unverified::Cut(std::move(program), loop, at));
+}
+
+Rewritten Distribute(LoopProgram program, IteratorId loop) {
+  return Verified(unverified::Distribute(std::move(program), loop));
+}
+
+Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner) {
+  return Verified(unverified::Collapse(std::move(program), outer, inner));
+}
+
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    IteratorId loop) {
-  return Verified(unverified::Privatize(std::move(program), buffer, loop));
+                    IteratorId first, IteratorId last) {
+  return Verified(
+      unverified::Privatize(std::move(program), buffer, first, last));
 }
 
 Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop) {
@@ -39,6 +53,19 @@ Rewritten Parallel(LoopProgram program, IteratorId loop) {
 
 Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second) {
   return Verified(unverified::Fuse(std::move(program), first, second));
+}
+
+Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer) {
+  return Verified(unverified::ZeroLoops(std::move(program), buffer));
+}
+
+Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings) {
+  for (const Binding& binding : bindings) {
+    OCANNL_ASSIGN_OR_RETURN(
+        program,
+        unverified::Bind(std::move(program), binding.loop, binding.kind));
+  }
+  return Verified(std::move(program));
 }
 
 Rewritten SplitReduce(LoopProgram program, IteratorId loop) {

@@ -47,12 +47,29 @@ Rewritten Vectorize(LoopProgram program, IteratorId loop);
 // factor of all iterations neither. Errors: those of Split and Reorder.
 Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
 
-// Cache write: what the loop writes of `buffer` is in a private buffer, which
-// may be registers, while the loop runs, and is stored after it; it is loaded
-// before the loop where the loop reads it. Errors: the loop writes none, or
-// accesses them in ways of which one does not tell the other.
+// Index-set splitting: the loop does its iterations below `at`, a new one
+// behind it the others. Error: one of them would have none.
+Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at);
+
+// Loop distribution (fission): each statement of the loop's body gets a loop of
+// its own, in order; the first one keeps the iterator. Errors: there is but one
+// statement; a dependence would be reversed; one uses a local of another.
+Rewritten Distribute(LoopProgram program, IteratorId loop);
+
+// Collapse (coalescing): the loop `inner`, which is all that is in `outer`, and
+// that one become one, `outer`. Where they go over two adjacent axes of a
+// buffer, these are one axis from then on, in all of the program; the layout in
+// memory stays. Errors: other loops; an index in which the two do not count as
+// one, or two axes of which one is looked up.
+Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner);
+
+// Cache write: what the loops from `first` to `last`, statements of one block,
+// write of `buffer` is in a private buffer, which may be registers, while they
+// run, and is stored after them; it is loaded before them where they read it.
+// Errors: they write none, or access them in ways of which one does not tell
+// the other.
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    IteratorId loop);
+                    IteratorId first, IteratorId last);
 
 // Cache read: what the loop reads of `buffer` is copied before it, in the order
 // in which its loops read it. Errors: the loop writes the buffer, or as in
@@ -67,6 +84,19 @@ Rewritten Parallel(LoopProgram program, IteratorId loop);
 // Loop fusion: the loop `second`, right after `first`, becomes part of its
 // body. Errors: other places, kinds or extents; a dependence would be reversed.
 Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
+
+// The first zero_out of `buffer` becomes loops over its axes.
+Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
+
+// The iterations of the loops become blocks (`grid`) and threads (`thread`) of
+// a GPU, or none of them (`for`). All loops of a nest are bound at once: blocks
+// without threads are no kernel. Errors: one iteration reads or writes what
+// another writes; loops in places where such loops do not stand.
+struct Binding {
+  IteratorId loop;
+  LoopKind kind;
+};
+Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
 
 // Sums, products and extremes over contiguous memory are accumulated in 64
 // lanes (loop/split_reduce.h), which changes how they round. The loop is the

@@ -16,8 +16,10 @@
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/loop/words.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/verified.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -27,22 +29,27 @@ struct Arguments {
   std::vector<IteratorId> loops;
   std::string buffer;
   int64_t size = 0;
+  LoopKind kind = LoopKind::kFor;
 };
 
 struct Row {
   absl::string_view name;
   absl::string_view usage;
-  absl::string_view form;  // b: buffer, l: loop, n: number, *: more loops
+  absl::string_view form;  // as in RewriteForm
   int new_loops;           // how many names it may be given, at most
   Rewritten (*apply)(LoopProgram, const Arguments&);
 };
 
+constexpr absl::string_view kSplitReduce = "split_reduce";
+constexpr absl::string_view kBind = "bind";
+constexpr int kAnyNumber = 1 << 20;
+
 constexpr Row kRows[] = {
-    {"split", "inner[, tail] = split LOOP SIZE", "ln", 2,
+    {"split", "inner[, tail] = split LOOP SIZE", "l#", 2,
      [](LoopProgram p, const Arguments& a) {
        return unverified::Split(std::move(p), a.loops[0], a.size);
      }},
-    {"reorder", "reorder LOOP LOOP ...", "ll*", 0,
+    {"reorder", "reorder LOOP LOOP ...", "il*", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::Reorder(std::move(p), a.loops);
      }},
@@ -50,13 +57,14 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments& a) {
        return unverified::Vectorize(std::move(p), a.loops[0]);
      }},
-    {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "ln", 2,
+    {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "l#", 2,
      [](LoopProgram p, const Arguments& a) {
        return unverified::UnrollJam(std::move(p), a.loops[0], a.size);
      }},
-    {"privatize", "privatize BUFFER LOOP", "bl", 0,
+    {"privatize", "privatize BUFFER LOOP [LAST_LOOP]", "bl?", 0,
      [](LoopProgram p, const Arguments& a) {
-       return unverified::Privatize(std::move(p), a.buffer, a.loops[0]);
+       return unverified::Privatize(std::move(p), a.buffer, a.loops[0],
+                                    a.loops.back());
      }},
     {"pack", "pack BUFFER LOOP", "bl", 0,
      [](LoopProgram p, const Arguments& a) {
@@ -66,11 +74,31 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments& a) {
        return unverified::Parallel(std::move(p), a.loops[0]);
      }},
-    {"fuse", "fuse LOOP LOOP", "ll", 0,
+    {"fuse", "fuse LOOP LOOP", "ln", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::Fuse(std::move(p), a.loops[0], a.loops[1]);
      }},
-    {"split_reduce", "split_reduce LOOP", "l", 0,
+    {"cut", "rest = cut LOOP AT", "l#", 1,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::Cut(std::move(p), a.loops[0], a.size);
+     }},
+    {"distribute", "second, third, ... = distribute LOOP", "l", kAnyNumber,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::Distribute(std::move(p), a.loops[0]);
+     }},
+    {"collapse", "collapse OUTER INNER", "li", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::Collapse(std::move(p), a.loops[0], a.loops[1]);
+     }},
+    {"zero_loops", "outer, inner, ... = zero_loops BUFFER", "b", kAnyNumber,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::ZeroLoops(std::move(p), a.buffer);
+     }},
+    {kBind, "bind LOOP grid|thread|for", "lk", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::Bind(std::move(p), a.loops[0], a.kind);
+     }},
+    {kSplitReduce, "split_reduce LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::SplitReduce(std::move(p), a.loops[0]);
      }},
@@ -92,11 +120,17 @@ absl::StatusOr<const Row*> FindRow(const std::string& name) {
                                    : "did you mean " + near[0] + "?");
 }
 
+absl::StatusOr<LoopKind> BoundKind(const std::string& word) {
+  for (LoopKind kind : {LoopKind::kGrid, LoopKind::kThread, LoopKind::kFor}) {
+    if (word == WordOf(kind)) return kind;
+  }
+  return IllegalError("`", word, "` is nothing to bind a loop to; give grid, ",
+                      "thread or for");
+}
+
 class Runner {
  public:
-  // With `verifies`, each line by itself.
-  Runner(LoopProgram program, bool verifies)
-      : program_(std::move(program)), verifies_(verifies) {}
+  explicit Runner(LoopProgram program) : program_(std::move(program)) {}
 
   absl::Status Line(absl::string_view line) {
     std::vector<std::string> names;
@@ -112,7 +146,8 @@ class Runner {
     OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
                             ArgumentsOf(*row, words));
     IteratorId new_loop = NextIterator(program_);
-    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten, Applied(*row, arguments));
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
+                            row->apply(std::move(program_), arguments));
     const int32_t made = row->new_loops == 0
                              ? 0
                              : NextIterator(rewritten).index - new_loop.index;
@@ -125,20 +160,21 @@ class Runner {
     return absl::OkStatus();
   }
 
+  absl::Status Verify() {
+    OCANNL_ASSIGN_OR_RETURN(program_, Verified(std::move(program_)));
+    return absl::OkStatus();
+  }
+
   LoopProgram Program() && { return std::move(program_); }
 
  private:
-  Rewritten Applied(const Row& row, const Arguments& arguments) {
-    Rewritten rewritten = row.apply(std::move(program_), arguments);
-    if (verifies_) rewritten = Verified(std::move(rewritten));
-    return rewritten;
-  }
-
   absl::StatusOr<Arguments> ArgumentsOf(
       const Row& row, const std::vector<std::string>& words) const {
-    const bool open = row.form.back() == '*';
+    const bool many = row.form.back() == '*';
+    const bool open = many || row.form.back() == '?';
     const size_t least = row.form.size() - (open ? 1 : 0);
-    if (words.size() < least || (words.size() > least && !open)) {
+    const size_t most = open ? least + 1 : least;
+    if (words.size() < least || (words.size() > most && !many)) {
       return IllegalError("write ", row.usage);
     }
     Arguments arguments;
@@ -146,7 +182,9 @@ class Runner {
       const char kind = k < least ? row.form[k] : 'l';
       if (kind == 'b') {
         arguments.buffer = words[k];
-      } else if (kind == 'n') {
+      } else if (kind == 'k') {
+        OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));
+      } else if (kind == '#') {
         if (!absl::SimpleAtoi(words[k], &arguments.size)) {
           return IllegalError("`", words[k], "` is no number; write ",
                               row.usage);
@@ -170,38 +208,70 @@ class Runner {
   }
 
   LoopProgram program_;
-  const bool verifies_;
   absl::flat_hash_map<std::string, IteratorId> named_;
 };
 
-Rewritten RunLines(LoopProgram program, absl::string_view script,
-                   bool verifies) {
-  Runner runner(std::move(program), verifies);
+struct Line {
+  int number;
+  absl::string_view text;
+};
+
+std::vector<Line> LinesOf(absl::string_view script) {
+  std::vector<Line> lines;
   int number = 0;
   for (absl::string_view line : absl::StrSplit(script, '\n')) {
     ++number;
     line = line.substr(0, line.find('#'));
     for (absl::string_view part : absl::StrSplit(line, ';')) {
       part = absl::StripAsciiWhitespace(part);
-      if (part.empty()) continue;
-      absl::Status status = runner.Line(part);
-      if (status.ok()) continue;
-      return IllegalError("line ", number, ", `", part,
-                          "`: ", status.message());
+      if (!part.empty()) lines.push_back({number, part});
     }
+  }
+  return lines;
+}
+
+bool IsBinding(absl::string_view line) {
+  const std::vector<std::string> words = Words(line);
+  return !words.empty() && words[0] == kBind;
+}
+
+// With `verifies`, each line by itself, but all bindings in a row at once.
+Rewritten RunLines(LoopProgram program, const std::vector<Line>& lines,
+                   bool verifies) {
+  Runner runner(std::move(program));
+  for (size_t k = 0; k < lines.size(); ++k) {
+    const Line& line = lines[k];
+    absl::Status status = runner.Line(line.text);
+    const bool goes_on = k + 1 < lines.size() && IsBinding(lines[k].text) &&
+                         IsBinding(lines[k + 1].text);
+    if (status.ok() && verifies && !goes_on) status = runner.Verify();
+    if (status.ok()) continue;
+    return IllegalError("line ", line.number, ", `", line.text,
+                        "`: ", status.message());
   }
   return std::move(runner).Program();
 }
 
 }  // namespace
 
+std::vector<RewriteForm> RewriteForms() {
+  std::vector<RewriteForm> forms;
+  for (const Row& row : kRows) {
+    forms.push_back({.name = row.name,
+                     .arguments = row.form,
+                     .keeps_bits = row.name != kSplitReduce});
+  }
+  return forms;
+}
+
 absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
                                       absl::string_view script) {
+  const std::vector<Line> lines = LinesOf(script);
   // To verify takes as long as the program is, so it is done once.
-  Rewritten rewritten = Verified(RunLines(program, script, false));
+  Rewritten rewritten = Verified(RunLines(program, lines, false));
   if (rewritten.ok()) return rewritten;
   // But after each line where one is to blame.
-  return RunLines(std::move(program), script, true);
+  return RunLines(std::move(program), lines, true);
 }
 
 }  // namespace ocannl::rewrite

@@ -14,11 +14,16 @@ Rewritten Split(LoopProgram program, IteratorId loop, int64_t size);
 Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order);
 Rewritten Vectorize(LoopProgram program, IteratorId loop);
 Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
+Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at);
+Rewritten Distribute(LoopProgram program, IteratorId loop);
+Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner);
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    IteratorId loop);
+                    IteratorId first, IteratorId last);
 Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop);
 Rewritten Parallel(LoopProgram program, IteratorId loop);
 Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
+Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
+Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind);
 Rewritten SplitReduce(LoopProgram program, IteratorId loop);
 
 }  // namespace ocannl::rewrite::unverified

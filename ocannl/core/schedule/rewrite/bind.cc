@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bind and ZeroLoops: what a GPU runs at once, and what it can.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/loop/words.h"
+#include "ocannl/core/ops/depth.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/unverified.h"
+
+namespace ocannl::rewrite::unverified {
+namespace {
+
+// The first zero_out of the buffer in the block, outer statements before inner.
+struct ZeroSite {
+  Stmt* stmt = nullptr;
+  int depth = 0;  // how many loops are around it
+};
+
+ZeroSite FindZeroOut(Block& block, BufferId buffer, int depth) {
+  for (Stmt& stmt : block.stmts) {
+    const ZeroOut* zero = std::get_if<ZeroOut>(&stmt);
+    if (zero != nullptr && zero->buffer == buffer) return {&stmt, depth};
+    For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr) continue;
+    const ZeroSite inside = FindZeroOut(loop->body, buffer, depth + 1);
+    if (inside.stmt != nullptr) return inside;
+  }
+  return {};
+}
+
+}  // namespace
+
+Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  if (kind != LoopKind::kFor) {
+    if (auto dependence = WhyNotParallel(program, site.loop())) {
+      return DependenceError(
+          program,
+          absl::StrCat("iterations of ", Name(loop), " cannot be ",
+                       kind == LoopKind::kGrid ? "blocks" : "threads"),
+          *dependence);
+    }
+  }
+  site.loop().kind = kind;
+  return program;
+}
+
+Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer) {
+  OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, buffer));
+  const ZeroSite site = FindZeroOut(program.body, id, 0);
+  if (site.stmt == nullptr) {
+    return IllegalError("there is no zero_out ", buffer);
+  }
+  const auto& [name, dtype, dims, role] = program.buffers[id];
+  if (site.depth + static_cast<int>(dims.size()) > kMaxLoopDepth) {
+    return IllegalError("`", buffer, "` has ", dims.size(),
+                        " axes: loops over them would be too deep");
+  }
+  IteratorId next = NextIterator(program);
+  Set set{{id, {}}, program.exprs.Add(Constant{dtype, 0})};
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    set.target.indices.push_back(
+        Iterator(IteratorId{next.index + static_cast<int32_t>(axis)}));
+  }
+  Stmt stmt = std::move(set);
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    For loop{LoopKind::kFor,
+             {next.index + static_cast<int32_t>(axis)},
+             dims[axis],
+             {}};
+    loop.body.stmts.push_back(std::move(stmt));
+    stmt = std::move(loop);
+  }
+  *site.stmt = std::move(stmt);
+  return program;
+}
+
+}  // namespace ocannl::rewrite::unverified
