@@ -17,14 +17,17 @@
 namespace ocannl::fuzz {
 namespace {
 
-constexpr int kTries = 24;
-constexpr int kMaxRewrites = 10;
+constexpr int kTries = 40;
+constexpr int kMaxRewrites = 12;
 
 class Line {
  public:
   Line(const LoopProgram& program, Random& random)
       : program_(program), random_(random) {
-    WalkLoops(program.body, [&](const For& loop) { loops_.push_back(&loop); });
+    WalkLoops(program.body, [&](const For& loop) {
+      loops_.push_back(&loop);
+      if (loop.kind == LoopKind::kGrid) grids_.push_back(&loop);
+    });
   }
 
   bool HasLoops() const { return !loops_.empty(); }
@@ -62,6 +65,8 @@ class Line {
         return Inner(loop);
       case 'n':
         return Next(loop);
+      case 'g':
+        return Name((grids_.empty() ? &loop : random_.Pick(grids_))->iterator);
       case 'b':
         return random_.Pick(program_.buffers).name;
       case '#':
@@ -105,6 +110,7 @@ class Line {
   const LoopProgram& program_;
   Random& random_;
   std::vector<const For*> loops_;
+  std::vector<const For*> grids_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ocannl/core/schedule/gpu/phases.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -89,6 +90,23 @@ absl::StatusOr<size_t> ThreadAxes(const LoopProgram& program, const Block& body,
         "in each phase, or make it shared"));
   }
   return users.empty() ? 0 : users.front().loops.size();
+}
+
+int64_t SharedBytes(const LoopProgram& program, const Block& body) {
+  absl::flat_hash_set<BufferId> written;
+  WalkStmts(body, [&](const Stmt& stmt) {
+    const BufferId buffer = WrittenBy(program, stmt);
+    if (buffer.valid()) written.insert(buffer);
+  });
+  int64_t all = 0;
+  for (BufferId id : written) {
+    const Buffer& buffer = program.buffers[id];
+    if (buffer.role != Role::kShared) continue;
+    const auto bytes = static_cast<int64_t>(NumElements(buffer.dims)) *
+                       static_cast<int64_t>(SizeOf(buffer.dtype));
+    all += (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+  }
+  return all;
 }
 
 }  // namespace ocannl::gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The phases of a `grid` nest, and which registers live through them.
+// The phases of a `grid` nest, its shared memory, and which registers live
+// through phases.
 //
 //   thread i1 = 0 to 3 { acc[i1, 0] := 0; }          ThreadAxes(acc) is 1:
 //   thread i2 = 0 to 3 { y[i2] := acc[i2, 0]; }      acc[0] of each thread
@@ -36,6 +37,12 @@ void WalkPhases(const Block& block, absl::FunctionRef<void(const For&)> visit);
 // not, so that a thread may need what another one has.
 absl::StatusOr<size_t> ThreadAxes(const LoopProgram& program, const Block& body,
                                   BufferId buffer);
+
+// Each shared buffer starts at a multiple of so many bytes.
+inline constexpr int64_t kSharedAlignment = 16;
+
+// What the shared buffers of the grid nest around `body` take together.
+int64_t SharedBytes(const LoopProgram& program, const Block& body);
 
 }  // namespace ocannl::gpu
 

@@ -54,6 +54,12 @@ absl::Status VerifyKernels(const LoopProgram& program) {
   for (const Stmt& stmt : program.body.stmts) {
     const For* grid = std::get_if<For>(&stmt);
     if (grid == nullptr || grid->kind != LoopKind::kGrid) continue;
+    const int64_t bytes = SharedBytes(program, grid->body);
+    if (bytes > kMaxSharedBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the blocks of ", Name(grid->iterator), " share ", bytes,
+          " bytes, but there are ", kMaxSharedBytes, "; share smaller tiles"));
+    }
     for (BufferId id : program.buffers.ids()) {
       if (program.buffers[id].role != Role::kPrivate) continue;
       OCANNL_RETURN_IF_ERROR(ThreadAxes(program, grid->body, id).status());

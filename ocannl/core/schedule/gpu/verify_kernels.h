@@ -23,12 +23,15 @@ namespace ocannl::gpu {
 
 // Verify accepts `program`. Error: a `grid` or `thread` loop two iterations of
 // which touch one cell that one writes, and both accesses; more threads in a
-// block than kMaxThreads; private cells of another thread (phases.h).
+// block than kMaxThreads, or more shared memory than kMaxSharedBytes; private
+// cells of another thread (phases.h).
 absl::Status VerifyKernels(const LoopProgram& program);
 
 // Of a block of every NVIDIA GPU (CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability").
 inline constexpr int64_t kMaxThreads = 1024;
+// Of a block of compute capability 9.0 (the same table).
+inline constexpr int64_t kMaxSharedBytes = 227 * 1024;
 
 }  // namespace ocannl::gpu
 

@@ -68,6 +68,11 @@ Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings) {
   return Verified(std::move(program));
 }
 
+Rewritten Stage(LoopProgram program, absl::string_view buffer,
+                IteratorId loop) {
+  return Verified(unverified::Stage(std::move(program), buffer, loop));
+}
+
 Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
   return Verified(unverified::SplitReduce(std::move(program), loop));
 }

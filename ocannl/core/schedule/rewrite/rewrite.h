@@ -98,6 +98,12 @@ struct Binding {
 };
 Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
 
+// Cache read into shared memory: what the body of the loop, which is around the
+// threads of a block, reads of `buffer` is copied by all of them in a phase of
+// its own in front. Errors: no loop around threads; it writes the buffer, or as
+// in Privatize.
+Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
+
 // Sums, products and extremes over contiguous memory are accumulated in 64
 // lanes (loop/split_reduce.h), which changes how they round. The loop is the
 // outermost of the reduction's. Errors: the loops hold anything else; no run of

@@ -98,6 +98,10 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments& a) {
        return unverified::Bind(std::move(p), a.loops[0], a.kind);
      }},
+    {"stage", "stage BUFFER LOOP", "bg", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::Stage(std::move(p), a.buffer, a.loops[0]);
+     }},
     {kSplitReduce, "split_reduce LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::SplitReduce(std::move(p), a.loops[0]);
