@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/expression.h"
@@ -31,6 +32,8 @@ namespace {
 
 using jit::Isa;
 
+constexpr absl::string_view kGpuTarget = "sm_90";
+
 absl::StatusOr<Explanation> ExplainFileOrExpression(
     const CommandLine& line, const PassOptions& options) {
   const std::string& what = line.positional()[0];
@@ -48,33 +51,67 @@ absl::StatusOr<Explanation> ExplainFileOrExpression(
   return ExplainExpression(*expression, options);
 }
 
-absl::StatusOr<Isa> IsaOf(const CommandLine& line) {
-  const std::string& name = line.GetString("isa");
-  if (name.empty()) return ExplainedIsa();
+// What schedules are for.
+struct ExplainedTarget {
+  Isa isa;
+  bool is_gpu;
+};
+
+absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
+  const bool has_isa = line.Has("isa");
+  if (has_isa && line.Has("target")) {
+    return absl::InvalidArgumentError(
+        "--isa and --target say the same; give one of them");
+  }
+  const std::string& name = line.GetString(has_isa ? "isa" : "target");
+  if (name.empty()) return ExplainedTarget{ExplainedIsa(), false};
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    if (name == jit::Name(isa)) return isa;
+    if (name == jit::Name(isa)) return ExplainedTarget{isa, false};
+  }
+  if (!has_isa && name == kGpuTarget) {
+    return ExplainedTarget{ExplainedIsa(), true};
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("--isa=", name, ": give avx2 or avx512"));
+      absl::StrCat("--", has_isa ? "isa" : "target", "=", name, ": give avx2",
+                   has_isa ? " or " : ", ", "avx512",
+                   has_isa ? "" : absl::StrCat(" or ", kGpuTarget)));
+}
+
+absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
+                          std::vector<StageText>& stages) {
+  const gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu::kSm90);
+  OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(schedule.program));
+  if (line.GetString("target") == kGpuTarget) {
+    stages.push_back({.stage = "schedule",
+                      .file_name = program.name + "-schedule.ll",
+                      .text = Print(schedule.program)});
+    stages.push_back({.stage = "script",
+                      .file_name = program.name + ".rewrite",
+                      .text = schedule.script});
+  }
+  if (line.GetString("stage") == "cuda") {
+    stages.push_back({.stage = "cuda",
+                      .file_name = program.name + ".cu",
+                      .text = cuda::WriteKernels(schedule.program).text});
+  }
+  return absl::OkStatus();
 }
 
 // All stages, but machine code only where it is wanted: it is long.
 absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
                                               Explanation explanation,
-                                              Isa isa) {
+                                              const ExplainedTarget& target) {
   std::vector<StageText>& stages = explanation.stages;
-  stages.push_back(jit::ExplainSchedule(explanation.program, isa));
+  const LoopProgram& program = explanation.program;
+  const Isa isa = target.isa;
+  if (!target.is_gpu) stages.push_back(jit::ExplainSchedule(program, isa));
   if (line.GetString("stage") == "x86") {
-    stages.push_back(jit::ExplainX86(explanation.program, isa));
+    stages.push_back(jit::ExplainX86(program, isa));
   } else if (line.GetString("stage") == "instruction_mix") {
-    stages.push_back(jit::ExplainInstructionMix(explanation.program, isa));
-  } else if (line.GetString("stage") == "cuda") {
-    const LoopProgram program =
-        gpu::ScheduleGpu(explanation.program, gpu::kSm90);
-    OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(program));
-    stages.push_back({.stage = "cuda",
-                      .file_name = program.name + ".cu",
-                      .text = cuda::WriteKernels(program).text});
+    stages.push_back(jit::ExplainInstructionMix(program, isa));
+  }
+  if (target.is_gpu || line.GetString("stage") == "cuda") {
+    OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, stages));
   }
   return std::move(stages);
 }
@@ -90,7 +127,7 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", x86, instruction_mix, cuda"));
+      ", x86, instruction_mix, cuda; with --target=sm_90, script"));
 }
 
 }  // namespace
@@ -122,11 +159,10 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back({"stage", "all",
                     "shapes, cd, memory, unoptimized, ll, rewritten, "
-                    "schedule, x86, instruction_mix, cuda, a pass's name, or "
+                    "schedule, script, x86, instruction_mix, cuda, a pass, or "
                     "all: each up to schedule"});
-    all->push_back({"isa", "",
-                    "of schedule and x86: avx2 or avx512; the best "
-                    "that this machine has where it is not given"});
+    all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
+    all->push_back({"target", "", "the same, or sm_90, which has a script"});
     all->push_back(ExplainFlag());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back(RewriteFlag());
@@ -137,19 +173,19 @@ const std::vector<Flag>& ExplainFlags() {
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
-  OCANNL_ASSIGN_OR_RETURN(Isa isa, IsaOf(line));
+  OCANNL_ASSIGN_OR_RETURN(const ExplainedTarget target, TargetOf(line));
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainFileOrExpression(line, options));
   OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
   if (line.Has("explain")) {
     // Whoever names no stage has them all in the directory.
     std::ostringstream none;
-    OCANNL_RETURN_IF_ERROR(
-        WriteExplained(line, explanation, line.Has("stage") ? none : out, isa));
+    OCANNL_RETURN_IF_ERROR(WriteExplained(
+        line, explanation, line.Has("stage") ? none : out, target.isa));
     if (!line.Has("stage")) return absl::OkStatus();
   }
   OCANNL_ASSIGN_OR_RETURN(const std::vector<StageText> stages,
-                          Stages(line, std::move(explanation), isa));
+                          Stages(line, std::move(explanation), target));
   const std::string& wanted = line.GetString("stage");
   if (wanted == "all") {
     for (const StageText& stage : stages) {

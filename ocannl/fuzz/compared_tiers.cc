@@ -161,6 +161,7 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"schedule-avx2", true, Scheduled<kAvx2Target>},
       {"schedule-avx512", true, Scheduled<kAvx512Target>},
       {"schedule-gpu-tiny", true, ScheduledGpu<gpu::kTinyGpu>},
+      {"schedule-gpu-middle", true, ScheduledGpu<gpu::kMiddleGpu>},
       {"schedule-gpu", true, ScheduledGpu<gpu::kSm90>},
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},

@@ -132,88 +132,47 @@ absl::StatusOr<LoopKind> BoundKind(const std::string& word) {
                       "thread or for");
 }
 
-class Runner {
- public:
-  explicit Runner(LoopProgram program) : program_(std::move(program)) {}
+using LoopNames = absl::flat_hash_map<std::string, IteratorId>;
 
-  absl::Status Line(absl::string_view line) {
-    std::vector<std::string> names;
-    const size_t equals = line.find('=');
-    if (equals != absl::string_view::npos) {
-      names = Words(line.substr(0, equals));
-      line.remove_prefix(equals + 1);
-    }
-    std::vector<std::string> words = Words(line);
-    if (words.empty()) return IllegalError("a rewrite belongs here");
-    OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
-    words.erase(words.begin());
-    OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
-                            ArgumentsOf(*row, words));
-    IteratorId new_loop = NextIterator(program_);
-    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
-                            row->apply(std::move(program_), arguments));
-    const int32_t made = row->new_loops == 0
-                             ? 0
-                             : NextIterator(rewritten).index - new_loop.index;
-    if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
-      return IllegalError("it makes ", std::min(row->new_loops, made),
-                          " loops to name, not ", names.size());
-    }
-    program_ = std::move(rewritten);
-    for (const std::string& name : names) named_[name] = new_loop++;
-    return absl::OkStatus();
+absl::StatusOr<IteratorId> LoopNamed(const LoopNames& names,
+                                     const std::string& name) {
+  auto named = names.find(name);
+  if (named != names.end()) return named->second;
+  if (std::optional<IteratorId> iterator = IteratorNamed(name))
+    return *iterator;
+  return IllegalError("`", name,
+                      "` is no loop: give i0, i1, ... or a name that ",
+                      "stands before a `=` above");
+}
+
+absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
+                                      const std::vector<std::string>& words) {
+  const bool many = row.form.back() == '*';
+  const bool open = many || row.form.back() == '?';
+  const size_t least = row.form.size() - (open ? 1 : 0);
+  const size_t most = open ? least + 1 : least;
+  if (words.size() < least || (words.size() > most && !many)) {
+    return IllegalError("write ", row.usage);
   }
-
-  absl::Status Verify() {
-    OCANNL_ASSIGN_OR_RETURN(program_, Verified(std::move(program_)));
-    return absl::OkStatus();
-  }
-
-  LoopProgram Program() && { return std::move(program_); }
-
- private:
-  absl::StatusOr<Arguments> ArgumentsOf(
-      const Row& row, const std::vector<std::string>& words) const {
-    const bool many = row.form.back() == '*';
-    const bool open = many || row.form.back() == '?';
-    const size_t least = row.form.size() - (open ? 1 : 0);
-    const size_t most = open ? least + 1 : least;
-    if (words.size() < least || (words.size() > most && !many)) {
-      return IllegalError("write ", row.usage);
-    }
-    Arguments arguments;
-    for (size_t k = 0; k < words.size(); ++k) {
-      const char kind = k < least ? row.form[k] : 'l';
-      if (kind == 'b') {
-        arguments.buffer = words[k];
-      } else if (kind == 'k') {
-        OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));
-      } else if (kind == '#') {
-        if (!absl::SimpleAtoi(words[k], &arguments.size)) {
-          return IllegalError("`", words[k], "` is no number; write ",
-                              row.usage);
-        }
-      } else {
-        OCANNL_ASSIGN_OR_RETURN(const IteratorId loop, LoopNamed(words[k]));
-        arguments.loops.push_back(loop);
+  Arguments arguments;
+  for (size_t k = 0; k < words.size(); ++k) {
+    const char kind = k < least ? row.form[k] : 'l';
+    if (kind == 'b') {
+      arguments.buffer = words[k];
+    } else if (kind == 'k') {
+      OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));
+    } else if (kind == '#') {
+      if (!absl::SimpleAtoi(words[k], &arguments.size)) {
+        return IllegalError("`", words[k], "` is no number; write ", row.usage);
       }
+    } else {
+      OCANNL_ASSIGN_OR_RETURN(const IteratorId loop,
+                              LoopNamed(names, words[k]));
+      arguments.loops.push_back(loop);
     }
-    return arguments;
   }
-
-  absl::StatusOr<IteratorId> LoopNamed(const std::string& name) const {
-    auto named = named_.find(name);
-    if (named != named_.end()) return named->second;
-    if (std::optional<IteratorId> iterator = IteratorNamed(name))
-      return *iterator;
-    return IllegalError("`", name,
-                        "` is no loop: give i0, i1, ... or a name that ",
-                        "stands before a `=` above");
-  }
-
-  LoopProgram program_;
-  absl::flat_hash_map<std::string, IteratorId> named_;
-};
+  return arguments;
+}
 
 struct Line {
   int number;
@@ -242,7 +201,7 @@ bool IsBinding(absl::string_view line) {
 // With `verifies`, each line by itself, but all bindings in a row at once.
 Rewritten RunLines(LoopProgram program, const std::vector<Line>& lines,
                    bool verifies) {
-  Runner runner(std::move(program));
+  ScriptRunner runner(std::move(program));
   for (size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
     absl::Status status = runner.Line(line.text);
@@ -253,10 +212,44 @@ Rewritten RunLines(LoopProgram program, const std::vector<Line>& lines,
     return IllegalError("line ", line.number, ", `", line.text,
                         "`: ", status.message());
   }
-  return std::move(runner).Program();
+  return runner.program();
 }
 
 }  // namespace
+
+absl::Status ScriptRunner::Line(absl::string_view line) {
+  const absl::string_view all = line;
+  std::vector<std::string> names;
+  const size_t equals = line.find('=');
+  if (equals != absl::string_view::npos) {
+    names = Words(line.substr(0, equals));
+    line.remove_prefix(equals + 1);
+  }
+  std::vector<std::string> words = Words(line);
+  if (words.empty()) return IllegalError("a rewrite belongs here");
+  OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
+  words.erase(words.begin());
+  OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
+                          ArgumentsOf(named_, *row, words));
+  IteratorId new_loop = NextIterator(program_);
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
+                          row->apply(std::move(program_), arguments));
+  const int32_t made =
+      row->new_loops == 0 ? 0 : NextIterator(rewritten).index - new_loop.index;
+  if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
+    return IllegalError("it makes ", std::min(row->new_loops, made),
+                        " loops to name, not ", names.size());
+  }
+  program_ = std::move(rewritten);
+  for (const std::string& name : names) named_[name] = new_loop++;
+  absl::StrAppend(&script_, all, "\n");
+  return absl::OkStatus();
+}
+
+absl::Status ScriptRunner::Verify() {
+  OCANNL_ASSIGN_OR_RETURN(program_, Verified(std::move(program_)));
+  return absl::OkStatus();
+}
 
 std::vector<RewriteForm> RewriteForms() {
   std::vector<RewriteForm> forms;

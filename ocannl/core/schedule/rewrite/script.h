@@ -18,8 +18,12 @@
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
@@ -30,6 +34,28 @@ namespace ocannl::rewrite {
 // cannot be done, and why.
 absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
                                       absl::string_view script);
+
+// Runs a script line by line. Verify has not seen what it gives, and need not
+// accept it between two lines of `bind`.
+class ScriptRunner {
+ public:
+  // Verify accepts `program`.
+  explicit ScriptRunner(LoopProgram program) : program_(std::move(program)) {}
+
+  // Error: the line is none, or it cannot be done; the program is lost then.
+  absl::Status Line(absl::string_view line);
+
+  // Error: what is not right with what there is so far; it is lost then.
+  absl::Status Verify();
+
+  const LoopProgram& program() const { return program_; }
+  const std::string& script() const { return script_; }  // the lines so far
+
+ private:
+  LoopProgram program_;
+  std::string script_;
+  absl::flat_hash_map<std::string, IteratorId> named_;
+};
 
 // A rewrite of scripts. Its arguments, a letter each: l is a loop; i the one
 // that is all of its body, n the one behind it and g one around threads; b a

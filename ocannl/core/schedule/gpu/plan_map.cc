@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/gpu/plan_map.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl::gpu {
+namespace {
+
+using rewrite::ScriptRunner;
+
+int64_t GreatestDivisor(int64_t of, int64_t most) {
+  int64_t divisor = std::min(of, most);
+  while (of % divisor != 0) --divisor;
+  return divisor;
+}
+
+// Threads of a block: fewer where that gives more processors something to do.
+int64_t ThreadsFor(const std::vector<NestLoop>& loops,
+                   const GpuTarget& target) {
+  int64_t threads = target.threads;
+  while (threads / 2 >= target.warp &&
+         Iterations(loops) / static_cast<double>(threads) <
+             static_cast<double>(target.multiprocessors)) {
+    threads /= 2;
+  }
+  return threads;
+}
+
+// The loops from `split` on are threads, `size` iterations of that one and all
+// of those inside.
+struct BlockShape {
+  size_t split;
+  int64_t size;
+};
+
+BlockShape ShapeOf(const std::vector<NestLoop>& loops, int64_t threads) {
+  BlockShape shape{.split = loops.size() - 1, .size = 1};
+  for (size_t k = loops.size(); k-- > 0;) {
+    shape = {.split = k, .size = std::min(threads, loops[k].extent)};
+    threads /= shape.size;
+    if (shape.size < loops[k].extent || threads < 2) break;
+  }
+  // Strips of one length need no kernel for the rest.
+  const int64_t extent = loops[shape.split].extent;
+  const int64_t divisor = GreatestDivisor(extent, shape.size);
+  if (2 * divisor > shape.size) shape.size = divisor;
+  return shape;
+}
+
+// Cuts the loop at `at`, and all loops around it, so that there are two nests.
+absl::Status CutNest(ScriptRunner& script, const std::vector<NestLoop>& loops,
+                     size_t which, int64_t at) {
+  OCANNL_RETURN_IF_ERROR(
+      script.Line(absl::StrCat("cut ", Name(loops[which].iterator), " ", at)));
+  for (size_t k = which; k-- > 0;) {
+    OCANNL_RETURN_IF_ERROR(
+        script.Line(absl::StrCat("distribute ", Name(loops[k].iterator))));
+  }
+  return absl::OkStatus();
+}
+
+// A sum that a thread makes is in a register meanwhile.
+void UseRegisters(ScriptRunner& script, const Block& body) {
+  std::vector<std::string> lines;
+  for (const Stmt& stmt : body.stmts) {
+    const For* outermost = std::get_if<For>(&stmt);
+    const For* loop = outermost;
+    while (loop != nullptr && OnlyLoopIn(*loop) != nullptr) {
+      loop = OnlyLoopIn(*loop);
+    }
+    if (loop == nullptr || loop->body.stmts.size() != 1) continue;
+    const Set* set = std::get_if<Set>(&loop->body.stmts[0]);
+    if (set == nullptr) continue;
+    const Buffer& buffer = script.program().buffers[set->target.buffer];
+    bool moves = false;
+    auto visit = [&](const For& in) {
+      for (const Affine& index : set->target.indices) {
+        moves = moves || index.FactorOf(Iterator(in.iterator)) != 0;
+      }
+    };
+    visit(*outermost);
+    WalkLoops(outermost->body, visit);
+    if (moves || buffer.role == Role::kPrivate) continue;
+    lines.push_back(absl::StrCat("privatize ", buffer.name, " ",
+                                 Name(outermost->iterator)));
+  }
+  for (const std::string& line : lines) {
+    ScriptRunner trial = script;
+    if (trial.Line(line).ok()) script = std::move(trial);
+  }
+}
+
+const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops) {
+  const For* loop = &std::get<For>(program.body.stmts[at]);
+  for (; loops > 1; --loops) loop = OnlyLoopIn(*loop);
+  return loop->body;
+}
+
+}  // namespace
+
+std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at) {
+  std::vector<NestLoop> loops;
+  const For* loop = std::get_if<For>(&program.body.stmts[at]);
+  for (; loop != nullptr && IsParallel(program, *loop);
+       loop = OnlyLoopIn(*loop)) {
+    loops.push_back({.iterator = loop->iterator, .extent = loop->extent});
+  }
+  return loops;
+}
+
+size_t PlanMap(ScriptRunner& script, size_t at,
+               const std::vector<NestLoop>& loops, const GpuTarget& target,
+               bool cuts) {
+  BlockShape shape = ShapeOf(loops, ThreadsFor(loops, target));
+  const int64_t extent = loops[shape.split].extent;
+  bool is_cut = false;
+  if (extent % shape.size != 0) {
+    ScriptRunner trial = script;
+    is_cut =
+        cuts &&
+        CutNest(trial, loops, shape.split, extent - extent % shape.size).ok();
+    if (is_cut) {
+      script = std::move(trial);
+    } else {
+      shape.size = GreatestDivisor(extent, shape.size);
+    }
+  }
+  auto run = [&](absl::string_view line) { CHECK_OK(script.Line(line)); };
+  UseRegisters(script, BodyOf(script.program(), at, loops.size()));
+  const IteratorId inner = NextIterator(script.program());
+  run(absl::StrCat("split ", Name(loops[shape.split].iterator), " ",
+                   shape.size));
+  for (size_t k = 0; k < loops.size(); ++k) {
+    const bool is_block = k <= shape.split;
+    run(absl::StrCat("bind ", Name(loops[k].iterator),
+                     is_block ? " grid" : " thread"));
+    if (k == shape.split) run(absl::StrCat("bind ", Name(inner), " thread"));
+  }
+  if (!is_cut) return 1;
+  const auto rest = ParallelLoops(script.program(), at + 1);
+  return 1 + (rest.empty() ? 1 : PlanMap(script, at + 1, rest, target, cuts));
+}
+
+}  // namespace ocannl::gpu

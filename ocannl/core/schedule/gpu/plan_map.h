@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PlanMap: perfectly nested parallel loops as blocks of threads.
+//
+//   1000 rows of 3 columns    blocks of 83 rows and 3 columns: 249 threads; the
+//                             last 4 rows apart
+//   3 rows of 1000 columns    blocks of a row and 250 columns
+//
+// What is in the loops is done by one thread, in order: one that sums has a
+// cell of the result.
+#ifndef OCANNL_CORE_SCHEDULE_GPU_PLAN_MAP_H_
+#define OCANNL_CORE_SCHEDULE_GPU_PLAN_MAP_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/gpu/target.h"
+#include "ocannl/core/schedule/rewrite/script.h"
+
+namespace ocannl::gpu {
+
+// The perfectly nested parallel loops of the statement of the body, from the
+// outermost one on.
+std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at);
+
+// Makes blocks and threads of these loops, one or more, the outermost ones of
+// the statement `at` of the body; if it `cuts`, the next ones are what is left
+// over behind full blocks. Gives how many statements it is now.
+size_t PlanMap(rewrite::ScriptRunner& script, size_t at,
+               const std::vector<NestLoop>& loops, const GpuTarget& target,
+               bool cuts);
+
+}  // namespace ocannl::gpu
+
+#endif  // OCANNL_CORE_SCHEDULE_GPU_PLAN_MAP_H_

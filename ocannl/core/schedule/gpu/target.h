@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GpuTarget: what schedules depend on of a GPU; results do not.
+#ifndef OCANNL_CORE_SCHEDULE_GPU_TARGET_H_
+#define OCANNL_CORE_SCHEDULE_GPU_TARGET_H_
+
+#include <cstdint>
+
+namespace ocannl::gpu {
+
+struct GpuTarget {
+  int64_t threads;          // of a block, where there is enough for them
+  int64_t warp;             // threads that run together: no block has fewer
+  int64_t multiprocessors;  // that want a block each
+  int64_t shared_bytes;     // of a block
+  // A product's tile: the most results of a thread are so many rows and as many
+  // columns; and steps of the reduction that are in shared memory at once.
+  int64_t tile;
+  int64_t steps;
+};
+
+// Small programs have many blocks, ragged edges and full memory on it.
+inline constexpr GpuTarget kTinyGpu{.threads = 8,
+                                    .warp = 4,
+                                    .multiprocessors = 3,
+                                    .shared_bytes = 1024,
+                                    .tile = 2,
+                                    .steps = 4};
+inline constexpr GpuTarget kMiddleGpu{.threads = 36,
+                                      .warp = 6,
+                                      .multiprocessors = 5,
+                                      .shared_bytes = 8 * 1024,
+                                      .tile = 4,
+                                      .steps = 8};
+// Compute capability 9.0, H200. The threads and tiles are those that are usual
+// for such GPUs; none has measured them.
+inline constexpr GpuTarget kSm90{.threads = 256,
+                                 .warp = 32,
+                                 .multiprocessors = 132,
+                                 .shared_bytes = 227 * 1024,
+                                 .tile = 8,
+                                 .steps = 16};
+
+}  // namespace ocannl::gpu
+
+#endif  // OCANNL_CORE_SCHEDULE_GPU_TARGET_H_
