@@ -56,18 +56,6 @@ BlockShape ShapeOf(const std::vector<NestLoop>& loops, int64_t threads) {
   return shape;
 }
 
-// Cuts the loop at `at`, and all loops around it, so that there are two nests.
-absl::Status CutNest(ScriptRunner& script, const std::vector<NestLoop>& loops,
-                     size_t which, int64_t at) {
-  OCANNL_RETURN_IF_ERROR(
-      script.Line(absl::StrCat("cut ", Name(loops[which].iterator), " ", at)));
-  for (size_t k = which; k-- > 0;) {
-    OCANNL_RETURN_IF_ERROR(
-        script.Line(absl::StrCat("distribute ", Name(loops[k].iterator))));
-  }
-  return absl::OkStatus();
-}
-
 // A sum that a thread makes is in a register meanwhile.
 void UseRegisters(ScriptRunner& script, const Block& body) {
   std::vector<std::string> lines;
@@ -99,12 +87,6 @@ void UseRegisters(ScriptRunner& script, const Block& body) {
   }
 }
 
-const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops) {
-  const For* loop = &std::get<For>(program.body.stmts[at]);
-  for (; loops > 1; --loops) loop = OnlyLoopIn(*loop);
-  return loop->body;
-}
-
 }  // namespace
 
 std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at) {
@@ -117,9 +99,26 @@ std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at) {
   return loops;
 }
 
-size_t PlanMap(ScriptRunner& script, size_t at,
-               const std::vector<NestLoop>& loops, const GpuTarget& target,
-               bool cuts) {
+const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops) {
+  const For* loop = &std::get<For>(program.body.stmts[at]);
+  for (; loops > 1; --loops) loop = OnlyLoopIn(*loop);
+  return loop->body;
+}
+
+absl::Status CutNest(ScriptRunner& script, const std::vector<NestLoop>& loops,
+                     size_t which, int64_t at) {
+  OCANNL_RETURN_IF_ERROR(
+      script.Line(absl::StrCat("cut ", Name(loops[which].iterator), " ", at)));
+  for (size_t k = which; k-- > 0;) {
+    OCANNL_RETURN_IF_ERROR(
+        script.Line(absl::StrCat("distribute ", Name(loops[k].iterator))));
+  }
+  return absl::OkStatus();
+}
+
+void PlanMap(ScriptRunner& script, size_t at,
+             const std::vector<NestLoop>& loops, const GpuTarget& target,
+             bool cuts) {
   BlockShape shape = ShapeOf(loops, ThreadsFor(loops, target));
   const int64_t extent = loops[shape.split].extent;
   bool is_cut = false;
@@ -145,9 +144,6 @@ size_t PlanMap(ScriptRunner& script, size_t at,
                      is_block ? " grid" : " thread"));
     if (k == shape.split) run(absl::StrCat("bind ", Name(inner), " thread"));
   }
-  if (!is_cut) return 1;
-  const auto rest = ParallelLoops(script.program(), at + 1);
-  return 1 + (rest.empty() ? 1 : PlanMap(script, at + 1, rest, target, cuts));
 }
 
 }  // namespace ocannl::gpu

@@ -12,8 +12,10 @@
 #define OCANNL_CORE_SCHEDULE_GPU_PLAN_MAP_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/rewrite/script.h"
@@ -24,12 +26,22 @@ namespace ocannl::gpu {
 // outermost one on.
 std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at);
 
+// What is in the innermost of the outermost `loops` loops of the statement
+// `at`.
+const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops);
+
+// Cuts loops[which] at `at`, and all loops around it, so that there are two
+// nests. Error: a dependence, or so it seems.
+absl::Status CutNest(rewrite::ScriptRunner& script,
+                     const std::vector<NestLoop>& loops, size_t which,
+                     int64_t at);
+
 // Makes blocks and threads of these loops, one or more, the outermost ones of
-// the statement `at` of the body; if it `cuts`, the next ones are what is left
-// over behind full blocks. Gives how many statements it is now.
-size_t PlanMap(rewrite::ScriptRunner& script, size_t at,
-               const std::vector<NestLoop>& loops, const GpuTarget& target,
-               bool cuts);
+// the statement `at` of the body; if it `cuts`, the next statement is what is
+// left over behind full blocks.
+void PlanMap(rewrite::ScriptRunner& script, size_t at,
+             const std::vector<NestLoop>& loops, const GpuTarget& target,
+             bool cuts);
 
 }  // namespace ocannl::gpu
 

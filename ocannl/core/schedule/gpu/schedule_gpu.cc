@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/check.h"
@@ -12,6 +15,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
+#include "ocannl/core/schedule/gpu/plan_product.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 
@@ -19,7 +23,7 @@ namespace ocannl::gpu {
 namespace {
 
 // Loops that a plan adds to a nest.
-constexpr int kMoreLoops = 8;
+constexpr int kMoreLoops = 16;
 
 class GpuPlanner {
  public:
@@ -28,7 +32,7 @@ class GpuPlanner {
 
   GpuSchedule Run() {
     for (size_t at = 0; at < Stmts().size(); ++at) ZeroLoops(at);
-    for (size_t at = 0; at < Stmts().size();) at += Plan(at);
+    for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
     return {.program = script_.program(), .script = script_.script()};
   }
 
@@ -51,18 +55,23 @@ class GpuPlanner {
     }
   }
 
-  // Gives how many statements it has made of the one.
-  size_t Plan(size_t at) {
+  bool IsPlannable(size_t at) const {
     const For* loop = std::get_if<For>(&Stmts()[at]);
-    if (loop == nullptr || loop->kind == LoopKind::kGrid ||
-        rewrite::LoopDepthOf(loop->body) + 1 > kMaxLoopDepth - kMoreLoops) {
-      return 1;
-    }
+    return loop != nullptr && loop->kind != LoopKind::kGrid &&
+           rewrite::LoopDepthOf(loop->body) + 1 <= kMaxLoopDepth - kMoreLoops;
+  }
+
+  // What is left over stands behind it.
+  void Plan(size_t at) {
+    if (!IsPlannable(at)) return;
     PutOutputsFirst(at);
     const std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
-    if (loops.empty()) return 1;
+    if (loops.empty()) return;
     Unschedule(at);
-    return PlanMap(script_, at, loops, target_, cuts_);
+    while (FuseNext(at)) {
+    }
+    if (PlanProduct(script_, at, target_, cuts_)) return;
+    PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
   }
 
   // Loops over results around those that reduce, and of the former that one
@@ -91,6 +100,35 @@ class GpuPlanner {
     if (!moves || before.size() != order.size()) return;
     rewrite::ScriptRunner trial = script_;
     if (trial.Line(line).ok()) script_ = std::move(trial);
+  }
+
+  // Fuses the statement with the next one, where both have the same parallel
+  // loops, and at most one has more.
+  bool FuseNext(size_t at) {
+    if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
+    PutOutputsFirst(at + 1);
+    const LoopProgram& program = script_.program();
+    const std::vector<NestLoop> first = ParallelLoops(program, at);
+    const std::vector<NestLoop> second = ParallelLoops(program, at + 1);
+    if (!absl::c_equal(first, second, [](const auto& a, const auto& b) {
+          return a.extent == b.extent;
+        })) {
+      return false;
+    }
+    const size_t depth = first.size();
+    if (rewrite::LoopDepthOf(BodyOf(program, at, depth)) > 0 &&
+        rewrite::LoopDepthOf(BodyOf(program, at + 1, depth)) > 0) {
+      return false;
+    }
+    Unschedule(at + 1);
+    rewrite::ScriptRunner trial = script_;
+    for (size_t k = 0; k < depth; ++k) {
+      const std::string line = absl::StrCat("fuse ", Name(first[k].iterator),
+                                            " ", Name(second[k].iterator));
+      if (!trial.Line(line).ok()) return false;
+    }
+    script_ = std::move(trial);
+    return true;
   }
 
   // `par` loops are those of another target.

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/gpu/plan_product.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/gpu/phases.h"
+#include "ocannl/core/schedule/gpu/plan_map.h"
+#include "ocannl/core/schedule/gpu/product.h"
+
+namespace ocannl::gpu {
+namespace {
+
+using rewrite::ScriptRunner;
+
+// A part of an output loop that a block computes.
+struct Part {
+  NestLoop loop;
+  int64_t size;       // of a block
+  int64_t registers;  // of those a thread has so many
+  int64_t threads() const { return size / registers; }
+};
+
+// Parts of the output loops along which only operand `which` moves, the
+// innermost first, for so many threads with at most `registers` cells each.
+std::vector<Part> PartsAlong(const Product& product, size_t which,
+                             int64_t threads, int64_t registers, bool cuts) {
+  std::vector<Part> parts;
+  for (size_t k = product.outputs.size(); k-- > 0 && threads > 1;) {
+    const NestLoop& loop = product.outputs[k];
+    if (!MovesAlong(product.operands[which], loop.iterator) ||
+        MovesAlong(product.operands[1 - which], loop.iterator) ||
+        !MovesAlong(product.result, loop.iterator)) {
+      continue;
+    }
+    const int64_t own = parts.empty() ? std::min(registers, loop.extent) : 1;
+    const int64_t most = std::min(threads, loop.extent / own);
+    int64_t count = most;
+    while (count > 1 && loop.extent % (count * own) != 0) --count;
+    const bool fits = loop.extent % (count * own) == 0;
+    if (cuts && (!fits || 4 * count < 3 * most)) count = most;
+    if (!cuts && !fits) return {};
+    parts.push_back({loop, count * own, own});
+    threads /= count;
+    if (parts.back().size < loop.extent) break;
+  }
+  return parts;
+}
+
+struct Tile {
+  std::vector<Part> rows;
+  std::vector<Part> columns;
+
+  int64_t threads() const {
+    int64_t all = 1;
+    for (const auto* parts : {&rows, &columns}) {
+      for (const Part& part : *parts) all *= part.threads();
+    }
+    return all;
+  }
+  int64_t results() const {
+    int64_t all = threads();
+    for (const auto* parts : {&rows, &columns}) {
+      for (const Part& part : *parts) all *= part.registers;
+    }
+    return all;
+  }
+};
+
+class ProductPlanner {
+ public:
+  ProductPlanner(ScriptRunner script, size_t at, const GpuTarget& target)
+      : script_(std::move(script)), at_(at), target_(target) {}
+
+  absl::Status Run(const Product& product, const Tile& tile) {
+    OCANNL_RETURN_IF_ERROR(CutRests(product, tile));
+    OCANNL_RETURN_IF_ERROR(SplitOutputs(product, tile));
+    OCANNL_RETURN_IF_ERROR(DistributeStatements(product.statements));
+    OCANNL_RETURN_IF_ERROR(UnrollOthers(product.sum));
+    OCANNL_RETURN_IF_ERROR(BlockReduction(product));
+    OCANNL_RETURN_IF_ERROR(KeepResults(product));
+    OCANNL_RETURN_IF_ERROR(BindLoops());
+    OCANNL_RETURN_IF_ERROR(StageOperands(product));
+    const auto& grid = std::get<For>(program().body.stmts[at_]);
+    if (SharedBytes(program(), grid.body) <= target_.shared_bytes) {
+      return absl::OkStatus();
+    }
+    return absl::ResourceExhaustedError("shared memory");
+  }
+
+  ScriptRunner Script() && { return std::move(script_); }
+
+ private:
+  const LoopProgram& program() const { return script_.program(); }
+
+  template <class... Parts>
+  absl::Status Line(const Parts&... parts) {
+    return script_.Line(absl::StrCat(parts...));
+  }
+
+  // Gives the new loop.
+  absl::StatusOr<IteratorId> Split(IteratorId loop, int64_t size) {
+    const IteratorId inner = NextIterator(program());
+    OCANNL_RETURN_IF_ERROR(Line("split ", Name(loop), " ", size));
+    return inner;
+  }
+
+  absl::Status Reorder(const std::vector<IteratorId>& order) {
+    if (order.size() < 2) return absl::OkStatus();
+    std::string line = "reorder";
+    for (IteratorId loop : order) absl::StrAppend(&line, " ", Name(loop));
+    return Line(line);
+  }
+
+  absl::Status CutRests(const Product& product, const Tile& tile) {
+    for (const auto* parts : {&tile.columns, &tile.rows}) {
+      for (const Part& part : *parts) {
+        const int64_t rest = part.loop.extent % part.size;
+        if (rest == 0) continue;
+        size_t which = 0;
+        while (product.outputs[which].iterator != part.loop.iterator) ++which;
+        OCANNL_RETURN_IF_ERROR(
+            CutNest(script_, product.outputs, which, part.loop.extent - rest));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Blocks around threads around registers.
+  absl::Status SplitOutputs(const Product& product, const Tile& tile) {
+    for (const NestLoop& loop : product.outputs) {
+      grid_.push_back(loop.iterator);
+    }
+    std::vector<IteratorId> row_threads;
+    std::vector<IteratorId> column_threads;
+    std::vector<IteratorId> registers;
+    auto split = [&](const Part& part, bool is_column,
+                     std::vector<IteratorId>& threads) -> absl::Status {
+      OCANNL_ASSIGN_OR_RETURN(IteratorId inner,
+                              Split(part.loop.iterator, part.size));
+      int64_t own = part.registers;
+      // Neighbours read neighbouring groups, so that no bank has two.
+      if (is_column && own > kGroup && own % kGroup == 0) {
+        registers.push_back(inner);
+        OCANNL_ASSIGN_OR_RETURN(inner,
+                                Split(inner, part.size / (own / kGroup)));
+        own = kGroup;
+      }
+      threads.insert(threads.begin(), inner);
+      if (own == 1) return absl::OkStatus();
+      OCANNL_ASSIGN_OR_RETURN(const IteratorId cells, Split(inner, own));
+      registers.push_back(cells);
+      return absl::OkStatus();
+    };
+    for (const Part& part : tile.rows) {
+      OCANNL_RETURN_IF_ERROR(split(part, false, row_threads));
+    }
+    for (const Part& part : tile.columns) {
+      OCANNL_RETURN_IF_ERROR(split(part, true, column_threads));
+    }
+    threads_ = row_threads.size() + column_threads.size();
+    registers_ = registers.size();
+    std::vector<IteratorId> order = grid_;
+    for (const auto* loops : {&row_threads, &column_threads, &registers}) {
+      order.insert(order.end(), loops->begin(), loops->end());
+    }
+    return Reorder(order);
+  }
+
+  const Block& BlockBody() const {
+    return BodyOf(program(), at_, grid_.size());
+  }
+
+  // The iterators of the loop and those that are all in it.
+  static std::vector<IteratorId> ChainOf(const Stmt& stmt) {
+    std::vector<IteratorId> chain;
+    for (const For* loop = std::get_if<For>(&stmt); loop != nullptr;
+         loop = OnlyLoopIn(*loop)) {
+      chain.push_back(loop->iterator);
+    }
+    return chain;
+  }
+
+  // A nest of threads and registers for each statement.
+  absl::Status DistributeStatements(size_t statements) {
+    if (statements == 1) return absl::OkStatus();
+    std::vector<IteratorId> loops = ChainOf(BlockBody().stmts[0]);
+    loops.resize(threads_ + registers_);
+    for (; !loops.empty(); loops.pop_back()) {
+      OCANNL_RETURN_IF_ERROR(Line("distribute ", Name(loops.back())));
+    }
+    return absl::OkStatus();
+  }
+
+  // `loops`, each with all that is in it but the next ones, once for each
+  // register.
+  absl::Status Unroll(absl::Span<const IteratorId> loops) {
+    for (IteratorId loop : loops) {
+      int64_t extent = 0;
+      WalkLoops(program().body, [&](const For& each) {
+        if (each.iterator == loop) extent = each.extent;
+      });
+      OCANNL_RETURN_IF_ERROR(Line("unroll_jam ", Name(loop), " ", extent));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status UnrollOthers(size_t sum) {
+    sum_ = sum;
+    const size_t count = BlockBody().stmts.size();
+    for (size_t k = 0; k < count; ++k) {
+      if (k == sum) continue;
+      const std::vector<IteratorId> chain = ChainOf(BlockBody().stmts[k]);
+      OCANNL_RETURN_IF_ERROR(
+          Unroll(absl::MakeSpan(chain).subspan(threads_, registers_)));
+    }
+    return absl::OkStatus();
+  }
+
+  // Steps of the reduction around the threads and a few in each.
+  absl::Status BlockReduction(const Product& product) {
+    const std::vector<IteratorId> chain = ChainOf(BlockBody().stmts[sum_]);
+    const auto outputs =
+        chain.begin() + static_cast<int64_t>(threads_ + registers_);
+    std::vector<IteratorId> order(outputs, chain.end());
+    order.insert(order.end(), chain.begin(), outputs);
+    OCANNL_RETURN_IF_ERROR(Reorder(order));
+    size_t step = product.reduced.size() - 1;
+    int64_t room = target_.steps;
+    while (step > 0 && product.reduced[step].extent <= room / 2) {
+      room /= product.reduced[step--].extent;
+    }
+    const int64_t extent = product.reduced[step].extent;
+    int64_t size = std::min(room, extent);
+    while (extent % size != 0) --size;
+    if (2 * size <= std::min(room, extent)) size = std::min(room, extent);
+    const IteratorId steps = order[step];
+    const size_t inner = product.reduced.size() - step - 1;
+    OCANNL_ASSIGN_OR_RETURN(const IteratorId first, Split(steps, size));
+    OCANNL_RETURN_IF_ERROR(PutThreadsFirst(steps, first, inner));
+    if (extent % size == 0) return absl::OkStatus();
+    const IteratorId tail{first.index + 1};
+    OCANNL_ASSIGN_OR_RETURN(const IteratorId last, Split(tail, extent % size));
+    return PutThreadsFirst(tail, last, inner);
+  }
+
+  // In `steps`, the threads outside of the loop `step` and `inner` more.
+  absl::Status PutThreadsFirst(IteratorId steps, IteratorId step,
+                               size_t inner) {
+    std::vector<IteratorId> chain;
+    WalkLoops(program().body, [&](const For& loop) {
+      if (loop.iterator == step) chain = ChainOf(loop);
+    });
+    const auto threads = chain.begin() + 1 + static_cast<int64_t>(inner);
+    const auto registers = threads + static_cast<int64_t>(threads_);
+    std::vector<IteratorId> order(threads, registers);
+    bound_.insert(bound_.end(), order.begin(), order.end());
+    order.insert(order.end(), chain.begin(), threads);
+    order.insert(order.end(), registers, chain.end());
+    staged_.push_back(steps);
+    OCANNL_RETURN_IF_ERROR(Reorder(order));
+    return Unroll(absl::MakeSpan(order).subspan(order.size() - registers_));
+  }
+
+  // In registers from the first statement to the last.
+  absl::Status KeepResults(const Product& product) {
+    const std::vector<Stmt>& stmts = BlockBody().stmts;
+    return Line("privatize ", program().buffers[product.result.buffer].name,
+                " ", Name(std::get<For>(stmts.front()).iterator), " ",
+                Name(std::get<For>(stmts.back()).iterator));
+  }
+
+  absl::Status BindLoops() {
+    std::vector<IteratorId> threads = bound_;
+    for (const Stmt& stmt : BlockBody().stmts) {
+      const std::vector<IteratorId> chain = ChainOf(stmt);
+      const bool is_sum = absl::c_any_of(staged_, [&](IteratorId steps) {
+        bool is_in = std::get<For>(stmt).iterator == steps;
+        WalkLoops(std::get<For>(stmt).body, [&](const For& loop) {
+          is_in = is_in || loop.iterator == steps;
+        });
+        return is_in;
+      });
+      if (is_sum) continue;
+      threads.insert(threads.end(), chain.begin(),
+                     chain.begin() + static_cast<int64_t>(threads_));
+    }
+    for (IteratorId loop : grid_) {
+      OCANNL_RETURN_IF_ERROR(Line("bind ", Name(loop), " grid"));
+    }
+    for (IteratorId loop : threads) {
+      OCANNL_RETURN_IF_ERROR(Line("bind ", Name(loop), " thread"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StageOperands(const Product& product) {
+    for (IteratorId steps : staged_) {
+      for (const Access& operand : product.operands) {
+        OCANNL_RETURN_IF_ERROR(Line("stage ",
+                                    program().buffers[operand.buffer].name, " ",
+                                    Name(steps)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static constexpr int64_t kGroup = 4;  // cells that are read at once
+
+  ScriptRunner script_;
+  const size_t at_;
+  const GpuTarget& target_;
+  std::vector<IteratorId> grid_;
+  size_t threads_ = 0;    // how many loops
+  size_t registers_ = 0;  // the same
+  size_t sum_ = 0;
+  std::vector<IteratorId> bound_;   // threads of the sum
+  std::vector<IteratorId> staged_;  // loops over blocks of steps
+};
+
+int64_t Blocks(const Product& product, const Tile& tile) {
+  return static_cast<int64_t>(Iterations(product.outputs)) / tile.results();
+}
+
+// Rows and columns of the results of a thread, most first.
+std::vector<std::pair<int64_t, int64_t>> RegisterTiles(
+    const GpuTarget& target) {
+  std::vector<std::pair<int64_t, int64_t>> tiles;
+  for (int64_t own = target.tile; own > 1; own /= 2) {
+    tiles.emplace_back(own, own);
+    if (own > 2) tiles.emplace_back(own, own / 2);
+  }
+  return tiles;
+}
+
+}  // namespace
+
+bool PlanProduct(ScriptRunner& script, size_t at, const GpuTarget& target,
+                 bool cuts) {
+  const std::optional<Product> product = AsProduct(script.program(), at);
+  if (!product ||
+      Iterations(product->reduced) < static_cast<double>(target.steps)) {
+    return false;
+  }
+  const auto side =
+      static_cast<int64_t>(std::sqrt(static_cast<double>(target.threads)));
+  for (const auto& [rows, columns] : RegisterTiles(target)) {
+    const Tile tile{.rows = PartsAlong(*product, 0, side, rows, cuts),
+                    .columns = PartsAlong(*product, 1, side, columns, cuts)};
+    if (tile.rows.empty() || tile.columns.empty() ||
+        4 * tile.threads() < side * side) {
+      continue;
+    }
+    // Smaller tiles where larger ones leave processors without a block.
+    if (columns > 2 &&
+        4 * Blocks(*product, tile) < 3 * target.multiprocessors) {
+      continue;
+    }
+    ProductPlanner planner(script, at, target);
+    if (!planner.Run(*product, tile).ok()) continue;
+    script = std::move(planner).Script();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace ocannl::gpu
