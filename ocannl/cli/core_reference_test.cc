@@ -75,7 +75,30 @@ contracted is decided in `index/contraction_order.h`.)",
 here, and not in the scheduler, because that decides how they round
 (`loop/split_reduce.h`). This IR is what the interpreter runs, what
 rewrites transform and what `.ll` files hold; `loop/verify.h` has its
-rules.)",
+rules.
+
+Loops are `for`, or promise more (`loop/ir.h`): iterations of `vec` may
+run as lanes, those of `par` are independent, `unroll` wants its body
+repeated. On a GPU, iterations of `grid` loops are blocks, and `thread`
+loops in them the threads of one. Two `thread` loops one after the other
+are two phases, between which all threads wait for each other:
+
+    shared s : f32[64];               one for each block
+    private acc : f32[64, 4];         with the thread in front: registers
+    grid i0 = 0 to 9 {
+      for i1 = 0 to 7 {
+        thread i2 = 0 to 63 { s[i2] := x[i0, 64*i1 + i2]; }
+        thread i3 = 0 to 63 { acc[i3, 0] := acc[i3, 0] + s[63 - i3]; }
+      }
+    }
+
+`grid` loops stand outermost, `for` and `unroll` loops may be around
+`thread` loops, and statements of a `grid` loop are in `thread` loops.
+Every kind runs its iterations in order where nothing runs at once, so
+that the interpreter gives what a GPU gives: a cell that two threads of a
+phase or two blocks touch, one of them writing, is an error
+(`schedule/gpu/verify_kernels.h`), and so is a `private` cell of another
+thread.)",
      "unoptimized"},
     {"The optimiser: `opt`",
      R"(Passes that keep every bit, in the order of `opt/pipeline.h`: inlining
@@ -89,7 +112,9 @@ is tiled for registers and caches (`schedule/plan.h`), with the
 consumers of its result as an epilogue; maps are vectorized; rows are
 fused. What may be reordered is decided by dependence tests
 (`analysis/dependence.h`), which the rewrites by hand ask as well
-(`schedule/rewrite/rewrite.h`).)",
+(`schedule/rewrite/rewrite.h`). For a GPU a schedule is a script of these
+rewrites (`schedule/gpu/schedule_gpu.h`): maps in full blocks, a thread
+for each sum, products and convolutions in tiles.)",
      "schedule"},
     {"Machine code: `jit`",
      R"(Outside of core, as every tier. Instructions are selected over virtual

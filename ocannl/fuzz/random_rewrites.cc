@@ -72,7 +72,7 @@ class Line {
       case '#':
         return absl::StrCat(1 + Below(loop.extent));
       case 'k':
-        return Below(4) == 0 ? "for" : "grid";
+        return Below(4) != 0 ? "grid" : Below(2) == 0 ? "for" : "unroll";
       case '?':
         return Below(3) == 0 ? Next(loop) : "";
       default:  // no more than there must be

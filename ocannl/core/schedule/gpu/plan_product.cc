@@ -91,6 +91,9 @@ class ProductPlanner {
     OCANNL_RETURN_IF_ERROR(KeepResults(product));
     OCANNL_RETURN_IF_ERROR(BindLoops());
     OCANNL_RETURN_IF_ERROR(StageOperands(product));
+    for (IteratorId steps : steps_) {
+      OCANNL_RETURN_IF_ERROR(UnrollSteps(steps));
+    }
     const auto& grid = std::get<For>(program().body.stmts[at_]);
     if (SharedBytes(program(), grid.body) <= target_.shared_bytes) {
       return absl::OkStatus();
@@ -269,7 +272,29 @@ class ProductPlanner {
     order.insert(order.end(), registers, chain.end());
     staged_.push_back(steps);
     OCANNL_RETURN_IF_ERROR(Reorder(order));
-    return Unroll(absl::MakeSpan(order).subspan(order.size() - registers_));
+    const size_t outputs = order.size() - registers_;
+    OCANNL_RETURN_IF_ERROR(Unroll(absl::MakeSpan(order).subspan(outputs)));
+    steps_.push_back(order[outputs - 1]);
+    return absl::OkStatus();
+  }
+
+  // Some steps one after the other: what counts them is then little beside
+  // them.
+  absl::Status UnrollSteps(IteratorId steps) {
+    int64_t all = 1;  // operations of a step
+    int64_t extent = 0;
+    WalkLoops(program().body, [&](const For& loop) {
+      if (loop.iterator != steps) return;
+      extent = loop.extent;
+      WalkLoops(loop.body, [&](const For& inner) { all *= inner.extent; });
+    });
+    int64_t count = std::clamp<int64_t>(kMostUnrolled / all, 1, extent);
+    while (extent % count != 0) --count;
+    if (count == 1) return absl::OkStatus();
+    if (count < extent) {
+      OCANNL_ASSIGN_OR_RETURN(steps, Split(steps, count));
+    }
+    return Line("bind ", Name(steps), " unroll");
   }
 
   // In registers from the first statement to the last.
@@ -315,7 +340,8 @@ class ProductPlanner {
     return absl::OkStatus();
   }
 
-  static constexpr int64_t kGroup = 4;  // cells that are read at once
+  static constexpr int64_t kGroup = 4;           // cells that are read at once
+  static constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
 
   ScriptRunner script_;
   const size_t at_;
@@ -326,6 +352,7 @@ class ProductPlanner {
   size_t sum_ = 0;
   std::vector<IteratorId> bound_;   // threads of the sum
   std::vector<IteratorId> staged_;  // loops over blocks of steps
+  std::vector<IteratorId> steps_;   // innermost ones of a thread
 };
 
 int64_t Blocks(const Product& product, const Tile& tile) {

@@ -38,7 +38,7 @@ ZeroSite FindZeroOut(Block& block, BufferId buffer, int depth) {
 
 Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  if (kind != LoopKind::kFor) {
+  if (kind == LoopKind::kGrid || kind == LoopKind::kThread) {
     if (auto dependence = WhyNotParallel(program, site.loop())) {
       return DependenceError(
           program,

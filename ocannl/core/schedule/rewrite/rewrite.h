@@ -89,19 +89,19 @@ Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
 Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
 
 // The iterations of the loops become blocks (`grid`) and threads (`thread`) of
-// a GPU, or none of them (`for`). All loops of a nest are bound at once: blocks
-// without threads are no kernel. Errors: one iteration reads or writes what
-// another writes; loops in places where such loops do not stand.
+// a GPU, or none of them (`for`, `unroll`). All loops of a nest are bound at
+// once: blocks without threads are no kernel. Errors: one iteration reads or
+// writes what another writes; loops in places where such loops do not stand.
 struct Binding {
   IteratorId loop;
   LoopKind kind;
 };
 Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
 
-// Cache read into shared memory: what the body of the loop, which is around the
-// threads of a block, reads of `buffer` is copied by all of them in a phase of
-// its own in front. Errors: no loop around threads; it writes the buffer, or as
-// in Privatize.
+// Cache read into shared memory (shared memory tiling): what the body of the
+// loop, which is around the threads of a block, reads of `buffer` is copied by
+// all of them in a phase of its own in front. Errors: no loop around threads;
+// it writes the buffer, or as in Privatize.
 Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 
 // Sums, products and extremes over contiguous memory are accumulated in 64

@@ -94,7 +94,7 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments& a) {
        return unverified::ZeroLoops(std::move(p), a.buffer);
      }},
-    {kBind, "bind LOOP grid|thread|for", "lk", 0,
+    {kBind, "bind LOOP grid|thread|unroll|for", "lk", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::Bind(std::move(p), a.loops[0], a.kind);
      }},
@@ -125,11 +125,12 @@ absl::StatusOr<const Row*> FindRow(const std::string& name) {
 }
 
 absl::StatusOr<LoopKind> BoundKind(const std::string& word) {
-  for (LoopKind kind : {LoopKind::kGrid, LoopKind::kThread, LoopKind::kFor}) {
+  for (LoopKind kind : {LoopKind::kGrid, LoopKind::kThread, LoopKind::kUnroll,
+                        LoopKind::kFor}) {
     if (word == WordOf(kind)) return kind;
   }
   return IllegalError("`", word, "` is nothing to bind a loop to; give grid, ",
-                      "thread or for");
+                      "thread, unroll or for");
 }
 
 using LoopNames = absl::flat_hash_map<std::string, IteratorId>;
