@@ -36,8 +36,8 @@ struct ComparedTier {
 absl::Span<const ComparedTier> ComparedTiers();
 
 // The tiers with these names; those above for "all". By name only, as they take
-// gcc or NVRTC for each program: cuda-emulated, cuda, cuda-as-is. Error: no such
-// tier.
+// gcc or NVRTC for each program: cuda-emulated, cuda, cuda-as-is. Error: there
+// is no such tier.
 absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     absl::Span<const std::string> names);
 
