@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
@@ -24,6 +25,7 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/cuda/kernel_text.h"
+#include "ocannl/cuda/nvrtc.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/pass_flags.h"
 
@@ -31,8 +33,6 @@ namespace ocannl {
 namespace {
 
 using jit::Isa;
-
-constexpr absl::string_view kGpuTarget = "sm_90";
 
 absl::StatusOr<Explanation> ExplainFileOrExpression(
     const CommandLine& line, const PassOptions& options) {
@@ -54,7 +54,7 @@ absl::StatusOr<Explanation> ExplainFileOrExpression(
 // What schedules are for.
 struct ExplainedTarget {
   Isa isa;
-  bool is_gpu;
+  std::string gpu;  // "sm_90"; empty: none
 };
 
 absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
@@ -64,24 +64,26 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
         "--isa and --target say the same; give one of them");
   }
   const std::string& name = line.GetString(has_isa ? "isa" : "target");
-  if (name.empty()) return ExplainedTarget{ExplainedIsa(), false};
+  if (name.empty()) return ExplainedTarget{ExplainedIsa(), ""};
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    if (name == jit::Name(isa)) return ExplainedTarget{isa, false};
+    if (name == jit::Name(isa)) return ExplainedTarget{isa, ""};
   }
-  if (!has_isa && name == kGpuTarget) {
-    return ExplainedTarget{ExplainedIsa(), true};
+  if (!has_isa && gpu::FindGpuTarget(name) != nullptr) {
+    return ExplainedTarget{ExplainedIsa(), name};
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", has_isa ? "isa" : "target", "=", name, ": give avx2",
-                   has_isa ? " or " : ", ", "avx512",
-                   has_isa ? "" : absl::StrCat(" or ", kGpuTarget)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", has_isa ? "isa" : "target", "=", name, ": give avx2",
+      has_isa ? " or " : ", ", "avx512", has_isa ? "" : ", sm_80 or sm_90"));
 }
 
 absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
+                          const std::string& target,
                           std::vector<StageText>& stages) {
-  const gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu::kSm90);
+  const std::string architecture = target.empty() ? "sm_90" : target;
+  const gpu::GpuSchedule schedule =
+      gpu::PlanGpu(program, *gpu::FindGpuTarget(architecture));
   OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(schedule.program));
-  if (line.GetString("target") == kGpuTarget) {
+  if (!target.empty()) {
     stages.push_back({.stage = "schedule",
                       .file_name = program.name + "-schedule.ll",
                       .text = Print(schedule.program)});
@@ -89,11 +91,21 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
                       .file_name = program.name + ".rewrite",
                       .text = schedule.script});
   }
-  if (line.GetString("stage") == "cuda") {
-    stages.push_back({.stage = "cuda",
-                      .file_name = program.name + ".cu",
-                      .text = cuda::WriteKernels(schedule.program).text});
-  }
+  const std::string& stage = line.GetString("stage");
+  if (stage != "cuda" && stage != "ptx") return absl::OkStatus();
+  const std::string text = cuda::WriteKernels(schedule.program).text;
+  stages.push_back(
+      {.stage = "cuda", .file_name = program.name + ".cu", .text = text});
+  if (stage == "cuda") return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc nvrtc, cuda::Nvrtc::Open());
+  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc::Code code,
+                          nvrtc.Compile(text, program.name, architecture));
+  stages.push_back(
+      {.stage = "ptx",
+       .file_name = program.name + ".ptx",
+       .text = absl::StrCat(code.ptx, "\n// ",
+                            absl::StrReplaceAll(code.log, {{"\n", "\n// "}}),
+                            "\n")});
   return absl::OkStatus();
 }
 
@@ -104,14 +116,16 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   std::vector<StageText>& stages = explanation.stages;
   const LoopProgram& program = explanation.program;
   const Isa isa = target.isa;
-  if (!target.is_gpu) stages.push_back(jit::ExplainSchedule(program, isa));
+  const bool has_gpu = !target.gpu.empty();
+  if (!has_gpu) stages.push_back(jit::ExplainSchedule(program, isa));
   if (line.GetString("stage") == "x86") {
     stages.push_back(jit::ExplainX86(program, isa));
   } else if (line.GetString("stage") == "instruction_mix") {
     stages.push_back(jit::ExplainInstructionMix(program, isa));
   }
-  if (target.is_gpu || line.GetString("stage") == "cuda") {
-    OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, stages));
+  const std::string& stage = line.GetString("stage");
+  if (has_gpu || stage == "cuda" || stage == "ptx") {
+    OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, target.gpu, stages));
   }
   return std::move(stages);
 }
@@ -127,7 +141,7 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", x86, instruction_mix, cuda; with --target=sm_90, script"));
+      ", x86, instruction_mix, cuda, ptx; with --target=sm_90, script"));
 }
 
 }  // namespace
@@ -157,12 +171,14 @@ absl::Status ExplainRewritten(const CommandLine& line,
 const std::vector<Flag>& ExplainFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ExpressionFlags());
-    all->push_back({"stage", "all",
-                    "shapes, cd, memory, unoptimized, ll, rewritten, "
-                    "schedule, script, x86, instruction_mix, cuda, a pass, or "
-                    "all: each up to schedule"});
+    all->push_back(
+        {"stage", "all",
+         "shapes, cd, memory, unoptimized, ll, rewritten, "
+         "schedule, script, x86, instruction_mix, cuda, ptx, a pass, or "
+         "all: each up to schedule"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
-    all->push_back({"target", "", "the same, or sm_90, which has a script"});
+    all->push_back(
+        {"target", "", "the same, or sm_80 or sm_90, which have scripts"});
     all->push_back(ExplainFlag());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back(RewriteFlag());

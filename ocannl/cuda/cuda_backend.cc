@@ -33,6 +33,16 @@ constexpr size_t kMaxArgumentBytes = 4096;
 struct CudaBackend::State {
   explicit State(CudaOptions given) : options(std::move(given)) {}
 
+  LoopProgram Scheduled(const LoopProgram& program) const {
+    if (options.target == nullptr) return program;
+    gpu::GpuTarget target = *options.target;
+    if (options.target == &gpu::kSm90) {
+      target.multiprocessors = gpu->multiprocessors();
+      target.shared_bytes = gpu->max_shared_bytes();
+    }
+    return gpu::ScheduleGpu(program, target);
+  }
+
   // At least so many bytes.
   absl::StatusOr<std::byte*> Arena(size_t bytes) {
     if (arena.size() < bytes) {
@@ -253,9 +263,7 @@ absl::StatusOr<std::string> CudaBackend::CodeOf(const std::string& text,
 
 absl::StatusOr<std::unique_ptr<Executable>> CudaBackend::Compile(
     const LoopProgram& program) const {
-  const gpu::GpuTarget* const target = state_->options.target;
-  const LoopProgram scheduled =
-      target == nullptr ? program : gpu::ScheduleGpu(program, *target);
+  const LoopProgram scheduled = state_->Scheduled(program);
   KernelText kernels = WriteKernels(scheduled);
   OCANNL_ASSIGN_OR_RETURN(const std::string code,
                           CodeOf(kernels.text, program.name));

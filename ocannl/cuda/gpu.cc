@@ -94,6 +94,7 @@ absl::Status Gpu::Init(int ordinal) {
   architecture_ = absl::StrCat("sm_", major, minor);
   OCANNL_ASSIGN_OR_RETURN(max_shared_bytes_,
                           Attribute(kMaxSharedMemoryPerBlockOptin));
+  OCANNL_ASSIGN_OR_RETURN(multiprocessors_, Attribute(kMultiprocessorCount));
   ContextHandle context = nullptr;
   OCANNL_RETURN_IF_ERROR(Check(
       driver_.DevicePrimaryCtxRetain(&context, device_), "context of a GPU"));

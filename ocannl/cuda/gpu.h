@@ -82,6 +82,7 @@ class Gpu : public MemorySpace {
   const std::string& model() const { return model_; }        // "NVIDIA H200"
   const std::string& architecture() const { return architecture_; }  // "sm_90"
   int64_t max_shared_bytes() const { return max_shared_bytes_; }  // of a block
+  int64_t multiprocessors() const { return multiprocessors_; }
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) const override;
   void Free(std::byte* address) const override;
@@ -127,6 +128,7 @@ class Gpu : public MemorySpace {
   std::string model_;
   std::string architecture_;
   int64_t max_shared_bytes_ = 0;
+  int64_t multiprocessors_ = 0;
 };
 
 }  // namespace ocannl::cuda

@@ -180,9 +180,11 @@ absl::StatusOr<Nvrtc::Code> Nvrtc::Compile(
               name));
   absl::Cleanup destroy = [&] { f.DestroyProgram(&program); };
   const std::string target = absl::StrCat("--gpu-architecture=", architecture);
-  const char* const options[] = {target.c_str(),    "--std=c++17",
-                                 "--fmad=false",    "--ftz=false",
-                                 "--prec-div=true", "--prec-sqrt=true"};
+  const char* const options[] = {
+      target.c_str(), "--std=c++17", "--fmad=false", "--ftz=false",
+      "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=--verbose",
+      // An index of one iteration may be in no expression.
+      "--diag-suppress=177"};
   const Result result = f.CompileProgram(program, std::size(options), options);
   Code code;
   OCANNL_ASSIGN_OR_RETURN(

@@ -34,7 +34,9 @@ class Nvrtc {
   struct Code {
     std::string ptx;    // text of the virtual instruction set
     std::string cubin;  // machine code; empty for a virtual architecture
-    std::string log;    // the compiler's remarks
+    // The compiler's remarks: of each kernel its registers, bytes of shared
+    // memory, and what it spills.
+    std::string log;
   };
 
   // `text` includes nothing; `name` is in its errors. `architecture` is one of

@@ -205,6 +205,7 @@ void SetDevice(cuda::DriverFunctions& driver) {
     OCANNL_CALL;
     *value = attribute == cuda::kComputeCapabilityMajor         ? 9
              : attribute == cuda::kMaxSharedMemoryPerBlockOptin ? 227 << 10
+             : attribute == cuda::kMultiprocessorCount          ? 132
                                                                 : 0;
     return cuda::kSuccess;
   };

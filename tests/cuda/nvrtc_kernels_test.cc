@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NVRTC compiles the kernels of programs, and in what it makes of them every
-// operation rounds as the text says. Skipped on a machine without a toolkit.
+// operation rounds as the text says, and no register is spilled. Skipped on a
+// machine without a toolkit.
 #include <filesystem>
+#include <regex>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -49,6 +51,11 @@ class NvrtcKernelsTest : public testing::Test {
           << kernels.text << code->ptx;
       if (HasFailure()) return;
     }
+    EXPECT_TRUE(absl::StrContains(code->log, " 0 bytes spill stores"))
+        << code->log;
+    EXPECT_FALSE(
+        std::regex_search(code->log, std::regex("[1-9][0-9]* bytes spill")))
+        << code->log;
   }
 
   const absl::StatusOr<cuda::Nvrtc> nvrtc_ = cuda::Nvrtc::Open();
@@ -61,6 +68,7 @@ TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
     ASSERT_THAT(text, IsOk());
     SCOPED_TRACE(entry.path());
     ExpectExact(MustParse(*text));
+    ExpectExact(gpu::ScheduleGpu(MustParse(*text), gpu::kSm90));
     if (HasFailure()) return;
   }
 }

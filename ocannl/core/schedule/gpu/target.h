@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
+
 namespace ocannl::gpu {
 
 struct GpuTarget {
@@ -40,6 +42,19 @@ inline constexpr GpuTarget kSm90{.threads = 256,
                                  .shared_bytes = 227 * 1024,
                                  .tile = 8,
                                  .steps = 16};
+// Compute capability 8.0, A100; likewise.
+inline constexpr GpuTarget kSm80{.threads = 256,
+                                 .warp = 32,
+                                 .multiprocessors = 108,
+                                 .shared_bytes = 163 * 1024,
+                                 .tile = 8,
+                                 .steps = 16};
+
+// GPUs as their compilers call them; null: no such target.
+inline const GpuTarget* FindGpuTarget(absl::string_view architecture) {
+  if (architecture == "sm_80") return &kSm80;
+  return architecture == "sm_90" ? &kSm90 : nullptr;
+}
 
 }  // namespace ocannl::gpu
 
