@@ -173,9 +173,8 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back(
         {"stage", "all",
-         "shapes, cd, memory, unoptimized, ll, rewritten, "
-         "schedule, script, x86, instruction_mix, cuda, ptx, a pass, or "
-         "all: each up to schedule"});
+         "shapes, cd, memory, unoptimized, ll, rewritten, schedule, script, "
+         "x86, instruction_mix, cuda, ptx, a pass, or all up to schedule"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
     all->push_back(
         {"target", "", "the same, or sm_80 or sm_90, which have scripts"});
