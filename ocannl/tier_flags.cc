@@ -118,6 +118,8 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(name, options));
     tiers.push_back({name, backend});
   }
+  const absl::StatusOr<const Backend*> cuda = FindTier("cuda", options);
+  if (cuda.ok()) tiers.push_back({"cuda", *cuda});  // where there is a GPU
   return tiers;
 }
 

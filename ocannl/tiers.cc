@@ -172,7 +172,6 @@ std::vector<std::string> AvailableTiers() {
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     if (jit::IsSupported(isa)) names.push_back(NameOf(isa));
   }
-  if (FindTier("cuda").ok()) names.push_back("cuda");
   return names;
 }
 

@@ -49,8 +49,8 @@ const Backend* Checked(const Backend* tier);
 const Backend* Observed(
     std::vector<std::unique_ptr<interp::RunObserver>> observers);
 
-// The tiers that this machine can run, the interpreter first: "interp",
-// "x86-avx2", ... "cuda" is one where there is a GPU and a toolkit.
+// The tiers that this machine can run whose buffers are the host's, the
+// interpreter first: "interp", "x86-avx2", ...
 std::vector<std::string> AvailableTiers();
 
 }  // namespace ocannl

@@ -75,17 +75,28 @@ class GpuPlanner {
   }
 
   // Loops over results around those that reduce, and of the former that one
-  // innermost along which results stand side by side.
+  // innermost along which results stand side by side; of a scatter, the loop
+  // over the columns of its rows outermost.
   void PutOutputsFirst(size_t at) {
-    std::optional<PerfectNest> nest =
-        AsPerfectNest(script_.program(), Stmts()[at]);
+    const LoopProgram& program = script_.program();
+    if (auto scatter = AsScatterNest(program, Stmts()[at])) {
+      std::vector<NestLoop>& order = scatter->loops;
+      std::rotate(order.begin(), order.end() - 1, order.end());
+      return Reorder(at, order);
+    }
+    std::optional<PerfectNest> nest = AsPerfectNest(program, Stmts()[at]);
     if (!nest || nest->outputs.empty()) return;
-    const int lane = FindLaneLoop(script_.program(), *nest);
+    const int lane = FindLaneLoop(program, *nest);
     std::vector<NestLoop> order = nest->outputs;
     if (lane >= 0) {
       std::rotate(order.begin() + lane, order.begin() + lane + 1, order.end());
     }
     order.insert(order.end(), nest->reduced.begin(), nest->reduced.end());
+    Reorder(at, order);
+  }
+
+  // Where the loops are not in that order and may be.
+  void Reorder(size_t at, const std::vector<NestLoop>& order) {
     std::vector<IteratorId> before;
     for (const For* in = &std::get<For>(Stmts()[at]); in != nullptr;
          in = OnlyLoopIn(*in)) {
