@@ -232,7 +232,9 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   words.erase(words.begin());
   OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
                           ArgumentsOf(named_, *row, words));
-  IteratorId new_loop = NextIterator(program_);
+  // Takes as long as the program is.
+  IteratorId new_loop =
+      row->new_loops == 0 ? IteratorId() : NextIterator(program_);
   OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
                           row->apply(std::move(program_), arguments));
   const int32_t made =
