@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -22,9 +23,18 @@
 namespace ocannl::cuda {
 namespace {
 
-// Bytes of the arguments of a kernel, on every GPU (CUDA C++ Programming Guide,
-// "Function Parameters").
-constexpr size_t kMaxArgumentBytes = 4096;
+// Of a kernel on every GPU: 4096 bytes of arguments, and the blocks of one axis
+// (CUDA C++ Programming Guide, "Function Parameters" and "Technical
+// Specifications per Compute Capability").
+constexpr int64_t kMaxArguments = 4096 / sizeof(DevicePointer);
+constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
+
+absl::Status TooLarge(const Kernel& kernel, int64_t count,
+                      absl::string_view what, int64_t most) {
+  return absl::ResourceExhaustedError(absl::StrCat("kernel ", kernel.name,
+                                                   " has ", count, " ", what,
+                                                   ", and a GPU takes ", most));
+}
 
 }  // namespace
 
@@ -83,11 +93,12 @@ class CudaBackend::CudaExecutable : public Executable {
       call.shared_bytes = kernels[k].shared_bytes;
       call.after = order[k];
       call.arguments.resize(kernels[k].buffers.size() + (num_statics_ > 0));
-      if (call.arguments.size() * sizeof(DevicePointer) > kMaxArgumentBytes) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat("kernel ", kernels[k].name, " has ",
-                         call.arguments.size(), " arguments, and a GPU takes ",
-                         kMaxArgumentBytes / sizeof(DevicePointer)));
+      const auto arguments = static_cast<int64_t>(call.arguments.size());
+      if (arguments > kMaxArguments) {
+        return TooLarge(kernels[k], arguments, "arguments", kMaxArguments);
+      }
+      if (call.blocks > kMaxBlocks) {
+        return TooLarge(kernels[k], call.blocks, "blocks", kMaxBlocks);
       }
     }
     kernels_ = std::move(kernels);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/cuda/gpu.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -127,9 +128,8 @@ absl::StatusOr<std::byte*> Gpu::Allocate(size_t bytes) const {
   OCANNL_RETURN_IF_ERROR(Enter());
   const std::string what = absl::StrCat("memory, ", bytes, " bytes");
   DevicePointer address = 0;
-  // Of nothing, the driver gives none.
-  OCANNL_RETURN_IF_ERROR(
-      Check(driver_.MemAlloc(&address, bytes == 0 ? 1 : bytes), what));
+  bytes = std::max<size_t>(bytes, 1);  // of nothing, the driver gives none
+  OCANNL_RETURN_IF_ERROR(Check(driver_.MemAlloc(&address, bytes), what));
   absl::Status zeroed =
       Check(driver_.MemsetD8Async(address, 0, bytes, stream_), what);
   if (zeroed.ok()) return reinterpret_cast<std::byte*>(address);

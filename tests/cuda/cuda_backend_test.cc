@@ -219,6 +219,16 @@ TEST(CudaBackendTest, SaysWhatCannotBe) {
   EXPECT_THAT(
       (*backend)->Compile(MustParse(text)).status().message(),
       HasSubstr("kernel many_0 has 601 arguments, and a GPU takes 512"));
+  auto as_is = fuzz::OpenEmulatedCuda({.target = nullptr});
+  ASSERT_THAT(as_is, IsOk());
+  const LoopProgram far = MustParse(R"(
+      far ():
+        out y : f32[4294967296];
+        grid i0 = 0 to 4294967295 {
+          thread i1 = 0 to 0 { y[i0 + i1] := 0; }
+        })");
+  EXPECT_THAT((*as_is)->Compile(far).status().message(),
+              HasSubstr("has 4294967296 blocks, and a GPU takes 2147483647"));
 }
 
 }  // namespace
