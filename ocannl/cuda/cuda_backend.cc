@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/cuda/cuda_backend.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -138,8 +138,8 @@ absl::StatusOr<std::byte*> Gpu::Allocate(size_t bytes) const {
 }
 
 void Gpu::Free(std::byte* address) const {
-  (void)Enter();
-  driver_.MemFree(AddressOf(address));  // when nothing runs that may use it
+  (void)Synchronize();  // What still runs may use it.
+  driver_.MemFree(AddressOf(address));
 }
 
 absl::Status Gpu::Copy(const std::byte* from, size_t bytes, std::byte* to,
