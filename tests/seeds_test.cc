@@ -72,7 +72,7 @@ TEST(SeedsTest, MeanTheSameWithEveryCompiler) {
                      [](uint64_t seed) {
                        return fuzz::RewriteAtRandom(Generated(seed)).script;
                      },
-                     4116523422},
+                     4259979714},
            Generator{
                "fuzz::MakeText",
                [](uint64_t seed) { return fuzz::MakeText(seed, {}).text; },

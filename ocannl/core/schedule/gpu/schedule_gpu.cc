@@ -16,6 +16,7 @@
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/plan_product.h"
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 
@@ -24,6 +25,10 @@ namespace {
 
 // Loops that a plan adds to a nest.
 constexpr int kMoreLoops = 16;
+
+// How much of the work of a cross-thread reduction is in lanes, against what is
+// left to one thread. No GPU has measured it.
+constexpr double kLeastOfLanes = 8;
 
 class GpuPlanner {
  public:
@@ -71,7 +76,53 @@ class GpuPlanner {
     while (FuseNext(at)) {
     }
     if (PlanProduct(script_, at, target_, cuts_)) return;
+    if (PlanCrossThread(at)) return;
     PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
+  }
+
+  // A block for what would be one thread's, where that is mostly lanes of a
+  // reduction: neighbouring threads read neighbouring cells then.
+  bool PlanCrossThread(size_t at) {
+    const std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
+    const Work work = WorkOf(BodyOf(script_.program(), at, loops.size()), 1);
+    if (work.lanes < target_.warp || work.lanes > kMaxThreads ||
+        work.of_lanes < kLeastOfLanes * work.serial) {
+      return false;
+    }
+    rewrite::ScriptRunner trial = script_;
+    if (!trial.Line(absl::StrCat("cross_thread ", Name(loops.back().iterator)))
+             .ok()) {
+      return false;
+    }
+    script_ = std::move(trial);
+    return true;
+  }
+
+  // Statements times iterations, in `vec` loops and outside of those.
+  struct Work {
+    double of_lanes = 0;
+    double serial = 0;
+    int64_t lanes = 0;  // of the longest such loop
+  };
+  static Work WorkOf(const Block& block, double times) {
+    Work all;
+    for (const Stmt& stmt : block.stmts) {
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop == nullptr) {
+        all.serial += times;
+        continue;
+      }
+      Work work = WorkOf(loop->body, times * static_cast<double>(loop->extent));
+      if (loop->kind == LoopKind::kVec) {
+        work = {.of_lanes = work.of_lanes + work.serial,
+                .serial = 0,
+                .lanes = loop->extent};
+      }
+      all.of_lanes += work.of_lanes;
+      all.serial += work.serial;
+      all.lanes = std::max(all.lanes, work.lanes);
+    }
+    return all;
   }
 
   // Loops over results around those that reduce, and of the former that one

@@ -73,6 +73,10 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer,
   return Verified(unverified::Stage(std::move(program), buffer, loop));
 }
 
+Rewritten CrossThread(LoopProgram program, IteratorId loop) {
+  return Verified(unverified::CrossThread(std::move(program), loop));
+}
+
 Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
   return Verified(unverified::SplitReduce(std::move(program), loop));
 }

@@ -104,6 +104,12 @@ Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
 // it writes the buffer, or as in Privatize.
 Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 
+// Cross-thread reduction: the loop and those around it become blocks (`grid`),
+// the `vec` loops in it their threads; what stands between these runs in one
+// thread, and private buffers become shared. Errors: loops around it that hold
+// more; none of it is `vec`; as of Bind.
+Rewritten CrossThread(LoopProgram program, IteratorId loop);
+
 // Sums, products and extremes over contiguous memory are accumulated in 64
 // lanes (loop/split_reduce.h), which changes how they round. The loop is the
 // outermost of the reduction's. Errors: the loops hold anything else; no run of

@@ -102,6 +102,10 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments& a) {
        return unverified::Stage(std::move(p), a.buffer, a.loops[0]);
      }},
+    {"cross_thread", "cross_thread LOOP", "l", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::CrossThread(std::move(p), a.loops[0]);
+     }},
     {kSplitReduce, "split_reduce LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::SplitReduce(std::move(p), a.loops[0]);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CrossThread: a block of threads for what one thread would do, as a reduction
+// in lanes: a cross-thread reduction (TVM's name of it).
+//
+//   for i0 { vec i1 { t[i1] := x[i0, i1]; } ... y[i0] := t[0]; }
+//   ->
+//   grid i0 { thread i1 { t[i1] := x[i0, i1]; } ...
+//             thread i2 = 0 to 0 { y[i0] := t[0]; } }
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/unverified.h"
+
+namespace ocannl::rewrite::unverified {
+namespace {
+
+bool HasVec(const For& loop) {
+  bool has = loop.kind == LoopKind::kVec;
+  WalkLoops(loop.body, [&](const For& inner) {
+    has = has || inner.kind == LoopKind::kVec;
+  });
+  return has;
+}
+
+class CrossThreadWriter {
+ public:
+  explicit CrossThreadWriter(const LoopProgram& program)
+      : next_iterator_(NextIterator(program)) {}
+
+  // `vec` loops become phases; so does what stands between them, in one thread.
+  void Write(Block& block) {
+    std::vector<Stmt> done;
+    Block serial;
+    for (Stmt& stmt : block.stmts) {
+      For* loop = std::get_if<For>(&stmt);
+      if (loop == nullptr || !HasVec(*loop)) {
+        serial.stmts.push_back(std::move(stmt));
+        continue;
+      }
+      Flush(serial, done);
+      if (loop->kind == LoopKind::kVec) {
+        loop->kind = LoopKind::kThread;
+      } else {
+        Write(loop->body);
+      }
+      done.push_back(std::move(stmt));
+    }
+    Flush(serial, done);
+    block.stmts = std::move(done);
+  }
+
+ private:
+  void Flush(Block& serial, std::vector<Stmt>& done) {
+    if (serial.stmts.empty()) return;
+    done.push_back(
+        For{LoopKind::kThread, next_iterator_++, 1, std::exchange(serial, {})});
+  }
+
+  IteratorId next_iterator_;
+};
+
+// Error: why threads cannot be what `vec` loops are, or what is between them.
+absl::Status CheckThreads(const LoopProgram& program, const Block& block) {
+  for (const Stmt& stmt : block.stmts) {
+    if (std::holds_alternative<DeclareLocal>(stmt) ||
+        std::holds_alternative<SetLocal>(stmt)) {
+      return IllegalError("a local between `vec` loops would be of one thread");
+    }
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || !HasVec(*loop)) continue;
+    if (loop->kind != LoopKind::kVec) {
+      OCANNL_RETURN_IF_ERROR(CheckThreads(program, loop->body));
+    } else if (auto dependence = WhyNotParallel(program, *loop)) {
+      return DependenceError(
+          program,
+          absl::StrCat("iterations of ", Name(loop->iterator),
+                       " cannot be threads"),
+          *dependence);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Rewritten CrossThread(LoopProgram program, IteratorId loop) {
+  OCANNL_RETURN_IF_ERROR(FindLoop(program, loop).status());
+  // The loops around it are blocks too.
+  std::vector<For*> blocks;
+  const Stmt* nest = nullptr;
+  for (Stmt& stmt : program.body.stmts) {
+    blocks.clear();
+    nest = &stmt;
+    For* outer = std::get_if<For>(&stmt);
+    while (outer != nullptr) {
+      blocks.push_back(outer);
+      if (outer->iterator == loop) break;
+      outer = OnlyLoopIn(*outer);
+    }
+    if (outer != nullptr) break;
+  }
+  if (blocks.empty() || blocks.back()->iterator != loop) {
+    return IllegalError("there is more than ", Name(loop),
+                        " in a loop around it, so that its iterations are no ",
+                        "blocks");
+  }
+  if (!HasVec(*blocks.back())) {
+    return IllegalError("there is no vec loop in ", Name(loop),
+                        " whose iterations could be threads");
+  }
+  for (const For* block : blocks) {
+    if (auto dependence = WhyNotParallel(program, *block)) {
+      return DependenceError(
+          program,
+          absl::StrCat("iterations of ", Name(block->iterator),
+                       " cannot be blocks"),
+          *dependence);
+    }
+  }
+  Block& body = blocks.back()->body;
+  OCANNL_RETURN_IF_ERROR(CheckThreads(program, body));
+  for (BufferId id : EffectsOf(program, *nest).writes) {
+    Buffer& buffer = program.buffers[id];
+    if (buffer.role == Role::kPrivate) buffer.role = Role::kShared;
+  }
+  for (For* block : blocks) block->kind = LoopKind::kGrid;
+  CrossThreadWriter(program).Write(body);
+  return program;
+}
+
+}  // namespace ocannl::rewrite::unverified
