@@ -14,6 +14,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/plan_buffers.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/cuda/call_order.h"
 #include "ocannl/cuda/gpu.h"
 #include "ocannl/cuda/kernel_text.h"
@@ -42,8 +43,8 @@ absl::Status TooLarge(const Kernel& kernel, int64_t count,
 struct CudaBackend::State {
   explicit State(CudaOptions given) : options(std::move(given)) {}
 
-  LoopProgram Scheduled(const LoopProgram& program) const {
-    if (options.target == nullptr) return program;
+  absl::StatusOr<LoopProgram> Scheduled(const LoopProgram& program) const {
+    if (options.target == nullptr) return rewrite::Demote(program);
     gpu::GpuTarget target = *options.target;
     if (options.target == &gpu::kSm90) {
       target.multiprocessors = gpu->multiprocessors();
@@ -273,7 +274,8 @@ absl::StatusOr<std::string> CudaBackend::CodeOf(const std::string& text,
 
 absl::StatusOr<std::unique_ptr<Executable>> CudaBackend::Compile(
     const LoopProgram& program) const {
-  const LoopProgram scheduled = state_->Scheduled(program);
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram scheduled,
+                          state_->Scheduled(program));
   KernelText kernels = WriteKernels(scheduled);
   OCANNL_ASSIGN_OR_RETURN(const std::string code,
                           CodeOf(kernels.text, program.name));

@@ -37,6 +37,9 @@ class KernelWriter : public CWriter {
 
   KernelText Run() {
     const std::vector<Stmt>& stmts = program().body.stmts;
+    CHECK(absl::c_none_of(stmts, [](const Stmt& stmt) {
+      return std::holds_alternative<DeclareLocal>(stmt);
+    })) << "a local of several kernels";
     Block serial;
     for (const Stmt& stmt : stmts) {
       const For* loop = std::get_if<For>(&stmt);

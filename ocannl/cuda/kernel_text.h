@@ -43,7 +43,8 @@ struct KernelText {
   std::string advance;
 };
 
-// Verify accepts `program`. Temps are arguments too; no two of them share
+// Verify accepts `program`, and its body has no locals (rewrite::Demote). Temps
+// are arguments too; no two of them share
 // memory while both hold values.
 KernelText WriteKernels(LoopProgram program);
 

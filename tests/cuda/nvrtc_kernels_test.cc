@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/fuzz/programs/generate.h"
@@ -67,7 +68,9 @@ TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
     absl::StatusOr<std::string> text = ReadFile(entry.path().string());
     ASSERT_THAT(text, IsOk());
     SCOPED_TRACE(entry.path());
-    ExpectExact(MustParse(*text));
+    const auto program = rewrite::Demote(MustParse(*text));
+    ASSERT_THAT(program, IsOk());
+    ExpectExact(*program);
     ExpectExact(gpu::ScheduleGpu(MustParse(*text), gpu::kSm90));
     if (HasFailure()) return;
   }

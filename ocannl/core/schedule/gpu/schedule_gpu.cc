@@ -36,6 +36,11 @@ class GpuPlanner {
       : script_(std::move(program)), target_(target), cuts_(cuts) {}
 
   GpuSchedule Run() {
+    if (absl::c_any_of(Stmts(), [](const Stmt& stmt) {
+          return std::holds_alternative<DeclareLocal>(stmt);
+        })) {
+      Line("demote");
+    }
     for (size_t at = 0; at < Stmts().size(); ++at) ZeroLoops(at);
     for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
     return {.program = script_.program(), .script = script_.script()};

@@ -27,8 +27,8 @@ struct GpuSchedule {
 };
 
 // Verify accepts `program`, and Verify and VerifyKernels accept the result. It
-// has the same buffers in the same order, and then more private and shared
-// ones. A nest that has a `grid` loop stays as it is.
+// has the same buffers in the same order, and then more temps, private and
+// shared ones. A nest that has a `grid` loop stays as it is.
 GpuSchedule PlanGpu(LoopProgram program, const GpuTarget& target);
 LoopProgram ScheduleGpu(LoopProgram program, const GpuTarget& target);
 

@@ -73,6 +73,10 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer,
   return Verified(unverified::Stage(std::move(program), buffer, loop));
 }
 
+Rewritten Demote(LoopProgram program) {
+  return Verified(unverified::Demote(std::move(program)));
+}
+
 Rewritten CrossThread(LoopProgram program, IteratorId loop) {
   return Verified(unverified::CrossThread(std::move(program), loop));
 }

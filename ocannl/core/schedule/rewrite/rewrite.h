@@ -104,6 +104,10 @@ Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
 // it writes the buffer, or as in Privatize.
 Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 
+// Register demotion: locals of the program's body, which no kernel shares with
+// another one, become temps.
+Rewritten Demote(LoopProgram program);
+
 // Cross-thread reduction: the loop and those around it become blocks (`grid`),
 // the `vec` loops in it their threads; what stands between these runs in one
 // thread, and private buffers become shared. Errors: loops around it that hold

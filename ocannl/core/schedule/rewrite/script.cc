@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -102,6 +103,10 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments& a) {
        return unverified::Stage(std::move(p), a.buffer, a.loops[0]);
      }},
+    {"demote", "demote", "", 0,
+     [](LoopProgram p, const Arguments&) {
+       return unverified::Demote(std::move(p));
+     }},
     {"cross_thread", "cross_thread LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::CrossThread(std::move(p), a.loops[0]);
@@ -152,8 +157,8 @@ absl::StatusOr<IteratorId> LoopNamed(const LoopNames& names,
 
 absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
                                       const std::vector<std::string>& words) {
-  const bool many = row.form.back() == '*';
-  const bool open = many || row.form.back() == '?';
+  const bool many = absl::EndsWith(row.form, "*");
+  const bool open = many || absl::EndsWith(row.form, "?");
   const size_t least = row.form.size() - (open ? 1 : 0);
   const size_t most = open ? least + 1 : least;
   if (words.size() < least || (words.size() > most && !many)) {

@@ -25,6 +25,7 @@ Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
 Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
 Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind);
 Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
+Rewritten Demote(LoopProgram program);
 Rewritten CrossThread(LoopProgram program, IteratorId loop);
 Rewritten SplitReduce(LoopProgram program, IteratorId loop);
 
