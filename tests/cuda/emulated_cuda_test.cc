@@ -25,7 +25,7 @@
 namespace ocannl {
 namespace {
 
-constexpr uint64_t kSeeds = 12;
+constexpr uint64_t kSeeds = 6;
 
 class TextTest : public testing::TestWithParam<const Backend*> {
  protected:

@@ -22,7 +22,7 @@
 namespace ocannl {
 namespace {
 
-constexpr uint64_t kSeeds = 12;
+constexpr uint64_t kSeeds = 6;
 
 // Instructions of PTX that approximate, flush to zero, round once where the
 // program rounds twice, or depend on the order of threads. Not min.f32: NVRTC
