@@ -4,14 +4,14 @@
 # Checks the CUDA tier on a GPU, where neither Bazel nor a network is needed:
 #
 #   tools/gpu_check.sh pack DIR            builds what the check runs, into DIR
-#   tools/gpu_check.sh run DIR OUT [SECONDS]
+#   tools/gpu_check.sh run DIR OUT [LIMIT]
 #                                          runs it; OUT/gpu_check.json and
 #                                          OUT/gpu_check.md are the results
 #
-# SECONDS (300) is for the fuzzer and the benchmark together. Every step ends as
-# "pass", "fail" or "not run" with the reason; without a GPU each is "not run".
-# The exit status is 0 if all that ran passed and something did, 1 after a
-# failure, 3 if there was nothing to run on.
+# LIMIT (300) is of the seconds of a step, of which the fuzzer takes half. Every
+# step ends as "pass", "fail" or "not run" with the reason; without a GPU each
+# is "not run". The exit status is 0 if all that ran passed and something did, 1
+# after a failure, 3 if there was nothing to run on.
 set -u
 
 readonly PROGRAMS="ocannl moons lenet cifar_conv gpt2_mini bench_programs"
@@ -64,8 +64,9 @@ try() {
     step "$name" "not run" 0 "$no_device"
     return
   fi
-  timeout 1200 "$@" >"$out/${name// /_}.log" 2>&1 || status=fail
-  step "$name" $status $((SECONDS - start)) "$(tail -n 5 "$out/${name// /_}.log")"
+  # A shell of its own, as `timeout` knows nothing of functions.
+  timeout "$limit" bash -c '"$@"' - "$@" >"$out/$name.log" 2>&1 || status=fail
+  step "$name" $status $((SECONDS - start)) "$(tail -n 5 "$out/$name.log")"
 }
 
 # Every program of the agree suite, as it is and as scheduled.
@@ -79,11 +80,13 @@ agree() {
   [ $failures = 0 ]
 }
 
-# The tools of compute-sanitizer over the programs with blocks of threads.
+# The tools of compute-sanitizer over the programs with blocks of threads. What
+# is random runs in a child, so that a crash is only its own.
 sanitize() {
   local tool=$1 file failures=0
   for file in "$dir"/agree/gpu_*.ll; do
-    compute-sanitizer --tool "$tool" --error-exitcode 9 "$dir/ocannl" run "$file" --tier=cuda \
+    compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9 \
+      "$dir/ocannl" fuzz "$file" --programs=1 --tiers=cuda-as-is,cuda --out="$out" \
       >"$out/one.log" 2>&1 || { failures=$((failures + 1)); cat "$out/one.log"; }
   done
   echo "$failures programs fail"
@@ -148,8 +151,9 @@ PYTHON
 }
 
 run() {
-  dir=$1 out=$2
-  local seconds=${3:-300}
+  export dir=$1 out=$2
+  export -f agree sanitize hash_of training bench torch
+  limit=${3:-300}
   mkdir -p "$out" || exit 1
   no_device=
   local device
@@ -163,7 +167,7 @@ run() {
     step "device" "pass" 0 "$device"
   fi
   try "agree" agree
-  try "fuzz" "$dir/ocannl" fuzz --programs=1000000 --seconds=$((seconds / 2)) \
+  try "fuzz" "$dir/ocannl" fuzz --programs=1000000 --seconds=$((limit / 2)) \
     --tiers=cuda-as-is,cuda --out="$out"
   local tool
   for tool in memcheck racecheck synccheck; do
