@@ -117,10 +117,7 @@ absl::Status Main(const std::vector<std::string>& args) {
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  return ocannl::RunMain([&] {
-    absl::Status status = ocannl::Main({argv + 1, argv + argc});
-    if (status.ok()) return 0;
-    std::cerr << "bench_infer: " << status.message() << "\n";
-    return 1;
+  return ocannl::RunMain("bench_infer", [&] {
+    return ocannl::Main({argv + 1, argv + argc});
   });
 }

@@ -2,12 +2,13 @@
 //
 // How long loop programs take on a tier, a line of JSON each, beside a copy in
 // the same memory and, for products on a GPU, beside cuBLAS: medians of rounds
-// that take turns. Programs are files, as //experiments:bench --dump writes.
+// that take turns (bench/runner.h). Programs are files, as //experiments:bench
+// --dump writes.
 //
 //   bazel run //experiments:bench -- --filter=gemm,map --dump=/tmp/programs
 //   bazel run //experiments:bench_programs -- --tier=cuda /tmp/programs/*.ll
-#include <algorithm>
-#include <chrono>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -18,9 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/functional/function_ref.h"
 #include "experiments/bench/bound_program.h"
 #include "experiments/bench/peers/cublas.h"
+#include "experiments/bench/runner.h"
+#include "experiments/bench/workload.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
@@ -37,63 +40,40 @@
 namespace ocannl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr int kRounds = 11;
-constexpr double kSecondsOfRound = 0.02;
-constexpr int64_t kMostRuns = 10'000;
 constexpr size_t kCopiedBytes = size_t{1} << 28;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// One thing that takes time: `begin` may return before it is done.
-class Timed {
+// Times what a device does: `begin` may return before it is done. Errors come
+// to `status`, and the time is then of no work.
+class DeviceTimer {
  public:
-  Timed(const Device& device, std::function<absl::Status()> begin)
-      : space_(device.backend().memory()), begin_(std::move(begin)) {}
-
-  // Finds how many runs fill a round.
-  absl::Status Prepare() {
-    OCANNL_ASSIGN_OR_RETURN(cell_, DeviceMemory::Allocate(64, space_));
-    OCANNL_RETURN_IF_ERROR(Round());
-    for (runs_ = 1; runs_ < kMostRuns; runs_ *= 2) {
-      seconds_.clear();
-      OCANNL_RETURN_IF_ERROR(Round());
-      if (seconds_.back() * static_cast<double>(runs_) > kSecondsOfRound) break;
-    }
-    seconds_.clear();
-    return absl::OkStatus();
+  // Error: no memory.
+  static absl::StatusOr<DeviceTimer> Make(const Device& device) {
+    DeviceTimer timer(device);
+    OCANNL_ASSIGN_OR_RETURN(timer.cell_, device.Allocate(1));
+    return timer;
   }
 
-  absl::Status Round() {
-    const Clock::time_point start = Clock::now();
-    for (int64_t run = 0; run < runs_; ++run) OCANNL_RETURN_IF_ERROR(begin_());
-    if (sync_ != nullptr) OCANNL_RETURN_IF_ERROR(sync_());
-    // Copies come after what was begun before.
-    std::byte byte;
-    OCANNL_RETURN_IF_ERROR(
-        space_.Copy(cell_.address(), 1, &byte, CopyKind::kOut));
-    seconds_.push_back(SecondsSince(start) / static_cast<double>(runs_));
-    return absl::OkStatus();
+  // Seconds. `sync` waits until `begin` can have no more errors.
+  double Time(int64_t runs, absl::FunctionRef<absl::Status()> begin,
+              absl::FunctionRef<absl::Status()> sync) {
+    return SecondsOf(1, [&] {
+      for (; runs > 0 && status_.ok(); --runs) status_.Update(begin());
+      status_.Update(sync());
+      // Copies come after what was begun before.
+      std::byte byte;
+      status_.Update(device_->backend().memory().Copy(cell_.address(), 1, &byte,
+                                                      CopyKind::kOut));
+    });
   }
 
-  void set_sync(std::function<absl::Status()> sync) { sync_ = std::move(sync); }
-  double seconds() const { return Median(seconds_); }  // of one run
+  const absl::Status& status() const { return status_; }
 
  private:
-  const MemorySpace& space_;
-  std::function<absl::Status()> begin_;
-  std::function<absl::Status()> sync_;
+  explicit DeviceTimer(const Device& device) : device_(&device) {}
+
+  const Device* device_;
   DeviceMemory cell_;
-  int64_t runs_ = 1;
-  std::vector<double> seconds_;
+  absl::Status status_;
 };
 
 NdArray InputOf(const Buffer& buffer) {
@@ -135,58 +115,83 @@ class Product {
   std::vector<DeviceMemory> memory_;
 };
 
-absl::StatusOr<nlohmann::ordered_json> Measure(const std::string& file,
-                                               const Device& device) {
+nlohmann::ordered_json Row(const Measurement& measurement) {
+  nlohmann::ordered_json json = {
+      {"program", measurement.workload},
+      {"copy_gb_per_s", 1e-9 * measurement.rate.median}};
+  for (const Standing& standing : measurement.standings) {
+    const double seconds = standing.seconds.median;
+    if (standing.ours) {
+      json["tier"] = standing.name;
+      json["ms"] = 1e3 * seconds;
+      json["gb_per_s"] = 1e-9 * measurement.work / seconds;
+      json["of_copy"] = standing.share.median;
+    } else {
+      json["cublas_ms"] = 1e3 * seconds;
+      json["of_cublas"] = standing.ratio.median;
+    }
+  }
+  if (!measurement.missing.empty()) json["missing"] = measurement.missing;
+  return json;
+}
+
+absl::StatusOr<nlohmann::ordered_json> MeasureFile(const std::string& file,
+                                                   const Device& device) {
   OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Parse(text));
-  const std::string name = std::filesystem::path(file).stem().string();
+  Workload workload{.name = std::filesystem::path(file).stem().string(),
+                    .probe = ProbeKind::kMemoryCopy};
   Stream stream(&device);
   Context context(&stream);
-  double bytes = 0;
   for (const Buffer& buffer : program.buffers) {
     if (IsScratch(buffer.role)) continue;
     const NdArray values = InputOf(buffer);
-    bytes += static_cast<double>(values.bytes());
+    workload.work += static_cast<double>(values.bytes());
     OCANNL_RETURN_IF_ERROR(context.WriteInput(buffer, values));
   }
-  const Clock::time_point start = Clock::now();
-  OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          context.CompileAndLink(std::move(program)));
-  const double compile_seconds = SecondsSince(start);
-  for (StaticRef index : routine.statics()) {
+  absl::StatusOr<Routine> routine;
+  const double compile_seconds = SecondsOf(
+      1, [&] { routine = context.CompileAndLink(std::move(program)); });
+  OCANNL_RETURN_IF_ERROR(routine.status());
+  for (StaticRef index : routine->statics()) {
     OCANNL_RETURN_IF_ERROR(index.Set(0));
   }
 
   OCANNL_ASSIGN_OR_RETURN(DeviceMemory from, device.Allocate(kCopiedBytes));
   OCANNL_ASSIGN_OR_RETURN(DeviceMemory to, device.Allocate(kCopiedBytes));
-  std::vector<Timed> timed;
-  timed.emplace_back(device, [&] { return routine.Run(); });
-  timed.back().set_sync([&] {
-    stream.Sync();
-    return device.backend().RunStatus();
-  });
-  timed.emplace_back(device, [&] { return to.CopyFrom(from); });
-  const auto product = Product::Make(name, device);
+  OCANNL_ASSIGN_OR_RETURN(DeviceTimer timer, DeviceTimer::Make(device));
+  workload.contenders.push_back({.name = std::string(device.backend().name()),
+                                 .ours = true,
+                                 .time = [&](int64_t runs) {
+                                   return timer.Time(
+                                       runs, [&] { return routine->Run(); },
+                                       [&] {
+                                         stream.Sync();
+                                         return device.backend().RunStatus();
+                                       });
+                                 }});
+  const auto product = Product::Make(workload.name, device);
   if (product.ok()) {
-    timed.emplace_back(device, [&] { return (*product)->Begin(); });
-    timed.back().set_sync([&] { return (*product)->Synchronize(); });
+    workload.contenders.push_back(
+        {.name = "cublas", .time = [&](int64_t runs) {
+           return timer.Time(
+               runs, [&] { return (*product)->Begin(); },
+               [&] { return (*product)->Synchronize(); });
+         }});
   }
-  for (Timed& one : timed) OCANNL_RETURN_IF_ERROR(one.Prepare());
-  for (int round = 0; round < kRounds; ++round) {
-    for (Timed& one : timed) OCANNL_RETURN_IF_ERROR(one.Round());
-  }
-  const double copy = 2.0 * kCopiedBytes / timed[1].seconds();
-  nlohmann::ordered_json json = {
-      {"program", name},
-      {"tier", std::string(device.backend().name())},
-      {"compile_ms", 1e3 * compile_seconds},
-      {"ms", 1e3 * timed[0].seconds()},
-      {"gb_per_s", 1e-9 * bytes / timed[0].seconds()},
-      {"copy_gb_per_s", 1e-9 * copy}};
-  if (product.ok()) {
-    json["cublas_ms"] = 1e3 * timed[2].seconds();
-    json["of_cublas"] = timed[2].seconds() / timed[0].seconds();
-  }
+  const Measurement measurement =
+      Measure(workload,
+              [&] {
+                return 2. * kCopiedBytes /
+                       timer.Time(
+                           1, [&] { return to.CopyFrom(from); },
+                           [] { return absl::OkStatus(); });
+              },
+              {.moment = 0.01});
+  OCANNL_RETURN_IF_ERROR(timer.status());
+
+  nlohmann::ordered_json json = Row(measurement);
+  json["compile_ms"] = 1e3 * compile_seconds;
   return json;
 }
 
@@ -196,7 +201,7 @@ absl::Status Main(const std::vector<std::string>& args) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   const Device device("device", backend);
   for (const std::string& file : line.positional()) {
-    absl::StatusOr<nlohmann::ordered_json> json = Measure(file, device);
+    absl::StatusOr<nlohmann::ordered_json> json = MeasureFile(file, device);
     if (!json.ok()) {
       json = nlohmann::ordered_json{{"program", file},
                                     {"error", json.status().message()}};
@@ -210,10 +215,7 @@ absl::Status Main(const std::vector<std::string>& args) {
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  return ocannl::RunMain([&] {
-    absl::Status status = ocannl::Main({argv + 1, argv + argc});
-    if (status.ok()) return 0;
-    std::cerr << "bench_programs: " << status.message() << "\n";
-    return 1;
+  return ocannl::RunMain("bench_programs", [&] {
+    return ocannl::Main({argv + 1, argv + argc});
   });
 }

@@ -65,4 +65,13 @@ int RunMain(absl::FunctionRef<int()> run) {
   return code == 0 ? 1 : code;
 }
 
+int RunMain(absl::string_view name, absl::FunctionRef<absl::Status()> run) {
+  return RunMain([&] {
+    const absl::Status status = run();
+    if (status.ok()) return 0;
+    std::cerr << name << ": " << status.message() << "\n";
+    return 1;
+  });
+}
+
 }  // namespace ocannl

@@ -7,6 +7,8 @@
 #define OCANNL_CORE_BASE_SYSTEM_RUN_MAIN_H_
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace ocannl {
 
@@ -15,6 +17,10 @@ namespace ocannl {
 // output could be written. Streams that the caller has closed are errors to
 // write to, not files of ours.
 int RunMain(absl::FunctionRef<int()> run);
+
+// The same of work that fails with an error: exit code 1, and "name: error" on
+// stderr.
+int RunMain(absl::string_view name, absl::FunctionRef<absl::Status()> run);
 
 }  // namespace ocannl
 

@@ -38,6 +38,8 @@ void PrintTo(const char* path) {
 TEST(RunMainTest, ReturnsTheCode) {
   EXPECT_EQ(RunMain([] { return 0; }), 0);
   EXPECT_EQ(RunMain([] { return 7; }), 7);
+  EXPECT_EQ(RunMain("sum", [] { return absl::OkStatus(); }), 0);
+  EXPECT_EQ(RunMain("sum", [] { return absl::UnknownError("no"); }), 1);
 }
 
 TEST(RunMainTest, TellsThatOutputIsLost) {
