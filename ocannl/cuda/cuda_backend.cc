@@ -44,12 +44,13 @@ struct CudaBackend::State {
   explicit State(CudaOptions given) : options(std::move(given)) {}
 
   absl::StatusOr<LoopProgram> Scheduled(const LoopProgram& program) const {
-    if (options.target == nullptr) return rewrite::Demote(program);
-    gpu::GpuTarget target = *options.target;
-    if (options.target == &gpu::kSm90) {
-      target.multiprocessors = gpu->multiprocessors();
-      target.shared_bytes = gpu->max_shared_bytes();
+    if (!options.schedules) return rewrite::Demote(program);
+    if (options.target != nullptr) {
+      return gpu::ScheduleGpu(program, *options.target);
     }
+    gpu::GpuTarget target = gpu::kSm90;
+    target.multiprocessors = gpu->multiprocessors();
+    target.shared_bytes = gpu->max_shared_bytes();
     return gpu::ScheduleGpu(program, target);
   }
 
@@ -132,6 +133,7 @@ class CudaBackend::CudaExecutable : public Executable {
         statics_,
         DeviceMemory::Allocate(2 * num_statics_ * sizeof(int64_t), gpu()));
     stored_.resize(2 * num_statics_, 0);
+    for (KernelCall& call : calls_) call.arguments.back() = statics_.address();
     OCANNL_ASSIGN_OR_RETURN(const FunctionHandle advance,
                             module_->Find(name, 0));
     std::vector<bool> is_waited_for(calls_.size(), false);
@@ -204,7 +206,6 @@ class CudaBackend::CudaExecutable : public Executable {
         is_bound = is_bound && arguments[j] == address;
         arguments[j] = address;
       }
-      if (num_statics_ > 0) arguments.back() = statics_.address();
     }
     if (!is_bound) graph_ = nullptr;
     return is_bound;

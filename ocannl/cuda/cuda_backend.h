@@ -35,9 +35,9 @@ using Compiler = std::function<absl::StatusOr<std::string>(
 struct CudaOptions {
   int device = 0;
   std::string cuda_home = "";  // see nvrtc.h
-  // Whose schedules it compiles, with the multiprocessors and the shared memory
-  // of the GPU if that is this one; null: programs as they are.
-  const gpu::GpuTarget* target = &gpu::kSm90;
+  bool schedules = true;       // false: compiles programs as they are
+  // Whose schedules; null: those of the GPU.
+  const gpu::GpuTarget* target = nullptr;
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
 };
 

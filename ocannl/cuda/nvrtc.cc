@@ -108,21 +108,14 @@ struct Nvrtc::Functions {
 };
 
 std::vector<std::string> LibraryDirectories(absl::string_view cuda_home) {
-  std::vector<std::string> homes;
-  const char* variable = std::getenv("CUDA_HOME");
-  if (!cuda_home.empty()) {
-    homes.emplace_back(cuda_home);
-  } else if (variable != nullptr && *variable != '\0') {
-    homes.emplace_back(variable);
+  if (cuda_home.empty()) {
+    const char* variable = std::getenv("CUDA_HOME");
+    if (variable != nullptr) cuda_home = variable;
   }
-  std::vector<std::string> directories;
-  for (const std::string& home : homes) {
-    for (const char* sub : {"lib64", "lib"}) {
-      directories.push_back(absl::StrCat(home, "/", sub));
-    }
+  if (cuda_home.empty()) {
+    return {"", "/usr/local/cuda/lib64", "/usr/local/cuda/lib"};
   }
-  if (!homes.empty()) return directories;
-  return {"", "/usr/local/cuda/lib64", "/usr/local/cuda/lib"};
+  return {absl::StrCat(cuda_home, "/lib64"), absl::StrCat(cuda_home, "/lib")};
 }
 
 absl::StatusOr<Nvrtc> Nvrtc::Open(absl::string_view cuda_home) {
@@ -166,7 +159,8 @@ absl::StatusOr<Nvrtc> Nvrtc::Open(absl::string_view cuda_home) {
                                                : directory);
                     }),
       " (", last_error,
-      "); install the CUDA toolkit, or set cuda_home to where it is"));
+      "); install the CUDA toolkit, or set cuda_home, or CUDA_HOME in the "
+      "environment, to where it is"));
 }
 
 absl::StatusOr<Nvrtc::Code> Nvrtc::Compile(

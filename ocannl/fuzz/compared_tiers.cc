@@ -99,11 +99,11 @@ const Backend* X86() {
   return backend;
 }
 
-// The GPU of this machine; null `target`: the kernels of programs as they are.
-template <const gpu::GpuTarget* target>
+// The GPU of this machine.
+template <bool schedules>
 const Backend* Cuda() {
   static const auto* backend = [] {
-    auto opened = cuda::CudaBackend::Open({.target = target});
+    auto opened = cuda::CudaBackend::Open({.schedules = schedules});
     CHECK_OK(opened);
     return opened->release();
   }();
@@ -143,8 +143,8 @@ std::vector<ComparedTier> TiersOfGpus() {
   const bool gpu = cuda::FindDriver().ok() && cuda::Nvrtc::Open().ok();
   return {{"cuda-emulated", true, [] { return &EmulatedScheduledCuda(); },
            /*is_slow=*/true},
-          {"cuda-as-is", gpu, Cuda<nullptr>, /*is_slow=*/true},
-          {"cuda", gpu, Cuda<&gpu::kSm90>, /*is_slow=*/true}};
+          {"cuda-as-is", gpu, Cuda<false>, /*is_slow=*/true},
+          {"cuda", gpu, Cuda<true>, /*is_slow=*/true}};
 }
 
 }  // namespace

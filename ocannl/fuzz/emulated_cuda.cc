@@ -10,8 +10,8 @@
 namespace ocannl::fuzz {
 namespace {
 
-const Backend& Opened(const gpu::GpuTarget* target) {
-  auto backend = OpenEmulatedCuda({.target = target});
+const Backend& Opened(cuda::CudaOptions options) {
+  auto backend = OpenEmulatedCuda(std::move(options));
   CHECK_OK(backend);
   return *std::move(backend)->release();
 }
@@ -31,12 +31,12 @@ absl::StatusOr<std::unique_ptr<const cuda::CudaBackend>> OpenEmulatedCuda(
 }
 
 const Backend& EmulatedCuda() {
-  static const Backend& backend = Opened(nullptr);
+  static const Backend& backend = Opened({.schedules = false});
   return backend;
 }
 
 const Backend& EmulatedScheduledCuda() {
-  static const Backend& backend = Opened(&gpu::kTinyGpu);
+  static const Backend& backend = Opened({.target = &gpu::kTinyGpu});
   return backend;
 }
 

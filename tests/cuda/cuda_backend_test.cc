@@ -219,7 +219,7 @@ TEST(CudaBackendTest, SaysWhatCannotBe) {
   EXPECT_THAT(
       (*backend)->Compile(MustParse(text)).status().message(),
       HasSubstr("kernel many_0 has 601 arguments, and a GPU takes 512"));
-  auto as_is = fuzz::OpenEmulatedCuda({.target = nullptr});
+  auto as_is = fuzz::OpenEmulatedCuda({.schedules = false});
   ASSERT_THAT(as_is, IsOk());
   const LoopProgram far = MustParse(R"(
       far ():

@@ -183,7 +183,7 @@ TEST(EmulatedCudaTest, SeesFaults) {
     ASSERT_THAT(file, IsOk());
     const LoopProgram program = MustParse(*file);
     const auto faulty = fuzz::OpenEmulatedCuda(
-        {.target = nullptr}, [from = from, to = to](const std::string& text) {
+        {.schedules = false}, [from = from, to = to](const std::string& text) {
           const std::string changed = absl::StrReplaceAll(text, {{from, to}});
           EXPECT_NE(changed, text) << from << " is not in\n" << text;
           return changed;
