@@ -114,7 +114,7 @@ fused. What may be reordered is decided by dependence tests
 (`analysis/dependence.h`), which the rewrites by hand ask as well
 (`schedule/rewrite/rewrite.h`). For a GPU a schedule is a script of these
 rewrites (`schedule/gpu/schedule_gpu.h`): maps in full blocks, a thread
-for each sum, products and convolutions in tiles.)",
+or a block for each sum, products and convolutions in tiles.)",
      "schedule"},
     {"Machine code: `jit`",
      R"(Outside of core, as every tier. Instructions are selected over virtual

@@ -131,6 +131,19 @@ Dependence DependenceOf(const Reference& a, const Reference& b) {
   return {.buffer = a.buffer, .first = cell(a), .second = cell(b)};
 }
 
+// Of an access of `from` and one of `to`, of which the candidates are.
+std::optional<Dependence> FirstConflict(
+    DependenceTester& tester, absl::Span<const Reference> from,
+    const ConflictCandidates& to,
+    absl::FunctionRef<Direction(IteratorId)> direction) {
+  for (const Reference& a : from) {
+    for (const Reference* b : to.Of(a)) {
+      if (tester.MayConflict(a, *b, direction)) return DependenceOf(a, *b);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
@@ -183,8 +196,7 @@ std::optional<Dependence> WhyNotVectorizable(const LoopProgram& program,
 
 std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
                                             const For& outer) {
-  const std::vector<Stmt>& body = outer.body.stmts;
-  const For* inner = body.size() == 1 ? std::get_if<For>(&body[0]) : nullptr;
+  const For* inner = OnlyLoopIn(outer);
   if (inner == nullptr) return Dependence{};
   const References effects = ReferencesOf(program, inner->body);
   if (effects.sets_outer_local) return Dependence{};
@@ -197,13 +209,8 @@ std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
                                           : Direction::kEqual;
   };
   DependenceTester tester(program, {&outer});
-  const ConflictCandidates candidates(effects.all);
-  for (const Reference& a : effects.all) {
-    for (const Reference* b : candidates.Of(a)) {
-      if (tester.MayConflict(a, *b, direction)) return DependenceOf(a, *b);
-    }
-  }
-  return std::nullopt;
+  return FirstConflict(tester, effects.all, ConflictCandidates(effects.all),
+                       direction);
 }
 
 std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
@@ -267,16 +274,11 @@ std::optional<Dependence> WhyNotDistribute(const LoopProgram& program,
            : inner.contains(iterator) ? Direction::kAny
                                       : Direction::kEqual;
   };
+  // What an iteration has done in the second is not to come after what a later
+  // one does in the first.
   DependenceTester tester(program, {&loop});
-  const ConflictCandidates candidates(a_effects.all);
-  for (const Reference& b : b_effects.all) {
-    for (const Reference* a : candidates.Of(b)) {
-      // What an iteration has done in the second is not to come after what a
-      // later one does in the first.
-      if (tester.MayConflict(b, *a, direction)) return DependenceOf(b, *a);
-    }
-  }
-  return std::nullopt;
+  return FirstConflict(tester, b_effects.all, ConflictCandidates(a_effects.all),
+                       direction);
 }
 
 }  // namespace ocannl

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CodeCache: compiled programs that outlive the process, in a DiskCache: bytes
-// that a tier made of a program. They are found by what it computes, whatever
-// its names (CanonicalText), by how it was compiled, and by the build of the
-// engine: no build runs another one's code.
+// that a tier made of a program. They are found by a key of the tier's, which
+// says what was compiled and how, and by the build of the engine: no build runs
+// another one's code.
 #ifndef OCANNL_CORE_CODEGEN_CODE_CACHE_H_
 #define OCANNL_CORE_CODEGEN_CODE_CACHE_H_
 
