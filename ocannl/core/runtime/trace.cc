@@ -19,6 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// To measure these: `bazel run //experiments:bench_call`.
+
 // A sequence has come so often before it counts as one, and may be so long.
 constexpr size_t kTimesSeen = 3;
 constexpr size_t kLongestPeriod = 16;
@@ -26,8 +28,7 @@ constexpr size_t kLongestPeriod = 16;
 // Sequences that are remembered, so that their code need not be compiled again.
 constexpr size_t kMostSequences = 32;
 
-// A sequence of several parts is compiled as one program from then on. To
-// measure this and the next two: `bazel run //experiments:bench_call`.
+// A sequence of several parts is compiled as one program from then on.
 constexpr int64_t kRepetitionsBeforeCompiling = 64;
 
 // About the latency that deferred runs may add to a read.

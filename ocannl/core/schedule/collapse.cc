@@ -13,7 +13,8 @@
 namespace ocannl {
 namespace {
 
-// Whether the vectors of an axis, or its last one, would have many idle lanes.
+// Whether the vectors of an axis, or its last one, would have many idle lanes
+// (`bazel run //experiments:bench -- --filter=map,net/`).
 bool WastesLanes(int64_t extent) {
   constexpr int64_t kLanes = 16;
   return extent > 1 && extent < 4 * kLanes && extent % kLanes != 0;

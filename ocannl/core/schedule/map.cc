@@ -10,8 +10,9 @@
 namespace ocannl {
 namespace {
 
-// Vectors of a strip: enough independent chains to hide their latencies
-// (`bazel run //experiments:bench -- --filter=map`).
+// To measure these: `bazel run //experiments:bench -- --filter=map`.
+
+// Vectors of a strip: enough independent chains to hide their latencies.
 constexpr int64_t kUnrolledVectors = 4;
 // Maps of a lower cost (opt/cost.h) are bound by memory and have strips of half
 // the length.

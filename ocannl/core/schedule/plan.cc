@@ -15,8 +15,8 @@
 namespace ocannl {
 namespace {
 
-// Tuned with the groups gemm, gemm-packed, einsum and reduce of
-// `bazel run //experiments:bench`.
+// To measure these:
+// `bazel run //experiments:bench -- --filter=gemm,einsum,reduce`.
 
 constexpr int64_t kCacheLine = 64;  // bytes
 // kc where B streams from memory unpacked: so many rows of B run before the

@@ -11,7 +11,7 @@ namespace ocannl {
 inline constexpr int64_t kPageBytes = 4096;
 // A block of so many rows of 32-bit elements is transposed in registers in the
 // place of gathers; with fewer than kMinTransposed, gathers are faster
-// (`bazel run //experiments:bench`, gemm with transposed operands).
+// (`bazel run //experiments:bench -- --filter=gemm`, with A transposed).
 inline constexpr int64_t kColumnsAtOnce = 16;
 inline constexpr int64_t kMinTransposed = 5;
 

@@ -10,8 +10,10 @@
 namespace ocannl {
 namespace {
 
-// Products of a step, in cycles, up to which the next step latency_bound for
-// some of them; two start in each cycle.
+// To measure these: `bazel run //experiments:bench -- --filter=gemm,einsum`.
+
+// Products of a step up to which the next step waits for some of them, as two
+// start in each cycle.
 constexpr double kFmaLatencyTimesPorts = 6;
 // Cycles of a tile besides its steps: loads and stores of accumulators, and the
 // branch that is mispredicted.
