@@ -17,7 +17,7 @@ TEST(CampaignTest, EveryTierHasTheBitsOfTheInterpreter) {
   CampaignOptions options;
   options.seed = 1;
   options.programs = 20'000;
-  options.seconds = 15;
+  options.seconds = 10;
   options.max_failures = 1;
   absl::StatusOr<std::vector<ComparedTier>> tiers = FindComparedTiers({"all"});
   CHECK_OK(tiers);

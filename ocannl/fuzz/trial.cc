@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -32,6 +33,13 @@ Trial::Arrays FillBuffers(const LoopProgram& program, FillKind kind,
     arrays.push_back(FillBuffer(buffer, kind, seed));
   }
   return arrays;
+}
+
+// The first time that a process asks about a backend, whose allocator is then
+// used by all its code: reading the map takes as long as a small program.
+bool IsNew(const Backend& backend) {
+  static auto* const seen = new absl::flat_hash_set<const Backend*>;
+  return seen->insert(&backend).second;
 }
 
 // The garbage of the interpreter and of the two runs.
@@ -78,9 +86,11 @@ std::string Trial::Try(const Backend& backend) const {
   if (!executable.ok()) {
     return absl::StrCat("refused: ", executable.status().message());
   }
-  std::string mapping = WritableExecutableMapping();
-  if (!mapping.empty()) {
-    return absl::StrCat("writable and executable: ", mapping);
+  if (IsNew(backend)) {
+    const std::string mapping = WritableExecutableMapping();
+    if (!mapping.empty()) {
+      return absl::StrCat("writable and executable: ", mapping);
+    }
   }
   const MemorySpace& space = backend.memory();
   for (int run = 0; run < (space.is_host() ? 2 : 3); ++run) {

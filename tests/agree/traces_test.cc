@@ -30,7 +30,7 @@ constexpr uint64_t kSeeds = 3;
 #else
 constexpr uint64_t kSeeds = 12;
 #endif
-constexpr int kRepetitions = 150;
+constexpr int kRepetitions = 100;
 
 // Gives buffers of one type and size, of any program, the same few names.
 void ShareNames(LoopProgram& program, Random& random) {

@@ -29,8 +29,7 @@
 namespace ocannl {
 namespace {
 
-// How many statements ahead a nest looks for consumers of its result: bounds
-// the time to schedule (`bazel run //experiments:bench -- --filter=compile/`).
+// Statements ahead where a nest looks for consumers (bench --filter=compile/).
 constexpr size_t kMaxDistance = 64;
 
 constexpr BufferId kElided = {};  // the buffer of an elided zero_out
