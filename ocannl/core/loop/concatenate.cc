@@ -35,22 +35,29 @@ class Concatenator {
 
   void Add(size_t number, const ProgramPart& part) {
     const LoopProgram& program = *part.program;
-    Renumbering numbers{
-        .buffers = {},
-        .locals = {},
-        .first_static = static_cast<int32_t>(all().statics.size()),
-        .first_iterator = next_iterator_.index};
+    const auto first_static = static_cast<int32_t>(all().statics.size());
     for (const StaticIndex& index : program.statics) {
       all().statics.push_back({Unique(StaticName(index.name)), index.range});
     }
+    IdVector<LocalId, LocalId> locals;
     for (const Local& local : program.locals) {
-      numbers.locals.push_back(
-          all().locals.Add({Unique(local.name), local.dtype}));
+      locals.push_back(all().locals.Add({Unique(local.name), local.dtype}));
     }
+    IdVector<BufferId, BufferId> buffers;
     for (BufferId k : program.buffers.ids()) {
-      numbers.buffers.push_back(BufferFor(number, k, part));
+      buffers.push_back(BufferFor(number, k, part));
     }
-    Block body = Renumber(program, program.body, numbers, all());
+    Block body =
+        Renumber(program, program.body,
+                 {.buffer = [&](BufferId buffer) { return buffers[buffer]; },
+                  .local = [&](LocalId local) { return locals[local]; },
+                  .iterator =
+                      [&](IteratorId iterator) {
+                        iterator.index += next_iterator_.index;
+                        return iterator;
+                      },
+                  .first_static = first_static},
+                 all());
     for (Stmt& stmt : body.stmts) all().body.stmts.push_back(std::move(stmt));
     next_iterator_ = NextIterator(all());
   }

@@ -19,7 +19,7 @@ class Renumberer {
   void Visit(Stmt& stmt) {
     std::visit(
         Overload{
-            [&](For& loop) { loop.iterator.index += number_.first_iterator; },
+            [&](For& loop) { loop.iterator = number_.iterator(loop.iterator); },
             [&](Set& set) { Visit(set.target); },
             [&](Scatter& scatter) {
               Lookup target = from_.TargetOf(scatter);
@@ -28,19 +28,21 @@ class Renumberer {
             },
             [&](DeclareLocal& let) { Visit(let.local); },
             [&](SetLocal& set) { Visit(set.local); },
-            [&](ZeroOut& zero) { zero.buffer = number_.buffers[zero.buffer]; },
+            [&](ZeroOut& zero) { zero.buffer = number_.buffer(zero.buffer); },
             [](Comment&) {}},
         static_cast<Stmt::variant&>(stmt));
     if (ExprId* value = ValueOf(stmt)) *value = Copied(*value);
   }
 
  private:
-  void Visit(LocalId& local) { local = number_.locals[local]; }
+  void Visit(LocalId& local) { local = number_.local(local); }
 
   void Visit(Affine& index) {
     index = index.Substitute([&](Symbol symbol) {
-      symbol.number += symbol.kind == Symbol::kStatic ? number_.first_static
-                                                      : number_.first_iterator;
+      if (symbol.kind == Symbol::kIterator) {
+        return Affine(Iterator(number_.iterator(symbol.iterator())));
+      }
+      symbol.number += number_.first_static;
       return Affine(symbol);
     });
   }
@@ -48,7 +50,7 @@ class Renumberer {
   void Visit(GetLocal& get) { Visit(get.local); }
 
   void Visit(Access& access) {
-    access.buffer = number_.buffers[access.buffer];
+    access.buffer = number_.buffer(access.buffer);
     for (Affine& index : access.indices) Visit(index);
   }
 

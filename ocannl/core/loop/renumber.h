@@ -7,18 +7,21 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
+// The new id of each, asked for where it is met: a loop's iterator before those
+// of the loops in it, a target before what is stored there.
 struct Renumbering {
-  IdVector<BufferId, BufferId> buffers;  // the new id of each
-  IdVector<LocalId, LocalId> locals;
+  absl::FunctionRef<BufferId(BufferId)> buffer;
+  absl::FunctionRef<LocalId(LocalId)> local;
+  absl::FunctionRef<IteratorId(IteratorId)> iterator;
   int32_t first_static = 0;  // added to the number of each
-  int32_t first_iterator = 0;
 };
 
-// `block` of `from` for `to`, which must have the buffers and locals already.
+// `block` of `from` for `to`, which has a buffer and a local when it is named.
 Block Renumber(const LoopProgram& from, Block block,
                const Renumbering& renumbering, LoopProgram& to);
 

@@ -133,16 +133,22 @@ LoopProgram Compact(const LoopProgram& program, const Live& live) {
                       .exprs = {},
                       .leaves = {},
                       .body = {}};
-  Renumbering numbers;
+  IdVector<BufferId, BufferId> buffers;
   for (BufferId k : program.buffers.ids()) {
-    numbers.buffers.push_back(
-        live.buffers[k] ? compact.buffers.Add(program.buffers[k]) : BufferId());
+    buffers.push_back(live.buffers[k] ? compact.buffers.Add(program.buffers[k])
+                                      : BufferId());
   }
+  IdVector<LocalId, LocalId> locals;
   for (LocalId k : program.locals.ids()) {
-    numbers.locals.push_back(
-        live.locals[k] ? compact.locals.Add(program.locals[k]) : LocalId());
+    locals.push_back(live.locals[k] ? compact.locals.Add(program.locals[k])
+                                    : LocalId());
   }
-  compact.body = Renumber(program, program.body, numbers, compact);
+  compact.body =
+      Renumber(program, program.body,
+               {.buffer = [&](BufferId buffer) { return buffers[buffer]; },
+                .local = [&](LocalId local) { return locals[local]; },
+                .iterator = [](IteratorId iterator) { return iterator; }},
+               compact);
   return compact;
 }
 

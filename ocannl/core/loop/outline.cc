@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/loop/outline.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/loop/renumber.h"
+
+namespace ocannl {
+
+Outlined Outline(const LoopProgram& program, const Block& block) {
+  Outlined outlined{.program = {.name = program.name,
+                                .statics = program.statics,
+                                .buffers = {},
+                                .locals = {},
+                                .exprs = {},
+                                .leaves = {},
+                                .body = {}},
+                    .buffers = {}};
+  LoopProgram& own = outlined.program;
+  absl::flat_hash_map<BufferId, BufferId> buffers;
+  absl::flat_hash_map<LocalId, LocalId> locals;
+  absl::flat_hash_map<IteratorId, IteratorId> iterators;
+  auto buffer = [&](BufferId old) {
+    auto [found, is_new] = buffers.try_emplace(old, own.buffers.next_id());
+    if (is_new) {
+      own.buffers.push_back(program.buffers[old]);
+      outlined.buffers.push_back(old);
+    }
+    return found->second;
+  };
+  auto local = [&](LocalId old) {
+    auto [found, is_new] = locals.try_emplace(old, own.locals.next_id());
+    if (is_new) own.locals.push_back(program.locals[old]);
+    return found->second;
+  };
+  auto iterator = [&](IteratorId old) {
+    const IteratorId next{static_cast<int32_t>(iterators.size())};
+    return iterators.try_emplace(old, next).first->second;
+  };
+  own.body =
+      Renumber(program, block,
+               {.buffer = buffer, .local = local, .iterator = iterator}, own);
+  return outlined;
+}
+
+}  // namespace ocannl

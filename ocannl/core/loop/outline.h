@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Outline: statements of a program as a program of their own (outlining, as of
+// functions in LLVM's CodeExtractor).
+//
+//   for i7 = 0 to 9 { z[i7] := a[i7]; }  ->  buffers z, a; for i0 = 0 to 9 ...
+//
+// Statements that differ in the numbers of their loops and in the names of
+// their buffers give programs that differ in those names.
+#ifndef OCANNL_CORE_LOOP_OUTLINE_H_
+#define OCANNL_CORE_LOOP_OUTLINE_H_
+
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+struct Outlined {
+  // With the buffers and locals that the statements name, in an order that does
+  // not depend on names, all static indices, and loops numbered as they come.
+  LoopProgram program;
+  IdVector<BufferId, BufferId> buffers;  // which of the whole program each is
+};
+
+// `block` is of `program`, and declares the locals that it uses.
+Outlined Outline(const LoopProgram& program, const Block& block);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_OUTLINE_H_
