@@ -65,7 +65,10 @@ absl::Status Lesson() {
   // 3. Each `grid` nest is a kernel of CUDA C, in which all rounding is
   // spelled.
   const cuda::KernelText kernels = cuda::WriteKernels(schedule.program);
-  std::cout << kernels.text.substr(kernels.text.find("extern")) << "\n";
+  for (const cuda::KernelFunction& function : kernels.functions) {
+    std::cout << function.text << "\n";
+  }
+  std::cout << cuda::PrintCalls(schedule.program, kernels) << "\n";
 
   // 4. And a GPU gives the bits of the interpreter.
   absl::StatusOr<NdArray> on_gpu = Run(program, "cuda");

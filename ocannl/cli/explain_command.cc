@@ -93,9 +93,13 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
   }
   const std::string& stage = line.GetString("stage");
   if (stage != "cuda" && stage != "ptx") return absl::OkStatus();
-  const std::string text = cuda::WriteKernels(schedule.program).text;
+  const cuda::KernelText kernels = cuda::WriteKernels(schedule.program);
+  const std::string text = cuda::SourceOf(kernels.functions);
   stages.push_back(
-      {.stage = "cuda", .file_name = program.name + ".cu", .text = text});
+      {.stage = "cuda",
+       .file_name = program.name + ".cu",
+       .text = absl::StrCat(text, "\n",
+                            cuda::PrintCalls(schedule.program, kernels))});
   if (stage == "cuda") return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc nvrtc, cuda::Nvrtc::Open());
   OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc::Code code,

@@ -15,14 +15,17 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/cuda/driver.h"
+#include "ocannl/cuda/kernel_text.h"
 
 namespace ocannl::cuda {
 
@@ -78,6 +81,10 @@ class CudaBackend : public Backend {
 
   absl::StatusOr<std::string> CodeOf(const std::string& text,
                                      const std::string& name) const;
+  // Their machine code, some functions in each, compiled side by side.
+  absl::StatusOr<std::vector<std::string>> ModulesOf(
+      absl::Span<const KernelFunction> functions,
+      const std::string& name) const;
 
   const std::unique_ptr<State> state_;
 };

@@ -7,13 +7,16 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/codegen/c_expression.h"
 #include "ocannl/core/codegen/c_writer.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 
 namespace ocannl::cuda {
@@ -30,104 +33,70 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
   return effects;
 }
 
-class KernelWriter : public CWriter {
+// One function, of statements that are all of a program.
+class FunctionWriter : public CWriter {
  public:
-  explicit KernelWriter(LoopProgram program)
-      : CWriter(std::move(program), CDialect::kCuda) {}
+  explicit FunctionWriter(LoopProgram nest)
+      : CWriter(std::move(nest), CDialect::kCuda) {}
 
-  KernelText Run() {
-    const std::vector<Stmt>& stmts = program().body.stmts;
-    CHECK(absl::c_none_of(stmts, [](const Stmt& stmt) {
-      return std::holds_alternative<DeclareLocal>(stmt);
-    })) << "a local of several kernels";
-    Block serial;
-    for (const Stmt& stmt : stmts) {
-      const For* loop = std::get_if<For>(&stmt);
-      if (loop != nullptr && loop->kind == LoopKind::kGrid) {
-        WriteSerial(std::exchange(serial, {}));
-        WriteGrid(*loop);
-      } else {
-        serial.stmts.push_back(stmt);
-      }
+  // What stands behind its name.
+  std::string Write() {
+    const Block& body = program().body;
+    const For* loop =
+        body.stmts.size() == 1 ? std::get_if<For>(&body.stmts[0]) : nullptr;
+    if (loop != nullptr && loop->kind == LoopKind::kGrid) {
+      WriteGrid(*loop);
+    } else {
+      Open(Parameters(EffectsOf(program(), body)));
+      WriteStatics();
+      WriteBlock(body);
     }
-    WriteSerial(serial);
-    std::string advance = WriteAdvance();
-    return {WithPrelude(CDialect::kCuda, Take()), std::move(kernels_),
-            std::move(advance)};
+    Close();
+    return Take();
   }
+
+  // Blocks, threads and shared memory, and which buffers of the nest are its
+  // arguments.
+  const Kernel& kernel() const { return kernel_; }
 
  private:
-  std::string NameOfKernel(absl::string_view suffix) const {
-    std::string name;
-    for (char c : program().name) name += absl::ascii_isalnum(c) ? c : '_';
-    return absl::StrCat(name, "_", suffix);
-  }
-
-  std::string WriteAdvance() {
-    const size_t statics = program().statics.size();
-    if (statics == 0) return "";
-    std::string name = NameOfKernel("advance");
-    Open("extern \"C\" __global__ void __launch_bounds__(1) ", name,
-         "(i64_t* statics) ");
-    Open("for (int k = 0; k < ", statics, "; ++k) ");
-    Line("statics[k] += statics[k + ", statics, "];");
-    Close();
-    Close();
-    return name;
-  }
-
-  // Opens the kernel with these buffers as arguments.
-  Kernel& OpenKernel(const Block& body, int64_t blocks, int64_t threads) {
-    Kernel& kernel = kernels_.emplace_back();
-    kernel.blocks = blocks;
-    kernel.threads = threads;
-    kernel.name = NameOfKernel(absl::StrCat(kernels_.size() - 1));
-    const Effects effects = EffectsOf(program(), body);
-    absl::btree_set<BufferId> all(effects.reads.begin(), effects.reads.end());
-    all.insert(effects.writes.begin(), effects.writes.end());
+  std::string Parameters(const Effects& effects) {
     std::vector<std::string> parameters;
-    for (BufferId id : all) {
-      // A single thread has them in memory like any other.
-      if (IsOfNest(program().buffers[id].role) && threads_ > 0) continue;
-      kernel.buffers.push_back(id);
-      const bool is_written = absl::c_linear_search(effects.writes, id);
-      if (is_written) kernel.written.push_back(id);
+    for (BufferId id : program().buffers.ids()) {
       const Buffer& buffer = program().buffers[id];
+      // A single thread has them in memory like any other.
+      if (IsOfNest(buffer.role) && is_grid_) continue;
+      kernel_.buffers.push_back(id);
+      const bool is_written = absl::c_linear_search(effects.writes, id);
+      if (is_written) kernel_.written.push_back(id);
       parameters.push_back(absl::StrCat(is_written ? "" : "const ",
                                         CType(buffer.dtype), "* b", id.index,
                                         " /* ", buffer.name, " */"));
     }
-    const size_t statics = program().statics.size();
-    if (statics > 0) parameters.push_back("const i64_t* statics");
-    Open("extern \"C\" __global__ void __launch_bounds__(", threads, ") ",
-         kernel.name, "(", absl::StrJoin(parameters, ", "), ") ");
-    for (size_t k = 0; k < statics; ++k) {
-      Line("const i64_t s", k, " = statics[", k, "];");
+    if (!program().statics.empty()) {
+      parameters.push_back("const i64_t* statics");
     }
-    return kernel;
+    return absl::StrCat("(", absl::StrJoin(parameters, ", "), ") ");
   }
 
-  void WriteSerial(const Block& block) {
-    const Effects effects = EffectsOf(program(), block);
-    if (effects.writes.empty()) return;
-    threads_ = 0;
-    OpenKernel(block, 1, 1);
-    WriteBlock(block);
-    Close();
+  void WriteStatics() {
+    for (size_t k = 0; k < program().statics.size(); ++k) {
+      Line("const i64_t s", k, " = statics[", k, "];");
+    }
   }
 
   void WriteGrid(const For& outermost) {
+    is_grid_ = true;
     const gpu::LoopNest grid(outermost);
-    threads_ = 1;
     gpu::WalkPhases(grid.body(), [&](const For& phase) {
-      threads_ = std::max(threads_, gpu::LoopNest(phase).size);
+      kernel_.threads = std::max(kernel_.threads, gpu::LoopNest(phase).size);
     });
-    Kernel& kernel = OpenKernel(grid.body(), grid.size, threads_);
+    kernel_.blocks = grid.size;
+    Open(Parameters(EffectsOf(program(), grid.body())));
+    WriteStatics();
     WriteIndices(grid, "blockIdx.x");
-    since_barrier_ = {};
-    WriteScratch(grid.body(), kernel);
+    WriteScratch(grid.body());
     WriteBlock(grid.body());
-    Close();
   }
 
   // The iterators of a nest, of which `index` counts the iterations.
@@ -145,21 +114,21 @@ class KernelWriter : public CWriter {
   }
 
   // Shared memory, and registers that live through phases.
-  void WriteScratch(const Block& body, Kernel& kernel) {
+  void WriteScratch(const Block& body) {
     const Effects effects = EffectsOf(program(), body);
     for (BufferId id : absl::btree_set<BufferId>(effects.writes.begin(),
                                                  effects.writes.end())) {
       const Buffer& buffer = program().buffers[id];
       const auto cells = NumElements(buffer.dims);
       if (buffer.role == Role::kShared) {
-        if (kernel.shared_bytes == 0) {
+        if (kernel_.shared_bytes == 0) {
           Line("extern __shared__ __align__(16) u8_t shared[];");
         }
         Line(CType(buffer.dtype), "* const b", id.index, " = (",
-             CType(buffer.dtype), "*)(shared + ", kernel.shared_bytes,
+             CType(buffer.dtype), "*)(shared + ", kernel_.shared_bytes,
              ");  // ", buffer.name);
         const auto bytes = cells * static_cast<int64_t>(SizeOf(buffer.dtype));
-        kernel.shared_bytes += (bytes + 15) / 16 * 16;
+        kernel_.shared_bytes += (bytes + 15) / 16 * 16;
       } else if (buffer.role == Role::kPrivate) {
         const auto axes = gpu::ThreadAxes(program(), body, id);
         CHECK_OK(axes);
@@ -193,7 +162,7 @@ class KernelWriter : public CWriter {
     const Effects effects = Common(threads.body());
     if (Conflict(since_barrier_, effects)) WriteBarrier();
     Add(effects, since_barrier_);
-    if (threads.size < threads_) {
+    if (threads.size < kernel_.threads) {
       Open("if (threadIdx.x < ", threads.size, ") ");
     } else {
       Open();
@@ -223,15 +192,133 @@ class KernelWriter : public CWriter {
     Close();
   }
 
-  std::vector<Kernel> kernels_;
-  int64_t threads_ = 0;  // of a block; 0: outside of `grid`
+  Kernel kernel_{};
+  bool is_grid_ = false;
   Effects since_barrier_;
+};
+
+// The text without the comments that FunctionWriter writes.
+std::string WithoutComments(absl::string_view text) {
+  std::string result;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = line.substr(0, line.find("//"));
+    for (size_t begin = 0; (begin = line.find("/*")) != line.npos;) {
+      absl::StrAppend(&result, line.substr(0, begin));
+      line.remove_prefix(line.find("*/", begin) + 2);
+    }
+    absl::StrAppend(&result, absl::StripTrailingAsciiWhitespace(line), "\n");
+  }
+  return result;
+}
+
+class KernelWriter {
+ public:
+  explicit KernelWriter(const LoopProgram& program) : program_(program) {
+    for (char c : program.name) prefix_ += absl::ascii_isalnum(c) ? c : '_';
+  }
+
+  KernelText Run() {
+    const std::vector<Stmt>& stmts = program_.body.stmts;
+    CHECK(absl::c_none_of(stmts, [](const Stmt& stmt) {
+      return std::holds_alternative<DeclareLocal>(stmt);
+    })) << "a local of several kernels";
+    Block serial;
+    for (const Stmt& stmt : stmts) {
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop != nullptr && loop->kind == LoopKind::kGrid) {
+        AddKernel(std::exchange(serial, {}));
+        AddKernel({{stmt}});
+      } else {
+        serial.stmts.push_back(stmt);
+      }
+    }
+    AddKernel(serial);
+    AddAdvance();
+    return std::move(text_);
+  }
+
+ private:
+  void AddKernel(const Block& body) {
+    if (EffectsOf(program_, body).writes.empty()) return;
+    Outlined nest = Outline(program_, body);
+    FunctionWriter writer(std::move(nest.program));
+    const std::string text = writer.Write();
+    Kernel& kernel = text_.kernels.emplace_back(writer.kernel());
+    kernel.function = FunctionOf(kernel, text);
+    for (BufferId& id : kernel.buffers) id = nest.buffers[id];
+    for (BufferId& id : kernel.written) id = nest.buffers[id];
+    absl::c_sort(kernel.written);
+  }
+
+  // The one of that text. All that the driver is told of it once is in the key.
+  size_t FunctionOf(const Kernel& kernel, const std::string& text) {
+    const std::string bounds =
+        absl::StrCat("__launch_bounds__(", kernel.threads, ") ");
+    const auto [found, is_new] = functions_.try_emplace(
+        absl::StrCat(bounds, kernel.shared_bytes, WithoutComments(text)),
+        text_.functions.size());
+    if (is_new) AddFunction(bounds, absl::StrCat(found->second), text);
+    return found->second;
+  }
+
+  void AddFunction(absl::string_view bounds, absl::string_view suffix,
+                   absl::string_view text) {
+    const std::string name = absl::StrCat(prefix_, "_", suffix);
+    text_.functions.push_back(
+        {.name = name,
+         .text = absl::StrCat("extern \"C\" __global__ void ", bounds, name,
+                              text)});
+  }
+
+  void AddAdvance() {
+    const size_t statics = program_.statics.size();
+    if (statics == 0) return;
+    text_.advance = text_.functions.size();
+    AddFunction(
+        "__launch_bounds__(1) ", "advance",
+        absl::StrCat("(i64_t* statics) {\n  for (int k = 0; k < ", statics,
+                     "; ++k) {\n    statics[k] += statics[k + ", statics,
+                     "];\n  }\n}\n"));
+  }
+
+  const LoopProgram& program_;
+  std::string prefix_;  // of all names
+  KernelText text_;
+  absl::flat_hash_map<std::string, size_t> functions_;  // by what they do
 };
 
 }  // namespace
 
-KernelText WriteKernels(LoopProgram program) {
-  return KernelWriter(std::move(program)).Run();
+KernelText WriteKernels(const LoopProgram& program) {
+  return KernelWriter(program).Run();
+}
+
+std::string SourceOf(absl::Span<const KernelFunction> functions) {
+  std::string text;
+  for (const KernelFunction& function : functions) {
+    absl::StrAppend(&text, function.text);
+  }
+  return WithPrelude(CDialect::kCuda, text);
+}
+
+std::string PrintCalls(const LoopProgram& program, const KernelText& text) {
+  std::string calls;
+  for (const Kernel& kernel : text.kernels) {
+    std::vector<std::string> arguments;
+    for (BufferId id : kernel.buffers) {
+      arguments.push_back(program.buffers[id].name);
+    }
+    if (!program.statics.empty()) arguments.push_back("statics");
+    absl::StrAppend(&calls, "// ", text.functions[kernel.function].name, "<<<",
+                    kernel.blocks, ", ", kernel.threads, ", ",
+                    kernel.shared_bytes, ">>>(", absl::StrJoin(arguments, ", "),
+                    ")\n");
+  }
+  if (text.advance) {
+    absl::StrAppend(&calls, "// ", text.functions[*text.advance].name,
+                    "<<<1, 1, 0>>>(statics)\n");
+  }
+  return calls;
 }
 
 }  // namespace ocannl::cuda

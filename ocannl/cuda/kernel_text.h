@@ -3,11 +3,11 @@
 // The kernels of a LoopProgram as CUDA C: one for each `grid` nest, whose
 // iterations are blocks; what stands between two such runs in one thread.
 //
-//   grid i0 = 0 to 9 {            extern "C" __global__ void
-//     thread i1 = 0 to 31 {       __launch_bounds__(32) step_0(...) {
+//   grid i7 = 0 to 9 {            extern "C" __global__ void
+//     thread i8 = 0 to 31 {       __launch_bounds__(32) step_0(...) {
 //       ...                         const i64_t i0 = blockIdx.x;
 //     }                             {  // a phase
-//     thread i2 = 0 to 31 {           const i64_t i1 = threadIdx.x; ...
+//     thread i9 = 0 to 31 {           const i64_t i1 = threadIdx.x; ...
 //       ...                         }
 //     }                             __syncthreads();
 //   }                               ...
@@ -16,16 +16,19 @@
 #ifndef OCANNL_CUDA_KERNEL_TEXT_H_
 #define OCANNL_CUDA_KERNEL_TEXT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::cuda {
 
 struct Kernel {
-  std::string name;
+  size_t function;  // in KernelText
   // Its arguments: the addresses of these, then that of all static indices, as
   // i64, where the program has some.
   std::vector<BufferId> buffers;
@@ -35,18 +38,31 @@ struct Kernel {
   int64_t shared_bytes = 0;
 };
 
+struct KernelFunction {
+  std::string name;
+  std::string text;  // without what stands in front of all functions
+};
+
 struct KernelText {
-  std::string text;
+  // Kernels that differ in their arguments only share one: layers of a network.
+  // Comments have the names of the first of them.
+  std::vector<KernelFunction> functions;
   std::vector<Kernel> kernels;  // to be run one after the other
-  // Where the program has static indices, a kernel that adds to each of them
+  // Where the program has static indices, a function that adds to each of them
   // its step, those being behind them in memory; its argument is their address.
-  std::string advance;
+  std::optional<size_t> advance;
 };
 
 // Verify accepts `program`, and its body has no locals (rewrite::Demote). Temps
-// are arguments too; no two of them share
-// memory while both hold values.
-KernelText WriteKernels(LoopProgram program);
+// are arguments too; no two of them share memory while both hold values.
+KernelText WriteKernels(const LoopProgram& program);
+
+// What a compiler gets for these functions.
+std::string SourceOf(absl::Span<const KernelFunction> functions);
+
+// The calls in the order of the program, as comments: the name of a function,
+// <<<blocks, threads, bytes of shared memory>>> and the arguments.
+std::string PrintCalls(const LoopProgram& program, const KernelText& text);
 
 }  // namespace ocannl::cuda
 

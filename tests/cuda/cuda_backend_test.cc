@@ -21,6 +21,7 @@
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/fuzz/emulated_cuda.h"
 #include "ocannl/fuzz/emulated_driver.h"
+#include "ocannl/fuzz/trial.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/status_matchers.h"
@@ -108,6 +109,26 @@ TEST(CudaBackendTest, IsChecked) {
   auto results = Results(CheckingBackend(&interp, backend->get()));
   ASSERT_THAT(results, IsOk());
   EXPECT_EQ(*results, Expected());
+}
+
+// More functions than a module has, each of two kernels.
+TEST(CudaBackendTest, RunsFunctionsOfSeveralModules) {
+  std::string text = "scales ():\n  in x : f32[3, 70];\n";
+  std::string body;
+  for (int k = 0; k < 40; ++k) {
+    absl::StrAppend(&text, "  out y", k, " : f32[70];\n");
+    const std::string i = absl::StrCat("i", k);
+    absl::StrAppend(&body, "  for ", i, " = 0 to 69 { y", k, "[", i,
+                    "] := x[0, ", i, "] * ", k / 2 + 1, "; }\n  zero_out z", k,
+                    ";\n");
+    absl::StrAppend(&text, "  out z", k, " : f32[", k + 1, "];\n");
+  }
+  const LoopProgram program = MustParse(text + body);
+  auto backend = fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu});
+  ASSERT_THAT(backend, IsOk());
+  EXPECT_EQ(
+      fuzz::Trial(program, fuzz::FillKind::kUnit, /*seed=*/1).Try(**backend),
+      "");
 }
 
 // Each call of the driver fails once. The error is the driver's; nothing is

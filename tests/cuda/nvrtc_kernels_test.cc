@@ -40,16 +40,16 @@ class NvrtcKernelsTest : public testing::Test {
 
   void ExpectExact(const LoopProgram& program) {
     const cuda::KernelText kernels = cuda::WriteKernels(program);
-    const auto code = nvrtc_->Compile(kernels.text, program.name, "sm_90");
-    ASSERT_THAT(code, IsOk()) << kernels.text;
-    for (const cuda::Kernel& kernel : kernels.kernels) {
-      EXPECT_NE(code->ptx.find(absl::StrCat(".entry ", kernel.name, "(")),
+    const std::string text = cuda::SourceOf(kernels.functions);
+    const auto code = nvrtc_->Compile(text, program.name, "sm_90");
+    ASSERT_THAT(code, IsOk()) << text;
+    for (const cuda::KernelFunction& function : kernels.functions) {
+      EXPECT_NE(code->ptx.find(absl::StrCat(".entry ", function.name, "(")),
                 std::string::npos);
     }
     for (absl::string_view word : kForbidden) {
-      EXPECT_FALSE(absl::StrContains(code->ptx, word))
-          << word << " in\n"
-          << kernels.text << code->ptx;
+      EXPECT_FALSE(absl::StrContains(code->ptx, word)) << word << " in\n"
+                                                       << text << code->ptx;
       if (HasFailure()) return;
     }
     EXPECT_TRUE(absl::StrContains(code->log, " 0 bytes spill stores"))
