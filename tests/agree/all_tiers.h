@@ -15,8 +15,8 @@
 
 namespace ocannl::fuzz {
 
-// Calls `differ` with each tier, in a child process of its own. Fails where it
-// returns a text or dies, and names the tier.
+// Calls `differ` with each tier, in a child process. Fails where it returns a
+// text or dies, and names the tier.
 testing::AssertionResult OnEachTier(
     absl::FunctionRef<std::string(const Backend& tier)> differ);
 

@@ -182,12 +182,15 @@ std::vector<Row> RowsOf(Op op) {
 class OpMatrixTest : public testing::TestWithParam<Op> {};
 
 TEST_P(OpMatrixTest, TiersAgree) {
-  for (const Row& row : RowsOf(GetParam())) {
-    EXPECT_TRUE(OnEachTier([&](const Backend& tier) {
-      return DifferenceOf(row, tier);
-    })) << Info(row.op).name
-        << " of " << Name(row.operands.back()) << " to " << Name(row.result);
-  }
+  EXPECT_TRUE(OnEachTier([&](const Backend& tier) -> std::string {
+    for (const Row& row : RowsOf(GetParam())) {
+      const std::string difference = DifferenceOf(row, tier);
+      if (difference.empty()) continue;
+      return absl::StrCat(Info(row.op).name, " of ", Name(row.operands.back()),
+                          " to ", Name(row.result), ": ", difference);
+    }
+    return "";
+  }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, OpMatrixTest, testing::ValuesIn(AllOps()),

@@ -28,7 +28,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 3;
 #else
-constexpr uint64_t kSeeds = 12;
+constexpr uint64_t kSeeds = 8;
 #endif
 constexpr int kRepetitions = 100;
 
