@@ -16,6 +16,7 @@
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/plan_product.h"
+#include "ocannl/core/schedule/gpu/plan_rows.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/script.h"
@@ -25,10 +26,6 @@ namespace {
 
 // Loops that a plan adds to a nest.
 constexpr int kMoreLoops = 16;
-
-// How much of the work of a cross-thread reduction is in lanes, against what is
-// left to one thread. No GPU has measured it.
-constexpr double kLeastOfLanes = 8;
 
 class GpuPlanner {
  public:
@@ -81,53 +78,56 @@ class GpuPlanner {
     while (FuseNext(at)) {
     }
     if (PlanProduct(script_, at, target_, cuts_)) return;
-    if (PlanCrossThread(at)) return;
+    if (PlanRows(at)) return;
     PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
   }
 
-  // A block for what would be one thread's, where that is mostly lanes of a
-  // reduction: neighbouring threads read neighbouring cells then.
-  bool PlanCrossThread(size_t at) {
-    const std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
-    const Work work = WorkOf(BodyOf(script_.program(), at, loops.size()), 1);
-    if (work.lanes < target_.warp || work.lanes > kMaxThreads ||
-        work.of_lanes < kLeastOfLanes * work.serial) {
+  // Blocks of rows, where the statement or the next one reduces rows: what
+  // else is done with them is done there, if that leaves blocks for all
+  // processors.
+  bool PlanRows(size_t at) {
+    size_t rows = RowLoops(script_.program(), at, target_);
+    const bool starts = rows > 0;
+    if (!starts && at + 1 < Stmts().size() && IsPlannable(at + 1)) {
+      rows = RowLoops(script_.program(), at + 1, target_);
+    }
+    if (rows == 0 || !IsOfRows(script_.program(), at, rows, target_)) {
       return false;
     }
-    rewrite::ScriptRunner trial = script_;
-    if (!trial.Line(absl::StrCat("cross_thread ", Name(loops.back().iterator)))
-             .ok()) {
-      return false;
+    const rewrite::ScriptRunner alone = script_;
+    if (HasBlocks(at, rows)) {
+      bool fused = false;
+      while (FuseRows(at, rows)) fused = true;
+      if (fused && gpu::PlanRows(script_, at, rows, target_).ok()) return true;
     }
-    script_ = std::move(trial);
-    return true;
+    script_ = alone;
+    if (starts && gpu::PlanRows(script_, at, rows, target_).ok()) return true;
+    script_ = alone;
+    return false;
   }
 
-  // Statements times iterations, in `vec` loops and outside of those.
-  struct Work {
-    double of_lanes = 0;
-    double serial = 0;
-    int64_t lanes = 0;  // of the longest such loop
-  };
-  static Work WorkOf(const Block& block, double times) {
-    Work all;
-    for (const Stmt& stmt : block.stmts) {
-      const For* loop = std::get_if<For>(&stmt);
-      if (loop == nullptr) {
-        all.serial += times;
-        continue;
+  bool HasBlocks(size_t at, size_t rows) const {
+    std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
+    loops.resize(rows);
+    return Iterations(loops) >= static_cast<double>(target_.multiprocessors);
+  }
+
+  // Fuses the first `rows` loops of the statement with those of the next one,
+  // and that one with what is like it before.
+  bool FuseRows(size_t at, size_t rows) {
+    if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
+    const rewrite::ScriptRunner before = script_;
+    PutOutputsFirst(at + 1);
+    auto is_of_rows = [&] {
+      return IsOfRows(script_.program(), at + 1, rows, target_);
+    };
+    if (is_of_rows()) {
+      while (FuseNext(at + 1)) {
       }
-      Work work = WorkOf(loop->body, times * static_cast<double>(loop->extent));
-      if (loop->kind == LoopKind::kVec) {
-        work = {.of_lanes = work.of_lanes + work.serial,
-                .serial = 0,
-                .lanes = loop->extent};
-      }
-      all.of_lanes += work.of_lanes;
-      all.serial += work.serial;
-      all.lanes = std::max(all.lanes, work.lanes);
+      if (is_of_rows() && Fuse(at, rows)) return true;
     }
-    return all;
+    script_ = before;
+    return false;
   }
 
   // Loops over results around those that reduce, and of the former that one
@@ -187,6 +187,15 @@ class GpuPlanner {
         rewrite::LoopDepthOf(BodyOf(program, at + 1, depth)) > 0) {
       return false;
     }
+    return Fuse(at, depth);
+  }
+
+  // The first `depth` loops of the statement with those of the next one, which
+  // are as long.
+  bool Fuse(size_t at, size_t depth) {
+    const std::vector<NestLoop> first = ParallelLoops(script_.program(), at);
+    const std::vector<NestLoop> second =
+        ParallelLoops(script_.program(), at + 1);
     Unschedule(at + 1);
     rewrite::ScriptRunner trial = script_;
     for (size_t k = 0; k < depth; ++k) {

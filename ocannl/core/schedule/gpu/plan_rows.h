@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PlanRows: reductions in lanes along rows, and what is done with each row
+// before, between and behind them, as one kernel: a block has a row, its
+// threads the lanes (cross-thread reduction; fused as softmax and layer norm
+// are by hand).
+//
+//   for i0 { vec i1 { t[i1] := ...; } ... n[i0] := t[0];
+//            for i2 { e[i0, i2] := x[i0, i2] - n[i0]; } }
+//   ->
+//   grid i0 { thread i1 { t[i1] := ...; } ... thread i3 { n[i0] := t[0]; }
+//             for i2 { thread i4 { e[i0, 64*i2 + i4] := ...; } } }
+//
+// Threads next to each other read cells next to each other, and the row is in
+// cache when it is read again.
+#ifndef OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
+#define OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
+
+#include <cstddef>
+
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/gpu/target.h"
+#include "ocannl/core/schedule/rewrite/script.h"
+
+namespace ocannl::gpu {
+
+// How many loops of the statement `at` of the body are over rows, in each of
+// which most of the work is in the lanes of reductions; 0: there is none.
+size_t RowLoops(const LoopProgram& program, size_t at, const GpuTarget& target);
+
+// Whether the statement `at` does something with each of the rows over which
+// its first `rows` loops go that threads of a block can do: a reduction in
+// lanes, a map of the row, or a few cells.
+bool IsOfRows(const LoopProgram& program, size_t at, size_t rows,
+              const GpuTarget& target);
+
+// Makes blocks of the first `rows` loops of the statement `at` of the body, in
+// which there is a reduction in lanes. Error: it cannot; the script is lost.
+absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
+                      const GpuTarget& target);
+
+}  // namespace ocannl::gpu
+
+#endif  // OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
