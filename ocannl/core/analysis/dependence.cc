@@ -172,6 +172,11 @@ std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
   return std::nullopt;
 }
 
+bool IsPrivatizable(const LoopProgram& program, const For& loop,
+                    BufferId buffer) {
+  return PrivatizableBuffers(program, loop).Contains(buffer);
+}
+
 std::optional<Dependence> WhyNotVectorizable(const LoopProgram& program,
                                              const For& loop) {
   const References effects = ReferencesOf(program, loop.body);

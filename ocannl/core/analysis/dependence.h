@@ -42,6 +42,12 @@ inline bool IsParallel(const LoopProgram& program, const For& loop) {
   return !WhyNotParallel(program, loop);
 }
 
+// Whether each iteration of `loop`, a loop of the program, writes what it reads
+// of the private `buffer`, and nothing else reads it (array privatization, Tu
+// and Padua 1993).
+bool IsPrivatizable(const LoopProgram& program, const For& loop,
+                    BufferId buffer);
+
 // Why `loop`, a loop of the program, may not be vectorized: each statement runs
 // for all iterations before the next one, its reads before its writes. The body
 // must be straight-line code.

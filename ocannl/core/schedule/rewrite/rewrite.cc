@@ -77,6 +77,11 @@ Rewritten Demote(LoopProgram program) {
   return Verified(unverified::Demote(std::move(program)));
 }
 
+Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
+                        IteratorId loop) {
+  return Verified(unverified::ContractArray(std::move(program), buffer, loop));
+}
+
 Rewritten CrossThread(LoopProgram program, IteratorId loop) {
   return Verified(unverified::CrossThread(std::move(program), loop));
 }

@@ -108,6 +108,13 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 // another one, become temps.
 Rewritten Demote(LoopProgram program);
 
+// Array contraction: `buffer`, a temp that only the loop uses and of which each
+// iteration reads only what it has written, becomes private, without the axes
+// that have one index in an iteration. Errors: a use elsewhere; a cell that is
+// looked up; a loop that is lanes, blocks or threads.
+Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
+                        IteratorId loop);
+
 // Cross-thread reduction: the loop and those around it become blocks (`grid`),
 // the `vec` loops in it their threads; what stands between these runs in one
 // thread, and private buffers become shared. Errors: loops around it that hold

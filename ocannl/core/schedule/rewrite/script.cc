@@ -107,6 +107,10 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments&) {
        return unverified::Demote(std::move(p));
      }},
+    {"contract_array", "contract_array BUFFER LOOP", "bl", 0,
+     [](LoopProgram p, const Arguments& a) {
+       return unverified::ContractArray(std::move(p), a.buffer, a.loops[0]);
+     }},
     {"cross_thread", "cross_thread LOOP", "l", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::CrossThread(std::move(p), a.loops[0]);

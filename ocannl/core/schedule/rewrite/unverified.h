@@ -26,6 +26,8 @@ Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
 Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind);
 Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 Rewritten Demote(LoopProgram program);
+Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
+                        IteratorId loop);
 Rewritten CrossThread(LoopProgram program, IteratorId loop);
 Rewritten SplitReduce(LoopProgram program, IteratorId loop);
 
