@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/check.h"
@@ -27,6 +28,9 @@ namespace {
 // Loops that a plan adds to a nest.
 constexpr int kMoreLoops = 16;
 
+// Blocks of rows that a processor has room for at once. No GPU has measured it.
+constexpr int64_t kBlocksOfRows = 16;
+
 class GpuPlanner {
  public:
   GpuPlanner(LoopProgram program, const GpuTarget& target, bool cuts)
@@ -39,6 +43,7 @@ class GpuPlanner {
       Line("demote");
     }
     for (size_t at = 0; at < Stmts().size(); ++at) ZeroLoops(at);
+    FindLastUses();
     for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
     return {.program = script_.program(), .script = script_.script()};
   }
@@ -79,7 +84,41 @@ class GpuPlanner {
     }
     if (PlanProduct(script_, at, target_, cuts_)) return;
     if (PlanRows(at)) return;
+    ContractTemps(at, ParallelLoops(script_.program(), at).size(), 1);
     PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
+  }
+
+  // How many statements are behind the last one that names a buffer: what is
+  // planned before does not change that.
+  void FindLastUses() {
+    for (size_t at = 0; at < Stmts().size(); ++at) {
+      const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
+      for (const auto* buffers : {&effects.reads, &effects.writes}) {
+        for (BufferId id : *buffers) last_uses_[id] = Stmts().size() - at;
+      }
+    }
+  }
+
+  // Of temps that the statement has for itself there is what one iteration of
+  // its first `loops` loops needs, where that is so many cells at most.
+  void ContractTemps(size_t at, size_t loops, int64_t cells) {
+    const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
+    for (BufferId id : effects.writes) {
+      const auto last = last_uses_.find(id);
+      if (last == last_uses_.end() || last->second < Stmts().size() - at) {
+        continue;
+      }
+      const Buffer& buffer = script_.program().buffers[id];
+      if (!IsScratch(buffer.role) || IsOfNest(buffer.role)) continue;
+      const IteratorId loop =
+          ParallelLoops(script_.program(), at)[loops - 1].iterator;
+      rewrite::ScriptRunner trial = script_;
+      const std::string line =
+          absl::StrCat("contract_array ", buffer.name, " ", Name(loop));
+      if (!trial.Line(line).ok()) continue;
+      if (NumElements(trial.program().buffers[id].dims) > cells) continue;
+      script_ = std::move(trial);
+    }
   }
 
   // Blocks of rows, where the statement or the next one reduces rows: what
@@ -98,6 +137,7 @@ class GpuPlanner {
     if (HasBlocks(at, rows)) {
       bool fused = false;
       while (FuseRows(at, rows)) fused = true;
+      ContractTemps(at, rows, target_.shared_bytes / kBlocksOfRows / 4);
       if (fused && gpu::PlanRows(script_, at, rows, target_).ok()) return true;
     }
     script_ = alone;
@@ -219,6 +259,7 @@ class GpuPlanner {
   rewrite::ScriptRunner script_;
   const GpuTarget& target_;
   const bool cuts_;
+  absl::flat_hash_map<BufferId, size_t> last_uses_;
 };
 
 }  // namespace
