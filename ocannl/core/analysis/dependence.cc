@@ -131,6 +131,14 @@ Dependence DependenceOf(const Reference& a, const Reference& b) {
   return {.buffer = a.buffer, .first = cell(a), .second = cell(b)};
 }
 
+// Whether an iteration of the loop may have scratch of the role to itself:
+// threads and lanes of a block share what is `shared`.
+bool HasItsOwn(const For& loop, Role role) {
+  const bool is_thread =
+      loop.kind == LoopKind::kThread || loop.kind == LoopKind::kVec;
+  return role == Role::kPrivate || (role == Role::kShared && !is_thread);
+}
+
 // Of an access of `from` and one of `to`, of which the candidates are.
 std::optional<Dependence> FirstConflict(
     DependenceTester& tester, absl::Span<const Reference> from,
@@ -163,7 +171,7 @@ std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
   for (const Reference& a : effects.all) {
     for (const Reference* b : candidates.Of(a)) {
       if (!tester.MayConflict(a, *b, direction)) continue;
-      const bool is_private = IsOfNest(program.buffers[a.buffer].role);
+      const bool is_private = HasItsOwn(loop, program.buffers[a.buffer].role);
       if (is_private && !privatizable) privatizable.emplace(program, loop);
       if (!is_private || !privatizable->Contains(a.buffer))
         return DependenceOf(a, *b);

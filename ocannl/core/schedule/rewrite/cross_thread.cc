@@ -124,12 +124,12 @@ Rewritten CrossThread(LoopProgram program, IteratorId loop) {
           *dependence);
     }
   }
-  Block& body = blocks.back()->body;
-  OCANNL_RETURN_IF_ERROR(CheckThreads(program, body));
   for (BufferId id : EffectsOf(program, *nest).writes) {
     Buffer& buffer = program.buffers[id];
     if (buffer.role == Role::kPrivate) buffer.role = Role::kShared;
   }
+  Block& body = blocks.back()->body;
+  OCANNL_RETURN_IF_ERROR(CheckThreads(program, body));
   for (For* block : blocks) block->kind = LoopKind::kGrid;
   CrossThreadWriter(program).Write(body);
   return program;
