@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "tests/support/must_parse.h"
 
@@ -22,14 +23,20 @@ namespace {
 
 constexpr double kLeastInBlocks = 0.95;
 
-// How often statements run.
-double Runs(const Block& block) {
+// How often statements run; if `in_threads`, without phases of one thread.
+double Runs(const Block& block, bool in_threads) {
   double runs = 0;
   for (const Stmt& stmt : block.stmts) {
     const For* loop = std::get_if<For>(&stmt);
-    runs += loop == nullptr
-                ? 1
-                : static_cast<double>(loop->extent) * Runs(loop->body);
+    if (loop == nullptr) {
+      ++runs;
+      continue;
+    }
+    const gpu::LoopNest nest(*loop);
+    if (in_threads && loop->kind == LoopKind::kThread && nest.size == 1) {
+      continue;
+    }
+    runs += static_cast<double>(nest.size) * Runs(nest.body(), in_threads);
   }
   return runs;
 }
@@ -41,7 +48,7 @@ double ShareInBlocks(const LoopProgram& program) {
                     const For* loop = std::get_if<For>(&stmt);
                     return loop != nullptr && loop->kind == LoopKind::kGrid;
                   });
-  return Runs(blocks) / Runs(program.body);
+  return Runs(blocks, true) / Runs(program.body, false);
 }
 
 class GpuCoverageTest : public testing::TestWithParam<std::string> {};

@@ -127,8 +127,7 @@ class FunctionWriter : public CWriter {
         Line(CType(buffer.dtype), "* const b", id.index, " = (",
              CType(buffer.dtype), "*)(shared + ", kernel_.shared_bytes,
              ");  // ", buffer.name);
-        const auto bytes = cells * static_cast<int64_t>(SizeOf(buffer.dtype));
-        kernel_.shared_bytes += (bytes + 15) / 16 * 16;
+        kernel_.shared_bytes += gpu::SharedBytes(buffer);
       } else if (buffer.role == Role::kPrivate) {
         const auto axes = gpu::ThreadAxes(program(), body, id);
         CHECK_OK(axes);

@@ -44,8 +44,8 @@ struct KernelFunction {
 };
 
 struct KernelText {
-  // Kernels that differ in their arguments only share one: layers of a network.
-  // Comments have the names of the first of them.
+  // Kernels that differ in their arguments and their number of blocks only
+  // share one: layers of a network. Comments have the names of the first.
   std::vector<KernelFunction> functions;
   std::vector<Kernel> kernels;  // to be run one after the other
   // Where the program has static indices, a function that adds to each of them

@@ -92,6 +92,13 @@ absl::StatusOr<size_t> ThreadAxes(const LoopProgram& program, const Block& body,
   return users.empty() ? 0 : users.front().loops.size();
 }
 
+int64_t SharedBytes(const Buffer& buffer) {
+  constexpr int64_t kAlignment = 16;
+  const auto bytes = static_cast<int64_t>(NumElements(buffer.dims)) *
+                     static_cast<int64_t>(SizeOf(buffer.dtype));
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 int64_t SharedBytes(const LoopProgram& program, const Block& body) {
   absl::flat_hash_set<BufferId> written;
   WalkStmts(body, [&](const Stmt& stmt) {
@@ -101,10 +108,7 @@ int64_t SharedBytes(const LoopProgram& program, const Block& body) {
   int64_t all = 0;
   for (BufferId id : written) {
     const Buffer& buffer = program.buffers[id];
-    if (buffer.role != Role::kShared) continue;
-    const auto bytes = static_cast<int64_t>(NumElements(buffer.dims)) *
-                       static_cast<int64_t>(SizeOf(buffer.dtype));
-    all += (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+    if (buffer.role == Role::kShared) all += SharedBytes(buffer);
   }
   return all;
 }

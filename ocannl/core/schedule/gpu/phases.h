@@ -38,8 +38,9 @@ void WalkPhases(const Block& block, absl::FunctionRef<void(const For&)> visit);
 absl::StatusOr<size_t> ThreadAxes(const LoopProgram& program, const Block& body,
                                   BufferId buffer);
 
-// Each shared buffer starts at a multiple of so many bytes.
-inline constexpr int64_t kSharedAlignment = 16;
+// What the buffer takes of shared memory, where each starts at a multiple of 16
+// bytes.
+int64_t SharedBytes(const Buffer& buffer);
 
 // What the shared buffers of the grid nest around `body` take together.
 int64_t SharedBytes(const LoopProgram& program, const Block& body);

@@ -56,15 +56,15 @@ bool IsReduction(const Block& row, const GpuTarget& target) {
          work.of_lanes >= kLeastOfLanes * work.serial;
 }
 
-// The innermost one of loops around each other that have no lanes yet; null
-// where there is more in them.
-const For* MapLoop(const Stmt& stmt) {
+// The innermost one of loops around each other, where it can be lanes and is
+// none yet; else null.
+const For* MapLoop(const LoopProgram& program, const Stmt& stmt) {
   const For* loop = std::get_if<For>(&stmt);
   while (loop != nullptr && OnlyLoopIn(*loop) != nullptr) {
     loop = OnlyLoopIn(*loop);
   }
   const bool is_map = loop != nullptr && loop->kind == LoopKind::kFor &&
-                      rewrite::LoopDepthOf(loop->body) == 0;
+                      CanRunAsLanes(program, *loop);
   return is_map ? loop : nullptr;
 }
 
@@ -85,18 +85,22 @@ bool IsOfRows(const LoopProgram& program, size_t at, size_t rows,
   if (rewrite::LoopDepthOf(body) > 0) {
     return loops.size() == rows && IsReduction(body, target);
   }
-  return loops.size() == rows || loops.back().extent >= target.warp;
+  const Stmt& stmt = program.body.stmts[at];
+  return loops.size() == rows || (loops.back().extent >= target.warp &&
+                                  MapLoop(program, stmt) != nullptr);
 }
 
 absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
                       const GpuTarget& target) {
   const Block& row = BodyOf(script.program(), at, rows);
   const int64_t lanes = WorkOf(row, 1).lanes;
+  if (lanes > kMaxThreads) {
+    return absl::ResourceExhaustedError("more lanes than threads of a block");
+  }
   std::vector<NestLoop> maps;
   for (const Stmt& stmt : row.stmts) {
-    const For* map = MapLoop(stmt);
-    if (map == nullptr || WhyNotVectorizable(script.program(), *map)) continue;
-    maps.push_back({map->iterator, map->extent});
+    const For* map = MapLoop(script.program(), stmt);
+    if (map != nullptr) maps.push_back({map->iterator, map->extent});
   }
   auto vectorize = [&](IteratorId loop) {
     return script.Line(absl::StrCat("vectorize ", Name(loop)));

@@ -2,6 +2,7 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
+#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/plan_product.h"
 #include "ocannl/core/schedule/gpu/plan_rows.h"
@@ -30,6 +32,8 @@ constexpr int kMoreLoops = 16;
 
 // Blocks of rows that a processor has room for at once. No GPU has measured it.
 constexpr int64_t kBlocksOfRows = 16;
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 class GpuPlanner {
  public:
@@ -84,12 +88,13 @@ class GpuPlanner {
     }
     if (PlanProduct(script_, at, target_, cuts_)) return;
     if (PlanRows(at)) return;
-    ContractTemps(at, ParallelLoops(script_.program(), at).size(), 1);
+    const size_t depth = ParallelLoops(script_.program(), at).size();
+    ContractTemps(at, depth, /*most_cells=*/1, kMost);
     PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
   }
 
-  // How many statements are behind the last one that names a buffer: what is
-  // planned before does not change that.
+  // Where the last statement that names a buffer is, counted from the end: what
+  // is planned before does not change that.
   void FindLastUses() {
     for (size_t at = 0; at < Stmts().size(); ++at) {
       const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
@@ -99,26 +104,50 @@ class GpuPlanner {
     }
   }
 
-  // Of temps that the statement has for itself there is what one iteration of
-  // its first `loops` loops needs, where that is so many cells at most.
-  void ContractTemps(size_t at, size_t loops, int64_t cells) {
-    const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
-    for (BufferId id : effects.writes) {
+  // Temps that only this statement writes and no later one names, as far as it
+  // takes no copy of the program to tell.
+  std::vector<BufferId> OwnTemps(size_t at) const {
+    std::vector<BufferId> temps;
+    for (BufferId id : EffectsOf(script_.program(), Stmts()[at]).writes) {
+      const Role role = script_.program().buffers[id].role;
       const auto last = last_uses_.find(id);
-      if (last == last_uses_.end() || last->second < Stmts().size() - at) {
-        continue;
+      if (IsScratch(role) && !IsOfNest(role) && last != last_uses_.end() &&
+          last->second >= Stmts().size() - at) {
+        temps.push_back(id);
       }
-      const Buffer& buffer = script_.program().buffers[id];
-      if (!IsScratch(buffer.role) || IsOfNest(buffer.role)) continue;
+    }
+    return temps;
+  }
+
+  // Of the statement's own temps there is what one iteration of its first
+  // `loops` loops needs, where each has so many cells at most and all that the
+  // nest has for itself so many bytes.
+  void ContractTemps(size_t at, size_t loops, int64_t most_cells,
+                     int64_t most_bytes) {
+    for (BufferId id : OwnTemps(at)) {
       const IteratorId loop =
           ParallelLoops(script_.program(), at)[loops - 1].iterator;
       rewrite::ScriptRunner trial = script_;
       const std::string line =
-          absl::StrCat("contract_array ", buffer.name, " ", Name(loop));
-      if (!trial.Line(line).ok()) continue;
-      if (NumElements(trial.program().buffers[id].dims) > cells) continue;
+          absl::StrCat("contract_array ", script_.program().buffers[id].name,
+                       " ", Name(loop));
+      if (!trial.Line(line).ok() ||
+          NumElements(trial.program().buffers[id].dims) > most_cells ||
+          BytesOfNest(trial.program(), at) > most_bytes) {
+        continue;
+      }
       script_ = std::move(trial);
     }
+  }
+
+  // Of its scratch.
+  static int64_t BytesOfNest(const LoopProgram& program, size_t at) {
+    int64_t bytes = 0;
+    for (BufferId id : EffectsOf(program, program.body.stmts[at]).writes) {
+      const Buffer& buffer = program.buffers[id];
+      if (IsOfNest(buffer.role)) bytes += SharedBytes(buffer);
+    }
+    return bytes;
   }
 
   // Blocks of rows, where the statement or the next one reduces rows: what
@@ -134,16 +163,24 @@ class GpuPlanner {
       return false;
     }
     const rewrite::ScriptRunner alone = script_;
-    if (HasBlocks(at, rows)) {
-      bool fused = false;
-      while (FuseRows(at, rows)) fused = true;
-      ContractTemps(at, rows, target_.shared_bytes / kBlocksOfRows / 4);
-      if (fused && gpu::PlanRows(script_, at, rows, target_).ok()) return true;
-    }
+    bool fused = false;
+    while (HasBlocks(at, rows) && FuseRows(at, rows)) fused = true;
+    if (fused && PlanFusedRows(at, rows)) return true;
     script_ = alone;
-    if (starts && gpu::PlanRows(script_, at, rows, target_).ok()) return true;
+    if (starts && PlanFusedRows(at, rows)) return true;
     script_ = alone;
     return false;
+  }
+
+  bool PlanFusedRows(size_t at, size_t rows) {
+    ContractTemps(at, rows, kMost, MostBytesOfRow());
+    return gpu::PlanRows(script_, at, rows, target_).ok();
+  }
+
+  // A row on the smallest GPUs may take all.
+  int64_t MostBytesOfRow() const {
+    return std::max(target_.shared_bytes / kBlocksOfRows,
+                    std::min<int64_t>(target_.shared_bytes, 1024));
   }
 
   bool HasBlocks(size_t at, size_t rows) const {
@@ -164,7 +201,10 @@ class GpuPlanner {
     if (is_of_rows()) {
       while (FuseNext(at + 1)) {
       }
-      if (is_of_rows() && Fuse(at, rows)) return true;
+      if (is_of_rows() && Fuse(at, rows) &&
+          BytesOfNest(script_.program(), at) <= MostBytesOfRow()) {
+        return true;
+      }
     }
     script_ = before;
     return false;

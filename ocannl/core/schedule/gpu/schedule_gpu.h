@@ -8,9 +8,10 @@
 //   grid i0 = 0 to 9 { grid i1 = 0 to 1 {
 //     thread i2 = 0 to 31 { y[i0, 32*i1 + i2] := ...; } } }
 //
-// Each statement of the body is a kernel or, cut where blocks would not be
-// full, some. A plan is a script of rewrites (rewrite/script.h), all of them
-// legal. What has no parallel loop outermost stays, and runs in one thread.
+// Each statement of the body is a kernel, fused with those before it or, cut
+// where blocks would not be full, some. A plan is a script of rewrites
+// (rewrite/script.h), all of them legal. What has no parallel loop outermost
+// stays, and runs in one thread.
 #ifndef OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 #define OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 
@@ -27,8 +28,9 @@ struct GpuSchedule {
 };
 
 // Verify accepts `program`, and Verify and VerifyKernels accept the result. It
-// has the same buffers in the same order, and then more temps, private and
-// shared ones. A nest that has a `grid` loop stays as it is.
+// has the same buffers in the same order, of which temps may be private or
+// shared and have fewer axes, and then more of those. A nest that has a `grid`
+// loop stays as it is.
 GpuSchedule PlanGpu(LoopProgram program, const GpuTarget& target);
 LoopProgram ScheduleGpu(LoopProgram program, const GpuTarget& target);
 

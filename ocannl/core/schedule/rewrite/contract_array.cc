@@ -143,7 +143,8 @@ Rewritten ContractArray(LoopProgram program, absl::string_view name,
   });
   if (!IsPrivatizable(program, site.loop(), id)) {
     return IllegalError("an iteration of ", Name(loop), " reads of `", name,
-                        "` what it has not written before");
+                        "` what it has not written before, or not for each ",
+                        "iteration of a par loop in it");
   }
   return program;
 }
