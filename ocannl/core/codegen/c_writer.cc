@@ -102,7 +102,8 @@ void CWriter::WriteFor(const For& loop) {
 
 void CWriter::WriteBlock(const Block& block) {
   for (const Stmt& stmt : block.stmts) {
-    if (!std::holds_alternative<For>(stmt)) {
+    if (!std::holds_alternative<For>(stmt) &&
+        !std::holds_alternative<Comment>(stmt)) {
       const std::string text = PrintStmt(program_, stmt, 0);
       Line("// ", text.substr(0, text.find('\n')));
     }
