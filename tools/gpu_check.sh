@@ -111,8 +111,9 @@ training() {
 }
 
 bench() {
-  "$dir/bench_programs" --tier=cuda "$dir"/bench/*.ll | tee "$out/bench.jsonl"
-  ! grep -q '"error"' "$out/bench.jsonl"
+  set -o pipefail
+  "$dir/bench_programs" --tier=cuda "$dir"/bench/*.ll | tee "$out/bench.jsonl" &&
+    ! grep -q '"error"' "$out/bench.jsonl"
 }
 
 # Products beside PyTorch on the same GPU, TF32 off.

@@ -92,6 +92,12 @@ class GpuCheckTest(unittest.TestCase):
             {"agree", "memcheck", "racecheck", "synccheck", "lenet", "bench"})
         self.assertIn("2 programs, 2 fail", steps["agree"]["detail"])
 
+    def test_a_benchmark_that_dies(self):
+        write(self.pack / "bench_programs", "kill -SEGV $$\n")
+        status, report, steps = self.check()
+        self.assertEqual(status, 1, report)
+        self.assertEqual(steps["bench"]["status"], "fail")
+
     def test_a_step_that_hangs(self):
         write(self.pack / "gpt2_mini", "exec sleep 60\n")
         status, _, steps = self.check("2")

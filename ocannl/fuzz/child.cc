@@ -84,8 +84,10 @@ ChildResult RunInChild(int seconds, absl::FunctionRef<std::string()> run) {
   std::rewind(errors);
   const std::string said = ReadAll(fileno(errors));
   std::fclose(errors);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {false, text};
-  return {true, Describe(status, seconds, said)};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return {false, text, false};
+  const bool timed_out = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+  return {true, Describe(status, seconds, said), timed_out};
 }
 
 }  // namespace ocannl::fuzz

@@ -18,6 +18,7 @@ namespace ocannl::fuzz {
 struct ChildResult {
   bool died;
   std::string text;
+  bool timed_out = false;  // and so died
 };
 
 // The child is a copy of this process with this thread only, so nothing that
