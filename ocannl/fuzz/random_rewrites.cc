@@ -28,6 +28,10 @@ class Line {
       loops_.push_back(&loop);
       if (loop.kind == LoopKind::kGrid) grids_.push_back(&loop);
     });
+    for (BufferId id : program.buffers.ids()) {
+      const Role role = program.buffers[id].role;
+      if (IsScratch(role) && !IsOfNest(role)) temps_.push_back(id);
+    }
   }
 
   bool HasLoops() const { return !loops_.empty(); }
@@ -35,14 +39,20 @@ class Line {
   // A rewrite that may or may not be legal.
   std::string Text() {
     const rewrite::RewriteForm form = random_.Pick(Forms());
-    const For& loop = *loops_[Below(loops_.size())];
+    const For* loop = loops_[Below(loops_.size())];
     std::string text(form.name);
     for (char kind : form.arguments) {
-      absl::StrAppend(&text, " ", Argument(kind, loop));
+      if (kind == 't' && !temps_.empty()) {
+        const BufferId temp = random_.Pick(temps_);
+        absl::StrAppend(&text, " ", program_.buffers[temp].name);
+        loop = LoopAround(temp, loop);
+        continue;
+      }
+      absl::StrAppend(&text, " ", Argument(kind, *loop));
     }
     // Blocks need threads.
     if (absl::EndsWith(text, "grid")) {
-      absl::StrAppend(&text, "; bind ", Inner(loop), " thread");
+      absl::StrAppend(&text, "; bind ", Inner(*loop), " thread");
     }
     return text;
   }
@@ -84,6 +94,19 @@ class Line {
     return random_.Below(static_cast<int64_t>(bound));
   }
 
+  // One of the loops in which the buffer is written, else `other`.
+  const For* LoopAround(BufferId buffer, const For* other) {
+    std::vector<const For*> around;
+    for (const For* loop : loops_) {
+      bool writes = false;
+      WalkStmts(loop->body, [&](const Stmt& stmt) {
+        writes = writes || WrittenBy(program_, stmt) == buffer;
+      });
+      if (writes) around.push_back(loop);
+    }
+    return around.empty() ? other : random_.Pick(around);
+  }
+
   // A loop in `loop`: what can be reordered is there.
   std::string Inner(const For& loop) {
     const For* inner = loop.body.stmts.empty()
@@ -111,6 +134,7 @@ class Line {
   Random& random_;
   std::vector<const For*> loops_;
   std::vector<const For*> grids_;
+  std::vector<BufferId> temps_;
 };
 
 }  // namespace

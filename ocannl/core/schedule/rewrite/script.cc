@@ -107,7 +107,7 @@ constexpr Row kRows[] = {
      [](LoopProgram p, const Arguments&) {
        return unverified::Demote(std::move(p));
      }},
-    {"contract_array", "contract_array BUFFER LOOP", "bl", 0,
+    {"contract_array", "contract_array BUFFER LOOP", "tl", 0,
      [](LoopProgram p, const Arguments& a) {
        return unverified::ContractArray(std::move(p), a.buffer, a.loops[0]);
      }},
@@ -171,7 +171,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
   Arguments arguments;
   for (size_t k = 0; k < words.size(); ++k) {
     const char kind = k < least ? row.form[k] : 'l';
-    if (kind == 'b') {
+    if (kind == 'b' || kind == 't') {
       arguments.buffer = words[k];
     } else if (kind == 'k') {
       OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));

@@ -59,8 +59,8 @@ class ScriptRunner {
 
 // A rewrite of scripts. Its arguments, a letter each: l is a loop; i the one
 // that is all of its body, n the one behind it and g one around threads; b a
-// buffer; # a number; k a kind of loops. Behind these, * stands for more loops
-// and ? for one or none.
+// buffer and t a temp; # a number; k a kind of loops. Behind these, * stands
+// for more loops and ? for one or none.
 struct RewriteForm {
   absl::string_view name;
   absl::string_view arguments;
