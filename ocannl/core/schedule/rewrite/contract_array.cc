@@ -23,21 +23,6 @@
 namespace ocannl::rewrite::unverified {
 namespace {
 
-// Whether the loop is in the block; then it and those around it, outer first.
-bool FindChain(const Block& block, IteratorId loop,
-               std::vector<const For*>& chain) {
-  for (const Stmt& stmt : block.stmts) {
-    const For* inside = std::get_if<For>(&stmt);
-    if (inside == nullptr) continue;
-    chain.push_back(inside);
-    if (inside->iterator == loop || FindChain(inside->body, loop, chain)) {
-      return true;
-    }
-    chain.pop_back();
-  }
-  return false;
-}
-
 // Where statements mention a buffer.
 struct Uses {
   std::vector<Access> cells;
@@ -108,8 +93,8 @@ Rewritten ContractArray(LoopProgram program, absl::string_view name,
   if (!IsScratch(buffer.role) || IsOfNest(buffer.role)) {
     return IllegalError("`", name, "` is no temp");
   }
-  std::vector<const For*> loops;
-  FindChain(program.body, loop, loops);
+  std::vector<const For*> loops = site.around;
+  loops.push_back(&site.loop());
   if (absl::c_any_of(loops, [](const For* around) {
         return around->kind == LoopKind::kVec ||
                around->kind == LoopKind::kGrid ||

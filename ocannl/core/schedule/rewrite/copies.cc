@@ -59,7 +59,7 @@ absl::StatusOr<Region> FindRegion(LoopProgram& program, IteratorId first,
   OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
   OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, last));
   if (a.block == b.block && a.at <= b.at) {
-    return Region{a.block, a.at, b.at, a.in_body};
+    return Region{a.block, a.at, b.at, a.in_body()};
   }
   return IllegalError("the loop over ", Name(last), " does not come after ",
                       Name(first), " in the same block");

@@ -14,20 +14,22 @@
 namespace ocannl::rewrite {
 namespace {
 
-std::optional<LoopSite> FindLoopIn(Block& block, IteratorId iterator, int depth,
-                                   bool in_parallel) {
-  for (size_t at = 0; at < block.stmts.size(); ++at) {
+// Whether the loop is in `site.block`: `site` is then where it is.
+bool FindLoopIn(IteratorId iterator, LoopSite& site) {
+  Block& block = *site.block;
+  for (site.at = 0; site.at < block.stmts.size(); ++site.at) {
+    const size_t at = site.at;
     For* loop = std::get_if<For>(&block.stmts[at]);
     if (loop == nullptr) continue;
-    if (loop->iterator == iterator) {
-      return LoopSite{&block, at, depth == 0, in_parallel, depth};
-    }
-    std::optional<LoopSite> inside =
-        FindLoopIn(loop->body, iterator, depth + 1,
-                   in_parallel || loop->kind == LoopKind::kPar);
-    if (inside) return inside;
+    if (loop->iterator == iterator) return true;
+    site.around.push_back(loop);
+    site.block = &loop->body;
+    if (FindLoopIn(iterator, site)) return true;
+    site.around.pop_back();
+    site.block = &block;
+    site.at = at;
   }
-  return std::nullopt;
+  return false;
 }
 
 // Things of their own for the copy of a block.
@@ -110,8 +112,8 @@ class Copier {
 }  // namespace
 
 absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator) {
-  std::optional<LoopSite> site = FindLoopIn(program.body, iterator, 0, false);
-  if (site) return *site;
+  LoopSite site{.block = &program.body, .at = 0, .around = {}};
+  if (FindLoopIn(iterator, site)) return site;
   std::vector<std::string> names;
   WalkLoops(program.body,
             [&](const For& loop) { names.push_back(Name(loop.iterator)); });

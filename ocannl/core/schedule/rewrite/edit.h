@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -20,11 +21,11 @@ namespace ocannl::rewrite {
 struct LoopSite {
   Block* block;
   size_t at;
-  bool in_body;      // of the program, not of a loop
-  bool in_parallel;  // some loop around it is `par`
-  int depth;         // how many loops are around it
+  std::vector<const For*> around;  // the loops, outer first
 
   For& loop() const { return std::get<For>(block->stmts[at]); }
+  bool in_body() const { return around.empty(); }  // of the program
+  int depth() const { return static_cast<int>(around.size()); }
 };
 
 // Error: the loops that there are.

@@ -72,7 +72,7 @@ Rewritten Split(LoopProgram program, IteratorId loop, int64_t size) {
     return IllegalError(Name(loop), " has ", strips.extent,
                         " iterations: no strips of ", size, " fit");
   }
-  if (site.depth + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
+  if (site.depth() + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
     return IllegalError(Name(loop), " is in a nest of ", kMaxLoopDepth,
                         " loops, which is the most; split another one");
   }
@@ -86,7 +86,7 @@ Rewritten Split(LoopProgram program, IteratorId loop, int64_t size) {
   if (rest > 0) {
     tail = For{strip.kind, next++, rest, strip.body};
     // What is private to one statement of the program's body stays so.
-    tail->body = Copy(program, std::move(tail->body), next, site.in_body);
+    tail->body = Copy(program, std::move(tail->body), next, site.in_body());
     Substitute(program, tail->body, loop,
                Iterator(tail->iterator) + Affine(count * size));
   }
@@ -171,12 +171,14 @@ Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor) {
 
 Rewritten Parallel(LoopProgram program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  bool around = false;
+  bool is_around = false;
   WalkLoops(site.loop().body, [&](const For& inner) {
-    around = around || inner.kind == LoopKind::kPar;
+    is_around = is_around || inner.kind == LoopKind::kPar;
   });
-  if (site.in_parallel || around) {
-    return IllegalError(Name(loop), " is ", around ? "around" : "inside of",
+  if (is_around || absl::c_any_of(site.around, [](const For* outer) {
+        return outer->kind == LoopKind::kPar;
+      })) {
+    return IllegalError(Name(loop), " is ", is_around ? "around" : "inside of",
                         " a loop that is parallel already");
   }
   OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
