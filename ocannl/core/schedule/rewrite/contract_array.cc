@@ -53,7 +53,7 @@ Uses UsesOf(const LoopProgram& program, const Block& block, BufferId buffer) {
 }
 
 // Whether the index has one value in each iteration of the last of the loops.
-bool IsInvariant(const Affine& index, const std::vector<const For*>& loops) {
+bool IsInvariant(const Affine& index, const std::vector<For*>& loops) {
   return absl::c_all_of(index.terms(), [&](const Affine::Term& term) {
     return term.symbol.kind == Symbol::kStatic ||
            absl::c_any_of(loops, [&](const For* loop) {
@@ -64,7 +64,7 @@ bool IsInvariant(const Affine& index, const std::vector<const For*>& loops) {
 
 // Which axes all cells have in common in an iteration.
 std::vector<bool> CommonAxes(const std::vector<Access>& cells, size_t axes,
-                             const std::vector<const For*>& loops) {
+                             const std::vector<For*>& loops) {
   std::vector<bool> common(axes);
   for (size_t axis = 0; axis < axes; ++axis) {
     const Affine& index = cells[0].indices[axis];
@@ -93,7 +93,7 @@ Rewritten ContractArray(LoopProgram program, absl::string_view name,
   if (!IsScratch(buffer.role) || IsOfNest(buffer.role)) {
     return IllegalError("`", name, "` is no temp");
   }
-  std::vector<const For*> loops = site.around;
+  std::vector<For*> loops = site.around;
   loops.push_back(&site.loop());
   if (absl::c_any_of(loops, [](const For* around) {
         return around->kind == LoopKind::kVec ||

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
-#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -91,27 +91,18 @@ absl::Status CheckThreads(const LoopProgram& program, const Block& block) {
 }  // namespace
 
 Rewritten CrossThread(LoopProgram program, IteratorId loop) {
-  OCANNL_RETURN_IF_ERROR(FindLoop(program, loop).status());
-  // The loops around it are blocks too.
-  std::vector<For*> blocks;
-  const Stmt* nest = nullptr;
-  for (Stmt& stmt : program.body.stmts) {
-    blocks.clear();
-    nest = &stmt;
-    For* outer = std::get_if<For>(&stmt);
-    while (outer != nullptr) {
-      blocks.push_back(outer);
-      if (outer->iterator == loop) break;
-      outer = OnlyLoopIn(*outer);
-    }
-    if (outer != nullptr) break;
-  }
-  if (blocks.empty() || blocks.back()->iterator != loop) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  if (absl::c_any_of(site.around, [](const For* outer) {
+        return OnlyLoopIn(*outer) == nullptr;
+      })) {
     return IllegalError("there is more than ", Name(loop),
                         " in a loop around it, so that its iterations are no ",
                         "blocks");
   }
-  if (!HasVec(*blocks.back())) {
+  // The loops around it are blocks too.
+  std::vector<For*> blocks = site.around;
+  blocks.push_back(&site.loop());
+  if (!HasVec(site.loop())) {
     return IllegalError("there is no vec loop in ", Name(loop),
                         " whose iterations could be threads");
   }
@@ -124,11 +115,13 @@ Rewritten CrossThread(LoopProgram program, IteratorId loop) {
           *dependence);
     }
   }
-  for (BufferId id : EffectsOf(program, *nest).writes) {
-    Buffer& buffer = program.buffers[id];
-    if (buffer.role == Role::kPrivate) buffer.role = Role::kShared;
-  }
-  Block& body = blocks.back()->body;
+  Block& body = site.loop().body;
+  WalkStmts(body, [&](const Stmt& stmt) {
+    const BufferId id = WrittenBy(program, stmt);
+    if (id.valid() && program.buffers[id].role == Role::kPrivate) {
+      program.buffers[id].role = Role::kShared;
+    }
+  });
   OCANNL_RETURN_IF_ERROR(CheckThreads(program, body));
   for (For* block : blocks) block->kind = LoopKind::kGrid;
   CrossThreadWriter(program).Write(body);

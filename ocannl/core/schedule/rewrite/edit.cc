@@ -14,20 +14,19 @@
 namespace ocannl::rewrite {
 namespace {
 
-// Whether the loop is in `site.block`: `site` is then where it is.
-bool FindLoopIn(IteratorId iterator, LoopSite& site) {
-  Block& block = *site.block;
-  for (site.at = 0; site.at < block.stmts.size(); ++site.at) {
-    const size_t at = site.at;
+// Whether the loop is in the block; then `site` is where it is.
+bool FindLoopIn(Block& block, IteratorId iterator, LoopSite& site) {
+  for (size_t at = 0; at < block.stmts.size(); ++at) {
     For* loop = std::get_if<For>(&block.stmts[at]);
     if (loop == nullptr) continue;
-    if (loop->iterator == iterator) return true;
+    if (loop->iterator == iterator) {
+      site.block = &block;
+      site.at = at;
+      return true;
+    }
     site.around.push_back(loop);
-    site.block = &loop->body;
-    if (FindLoopIn(iterator, site)) return true;
+    if (FindLoopIn(loop->body, iterator, site)) return true;
     site.around.pop_back();
-    site.block = &block;
-    site.at = at;
   }
   return false;
 }
@@ -112,8 +111,8 @@ class Copier {
 }  // namespace
 
 absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator) {
-  LoopSite site{.block = &program.body, .at = 0, .around = {}};
-  if (FindLoopIn(iterator, site)) return site;
+  LoopSite site;
+  if (FindLoopIn(program.body, iterator, site)) return site;
   std::vector<std::string> names;
   WalkLoops(program.body,
             [&](const For& loop) { names.push_back(Name(loop.iterator)); });

@@ -19,9 +19,9 @@ namespace ocannl::rewrite {
 
 // Where a loop is in a program.
 struct LoopSite {
-  Block* block;
-  size_t at;
-  std::vector<const For*> around;  // the loops, outer first
+  Block* block = nullptr;
+  size_t at = 0;
+  std::vector<For*> around;  // the loops, outer first
 
   For& loop() const { return std::get<For>(block->stmts[at]); }
   bool in_body() const { return around.empty(); }  // of the program
