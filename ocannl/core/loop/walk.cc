@@ -25,6 +25,12 @@ For* OnlyLoopIn(For& loop) {
   return const_cast<For*>(OnlyLoopIn(std::as_const(loop)));
 }
 
+const For& InnermostOf(const For& outermost) {
+  const For* loop = &outermost;
+  while (const For* inner = OnlyLoopIn(*loop)) loop = inner;
+  return *loop;
+}
+
 void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
   for (const Stmt& stmt : block.stmts) {
     visit(stmt);

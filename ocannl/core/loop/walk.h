@@ -32,6 +32,9 @@ void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);
 const For* OnlyLoopIn(const For& loop);
 For* OnlyLoopIn(For& loop);
 
+// The innermost one of the perfectly nested loops from `outermost` on.
+const For& InnermostOf(const For& outermost);
+
 // Every statement, a loop before its body.
 void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit);
 

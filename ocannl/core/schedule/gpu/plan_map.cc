@@ -61,12 +61,10 @@ void UseRegisters(ScriptRunner& script, const Block& body) {
   std::vector<std::string> lines;
   for (const Stmt& stmt : body.stmts) {
     const For* outermost = std::get_if<For>(&stmt);
-    const For* loop = outermost;
-    while (loop != nullptr && OnlyLoopIn(*loop) != nullptr) {
-      loop = OnlyLoopIn(*loop);
-    }
-    if (loop == nullptr || loop->body.stmts.size() != 1) continue;
-    const Set* set = std::get_if<Set>(&loop->body.stmts[0]);
+    if (outermost == nullptr) continue;
+    const std::vector<Stmt>& stmts = InnermostOf(*outermost).body.stmts;
+    if (stmts.size() != 1) continue;
+    const Set* set = std::get_if<Set>(&stmts[0]);
     if (set == nullptr) continue;
     const Buffer& buffer = script.program().buffers[set->target.buffer];
     bool moves = false;

@@ -59,13 +59,12 @@ bool IsReduction(const Block& row, const GpuTarget& target) {
 // The innermost one of loops around each other, where it can be lanes and is
 // none yet; else null.
 const For* MapLoop(const LoopProgram& program, const Stmt& stmt) {
-  const For* loop = std::get_if<For>(&stmt);
-  while (loop != nullptr && OnlyLoopIn(*loop) != nullptr) {
-    loop = OnlyLoopIn(*loop);
-  }
-  const bool is_map = loop != nullptr && loop->kind == LoopKind::kFor &&
-                      CanRunAsLanes(program, *loop);
-  return is_map ? loop : nullptr;
+  const For* outermost = std::get_if<For>(&stmt);
+  if (outermost == nullptr) return nullptr;
+  const For& loop = InnermostOf(*outermost);
+  const bool is_map =
+      loop.kind == LoopKind::kFor && CanRunAsLanes(program, loop);
+  return is_map ? &loop : nullptr;
 }
 
 }  // namespace
@@ -92,6 +91,8 @@ bool IsOfRows(const LoopProgram& program, size_t at, size_t rows,
 
 absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
                       const GpuTarget& target) {
+  const IteratorId innermost =
+      ParallelLoops(script.program(), at)[rows - 1].iterator;
   const Block& row = BodyOf(script.program(), at, rows);
   const int64_t lanes = WorkOf(row, 1).lanes;
   if (lanes > kMaxThreads) {
@@ -117,8 +118,6 @@ absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
     if (map.extent % lanes == 0) continue;
     OCANNL_RETURN_IF_ERROR(vectorize({strip.index + 1}));
   }
-  const IteratorId innermost =
-      ParallelLoops(script.program(), at).at(rows - 1).iterator;
   OCANNL_RETURN_IF_ERROR(
       script.Line(absl::StrCat("cross_thread ", Name(innermost))));
   const Block& body = BodyOf(script.program(), at, rows);

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 
+#include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/rewrite/script.h"

@@ -88,8 +88,8 @@ class GpuPlanner {
     }
     if (PlanProduct(script_, at, target_, cuts_)) return;
     if (PlanRows(at)) return;
-    const size_t depth = ParallelLoops(script_.program(), at).size();
-    ContractTemps(at, depth, /*most_cells=*/1, kMost);
+    ContractTemps(at, ParallelLoops(script_.program(), at).back().iterator,
+                  /*most_cells=*/1, kMost);
     PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
   }
 
@@ -104,8 +104,8 @@ class GpuPlanner {
     }
   }
 
-  // Temps that only this statement writes and no later one names, as far as it
-  // takes no copy of the program to tell.
+  // Temps that the statement writes and no later one names: those that it may
+  // have for itself, found without a copy of the program.
   std::vector<BufferId> OwnTemps(size_t at) const {
     std::vector<BufferId> temps;
     for (BufferId id : EffectsOf(script_.program(), Stmts()[at]).writes) {
@@ -119,14 +119,12 @@ class GpuPlanner {
     return temps;
   }
 
-  // Of the statement's own temps there is what one iteration of its first
-  // `loops` loops needs, where each has so many cells at most and all that the
-  // nest has for itself so many bytes.
-  void ContractTemps(size_t at, size_t loops, int64_t most_cells,
+  // Of the statement's own temps there is what one iteration of the loop needs,
+  // where each has so many cells at most and all that the nest has for itself
+  // so many bytes.
+  void ContractTemps(size_t at, IteratorId loop, int64_t most_cells,
                      int64_t most_bytes) {
     for (BufferId id : OwnTemps(at)) {
-      const IteratorId loop =
-          ParallelLoops(script_.program(), at)[loops - 1].iterator;
       rewrite::ScriptRunner trial = script_;
       const std::string line =
           absl::StrCat("contract_array ", script_.program().buffers[id].name,
@@ -173,7 +171,8 @@ class GpuPlanner {
   }
 
   bool PlanFusedRows(size_t at, size_t rows) {
-    ContractTemps(at, rows, kMost, MostBytesOfRow());
+    ContractTemps(at, ParallelLoops(script_.program(), at)[rows - 1].iterator,
+                  kMost, MostBytesOfRow());
     return gpu::PlanRows(script_, at, rows, target_).ok();
   }
 
