@@ -42,15 +42,13 @@ class FunctionWriter : public CWriter {
   // What stands behind its name.
   std::string Write() {
     const Block& body = program().body;
-    const For* loop =
-        body.stmts.size() == 1 ? std::get_if<For>(&body.stmts[0]) : nullptr;
-    if (loop != nullptr && loop->kind == LoopKind::kGrid) {
-      WriteGrid(*loop);
-    } else {
-      Open(Parameters(EffectsOf(program(), body)));
-      WriteStatics();
-      WriteBlock(body);
+    const For* loop = std::get_if<For>(&body.stmts[0]);
+    is_grid_ = loop != nullptr && loop->kind == LoopKind::kGrid;
+    Open(Parameters());
+    for (size_t k = 0; k < program().statics.size(); ++k) {
+      Line("const i64_t s", k, " = statics[", k, "];");
     }
+    is_grid_ ? WriteGrid(*loop) : WriteBlock(body);
     Close();
     return Take();
   }
@@ -60,7 +58,8 @@ class FunctionWriter : public CWriter {
   const Kernel& kernel() const { return kernel_; }
 
  private:
-  std::string Parameters(const Effects& effects) {
+  std::string Parameters() {
+    const Effects effects = EffectsOf(program(), program().body);
     std::vector<std::string> parameters;
     for (BufferId id : program().buffers.ids()) {
       const Buffer& buffer = program().buffers[id];
@@ -79,21 +78,12 @@ class FunctionWriter : public CWriter {
     return absl::StrCat("(", absl::StrJoin(parameters, ", "), ") ");
   }
 
-  void WriteStatics() {
-    for (size_t k = 0; k < program().statics.size(); ++k) {
-      Line("const i64_t s", k, " = statics[", k, "];");
-    }
-  }
-
   void WriteGrid(const For& outermost) {
-    is_grid_ = true;
     const gpu::LoopNest grid(outermost);
     gpu::WalkPhases(grid.body(), [&](const For& phase) {
       kernel_.threads = std::max(kernel_.threads, gpu::LoopNest(phase).size);
     });
     kernel_.blocks = grid.size;
-    Open(Parameters(EffectsOf(program(), grid.body())));
-    WriteStatics();
     WriteIndices(grid, "blockIdx.x");
     WriteScratch(grid.body());
     WriteBlock(grid.body());
