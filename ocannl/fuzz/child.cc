@@ -84,8 +84,7 @@ ChildResult RunInChild(int seconds, absl::FunctionRef<std::string()> run) {
   std::rewind(errors);
   const std::string said = ReadAll(fileno(errors));
   std::fclose(errors);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return {false, text, false};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {false, text};
   const bool timed_out = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
   return {true, Describe(status, seconds, said), timed_out};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -84,11 +85,13 @@ testing::AssertionResult OnEachTier(
 }
 
 testing::AssertionResult TiersAgree(const LoopProgram& program) {
+  std::map<FillKind, Trial> trials;  // of each child; tiers in it share them
   testing::AssertionResult result =
       OnEach([&](const ComparedTier& tier) -> std::string {
         for (FillKind kind : FillsFor(tier)) {
-          std::string difference =
-              Trial(program, kind, kSeed).Try(*tier.backend());
+          const Trial& trial =
+              trials.try_emplace(kind, program, kind, kSeed).first->second;
+          std::string difference = trial.Try(*tier.backend());
           if (!difference.empty()) return difference;
         }
         return "";
