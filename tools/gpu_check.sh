@@ -80,8 +80,8 @@ agree() {
   [ $failures = 0 ]
 }
 
-# The tools of compute-sanitizer over the programs with blocks of threads. What
-# is random runs in a child, so that a crash is only its own.
+# The tools of compute-sanitizer over the programs with blocks of threads. The
+# fuzzer runs each in a child, which the tools follow.
 sanitize() {
   local tool=$1 file failures=0
   for file in "$dir"/agree/gpu_*.ll; do
