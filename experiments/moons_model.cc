@@ -10,7 +10,7 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/sgd.h"
+#include "ocannl/train/optim/rules.h"
 
 namespace ocannl {
 namespace {

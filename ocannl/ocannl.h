@@ -50,12 +50,14 @@
 #include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams, LoadArrays
 #include "ocannl/train/code.h"                    // ParseCode
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
+#include "ocannl/train/optim/around.h"            // ClipByGlobalNorm, Ema
+#include "ocannl/train/optim/rule.h"              // StartTraining
+#include "ocannl/train/optim/rules.h"             // Sgd, AdamW, Muon
+#include "ocannl/train/optim/schedule.h"          // CosineRate, Warmup
 #include "ocannl/train/parallel/data_parallel.h"  // DataParallel
 #include "ocannl/train/parallel/round_robin.h"    // RoundRobin
 #include "ocannl/train/predict.h"                 // Predictor
 #include "ocannl/train/sequential_loop.h"         // SequentialLoop
-#include "ocannl/train/sgd.h"                     // SgdUpdate
-#include "ocannl/train/sgd_step.h"                // StartSgd
 #include "ocannl/user_settings.h"                 // FindUserSettings
 
 #endif  // OCANNL_OCANNL_H_

@@ -15,7 +15,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/model.h"
-#include "ocannl/train/sgd.h"
+#include "ocannl/train/optim/rules.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
@@ -207,6 +207,71 @@ TEST_F(CodeTest, ChoicesTakeNumbers) {
               ElementsAre(2));
   EXPECT_THAT(Run("{ b } =: 1; if n <> 2 then b =+ 1", "b"), ElementsAre(1));
   EXPECT_THAT(Error("if m then { b } =: 1"), HasSubstr("no number `m`"));
+}
+
+TEST_F(CodeTest, LoopsAreOverLists) {
+  // a and b are of 3->2.
+  Name("loss",
+       "{a = 1; o=[2]} *. {b = 2; i=[3]; o=[2]} ++ \"...|...->... => 0\"");
+  auto init = train::InitParams(model_, names_.tensors.at("loss"));
+  CHECK_OK(init);
+  CHECK_OK(Link(host_.context, *init).Run());
+  names_.lists.emplace("all", std::vector<Tensor>{names_.tensors.at("a"),
+                                                  names_.tensors.at("b")});
+  EXPECT_THAT(Run("{ sum } =: 0; for p in all do sum =+ p ++ \"...|...->... => "
+                  "0\"",
+                  "sum"),
+              ElementsAre(18));
+  EXPECT_THAT(Run("{ ns } =: 0; for p in all do (ns =+ !.p.outputs; ns =+ 10 "
+                  "*. !.p.inputs)",
+                  "ns"),
+              ElementsAre(64));
+  // What a body declares is of its tensor, and not known behind the loop.
+  const std::string twice = "for p in all do ({ t } =: p + 1; p =: t); ";
+  EXPECT_THAT(Run(twice + "{ u } =: 1", "t_a"), testing::Each(2));
+  EXPECT_EQ(Error(twice + "a =: t"),
+            "line 1, column 48: no tensor `t`; put it into the names, or "
+            "declare a parameter: {t}");
+  EXPECT_EQ(Error("for p in some do p =: 1"),
+            "line 1, column 10: no list `some`; put it into the names");
+  EXPECT_THAT(Error("for p in all p =: 1"), HasSubstr("expected `do`"));
+}
+
+TEST_F(CodeTest, StatesAreZerosAtFirstAndStay) {
+  Name("loss", "{w = 1; o=[2]} *. w ++ \"...|... => 0\"");
+  train::UpdateCode count = Code("~~(w; { n } like w; n =: n + 1)");
+  count.update.name = "count";
+  train::UpdateCode later = Code("{ twice } =: 2 *. w.n");
+  later.update.name = "later";
+  CHECK_OK(Keep(later.update, "twice"));
+  CHECK_OK(Link(host_.context, train::Sequence("init", {count.init})).Run());
+  Routine step = Link(host_.context, count.update);
+  for (int k = 0; k < 3; ++k) CHECK_OK(step.Run());
+  EXPECT_THAT(Values(host_.context, "n_w"), ElementsAre(3, 3));
+  Routine read = Link(host_.context, later.update);
+  CHECK_OK(read.Run());
+  EXPECT_THAT(Values(host_.context, "twice"), ElementsAre(6, 6));
+  EXPECT_EQ(Error("{ m } like v"),
+            "line 1, column 12: no tensor `v`; put it into the names, or "
+            "declare it: { v } =: ...");
+  EXPECT_THAT(Error("{ twice } =: 2 *. w.m"), HasSubstr("no tensor `w.m`"));
+}
+
+// The store rounds, once; what is computed in another way is an error.
+TEST_F(CodeTest, NarrowArraysTakeWhatTheyAreComputedAs) {
+  Name("h", "{h: f16 = 1:f16; o=[1]}");
+  EXPECT_EQ(Error("{ x } =: f64(h); h =: x"),
+            "line 1, column 18: the value is f64 and `h` f16; write f16(...)");
+  auto init = train::InitParams(model_, names_.tensors.at("h"));
+  CHECK_OK(init);
+  CHECK_OK(Link(host_.context, *init).Run());
+  // In f16, 1 + 0.0004 is 1; in f32 the sum of two is above the half of 2^-10.
+  train::UpdateCode code =
+      Code("{ x } =: widen(h) + 0.0004 + 0.0004; h =: x");
+  code.update.name = "code";
+  Routine routine = Link(host_.context, code.update);
+  CHECK_OK(routine.Run());
+  EXPECT_EQ(host_.context.Read("h")->AsDouble(0), 1 + 0x1p-10);
 }
 
 TEST_F(CodeTest, ErrorsSayWhereAndWhat) {

@@ -18,6 +18,8 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/train/model.h"
+#include "ocannl/train/optim/rule.h"
+#include "ocannl/train/optim/rules.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/must_parse_tensor.h"
 
@@ -146,6 +148,22 @@ TEST(CompileCost, Rewrites) { ExpectNearLinear(SplitLoops, 100); }
 
 TEST(CompileCost, HundredsOfSplits) {
   ExpectAbout(0.04, [] { SplitLoops(800); });
+}
+
+// The text of an update rule becomes code, for many parameters.
+void UpdateAll(int params) {
+  train::Model model;
+  Names names;
+  std::string sum = "0";
+  for (int k = 0; k < params; ++k) absl::StrAppend(&sum, " + {w", k, "; o=[1]}");
+  const Tensor loss = MustParseTensor(model.graph, sum, names);
+  CHECK_OK(train::RuleUpdate(model, loss, Number(model.graph, 0.1),
+                             train::AdamW()));
+}
+
+TEST(CompileCost, UpdateRules) {
+  ExpectNearLinear(UpdateAll, 100);
+  ExpectAbout(0.05, [] { UpdateAll(400); });
 }
 
 }  // namespace

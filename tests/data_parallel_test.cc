@@ -2,6 +2,7 @@
 //
 // Training on shards of the batch: what one device computes, where sums are
 // exact, and the same bits on every tier, with any number of threads, always.
+#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
 
 #include <functional>
@@ -22,7 +23,6 @@
 #include "ocannl/train/blocks/state.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"
-#include "ocannl/train/sgd.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 

@@ -69,6 +69,8 @@ const std::vector<Row>& Rows() {
       {"@^+", "{X; o=[n, m]} @^+ \"nm; mk => nk\" {Y; o=[m, k]}"},
       {"@-+", "{X; o=[n, m]} @-+ \"nm; mk => nk\" {Y; o=[m, k]}"},
       {"stretch", "stretch({X; o=[m]}) +* \"nm; nm => n\" {Y; o=[n, m]}"},
+      {"type_as", "type_as({X; o=[n]}, {Y; o=[n]}) *. {Y}"},
+      {"widen", "widen({X; o=[n]}) *. {X}"},
       {"where", "where({X; o=[n, m]} < {Y; o=[m]}, {X}, {Z; o=[n, m]})"},
       {"where", "where(ids, {X; o=[n]}, {Y; o=[n]} *. {X})"},
       {"gather", "gather(\"vd; b => bd\", {X; o=[m, k]}, ids)"},

@@ -10,7 +10,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/model.h"
-#include "ocannl/train/sgd.h"
+#include "ocannl/train/optim/rules.h"
 
 namespace ocannl {
 namespace {

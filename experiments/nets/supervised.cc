@@ -11,8 +11,8 @@
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/loss.h"
+#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/sequential_loop.h"
-#include "ocannl/train/sgd.h"
 
 namespace ocannl {
 namespace {

@@ -29,7 +29,9 @@ namespace ocannl::train {
 // `{ x } =: e` declares the array x_<p>, where p is the first tensor of the
 // innermost ~~(p ...), else x; it has the shape and the dtype of e, or one
 // output axis of one cell where e is made of numbers only. An array whose first
-// assignment reads it keeps its value from run to run: `init` sets it to 0.
+// assignment reads it, or that is declared `like` another one, keeps its value
+// from run to run: `init` sets it to 0. Code that is parsed later knows such a
+// state of a tensor p as p.x.
 // Where x has the shape of e with more axes, e is repeated along them.
 //
 // `~logic` says how the outermost operation of the value takes its operands:

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -21,14 +22,23 @@
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
+
+// An array of code that keeps its value from run to run.
+struct CodeState {
+  Array array;
+  Shape shape;
+};
 
 struct Model {
   Graph graph;
   Shapes shapes;
   Rootness rootness;
+  // Those that ParseCode declared, by the array's name.
+  absl::flat_hash_map<std::string, CodeState> states;
 };
 
 // Code of which a part runs once, before the first run of the other.

@@ -19,7 +19,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
-#include "ocannl/train/sgd.h"
+#include "ocannl/train/optim/rules.h"
 #include "tests/checkpoint/samples.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

@@ -70,6 +70,10 @@ Tensor TensorAt(const Call& call, size_t k) {
   return std::get<Tensor>(call.args[k].value);
 }
 
+Tensor InDType(Tensor x, DType dtype) {
+  return x.node().dtype == dtype ? x : Convert(x, dtype);
+}
+
 // Argument `k` from 0, which is a whole number.
 absl::StatusOr<int64_t> WholeAt(const Call& call, size_t k) {
   const TensorNode& node = TensorAt(call, k).node();
@@ -214,11 +218,18 @@ std::vector<Function> MakeFunctions() {
                        .min_args = 1,
                        .max_args = 1,
                        .apply = [](const Call& call) {
-                         return Stretch(std::get<Tensor>(call.args[0].value),
-                                        call.where);
+                         return Stretch(TensorAt(call, 0), call.where);
                        }});
   functions.push_back({"where", 3, 3, [](const Call& call) {
                          return Where(call.args[0], call.args[1], call.args[2]);
+                       }});
+  functions.push_back({"type_as", 2, 2, [](const Call& call) {
+                         return InDType(TensorAt(call, 0),
+                                        TensorAt(call, 1).node().dtype);
+                       }});
+  functions.push_back({"widen", 1, 1, [](const Call& call) {
+                         const Tensor x = TensorAt(call, 0);
+                         return InDType(x, ComputeDType(x.node().dtype));
                        }});
   functions.push_back({"stop_gradient", 1, 1, [](const Call& call) {
                          return StopGradient(call.args[0]);

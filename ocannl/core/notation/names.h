@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/tensor/tensor.h"
@@ -20,6 +21,8 @@ struct Names {
   absl::flat_hash_map<std::string, int32_t> statics = {};  // @| i, !@i
   // !.lr, !..n, o=[n], and the strides and dilations of specs: "n*i => i"
   absl::flat_hash_map<std::string, double> numbers = {};
+  // for p in params do ..., of statements
+  absl::flat_hash_map<std::string, std::vector<Tensor>> lists = {};
 };
 
 }  // namespace ocannl

@@ -112,6 +112,7 @@ class StatementParser {
     }
     if (lexer_.Accept("~~")) return Block(depth, statements);
     if (lexer_.Accept("if")) return Choice(depth, statements);
+    if (lexer_.Accept("for")) return Loop(depth, statements);
     if (lexer_.Accept("(")) {
       OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
       return TakeClosing(lexer_, "`;`", ")");
@@ -121,7 +122,17 @@ class StatementParser {
         Token target, TakeName(lexer_, "a statement, such as `p =- 0.1 *. g`"));
     if (declares) OCANNL_RETURN_IF_ERROR(lexer_.Expect("}"));
     if (!declares && AddCode(target, statements)) return absl::OkStatus();
+    if (declares && lexer_.Accept("like")) return Like(target, statements);
     return Assignment(target, declares, statements);
+  }
+
+  absl::Status Like(const Token& target, std::vector<Statement>& statements) {
+    OCANNL_ASSIGN_OR_RETURN(Token of, TakeName(lexer_, "the name of an array"));
+    statements.push_back(LikeStatement{.target = std::string(target.text),
+                                       .of = std::string(of.text),
+                                       .offset = target.offset,
+                                       .of_offset = of.offset});
+    return absl::OkStatus();
   }
 
   // Adds x.forward and the like.
@@ -168,6 +179,26 @@ class StatementParser {
     OCANNL_RETURN_IF_ERROR(One(depth + 1, chosen ? statements : other));
     if (!lexer_.Accept("else")) return absl::OkStatus();
     return One(depth + 1, chosen ? other : statements);
+  }
+
+  // for p in params do s
+  absl::Status Loop(int depth, std::vector<Statement>& statements) {
+    auto loop = std::make_unique<ForStatement>();
+    OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer_, "a name for each"));
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("in"));
+    OCANNL_ASSIGN_OR_RETURN(Token list,
+                            TakeName(lexer_, "the name of a list of tensors"));
+    if (!names_.lists.contains(list.text)) {
+      return lexer_.ErrorAt(list.offset,
+                            absl::StrCat("no list `", list.text,
+                                         "`; put it into the names"));
+    }
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("do"));
+    loop->name = std::string(name.text);
+    loop->list = std::string(list.text);
+    OCANNL_RETURN_IF_ERROR(One(depth + 1, loop->body));
+    statements.push_back(std::move(loop));
+    return absl::OkStatus();
   }
 
   // Float.(momentum > 0.0), momentum > 0 or nesterov.

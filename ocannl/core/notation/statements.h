@@ -17,7 +17,9 @@
 //   x =:+ e     from the neutral    @^ (greatest), @- (least); all but / also
 //               element             from the neutral element
 //   { x } =: e  declares x          ~~(a "b"; ...)   says so, and does ...
+//   { x } like y                    declares the state x, at first zeros
 //   x.forward; x.zero_grads; x.backprop              the code of a tensor
+//   for p in params do s                             s for each of a list
 //
 // (* A comment *) is skipped.
 #ifndef OCANNL_CORE_NOTATION_STATEMENTS_H_
@@ -49,6 +51,13 @@ struct AssignStatement {
   size_t offset;                     // of the target in the text
 };
 
+// { target } like of
+struct LikeStatement {
+  std::string target;
+  std::string of;  // a name, "p.grad"
+  size_t offset, of_offset;
+};
+
 // The code of a tensor.
 struct CodeStatement {
   enum Part : uint8_t { kForward, kZeroGrads, kBackprop };
@@ -58,13 +67,24 @@ struct CodeStatement {
 };
 
 struct BlockStatement;
+struct ForStatement;
 
-using Statement = std::variant<AssignStatement, CodeStatement,
-                               std::unique_ptr<BlockStatement>>;
+using Statement =
+    std::variant<AssignStatement, LikeStatement, CodeStatement,
+                 std::unique_ptr<BlockStatement>,
+                 std::unique_ptr<ForStatement>>;
 
 struct BlockStatement {
   std::vector<std::string> tensors;  // that the comment names, in its order
   std::vector<std::string> words;    // of the comment, tensors among them
+  std::vector<Statement> body;
+};
+
+// What the body declares is of one tensor. Its values can name the numbers
+// NAME.inputs and NAME.outputs: how many cells those rows of it have.
+struct ForStatement {
+  std::string name;  // of the tensor, in the body
+  std::string list;  // of the names
   std::vector<Statement> body;
 };
 

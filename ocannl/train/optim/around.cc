@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/optim/around.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/number_text.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/train/code.h"
+
+namespace ocannl::train {
+namespace {
+
+absl::Status CheckAboveZero(absl::string_view what, double value) {
+  if (value > 0 && std::isfinite(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " is ",
+                                                 NumberText(value),
+                                                 "; it must be finite and "
+                                                 "above 0"));
+}
+
+}  // namespace
+
+absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm) {
+  OCANNL_RETURN_IF_ERROR(CheckAboveZero("max_norm", max_norm));
+  return UpdateRule{.name = "clip", .text = R"(
+      ~~(first "and its group: clip by global norm";
+         { clip_sum } =: 0:f64;
+         for p in params do (
+           { clip_part } =:+ square(widen(p.grad)) ++ "...|...->... => 0";
+           clip_sum =+ f64(clip_part));
+         { clip_scale } =:
+           minimum(1, !.max_norm /. (sqrt(clip_sum) + 0.000001)));
+      for p in params do
+        p.grad =: widen(p.grad) *. type_as(clip_scale, widen(p.grad)))",
+                    .numbers = {{"max_norm", max_norm}}};
+}
+
+absl::StatusOr<UpdateRule> Ema(double decay) {
+  if (!(decay >= 0 && decay < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "decay is ", NumberText(decay), "; it must be in [0, 1)"));
+  }
+  return UpdateRule{
+      .name = "ema",
+      .text = R"(
+      ~~(first "and its group: steps of the moving average";
+         { ema_t } =: f64(ema_t) + 1);
+      for p in params do
+        ~~(p "param moving average";
+           { ema_p } =: widen(p);
+           { ema } like ema_p;
+           ema =: where(ema_t == 1, ema_p,
+                        fma(!.ema_decay, ema, !.one_minus_ema_decay *. ema_p))))",
+      .numbers = {{"ema_decay", decay}, {"one_minus_ema_decay", 1 - decay}}};
+}
+
+UpdateRule SwapEma() {
+  return {.name = "swap_ema", .text = R"(
+      for p in params do
+        ~~(p "param and its moving average change places";
+           { ema_swap } =: widen(p);
+           p =: p.ema;
+           p.ema =: ema_swap))"};
+}
+
+UpdateRule AccumulateGradients() {
+  return {.name = "accumulate", .text = R"(
+      for p in params do
+        ~~(p "param gradient accumulation";
+           { gradient_sum } =: gradient_sum + widen(p.grad)))"};
+}
+
+absl::StatusOr<UpdateRule> TakeAccumulated(int64_t parts) {
+  const auto count = static_cast<double>(parts);
+  OCANNL_RETURN_IF_ERROR(CheckAboveZero("the number of parts", count));
+  return UpdateRule{.name = "take", .text = R"(
+      for p in params do
+        ~~(p "param gradient of all parts";
+           p.grad =: p.gradient_sum /. !.parts;
+           p.gradient_sum =: 0))",
+                    .numbers = {{"parts", count}}};
+}
+
+absl::StatusOr<Assignments> ScaledGradUpdate(Model& model, Tensor loss,
+                                             double scale) {
+  OCANNL_RETURN_IF_ERROR(CheckAboveZero("the scale of the loss", scale));
+  OCANNL_ASSIGN_OR_RETURN(
+      UpdateCode code,
+      ParseCode(model, R"(
+          ~~(loss "forward and scaled gradient update";
+             loss.forward;
+             ~~(loss "zero grads and backprop";
+                loss.zero_grads; loss.grad =: !.scale; loss.backprop)))",
+                {.tensors = {{"loss", loss}}, .numbers = {{"scale", scale}}}));
+  code.update.name = absl::StrCat(loss.node().name, "_gradient");
+  return std::move(code.update);
+}
+
+absl::StatusOr<UpdateRule> UnscaleGradients(double scale) {
+  OCANNL_RETURN_IF_ERROR(CheckAboveZero("the scale of the loss", scale));
+  return UpdateRule{
+      .name = "unscale",
+      .text = "for p in params do p.grad =: widen(p.grad) /. !.loss_scale",
+      .numbers = {{"loss_scale", scale}}};
+}
+
+}  // namespace ocannl::train

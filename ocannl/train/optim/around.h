@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules for what happens to gradients before an optimiser takes them, and to
+// parameters after it: Chain them with one of rules.h.
+//
+//   Chain({*ClipByGlobalNorm(1), *AdamW(), *Ema(0.999)})
+#ifndef OCANNL_TRAIN_OPTIM_AROUND_H_
+#define OCANNL_TRAIN_OPTIM_AROUND_H_
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/assign/ir.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/optim/rule.h"
+
+namespace ocannl::train {
+
+// Multiplies all gradients by min(1, max_norm / (norm + 1e-6)) with the norm of
+// all of them together, as torch.nn.utils.clip_grad_norm_ does: Pascanu,
+// Mikolov and Bengio, "On the difficulty of training recurrent neural
+// networks", 2013. Error: a norm that is not above 0 and finite.
+absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm);
+
+// The exponential moving average of each parameter p, the state p.ema: p itself
+// after the first step, then decay p.ema + (1 - decay) p. Error: a decay that is
+// not in [0, 1).
+absl::StatusOr<UpdateRule> Ema(double decay);
+
+// Exchanges each parameter with its average, which code of Ema declared before:
+// to use the averages, and once more to train on.
+UpdateRule SwapEma();
+
+// Gradient accumulation: the first adds the gradients of a part of the batch,
+// to 0 at first, in a routine that runs for each part; the other, in front of
+// an optimiser in the routine that runs after `parts` of them, makes the
+// gradients their mean and begins anew. Error: no parts.
+UpdateRule AccumulateGradients();
+absl::StatusOr<UpdateRule> TakeAccumulated(int64_t parts);
+
+// Loss scaling, for gradients that f16 would round to 0: GradUpdate of
+// scale * loss, whose value is not scaled, and the rule that divides the
+// gradients by the scale again; exact for powers of two that stay in range.
+// Micikevicius et al., "Mixed Precision Training", 2018. Errors: those of
+// GradUpdate; a scale that is not above 0 and finite.
+absl::StatusOr<Assignments> ScaledGradUpdate(Model& model, Tensor loss,
+                                             double scale);
+absl::StatusOr<UpdateRule> UnscaleGradients(double scale);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_OPTIM_AROUND_H_

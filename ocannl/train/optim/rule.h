@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// UpdateRule: what an optimiser does in a step, as code in the notation of
+// assignments (core/notation/statements.h) on a list of parameters.
+//
+//   const UpdateRule signs = {
+//       .name = "sign_sgd",
+//       .text = R"(
+//           for p in params do
+//             p =- learning_rate * where(p.grad < 0, -1, 1) ~logic:".")"};
+//   OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
+//                           RuleUpdate(model, loss, learning_rate, signs));
+//
+// rules.h has the textbook's; PrintCd shows what becomes of the text.
+#ifndef OCANNL_TRAIN_OPTIM_RULE_H_
+#define OCANNL_TRAIN_OPTIM_RULE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl::train {
+
+// What the text can name: the lists `params`, and of those among them that are
+// matrices, `wide` with as many inputs as outputs at least and `tall`; the
+// tensors `first`, the first parameter, which what all of them share belongs
+// to, and `learning_rate`, of one cell, if there is one.
+struct UpdateRule {
+  std::string name;
+  std::string text;
+  absl::flat_hash_map<std::string, double> numbers = {};
+};
+
+// The rules one after the other, as one. A later number replaces an earlier
+// one of its name.
+UpdateRule Chain(absl::Span<const UpdateRule> rules);
+
+// The code of one step for `params`, of which there are groups, each with its
+// own code. Errors: that of `rule`; a parameter that is none of the model's or
+// has no gradient; none; a learning rate of more than one cell; of ParseCode.
+absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
+                                      absl::Span<const Tensor> params,
+                                      std::optional<Tensor> learning_rate,
+                                      const absl::StatusOr<UpdateRule>& rule);
+
+// The same for every parameter of `loss`.
+absl::StatusOr<UpdateCode> RuleUpdate(Model& model, Tensor loss,
+                                      std::optional<Tensor> learning_rate,
+                                      const absl::StatusOr<UpdateRule>& rule);
+
+// Gives the parameters of `loss` their first values in `context`, and makes the
+// routine that computes the loss, its gradients, and one step of `rule`. Its
+// context() has the loss and the parameters. Networks with states, such as
+// batch normalization, need UpdateStates (blocks/state.h) between the two.
+// Errors: those of GradUpdate, InitParams, RuleUpdate, ToRoutine and of a run.
+absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
+                                      Tensor learning_rate,
+                                      const absl::StatusOr<UpdateRule>& rule,
+                                      const Context& context);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_OPTIM_RULE_H_

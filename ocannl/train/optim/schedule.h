@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules of the learning rate: tensors of one cell, functions of the number
+// of updates so far, which is the value of a static index.
+//
+//   const int32_t step = graph.AddStatic("step", std::nullopt);
+//   Tensor rate = Warmup(CosineRate(graph, step, 1e-3, 1e-5, 1000), step, 100);
+//
+// In f32: exact for 2^24 steps but for the roundings of each formula.
+#ifndef OCANNL_TRAIN_OPTIM_SCHEDULE_H_
+#define OCANNL_TRAIN_OPTIM_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl::train {
+
+// From `first` at step 0 evenly to `last` at step `steps`, and there from then
+// on. CHECK-fails unless steps > 0, as all of these do.
+Tensor LinearRate(Graph& graph, int32_t step, double first, double last,
+                  int64_t steps);
+
+// The same along half a cosine: last + (first - last) (1 + cos(pi t)) / 2 with
+// t = step / steps. Loshchilov and Hutter, "SGDR", 2017, without restarts.
+Tensor CosineRate(Graph& graph, int32_t step, double first, double last,
+                  int64_t steps);
+
+// first * factor^floor(step / every).
+Tensor StepRate(Graph& graph, int32_t step, double first, double factor,
+                int64_t every);
+
+// first * factor^step.
+Tensor ExponentialRate(Graph& graph, int32_t step, double first, double factor);
+
+// The schedule `rate` times (step + 1) / steps in the first `steps` steps.
+// Goyal et al., "Accurate, Large Minibatch SGD", 2017.
+Tensor Warmup(Tensor rate, int32_t step, int64_t steps);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_OPTIM_SCHEDULE_H_
