@@ -18,9 +18,8 @@ absl::Status Learn(const char* path) {
   Device device("host", *FindTier("auto"));
   Stream stream(&device);
   OCANNL_ASSIGN_OR_RETURN(
-      Routine step,
-      train::StartTraining(model, loss, Number(model.graph, 0.05), train::Sgd(),
-                           Context(&stream)));
+      Routine step, train::StartTraining(model, loss, Number(model.graph, 0.05),
+                                         train::Sgd(), Context(&stream)));
   for (int epoch = 0; epoch < 20; ++epoch) {
     OCANNL_RETURN_IF_ERROR(
         train::SequentialLoop(step.statics(), [&] { return step.Run(); }));

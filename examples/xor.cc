@@ -18,9 +18,8 @@ absl::Status Learn() {
   Device device("host", *FindTier("auto"));
   Stream stream(&device);
   OCANNL_ASSIGN_OR_RETURN(
-      Routine step,
-      train::StartTraining(model, loss, Number(model.graph, 0.1), train::Sgd(),
-                           Context(&stream)));
+      Routine step, train::StartTraining(model, loss, Number(model.graph, 0.1),
+                                         train::Sgd(), Context(&stream)));
   for (int k = 0; k < 1000; ++k) OCANNL_RETURN_IF_ERROR(step.Run());
 
   Tensor one = Data(model.graph, "one", NdArray(DType::kF32, {2}),

@@ -266,8 +266,7 @@ TEST_F(CodeTest, NarrowArraysTakeWhatTheyAreComputedAs) {
   CHECK_OK(init);
   CHECK_OK(Link(host_.context, *init).Run());
   // In f16, 1 + 0.0004 is 1; in f32 the sum of two is above the half of 2^-10.
-  train::UpdateCode code =
-      Code("{ x } =: widen(h) + 0.0004 + 0.0004; h =: x");
+  train::UpdateCode code = Code("{ x } =: widen(h) + 0.0004 + 0.0004; h =: x");
   code.update.name = "code";
   Routine routine = Link(host_.context, code.update);
   CHECK_OK(routine.Run());

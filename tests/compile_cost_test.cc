@@ -155,10 +155,11 @@ void UpdateAll(int params) {
   train::Model model;
   Names names;
   std::string sum = "0";
-  for (int k = 0; k < params; ++k) absl::StrAppend(&sum, " + {w", k, "; o=[1]}");
+  for (int k = 0; k < params; ++k)
+    absl::StrAppend(&sum, " + {w", k, "; o=[1]}");
   const Tensor loss = MustParseTensor(model.graph, sum, names);
-  CHECK_OK(train::RuleUpdate(model, loss, Number(model.graph, 0.1),
-                             train::AdamW()));
+  CHECK_OK(
+      train::RuleUpdate(model, loss, Number(model.graph, 0.1), train::AdamW()));
 }
 
 TEST(CompileCost, UpdateRules) {

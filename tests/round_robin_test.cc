@@ -2,7 +2,6 @@
 //
 // The minibatches of an epoch on several devices: the bits that one device gets
 // when it adds up the gradients of each round in the same order.
-#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/round_robin.h"
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers.h"
 #include "ocannl/train/model.h"
+#include "ocannl/train/optim/rules.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

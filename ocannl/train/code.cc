@@ -138,19 +138,19 @@ class CodeWriter {
       const Token token = lexer.Next();
       if (token.kind != Token::kName) continue;
       reads_target |= token.text == statement.target;
-      OCANNL_RETURN_IF_ERROR(
-          scope_
-              .Find(token.text, statement.value_offset + token.offset,
-                    code_.update)
-              .status());
+      OCANNL_RETURN_IF_ERROR(scope_
+                                 .Find(token.text,
+                                       statement.value_offset + token.offset,
+                                       code_.update)
+                                 .status());
     }
     return reads_target;
   }
 
   absl::Status WriteAssign(const AssignStatement& statement) {
-    OCANNL_ASSIGN_OR_RETURN(std::optional<Tensor> target,
-                            scope_.Find(statement.target, statement.offset,
-                                        code_.update));
+    OCANNL_ASSIGN_OR_RETURN(
+        std::optional<Tensor> target,
+        scope_.Find(statement.target, statement.offset, code_.update));
     if (absl::EndsWith(statement.target, kMergeSuffix)) {
       return scope_.ErrorAt(
           statement.offset,
@@ -292,8 +292,9 @@ class CodeWriter {
                            const Array& target) {
     Graph& graph = scope_.graph();
     Rootness rootness;
-    OCANNL_ASSIGN_OR_RETURN(Assignments code,
-                            ocannl::Forward(graph, scope_.shapes(), value, rootness));
+    OCANNL_ASSIGN_OR_RETURN(
+        Assignments code,
+        ocannl::Forward(graph, scope_.shapes(), value, rootness));
     bool is_first = true;
     for (Assignment& each : code.list) {
       Assign* assign = std::get_if<Assign>(&each);

@@ -69,9 +69,9 @@ absl::StatusOr<std::optional<Tensor>> CodeScope::Find(absl::string_view name,
 absl::StatusOr<std::optional<Tensor>> CodeScope::FindMerge(
     absl::string_view name, absl::string_view of, size_t offset) {
   if (absl::EndsWith(of, kMergeSuffix)) {
-    return ErrorAt(offset, absl::StrCat("`", name, "` would be of the merge ",
-                                        "buffer's own array; write `", of,
-                                        "`"));
+    return ErrorAt(offset,
+                   absl::StrCat("`", name, "` would be of the merge ",
+                                "buffer's own array; write `", of, "`"));
   }
   auto known = visible_.tensors.find(of);
   if (known != visible_.tensors.end()) {

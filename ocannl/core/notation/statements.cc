@@ -189,9 +189,9 @@ class StatementParser {
     OCANNL_ASSIGN_OR_RETURN(Token list,
                             TakeName(lexer_, "the name of a list of tensors"));
     if (!names_.lists.contains(list.text)) {
-      return lexer_.ErrorAt(list.offset,
-                            absl::StrCat("no list `", list.text,
-                                         "`; put it into the names"));
+      return lexer_.ErrorAt(
+          list.offset,
+          absl::StrCat("no list `", list.text, "`; put it into the names"));
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("do"));
     loop->name = std::string(name.text);

@@ -69,10 +69,9 @@ struct CodeStatement {
 struct BlockStatement;
 struct ForStatement;
 
-using Statement =
-    std::variant<AssignStatement, LikeStatement, CodeStatement,
-                 std::unique_ptr<BlockStatement>,
-                 std::unique_ptr<ForStatement>>;
+using Statement = std::variant<AssignStatement, LikeStatement, CodeStatement,
+                               std::unique_ptr<BlockStatement>,
+                               std::unique_ptr<ForStatement>>;
 
 struct BlockStatement {
   std::vector<std::string> tensors;  // that the comment names, in its order

@@ -23,7 +23,6 @@
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
-#include "ocannl/train/model.h"
 
 namespace ocannl::train {
 

@@ -24,7 +24,8 @@ absl::Status CheckAboveZero(absl::string_view what, double value) {
 
 absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm) {
   OCANNL_RETURN_IF_ERROR(CheckAboveZero("max_norm", max_norm));
-  return UpdateRule{.name = "clip", .text = R"(
+  return UpdateRule{.name = "clip",
+                    .text = R"(
       ~~(first "and its group: clip by global norm";
          { clip_sum } =: 0:f64;
          for p in params do (
@@ -39,8 +40,8 @@ absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm) {
 
 absl::StatusOr<UpdateRule> Ema(double decay) {
   if (!(decay >= 0 && decay < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "decay is ", NumberText(decay), "; it must be in [0, 1)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("decay is ", NumberText(decay), "; it must be in [0, 1)"));
   }
   return UpdateRule{
       .name = "ema",
@@ -51,9 +52,9 @@ absl::StatusOr<UpdateRule> Ema(double decay) {
         ~~(p "param moving average";
            { ema_p } =: widen(p);
            { ema } like ema_p;
-           ema =: where(ema_t == 1, ema_p,
-                        fma(!.ema_decay, ema, !.one_minus_ema_decay *. ema_p))))",
-      .numbers = {{"ema_decay", decay}, {"one_minus_ema_decay", 1 - decay}}};
+           { ema_next } =: fma(!.one_minus_ema_decay, ema_p - ema, ema);
+           ema =: where(ema_t == 1, ema_p, ema_next)))",
+      .numbers = {{"one_minus_ema_decay", 1 - decay}}};
 }
 
 UpdateRule SwapEma() {
@@ -75,7 +76,8 @@ UpdateRule AccumulateGradients() {
 absl::StatusOr<UpdateRule> TakeAccumulated(int64_t parts) {
   const auto count = static_cast<double>(parts);
   OCANNL_RETURN_IF_ERROR(CheckAboveZero("the number of parts", count));
-  return UpdateRule{.name = "take", .text = R"(
+  return UpdateRule{.name = "take",
+                    .text = R"(
       for p in params do
         ~~(p "param gradient of all parts";
            p.grad =: p.gradient_sum /. !.parts;

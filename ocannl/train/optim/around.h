@@ -22,8 +22,8 @@ namespace ocannl::train {
 absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm);
 
 // The exponential moving average of each parameter p, the state p.ema: p itself
-// after the first step, then decay p.ema + (1 - decay) p. Error: a decay that is
-// not in [0, 1).
+// after the first step, then decay p.ema + (1 - decay) p. Error: a decay that
+// is not in [0, 1).
 absl::StatusOr<UpdateRule> Ema(double decay);
 
 // Exchanges each parameter with its average, which code of Ema declared before:

@@ -99,9 +99,8 @@ absl::StatusOr<UpdateRule> AdamRule(const std::string& name, bool decouples,
       .NotNegative("weight_decay", options.weight_decay)
       .Flag("amsgrad", options.amsgrad)
       .Flag("decouples", decouples)
-      .Rule(name,
-            absl::StrCat(kAdam, "(", DecayedGradient("adam_g"), ");",
-                         kAdamMoments));
+      .Rule(name, absl::StrCat(kAdam, "(", DecayedGradient("adam_g"), ");",
+                               kAdamMoments));
 }
 
 constexpr char kRmsProp[] = R"(
@@ -147,10 +146,10 @@ constexpr char kLion[] = R"(
 
 // Of the list `params`, whose Gram matrix is that of the rows where `left`.
 std::string MuonOf(absl::string_view params, bool left) {
-  const absl::string_view gram = left ? "i->o; i->p => o->p"
-                                      : "i->o; j->o => i->j";
-  const absl::string_view apply = left ? "o->p; i->o => i->p"
-                                       : "i->j; i->o => j->o";
+  const absl::string_view gram =
+      left ? "i->o; i->p => o->p" : "i->o; j->o => i->j";
+  const absl::string_view apply =
+      left ? "o->p; i->o => i->p" : "i->j; i->o => j->o";
   std::string text = absl::StrCat("for p in ", params, R"( do
     ~~(p "param muon step";
        { muon_g } =: widen(p.grad);
@@ -223,13 +222,12 @@ absl::StatusOr<UpdateRule> Adagrad(const AdagradOptions& options) {
       .NotNegative("rate_decay", options.rate_decay)
       .NotNegative("epsilon", options.epsilon)
       .NotNegative("weight_decay", options.weight_decay)
-      .Rule("adagrad",
-            absl::StrCat(R"(~~(first "and its group: rate";
+      .Rule("adagrad", absl::StrCat(R"(~~(first "and its group: rate";
               { adagrad_t } =: f64(adagrad_t) + 1;
               { adagrad_rate } =:
                 f64(learning_rate) /. (1 + (adagrad_t - 1) *. !.rate_decay));
               for p in params do ~~(p "param adagrad step";)",
-                         DecayedGradient("adagrad_g"), kAdagrad));
+                                    DecayedGradient("adagrad_g"), kAdagrad));
 }
 
 absl::StatusOr<UpdateRule> Adadelta(const AdadeltaOptions& options) {

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes optimizers.csv: a parameter after 100 steps of PyTorch's optimisers.
 
-  pip install torch && tests/torch_tables/optimizers.py > \
-      tests/torch_tables/optimizers.csv
+  pip install torch && tests/optim/torch_tables/optimizers.py > \
+      tests/optim/torch_tables/optimizers.csv
 
 The gradient is scale * (w - goal), product and difference rounded to f32.
-tests/optim_test.cc makes the same steps. Each rule is that of one tensor at a
-time (foreach=False); Lion, which PyTorch lacks, is that of its paper.
+tests/optim/rules_test.cc makes the same steps. Each rule is that of one tensor
+at a time (foreach=False); Lion, which PyTorch lacks, is that of its paper.
 """
 
 import torch
@@ -62,7 +62,7 @@ def after(steps, optimizer, options):
     return w.detach()
 
 
-print(f"# PyTorch {torch.__version__}, tests/torch_tables/optimizers.py")
+print(f"# PyTorch {torch.__version__}, tests/optim/torch_tables/optimizers.py")
 for name, optimizer, options in CASES:
     row = after(100, optimizer, options)
     print(",".join([name] + [f"{value:.9g}" for value in row.tolist()]))
