@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/codegen/code_cache.h"
-#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/cuda/cuda_backend.h"

@@ -2,7 +2,6 @@
 //
 // Training on shards of the batch: what one device computes, where sums are
 // exact, and the same bits on every tier, with any number of threads, always.
-#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
 
 #include <functional>
@@ -22,6 +21,7 @@
 #include "ocannl/train/blocks/norm.h"
 #include "ocannl/train/blocks/state.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/params_hash.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

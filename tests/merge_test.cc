@@ -82,7 +82,7 @@ class MergeTest : public testing::Test {
 };
 
 // A device with a part of the work.
-struct Worker : TestDevice {
+struct WorkerDevice : TestDevice {
   using TestDevice::TestDevice;
 
   void Link(absl::string_view name, const Assignments& code) {
@@ -108,11 +108,11 @@ class MergedTraining : public MergeTest {
   // The workers have the backends in turn.
   std::vector<float> Train(const std::vector<const Backend*>& backends,
                            bool traces, int steps) {
-    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<std::unique_ptr<WorkerDevice>> workers;
     for (int k = 0; k < kWorkers; ++k) {
-      workers.push_back(
-          std::make_unique<Worker>(backends[k % backends.size()], traces));
-      Worker& worker = *workers.back();
+      workers.push_back(std::make_unique<WorkerDevice>(
+          backends[k % backends.size()], traces));
+      WorkerDevice& worker = *workers.back();
       worker.Link("init", init_);
       worker.Run("init");
       worker.Link("gradient", gradient_);
@@ -141,7 +141,7 @@ class MergedTraining : public MergeTest {
 
   // The same on one device: the gradients are arrays of one context.
   std::vector<float> TrainAlone(const Backend* backend, int steps) {
-    Worker worker(backend, false);
+    WorkerDevice worker(backend, false);
     worker.Link("init", init_);
     worker.Run("init");
     worker.Link("gradient", gradient_);
@@ -208,8 +208,8 @@ TEST_F(MergedTraining, DevicesNeedNoMemoryThatTheHostCanAddress) {
 
 TEST_F(MergeTest, ACopyWaitsForRunsThatWerePutOff) {
   auto sums = [&](const Backend* backend, bool traces) {
-    Worker to(backend, traces);
-    Worker from(backend, traces);
+    WorkerDevice to(backend, traces);
+    WorkerDevice from(backend, traces);
     const NdArray zeros(DType::kF32, {3});
     CHECK_OK(to.context.Write("w.grad", zeros));
     CHECK_OK(from.context.Write("w.grad", zeros));
@@ -259,8 +259,8 @@ TEST_F(MergeTest, WhatIsMergedIsWhereItIs) {
 
 TEST_F(MergeTest, ValuesMergeToo) {
   const interp::InterpBackend interpreter;
-  Worker to(&interpreter, true);
-  Worker from(&interpreter, true);
+  WorkerDevice to(&interpreter, true);
+  WorkerDevice from(&interpreter, true);
   auto mean = train::ParseCode(model_, "w =+ w.merge; w =* 0.5", {});
   ASSERT_THAT(mean, IsOk());
   mean->update.name = "mean";

@@ -54,18 +54,11 @@ absl::StatusOr<LoopProgram> ExpressionProgram(
   return CompileProgram(code, {});
 }
 
-absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
-  train::Model model;
-  Graph& graph = model.graph;
-  Names names{
-      .tensors = {{"x",
-                   InputData(graph, "x", BatchOf(mlp.batch, mlp.sizes[0]))},
-                  {"y", InputData(graph, "y",
-                                  BatchOf(mlp.batch, mlp.sizes.back()))}},
-      .statics = {},
-      .numbers = {{"batch", static_cast<double>(mlp.batch)}}};
+absl::StatusOr<Tensor> MlpLoss(Graph& graph, const Mlp& mlp, Tensor x,
+                               Tensor y) {
+  Names names{.tensors = {{"y", y}, {"h", x}},
+              .numbers = {{"batch", static_cast<double>(mlp.batch)}}};
   const size_t last = mlp.sizes.size() - 1;
-  names.tensors.emplace("h", Tensor(names.tensors.at("x")));
   for (size_t layer = 1; layer <= last; ++layer) {
     std::string text = absl::StrCat("{w", layer, "} * h");
     if (layer < last) {
@@ -80,7 +73,15 @@ absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
       ParsedTensor sum,
       ParseTensor(graph, "((square (h - y)) ++ \"...|... => 0\") /. !..batch",
                   names));
-  Tensor loss = Named(sum.tensor, "loss");
+  return Named(sum.tensor, "loss");
+}
+
+absl::StatusOr<Assignments> MlpStep(const Mlp& mlp) {
+  train::Model model;
+  Graph& graph = model.graph;
+  const Tensor x = InputData(graph, "x", BatchOf(mlp.batch, mlp.sizes[0]));
+  const Tensor y = InputData(graph, "y", BatchOf(mlp.batch, mlp.sizes.back()));
+  OCANNL_ASSIGN_OR_RETURN(Tensor loss, MlpLoss(graph, mlp, x, y));
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
   OCANNL_ASSIGN_OR_RETURN(
       train::UpdateCode sgd,

@@ -16,6 +16,8 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
 
@@ -36,6 +38,10 @@ struct Mlp {
   int64_t batch;
   double rate = 0.01;  // of the plain SGD
 };
+
+// The loss of a network whose parameters w1, b1, w2, ... it declares.
+absl::StatusOr<Tensor> MlpLoss(Graph& graph, const Mlp& mlp, Tensor x,
+                               Tensor y);
 
 // One training step: reads x and y, updates w1, b1, w2, ..., writes loss.
 absl::StatusOr<Assignments> MlpStep(const Mlp& mlp);

@@ -17,7 +17,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/plan_buffers.h"
-#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/cuda/call_order.h"
 #include "ocannl/cuda/gpu.h"

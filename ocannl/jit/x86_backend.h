@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/backend.h"
-#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/jit/compiled_program.h"
 #include "ocannl/jit/vcode/isa.h"

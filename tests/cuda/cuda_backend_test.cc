@@ -60,7 +60,7 @@ NdArray Points() {
 absl::StatusOr<std::vector<float>> Results(const Backend& backend,
                                            bool traces = false) {
   const Device device("gpu", &backend);
-  Stream stream(&device, traces);
+  Stream stream(&device, {.traces = traces});
   const Context context(&stream);
   OCANNL_RETURN_IF_ERROR(context.Write("x", Points()));
   OCANNL_RETURN_IF_ERROR(context.Write("y", NdArray(DType::kF32, {70})));

@@ -13,7 +13,7 @@ struct TestDevice {
   TestDevice() : TestDevice(Interpreter()) {}
   // The backend must outlive it.
   explicit TestDevice(const Backend* backend, bool traces = true)
-      : device("host", backend), stream(&device, traces) {}
+      : device("host", backend), stream(&device, {.traces = traces}) {}
 
   static const Backend* Interpreter() {
     static const interp::InterpBackend backend;

@@ -43,7 +43,27 @@ absl::StatusOr<std::string> MergedArray(const LoopProgram& program,
 }  // namespace
 
 Context::Context(Stream* stream)
-    : state_(std::make_shared<State>(State{.stream = stream, .arrays = {}})) {}
+    : state_(std::make_shared<State>(
+          State{.stream = stream, .arrays = {}, .shared = {}})) {}
+
+absl::Status Context::CheckOwns(const DeviceArray& array,
+                                absl::string_view user) const {
+  if (!state_->shared.contains(&array)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(user, " cannot write `", array.name,
+                   "`, which this context shares; write it in the one that ",
+                   "it comes from"));
+}
+
+absl::Status Context::CheckMemory(absl::string_view name, const Context& from,
+                                  absl::string_view fix) const {
+  const MemorySpace& own = stream().device().backend().memory();
+  const MemorySpace& other = from.stream().device().backend().memory();
+  if (&own == &other) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "`", name, "` is in the memory of ", other.name(), ", and this stream ",
+      "works in that of ", own.name(), "; call ", fix));
+}
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
     absl::string_view name, DType dtype, const Dims& dims,
@@ -85,7 +105,11 @@ absl::StatusOr<Routine> Context::Link(
         FindOrMake(buffer.name, buffer.dtype, buffer.dims,
                    absl::StrCat("routine `", program.name, "`")));
     if (IsInput(buffer.role)) record->reads.push_back(array.get());
-    if (IsResult(buffer.role)) record->writes.push_back(array.get());
+    if (IsResult(buffer.role)) {
+      OCANNL_RETURN_IF_ERROR(
+          CheckOwns(*array, absl::StrCat("routine `", program.name, "`")));
+      record->writes.push_back(array.get());
+    }
     arrays.push_back(std::move(array));
   }
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const LinkedCode> code,
@@ -112,17 +136,6 @@ absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
   return Link(std::move(program), std::move(executable));
 }
 
-absl::Status Context::FillArray(absl::string_view name, DType dtype,
-                                const Dims& dims, Fill fill) const {
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                          FindOrMake(name, dtype, dims, "the write"));
-  stream().Sync();
-  OCANNL_RETURN_IF_ERROR(fill(array->memory));
-  array->written = true;
-  state_->arrays.emplace(array->name, array);
-  return absl::OkStatus();
-}
-
 absl::Status Context::WriteAll(
     absl::Span<const std::pair<std::string, NdArray>> arrays) const {
   std::vector<std::shared_ptr<DeviceArray>> found;
@@ -140,26 +153,27 @@ absl::Status Context::WriteAll(
 
 absl::Status Context::Write(absl::string_view name,
                             const NdArray& values) const {
-  return FillArray(
-      name, values.dtype(), values.dims(),
-      [&](const DeviceMemory& memory) { return memory.CopyIn(values.data()); });
-}
-
-absl::Status Context::FillMerge(absl::string_view name, DType dtype,
-                                const Dims& dims, Fill fill) const {
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> place,
-                          stream().merge().PlaceOf(name, dtype, dims));
+  OCANNL_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceArray> array,
+      FindOrMake(name, values.dtype(), values.dims(), "the write"));
+  OCANNL_RETURN_IF_ERROR(CheckOwns(*array, "the host"));
+  OCANNL_RETURN_IF_ERROR(stream().WaitForReaders(*array));
   stream().Sync();
-  OCANNL_RETURN_IF_ERROR(fill(place->memory));
-  stream().merge().Hold(std::move(place));
+  OCANNL_RETURN_IF_ERROR(array->memory.CopyIn(values.data()));
+  array->written = true;
+  state_->arrays.emplace(array->name, array);
   return absl::OkStatus();
 }
 
 absl::Status Context::WriteMerge(absl::string_view name,
                                  const NdArray& values) const {
-  return FillMerge(
-      name, values.dtype(), values.dims(),
-      [&](const DeviceMemory& memory) { return memory.CopyIn(values.data()); });
+  OCANNL_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceArray> place,
+      stream().merge().PlaceOf(name, values.dtype(), values.dims()));
+  stream().Sync();
+  OCANNL_RETURN_IF_ERROR(place->memory.CopyIn(values.data()));
+  stream().HoldMerge(std::move(place));
+  return absl::OkStatus();
 }
 
 absl::Status Context::WriteInput(const Buffer& buffer,
@@ -197,38 +211,87 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
                           FindWritten(name));
   NdArray values(array->dtype, array->dims);
   stream().Sync();
+  OCANNL_RETURN_IF_ERROR(stream().status());
   OCANNL_RETURN_IF_ERROR(array->memory.CopyOut(values.data()));
   OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
   return values;
 }
 
-absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindSettled(
-    absl::string_view name) const {
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                          FindWritten(name));
-  stream().Sync();
-  OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
-  return array;
+absl::Status Context::CopyInto(const std::shared_ptr<DeviceArray>& to,
+                               const std::shared_ptr<DeviceArray>& array,
+                               const Context& from) const {
+  stream().WaitFor(from.stream().Record());
+  const Backend& backend = from.stream().device().backend();
+  auto copy = [to, array, &backend]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(backend.RunStatus());
+    return to->memory.CopyFrom(array->memory);
+  };
+  OCANNL_RETURN_IF_ERROR(stream().Do(copy));
+  from.stream().AddReader(array, stream().Record());
+  return absl::OkStatus();
 }
 
 absl::Status Context::Copy(absl::string_view name, const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                          from.FindSettled(name));
-  return FillArray(name, array->dtype, array->dims,
-                   [&](const DeviceMemory& memory) {
-                     return memory.CopyFrom(array->memory);
-                   });
+                          from.FindWritten(name));
+  OCANNL_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceArray> to,
+      FindOrMake(name, array->dtype, array->dims, "the write"));
+  if (to == array) {
+    stream().WaitFor(from.stream().Record());
+    return absl::OkStatus();
+  }
+  OCANNL_RETURN_IF_ERROR(CheckOwns(*to, "the copy"));
+  OCANNL_RETURN_IF_ERROR(stream().WaitForReaders(*to));
+  OCANNL_RETURN_IF_ERROR(CopyInto(to, array, from));
+  to->written = true;
+  state_->arrays.emplace(to->name, to);
+  return absl::OkStatus();
+}
+
+absl::Status Context::Share(absl::string_view name, const Context& from) const {
+  OCANNL_RETURN_IF_ERROR(
+      CheckMemory(name, from, absl::StrCat("Copy(\"", name, "\", from)")));
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, from.Find(name));
+  if (!state_->arrays.emplace(array->name, array).second) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the context has an array `", name, "` of its own; share that of ",
+        "another one before a routine is linked that has it"));
+  }
+  state_->shared.insert(array.get());
+  stream().WaitFor(from.stream().Record());
+  from.stream().AddSharer(std::move(array), stream());
+  return absl::OkStatus();
 }
 
 absl::Status Context::CopyToMerge(absl::string_view name,
                                   const Context& from) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                          from.FindSettled(name));
-  return FillMerge(name, array->dtype, array->dims,
-                   [&](const DeviceMemory& memory) {
-                     return memory.CopyFrom(array->memory);
-                   });
+                          from.FindWritten(name));
+  OCANNL_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceArray> to,
+      stream().merge().PlaceOf(name, array->dtype, array->dims));
+  stream().ReleaseMerge();
+  OCANNL_RETURN_IF_ERROR(CopyInto(to, array, from));
+  stream().HoldMerge(std::move(to));
+  return absl::OkStatus();
 }
+
+absl::Status Context::PointMerge(absl::string_view name,
+                                 const Context& from) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          from.FindWritten(name));
+  OCANNL_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceArray> place,
+      stream().merge().PlaceOf(name, array->dtype, array->dims));
+  OCANNL_RETURN_IF_ERROR(CheckMemory(
+      name, from, absl::StrCat("CopyToMerge(\"", name, "\", from)")));
+  stream().WaitFor(from.stream().Record());
+  stream().PointMerge(std::move(place), std::move(array), from.stream());
+  return absl::OkStatus();
+}
+
+void Context::ReleaseMerge() const { stream().ReleaseMerge(); }
 
 std::vector<std::string> Context::ArrayNames() const {
   std::vector<std::string> names;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "absl/functional/function_ref.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -73,18 +73,34 @@ class Context {
                           const NdArray& values) const;
 
   // Errors: no such array, or one that was never written; that of a run
-  // (Backend::RunStatus).
+  // (Backend::RunStatus) or of a copy (Stream::status).
   absl::StatusOr<NdArray> Read(absl::string_view name) const;
 
   // Zeros of the dtype and dims of an array, which need not be written. Error:
   // no such array.
   absl::StatusOr<NdArray> ZerosLike(absl::string_view name) const;
 
-  // Write(name, *from.Read(name)) without the detour.
+  // Write(name, *from.Read(name)) without the detour, after the work of both
+  // streams so far; those with a worker need no host to wait.
   absl::Status Copy(absl::string_view name, const Context& from) const;
 
-  // WriteMerge(name, *from.Read(name)) without the detour.
+  // Makes the array `name` of `from` one of this context too, which its
+  // routines may read and only those of `from` may write, after the work of
+  // this stream so far. Work here is done after what Copy waits for, and Copy
+  // copies nothing then. Errors: this context has an array of that name; `from`
+  // has none; another kind of memory.
+  absl::Status Share(absl::string_view name, const Context& from) const;
+
+  // WriteMerge(name, *from.Read(name)), likewise.
   absl::Status CopyToMerge(absl::string_view name, const Context& from) const;
+
+  // The same without a copy: routines that read "NAME.merge" read the array of
+  // `from` itself, which may not be written until ReleaseMerge, or until the
+  // merge buffer holds something else. Error: also another kind of memory.
+  absl::Status PointMerge(absl::string_view name, const Context& from) const;
+
+  // The merge buffer of the stream is empty then.
+  void ReleaseMerge() const;
 
   // The names of all arrays, sorted.
   std::vector<std::string> ArrayNames() const;
@@ -94,7 +110,14 @@ class Context {
   struct State {
     Stream* stream;
     Arrays arrays;
+    absl::flat_hash_set<const DeviceArray*> shared;  // of another context
   };
+
+  // Error: the array is another context's.
+  absl::Status CheckOwns(const DeviceArray& array,
+                         absl::string_view user) const;
+  absl::Status CheckMemory(absl::string_view name, const Context& from,
+                           absl::string_view fix) const;
 
   // The array `name`, or a new one that is not in the context yet.
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindOrMake(
@@ -104,16 +127,12 @@ class Context {
       absl::string_view name) const;
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
       absl::string_view name) const;
-  // Likewise, after all runs that may write it.
-  absl::StatusOr<std::shared_ptr<DeviceArray>> FindSettled(
-      absl::string_view name) const;
 
-  // What `fill` puts into memory becomes an array, or the merge buffer.
-  using Fill = absl::FunctionRef<absl::Status(const DeviceMemory& memory)>;
-  absl::Status FillArray(absl::string_view name, DType dtype, const Dims& dims,
-                         Fill fill) const;
-  absl::Status FillMerge(absl::string_view name, DType dtype, const Dims& dims,
-                         Fill fill) const;
+  // Copies `array` of `from` into `to` of this one, in the order of both
+  // streams.
+  absl::Status CopyInto(const std::shared_ptr<DeviceArray>& to,
+                        const std::shared_ptr<DeviceArray>& array,
+                        const Context& from) const;
 
   std::shared_ptr<State> state_;
   Lineage lineage_;

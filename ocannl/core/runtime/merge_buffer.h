@@ -33,16 +33,24 @@ class MergeBuffer {
                                                        DType dtype,
                                                        const Dims& dims);
 
-  // From now on the buffer holds the array at `place`, and no other.
-  void Hold(std::shared_ptr<DeviceArray> place) { held_ = std::move(place); }
+  // From now on the buffer holds the array at `place`, and no other; what it
+  // holds is there, or if it `points_at` an array, that one's. Null: nothing.
+  void Hold(std::shared_ptr<DeviceArray> place,
+            std::shared_ptr<const DeviceArray> points_at) {
+    held_ = std::move(place);
+    points_at_ = std::move(points_at);
+  }
 
-  // Null: nothing.
   const DeviceArray* held() const { return held_.get(); }
+  const std::shared_ptr<const DeviceArray>& points_at() const {
+    return points_at_;
+  }
 
  private:
   const Device* device_;
   std::vector<std::weak_ptr<DeviceArray>> places_;
   std::shared_ptr<DeviceArray> held_;
+  std::shared_ptr<const DeviceArray> points_at_;
 };
 
 }  // namespace ocannl

@@ -10,6 +10,12 @@
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
+namespace {
+
+// Arrays that a routine remembers to have merged without a copy.
+constexpr size_t kMostSources = 64;
+
+}  // namespace
 
 absl::Status StaticRef::Set(int64_t value) {
   const int64_t range = index().range;
@@ -90,18 +96,40 @@ absl::Status Routine::CheckMerge() const {
       "; call CopyToMerge(\"", wanted->name, "\", from) before it runs"));
 }
 
+// The code on what the merge buffer points at, if the routine reads that.
+absl::StatusOr<const std::shared_ptr<const LinkedCode>*> Routine::CodeToRun() {
+  if (record_->merges == nullptr) return &code_;
+  const std::shared_ptr<const DeviceArray>& source =
+      context_.stream().merge().points_at();
+  if (source == nullptr) return &code_;
+  if (pointing_.size() > kMostSources) pointing_.clear();
+  std::shared_ptr<const LinkedCode>& code = pointing_[source];
+  if (code != nullptr) return &code;
+  DeviceArrays arrays = code_->arrays;
+  for (std::shared_ptr<DeviceArray>& array : arrays) {
+    if (array.get() != record_->merges) continue;
+    array = std::const_pointer_cast<DeviceArray>(source);  // which it reads
+  }
+  OCANNL_ASSIGN_OR_RETURN(code, LinkCode(context_.stream().device(), program(),
+                                         code_->executable, std::move(arrays)));
+  return &code;
+}
+
 absl::Status Routine::Run() {
   using Clock = std::chrono::steady_clock;
   OCANNL_RETURN_IF_ERROR(CheckMerge());
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
+  OCANNL_RETURN_IF_ERROR(context_.stream().WaitForReaders(*code_));
+  OCANNL_ASSIGN_OR_RETURN(const std::shared_ptr<const LinkedCode>* code,
+                          CodeToRun());
   if (timed_) {
     context_.stream().Sync();
     const Clock::time_point start = Clock::now();
-    context_.stream().Run(code_, static_cells_->values);
+    context_.stream().Run(*code, static_cells_->values);
     context_.stream().Sync();
     seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   } else {
-    context_.stream().Run(code_, static_cells_->values);
+    context_.stream().Run(*code, static_cells_->values);
   }
   if (++record_->runs > 1) return absl::OkStatus();
   for (BufferId k : code_->arrays.ids()) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -96,9 +97,14 @@ class Routine {
   // What only the first run needs to check: nothing becomes unset or unwritten.
   absl::Status CheckReady() const;
   absl::Status CheckMerge() const;
+  absl::StatusOr<const std::shared_ptr<const LinkedCode>*> CodeToRun();
 
   std::shared_ptr<const LinkedCode> code_;
   Context context_;
+  // The same on the arrays that the merge buffer pointed at.
+  absl::flat_hash_map<std::shared_ptr<const DeviceArray>,
+                      std::shared_ptr<const LinkedCode>>
+      pointing_;
   std::shared_ptr<LinkedRoutine> record_;
   std::vector<Conflict> conflicts_;
   std::vector<StaticRef> statics_;

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/arrays.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/shards.h"
@@ -19,10 +19,14 @@
 namespace ocannl::train {
 
 struct DataParallel::Shard {
-  Shard(const Backend* backend, int64_t number)
-      : device(absl::StrCat("shard_", number), backend) {}
+  Shard(const Backend* backend, int64_t number, Worker* worker)
+      : device(absl::StrCat("shard ", number), backend),
+        stream(&device, {.worker = worker}),
+        is_inline(worker == nullptr) {}
 
-  absl::Status Build(const LossOf& loss_of);
+  // The parameters are those of `owner`, unless that is null.
+  absl::Status Build(const LossOf& loss_of, Shard* owner);
+  absl::Status ShareParameters(Shard& owner);
   std::string DescribeParameters();
   absl::StatusOr<double> LossValue() const;
 
@@ -31,7 +35,8 @@ struct DataParallel::Shard {
   Tensor loss{};
   std::vector<Tensor> trained;  // the parameters that have a gradient
   Device device;
-  Stream stream{&device};
+  Stream stream;
+  bool is_inline;  // the thread that calls does its work
   Context context{&stream};
   std::optional<Routine> gradient;
 };
@@ -85,7 +90,7 @@ Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
 
 }  // namespace
 
-absl::Status DataParallel::Shard::Build(const LossOf& loss_of) {
+absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner) {
   OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
   OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss));
   OCANNL_ASSIGN_OR_RETURN(trained,
@@ -93,7 +98,23 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of) {
   for (Tensor input : inputs) {  // the loss need not depend on all
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
+  if (owner != nullptr) OCANNL_RETURN_IF_ERROR(ShareParameters(*owner));
   OCANNL_ASSIGN_OR_RETURN(gradient, ToRoutine(context, code, {}));
+  return absl::OkStatus();
+}
+
+absl::Status DataParallel::Shard::ShareParameters(Shard& owner) {
+  const std::string own = DescribeParameters();
+  const std::string owners = owner.DescribeParameters();
+  if (own != owners) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the loss of ", device.name(), " has the parameters ", own,
+                     ", but that of ", owner.device.name(), " ", owners,
+                     "; build it alike for all shards"));
+  }
+  for (Tensor p : Parameters(model, loss)) {
+    OCANNL_RETURN_IF_ERROR(context.Share(p.node().name, owner.context));
+  }
   return absl::OkStatus();
 }
 
@@ -121,8 +142,16 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     const UpdateOf& update_of) {
   OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
   DataParallel made;
+  const int64_t threads = std::clamp<int64_t>(
+      options.threads > 0 ? options.threads : Team::MaxSize(), 1,
+      options.n_shards);
+  for (int64_t k = 1; k < threads; ++k) {
+    made.workers_.push_back(std::make_unique<Worker>());
+  }
   for (int64_t s = 0; s < options.n_shards; ++s) {
-    made.shards_.push_back(std::make_unique<Shard>(backend, s));
+    const int64_t thread = s % threads;  // 0 is the one that calls
+    Worker* worker = thread > 0 ? made.workers_[thread - 1].get() : nullptr;
+    made.shards_.push_back(std::make_unique<Shard>(backend, s, worker));
     Shard& shard = *made.shards_.back();
     Graph& graph = shard.model.graph;
     graph.set_seed(options.base_seed + static_cast<uint32_t>(s));
@@ -130,18 +159,11 @@ absl::StatusOr<DataParallel> DataParallel::Make(
       shard.inputs.push_back(
           MakeInput(graph, inputs[k].name, std::move(batch[k][s])));
     }
-    OCANNL_RETURN_IF_ERROR(shard.Build(loss_of));
-    const std::string own = shard.DescribeParameters();
-    const std::string owners = made.shards_[0]->DescribeParameters();
-    if (own == owners) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the loss of shard ", s, " has the parameters ", own,
-        ", but that of shard 0 ", owners, "; build it alike for all shards"));
+    OCANNL_RETURN_IF_ERROR(
+        shard.Build(loss_of, s > 0 ? made.shards_[0].get() : nullptr));
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
   OCANNL_RETURN_IF_ERROR(made.LinkMerges(options.reduction));
-  made.team_ = std::make_unique<Team>(static_cast<int>(
-      std::clamp<int64_t>(options.threads, 1, options.n_shards)));
   return made;
 }
 
@@ -197,16 +219,15 @@ absl::Status DataParallel::Step() {
 
 absl::Status DataParallel::RunGradients() {
   OCANNL_RETURN_IF_ERROR(replicas_->ShareParameters());
-  std::vector<absl::Status> statuses(shards_.size());
-  auto work = [&](int member) {
-    for (size_t s = member; s < shards_.size(); s += team_->size()) {
-      statuses[s] = shards_[s]->gradient->Run();
-      // Else it could be deferred until the merge, which runs on one thread.
-      if (shards_.size() > 1) shards_[s]->stream.Sync();
+  // What this thread does itself comes last, at the same time as the others.
+  for (const bool inline_ones : {false, true}) {
+    for (const auto& shard : shards_) {
+      if (shard->is_inline != inline_ones) continue;
+      OCANNL_RETURN_IF_ERROR(shard->gradient->Run());
+      // Else it could be deferred until the merge, which waits for it.
+      if (!workers_.empty()) shard->stream.Record();
     }
-  };
-  CHECK(team_->TryRun(work));
-  for (const absl::Status& status : statuses) OCANNL_RETURN_IF_ERROR(status);
+  }
   return absl::OkStatus();
 }
 

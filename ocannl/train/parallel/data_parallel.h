@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DataParallel: a model trained on several devices, each with its shard of the
-// batch; as many at once as there are threads for it.
+// batch, at once.
 //
 //   OCANNL_ASSIGN_OR_RETURN(
 //       DataParallel training,
@@ -35,7 +35,7 @@
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/parallel/replicas.h"
@@ -49,9 +49,9 @@ struct DataParallelOptions {
   int64_t n_shards = 1;
   Reduction reduction = Reduction::kSum;
   uint32_t base_seed = 42;  // the graph of shard s has the seed base_seed + s
-  // That run shards at once. For backends that run a program on one thread:
-  // two programs do not share the threads of a backend that has more.
-  int threads = 1;
+  // That run shards at once; 0: as many as there are processors. Where it is 1,
+  // the thread that calls does all.
+  int threads = 0;
 };
 
 // A part of the batch: axis 0 is that of the examples. In a graph, the axis is
@@ -73,8 +73,8 @@ using LossOf = std::function<absl::StatusOr<Tensor>(
 using UpdateOf =
     std::function<absl::StatusOr<UpdateCode>(Model& model, Tensor loss)>;
 
-// Not thread-safe. Shard 0 is the owner: what it has for parameters counts, and
-// each step starts with giving them to all others.
+// Not thread-safe. Shard 0 is the owner of the parameters, which the others
+// share.
 class DataParallel {
  public:
   DataParallel(DataParallel&&) noexcept;
@@ -93,8 +93,9 @@ class DataParallel {
   int64_t n_shards() const { return static_cast<int64_t>(shards_.size()); }
   std::vector<uint32_t> ShardSeeds() const;
 
-  // RunGradients, GradSync, RunUpdate. Errors: those of Routine::Run; no
-  // parameter has changed then.
+  // RunGradients, GradSync, RunUpdate. Returns before the work is done where
+  // several threads do it: what is read waits for it. Errors: those of
+  // Routine::Run; no parameter has changed then.
   absl::Status Step();
 
   // The parts of Step, for training loops that do more between them: the code
@@ -137,11 +138,11 @@ class DataParallel {
   absl::Status LinkOwner(const UpdateOf& update_of);
   absl::Status LinkMerges(Reduction reduction);
 
+  std::vector<std::unique_ptr<Worker>> workers_;  // outlive the shards
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;
   std::optional<Routine> mean_, update_;
-  std::unique_ptr<Team> team_;
 };
 
 }  // namespace ocannl::train

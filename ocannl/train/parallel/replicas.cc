@@ -23,71 +23,53 @@ std::vector<MergePair> ParallelMerge(int n) {
   return pairs;
 }
 
-absl::StatusOr<Replicas::Merges> Replicas::LinkMerges(
-    Model& model, absl::Span<const Tensor> tensors, absl::string_view suffix,
-    absl::string_view text, const Context& context) {
-  Merges merges;
-  for (Tensor p : tensors) {
-    std::string array = absl::StrCat(p.node().name, suffix);
-    Names names;
-    names.tensors.emplace("p", p);
-    OCANNL_ASSIGN_OR_RETURN(UpdateCode code, ParseCode(model, text, names));
-    code.update.name = absl::StrCat("merge_", array);
-    OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
-    OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                            ToRoutine(context, code.update, {}));
-    merges.emplace_back(std::move(array), std::move(routine));
-  }
-  return merges;
-}
-
 absl::StatusOr<Replicas> Replicas::Make(Model& model,
                                         absl::Span<const Tensor> parameters,
                                         absl::Span<const Tensor> trained,
                                         std::vector<Context> contexts) {
   Replicas made;
+  for (Tensor p : parameters) made.parameters_.push_back(p.node().name);
   for (Context& context : contexts) {
-    made.replicas_.push_back({std::move(context), {}, {}});
-    Replica& replica = made.replicas_.back();
-    if (made.replicas_.size() == 1) continue;
-    OCANNL_ASSIGN_OR_RETURN(
-        replica.parameters,
-        LinkMerges(model, parameters, "", "p =: p.merge", replica.context));
+    made.replicas_.push_back({std::move(context), {}});
   }
   for (MergePair pair : ParallelMerge(static_cast<int>(contexts.size()))) {
     Replica& replica = made.replicas_[pair.to];
     if (!replica.gradients.empty()) continue;
-    OCANNL_ASSIGN_OR_RETURN(
-        replica.gradients,
-        LinkMerges(model, trained, ".grad", "p.grad =+ p.grad.merge",
-                   replica.context));
+    for (Tensor p : trained) {
+      std::string array = absl::StrCat(p.node().name, ".grad");
+      OCANNL_ASSIGN_OR_RETURN(
+          UpdateCode code,
+          ParseCode(model, "p.grad =+ p.grad.merge", {.tensors = {{"p", p}}}));
+      code.update.name = absl::StrCat("merge_", array);
+      OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
+      OCANNL_ASSIGN_OR_RETURN(Routine routine,
+                              ToRoutine(replica.context, code.update, {}));
+      replica.gradients.emplace_back(std::move(array), std::move(routine));
+    }
   }
   return made;
-}
-
-absl::Status Replicas::Merge(const Context& from, const Context& to,
-                             Merges& merges) {
-  for (auto& [array, routine] : merges) {
-    OCANNL_RETURN_IF_ERROR(to.CopyToMerge(array, from));
-    OCANNL_RETURN_IF_ERROR(routine.Run());
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Replicas::MergeGradients(int n) {
   CHECK(n <= static_cast<int>(replicas_.size())) << n;
   for (const auto& [from, to] : ParallelMerge(n)) {
+    const Context& source = replicas_[from].context;
     Replica& replica = replicas_[to];
-    OCANNL_RETURN_IF_ERROR(
-        Merge(replicas_[from].context, replica.context, replica.gradients));
+    for (auto& [array, routine] : replica.gradients) {
+      OCANNL_RETURN_IF_ERROR(replica.context.PointMerge(array, source));
+      OCANNL_RETURN_IF_ERROR(routine.Run());
+    }
+    replica.context.ReleaseMerge();
   }
   return absl::OkStatus();
 }
 
 absl::Status Replicas::ShareParameters() {
-  for (Replica& replica : replicas_) {
-    OCANNL_RETURN_IF_ERROR(
-        Merge(replicas_[0].context, replica.context, replica.parameters));
+  for (size_t k = 1; k < replicas_.size(); ++k) {
+    for (const std::string& name : parameters_) {
+      OCANNL_RETURN_IF_ERROR(
+          replicas_[k].context.Copy(name, replicas_[0].context));
+    }
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replicas: contexts with the arrays of one model each, which are kept alike
-// through the merge buffers of their streams. The first one is the owner: its
-// parameters count. MergeGradients is a tree reduction to the owner,
+// Replicas: contexts with the arrays of one model each, which are kept alike.
+// The first one is the owner: its parameters count. MergeGradients is a tree
+// reduction to the owner through the merge buffers of the streams,
 // ShareParameters a broadcast from it.
 //
 //   for (int k = 0; k < n; ++k) ...            // gradient code in context k
@@ -43,7 +43,7 @@ std::vector<MergePair> ParallelMerge(int n);
 class Replicas {
  public:
   // Of `parameters` of the shapes in `model`; the gradients of those `trained`
-  // are merged. Errors: those of ToRoutine.
+  // are merged. All in one kind of memory. Errors: those of ToRoutine.
   static absl::StatusOr<Replicas> Make(Model& model,
                                        absl::Span<const Tensor> parameters,
                                        absl::Span<const Tensor> trained,
@@ -51,29 +51,21 @@ class Replicas {
 
   // Adds up the gradients of the first `n` contexts, in the order of
   // ParallelMerge, whose pairs of one round could be merged at once: the owner
-  // has the sums then, others sums of some. Error: a gradient that no run made.
+  // has the sums then, others sums of some. Errors: a gradient that no run
+  // made, contexts with several kinds of memory.
   absl::Status MergeGradients(int n);
 
   // Gives all contexts the owner's parameters. Error: one has no value.
   absl::Status ShareParameters();
 
  private:
-  // p =: p.merge or p.grad =+ p.grad.merge, behind the name of the array.
-  using Merges = std::vector<std::pair<std::string, Routine>>;
   struct Replica {
     Context context;
-    Merges parameters, gradients;
+    // p.grad =+ p.grad.merge, behind the name of the array.
+    std::vector<std::pair<std::string, Routine>> gradients;
   };
 
-  // `text` says how the array p`suffix` of each `p` of `tensors` is merged.
-  static absl::StatusOr<Merges> LinkMerges(Model& model,
-                                           absl::Span<const Tensor> tensors,
-                                           absl::string_view suffix,
-                                           absl::string_view text,
-                                           const Context& context);
-  static absl::Status Merge(const Context& from, const Context& to,
-                            Merges& merges);
-
+  std::vector<std::string> parameters_;
   std::vector<Replica> replicas_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/threads/team.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -11,39 +10,13 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/runtime/threads/spin.h"
 
 namespace ocannl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// About what parking and waking up costs: to spin as long as that is at most
-// twice the least possible wait (competitive spinning, Karlin et al. 1991). To
-// measure: `bazel run //experiments:bench -- --filter=width/ --threads=2`.
-constexpr auto kSpinTime = std::chrono::microseconds(20);
-
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Returns when `value` is not `old` any more.
-void SpinThenPark(const std::atomic<uint32_t>& value, uint32_t old) {
-  const Clock::time_point start = Clock::now();
-  do {
-    for (int k = 0; k < 64; ++k) {
-      if (value.load(std::memory_order_acquire) != old) return;
-      Pause();
-    }
-  } while (Clock::now() - start < kSpinTime);
-  value.wait(old, std::memory_order_acquire);
-}
-
-void Advance(std::atomic<uint32_t>& value) {
-  value.fetch_add(1, std::memory_order_release);
-  value.notify_all();
-}
+// To measure: `bazel run //experiments:bench -- --filter=width/ --threads=2`.
+constexpr std::chrono::microseconds kSpin(20);
 
 }  // namespace
 
@@ -52,23 +25,6 @@ int Team::MaxSize() {
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 1;
   return std::max(1, CPU_COUNT(&allowed));
-}
-
-// Schedulers like to wake a thread on the processor of whoever wakes it, where
-// it would not run until the caller's own share of the work is done.
-void Team::MigrateWorkersOff(int processor) {
-  if (processor == callers_processor_) return;
-  callers_processor_ = processor;
-  cpu_set_t others;
-  CPU_ZERO(&others);
-  if (processor < 0 || sched_getaffinity(0, sizeof(others), &others) != 0) {
-    return;
-  }
-  CPU_CLR(processor, &others);
-  if (static_cast<size_t>(CPU_COUNT(&others)) < workers_.size()) return;
-  for (std::thread& worker : workers_) {
-    pthread_setaffinity_np(worker.native_handle(), sizeof(others), &others);
-  }
 }
 
 Team::Team(int size) {
@@ -94,7 +50,7 @@ void Team::Serve(int member) {
   DefaultFloatEnvironment guard;
   uint32_t seen = 0;
   while (true) {
-    SpinThenPark(round_, seen);
+    SpinThenPark(round_, seen, kSpin);
     ++seen;
     if (stops_.load(std::memory_order_relaxed)) return;
     DoShare(member);
@@ -111,10 +67,13 @@ void Team::DoShare(int member) {
   }
 }
 
+std::atomic<int> Team::SideBySide::count = 0;
+
 bool Team::TryRun(absl::FunctionRef<void(int member)> work) {
+  if (SideBySide::count.load(std::memory_order_relaxed) > 1) return false;
   std::unique_lock<std::mutex> lock(running_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  MigrateWorkersOff(sched_getcpu());
+  MigrateOffCaller(absl::MakeSpan(workers_), callers_processor_);
   work_.emplace(work);
   Advance(round_);
   DoShare(0);
@@ -130,7 +89,7 @@ void Team::Wait() {
     arrived_.store(0, std::memory_order_relaxed);
     Advance(phase_);
   } else {
-    SpinThenPark(phase_, phase);
+    SpinThenPark(phase_, phase, kSpin);
   }
 }
 

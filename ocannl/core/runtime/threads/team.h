@@ -11,8 +11,8 @@
 //   });
 //
 // Members spin, then park, so that work of microseconds is worth sharing.
-#ifndef OCANNL_CORE_RUNTIME_TEAM_H_
-#define OCANNL_CORE_RUNTIME_TEAM_H_
+#ifndef OCANNL_CORE_RUNTIME_THREADS_TEAM_H_
+#define OCANNL_CORE_RUNTIME_THREADS_TEAM_H_
 
 #include <atomic>
 #include <cstdint>
@@ -41,10 +41,20 @@ class Team {
 
   // Calls work(member) with every member from 0 to size() - 1 at once and
   // returns when all have. The caller is member 0. False, with nothing called,
-  // where the team is at work already. What a member throws, which is memory
-  // that ends, is thrown again when all have returned: so none may between the
-  // first and the last Wait.
+  // where the team is at work already, or threads run side by side. What a
+  // member throws, which is memory that ends, is thrown again when all have
+  // returned: so none may between the first and the last Wait.
   bool TryRun(absl::FunctionRef<void(int member)> work);
+
+  // A thread that runs programs of its own. While there are several, each has
+  // its share of the processors without any team.
+  struct SideBySide {
+    SideBySide() { count.fetch_add(1, std::memory_order_relaxed); }
+    ~SideBySide() { count.fetch_sub(1, std::memory_order_relaxed); }
+    SideBySide(const SideBySide&) = delete;
+
+    static std::atomic<int> count;
+  };
 
   // Inside of `work`: returns when every member has called it.
   void Wait();
@@ -54,7 +64,6 @@ class Team {
 
   void Serve(int member);
   void DoShare(int member);
-  void MigrateWorkersOff(int processor);
 
   std::vector<std::thread> workers_;
   std::mutex running_;
@@ -70,4 +79,4 @@ class Team {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_RUNTIME_TEAM_H_
+#endif  // OCANNL_CORE_RUNTIME_THREADS_TEAM_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/runtime/team.h"
+#include "ocannl/core/runtime/threads/team.h"
 
 #include <pthread.h>
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/stream.h"
+
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+Stream::~Stream() {
+  ReleaseMerge();
+  Worker* worker = options_.worker;
+  if (worker == nullptr) return;
+  worker->Submit([this] {
+    trace_.Sync();
+    options_.worker->Forget(this);
+  });
+  worker->Record().Wait();
+}
+
+void Stream::Submit(Worker::Command command) {
+  recorded_ = false;
+  options_.worker->Submit(std::move(command));
+}
+
+void Stream::Enqueue(const std::shared_ptr<const LinkedCode>& code,
+                     absl::Span<const int64_t> statics) {
+  absl::InlinedVector<int64_t, 4> values(statics.begin(), statics.end());
+  Submit([this, code, values = std::move(values)] {
+    RunNow(code, values);
+    options_.worker->WhenIdle(this, [this] { trace_.Sync(); });
+  });
+}
+
+absl::Status Stream::Do(absl::AnyInvocable<absl::Status()> work) {
+  if (options_.worker == nullptr) {
+    trace_.Sync();
+    return work();
+  }
+  Submit([this, work = std::move(work)]() mutable {
+    trace_.Sync();
+    status_.Update(work());
+  });
+  return absl::OkStatus();
+}
+
+void Stream::Sync() {
+  for (const Reader& reader : *readers_) {
+    if (const Event* done = std::get_if<Event>(&reader.until)) WaitFor(*done);
+  }
+  if (options_.worker == nullptr) return trace_.Sync();
+  Submit([this] { trace_.Sync(); });
+  options_.worker->Drain();
+}
+
+Event Stream::Record() {
+  if (options_.worker == nullptr) {
+    trace_.Sync();
+    return Event();
+  }
+  if (recorded_) return last_record_;
+  Submit([this] { trace_.Sync(); });
+  last_record_ = options_.worker->Record();
+  recorded_ = true;
+  return last_record_;
+}
+
+void Stream::WaitFor(const Event& event) {
+  if (event.IsDone() || event == last_wait_) return;
+  last_wait_ = event;
+  if (options_.worker == nullptr) return event.Wait();
+  Submit([this, event] {
+    trace_.Sync();
+    event.Wait();
+  });
+}
+
+void Stream::AddReader(std::shared_ptr<const DeviceArray> array, Event event) {
+  std::erase_if(*readers_, [](const Reader& reader) {
+    const Event* done = std::get_if<Event>(&reader.until);
+    return done != nullptr && done->IsDone();
+  });
+  if (event.IsDone()) return;
+  readers_->push_back({std::move(array), std::move(event)});
+}
+
+void Stream::AddSharer(std::shared_ptr<const DeviceArray> array,
+                       Stream& other) {
+  readers_->push_back({std::move(array), std::weak_ptr<Stream*>(other.self_)});
+}
+
+absl::Status Stream::WaitForReaders(const DeviceArray& array) {
+  for (const Reader& reader : *readers_) {
+    if (reader.array.get() != &array) continue;
+    if (const Event* done = std::get_if<Event>(&reader.until)) {
+      WaitFor(*done);
+    } else if (const auto* sharer =
+                   std::get_if<std::weak_ptr<Stream*>>(&reader.until)) {
+      if (const auto stream = sharer->lock()) WaitFor((*stream)->Record());
+    } else {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "`", array.name, "` cannot be written while the merge buffer of ",
+          "another stream points at it; call ReleaseMerge() on its context ",
+          "after the routine that reads it, or use CopyToMerge"));
+    }
+  }
+  std::erase_if(*readers_, [&](const Reader& reader) {
+    return reader.array.get() == &array &&
+           std::holds_alternative<Event>(reader.until);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Stream::WaitForReadersOf(const LinkedCode& code) {
+  for (BufferId k : code.arrays.ids()) {
+    if (!IsResult(code.program.buffers[k].role)) continue;
+    OCANNL_RETURN_IF_ERROR(WaitForReaders(*code.arrays[k]));
+  }
+  return absl::OkStatus();
+}
+
+void Stream::HoldMerge(std::shared_ptr<DeviceArray> place) {
+  ReleaseMerge();
+  merge_.Hold(std::move(place), nullptr);
+}
+
+void Stream::PointMerge(std::shared_ptr<DeviceArray> place,
+                        std::shared_ptr<const DeviceArray> points_at,
+                        const Stream& source) {
+  ReleaseMerge();
+  source_ = source.readers_;
+  source_->push_back({points_at, std::monostate()});
+  merge_.Hold(std::move(place), std::move(points_at));
+}
+
+void Stream::ReleaseMerge() {
+  if (source_ != nullptr) {
+    for (Reader& reader : *source_) {
+      if (reader.array != merge_.points_at() ||
+          !std::holds_alternative<std::monostate>(reader.until)) {
+        continue;
+      }
+      reader.until = Record();
+      break;
+    }
+    source_ = nullptr;
+  }
+  merge_.Hold(nullptr, nullptr);
+}
+
+}  // namespace ocannl

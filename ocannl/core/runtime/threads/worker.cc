@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/runtime/threads/worker.h"
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/runtime/threads/spin.h"
+#include "ocannl/core/runtime/threads/team.h"
+
+namespace ocannl {
+namespace {
+
+constexpr uint32_t kCapacity = 1024;
+
+// To measure: `bazel run //experiments:bench -- --filter=shards/ --threads=1`.
+constexpr std::chrono::microseconds kSpin(200);
+
+}  // namespace
+
+void Event::Wait() const {
+  if (done_ != nullptr) SpinThenPark(*done_, 0, kSpin);
+}
+
+Worker::Worker() : ring_(kCapacity) {
+  try {
+    thread_ = std::thread([this] { Serve(); });
+  } catch (const std::system_error&) {
+    // Submit does all the work.
+  }
+}
+
+Worker::~Worker() {
+  if (!thread_.joinable()) return;
+  Submit([this] { stops_ = true; });
+  thread_.join();
+}
+
+void Worker::Submit(Command command) {
+  if (!thread_.joinable()) {
+    Do(command);
+    return DoChores();
+  }
+  const uint32_t number = submitted_.load(std::memory_order_relaxed);
+  uint32_t done = done_.load(std::memory_order_acquire);
+  if (number == done) {  // it may have parked
+    MigrateOffCaller(absl::MakeSpan(&thread_, 1), callers_processor_);
+  }
+  while (number - done == kCapacity) done = SpinThenPark(done_, done, kSpin);
+  ring_[number % kCapacity] = std::move(command);
+  Advance(submitted_);
+}
+
+void Worker::WhenIdle(const void* key, Command command) {
+  for (const Chore& chore : chores_) {
+    if (chore.key == key) return;
+  }
+  chores_.push_back({key, std::move(command)});
+}
+
+void Worker::Forget(const void* key) {
+  std::erase_if(chores_, [&](const Chore& chore) { return chore.key == key; });
+}
+
+Event Worker::Record() {
+  Event event;
+  event.done_ = std::make_shared<std::atomic<uint32_t>>(0);
+  Submit([done = event.done_] { Advance(*done); });
+  return event;
+}
+
+void Worker::Drain() {
+  Record().Wait();
+  if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, {}));
+}
+
+void Worker::Do(Command& command) {
+  try {
+    command();
+  } catch (...) {
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+  }
+}
+
+void Worker::DoChores() {
+  for (Chore& chore : std::exchange(chores_, {})) Do(chore.command);
+}
+
+void Worker::Serve() {
+  // A new thread starts with the modes of the thread that made it.
+  DefaultFloatEnvironment guard;
+  uint32_t number = 0;
+  while (true) {
+    uint32_t submitted = submitted_.load(std::memory_order_acquire);
+    if (submitted == number) {
+      DoChores();
+      submitted = SpinThenPark(submitted_, number, kSpin);
+    }
+    Team::SideBySide share;
+    for (; number != submitted; ++number) {
+      Command command = std::move(ring_[number % kCapacity]);
+      Do(command);
+      command = nullptr;
+      Advance(done_);
+    }
+    if (stops_) return DoChores();
+  }
+}
+
+}  // namespace ocannl

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker: a thread with a queue of commands, which it does in order: a bounded
+// single-producer, single-consumer ring (Lamport 1983).
+//
+//   Worker worker;
+//   worker.Submit([&] { ... });       // returns at once
+//   worker.Drain();                   // all is done
+//
+// Event: a point in such a queue.
+#ifndef OCANNL_CORE_RUNTIME_THREADS_WORKER_H_
+#define OCANNL_CORE_RUNTIME_THREADS_WORKER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+
+namespace ocannl {
+
+// Copies stand for the same point. Thread-safe.
+class Event {
+ public:
+  // One that was.
+  Event() = default;
+
+  friend bool operator==(const Event&, const Event&) = default;
+
+  bool IsDone() const { return done_ == nullptr || *done_ != 0; }
+
+  // Returns when it is done.
+  void Wait() const;
+
+ private:
+  friend class Worker;
+  std::shared_ptr<std::atomic<uint32_t>> done_;  // 0 or 1
+};
+
+// For one thread that submits.
+class Worker {
+ public:
+  using Command = absl::AnyInvocable<void()>;
+
+  // Where the system has no more threads, commands are done by Submit.
+  Worker();
+  // Returns when all is done.
+  ~Worker();
+  Worker(const Worker&) = delete;
+
+  // Does `command` after all that were submitted before. Waits while there are
+  // a thousand before it.
+  void Submit(Command command);
+
+  // Also calls `command` once when there is nothing else to do; only for
+  // commands to call. Of those with one `key`, the first counts.
+  void WhenIdle(const void* key, Command command);
+
+  // Not any more; only for commands to call, too.
+  void Forget(const void* key);
+
+  // Is done when all that was submitted so far is.
+  Event Record();
+
+  // Returns when all is done. Throws what a command threw first, which is
+  // memory that ends.
+  void Drain();
+
+ private:
+  struct Chore {
+    const void* key;
+    Command command;
+  };
+
+  void Serve();
+  void Do(Command& command);
+  void DoChores();
+
+  std::vector<Command> ring_;
+  std::vector<Chore> chores_;  // of the thread
+  std::exception_ptr thrown_;  // by a command, until Drain
+  std::atomic<uint32_t> submitted_ = 0;
+  std::atomic<uint32_t> done_ = 0;
+  bool stops_ = false;  // of the thread
+  std::thread thread_;
+  int callers_processor_ = -1;  // when it last had nothing to do
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_RUNTIME_THREADS_WORKER_H_
