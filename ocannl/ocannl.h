@@ -48,6 +48,7 @@
 #include "ocannl/train/blocks/transformer.h"      // whole transformers
 #include "ocannl/train/blocks/vision.h"           // whole convolutional nets
 #include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams, LoadArrays
+#include "ocannl/train/checkpoint/series.h"       // CheckpointSeries
 #include "ocannl/train/code.h"                    // ParseCode
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
 #include "ocannl/train/optim/around.h"            // ClipByGlobalNorm, Ema

@@ -13,6 +13,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/checkpoint/series.h"
 
 namespace ocannl {
 namespace {
@@ -20,11 +21,33 @@ namespace {
 // Of the array that tells how far training is.
 constexpr char kStepsDone[] = "steps_done";
 
+using Checkpoints = std::optional<train::CheckpointSeries>;
+
+// Those of --checkpoints, if it is given.
+absl::StatusOr<Checkpoints> OpenCheckpoints(const CommandLine& line) {
+  const std::string directory = UserPath(line.GetString("checkpoints"));
+  if (directory.empty()) return std::nullopt;
+  OCANNL_ASSIGN_OR_RETURN(const int64_t keep, line.GetInt("keep", 1, 1000));
+  OCANNL_ASSIGN_OR_RETURN(
+      train::CheckpointSeries series,
+      train::CheckpointSeries::Open(directory, static_cast<int>(keep)));
+  return series;
+}
+
 // Restores `state` from the file of --load and returns the steps that are done;
 // 0 without a file. Errors: also a training that is at its end.
 absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
                                   const std::vector<Array>& state,
+                                  const Checkpoints& checkpoints,
                                   const Context& context) {
+  if (checkpoints) {
+    OCANNL_ASSIGN_OR_RETURN(const int64_t done,
+                            checkpoints->Restore(state, context));
+    if (done > 0) {
+      std::cout << "Goes on at step " << done << " of " << steps << ".\n";
+      return done;
+    }
+  }
   const std::string path = UserPath(line.GetString("load"));
   if (path.empty()) return 0;
   OCANNL_RETURN_IF_ERROR(train::RestoreParams(path, state, context));
@@ -43,6 +66,11 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
 
 const std::vector<Flag>& SavingFlags() {
   static const auto* flags = new std::vector<Flag>{
+      {"checkpoints", "",
+       "a directory that training saves to and, when it was killed, goes on "
+       "from: give the same command again"},
+      {"every", "1000", "steps from one of --checkpoints to the next"},
+      {"keep", "3", "how many of --checkpoints stay"},
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
       {"save", "",
@@ -56,14 +84,24 @@ absl::StatusOr<History> TrainAndSave(
   const Context& context = step.context();
   std::vector<Array> state = train::StateArrays({&step.program()});
   state.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
+  OCANNL_ASSIGN_OR_RETURN(const Checkpoints checkpoints, OpenCheckpoints(line));
+  if (checkpoints) {
+    OCANNL_ASSIGN_OR_RETURN(loop.checkpoint_every,
+                            line.GetInt("every", 1, 1'000'000'000));
+    loop.checkpoint = [&](int64_t steps_done) -> absl::Status {
+      OCANNL_RETURN_IF_ERROR(
+          context.Write(kStepsDone, NdArray::Of<int64_t>({}, {steps_done})));
+      return checkpoints->Save(steps_done, state, context);
+    };
+  }
   const std::string save = UserPath(line.GetString("save"));
   std::optional<StopSignals> signals;
   if (!save.empty()) {
     OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
     signals.emplace();
   }
-  OCANNL_ASSIGN_OR_RETURN(loop.first_step,
-                          StepsDone(line, loop.end_step, state, context));
+  OCANNL_ASSIGN_OR_RETURN(loop.first_step, StepsDone(line, loop.end_step, state,
+                                                     checkpoints, context));
   OCANNL_ASSIGN_OR_RETURN(int64_t now, line.GetInt("epochs_now", 0, 1'000'000));
   if (now > 0) {
     OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));

@@ -15,11 +15,12 @@
 
 namespace ocannl {
 
-// --load, --save and --epochs_now.
+// --load, --save, --epochs_now and --checkpoints with its own.
 const std::vector<Flag>& SavingFlags();
 
 // TrainingLoop, from the step at which the training stopped that --load has,
-// for --epochs_now; leaves in the file of --save what it takes to go on. Where
+// for --epochs_now; leaves in the file of --save what it takes to go on. With
+// --checkpoints, goes on at the latest one there and adds to them. Where
 // --save is given, SIGINT and SIGTERM end the training after the step and keep
 // what is there: the error, a cancellation, says so. Errors, before the
 // training: what cannot be loaded, is at its end, or can never be saved.
