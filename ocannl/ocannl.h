@@ -23,15 +23,17 @@
 #include "ocannl/core/tensor/tensor.h"       // Tensor and its operations
 
 // What runs them, and what is made of them on the way.
-#include "ocannl/core/assign/print.h"       // PrintCd
-#include "ocannl/core/compile.h"            // ToRoutine
-#include "ocannl/core/explain.h"            // ExplainCode
-#include "ocannl/core/runtime/context.h"    // Device, Stream, Context
-#include "ocannl/core/runtime/recording.h"  // Recording
-#include "ocannl/core/runtime/routine.h"    // Routine
-#include "ocannl/interp/interp_backend.h"   // interp::InterpBackend
-#include "ocannl/print_values.h"            // PrintValues
-#include "ocannl/tiers.h"                   // FindTier
+#include "ocannl/core/assign/print.h"             // PrintCd
+#include "ocannl/core/compile.h"                  // ToRoutine
+#include "ocannl/core/explain.h"                  // ExplainCode
+#include "ocannl/core/runtime/context.h"          // Device, Stream, Context
+#include "ocannl/core/runtime/recording.h"        // Recording
+#include "ocannl/core/runtime/routine.h"          // Routine
+#include "ocannl/core/runtime/virtual_devices.h"  // VirtualDevices
+#include "ocannl/interp/interp_backend.h"         // interp::InterpBackend
+#include "ocannl/print_tree.h"                    // TensorTree
+#include "ocannl/print_values.h"                  // PrintValues
+#include "ocannl/tiers.h"                         // FindTier
 
 // Training, and using what was trained.
 #include "ocannl/train/blocks/attention.h"        // MultiHeadAttention
@@ -50,6 +52,7 @@
 #include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams, LoadArrays
 #include "ocannl/train/checkpoint/series.h"       // CheckpointSeries
 #include "ocannl/train/code.h"                    // ParseCode
+#include "ocannl/train/example_train_loop.h"      // ExampleTrainLoop
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
 #include "ocannl/train/optim/around.h"            // ClipByGlobalNorm, Ema
 #include "ocannl/train/optim/rule.h"              // StartTraining
@@ -58,6 +61,7 @@
 #include "ocannl/train/parallel/data_parallel.h"  // DataParallel
 #include "ocannl/train/parallel/round_robin.h"    // RoundRobin
 #include "ocannl/train/predict.h"                 // Predictor
+#include "ocannl/train/run.h"                     // SyncRun, ForwardAndForget
 #include "ocannl/train/sequential_loop.h"         // SequentialLoop
 #include "ocannl/user_settings.h"                 // FindUserSettings
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/tiers.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,15 +47,21 @@ absl::StatusOr<std::shared_ptr<CodeCache>> Cache(const std::string& directory) {
   return cache;
 }
 
+// The options, and which of the fresh backends it is; 0: none of them.
+struct Wanted : TierOptions {
+  int fresh = 0;
+};
+
 // One backend for each instruction set, number of threads and cache.
-absl::StatusOr<const Backend*> X86(Isa isa, const TierOptions& options) {
-  using Key = std::tuple<Isa, int, std::string>;
+absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
+  using Key = std::tuple<Isa, int, std::string, int>;
   static auto* mutex = new std::mutex();
   static auto* backends = new std::map<Key, std::unique_ptr<jit::X86Backend>>();
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<CodeCache> cache,
                           Cache(options.code_cache));
   std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[{isa, options.threads, options.code_cache}];
+  auto& backend =
+      (*backends)[{isa, options.threads, options.code_cache, options.fresh}];
   if (backend == nullptr) {
     backend = std::make_unique<jit::X86Backend>(
         isa,
@@ -62,7 +70,7 @@ absl::StatusOr<const Backend*> X86(Isa isa, const TierOptions& options) {
   return backend.get();
 }
 
-absl::StatusOr<const Backend*> Auto(Isa isa, const TierOptions& options) {
+absl::StatusOr<const Backend*> Auto(Isa isa, const Wanted& options) {
   using Key = std::pair<const Backend*, bool>;
   static auto* mutex = new std::mutex();
   static auto* backends = new std::map<Key, std::unique_ptr<TieredBackend>>();
@@ -90,15 +98,16 @@ std::optional<int> GpuOf(absl::string_view name, const TierOptions& options) {
 }
 
 // One backend for each GPU, toolkit and cache.
-absl::StatusOr<const Backend*> Cuda(int device, const TierOptions& options) {
-  using Key = std::tuple<int, std::string, std::string>;
+absl::StatusOr<const Backend*> Cuda(int device, const Wanted& options) {
+  using Key = std::tuple<int, std::string, std::string, int>;
   static auto* mutex = new std::mutex();
   static auto* backends =
       new std::map<Key, std::unique_ptr<const cuda::CudaBackend>>();
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<CodeCache> cache,
                           Cache(options.code_cache));
   std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[{device, options.cuda_home, options.code_cache}];
+  auto& backend = (*backends)[{device, options.cuda_home, options.code_cache,
+                               options.fresh}];
   if (backend == nullptr) {
     OCANNL_ASSIGN_OR_RETURN(
         backend, cuda::CudaBackend::Open({.device = device,
@@ -110,10 +119,7 @@ absl::StatusOr<const Backend*> Cuda(int device, const TierOptions& options) {
 
 std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 
-}  // namespace
-
-absl::StatusOr<const Backend*> FindTier(absl::string_view name,
-                                        TierOptions options) {
+absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
   if (options.threads == 0) options.threads = Team::MaxSize();
   const std::optional<Isa> host = jit::HostIsa();
   if (name == "interp" || (name == "auto" && !host)) return Interpreter();
@@ -143,6 +149,63 @@ absl::StatusOr<const Backend*> FindTier(absl::string_view name,
       absl::StrCat("no tier ", name,
                    "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda, "
                    "cuda:0, cuda:1, ... and auto"));
+}
+
+}  // namespace
+
+absl::StatusOr<const Backend*> FindTier(absl::string_view name,
+                                        TierOptions options) {
+  return Find(name, {std::move(options)});
+}
+
+absl::StatusOr<const Backend*> FreshBackend(absl::string_view name,
+                                            TierOptions options) {
+  static std::atomic<int> fresh = 0;
+  return Find(name, {std::move(options), ++fresh});
+}
+
+absl::StatusOr<int> NumDevices(absl::string_view name) {
+  if (name == "cuda") return cuda::NumGpus();
+  OCANNL_RETURN_IF_ERROR(FindTier(name).status());
+  return 1;
+}
+
+absl::StatusOr<const Backend*> GetDevice(absl::string_view name, int ordinal,
+                                         TierOptions options) {
+  OCANNL_ASSIGN_OR_RETURN(const int count, NumDevices(name));
+  if (ordinal < 0 || ordinal >= count) {
+    return absl::NotFoundError(
+        absl::StrCat("tier ", name, " has no device ", ordinal, "; it has ",
+                     count, count == 1 ? " device" : " devices", ", from 0"));
+  }
+  if (name == "cuda") options.cuda_device = ordinal;
+  return FindTier(name, std::move(options));
+}
+
+absl::StatusOr<VirtualDevices> GetAllSuggestedDevices(absl::string_view name,
+                                                      int max,
+                                                      TierOptions options) {
+  OCANNL_ASSIGN_OR_RETURN(int count, NumDevices(name));
+  count = std::min(count, max);
+  std::optional<VirtualDevices> all;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    OCANNL_ASSIGN_OR_RETURN(const Backend* backend,
+                            GetDevice(name, ordinal, options));
+    // One at least of each of those behind it.
+    const int taken = all ? static_cast<int>(all->size()) : 0;
+    const int most = max - taken - (count - ordinal - 1);
+    VirtualDevices devices(backend,
+                           std::min(SuggestedVirtualDevices(*backend), most));
+    if (all) {
+      all->Append(std::move(devices));
+    } else {
+      all.emplace(std::move(devices));
+    }
+  }
+  if (all) return *std::move(all);
+  return absl::InvalidArgumentError(
+      absl::StrCat("at most ", max, " devices of tier ", name,
+                   " are asked for; ask for 1 at least"));
 }
 
 const Backend* Checked(const Backend* tier) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/interp/observer.h"
 
 namespace ocannl {
@@ -39,6 +40,28 @@ struct TierOptions {
 // directory that cannot be used; the message says why.
 absl::StatusOr<const Backend*> FindTier(absl::string_view name,
                                         TierOptions options = {});
+
+// How many devices the tier has that are machines of their own: the host, or
+// the GPUs. Errors: those of FindTier.
+absl::StatusOr<int> NumDevices(absl::string_view name);
+
+// The backend of device `ordinal` of those. Errors: those of FindTier; there is
+// no such device.
+absl::StatusOr<const Backend*> GetDevice(absl::string_view name, int ordinal,
+                                         TierOptions options = {});
+
+// Devices of all of those, as many as suggested
+// (core/runtime/virtual_devices.h) and at most `max`. Errors: those of
+// FindTier.
+absl::StatusOr<VirtualDevices> GetAllSuggestedDevices(absl::string_view name,
+                                                      int max,
+                                                      TierOptions options = {});
+
+// The backend of tier `name` as if nothing had been done before: no machine
+// code is there that is not in options.code_cache. Lives as long as the
+// program. Errors: those of FindTier.
+absl::StatusOr<const Backend*> FreshBackend(absl::string_view name,
+                                            TierOptions options = {});
 
 // `tier`, each run of which is compared with the interpreter's
 // (core/tiering/checking_backend.h). Lives as long as the program.

@@ -129,6 +129,9 @@ TEST(DataParallelTest, OneStepAlongALine) {
     EXPECT_THAT(two.OwnerLossValue(), IsOkAndHolds(11.25));
     EXPECT_THAT(one.MeanLoss(), IsOkAndHolds(67.5));
     EXPECT_THAT(two.MeanLoss(), IsOkAndHolds(33.75));
+    EXPECT_THAT(two.ShardLosses(),
+                IsOkAndHolds(testing::ElementsAre(11.25, 56.25)));
+    two.SyncParamsToHost();
     EXPECT_EQ(w(train(2, Reduction::kMean)), 2.75);  // by -45
     EXPECT_EQ(w(train(1, Reduction::kMean)), 5.0);
   }
@@ -436,8 +439,8 @@ TEST(DataParallelTest, WhatIsWrongIsSaid) {
         model, inputs);
   };
   EXPECT_EQ(error(2, LinePoints(), uneven_loss),
-            "the loss of shard 1 has the parameters w : f32[2], but that of "
-            "shard 0 w : f32[1]; build it alike for all shards");
+            "the loss on virtual:1 has the parameters w : f32[2], but that on "
+            "virtual:0 w : f32[1]; build it alike for all shards");
 }
 
 }  // namespace

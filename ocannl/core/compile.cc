@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/compile.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
@@ -41,13 +43,35 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
 absl::StatusOr<Routine> ToRoutine(const Context& context,
                                   const Assignments& code,
                                   const PassOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, options));
-  for (const Array& array : code.arrays) {
-    if (array.data == nullptr) continue;
-    NdArray data = array.data->Reshaped(array.dims);
-    OCANNL_RETURN_IF_ERROR(context.Write(array.name, data));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
+                          ToRoutines({context}, code, options));
+  return std::move(routines[0]);
+}
+
+absl::StatusOr<std::vector<Routine>> ToRoutines(
+    absl::Span<const Context> contexts, const Assignments& code,
+    const PassOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram program,
+                          CompileProgram(code, options));
+  absl::flat_hash_map<const Backend*, std::shared_ptr<const Executable>>
+      executables;
+  std::vector<Routine> routines;
+  for (const Context& context : contexts) {
+    for (const Array& array : code.arrays) {
+      if (array.data == nullptr) continue;
+      NdArray data = array.data->Reshaped(array.dims);
+      OCANNL_RETURN_IF_ERROR(context.Write(array.name, data));
+    }
+    const Backend* backend = &context.stream().device().backend();
+    std::shared_ptr<const Executable>& executable = executables[backend];
+    if (executable == nullptr) {
+      DefaultFloatEnvironment guard;  // a tier may fold constants
+      OCANNL_ASSIGN_OR_RETURN(executable, backend->Compile(program));
+    }
+    OCANNL_ASSIGN_OR_RETURN(Routine routine, context.Link(program, executable));
+    routines.push_back(std::move(routine));
   }
-  return context.CompileAndLink(std::move(program));
+  return routines;
 }
 
 }  // namespace ocannl

@@ -9,8 +9,11 @@
 #ifndef OCANNL_CORE_COMPILE_H_
 #define OCANNL_CORE_COMPILE_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/loop/ir.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -33,6 +36,11 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
 absl::StatusOr<Routine> ToRoutine(const Context& context,
                                   const Assignments& code,
                                   const PassOptions& options);
+
+// The same for each of `contexts`, compiled once for those of one backend.
+absl::StatusOr<std::vector<Routine>> ToRoutines(
+    absl::Span<const Context> contexts, const Assignments& code,
+    const PassOptions& options);
 
 }  // namespace ocannl
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::cuda {
 
@@ -46,6 +47,15 @@ absl::StatusOr<DriverFunctions> FindDriver() {
   OCANNL_DRIVER_FUNCTIONS(OCANNL_FIND)
 #undef OCANNL_FIND
   return driver;
+}
+
+absl::StatusOr<int> NumGpus() {
+  OCANNL_ASSIGN_OR_RETURN(const DriverFunctions driver, FindDriver());
+  OCANNL_RETURN_IF_ERROR(driver.Check(driver.Init(0), "start of the driver"));
+  int count = 0;
+  OCANNL_RETURN_IF_ERROR(
+      driver.Check(driver.DeviceGetCount(&count), "number of GPUs"));
+  return count;
 }
 
 }  // namespace ocannl::cuda

@@ -137,6 +137,10 @@ struct DriverFunctions {
 // Of libcuda.so.1. Error: there is none, or it is older than CUDA 12.
 absl::StatusOr<DriverFunctions> FindDriver();
 
+// How many GPUs the driver of the machine knows. Errors: those of FindDriver;
+// the driver's.
+absl::StatusOr<int> NumGpus();
+
 }  // namespace ocannl::cuda
 
 #endif  // OCANNL_CUDA_DRIVER_H_

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/model.h"
 
+#include <cmath>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -41,11 +45,14 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
   return code;
 }
 
-absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
+absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
+                                       const GradOptions& options) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {loss.id}, model.shapes));
   const Shape& shape = model.shapes.at(loss.id);
-  if (NumElements(shape.dims()) == 1) return GradUpdateOfSum(model, loss);
+  if (NumElements(shape.dims()) == 1) {
+    return GradUpdateOfSum(model, loss, options);
+  }
   const TensorNode& node = loss.node();
   return absl::InvalidArgumentError(absl::StrCat(
       "the loss ",
@@ -54,7 +61,39 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss) {
       "\"...|... => 0\"` gives it"));
 }
 
-absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss) {
+absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
+                                    const GradOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss, options));
+  return Updaten{.loss = loss,
+                 .label = loss.node().name,
+                 .params = Parameters(model, loss),
+                 .fwd_bprop = std::move(code)};
+}
+
+absl::StatusOr<std::vector<Tensor>> KeepGradients(
+    absl::Span<const Tensor> params, Assignments& code) {
+  std::vector<Tensor> with_gradient;
+  for (Tensor p : params) {
+    absl::Status kept = Keep(code, absl::StrCat(p.node().name, ".grad"));
+    if (absl::IsNotFound(kept)) continue;
+    OCANNL_RETURN_IF_ERROR(kept);
+    with_gradient.push_back(p);
+  }
+  return with_gradient;
+}
+
+bool IsParam(Tensor t) {
+  return std::holds_alternative<ParamSource>(t.node().source) &&
+         t.node().has_gradient;
+}
+
+absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
+                                            const GradOptions& options) {
+  if (!(options.scale > 0 && std::isfinite(options.scale))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the scale of the loss is ", NumberText(options.scale),
+                     "; it must be finite and above 0"));
+  }
   Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
   absl::StatusOr<BackwardCode> backward =
@@ -71,7 +110,16 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss) {
   Say(code, absl::StrCat(name, " zero grads and backprop"));
   Append(code, backward->zero_grads);
   Append(code, backward->seed);
+  if (options.scale != 1) {
+    const Array grad = GradientArray(model.graph, model.shapes, loss.id);
+    const Expr scale = Literal(code.exprs, grad.dtype, options.scale);
+    AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});
+  }
   Append(code, backward->backprop);
+  if (options.setup_for_parallel) {
+    OCANNL_RETURN_IF_ERROR(
+        KeepGradients(Parameters(model, loss), code).status());
+  }
   return code;
 }
 

@@ -55,14 +55,42 @@ absl::Status CheckIsIn(const Model& model, Tensor t);
 // before (build.h).
 absl::StatusOr<Assignments> Forward(Model& model, Tensor t);
 
+struct GradOptions {
+  // The gradients of the parameters are kept after a run: for an update, or a
+  // merge, that is a routine of its own.
+  bool setup_for_parallel = false;
+  // The gradient of the loss: loss scaling (optim/around.h).
+  double scale = 1;
+};
+
 // The code that computes `loss`, zeroes all gradients, sets that of the loss
 // to 1 and propagates it back. The value of the loss is kept after a run.
 // Errors: those of Forward; the loss has more than one cell, or depends on no
-// parameter.
-absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss);
+// parameter; a scale that is not above 0 and finite.
+absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
+                                       const GradOptions& options = {});
+
+// A loss with what it takes to train it.
+struct Updaten {
+  Tensor loss;
+  std::string label;           // of the loss
+  std::vector<Tensor> params;  // in the order of their creation
+  Assignments fwd_bprop;       // of GradUpdate
+};
+absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
+                                    const GradOptions& options = {});
 
 // Likewise for the sum of all cells of `t`, of which there may be many.
-absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t);
+absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t,
+                                            const GradOptions& options = {});
+
+// Makes `code` keep the gradients of those of `params` that it has one of, and
+// returns them.
+absl::StatusOr<std::vector<Tensor>> KeepGradients(
+    absl::Span<const Tensor> params, Assignments& code);
+
+// Whether the tensor is a parameter that training changes: one with a gradient.
+bool IsParam(Tensor t);
 
 // The code that gives the parameters of `t` their first values. Errors: those
 // of CheckIsIn; shapes that do not fit.

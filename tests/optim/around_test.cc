@@ -159,7 +159,7 @@ TEST_F(AroundTest, AveragesChangePlaces) {
 }
 
 TEST_F(AroundTest, ScaledGradientsComeBack) {
-  auto gradient = train::ScaledGradUpdate(model_, loss_, 1024);
+  auto gradient = train::GradUpdate(model_, loss_, {.scale = 1024});
   CHECK_OK(gradient);
   Routine scaled = Link("scaled", {*gradient});
   Routine back = Link("back", {Code(*train::UnscaleGradients(1024)).update});

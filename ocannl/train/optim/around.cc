@@ -2,12 +2,10 @@
 #include "ocannl/train/optim/around.h"
 
 #include <cmath>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/train/code.h"
 
 namespace ocannl::train {
 namespace {
@@ -43,9 +41,8 @@ absl::StatusOr<UpdateRule> Ema(double decay) {
     return absl::InvalidArgumentError(
         absl::StrCat("decay is ", NumberText(decay), "; it must be in [0, 1)"));
   }
-  return UpdateRule{
-      .name = "ema",
-      .text = R"(
+  return UpdateRule{.name = "ema",
+                    .text = R"(
       ~~(first "and its group: steps of the moving average";
          { ema_t } =: f64(ema_t) + 1);
       for p in params do
@@ -54,7 +51,7 @@ absl::StatusOr<UpdateRule> Ema(double decay) {
            { ema } like ema_p;
            { ema_next } =: fma(!.one_minus_ema_decay, ema_p - ema, ema);
            ema =: where(ema_t == 1, ema_p, ema_next)))",
-      .numbers = {{"one_minus_ema_decay", 1 - decay}}};
+                    .numbers = {{"one_minus_ema_decay", 1 - decay}}};
 }
 
 UpdateRule SwapEma() {
@@ -83,21 +80,6 @@ absl::StatusOr<UpdateRule> TakeAccumulated(int64_t parts) {
            p.grad =: p.gradient_sum /. !.parts;
            p.gradient_sum =: 0))",
                     .numbers = {{"parts", count}}};
-}
-
-absl::StatusOr<Assignments> ScaledGradUpdate(Model& model, Tensor loss,
-                                             double scale) {
-  OCANNL_RETURN_IF_ERROR(CheckAboveZero("the scale of the loss", scale));
-  OCANNL_ASSIGN_OR_RETURN(
-      UpdateCode code,
-      ParseCode(model, R"(
-          ~~(loss "forward and scaled gradient update";
-             loss.forward;
-             ~~(loss "zero grads and backprop";
-                loss.zero_grads; loss.grad =: !.scale; loss.backprop)))",
-                {.tensors = {{"loss", loss}}, .numbers = {{"scale", scale}}}));
-  code.update.name = absl::StrCat(loss.node().name, "_gradient");
-  return std::move(code.update);
 }
 
 absl::StatusOr<UpdateRule> UnscaleGradients(double scale) {

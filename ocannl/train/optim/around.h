@@ -8,9 +8,6 @@
 #define OCANNL_TRAIN_OPTIM_AROUND_H_
 
 #include "absl/status/statusor.h"
-#include "ocannl/core/assign/ir.h"
-#include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/model.h"
 #include "ocannl/train/optim/rule.h"
 
 namespace ocannl::train {
@@ -37,13 +34,10 @@ UpdateRule SwapEma();
 UpdateRule AccumulateGradients();
 absl::StatusOr<UpdateRule> TakeAccumulated(int64_t parts);
 
-// Loss scaling, for gradients that f16 would round to 0: GradUpdate of
-// scale * loss, whose value is not scaled, and the rule that divides the
-// gradients by the scale again; exact for powers of two that stay in range.
-// Micikevicius et al., "Mixed Precision Training", 2018. Errors: those of
-// GradUpdate; a scale that is not above 0 and finite.
-absl::StatusOr<Assignments> ScaledGradUpdate(Model& model, Tensor loss,
-                                             double scale);
+// Loss scaling, for gradients that f16 would round to 0: divides them by the
+// scale that GradUpdate was given (GradOptions); exact for powers of two that
+// stay in range. Micikevicius et al., "Mixed Precision Training", 2018. Error:
+// a scale that is not above 0 and finite.
 absl::StatusOr<UpdateRule> UnscaleGradients(double scale);
 
 }  // namespace ocannl::train

@@ -5,13 +5,13 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
-#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/shards.h"
@@ -19,10 +19,7 @@
 namespace ocannl::train {
 
 struct DataParallel::Shard {
-  Shard(const Backend* backend, int64_t number, Worker* worker)
-      : device(absl::StrCat("shard ", number), backend),
-        stream(&device, {.worker = worker}),
-        is_inline(worker == nullptr) {}
+  explicit Shard(VirtualDevice& on) : device(on), context(on.context) {}
 
   // The parameters are those of `owner`, unless that is null.
   absl::Status Build(const LossOf& loss_of, Shard* owner);
@@ -34,10 +31,8 @@ struct DataParallel::Shard {
   std::vector<Tensor> inputs;
   Tensor loss{};
   std::vector<Tensor> trained;  // the parameters that have a gradient
-  Device device;
-  Stream stream;
-  bool is_inline;  // the thread that calls does its work
-  Context context{&stream};
+  VirtualDevice& device;
+  Context context;
   std::optional<Routine> gradient;
 };
 
@@ -67,20 +62,6 @@ absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
   return batch;
 }
 
-// Makes `code` keep the gradients of those of `parameters` that it has one of,
-// and returns them: the gradients are merged between routines.
-absl::StatusOr<std::vector<Tensor>> KeepGradients(
-    Assignments& code, absl::Span<const Tensor> parameters) {
-  std::vector<Tensor> with_gradient;
-  for (Tensor p : parameters) {
-    absl::Status kept = Keep(code, absl::StrCat(p.node().name, ".grad"));
-    if (absl::IsNotFound(kept)) continue;
-    OCANNL_RETURN_IF_ERROR(kept);
-    with_gradient.push_back(p);
-  }
-  return with_gradient;
-}
-
 Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
   ShapeSpec rows;
   rows[RowKind::kOutput] = Dims(values.dims().begin() + 1, values.dims().end());
@@ -94,7 +75,7 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner) {
   OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
   OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss));
   OCANNL_ASSIGN_OR_RETURN(trained,
-                          KeepGradients(code, Parameters(model, loss)));
+                          KeepGradients(Parameters(model, loss), code));
   for (Tensor input : inputs) {  // the loss need not depend on all
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
@@ -107,10 +88,10 @@ absl::Status DataParallel::Shard::ShareParameters(Shard& owner) {
   const std::string own = DescribeParameters();
   const std::string owners = owner.DescribeParameters();
   if (own != owners) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the loss of ", device.name(), " has the parameters ", own,
-                     ", but that of ", owner.device.name(), " ", owners,
-                     "; build it alike for all shards"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the loss on ", device.device.name(), " has the parameters ", own,
+        ", but that on ", owner.device.device.name(), " ", owners,
+        "; build it alike for all shards"));
   }
   for (Tensor p : Parameters(model, loss)) {
     OCANNL_RETURN_IF_ERROR(context.Share(p.node().name, owner.context));
@@ -142,16 +123,10 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     const UpdateOf& update_of) {
   OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
   DataParallel made;
-  const int64_t threads = std::clamp<int64_t>(
-      options.threads > 0 ? options.threads : Team::MaxSize(), 1,
-      options.n_shards);
-  for (int64_t k = 1; k < threads; ++k) {
-    made.workers_.push_back(std::make_unique<Worker>());
-  }
+  made.devices_ = std::make_unique<VirtualDevices>(
+      backend, static_cast<int>(options.n_shards), options.threads);
   for (int64_t s = 0; s < options.n_shards; ++s) {
-    const int64_t thread = s % threads;  // 0 is the one that calls
-    Worker* worker = thread > 0 ? made.workers_[thread - 1].get() : nullptr;
-    made.shards_.push_back(std::make_unique<Shard>(backend, s, worker));
+    made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[s]));
     Shard& shard = *made.shards_.back();
     Graph& graph = shard.model.graph;
     graph.set_seed(options.base_seed + static_cast<uint32_t>(s));
@@ -173,7 +148,7 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   OCANNL_ASSIGN_OR_RETURN(Assignments init,
                           InitParams(owner.model, owner.loss));
   OCANNL_ASSIGN_OR_RETURN(UpdateCode code, update_of(owner.model, owner.loss));
-  OCANNL_RETURN_IF_ERROR(KeepGradients(code.update, parameters_).status());
+  OCANNL_RETURN_IF_ERROR(KeepGradients(parameters_, code.update).status());
   OCANNL_ASSIGN_OR_RETURN(
       Routine start,
       ToRoutine(owner.context, Sequence("start", {init, code.init}), {}));
@@ -200,7 +175,7 @@ absl::Status DataParallel::LinkMerges(Reduction reduction) {
         ParseCode(owner.model, absl::StrCat("p.grad =/ ", n_shards()), names));
     Append(mean, code.update);
   }
-  OCANNL_RETURN_IF_ERROR(KeepGradients(mean, owner.trained).status());
+  OCANNL_RETURN_IF_ERROR(KeepGradients(owner.trained, mean).status());
   OCANNL_ASSIGN_OR_RETURN(mean_, ToRoutine(owner.context, mean, {}));
   return absl::OkStatus();
 }
@@ -220,12 +195,12 @@ absl::Status DataParallel::Step() {
 absl::Status DataParallel::RunGradients() {
   OCANNL_RETURN_IF_ERROR(replicas_->ShareParameters());
   // What this thread does itself comes last, at the same time as the others.
-  for (const bool inline_ones : {false, true}) {
+  for (const bool is_inline : {false, true}) {
     for (const auto& shard : shards_) {
-      if (shard->is_inline != inline_ones) continue;
+      if (shard->device.is_inline != is_inline) continue;
       OCANNL_RETURN_IF_ERROR(shard->gradient->Run());
       // Else it could be deferred until the merge, which waits for it.
-      if (!workers_.empty()) shard->stream.Record();
+      if (!is_inline) shard->device.stream.Record();
     }
   }
   return absl::OkStatus();
@@ -292,13 +267,17 @@ absl::StatusOr<double> DataParallel::OwnerLossValue() const {
   return shards_[0]->LossValue();
 }
 
-absl::StatusOr<double> DataParallel::MeanLoss() const {
-  double sum = 0;
+absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
+  std::vector<double> losses;
   for (const auto& shard : shards_) {
-    OCANNL_ASSIGN_OR_RETURN(double value, shard->LossValue());
-    sum += value;
+    OCANNL_ASSIGN_OR_RETURN(losses.emplace_back(), shard->LossValue());
   }
-  return sum / static_cast<double>(n_shards());
+  return losses;
+}
+
+absl::StatusOr<double> DataParallel::MeanLoss() const {
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<double> losses, ShardLosses());
+  return absl::c_accumulate(losses, 0.0) / static_cast<double>(n_shards());
 }
 
 const Context& DataParallel::OwnerContext() const {

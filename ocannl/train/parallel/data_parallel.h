@@ -35,7 +35,7 @@
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/core/runtime/threads/worker.h"
+#include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/parallel/replicas.h"
@@ -119,6 +119,12 @@ class DataParallel {
   absl::StatusOr<double> OwnerLossValue() const;
   absl::StatusOr<double> MeanLoss() const;
 
+  // The loss of each shard in that step, in their order. Error: likewise.
+  absl::StatusOr<std::vector<double>> ShardLosses() const;
+
+  // Returns when the owner's work is done. Values are read on demand.
+  void SyncParamsToHost() const { OwnerContext().stream().Sync(); }
+
   // The owner's parameters, in the order of their creation, its context, and
   // the values that a tensor of its model has there. Errors: it has none; a
   // tensor of another model.
@@ -138,7 +144,7 @@ class DataParallel {
   absl::Status LinkOwner(const UpdateOf& update_of);
   absl::Status LinkMerges(Reduction reduction);
 
-  std::vector<std::unique_ptr<Worker>> workers_;  // outlive the shards
+  std::unique_ptr<VirtualDevices> devices_;  // outlive the shards
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/parallel/replicas.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/code.h"
 
 namespace ocannl::train {
@@ -26,27 +28,40 @@ std::vector<MergePair> ParallelMerge(int n) {
 absl::StatusOr<Replicas> Replicas::Make(Model& model,
                                         absl::Span<const Tensor> parameters,
                                         absl::Span<const Tensor> trained,
-                                        std::vector<Context> contexts) {
+                                        std::vector<Context> contexts,
+                                        std::optional<Tensor> loss) {
   Replicas made;
   for (Tensor p : parameters) made.parameters_.push_back(p.node().name);
+  // Compiled once for all that others are merged into.
+  std::vector<int> targets;
+  std::vector<Context> merging;
+  for (MergePair pair : ParallelMerge(static_cast<int>(contexts.size()))) {
+    if (absl::c_linear_search(targets, pair.to)) continue;
+    targets.push_back(pair.to);
+    merging.push_back(contexts[pair.to]);
+  }
   for (Context& context : contexts) {
     made.replicas_.push_back({std::move(context), {}});
   }
-  for (MergePair pair : ParallelMerge(static_cast<int>(contexts.size()))) {
-    Replica& replica = made.replicas_[pair.to];
-    if (!replica.gradients.empty()) continue;
-    for (Tensor p : trained) {
-      std::string array = absl::StrCat(p.node().name, ".grad");
-      OCANNL_ASSIGN_OR_RETURN(
-          UpdateCode code,
-          ParseCode(model, "p.grad =+ p.grad.merge", {.tensors = {{"p", p}}}));
-      code.update.name = absl::StrCat("merge_", array);
-      OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
-      OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                              ToRoutine(replica.context, code.update, {}));
-      replica.gradients.emplace_back(std::move(array), std::move(routine));
+  auto link = [&](Tensor of, absl::string_view suffix) -> absl::Status {
+    const std::string array = absl::StrCat(of.node().name, suffix);
+    OCANNL_ASSIGN_OR_RETURN(
+        UpdateCode code,
+        ParseCode(model,
+                  absl::StrCat("x", suffix, " =+ x", suffix, kMergeSuffix),
+                  {.tensors = {{"x", of}}}));
+    code.update.name = absl::StrCat("merge_", array);
+    OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
+                            ToRoutines(merging, code.update, {}));
+    for (size_t k = 0; k < targets.size(); ++k) {
+      made.replicas_[targets[k]].merges.emplace_back(array,
+                                                     std::move(routines[k]));
     }
-  }
+    return absl::OkStatus();
+  };
+  for (Tensor p : trained) OCANNL_RETURN_IF_ERROR(link(p, ".grad"));
+  if (loss) OCANNL_RETURN_IF_ERROR(link(*loss, ""));
   return made;
 }
 
@@ -55,8 +70,10 @@ absl::Status Replicas::MergeGradients(int n) {
   for (const auto& [from, to] : ParallelMerge(n)) {
     const Context& source = replicas_[from].context;
     Replica& replica = replicas_[to];
-    for (auto& [array, routine] : replica.gradients) {
-      OCANNL_RETURN_IF_ERROR(replica.context.PointMerge(array, source));
+    for (auto& [array, routine] : replica.merges) {
+      OCANNL_RETURN_IF_ERROR(copies_
+                                 ? replica.context.CopyToMerge(array, source)
+                                 : replica.context.PointMerge(array, source));
       OCANNL_RETURN_IF_ERROR(routine.Run());
     }
     replica.context.ReleaseMerge();

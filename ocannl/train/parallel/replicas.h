@@ -12,6 +12,7 @@
 #ifndef OCANNL_TRAIN_PARALLEL_REPLICAS_H_
 #define OCANNL_TRAIN_PARALLEL_REPLICAS_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,16 +44,21 @@ std::vector<MergePair> ParallelMerge(int n);
 class Replicas {
  public:
   // Of `parameters` of the shapes in `model`; the gradients of those `trained`
-  // are merged. All in one kind of memory. Errors: those of ToRoutine.
+  // are merged, and the value of `loss`, if there is one. All in one kind of
+  // memory. Errors: those of ToRoutine.
   static absl::StatusOr<Replicas> Make(Model& model,
                                        absl::Span<const Tensor> parameters,
                                        absl::Span<const Tensor> trained,
-                                       std::vector<Context> contexts);
+                                       std::vector<Context> contexts,
+                                       std::optional<Tensor> loss = {});
 
-  // Adds up the gradients of the first `n` contexts, in the order of
-  // ParallelMerge, whose pairs of one round could be merged at once: the owner
-  // has the sums then, others sums of some. Errors: a gradient that no run
-  // made, contexts with several kinds of memory.
+  // Whether merge buffers get copies, or point at what is merged, as at first.
+  void set_copy_to_merge(bool copies) { copies_ = copies; }
+
+  // Adds up the gradients, and losses, of the first `n` contexts, in the order
+  // of ParallelMerge, whose pairs of one round could be merged at once: the
+  // owner has the sums then, others sums of some. Errors: a gradient that no
+  // run made, contexts with several kinds of memory.
   absl::Status MergeGradients(int n);
 
   // Gives all contexts the owner's parameters. Error: one has no value.
@@ -61,12 +67,13 @@ class Replicas {
  private:
   struct Replica {
     Context context;
-    // p.grad =+ p.grad.merge, behind the name of the array.
-    std::vector<std::pair<std::string, Routine>> gradients;
+    // x =+ x.merge, behind the name of the array x.
+    std::vector<std::pair<std::string, Routine>> merges;
   };
 
   std::vector<std::string> parameters_;
   std::vector<Replica> replicas_;
+  bool copies_ = false;
 };
 
 }  // namespace ocannl::train

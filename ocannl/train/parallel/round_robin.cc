@@ -27,11 +27,29 @@ absl::Status RoundRobin(absl::Span<Routine> workers,
   return n == 0 ? absl::OkStatus() : sync(n);
 }
 
+absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
+                              int n_workers,
+                              absl::FunctionRef<absl::Status(int n)> dry_sync) {
+  CHECK_GT(n_workers, 0);
+  int n = 0;
+  auto count = [&] {
+    if (++n < n_workers) return absl::OkStatus();
+    return dry_sync(std::exchange(n, 0));
+  };
+  OCANNL_RETURN_IF_ERROR(SequentialLoop(statics, count));
+  return n == 0 ? absl::OkStatus() : dry_sync(n);
+}
+
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync) {
   return RoundRobin(gradients, [&](int n) {
     OCANNL_RETURN_IF_ERROR(replicas.MergeGradients(n));
+    for (const StaticRef& index : gradients[0].statics()) {
+      if (!index.range()) continue;
+      absl::Status set = update.Set(index.name(), *index.value());
+      if (!absl::IsNotFound(set)) OCANNL_RETURN_IF_ERROR(set);
+    }
     OCANNL_RETURN_IF_ERROR(update.Run());
     OCANNL_RETURN_IF_ERROR(replicas.ShareParameters());
     return post_sync(n);

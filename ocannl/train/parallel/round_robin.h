@@ -23,9 +23,16 @@ namespace ocannl::train {
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync);
 
+// What RoundRobin of `n_workers` with these static indices would call `sync`
+// with, without any work.
+absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
+                              int n_workers,
+                              absl::FunctionRef<absl::Status(int n)> dry_sync);
+
 // RoundRobin of the routines `gradients`, one in each context of `replicas`.
-// After each round, the gradients of those that ran are merged, the owner runs
-// `update`, all get its parameters, and `post_sync` is called.
+// After each round, what the replicas merge of those that ran is merged, the
+// owner runs `update` with the static indices of the round's last run, but for
+// those without a range, all get its parameters, and `post_sync` is called.
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync);

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/tensor/graph.h"
 
 namespace ocannl::train {
 namespace {
@@ -76,6 +80,29 @@ absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards) {
     to = std::copy_n(shard.data(), shard.bytes(), to);
   }
   return whole;
+}
+
+absl::StatusOr<NdArray> HostValues(Tensor t) {
+  const auto* data = std::get_if<DataSource>(&t.node().source);
+  if (data != nullptr) return *data->data;
+  return absl::InvalidArgumentError(absl::StrCat(
+      Describe(t.node()), " has no values on the host; read those ",
+      "of a context that has computed it"));
+}
+
+absl::StatusOr<double> HostGet(Tensor t, absl::Span<const int64_t> indices) {
+  OCANNL_ASSIGN_OR_RETURN(const NdArray values, HostValues(t));
+  const Dims& dims = values.dims();
+  int64_t offset = 0;
+  bool fits = indices.size() == dims.size();
+  for (size_t axis = 0; fits && axis < dims.size(); ++axis) {
+    fits = indices[axis] >= 0 && indices[axis] < dims[axis];
+    offset = offset * dims[axis] + indices[axis];
+  }
+  if (fits) return values.AsDouble(offset);
+  return absl::OutOfRangeError(absl::StrCat(
+      "[", absl::StrJoin(indices, ", "), "] is no cell of `", t.node().name,
+      "`, which is ", DescribeArray(values.dtype(), dims)));
 }
 
 }  // namespace ocannl::train

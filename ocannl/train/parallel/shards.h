@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
 
@@ -24,6 +25,12 @@ absl::StatusOr<std::vector<NdArray>> ShardAlong(const NdArray& array,
 // The inverse: `shards` one after the other along axis 0. Errors: no shards,
 // scalars, shards of different dtypes or dims.
 absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards);
+
+// The values of a tensor of Data() as the host gave them, and the one at
+// `indices`, one for each axis of what was given, the first one outermost.
+// Errors: another tensor; an index out of range, or too few or many.
+absl::StatusOr<NdArray> HostValues(Tensor t);
+absl::StatusOr<double> HostGet(Tensor t, absl::Span<const int64_t> indices);
 
 }  // namespace ocannl::train
 

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl::train {
@@ -85,6 +86,20 @@ TEST(Shards, FaultsOfGathering) {
             "shard 1 is f32[3], but shard 0 f32[2]; all must be alike");
   EXPECT_EQ(error({NdArray(DType::kF32, {2}), NdArray(DType::kF64, {2})}),
             "shard 1 is f64[2], but shard 0 f32[2]; all must be alike");
+}
+
+TEST(Shards, ValuesOfTheHost) {
+  Graph graph;
+  const Tensor x = Data(graph, "x", Counted(DType::kU8, {2, 3}),
+                        {.rows = {Dims{2}, Dims{3}, Dims{}}});
+  EXPECT_THAT(HostValues(x)->values<uint8_t>(),
+              ElementsAre(1, 8, 15, 22, 29, 36));
+  EXPECT_THAT(HostGet(x, {1, 0}), IsOkAndHolds(22));
+  EXPECT_THAT(std::string(HostGet(x, {1, 3}).status().message()),
+              testing::HasSubstr("[1, 3] is no cell of `x`, which is u8[2"));
+  EXPECT_FALSE(HostGet(x, {1}).ok());
+  EXPECT_THAT(std::string(HostValues(Number(graph, 1)).status().message()),
+              testing::HasSubstr("has no values on the host"));
 }
 
 }  // namespace

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/example_train_loop.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/replicas.h"
+#include "ocannl/train/parallel/round_robin.h"
+
+namespace ocannl::train {
+namespace {
+
+constexpr char kLoss[] = "scalar_loss";
+constexpr char kRate[] = "learning_rate";
+
+class Training {
+ public:
+  Training(VirtualDevices& devices, const ExampleTrainOptions& options)
+      : devices_(devices), options_(options) {}
+
+  absl::Status CountBatches() {
+    const auto count = static_cast<int64_t>(devices_.size());
+    if (options_.batch_size < 1 || options_.batch_size % count != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the batch size is ", options_.batch_size, ", which ", count,
+          " devices do not divide; change it, or take fewer devices"));
+    }
+    minibatch_ = options_.batch_size / count;
+    batches_ = options_.data_len / minibatch_;
+    if (batches_ > 0 && options_.epochs > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(options_.data_len, " examples and ", options_.epochs,
+                     " epochs are no training in minibatches of ", minibatch_));
+  }
+
+  void Build(const MakeExamples& inputs, const MakeExamples& outputs,
+             const std::function<Net(Graph&)>& make_net,
+             const std::function<Tensor(Tensor, Tensor)>& loss_fn) {
+    Graph& graph = result_->model.graph;
+    graph.set_seed(options_.seed);
+    const int32_t batch_n = graph.AddStatic("batch_n", batches_);
+    const int32_t step_n = graph.AddStatic("step_n", std::nullopt);
+    result_->inputs = inputs(graph, {batches_, minibatch_});
+    result_->outputs = outputs(graph, {batches_, minibatch_});
+    net_ = make_net(graph);
+    const Tensor loss = loss_fn(net_(Slice(result_->inputs, batch_n)),
+                                Slice(result_->outputs, batch_n));
+    result_->loss = Named(Einsum1("...|... => 0", loss) /
+                              static_cast<double>(options_.batch_size),
+                          kLoss);
+    const auto steps = static_cast<double>(options_.epochs * batches_);
+    rate_ = Named(options_.lr_schedule
+                      ? options_.lr_schedule(graph, batch_n, step_n)
+                      : options_.init_lr *
+                            (2 * steps - EmbedSymbol(graph, step_n)) / steps,
+                  kRate);
+  }
+
+  absl::Status Link() {
+    Model& model = result_->model;
+    OCANNL_ASSIGN_OR_RETURN(
+        Updaten updaten,
+        MakeUpdaten(model, result_->loss, {.setup_for_parallel = true}));
+    OCANNL_ASSIGN_OR_RETURN(UpdateCode sgd,
+                            SgdUpdate(model, result_->loss, rate_,
+                                      {.weight_decay = options_.weight_decay}));
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<Tensor> trained,
+                            KeepGradients(updaten.params, sgd.update));
+    OCANNL_ASSIGN_OR_RETURN(Assignments init, InitParams(model, result_->loss));
+    std::vector<Context> contexts;
+    for (size_t k = 0; k < devices_.size(); ++k) {
+      contexts.push_back(devices_[k].context);
+    }
+    OCANNL_ASSIGN_OR_RETURN(
+        Routine start,
+        ToRoutine(contexts[0], Sequence("init", {init, sgd.init}), {}));
+    OCANNL_RETURN_IF_ERROR(start.Run());
+    OCANNL_ASSIGN_OR_RETURN(gradients_,
+                            ToRoutines(contexts, updaten.fwd_bprop, {}));
+    OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(contexts[0], sgd.update, {}));
+    OCANNL_ASSIGN_OR_RETURN(replicas_,
+                            Replicas::Make(model, updaten.params, trained,
+                                           std::move(contexts), result_->loss));
+    replicas_->set_copy_to_merge(options_.copy_to_merge);
+    return replicas_->ShareParameters();
+  }
+
+  absl::Status Train() {
+    int64_t step = 0;
+    double epoch_loss = 0;
+    auto post_sync = [&](int count) -> absl::Status {
+      step += count;
+      OCANNL_ASSIGN_OR_RETURN(const double loss, Read(kLoss));
+      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(kRate));
+      epoch_loss += loss;
+      result_->batch_losses.push_back(loss);
+      if (options_.per_batch_callback) {
+        const int64_t batch = (step - 1) % batches_;
+        options_.per_batch_callback({batch, step, rate, loss, epoch_loss});
+      }
+      return SetStep(step);
+    };
+    OCANNL_RETURN_IF_ERROR(SetStep(0));
+    for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
+      epoch_loss = 0;
+      OCANNL_RETURN_IF_ERROR(ParallelUpdate(absl::MakeSpan(gradients_),
+                                            *update_, *replicas_, post_sync));
+      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(kRate));
+      result_->learning_rates.push_back(rate);
+      result_->epoch_losses.push_back(epoch_loss);
+      if (options_.per_epoch_callback) {
+        options_.per_epoch_callback({step, epoch, rate, epoch_loss});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeInfer() {
+    Model& model = result_->model;
+    OCANNL_RETURN_IF_ERROR(
+        InferShapes(model.graph, {result_->inputs.id}, model.shapes));
+    Shape shape = model.shapes.at(result_->inputs.id);
+    shape[RowKind::kBatch] = {};
+    ShapeSpec rows;
+    for (RowKind kind : kRowKinds) rows[kind] = shape[kind];
+    const Tensor infer =
+        Data(model.graph, "infer",
+             NdArray(result_->inputs.node().dtype, shape.dims()), rows);
+    result_->model_result = Named(net_(infer), "model_result");
+    OCANNL_ASSIGN_OR_RETURN(Predictor predictor,
+                            Predictor::Make(model, result_->model_result,
+                                            {infer}, devices_[0].context));
+    result_->predictor.emplace(std::move(predictor));
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<TrainedExample> Finish() && { return std::move(result_); }
+
+ private:
+  // A schedule of the rate need not know it.
+  absl::Status SetStep(int64_t step) {
+    absl::Status set = update_->Set("step_n", step);
+    return absl::IsNotFound(set) ? absl::OkStatus() : set;
+  }
+
+  absl::StatusOr<double> Read(const char* name) const {
+    OCANNL_ASSIGN_OR_RETURN(NdArray value, devices_[0].context.Read(name));
+    return value.AsDouble(0);
+  }
+
+  VirtualDevices& devices_;
+  const ExampleTrainOptions& options_;
+  std::unique_ptr<TrainedExample> result_ = std::make_unique<TrainedExample>();
+  int64_t minibatch_ = 0;
+  int64_t batches_ = 0;  // minibatches of an epoch
+  Tensor rate_{};
+  Net net_;
+  std::vector<Routine> gradients_;
+  std::optional<Routine> update_;
+  std::optional<Replicas> replicas_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
+    VirtualDevices& devices, const ExampleTrainOptions& options,
+    const MakeExamples& inputs, const MakeExamples& outputs,
+    const std::function<Net(Graph& graph)>& make_net,
+    const std::function<Tensor(Tensor output, Tensor expectation)>& loss_fn) {
+  Training training(devices, options);
+  OCANNL_RETURN_IF_ERROR(training.CountBatches());
+  training.Build(inputs, outputs, make_net, loss_fn);
+  OCANNL_RETURN_IF_ERROR(training.Link());
+  OCANNL_RETURN_IF_ERROR(training.Train());
+  OCANNL_RETURN_IF_ERROR(training.MakeInfer());
+  return std::move(training).Finish();
+}
+
+}  // namespace ocannl::train

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running code: the short ways, for the first look at a tensor.
+//
+//   OCANNL_ASSIGN_OR_RETURN(NdArray value,
+//                           train::ForwardAndForget(model, t, backend));
+#ifndef OCANNL_TRAIN_RUN_H_
+#define OCANNL_TRAIN_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ocannl/core/assign/ir.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl::train {
+
+// Runs the routine and returns when it is done. Errors: those of Routine::Run
+// and of the run (Backend::RunStatus).
+absl::Status SyncRun(Routine& routine);
+
+// The same for all values of the indices that have a range (SequentialLoop),
+// with a call of `then` after each run.
+absl::Status SyncRun(Routine& routine, absl::FunctionRef<absl::Status()> then);
+
+// Gives the parameters of `t` that `context` does not have their first values,
+// and computes `t` once. Returns the context that has it. Errors: those of
+// Forward, InitParams and ToRoutine, and of runs.
+absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
+                                          const Context& context);
+
+// The value of `t` after that, of which nothing else is kept. Errors: likewise.
+absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
+                                         const Backend* backend);
+
+// Asks that every tensor which `t` depends on, but for numbers and data, be
+// materialized, unless something was asked for already. Errors: those of
+// CheckIsIn.
+absl::Status EveryNonLiteralMaterialized(Model& model, Tensor t);
+
+// Writes the data of every tensor of Data() that `t` depends on, as it was
+// given, to the arrays of `context`. Errors: those of CheckIsIn; shapes that do
+// not fit; those of Context::Write.
+absl::Status AllHostToDevice(Model& model, Tensor t, const Context& context);
+
+// The values of all tensors that `t` depends on, and of their gradients, which
+// `context` has, by name. Errors: those of CheckIsIn and of Context::Read.
+absl::StatusOr<absl::btree_map<std::string, NdArray>> AllDeviceToHost(
+    const Model& model, Tensor t, const Context& context);
+
+// The arrays that a context must have been given before `code` may run: what it
+// reads first and does not bring along. Sorted.
+std::vector<std::string> NeedsPriorContext(const Assignments& code);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_RUN_H_

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The running half of the source documents' training library, on numbers that
+// can be worked out by hand.
+#include "ocannl/train/run.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/print_tree.h"
+#include "ocannl/tiers.h"
+#include "ocannl/train/example_train_loop.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/parallel/round_robin.h"
+#include "tests/support/must_parse_tensor.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/test_device.h"
+
+namespace ocannl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class RunTest : public testing::Test {
+ protected:
+  Tensor Parse(const std::string& name, const std::string& text) {
+    Tensor tensor = Named(MustParseTensor(model_.graph, text, names_), name);
+    names_.tensors.insert_or_assign(name, tensor);
+    return tensor;
+  }
+
+  train::Model model_;
+  Names names_;
+  TestDevice host_;
+};
+
+TEST_F(RunTest, ForwardAndForget) {
+  Tensor t = Parse("t", "{w = 3; o=[1]} *. w + 1");
+  auto value = train::ForwardAndForget(model_, t, TestDevice::Interpreter());
+  ASSERT_THAT(value, IsOk());
+  EXPECT_EQ(value->AsDouble(0), 10);
+}
+
+// Parameters that are there keep their values.
+TEST_F(RunTest, ForwardAndContext) {
+  Tensor t = Parse("t", "{w = 3; o=[1]} *. {v = 2; o=[1]}");
+  CHECK_OK(host_.context.Write("w", NdArray::Of<float>({1}, {5})));
+  auto context = train::ForwardAndContext(model_, t, host_.context);
+  ASSERT_THAT(context, IsOk());
+  EXPECT_EQ(context->Read("t")->AsDouble(0), 10);
+}
+
+TEST_F(RunTest, SyncRunLoopsOverIndicesWithARange) {
+  names_.statics.emplace("i", model_.graph.AddStatic("i", 3));
+  Tensor t = Parse("t", "!@i *. 2");
+  Routine routine = *ToRoutine(host_.context, *train::Forward(model_, t), {});
+  std::vector<double> seen;
+  EXPECT_THAT(
+      train::SyncRun(routine,
+                     [&] {
+                       seen.push_back(host_.context.Read("t")->AsDouble(0));
+                       return absl::OkStatus();
+                     }),
+      IsOk());
+  EXPECT_THAT(seen, ElementsAre(0, 2, 4));
+  CHECK_OK(routine.Set("i", 1));
+  EXPECT_THAT(train::SyncRun(routine), IsOk());
+  EXPECT_EQ(host_.context.Read("t")->AsDouble(0), 2);
+}
+
+TEST_F(RunTest, WhatIsOnTheDevice) {
+  names_.tensors.emplace(
+      "x", Data(model_.graph, "x", NdArray::Of<float>({2}, {1, 2}),
+                {.rows = {Dims{}, Dims{2}, Dims{}}}));
+  Tensor h = Parse("h", "{w = 3; o=[2]} *. x");
+  Tensor t = Parse("t", "h ++ \"...|... => 0\"");
+  ASSERT_THAT(train::EveryNonLiteralMaterialized(model_, t), IsOk());
+  auto updaten = train::MakeUpdaten(model_, t, {.setup_for_parallel = true});
+  ASSERT_THAT(updaten, IsOk());
+  EXPECT_EQ(updaten->label, "t");
+  ASSERT_EQ(updaten->params.size(), 1u);
+  EXPECT_TRUE(train::IsParam(updaten->params[0]));
+  EXPECT_FALSE(train::IsParam(h));
+  EXPECT_THAT(train::NeedsPriorContext(updaten->fwd_bprop), ElementsAre("w"));
+  CHECK_OK(ToRoutine(host_.context, *train::InitParams(model_, t), {})->Run());
+  Routine step = *ToRoutine(host_.context, updaten->fwd_bprop, {});
+  ASSERT_THAT(train::SyncRun(step), IsOk());
+  auto values = train::AllDeviceToHost(model_, t, host_.context);
+  ASSERT_THAT(values, IsOk());
+  std::vector<std::string> names;
+  for (const auto& [name, value] : *values) names.push_back(name);
+  EXPECT_THAT(names, ElementsAre("h", "t", "w", "w.grad", "x"));
+  EXPECT_EQ(values->at("h").AsDouble(1), 6);
+  EXPECT_EQ(values->at("w.grad").AsDouble(1), 2);
+  // The data as it was given.
+  CHECK_OK(host_.context.Write("x", NdArray::Of<float>({2}, {0, 0})));
+  ASSERT_THAT(train::AllHostToDevice(model_, t, host_.context), IsOk());
+  EXPECT_EQ(host_.context.Read("x")->AsDouble(1), 2);
+}
+
+TEST_F(RunTest, TreesOfTensors) {
+  names_.tensors.emplace(
+      "x", Data(model_.graph, "x", NdArray::Of<float>({2}, {1, 2}),
+                {.rows = {Dims{}, Dims{2}, Dims{}}}));
+  Parse("h", "{w = 3; o=[2]} *. x");
+  Tensor t = Parse("t", "relu(h) + h");
+  EXPECT_EQ(TensorTree(t),
+            "t = relu(h) + h\n"
+            "  relu(h)\n"
+            "    h = w *. x\n"
+            "      w: parameter\n"
+            "      x: data\n"
+            "  h = w *. x: above\n");
+  EXPECT_EQ(TensorTree(t, 1),
+            "t = relu(h) + h\n  relu(h): ...\n  h = w *. x: ...\n");
+}
+
+TEST_F(RunTest, ScaledGradients) {
+  Tensor t = Parse("t", "{w = 3; o=[1]} *. w");
+  auto code =
+      train::GradUpdate(model_, t, {.setup_for_parallel = true, .scale = 8});
+  ASSERT_THAT(code, IsOk());
+  CHECK_OK(ToRoutine(host_.context, *train::InitParams(model_, t), {})->Run());
+  CHECK_OK(ToRoutine(host_.context, *code, {})->Run());
+  EXPECT_EQ(host_.context.Read("w.grad")->AsDouble(0), 48);
+  EXPECT_THAT(
+      std::string(
+          train::GradUpdate(model_, t, {.scale = 0}).status().message()),
+      HasSubstr("the scale of the loss is 0"));
+}
+
+TEST_F(RunTest, DryRunsCallAsRunsDo) {
+  names_.statics.emplace("i", model_.graph.AddStatic("i", 2));
+  names_.statics.emplace("j", model_.graph.AddStatic("j", 5));
+  Routine routine = *ToRoutine(
+      host_.context, *train::Forward(model_, Parse("t", "!@i + !@j")), {});
+  std::vector<int> rounds;
+  auto sync = [&](int n) {
+    rounds.push_back(n);
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(train::RoundRobinDryRun(routine.statics(), 4, sync), IsOk());
+  EXPECT_THAT(rounds, ElementsAre(4, 4, 2));  // of 2 * 5
+  EXPECT_EQ(routine.runs(), 0);
+}
+
+TEST(DevicesTest, SuggestedOnes) {
+  EXPECT_THAT(NumDevices("interp"), IsOkAndHolds(1));
+  EXPECT_THAT(GetDevice("interp", 0), IsOk());
+  EXPECT_THAT(std::string(GetDevice("interp", 1).status().message()),
+              HasSubstr("tier interp has no device 1; it has 1 device"));
+  auto two = GetAllSuggestedDevices("interp", 2);
+  ASSERT_THAT(two, IsOk());
+  EXPECT_GE(two->size(), 1u);
+  EXPECT_LE(two->size(), 2u);
+  EXPECT_TRUE((*two)[0].is_inline);
+  EXPECT_FALSE(GetAllSuggestedDevices("interp", 0).ok());
+  EXPECT_NE(*FreshBackend("auto"), *FreshBackend("x86"));
+}
+
+// y = 2 x for 12 examples; w begins at 0.5.
+struct Line {
+  absl::StatusOr<std::unique_ptr<train::TrainedExample>> Train(
+      VirtualDevices& devices, train::ExampleTrainOptions options) {
+    options.data_len = 12;
+    options.init_lr = 0.01;
+    auto examples = [](const char* name, float factor) {
+      return [=](Graph& graph, const Dims& batch) {
+        std::vector<float> values;
+        for (int k = 0; k < batch[0] * batch[1]; ++k) {
+          values.push_back(factor * static_cast<float>(k % 4 + 1));
+        }
+        return Data(graph, name,
+                    NdArray::Of<float>({batch[0], batch[1], 1}, values),
+                    {.rows = {batch, Dims{1}, Dims{}}});
+      };
+    };
+    return train::ExampleTrainLoop(
+        devices, options, examples("x", 1), examples("y", 2),
+        [](Graph& graph) {
+          ParsedTensor w = *ParseTensor(graph, "{w = 0.5; o=[1]}", {});
+          return [w = w.tensor](Tensor input) { return Mul(w, input); };
+        },
+        [](Tensor output, Tensor expectation) {
+          return Square(output - expectation);
+        });
+  }
+};
+
+TEST(ExampleTrainLoopTest, LearnsALine) {
+  std::vector<train::BatchReport> batches;
+  std::vector<train::EpochReport> epochs;
+  VirtualDevices one(TestDevice::Interpreter(), 1);
+  auto trained = Line().Train(
+      one, {.batch_size = 4,
+            .epochs = 20,
+            .per_batch_callback = [&](const auto& b) { batches.push_back(b); },
+            .per_epoch_callback = [&](const auto& e) { epochs.push_back(e); }});
+  ASSERT_THAT(trained, IsOk());
+  EXPECT_EQ((*trained)->batch_losses.size(), 60u);
+  ASSERT_EQ(batches.size(), 60u);
+  ASSERT_EQ(epochs.size(), 20u);
+  // (1.5 * 1)^2 + ... + (1.5 * 4)^2 is 67.5.
+  EXPECT_EQ(batches[0].batch_loss, 67.5 / 4);
+  EXPECT_EQ(batches[4].at_batch, 1);
+  EXPECT_EQ(batches[4].at_step, 5);
+  EXPECT_EQ(epochs[19].at_epoch, 19);
+  EXPECT_EQ(epochs[19].at_step, 60);
+  EXPECT_NEAR(epochs[19].learning_rate, 0.01 * 61 / 60, 1e-6);
+  EXPECT_LT((*trained)->epoch_losses.back(), 1e-3);
+  auto answer = (*trained)->Infer(NdArray::Of<float>({1}, {7}));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_NEAR(answer->AsDouble(0), 14, 1e-2);
+}
+
+// Two devices see two minibatches of 2 in the place of one of 4: all products
+// are exact, so that the sums are, too.
+TEST(ExampleTrainLoopTest, DevicesAddUpToOne) {
+  auto losses = [](const Backend* backend, int count, bool copies) {
+    VirtualDevices devices(backend, count);
+    auto trained = Line().Train(devices, {.batch_size = 4,
+                                          .data_len = 12,
+                                          .epochs = 3,
+                                          .copy_to_merge = copies});
+    CHECK_OK(trained);
+    return std::move((*trained)->batch_losses);
+  };
+  const std::vector<double> one = losses(TestDevice::Interpreter(), 1, false);
+  const std::vector<double> two = losses(TestDevice::Interpreter(), 2, false);
+  EXPECT_EQ(one[0], two[0]);
+  EXPECT_EQ(one.size(), two.size());
+  EXPECT_EQ(losses(TestDevice::Interpreter(), 2, true), two);
+  EXPECT_EQ(losses(*FindTier("auto"), 2, false), two);
+  EXPECT_EQ(losses(*FindTier("auto"), 4, true),
+            losses(TestDevice::Interpreter(), 4, false));
+}
+
+TEST(ExampleTrainLoopTest, SchedulesMayReadTheBatch) {
+  VirtualDevices devices(TestDevice::Interpreter(), 2);
+  std::vector<double> rates;
+  auto trained = Line().Train(
+      devices, {.batch_size = 4,
+                .lr_schedule =
+                    [](Graph& graph, int32_t batch_n, int32_t) {
+                      return 0.125 * (EmbedSymbol(graph, batch_n) + 1);
+                    },
+                .epochs = 1,
+                .per_batch_callback =
+                    [&](const auto& b) { rates.push_back(b.learning_rate); }});
+  ASSERT_THAT(trained, IsOk());
+  EXPECT_THAT(rates, ElementsAre(0.25, 0.5, 0.75));  // of minibatches 1, 3, 5
+}
+
+TEST(ExampleTrainLoopTest, WhatIsNoTraining) {
+  VirtualDevices devices(TestDevice::Interpreter(), 2);
+  EXPECT_THAT(
+      std::string(Line().Train(devices, {.batch_size = 3}).status().message()),
+      HasSubstr("the batch size is 3, which 2 devices do not divide"));
+  EXPECT_THAT(
+      std::string(Line().Train(devices, {.batch_size = 40}).status().message()),
+      HasSubstr("are no training in minibatches of 20"));
+}
+
+}  // namespace
+}  // namespace ocannl
