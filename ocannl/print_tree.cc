@@ -16,7 +16,6 @@ class Printer {
 
   void Print(TensorId id, int depth) {
     const TensorNode& node = graph_[id];
-    const bool is_new = seen_.insert(id).second;
     const std::vector<TensorId> operands = OperandsOf(node.source);
     absl::StrAppend(&text_, std::string(2 * depth, ' '));
     if (node.named && node.text != node.name) {
@@ -25,12 +24,13 @@ class Printer {
     absl::StrAppend(&text_, node.text, Kind(node));
     if (operands.empty()) {
       absl::StrAppend(&text_, "\n");
-    } else if (!is_new) {
+    } else if (printed_.contains(id)) {
       absl::StrAppend(&text_, ": above\n");
     } else if (depth == max_depth_) {
       absl::StrAppend(&text_, ": ...\n");
     } else {
       absl::StrAppend(&text_, "\n");
+      printed_.insert(id);
       for (TensorId operand : operands) Print(operand, depth + 1);
     }
   }
@@ -45,7 +45,7 @@ class Printer {
 
   const Graph& graph_;
   int max_depth_;
-  absl::flat_hash_set<TensorId> seen_;
+  absl::flat_hash_set<TensorId> printed_;  // with their operands
   std::string text_;
 };
 

@@ -17,7 +17,8 @@
 namespace ocannl {
 
 // A line for each tensor, operands below and indented, to `max_depth` levels of
-// them. What stands there already is named, and its operands are not repeated.
+// them. What stands above with its operands is named, and they are not
+// repeated.
 std::string TensorTree(Tensor root, int max_depth = 9);
 
 }  // namespace ocannl

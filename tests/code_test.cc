@@ -251,6 +251,9 @@ TEST_F(CodeTest, StatesAreZerosAtFirstAndStay) {
   Routine read = Link(host_.context, later.update);
   CHECK_OK(read.Run());
   EXPECT_THAT(Values(host_.context, "twice"), ElementsAre(6, 6));
+  EXPECT_EQ(Error("~~(w; { w } like w.grad)"),
+            "line 1, column 9: there is an array `w` already; give the new "
+            "one another name");
   EXPECT_EQ(Error("{ m } like v"),
             "line 1, column 12: no tensor `v`; put it into the names, or "
             "declare it: { v } =: ...");

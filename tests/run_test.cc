@@ -47,6 +47,12 @@ TEST_F(RunTest, ForwardAndForget) {
   auto value = train::ForwardAndForget(model_, t, TestDevice::Interpreter());
   ASSERT_THAT(value, IsOk());
   EXPECT_EQ(value->AsDouble(0), 10);
+  // Nobody has seen anything.
+  EXPECT_THAT(train::ForwardAndForget(model_, t, TestDevice::Interpreter()),
+              IsOk());
+  EXPECT_THAT(train::GradUpdate(model_, t), IsOk());
+  EXPECT_THAT(train::ForwardAndForget(model_, t, TestDevice::Interpreter()),
+              IsOk());
 }
 
 // Parameters that are there keep their values.
@@ -121,6 +127,13 @@ TEST_F(RunTest, TreesOfTensors) {
             "  h = w *. x: above\n");
   EXPECT_EQ(TensorTree(t, 1),
             "t = relu(h) + h\n  relu(h): ...\n  h = w *. x: ...\n");
+  EXPECT_EQ(TensorTree(Parse("u", "relu(relu(h)) + h"), 2),
+            "u = relu(relu(h)) + h\n"
+            "  relu(relu(h))\n"
+            "    relu(h): ...\n"
+            "  h = w *. x\n"
+            "    w: parameter\n"
+            "    x: data\n");
 }
 
 TEST_F(RunTest, ScaledGradients) {
@@ -170,7 +183,7 @@ TEST(DevicesTest, SuggestedOnes) {
 struct Line {
   absl::StatusOr<std::unique_ptr<train::TrainedExample>> Train(
       VirtualDevices& devices, train::ExampleTrainOptions options) {
-    options.data_len = 12;
+    if (options.data_len == 1) options.data_len = 12;
     options.init_lr = 0.01;
     auto examples = [](const char* name, float factor) {
       return [=](Graph& graph, const Dims& batch) {
@@ -243,20 +256,26 @@ TEST(ExampleTrainLoopTest, DevicesAddUpToOne) {
             losses(TestDevice::Interpreter(), 4, false));
 }
 
+// The index is that of the last minibatch, in a round that is not full, too.
 TEST(ExampleTrainLoopTest, SchedulesMayReadTheBatch) {
-  VirtualDevices devices(TestDevice::Interpreter(), 2);
-  std::vector<double> rates;
-  auto trained = Line().Train(
-      devices, {.batch_size = 4,
-                .lr_schedule =
-                    [](Graph& graph, int32_t batch_n, int32_t) {
-                      return 0.125 * (EmbedSymbol(graph, batch_n) + 1);
-                    },
-                .epochs = 1,
-                .per_batch_callback =
-                    [&](const auto& b) { rates.push_back(b.learning_rate); }});
-  ASSERT_THAT(trained, IsOk());
-  EXPECT_THAT(rates, ElementsAre(0.25, 0.5, 0.75));  // of minibatches 1, 3, 5
+  auto rates = [](int64_t data_len) {
+    VirtualDevices devices(TestDevice::Interpreter(), 2);
+    std::vector<double> seen;
+    auto trained = Line().Train(
+        devices, {.batch_size = 4,
+                  .lr_schedule =
+                      [](Graph& graph, int32_t batch_n, int32_t) {
+                        return 0.125 * (EmbedSymbol(graph, batch_n) + 1);
+                      },
+                  .data_len = data_len,
+                  .epochs = 1,
+                  .per_batch_callback =
+                      [&](const auto& b) { seen.push_back(b.learning_rate); }});
+    CHECK_OK(trained);
+    return seen;
+  };
+  EXPECT_THAT(rates(12), ElementsAre(0.25, 0.5, 0.75));
+  EXPECT_THAT(rates(10), ElementsAre(0.25, 0.5, 0.625));
 }
 
 TEST(ExampleTrainLoopTest, WhatIsNoTraining) {

@@ -2,6 +2,8 @@
 //
 // Streams with workers do what streams without do, in whatever order the
 // system runs their threads: seeded delays make many of those.
+#include "ocannl/core/runtime/stream.h"
+
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +26,6 @@
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/core/runtime/stream.h"
 #include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/code.h"
@@ -218,6 +219,15 @@ TEST_F(TwoStreamsTest, SharedArraysAreReadHereAndWrittenThere) {
               HasSubstr("routine `zero` cannot write `x`"));
   EXPECT_THAT(std::string(b_.Share("x", a_).message()),
               HasSubstr("has an array `x` of its own"));
+  // Nor can it be had from here; and what is read is what a_ has then.
+  Context c(&one_);
+  for (absl::Status status : {c.Share("x", b_), c.Copy("x", b_),
+                              c.CopyToMerge("x", b_), c.PointMerge("x", b_)}) {
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("shares `x` cannot give it away"));
+  }
+  CHECK_OK(grow.Run());
+  EXPECT_EQ(b_.Read("x")->AsDouble(0), 101);
   EXPECT_THAT(std::string(b_.Share("z", a_).message()),
               HasSubstr("no array `z`"));
 }

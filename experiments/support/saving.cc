@@ -34,28 +34,30 @@ absl::StatusOr<Checkpoints> OpenCheckpoints(const CommandLine& line) {
   return series;
 }
 
-// Restores `state` from the file of --load and returns the steps that are done;
-// 0 without a file. Errors: also a training that is at its end.
+// Restores `state` from the latest of --checkpoints, else from the file of
+// --load, and returns the steps that are done; 0 without either. Errors: also a
+// training that is at its end.
 absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
                                   const std::vector<Array>& state,
                                   const Checkpoints& checkpoints,
                                   const Context& context) {
+  std::string path = absl::StrCat("--load=", UserPath(line.GetString("load")));
+  int64_t done = 0;
   if (checkpoints) {
-    OCANNL_ASSIGN_OR_RETURN(const int64_t done,
-                            checkpoints->Restore(state, context));
-    if (done > 0) {
-      std::cout << "Goes on at step " << done << " of " << steps << ".\n";
-      return done;
-    }
+    OCANNL_ASSIGN_OR_RETURN(done, checkpoints->Restore(state, context));
   }
-  const std::string path = UserPath(line.GetString("load"));
-  if (path.empty()) return 0;
-  OCANNL_RETURN_IF_ERROR(train::RestoreParams(path, state, context));
-  OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(kStepsDone));
-  const int64_t done = array.values<int64_t>()[0];
+  if (done > 0) {
+    path = absl::StrCat("--checkpoints=", line.GetString("checkpoints"));
+  } else {
+    if (line.GetString("load").empty()) return 0;
+    OCANNL_RETURN_IF_ERROR(
+        train::RestoreParams(UserPath(line.GetString("load")), state, context));
+    OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(kStepsDone));
+    done = array.values<int64_t>()[0];
+  }
   if (done < 0 || done >= steps) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--load=", path, ": ", done, " steps are done, and ", steps,
+        path, ": ", done, " steps are done, and ", steps,
         " are to be; give --epochs more than ", line.GetString("epochs")));
   }
   std::cout << "Goes on at step " << done << " of " << steps << ".\n";
@@ -102,6 +104,7 @@ absl::StatusOr<History> TrainAndSave(
   }
   OCANNL_ASSIGN_OR_RETURN(loop.first_step, StepsDone(line, loop.end_step, state,
                                                      checkpoints, context));
+  const int64_t all_steps = loop.end_step;
   OCANNL_ASSIGN_OR_RETURN(int64_t now, line.GetInt("epochs_now", 0, 1'000'000));
   if (now > 0) {
     OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
@@ -110,6 +113,12 @@ absl::StatusOr<History> TrainAndSave(
   }
   OCANNL_ASSIGN_OR_RETURN(History history,
                           TrainingLoop(step, loop, after_epoch));
+  if (checkpoints && history.steps_done < all_steps) {
+    OCANNL_ASSIGN_OR_RETURN(const auto there, checkpoints->Steps());
+    if (there.empty() || there.back() < history.steps_done) {
+      OCANNL_RETURN_IF_ERROR(loop.checkpoint(history.steps_done));
+    }
+  }
   if (save.empty()) return history;
   OCANNL_RETURN_IF_ERROR(context.Write(
       kStepsDone, NdArray::Of<int64_t>({}, {history.steps_done})));

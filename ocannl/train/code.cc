@@ -119,6 +119,13 @@ class CodeWriter {
         std::optional<Tensor> of,
         scope_.Find(statement.of, statement.of_offset, code_.update));
     if (!of) return scope_.Unknown(statement.of, statement.of_offset);
+    OCANNL_ASSIGN_OR_RETURN(
+        std::optional<Tensor> known,
+        scope_.Find(statement.target, statement.offset, code_.update));
+    if (known) {
+      return IsThere(statement.offset, statement.target,
+                     "give the new one another name");
+    }
     OCANNL_ASSIGN_OR_RETURN(std::string name,
                             NewName(statement.target, statement.offset));
     const Shape shape = scope_.shapes().at(of->id);

@@ -12,12 +12,25 @@
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
+namespace {
+
+// As many random operations as there are said to be in `graph`.
+void SetRandoms(uint32_t randoms, Graph& graph) {
+  Graph::Mark mark = graph.mark();
+  mark.randoms = randoms;
+  graph.RollBack(mark);
+}
+
+}  // namespace
 
 CodeScope::CodeScope(Model& model, absl::string_view text, Names names)
     : model_(model), text_(text), names_(std::move(names)) {
   for (const StaticSymbol& index : model.graph.statics()) {
     graph_.AddStatic(index.name, index.range);
   }
+  // Its random operations are those of the model that come next.
+  graph_.set_seed(model.graph.seed());
+  SetRandoms(model.graph.mark().randoms, graph_);
   visible_.statics = names_.statics;
   visible_.numbers = names_.numbers;
 }
@@ -200,6 +213,7 @@ absl::Status CodeScope::WithNodes(bool final,
   }
   if (final) mark.randoms = graph_.mark().randoms;
   graph_.RollBack(mark);
+  SetRandoms(mark.randoms, model_.graph);
   return status;
 }
 

@@ -15,9 +15,6 @@
 namespace ocannl::train {
 namespace {
 
-constexpr char kLoss[] = "scalar_loss";
-constexpr char kRate[] = "learning_rate";
-
 class Training {
  public:
   Training(VirtualDevices& devices, const ExampleTrainOptions& options)
@@ -52,13 +49,13 @@ class Training {
                                 Slice(result_->outputs, batch_n));
     result_->loss = Named(Einsum1("...|... => 0", loss) /
                               static_cast<double>(options_.batch_size),
-                          kLoss);
+                          "scalar_loss");
     const auto steps = static_cast<double>(options_.epochs * batches_);
     rate_ = Named(options_.lr_schedule
                       ? options_.lr_schedule(graph, batch_n, step_n)
                       : options_.init_lr *
                             (2 * steps - EmbedSymbol(graph, step_n)) / steps,
-                  kRate);
+                  "learning_rate");
   }
 
   absl::Status Link() {
@@ -95,8 +92,8 @@ class Training {
     double epoch_loss = 0;
     auto post_sync = [&](int count) -> absl::Status {
       step += count;
-      OCANNL_ASSIGN_OR_RETURN(const double loss, Read(kLoss));
-      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(kRate));
+      OCANNL_ASSIGN_OR_RETURN(const double loss, Read(result_->loss));
+      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(rate_));
       epoch_loss += loss;
       result_->batch_losses.push_back(loss);
       if (options_.per_batch_callback) {
@@ -110,7 +107,7 @@ class Training {
       epoch_loss = 0;
       OCANNL_RETURN_IF_ERROR(ParallelUpdate(absl::MakeSpan(gradients_),
                                             *update_, *replicas_, post_sync));
-      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(kRate));
+      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(rate_));
       result_->learning_rates.push_back(rate);
       result_->epoch_losses.push_back(epoch_loss);
       if (options_.per_epoch_callback) {
@@ -148,8 +145,9 @@ class Training {
     return absl::IsNotFound(set) ? absl::OkStatus() : set;
   }
 
-  absl::StatusOr<double> Read(const char* name) const {
-    OCANNL_ASSIGN_OR_RETURN(NdArray value, devices_[0].context.Read(name));
+  absl::StatusOr<double> Read(Tensor t) const {
+    OCANNL_ASSIGN_OR_RETURN(NdArray value,
+                            devices_[0].context.Read(t.node().name));
     return value.AsDouble(0);
   }
 

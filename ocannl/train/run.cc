@@ -66,11 +66,17 @@ absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
 
 absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
                                          const Backend* backend) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   const Device device("forward", backend);
   Stream stream(&device);
-  OCANNL_ASSIGN_OR_RETURN(Context context,
-                          ForwardAndContext(model, t, Context(&stream)));
-  return context.Read(t.node().name);
+  // A copy is what is asked for, of code that nobody else has or has not.
+  const Tensor copy = StopGradient(t);
+  Rootness kept = std::exchange(model.rootness, {});
+  absl::StatusOr<Context> context =
+      ForwardAndContext(model, copy, Context(&stream));
+  model.rootness = std::move(kept);
+  OCANNL_RETURN_IF_ERROR(context.status());
+  return context->Read(copy.node().name);
 }
 
 absl::Status EveryNonLiteralMaterialized(Model& model, Tensor t) {

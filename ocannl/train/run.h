@@ -38,7 +38,8 @@ absl::Status SyncRun(Routine& routine, absl::FunctionRef<absl::Status()> then);
 absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
                                           const Context& context);
 
-// The value of `t` after that, of which nothing else is kept. Errors: likewise.
+// The value of `t` after that. Nothing else is kept: other code may compute `t`
+// or what it depends on, before and after. Errors: likewise.
 absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
                                          const Backend* backend);
 

@@ -35,6 +35,11 @@ TEST(CheckpointSeriesTest, TheLatestIsRestoredAndFewStay) {
     ASSERT_THAT(series->Save(steps, ArraysOf(Cell(0)), place.context), IsOk());
   }
   EXPECT_THAT(series->Steps(), IsOkAndHolds(ElementsAre(1000, 1200)));
+  // A run that begins anew would lose what is there.
+  const Place anew(Cell(3));
+  EXPECT_THAT(
+      std::string(series->Save(100, ArraysOf(Cell(0)), anew.context).message()),
+      HasSubstr("has a checkpoint of step 1200, and step 100"));
   // Files of others are left alone.
   CHECK_OK(WriteFile(absl::StrCat(folder, "/step_9999.npz"), "mine"));
   auto again = CheckpointSeries::Open(folder, 2);

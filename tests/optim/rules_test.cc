@@ -84,6 +84,7 @@ std::vector<Case> Cases() {
       {"adam_decay", 0.05, Adam({.beta1 = 0.8, .weight_decay = 0.1})},
       {"amsgrad", 0.05, Adam({.amsgrad = true})},
       {"adamw", 0.05, AdamW({.beta2 = 0.95, .weight_decay = 0.1})},
+      {"adamw_default", 0.05, AdamW({.beta1 = 0.9})},
       {"rmsprop", 0.01, RmsProp()},
       {"rmsprop_centered", 0.01,
        RmsProp({.alpha = 0.9,
@@ -261,6 +262,12 @@ TEST(OptimTest, OptionsOutOfRangeAreErrors) {
   EXPECT_EQ(errors({}, *Sgd()), "there are no parameters for sgd");
   EXPECT_EQ(errors({loss}, *Sgd()),
             "`" + loss.node().name + "` is not a parameter");
+  // What fails consumes nothing.
+  EXPECT_FALSE(StartTraining(descent.model, loss,
+                             Number(descent.model.graph, 1),
+                             Sgd({.momentum = 1}), descent.host.context)
+                   .ok());
+  EXPECT_THAT(GradUpdate(descent.model, loss), IsOk());
   const UpdateRule wrong{.name = "mine",
                          .text = "\nfor p in weights do p =: 0"};
   EXPECT_THAT(errors(Parameters(descent.model, loss), wrong),

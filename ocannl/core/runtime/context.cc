@@ -55,6 +55,22 @@ absl::Status Context::CheckOwns(const DeviceArray& array,
                    "it comes from"));
 }
 
+absl::Status Context::PrepareToWrite(const DeviceArray& array,
+                                     absl::string_view user) const {
+  OCANNL_RETURN_IF_ERROR(CheckOwns(array, user));
+  return stream().WaitForReaders(array);
+}
+
+absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindToGive(
+    absl::string_view name) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
+  if (!state_->shared.contains(array.get())) return array;
+  return absl::FailedPreconditionError(
+      absl::StrCat("a context that shares `", name,
+                   "` cannot give it away; take it from the one that it "
+                   "comes from"));
+}
+
 absl::Status Context::CheckMemory(absl::string_view name, const Context& from,
                                   absl::string_view fix) const {
   const MemorySpace& own = stream().device().backend().memory();
@@ -143,6 +159,7 @@ absl::Status Context::WriteAll(
     OCANNL_ASSIGN_OR_RETURN(
         found.emplace_back(),
         FindOrMake(name, values.dtype(), values.dims(), "the write"));
+    OCANNL_RETURN_IF_ERROR(PrepareToWrite(*found.back(), "the host"));
   }
   for (const auto& array : found) state_->arrays.emplace(array->name, array);
   for (const auto& [name, values] : arrays) {
@@ -156,8 +173,7 @@ absl::Status Context::Write(absl::string_view name,
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> array,
       FindOrMake(name, values.dtype(), values.dims(), "the write"));
-  OCANNL_RETURN_IF_ERROR(CheckOwns(*array, "the host"));
-  OCANNL_RETURN_IF_ERROR(stream().WaitForReaders(*array));
+  OCANNL_RETURN_IF_ERROR(PrepareToWrite(*array, "the host"));
   stream().Sync();
   OCANNL_RETURN_IF_ERROR(array->memory.CopyIn(values.data()));
   array->written = true;
@@ -210,6 +226,12 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindWritten(name));
   NdArray values(array->dtype, array->dims);
+  auto shared = state_->shared.find(array.get());
+  if (shared != state_->shared.end()) {
+    if (const auto owner = shared->second.lock()) {
+      stream().WaitFor((*owner)->Record());
+    }
+  }
   stream().Sync();
   OCANNL_RETURN_IF_ERROR(stream().status());
   OCANNL_RETURN_IF_ERROR(array->memory.CopyOut(values.data()));
@@ -232,6 +254,7 @@ absl::Status Context::CopyInto(const std::shared_ptr<DeviceArray>& to,
 }
 
 absl::Status Context::Copy(absl::string_view name, const Context& from) const {
+  OCANNL_RETURN_IF_ERROR(from.FindToGive(name).status());
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
   OCANNL_ASSIGN_OR_RETURN(
@@ -241,8 +264,7 @@ absl::Status Context::Copy(absl::string_view name, const Context& from) const {
     stream().WaitFor(from.stream().Record());
     return absl::OkStatus();
   }
-  OCANNL_RETURN_IF_ERROR(CheckOwns(*to, "the copy"));
-  OCANNL_RETURN_IF_ERROR(stream().WaitForReaders(*to));
+  OCANNL_RETURN_IF_ERROR(PrepareToWrite(*to, "the copy"));
   OCANNL_RETURN_IF_ERROR(CopyInto(to, array, from));
   to->written = true;
   state_->arrays.emplace(to->name, to);
@@ -252,13 +274,14 @@ absl::Status Context::Copy(absl::string_view name, const Context& from) const {
 absl::Status Context::Share(absl::string_view name, const Context& from) const {
   OCANNL_RETURN_IF_ERROR(
       CheckMemory(name, from, absl::StrCat("Copy(\"", name, "\", from)")));
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, from.Find(name));
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          from.FindToGive(name));
   if (!state_->arrays.emplace(array->name, array).second) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the context has an array `", name, "` of its own; share that of ",
         "another one before a routine is linked that has it"));
   }
-  state_->shared.insert(array.get());
+  state_->shared.emplace(array.get(), from.stream().handle());
   stream().WaitFor(from.stream().Record());
   from.stream().AddSharer(std::move(array), stream());
   return absl::OkStatus();
@@ -266,6 +289,7 @@ absl::Status Context::Share(absl::string_view name, const Context& from) const {
 
 absl::Status Context::CopyToMerge(absl::string_view name,
                                   const Context& from) const {
+  OCANNL_RETURN_IF_ERROR(from.FindToGive(name).status());
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
   OCANNL_ASSIGN_OR_RETURN(
@@ -279,6 +303,7 @@ absl::Status Context::CopyToMerge(absl::string_view name,
 
 absl::Status Context::PointMerge(absl::string_view name,
                                  const Context& from) const {
+  OCANNL_RETURN_IF_ERROR(from.FindToGive(name).status());
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
   OCANNL_ASSIGN_OR_RETURN(

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -55,7 +55,8 @@ class Context {
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
   // Makes `values` the contents of the array `name`, which need not exist.
-  // Errors: as of Link; the device failed.
+  // Errors: as of Link; the device failed; the array is another context's
+  // (Share), or a merge buffer points at it (PointMerge).
   absl::Status Write(absl::string_view name, const NdArray& values) const;
 
   // Writes all of `arrays`, no two of one name, or on an error none, unless it
@@ -81,7 +82,8 @@ class Context {
   absl::StatusOr<NdArray> ZerosLike(absl::string_view name) const;
 
   // Write(name, *from.Read(name)) without the detour, after the work of both
-  // streams so far; those with a worker need no host to wait.
+  // streams so far; those with a worker need no host to wait. Errors: those of
+  // Write and Read; the array of `from` is itself shared.
   absl::Status Copy(absl::string_view name, const Context& from) const;
 
   // Makes the array `name` of `from` one of this context too, which its
@@ -110,12 +112,20 @@ class Context {
   struct State {
     Stream* stream;
     Arrays arrays;
-    absl::flat_hash_set<const DeviceArray*> shared;  // of another context
+    // Arrays of other contexts, and the streams of those, if they are there.
+    absl::flat_hash_map<const DeviceArray*, std::weak_ptr<Stream*>> shared;
   };
 
   // Error: the array is another context's.
   absl::Status CheckOwns(const DeviceArray& array,
                          absl::string_view user) const;
+  // To be called before `user` writes the array. Errors: it is another
+  // context's; a merge buffer points at it.
+  absl::Status PrepareToWrite(const DeviceArray& array,
+                              absl::string_view user) const;
+  // The array, which another context is to read in the order of this stream.
+  absl::StatusOr<std::shared_ptr<DeviceArray>> FindToGive(
+      absl::string_view name) const;
   absl::Status CheckMemory(absl::string_view name, const Context& from,
                            absl::string_view fix) const;
 

@@ -76,7 +76,8 @@ class Routine {
   // Static(name)->Set(value).
   absl::Status Set(absl::string_view name, int64_t value);
 
-  // Runs once. Errors, before anything is changed: a static index that was
+  // Runs once. Errors, before anything is changed: an array that it writes and
+  // a merge buffer points at (Context::PointMerge), a static index that was
   // never set, a routine linked before it that conflicts with it and has never
   // run, an input that was never written, another array in the merge buffer of
   // the stream than the one it reads, or none. The stream may put the run off

@@ -15,8 +15,8 @@ Stream::~Stream() {
   Worker* worker = options_.worker;
   if (worker == nullptr) return;
   worker->Submit([this] {
+    options_.worker->Forget(this);  // whatever Sync throws
     trace_.Sync();
-    options_.worker->Forget(this);
   });
   worker->Record().Wait();
 }
@@ -48,9 +48,6 @@ absl::Status Stream::Do(absl::AnyInvocable<absl::Status()> work) {
 }
 
 void Stream::Sync() {
-  for (const Reader& reader : *readers_) {
-    if (const Event* done = std::get_if<Event>(&reader.until)) WaitFor(*done);
-  }
   if (options_.worker == nullptr) return trace_.Sync();
   Submit([this] { trace_.Sync(); });
   options_.worker->Drain();
@@ -78,23 +75,31 @@ void Stream::WaitFor(const Event& event) {
   });
 }
 
-void Stream::AddReader(std::shared_ptr<const DeviceArray> array, Event event) {
-  std::erase_if(*readers_, [](const Reader& reader) {
+// Forgets those who read no more.
+void Stream::ForgetReaders(Readers& readers) {
+  std::erase_if(readers, [](const Reader& reader) {
     const Event* done = std::get_if<Event>(&reader.until);
-    return done != nullptr && done->IsDone();
+    const auto* sharer = std::get_if<std::weak_ptr<Stream*>>(&reader.until);
+    return reader.array.expired() || (done != nullptr && done->IsDone()) ||
+           (sharer != nullptr && sharer->expired());
   });
-  if (event.IsDone()) return;
-  readers_->push_back({std::move(array), std::move(event)});
+}
+
+void Stream::AddReader(std::shared_ptr<const DeviceArray> array, Event event) {
+  ForgetReaders(*readers_);
+  if (!event.IsDone())
+    readers_->push_back({std::move(array), std::move(event)});
 }
 
 void Stream::AddSharer(std::shared_ptr<const DeviceArray> array,
                        Stream& other) {
-  readers_->push_back({std::move(array), std::weak_ptr<Stream*>(other.self_)});
+  ForgetReaders(*readers_);
+  readers_->push_back({std::move(array), other.handle()});
 }
 
 absl::Status Stream::WaitForReaders(const DeviceArray& array) {
   for (const Reader& reader : *readers_) {
-    if (reader.array.get() != &array) continue;
+    if (reader.array.lock().get() != &array) continue;
     if (const Event* done = std::get_if<Event>(&reader.until)) {
       WaitFor(*done);
     } else if (const auto* sharer =
@@ -108,7 +113,7 @@ absl::Status Stream::WaitForReaders(const DeviceArray& array) {
     }
   }
   std::erase_if(*readers_, [&](const Reader& reader) {
-    return reader.array.get() == &array &&
+    return reader.array.lock().get() == &array &&
            std::holds_alternative<Event>(reader.until);
   });
   return absl::OkStatus();
@@ -132,6 +137,7 @@ void Stream::PointMerge(std::shared_ptr<DeviceArray> place,
                         const Stream& source) {
   ReleaseMerge();
   source_ = source.readers_;
+  ForgetReaders(*source_);
   source_->push_back({points_at, std::monostate()});
   merge_.Hold(std::move(place), std::move(points_at));
 }
@@ -139,7 +145,7 @@ void Stream::PointMerge(std::shared_ptr<DeviceArray> place,
 void Stream::ReleaseMerge() {
   if (source_ != nullptr) {
     for (Reader& reader : *source_) {
-      if (reader.array != merge_.points_at() ||
+      if (reader.array.lock() != merge_.points_at() ||
           !std::holds_alternative<std::monostate>(reader.until)) {
         continue;
       }

@@ -59,8 +59,11 @@ class Stream {
   // Returns when all work is done.
   void Sync();
 
-  // The first error of work that a worker did, up to the last Sync.
+  // The first error of work that a worker did; to be asked after Sync.
   const absl::Status& status() const { return status_; }
+
+  // The stream, for those who must not outlive it.
+  std::weak_ptr<Stream*> handle() const { return self_; }
 
   // Is done when all work so far is, which begins now at the latest. Without a
   // worker, it is done.
@@ -115,12 +118,13 @@ class Stream {
 
   // Of an array of this stream.
   struct Reader {
-    std::shared_ptr<const DeviceArray> array;
+    std::weak_ptr<const DeviceArray> array;
     // Until it is done; a merge buffer that points at the array, nobody knows
     // for how long; a stream that shares it, if it is still there.
     std::variant<Event, std::monostate, std::weak_ptr<Stream*>> until;
   };
   using Readers = std::vector<Reader>;
+  static void ForgetReaders(Readers& readers);
 
   const Device* device_;
   StreamOptions options_;

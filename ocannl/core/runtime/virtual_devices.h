@@ -44,7 +44,10 @@ class VirtualDevices {
   // `count` devices, "virtual:0" and so on, whose streams `threads` threads
   // serve in turn: the one that calls and workers; 0: as many as there are
   // processors. The backend must outlive them.
+  // `count` is at least 1.
   VirtualDevices(const Backend* backend, int count, int threads = 0);
+  VirtualDevices(VirtualDevices&&) = default;
+  VirtualDevices& operator=(VirtualDevices&&) = delete;
 
   // Those of `others` stand behind these.
   void Append(VirtualDevices others);

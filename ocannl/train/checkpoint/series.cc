@@ -55,8 +55,15 @@ absl::StatusOr<std::vector<int64_t>> CheckpointSeries::Steps() const {
 absl::Status CheckpointSeries::Save(int64_t steps,
                                     absl::Span<const Array> arrays,
                                     const Context& context) const {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<int64_t> all, Steps());
+  if (!all.empty() && all.back() >= steps) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory_, " has a checkpoint of step ", all.back(), ", and step ",
+        steps, " is not after it; go on from that one, or give a run of its ",
+        "own another directory"));
+  }
   OCANNL_RETURN_IF_ERROR(SaveParams(PathOf(steps), arrays, context));
-  OCANNL_ASSIGN_OR_RETURN(const std::vector<int64_t> all, Steps());
+  all.push_back(steps);
   for (size_t k = 0; k + keep_ < all.size(); ++k) {
     std::error_code error;
     std::filesystem::remove(PathOf(all[k]), error);

@@ -31,7 +31,8 @@ class CheckpointSeries {
   static absl::StatusOr<CheckpointSeries> Open(std::string directory, int keep);
 
   // SaveParams of what there is after `steps` steps, after which older ones go.
-  // Errors: those of SaveParams; the system's.
+  // Errors: those of SaveParams; the system's; a checkpoint of as many steps or
+  // more is there, so that this is another run.
   absl::Status Save(int64_t steps, absl::Span<const Array> arrays,
                     const Context& context) const;
 

@@ -23,8 +23,9 @@ absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm);
 // is not in [0, 1).
 absl::StatusOr<UpdateRule> Ema(double decay);
 
-// Exchanges each parameter with its average, which code of Ema declared before:
-// to use the averages, and once more to train on.
+// Of parameters of narrow floats, the second time leaves an average rounded as
+// they are. Exchanges each parameter with its average, which code of Ema
+// declared before: to use the averages, and once more to train on.
 UpdateRule SwapEma();
 
 // Gradient accumulation: the first adds the gradients of a part of the batch,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/train/code.h"
@@ -80,15 +81,20 @@ absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
         absl::StrCat("there are no parameters for ", rule->name));
   }
   for (Tensor p : params) OCANNL_RETURN_IF_ERROR(CheckParameter(model, p));
-  // Once, before the first parameter, unless other code does it.
-  const bool computes =
-      learning_rate && !model.rootness.forward.contains(learning_rate->id);
-  OCANNL_ASSIGN_OR_RETURN(
-      UpdateCode code,
-      ParseCode(
-          model,
-          absl::StrCat(computes ? "learning_rate.forward; " : "", rule->text),
-          NamesOf(model, params, learning_rate, *rule)));
+  // The rate once, before the first parameter, unless other code computes it.
+  UpdateCode code;
+  Rootness before = model.rootness;
+  if (learning_rate && !before.forward.contains(learning_rate->id)) {
+    OCANNL_ASSIGN_OR_RETURN(code.update, Forward(model, *learning_rate));
+  }
+  absl::StatusOr<UpdateCode> of_text = ParseCode(
+      model, rule->text, NamesOf(model, params, learning_rate, *rule));
+  if (!of_text.ok()) {
+    model.rootness = std::move(before);
+    return of_text.status();
+  }
+  Append(code.update, of_text->update);
+  code.init = std::move(of_text->init);
   code.update.name = absl::StrCat(rule->name, "_update");
   code.init.name = absl::StrCat(rule->name, "_init");
   code.init.statics = code.update.statics;
@@ -106,15 +112,20 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
                                       Tensor learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule,
                                       const Context& context) {
+  Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, GradUpdate(model, loss));
-  OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
-                          RuleUpdate(model, loss, learning_rate, rule));
+  absl::StatusOr<UpdateCode> code =
+      RuleUpdate(model, loss, learning_rate, rule);
+  if (!code.ok()) {
+    model.rootness = std::move(before);
+    return code.status();
+  }
   OCANNL_ASSIGN_OR_RETURN(Assignments params, InitParams(model, loss));
   OCANNL_ASSIGN_OR_RETURN(
       Routine init,
-      ToRoutine(context, Sequence("init", {params, code.init}), {}));
+      ToRoutine(context, Sequence("init", {params, code->init}), {}));
   OCANNL_RETURN_IF_ERROR(init.Run());
-  return ToRoutine(init.context(), Sequence("step", {gradient, code.update}),
+  return ToRoutine(init.context(), Sequence("step", {gradient, code->update}),
                    {});
 }
 

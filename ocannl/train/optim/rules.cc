@@ -201,8 +201,13 @@ absl::StatusOr<UpdateRule> Adam(const AdamOptions& options) {
   return AdamRule("adam", /*decouples=*/false, options);
 }
 
-absl::StatusOr<UpdateRule> AdamW(const AdamOptions& options) {
-  return AdamRule("adamw", /*decouples=*/true, options);
+absl::StatusOr<UpdateRule> AdamW(const AdamWOptions& options) {
+  return AdamRule("adamw", /*decouples=*/true,
+                  {.beta1 = options.beta1,
+                   .beta2 = options.beta2,
+                   .epsilon = options.epsilon,
+                   .weight_decay = options.weight_decay,
+                   .amsgrad = options.amsgrad});
 }
 
 absl::StatusOr<UpdateRule> RmsProp(const RmsPropOptions& options) {

@@ -6,7 +6,7 @@
 // depend on the number of steps count those of their own code, so that a
 // checkpoint of the states (checkpoint/checkpoint.h) has all that goes on.
 //
-//   StartTraining(model, loss, Number(graph, 1e-3), AdamW({}), context)
+//   StartTraining(model, loss, Number(graph, 1e-3), AdamW(), context)
 //
 // Narrow floats are computed as f32 and rounded when they are stored; the
 // states of their parameters are f32.
@@ -48,8 +48,13 @@ absl::StatusOr<UpdateRule> Adam(const AdamOptions& options = {});
 
 // Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019: p is
 // first multiplied by 1 - learning_rate * weight_decay.
-absl::StatusOr<UpdateRule> AdamW(const AdamOptions& options = {
-                                     .weight_decay = 1e-2});
+struct AdamWOptions {
+  double beta1 = 0.9, beta2 = 0.999;  // in [0, 1)
+  double epsilon = 1e-8;
+  double weight_decay = 1e-2;
+  bool amsgrad = false;
+};
+absl::StatusOr<UpdateRule> AdamW(const AdamWOptions& options = {});
 
 // Tieleman and Hinton, "Lecture 6.5: RMSProp", 2012; centered as Graves,
 // "Generating Sequences With Recurrent Neural Networks", 2013.

@@ -18,7 +18,7 @@
 namespace ocannl::train {
 
 // From `first` at step 0 evenly to `last` at step `steps`, and there from then
-// on. CHECK-fails unless steps > 0, as all of these do.
+// on. All of these need numbers of steps above 0.
 Tensor LinearRate(Graph& graph, int32_t step, double first, double last,
                   int64_t steps);
 

@@ -44,21 +44,22 @@ std::vector<MergePair> ParallelMerge(int n);
 class Replicas {
  public:
   // Of `parameters` of the shapes in `model`; the gradients of those `trained`
-  // are merged, and the value of `loss`, if there is one. All in one kind of
-  // memory. Errors: those of ToRoutine.
+  // are merged, and the value of `loss`, if there is one. Errors: those of
+  // ToRoutine.
   static absl::StatusOr<Replicas> Make(Model& model,
                                        absl::Span<const Tensor> parameters,
                                        absl::Span<const Tensor> trained,
                                        std::vector<Context> contexts,
                                        std::optional<Tensor> loss = {});
 
-  // Whether merge buffers get copies, or point at what is merged, as at first.
+  // Whether merge buffers get copies, or, as at first, point at what is merged
+  // where that is in their kind of memory.
   void set_copy_to_merge(bool copies) { copies_ = copies; }
 
   // Adds up the gradients, and losses, of the first `n` contexts, in the order
   // of ParallelMerge, whose pairs of one round could be merged at once: the
-  // owner has the sums then, others sums of some. Errors: a gradient that no
-  // run made, contexts with several kinds of memory.
+  // owner has the sums then, others sums of some. Error: a gradient that no
+  // run made. There are `n` at least.
   absl::Status MergeGradients(int n);
 
   // Gives all contexts the owner's parameters. Error: one has no value.

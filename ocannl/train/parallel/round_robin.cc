@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/parallel/round_robin.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
@@ -9,35 +11,64 @@
 
 namespace ocannl::train {
 
+namespace {
+
+// Calls `run` with 0, 1, ... below `count` in turn for each combination of the
+// indices, and `sync` as RoundRobin does, at the end with the indices of the
+// last one.
+absl::Status Rounds(absl::Span<const StaticRef> statics, int count,
+                    absl::FunctionRef<absl::Status(int worker)> run,
+                    absl::FunctionRef<absl::Status(int n)> sync) {
+  CHECK_GT(count, 0);
+  int n = 0;  // that ran in this round
+  using Values = std::vector<std::optional<int64_t>>;
+  auto values = [&] {
+    Values all;
+    for (const StaticRef& index : statics) all.push_back(index.value());
+    return all;
+  };
+  auto set = [&](const Values& all) -> absl::Status {
+    for (size_t k = 0; k < statics.size(); ++k) {
+      StaticRef index = statics[k];
+      if (all[k]) OCANNL_RETURN_IF_ERROR(index.Set(*all[k]));
+    }
+    return absl::OkStatus();
+  };
+  Values last;
+  auto run_next = [&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(run(n));
+    if (++n == count) return sync(std::exchange(n, 0));
+    last = values();
+    return absl::OkStatus();
+  };
+  OCANNL_RETURN_IF_ERROR(SequentialLoop(statics, run_next));
+  if (n == 0) return absl::OkStatus();
+  const Values before = values();
+  OCANNL_RETURN_IF_ERROR(set(last));
+  OCANNL_RETURN_IF_ERROR(sync(n));
+  return set(before);
+}
+
+}  // namespace
+
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync) {
-  CHECK(!workers.empty());
-  int n = 0;  // that ran in this round
-  auto run_next = [&] {
-    Routine& worker = workers[n];
+  auto run = [&](int n) -> absl::Status {
     for (const StaticRef& index : workers[0].statics()) {
       if (!index.value()) continue;
-      OCANNL_RETURN_IF_ERROR(worker.Set(index.name(), *index.value()));
+      OCANNL_RETURN_IF_ERROR(workers[n].Set(index.name(), *index.value()));
     }
-    OCANNL_RETURN_IF_ERROR(worker.Run());
-    if (++n < static_cast<int>(workers.size())) return absl::OkStatus();
-    return sync(std::exchange(n, 0));
+    return workers[n].Run();
   };
-  OCANNL_RETURN_IF_ERROR(SequentialLoop(workers[0].statics(), run_next));
-  return n == 0 ? absl::OkStatus() : sync(n);
+  return Rounds(workers.at(0).statics(), static_cast<int>(workers.size()), run,
+                sync);
 }
 
 absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
                               int n_workers,
                               absl::FunctionRef<absl::Status(int n)> dry_sync) {
-  CHECK_GT(n_workers, 0);
-  int n = 0;
-  auto count = [&] {
-    if (++n < n_workers) return absl::OkStatus();
-    return dry_sync(std::exchange(n, 0));
-  };
-  OCANNL_RETURN_IF_ERROR(SequentialLoop(statics, count));
-  return n == 0 ? absl::OkStatus() : dry_sync(n);
+  return Rounds(
+      statics, n_workers, [](int) { return absl::OkStatus(); }, dry_sync);
 }
 
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,

@@ -17,19 +17,21 @@
 namespace ocannl::train {
 
 // What SequentialLoop does with the static indices of workers[0], but each
-// combination of values runs on the next one of the `workers`, which have the
-// same indices. Calls `sync`, with how many have run since the last call, when
-// all have, and at the end if some have. Stops at the first error.
+// combination of values runs on the next one of the `workers`, at least one,
+// which have the same indices. Calls `sync`, with how many have run since the
+// last call, when all have, and at the end if some have. Stops at the first
+// error.
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync);
 
 // What RoundRobin of `n_workers` with these static indices would call `sync`
-// with, without any work.
+// with, without any work; `n_workers` is at least 1.
 absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
                               int n_workers,
                               absl::FunctionRef<absl::Status(int n)> dry_sync);
 
-// RoundRobin of the routines `gradients`, one in each context of `replicas`.
+// RoundRobin of the routines `gradients`, one in each context of `replicas`, of
+// which there are as many.
 // After each round, what the replicas merge of those that ran is merged, the
 // owner runs `update` with the static indices of the round's last run, but for
 // those without a range, all get its parameters, and `post_sync` is called.

@@ -42,6 +42,7 @@ CASES = [
                                 weight_decay=0.1)),
     ("amsgrad", O.Adam, dict(lr=0.05, amsgrad=True)),
     ("adamw", O.AdamW, dict(lr=0.05, betas=(0.9, 0.95), weight_decay=0.1)),
+    ("adamw_default", O.AdamW, dict(lr=0.05)),
     ("rmsprop", O.RMSprop, dict(lr=0.01)),
     ("rmsprop_centered", O.RMSprop,
      dict(lr=0.01, alpha=0.9, weight_decay=0.01, momentum=0.9,

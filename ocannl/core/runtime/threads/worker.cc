@@ -71,8 +71,10 @@ Event Worker::Record() {
 }
 
 void Worker::Drain() {
+  std::exception_ptr thrown;
+  Submit([&] { thrown = std::exchange(thrown_, {}); });
   Record().Wait();
-  if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, {}));
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 void Worker::Do(Command& command) {
@@ -94,7 +96,10 @@ void Worker::Serve() {
   while (true) {
     uint32_t submitted = submitted_.load(std::memory_order_acquire);
     if (submitted == number) {
-      DoChores();
+      {
+        Team::SideBySide share;
+        DoChores();
+      }
       submitted = SpinThenPark(submitted_, number, kSpin);
     }
     Team::SideBySide share;

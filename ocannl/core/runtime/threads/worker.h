@@ -81,7 +81,7 @@ class Worker {
 
   std::vector<Command> ring_;
   std::vector<Chore> chores_;  // of the thread
-  std::exception_ptr thrown_;  // by a command, until Drain
+  std::exception_ptr thrown_;  // by a command, until Drain; of the thread
   std::atomic<uint32_t> submitted_ = 0;
   std::atomic<uint32_t> done_ = 0;
   bool stops_ = false;  // of the thread
