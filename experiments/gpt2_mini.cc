@@ -8,8 +8,8 @@ int main(int argc, char** argv) {
   using namespace ocannl;  // NOLINT
   return SupervisedMain(
       {.name = "gpt2_mini",
-       .what = "Trains a language model of transformer blocks, letter by "
-               "letter, on sentences of a small grammar.",
+       .what = "Trains transformer blocks, letter by letter, on a small "
+               "grammar's sentences.",
        .examples = 2000,
        .options = {.epochs = 3, .batch_size = 10},
        .flags = {{"length", "64", "letters of a sequence"},

@@ -52,8 +52,7 @@ const std::vector<Flag>& Flags() {
     auto* all = new std::vector<Flag>(TierFlags());
     const std::vector<Flag> own = {
         {"epochs", "80",
-         "how often the training sees every point, in all runs together; the "
-         "rate falls from 0.2 to 0.1 meanwhile"},
+         "how often all points are seen; the rate falls from 0.2 to 0.1"},
         {"batch_size", "10", "points of one step"},
         {"hidden", "16,16", "sizes of the hidden layers"},
         {"len", "400", "points of each moon"},

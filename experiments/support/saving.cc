@@ -21,16 +21,16 @@ namespace {
 // Of the array that tells how far training is.
 constexpr char kStepsDone[] = "steps_done";
 
+constexpr int kKept = 3;  // of --checkpoints
+
 using Checkpoints = std::optional<train::CheckpointSeries>;
 
 // Those of --checkpoints, if it is given.
 absl::StatusOr<Checkpoints> OpenCheckpoints(const CommandLine& line) {
   const std::string directory = UserPath(line.GetString("checkpoints"));
   if (directory.empty()) return std::nullopt;
-  OCANNL_ASSIGN_OR_RETURN(const int64_t keep, line.GetInt("keep", 1, 1000));
-  OCANNL_ASSIGN_OR_RETURN(
-      train::CheckpointSeries series,
-      train::CheckpointSeries::Open(directory, static_cast<int>(keep)));
+  OCANNL_ASSIGN_OR_RETURN(train::CheckpointSeries series,
+                          train::CheckpointSeries::Open(directory, kKept));
   return series;
 }
 
@@ -69,10 +69,7 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
 const std::vector<Flag>& SavingFlags() {
   static const auto* flags = new std::vector<Flag>{
       {"checkpoints", "",
-       "a directory that training saves to and, when it was killed, goes on "
-       "from: give the same command again"},
-      {"every", "1000", "steps from one of --checkpoints to the next"},
-      {"keep", "3", "how many of --checkpoints stay"},
+       "a directory to save epochs to, and to go on from when killed"},
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
       {"save", "",
@@ -88,8 +85,6 @@ absl::StatusOr<History> TrainAndSave(
   state.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
   OCANNL_ASSIGN_OR_RETURN(const Checkpoints checkpoints, OpenCheckpoints(line));
   if (checkpoints) {
-    OCANNL_ASSIGN_OR_RETURN(loop.checkpoint_every,
-                            line.GetInt("every", 1, 1'000'000'000));
     loop.checkpoint = [&](int64_t steps_done) -> absl::Status {
       OCANNL_RETURN_IF_ERROR(
           context.Write(kStepsDone, NdArray::Of<int64_t>({}, {steps_done})));

@@ -21,11 +21,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool IsCheckpointDue(const LoopOptions& options, int64_t steps_done) {
-  return options.checkpoint_every > 0 && steps_done < options.end_step &&
-         steps_done % options.checkpoint_every == 0;
-}
-
 }  // namespace
 
 absl::StatusOr<History> TrainingLoop(
@@ -59,9 +54,6 @@ absl::StatusOr<History> TrainingLoop(
       OCANNL_RETURN_IF_ERROR(losses.Append());
       OCANNL_RETURN_IF_ERROR(rates.Append());
       ++next;
-      if (IsCheckpointDue(options, next)) {
-        OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
-      }
     } while (next < end && StopSignals::received() == 0);
     OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
     history.seconds_of_steps += SecondsSince(epoch_start);
@@ -83,6 +75,9 @@ absl::StatusOr<History> TrainingLoop(
       OCANNL_RETURN_IF_ERROR(after_epoch());
     }
     ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));
+    if (options.checkpoint && next == end && next < options.end_step) {
+      OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
+    }
   }
   ShowProgress("");
   history.seconds = SecondsSince(start);

@@ -30,10 +30,8 @@ struct LoopOptions {
   int64_t first_step = 0;  // those before it are done
   int64_t end_step = 0;    // one after the last
   int64_t lines = 8;       // most epochs that are told of
-  // Called with how many steps are done, each `checkpoint_every` of them but at
-  // the end; 0: never.
+  // Called after each epoch but the last with how many steps are done.
   std::function<absl::Status(int64_t steps_done)> checkpoint = nullptr;
-  int64_t checkpoint_every = 0;
 };
 
 // Runs `step`, whose static indices are batch_n and step, for all batches again
