@@ -85,7 +85,7 @@ absl::Status Routine::CheckReady() const {
 absl::Status Routine::CheckMerge() const {
   const DeviceArray* wanted = record_->merges;
   const DeviceArray* held = context_.stream().merge().held();
-  if (wanted == nullptr || wanted == held) return absl::OkStatus();
+  if (wanted == held) return absl::OkStatus();
   auto describe = [](const DeviceArray& array) {
     return absl::StrCat("`", array.name, "`, ",
                         DescribeArray(array.dtype, array.dims));
@@ -96,9 +96,9 @@ absl::Status Routine::CheckMerge() const {
       "; call CopyToMerge(\"", wanted->name, "\", from) before it runs"));
 }
 
-// The code on what the merge buffer points at, if the routine reads that.
-absl::StatusOr<const std::shared_ptr<const LinkedCode>*> Routine::CodeToRun() {
-  if (record_->merges == nullptr) return &code_;
+// The code on what the merge buffer points at, if it does.
+absl::StatusOr<const std::shared_ptr<const LinkedCode>*>
+Routine::CodeToMerge() {
   const std::shared_ptr<const DeviceArray>& source =
       context_.stream().merge().points_at();
   if (source == nullptr) return &code_;
@@ -117,11 +117,13 @@ absl::StatusOr<const std::shared_ptr<const LinkedCode>*> Routine::CodeToRun() {
 
 absl::Status Routine::Run() {
   using Clock = std::chrono::steady_clock;
-  OCANNL_RETURN_IF_ERROR(CheckMerge());
+  const std::shared_ptr<const LinkedCode>* code = &code_;
+  if (record_->merges != nullptr) {
+    OCANNL_RETURN_IF_ERROR(CheckMerge());
+    OCANNL_ASSIGN_OR_RETURN(code, CodeToMerge());
+  }
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
   OCANNL_RETURN_IF_ERROR(context_.stream().WaitForReaders(*code_));
-  OCANNL_ASSIGN_OR_RETURN(const std::shared_ptr<const LinkedCode>* code,
-                          CodeToRun());
   if (timed_) {
     context_.stream().Sync();
     const Clock::time_point start = Clock::now();

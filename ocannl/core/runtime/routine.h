@@ -97,8 +97,9 @@ class Routine {
 
   // What only the first run needs to check: nothing becomes unset or unwritten.
   absl::Status CheckReady() const;
+  // Of a routine that reads the merge buffer.
   absl::Status CheckMerge() const;
-  absl::StatusOr<const std::shared_ptr<const LinkedCode>*> CodeToRun();
+  absl::StatusOr<const std::shared_ptr<const LinkedCode>*> CodeToMerge();
 
   std::shared_ptr<const LinkedCode> code_;
   Context context_;
