@@ -20,9 +20,11 @@ class Numbers {
     numbers_[absl::StrCat("one_minus_", name)] = 1 - value;  // rounded once
     return Add(name, value, value >= 0 && value < 1, "in [0, 1)");
   }
-  Numbers& NotNegative(const std::string& name, double value) {
+  // `option` is what users call it; empty: the name.
+  Numbers& NotNegative(const std::string& name, double value,
+                       absl::string_view option = "") {
     return Add(name, value, value >= 0 && std::isfinite(value),
-               "finite and not negative");
+               "finite and not negative", option);
   }
   Numbers& Flag(const std::string& name, bool value) {
     return Add(name, value ? 1 : 0, true, "");
@@ -35,10 +37,11 @@ class Numbers {
 
  private:
   Numbers& Add(const std::string& name, double value, bool fits,
-               absl::string_view range) {
+               absl::string_view range, absl::string_view option = "") {
     if (!fits && status_.ok()) {
-      status_ = absl::InvalidArgumentError(absl::StrCat(
-          name, " is ", NumberText(value), "; it must be ", range));
+      status_ = absl::InvalidArgumentError(
+          absl::StrCat(option.empty() ? name : option, " is ",
+                       NumberText(value), "; it must be ", range));
     }
     numbers_[name] = value;
     return *this;
@@ -48,34 +51,34 @@ class Numbers {
   absl::Status status_;
 };
 
-// The gradient `NAME`, with a decay that is part of the loss.
-std::string DecayedGradient(absl::string_view name) {
-  return absl::StrCat(
-      "if weight_decay > 0 then { ", name,
-      " } =: fma(!.weight_decay, widen(p), widen(p.grad)) else { ", name,
-      " } =: widen(p.grad);");
-}
+// The weight decay of the loss is a part of the gradient; that of AdamW, Lion
+// and Muon is of the parameter itself.
 
 constexpr char kSgd[] = R"(
+  for p in params do
+    ~~(p "param sgd step";
+       if weight_decay > 0 then
+         { sgd_delta } =: fma(!.weight_decay, widen(p), widen(p.grad))
+       else { sgd_delta } =: widen(p.grad);
        if momentum > 0 then (
          { sgd_momentum } =: fma(!.momentum, sgd_momentum, sgd_delta);
          if nesterov then sgd_delta =+ !.momentum *. sgd_momentum
          else sgd_delta =: sgd_momentum);
        p =- type_as(learning_rate, sgd_delta) *. sgd_delta))";
 
-// With decoupled decay if `decouples`.
 constexpr char kAdam[] = R"(
   ~~(first "and its group: bias corrections";
      { adam_c1 } =: fma(!.beta1, f64(adam_c1), !.one_minus_beta1);
      { adam_c2 } =: fma(!.beta2, f64(adam_c2), !.one_minus_beta2);
      { adam_rate } =: f64(learning_rate) /. adam_c1;
-     if decouples then
-       { adam_kept } =: 1 - f64(learning_rate) *. !.weight_decay;
+     if decoupled_decay > 0 then
+       { adam_kept } =: 1 - f64(learning_rate) *. !.decoupled_decay;
      { adam_root } =: sqrt(adam_c2));
   for p in params do
     ~~(p "param adam step";
-       if decouples then { adam_g } =: widen(p.grad) else )";
-constexpr char kAdamMoments[] = R"(
+       if weight_decay > 0 then
+         { adam_g } =: fma(!.weight_decay, widen(p), widen(p.grad))
+       else { adam_g } =: widen(p.grad);
        { adam_m } =: fma(!.one_minus_beta1, adam_g - adam_m, adam_m);
        { adam_v } =:
          fma(!.one_minus_beta2 *. adam_g, adam_g, !.beta2 *. adam_v);
@@ -86,24 +89,29 @@ constexpr char kAdamMoments[] = R"(
          adam_size /. type_as(adam_root, adam_g) + !.epsilon;
        { adam_step } =:
          type_as(adam_rate, adam_g) *. adam_m /. adam_denominator;
-       if decouples then
+       if decoupled_decay > 0 then
          p =: widen(p) *. type_as(adam_kept, adam_g) - adam_step
        else p =- adam_step))";
 
-absl::StatusOr<UpdateRule> AdamRule(const std::string& name, bool decouples,
-                                    const AdamOptions& options) {
+absl::StatusOr<UpdateRule> AdamRule(const std::string& name,
+                                    const AdamOptions& options,
+                                    double decoupled_decay) {
   return Numbers()
       .Share("beta1", options.beta1)
       .Share("beta2", options.beta2)
       .NotNegative("epsilon", options.epsilon)
       .NotNegative("weight_decay", options.weight_decay)
       .Flag("amsgrad", options.amsgrad)
-      .Flag("decouples", decouples)
-      .Rule(name, absl::StrCat(kAdam, "(", DecayedGradient("adam_g"), ");",
-                               kAdamMoments));
+      .NotNegative("decoupled_decay", decoupled_decay, "weight_decay")
+      .Rule(name, kAdam);
 }
 
 constexpr char kRmsProp[] = R"(
+  for p in params do
+    ~~(p "param rmsprop step";
+       if weight_decay > 0 then
+         { rmsprop_g } =: fma(!.weight_decay, widen(p), widen(p.grad))
+       else { rmsprop_g } =: widen(p.grad);
        { rmsprop_v } =:
          fma(!.one_minus_alpha *. rmsprop_g, rmsprop_g, !.alpha *. rmsprop_v);
        if centered then (
@@ -119,11 +127,25 @@ constexpr char kRmsProp[] = R"(
        else p =- rmsprop_rate *. rmsprop_g /. (rmsprop_size + !.epsilon)))";
 
 constexpr char kAdagrad[] = R"(
+  ~~(first "and its group: rate";
+     { adagrad_t } =: f64(adagrad_t) + 1;
+     { adagrad_rate } =:
+       f64(learning_rate) /. (1 + (adagrad_t - 1) *. !.rate_decay));
+  for p in params do
+    ~~(p "param adagrad step";
+       if weight_decay > 0 then
+         { adagrad_g } =: fma(!.weight_decay, widen(p), widen(p.grad))
+       else { adagrad_g } =: widen(p.grad);
        { adagrad_sum } =: fma(adagrad_g, adagrad_g, adagrad_sum);
        p =- type_as(adagrad_rate, adagrad_g) *. adagrad_g
             /. (sqrt(adagrad_sum) + !.epsilon)))";
 
 constexpr char kAdadelta[] = R"(
+  for p in params do
+    ~~(p "param adadelta step";
+       if weight_decay > 0 then
+         { adadelta_g } =: fma(!.weight_decay, widen(p), widen(p.grad))
+       else { adadelta_g } =: widen(p.grad);
        { adadelta_v } =:
          fma(!.one_minus_rho *. adadelta_g, adadelta_g, !.rho *. adadelta_v);
        { adadelta_u } like adadelta_g;
@@ -187,8 +209,7 @@ absl::StatusOr<UpdateRule> Sgd(const SgdOptions& options) {
       .Share("momentum", options.momentum)
       .NotNegative("weight_decay", options.weight_decay)
       .Flag("nesterov", options.nesterov)
-      .Rule("sgd", absl::StrCat("for p in params do ~~(p \"param sgd step\";",
-                                DecayedGradient("sgd_delta"), kSgd));
+      .Rule("sgd", kSgd);
 }
 
 absl::StatusOr<UpdateCode> SgdUpdate(Model& model, Tensor loss,
@@ -198,16 +219,16 @@ absl::StatusOr<UpdateCode> SgdUpdate(Model& model, Tensor loss,
 }
 
 absl::StatusOr<UpdateRule> Adam(const AdamOptions& options) {
-  return AdamRule("adam", /*decouples=*/false, options);
+  return AdamRule("adam", options, /*decoupled_decay=*/0);
 }
 
 absl::StatusOr<UpdateRule> AdamW(const AdamWOptions& options) {
-  return AdamRule("adamw", /*decouples=*/true,
+  return AdamRule("adamw",
                   {.beta1 = options.beta1,
                    .beta2 = options.beta2,
                    .epsilon = options.epsilon,
-                   .weight_decay = options.weight_decay,
-                   .amsgrad = options.amsgrad});
+                   .amsgrad = options.amsgrad},
+                  options.weight_decay);
 }
 
 absl::StatusOr<UpdateRule> RmsProp(const RmsPropOptions& options) {
@@ -217,9 +238,7 @@ absl::StatusOr<UpdateRule> RmsProp(const RmsPropOptions& options) {
       .NotNegative("weight_decay", options.weight_decay)
       .Share("momentum", options.momentum)
       .Flag("centered", options.centered)
-      .Rule("rmsprop",
-            absl::StrCat("for p in params do ~~(p \"param rmsprop step\";",
-                         DecayedGradient("rmsprop_g"), kRmsProp));
+      .Rule("rmsprop", kRmsProp);
 }
 
 absl::StatusOr<UpdateRule> Adagrad(const AdagradOptions& options) {
@@ -227,12 +246,7 @@ absl::StatusOr<UpdateRule> Adagrad(const AdagradOptions& options) {
       .NotNegative("rate_decay", options.rate_decay)
       .NotNegative("epsilon", options.epsilon)
       .NotNegative("weight_decay", options.weight_decay)
-      .Rule("adagrad", absl::StrCat(R"(~~(first "and its group: rate";
-              { adagrad_t } =: f64(adagrad_t) + 1;
-              { adagrad_rate } =:
-                f64(learning_rate) /. (1 + (adagrad_t - 1) *. !.rate_decay));
-              for p in params do ~~(p "param adagrad step";)",
-                                    DecayedGradient("adagrad_g"), kAdagrad));
+      .Rule("adagrad", kAdagrad);
 }
 
 absl::StatusOr<UpdateRule> Adadelta(const AdadeltaOptions& options) {
@@ -240,9 +254,7 @@ absl::StatusOr<UpdateRule> Adadelta(const AdadeltaOptions& options) {
       .Share("rho", options.rho)
       .NotNegative("epsilon", options.epsilon)
       .NotNegative("weight_decay", options.weight_decay)
-      .Rule("adadelta",
-            absl::StrCat("for p in params do ~~(p \"param adadelta step\";",
-                         DecayedGradient("adadelta_g"), kAdadelta));
+      .Rule("adadelta", kAdadelta);
 }
 
 absl::StatusOr<UpdateRule> Lion(const LionOptions& options) {
