@@ -4,6 +4,7 @@
 // system runs their threads: seeded delays make many of those.
 #include "ocannl/core/runtime/stream.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -54,6 +55,8 @@ class DelayingBackend : public Backend {
     return std::make_unique<Delaying>(std::move(made), random_());
   }
 
+  static const std::atomic<int>& Runs() { return Delaying::runs; }
+
  private:
   class Delaying : public Executable {
    public:
@@ -68,7 +71,10 @@ class DelayingBackend : public Backend {
         std::this_thread::sleep_for(std::chrono::microseconds(20 * delay + 5));
       }
       made_->Run(buffers, statics);
+      ++runs;
     }
+
+    static inline std::atomic<int> runs = 0;  // of all
 
    private:
     std::unique_ptr<Executable> made_;
@@ -246,6 +252,27 @@ TEST_F(TwoStreamsTest, EventsAreDoneAfterWhatCameBefore) {
   two_.Sync();
   EXPECT_TRUE(was_done);
   EXPECT_EQ(a_.Read("n")->AsDouble(0), 20);
+}
+
+// Who waits for another stream does first what it has put off: else one thread
+// would do nothing.
+TEST_F(TwoStreamsTest, WaitingDoesWhatWasDeferred) {
+  Stream inline_stream(&device_);
+  const Context here(&inline_stream);
+  Routine grow = Link(here, "{ n } =: n + 1", "n");
+  CHECK_OK(here.Write("n", NdArray::Of<float>({1}, {0})));
+  const int before = DelayingBackend::Runs();
+  for (int k = 0; k < 100; ++k) CHECK_OK(grow.Run());
+  bool seen = false;
+  CHECK_OK(two_.Do([&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!seen && std::chrono::steady_clock::now() < end) {
+      seen = DelayingBackend::Runs() == before + 100;
+    }
+    return absl::OkStatus();
+  }));
+  inline_stream.WaitFor(two_.Record());
+  EXPECT_TRUE(seen);
 }
 
 TEST_F(TwoStreamsTest, ErrorsOfWorkAreKept) {

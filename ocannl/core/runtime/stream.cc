@@ -68,7 +68,10 @@ Event Stream::Record() {
 void Stream::WaitFor(const Event& event) {
   if (event.IsDone() || event == last_wait_) return;
   last_wait_ = event;
-  if (options_.worker == nullptr) return event.Wait();
+  if (options_.worker == nullptr) {
+    trace_.Sync();  // what was deferred can be done meanwhile
+    return event.Wait();
+  }
   Submit([this, event] {
     trace_.Sync();
     event.Wait();
