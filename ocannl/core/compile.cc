@@ -14,6 +14,19 @@
 #include "ocannl/core/opt/virtualize.h"
 
 namespace ocannl {
+namespace {
+
+// The data of the host that `code` reads.
+absl::Status WriteData(const Assignments& code, const Context& context) {
+  for (const Array& array : code.arrays) {
+    if (array.data == nullptr) continue;
+    OCANNL_RETURN_IF_ERROR(
+        context.Write(array.name, array.data->Reshaped(array.dims)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program) {
   for (const Buffer& buffer : program.buffers) {
@@ -43,9 +56,9 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
 absl::StatusOr<Routine> ToRoutine(const Context& context,
                                   const Assignments& code,
                                   const PassOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
-                          ToRoutines({context}, code, options));
-  return std::move(routines[0]);
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, options));
+  OCANNL_RETURN_IF_ERROR(WriteData(code, context));
+  return context.CompileAndLink(std::move(program));
 }
 
 absl::StatusOr<std::vector<Routine>> ToRoutines(
@@ -57,16 +70,11 @@ absl::StatusOr<std::vector<Routine>> ToRoutines(
       executables;
   std::vector<Routine> routines;
   for (const Context& context : contexts) {
-    for (const Array& array : code.arrays) {
-      if (array.data == nullptr) continue;
-      NdArray data = array.data->Reshaped(array.dims);
-      OCANNL_RETURN_IF_ERROR(context.Write(array.name, data));
-    }
-    const Backend* backend = &context.stream().device().backend();
-    std::shared_ptr<const Executable>& executable = executables[backend];
+    OCANNL_RETURN_IF_ERROR(WriteData(code, context));
+    std::shared_ptr<const Executable>& executable =
+        executables[&context.stream().device().backend()];
     if (executable == nullptr) {
-      DefaultFloatEnvironment guard;  // a tier may fold constants
-      OCANNL_ASSIGN_OR_RETURN(executable, backend->Compile(program));
+      OCANNL_ASSIGN_OR_RETURN(executable, context.Compile(program));
     }
     OCANNL_ASSIGN_OR_RETURN(Routine routine, context.Link(program, executable));
     routines.push_back(std::move(routine));

@@ -61,24 +61,27 @@ absl::Status Context::PrepareToWrite(const DeviceArray& array,
   return stream().WaitForReaders(array);
 }
 
-absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindToGive(
-    absl::string_view name) const {
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
-  if (!state_->shared.contains(array.get())) return array;
+absl::Status Context::CheckGives(const DeviceArray& array) const {
+  if (!state_->shared.contains(&array)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("a context that shares `", name,
+      absl::StrCat("a context that shares `", array.name,
                    "` cannot give it away; take it from the one that it "
                    "comes from"));
 }
 
+bool Context::SharesMemoryWith(const Context& other) const {
+  return &stream().device().backend().memory() ==
+         &other.stream().device().backend().memory();
+}
+
 absl::Status Context::CheckMemory(absl::string_view name, const Context& from,
                                   absl::string_view fix) const {
-  const MemorySpace& own = stream().device().backend().memory();
-  const MemorySpace& other = from.stream().device().backend().memory();
-  if (&own == &other) return absl::OkStatus();
+  if (SharesMemoryWith(from)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "`", name, "` is in the memory of ", other.name(), ", and this stream ",
-      "works in that of ", own.name(), "; call ", fix));
+      "`", name, "` is in the memory of ",
+      from.stream().device().backend().memory().name(), ", and this stream ",
+      "works in that of ", stream().device().backend().memory().name(),
+      "; call ", fix));
 }
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
@@ -145,10 +148,15 @@ absl::StatusOr<Routine> Context::Link(
   return routine;
 }
 
-absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
+absl::StatusOr<std::shared_ptr<const Executable>> Context::Compile(
+    const LoopProgram& program) const {
   DefaultFloatEnvironment guard;  // a tier may fold constants
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
-                          stream().device().backend().Compile(program));
+  return stream().device().backend().Compile(program);
+}
+
+absl::StatusOr<Routine> Context::CompileAndLink(LoopProgram program) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Compile(program));
   return Link(std::move(program), std::move(executable));
 }
 
@@ -254,9 +262,9 @@ absl::Status Context::CopyInto(const std::shared_ptr<DeviceArray>& to,
 }
 
 absl::Status Context::Copy(absl::string_view name, const Context& from) const {
-  OCANNL_RETURN_IF_ERROR(from.FindToGive(name).status());
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
+  OCANNL_RETURN_IF_ERROR(from.CheckGives(*array));
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> to,
       FindOrMake(name, array->dtype, array->dims, "the write"));
@@ -274,8 +282,8 @@ absl::Status Context::Copy(absl::string_view name, const Context& from) const {
 absl::Status Context::Share(absl::string_view name, const Context& from) const {
   OCANNL_RETURN_IF_ERROR(
       CheckMemory(name, from, absl::StrCat("Copy(\"", name, "\", from)")));
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                          from.FindToGive(name));
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, from.Find(name));
+  OCANNL_RETURN_IF_ERROR(from.CheckGives(*array));
   if (!state_->arrays.emplace(array->name, array).second) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the context has an array `", name, "` of its own; share that of ",
@@ -289,13 +297,12 @@ absl::Status Context::Share(absl::string_view name, const Context& from) const {
 
 absl::Status Context::CopyToMerge(absl::string_view name,
                                   const Context& from) const {
-  OCANNL_RETURN_IF_ERROR(from.FindToGive(name).status());
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
+  OCANNL_RETURN_IF_ERROR(from.CheckGives(*array));
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> to,
       stream().merge().PlaceOf(name, array->dtype, array->dims));
-  stream().ReleaseMerge();
   OCANNL_RETURN_IF_ERROR(CopyInto(to, array, from));
   stream().HoldMerge(std::move(to));
   return absl::OkStatus();
@@ -303,9 +310,9 @@ absl::Status Context::CopyToMerge(absl::string_view name,
 
 absl::Status Context::PointMerge(absl::string_view name,
                                  const Context& from) const {
-  OCANNL_RETURN_IF_ERROR(from.FindToGive(name).status());
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           from.FindWritten(name));
+  OCANNL_RETURN_IF_ERROR(from.CheckGives(*array));
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> place,
       stream().merge().PlaceOf(name, array->dtype, array->dims));

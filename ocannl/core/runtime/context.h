@@ -51,7 +51,12 @@ class Context {
   absl::StatusOr<Routine> Link(
       LoopProgram program, std::shared_ptr<const Executable> executable) const;
 
-  // Compiles `program` with the device's backend, and links it.
+  // The code of `program` on the device's backend. Errors: those of the
+  // backend.
+  absl::StatusOr<std::shared_ptr<const Executable>> Compile(
+      const LoopProgram& program) const;
+
+  // Compile and Link.
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
   // Makes `values` the contents of the array `name`, which need not exist.
@@ -96,6 +101,9 @@ class Context {
   // WriteMerge(name, *from.Read(name)), likewise.
   absl::Status CopyToMerge(absl::string_view name, const Context& from) const;
 
+  // Whether arrays of both are in one kind of memory.
+  bool SharesMemoryWith(const Context& other) const;
+
   // The same without a copy: routines that read "NAME.merge" read the array of
   // `from` itself, which may not be written until ReleaseMerge, or until the
   // merge buffer holds something else. Error: also another kind of memory.
@@ -123,9 +131,9 @@ class Context {
   // context's; a merge buffer points at it.
   absl::Status PrepareToWrite(const DeviceArray& array,
                               absl::string_view user) const;
-  // The array, which another context is to read in the order of this stream.
-  absl::StatusOr<std::shared_ptr<DeviceArray>> FindToGive(
-      absl::string_view name) const;
+  // To be called before another context takes the array. Error: it is a third
+  // one's, in whose order it is written.
+  absl::Status CheckGives(const DeviceArray& array) const;
   absl::Status CheckMemory(absl::string_view name, const Context& from,
                            absl::string_view fix) const;
 
