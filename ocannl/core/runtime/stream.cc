@@ -90,8 +90,8 @@ void Stream::ForgetReaders(Readers& readers) {
 
 void Stream::AddReader(std::shared_ptr<const DeviceArray> array, Event event) {
   ForgetReaders(*readers_);
-  if (!event.IsDone())
-    readers_->push_back({std::move(array), std::move(event)});
+  if (event.IsDone()) return;
+  readers_->push_back({std::move(array), std::move(event)});
 }
 
 void Stream::AddSharer(std::shared_ptr<const DeviceArray> array,

@@ -41,10 +41,9 @@ int SuggestedVirtualDevices(const Backend& backend);
 // Moves, but does not copy.
 class VirtualDevices {
  public:
-  // `count` devices, "virtual:0" and so on, whose streams `threads` threads
-  // serve in turn: the one that calls and workers; 0: as many as there are
-  // processors. The backend must outlive them.
-  // `count` is at least 1.
+  // `count` devices, at least 1, "virtual:0" and so on, whose streams `threads`
+  // threads serve in turn: the one that calls and workers; 0: as many as there
+  // are processors. The backend must outlive them.
   VirtualDevices(const Backend* backend, int count, int threads = 0);
   VirtualDevices(VirtualDevices&&) = default;
   VirtualDevices& operator=(VirtualDevices&&) = delete;

@@ -40,7 +40,7 @@ Worker::~Worker() {
 void Worker::Submit(Command command) {
   if (!thread_.joinable()) {
     Do(command);
-    return DoChores();
+    return RunIdleTasks();
   }
   const uint32_t number = submitted_.load(std::memory_order_relaxed);
   uint32_t done = done_.load(std::memory_order_acquire);
@@ -53,14 +53,15 @@ void Worker::Submit(Command command) {
 }
 
 void Worker::WhenIdle(const void* key, Command command) {
-  for (const Chore& chore : chores_) {
-    if (chore.key == key) return;
+  for (const IdleTask& task : idle_tasks_) {
+    if (task.key == key) return;
   }
-  chores_.push_back({key, std::move(command)});
+  idle_tasks_.push_back({key, std::move(command)});
 }
 
 void Worker::Forget(const void* key) {
-  std::erase_if(chores_, [&](const Chore& chore) { return chore.key == key; });
+  std::erase_if(idle_tasks_,
+                [&](const IdleTask& task) { return task.key == key; });
 }
 
 Event Worker::Record() {
@@ -85,8 +86,8 @@ void Worker::Do(Command& command) {
   }
 }
 
-void Worker::DoChores() {
-  for (Chore& chore : std::exchange(chores_, {})) Do(chore.command);
+void Worker::RunIdleTasks() {
+  for (IdleTask& task : std::exchange(idle_tasks_, {})) Do(task.command);
 }
 
 void Worker::Serve() {
@@ -98,7 +99,7 @@ void Worker::Serve() {
     if (submitted == number) {
       {
         Team::SideBySide share;
-        DoChores();
+        RunIdleTasks();
       }
       submitted = SpinThenPark(submitted_, number, kSpin);
     }
@@ -109,7 +110,7 @@ void Worker::Serve() {
       command = nullptr;
       Advance(done_);
     }
-    if (stops_) return DoChores();
+    if (stops_) return RunIdleTasks();
   }
 }
 

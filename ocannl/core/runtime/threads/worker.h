@@ -70,17 +70,17 @@ class Worker {
   void Drain();
 
  private:
-  struct Chore {
+  struct IdleTask {
     const void* key;
     Command command;
   };
 
   void Serve();
   void Do(Command& command);
-  void DoChores();
+  void RunIdleTasks();
 
   std::vector<Command> ring_;
-  std::vector<Chore> chores_;  // of the thread
+  std::vector<IdleTask> idle_tasks_;  // of the thread
   std::exception_ptr thrown_;  // by a command, until Drain; of the thread
   std::atomic<uint32_t> submitted_ = 0;
   std::atomic<uint32_t> done_ = 0;

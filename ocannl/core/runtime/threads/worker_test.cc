@@ -54,22 +54,22 @@ TEST(WorkerTest, TwoTakeTurns) {
   for (int k = 0; k < 100; ++k) EXPECT_EQ(seen[k], k);
 }
 
-TEST(WorkerTest, ChoresAreForIdleTimes) {
+TEST(WorkerTest, IdleTasksRunWhenThereIsNothingElse) {
   Worker worker;
-  int chores = 0;
+  int tasks = 0;
   std::atomic<bool> may_go = false;
   worker.Submit([&] {
-    worker.WhenIdle(&chores, [&] { ++chores; });
+    worker.WhenIdle(&tasks, [&] { ++tasks; });
     while (!may_go) std::this_thread::yield();
   });
-  int chores_before = -1;
-  worker.Submit([&] { chores_before = chores; });
+  int tasks_before = -1;
+  worker.Submit([&] { tasks_before = tasks; });
   may_go = true;
   worker.Drain();
-  EXPECT_EQ(chores_before, 0);
+  EXPECT_EQ(tasks_before, 0);
   std::atomic<int> seen = 0;
   while (seen == 0) {  // it is idle sooner or later
-    worker.Submit([&] { seen = chores; });
+    worker.Submit([&] { seen = tasks; });
     worker.Drain();
   }
   EXPECT_EQ(seen, 1);
