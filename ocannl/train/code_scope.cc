@@ -211,9 +211,11 @@ absl::Status CodeScope::WithNodes(bool final,
     shapes_.names.erase(id);
     shapes_.bases.erase(id);
   }
-  if (final) mark.randoms = graph_.mark().randoms;
+  if (final) {
+    mark.randoms = graph_.mark().randoms;
+    SetRandoms(mark.randoms, model_.graph);
+  }
   graph_.RollBack(mark);
-  SetRandoms(mark.randoms, model_.graph);
   return status;
 }
 
