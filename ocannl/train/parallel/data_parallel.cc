@@ -19,7 +19,9 @@
 namespace ocannl::train {
 
 struct DataParallel::Shard {
-  explicit Shard(VirtualDevice& on) : device(on), context(on.context) {}
+  explicit Shard(VirtualDevice& on) : device(on) {}
+
+  const Context& context() const { return device.context; }
 
   // The parameters are those of `owner`, unless that is null.
   absl::Status Build(const LossOf& loss_of, Shard* owner);
@@ -32,7 +34,6 @@ struct DataParallel::Shard {
   Tensor loss{};
   std::vector<Tensor> trained;  // the parameters that have a gradient
   VirtualDevice& device;
-  Context context;
   std::optional<Routine> gradient;
 };
 
@@ -80,7 +81,7 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner) {
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
   if (owner != nullptr) OCANNL_RETURN_IF_ERROR(ShareParameters(*owner));
-  OCANNL_ASSIGN_OR_RETURN(gradient, ToRoutine(context, code, {}));
+  OCANNL_ASSIGN_OR_RETURN(gradient, ToRoutine(context(), code, {}));
   return absl::OkStatus();
 }
 
@@ -94,7 +95,7 @@ absl::Status DataParallel::Shard::ShareParameters(Shard& owner) {
         "; build it alike for all shards"));
   }
   for (Tensor p : Parameters(model, loss)) {
-    OCANNL_RETURN_IF_ERROR(context.Share(p.node().name, owner.context));
+    OCANNL_RETURN_IF_ERROR(context().Share(p.node().name, owner.context()));
   }
   return absl::OkStatus();
 }
@@ -109,7 +110,7 @@ std::string DataParallel::Shard::DescribeParameters() {
 }
 
 absl::StatusOr<double> DataParallel::Shard::LossValue() const {
-  OCANNL_ASSIGN_OR_RETURN(NdArray value, context.Read(loss.node().name));
+  OCANNL_ASSIGN_OR_RETURN(NdArray value, context().Read(loss.node().name));
   return value.AsDouble(0);
 }
 
@@ -151,16 +152,16 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   OCANNL_RETURN_IF_ERROR(KeepGradients(parameters_, code.update).status());
   OCANNL_ASSIGN_OR_RETURN(
       Routine start,
-      ToRoutine(owner.context, Sequence("start", {init, code.init}), {}));
+      ToRoutine(owner.context(), Sequence("start", {init, code.init}), {}));
   OCANNL_RETURN_IF_ERROR(start.Run());
-  OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(owner.context, code.update, {}));
+  OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(owner.context(), code.update, {}));
   return absl::OkStatus();
 }
 
 absl::Status DataParallel::LinkMerges(Reduction reduction) {
   Shard& owner = *shards_[0];
   std::vector<Context> contexts;
-  for (const auto& shard : shards_) contexts.push_back(shard->context);
+  for (const auto& shard : shards_) contexts.push_back(shard->context());
   OCANNL_ASSIGN_OR_RETURN(
       replicas_, Replicas::Make(owner.model, parameters_, owner.trained,
                                 std::move(contexts)));
@@ -168,15 +169,14 @@ absl::Status DataParallel::LinkMerges(Reduction reduction) {
   Assignments mean;
   mean.name = "mean_of_gradients";
   for (Tensor p : owner.trained) {
-    Names names;
-    names.tensors.emplace("p", p);
     OCANNL_ASSIGN_OR_RETURN(
         UpdateCode code,
-        ParseCode(owner.model, absl::StrCat("p.grad =/ ", n_shards()), names));
+        ParseCode(owner.model, absl::StrCat("p.grad =/ ", n_shards()),
+                  {.tensors = {{"p", p}}}));
     Append(mean, code.update);
   }
   OCANNL_RETURN_IF_ERROR(KeepGradients(owner.trained, mean).status());
-  OCANNL_ASSIGN_OR_RETURN(mean_, ToRoutine(owner.context, mean, {}));
+  OCANNL_ASSIGN_OR_RETURN(mean_, ToRoutine(owner.context(), mean, {}));
   return absl::OkStatus();
 }
 
@@ -199,8 +199,6 @@ absl::Status DataParallel::RunGradients() {
     for (const auto& shard : shards_) {
       if (shard->device.is_inline != is_inline) continue;
       OCANNL_RETURN_IF_ERROR(shard->gradient->Run());
-      // Else it could be deferred until the merge, which waits for it.
-      if (!is_inline) shard->device.stream.Record();
     }
   }
   return absl::OkStatus();
@@ -245,7 +243,7 @@ absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
       const Array array =
           ValueArray(shard.model.graph, shard.model.shapes, shard.inputs[k].id);
       OCANNL_RETURN_IF_ERROR(
-          shard.context.Write(array.name, batch[k][s].Reshaped(array.dims)));
+          shard.context().Write(array.name, batch[k][s].Reshaped(array.dims)));
     }
   }
   return absl::OkStatus();
@@ -281,7 +279,7 @@ absl::StatusOr<double> DataParallel::MeanLoss() const {
 }
 
 const Context& DataParallel::OwnerContext() const {
-  return shards_[0]->context;
+  return shards_[0]->context();
 }
 
 absl::StatusOr<NdArray> DataParallel::ReadValues(Tensor tensor) const {

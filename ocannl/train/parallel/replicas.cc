@@ -11,13 +11,6 @@
 #include "ocannl/train/code.h"
 
 namespace ocannl::train {
-namespace {
-
-const MemorySpace& MemoryOf(const Context& context) {
-  return context.stream().device().backend().memory();
-}
-
-}  // namespace
 
 std::vector<MergePair> ParallelMerge(int n) {
   std::vector<MergePair> pairs;
@@ -77,8 +70,7 @@ absl::Status Replicas::MergeGradients(int n) {
   for (const auto& [from, to] : ParallelMerge(n)) {
     const Context& source = replicas_[from].context;
     Replica& replica = replicas_[to];
-    const bool copies =
-        copies_ || &MemoryOf(source) != &MemoryOf(replica.context);
+    const bool copies = copies_ || !replica.context.SharesMemoryWith(source);
     for (auto& [array, routine] : replica.merges) {
       OCANNL_RETURN_IF_ERROR(copies
                                  ? replica.context.CopyToMerge(array, source)
