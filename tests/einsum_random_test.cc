@@ -66,12 +66,6 @@ void ExpectValues(const RunResult& run, const std::string& name,
       << name;
 }
 
-ShapeSpec Given(const Shape& shape) {
-  ShapeSpec spec;
-  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
-  return spec;
-}
-
 // The operands and weights of the cells of the result, and what the engine
 // makes of them.
 class Case {
@@ -127,10 +121,10 @@ class Case {
     inputs_.emplace(name, array);
     if (shape[RowKind::kBatch].empty()) {
       args_.emplace_back(
-          Param(model_.graph, name, Given(shape), DType::kF32, nullptr));
+          Param(model_.graph, name, SpecOf(shape), DType::kF32, nullptr));
     } else {
       differentiable_ = false;
-      args_.emplace_back(Data(model_.graph, name, array, Given(shape)));
+      args_.emplace_back(Data(model_.graph, name, array, SpecOf(shape)));
     }
   }
 
@@ -139,7 +133,7 @@ class Case {
     NdArray weights = ArrayOf(weights_, shape_.dims());
     inputs_.emplace("c", weights);
     return train::GradUpdateOfSum(
-        model_, PointMul(y, Data(model_.graph, "c", weights, Given(shape_))));
+        model_, PointMul(y, Data(model_.graph, "c", weights, SpecOf(shape_))));
   }
 
   void Run(const Assignments& code, const PassOptions& options) {

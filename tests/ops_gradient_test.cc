@@ -189,8 +189,7 @@ class Case {
     auto again = build(backward);
     const Dims dims = forward.shapes.at(y->id).dims();
     weights_ = Numbers(NumElements(dims));
-    ShapeSpec spec;
-    for (RowKind kind : kRowKinds) spec[kind] = forward.shapes.at(y->id)[kind];
+    const ShapeSpec spec = SpecOf(forward.shapes.at(y->id));
     const NdArray weights = NdArray::Of<double>(dims, weights_);
     arrays_.insert_or_assign("weights", weights);
     auto both = train::GradUpdateOfSum(

@@ -17,9 +17,7 @@ namespace {
 
 // Zeros; what a run reads is for the one who runs the program to say.
 Tensor InputData(Graph& graph, const std::string& name, const Shape& shape) {
-  ShapeSpec rows;
-  for (RowKind kind : kRowKinds) rows[kind] = shape[kind];
-  return Data(graph, name, NdArray(DType::kF32, shape.dims()), rows);
+  return Data(graph, name, NdArray(DType::kF32, shape.dims()), SpecOf(shape));
 }
 
 Shape BatchOf(int64_t batch, int64_t size) {

@@ -79,8 +79,7 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
     OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
     OCANNL_RETURN_IF_ERROR(CheckNew("in", input.name, names));
     OCANNL_ASSIGN_OR_RETURN(auto shaped, ShapedInput(input));
-    ShapeSpec rows;
-    for (RowKind kind : kRowKinds) rows[kind] = shaped.second[kind];
+    ShapeSpec rows = SpecOf(shaped.second);
     rows.bases = input.bases;
     bool differentiated = absl::c_linear_search(wanted, input.name);
     if (!differentiated) {

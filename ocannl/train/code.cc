@@ -248,7 +248,7 @@ class CodeWriter {
     // What has no shape of its own, such as random numbers, takes the array's;
     // else smaller ones are repeated.
     TensorNode wanted = graph[value];
-    for (RowKind kind : kRowKinds) wanted.spec[kind] = shape[kind];
+    wanted.spec.rows = SpecOf(shape).rows;
     const TensorId fitting = graph.Add(std::move(wanted));
     if (InferShapes(graph, {fitting}, shapes).ok()) {
       return AppendValue(statement, fitting, scope_.array(target));

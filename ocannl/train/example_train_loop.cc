@@ -123,11 +123,9 @@ class Training {
         InferShapes(model.graph, {result_->inputs.id}, model.shapes));
     Shape shape = model.shapes.at(result_->inputs.id);
     shape[RowKind::kBatch] = {};
-    ShapeSpec rows;
-    for (RowKind kind : kRowKinds) rows[kind] = shape[kind];
-    const Tensor infer =
-        Data(model.graph, "infer",
-             NdArray(result_->inputs.node().dtype, shape.dims()), rows);
+    const Tensor infer = Data(
+        model.graph, "infer",
+        NdArray(result_->inputs.node().dtype, shape.dims()), SpecOf(shape));
     result_->model_result = Named(net_(infer), "model_result");
     OCANNL_ASSIGN_OR_RETURN(Predictor predictor,
                             Predictor::Make(model, result_->model_result,

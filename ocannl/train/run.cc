@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
@@ -125,21 +126,16 @@ absl::StatusOr<absl::btree_map<std::string, NdArray>> AllDeviceToHost(
 std::vector<std::string> NeedsPriorContext(const Assignments& code) {
   absl::btree_set<std::string> needed;
   absl::flat_hash_set<int32_t> written;
-  for (const assign_ir::Assignment& each : code.list) {
-    const auto* assign = std::get_if<assign_ir::Assign>(&each);
+  for (const Assignment& each : code.list) {
+    const auto* assign = std::get_if<Assign>(&each);
     if (assign == nullptr) continue;
     auto read = [&](int32_t array) {
       const Array& of = code.arrays[array];
       if (written.contains(array) || of.data != nullptr || of.is_merge) return;
       needed.insert(of.name);
     };
-    for (const assign_ir::Source& source : assign->sources) {
-      if (const auto* from = std::get_if<assign_ir::ReadArray>(&source)) {
-        read(from->array);
-      } else if (const auto* at = std::get_if<assign_ir::ReadLookup>(&source)) {
-        read(at->table.array);
-        read(at->ids.array);
-      }
+    for (const Source& source : assign->sources) {
+      WalkArrays(source, [&](const ReadArray& from) { read(from.array); });
     }
     if (assign->accum && !assign->reset) read(assign->lhs);
     written.insert(assign->lhs);

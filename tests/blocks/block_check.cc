@@ -63,9 +63,7 @@ Tensor WeightedSum(Applied& applied, std::mt19937& random) {
       weight = number::Convert<T>(number);
     }
   });
-  ShapeSpec spec;
-  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
-  Tensor data = Data(model.graph, "weights", std::move(weights), spec);
+  Tensor data = Data(model.graph, "weights", std::move(weights), SpecOf(shape));
   return Einsum1("...|...->... => |0", Mul(applied.result, data));
 }
 

@@ -46,9 +46,7 @@ inline Shape ParseShape(absl::string_view text) {
 
 // All rows given.
 inline ShapeSpec Exactly(absl::string_view text) {
-  ShapeSpec spec;
-  for (RowKind kind : kRowKinds) spec[kind] = ParseShape(text)[kind];
-  return spec;
+  return SpecOf(ParseShape(text));
 }
 
 inline ShapeSpec WithOutput(Dims dims) {

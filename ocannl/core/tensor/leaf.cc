@@ -86,8 +86,7 @@ Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
 
 Tensor Literal(Graph& graph, const Shape& shape,
                const std::vector<float>& values, SourceLocation where) {
-  ShapeSpec spec;
-  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
+  ShapeSpec spec = SpecOf(shape);
   int64_t size = static_cast<int64_t>(values.size());
   std::optional<std::string> error = SpecError(spec, size);
   auto number = [](std::string* out, float v) { *out += NumberText(v); };

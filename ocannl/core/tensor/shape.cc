@@ -44,4 +44,10 @@ std::string ToString(const Shape& shape, const Bases& bases) {
   return absl::StrCat(batch, input, text(RowKind::kOutput));
 }
 
+ShapeSpec SpecOf(const Shape& shape) {
+  ShapeSpec spec;
+  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
+  return spec;
+}
+
 }  // namespace ocannl

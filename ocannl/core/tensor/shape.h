@@ -61,6 +61,9 @@ struct ShapeSpec {
   }
 };
 
+// All rows of `shape`.
+ShapeSpec SpecOf(const Shape& shape);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_TENSOR_SHAPE_H_

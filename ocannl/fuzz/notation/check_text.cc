@@ -31,12 +31,6 @@ namespace {
 // Cells and steps of what is run.
 constexpr double kMostWork = 200'000;
 
-ShapeSpec Given(const Shape& shape) {
-  ShapeSpec spec;
-  for (RowKind kind : kRowKinds) spec[kind] = shape[kind];
-  return spec;
-}
-
 // Small whole numbers, whose sums of products are exact.
 Values ValuesOf(const Shape& shape, size_t number) {
   Values values(NumElements(shape.dims()));
@@ -65,7 +59,7 @@ class Check {
     Shape pair;
     pair[RowKind::kOutput] = {2};
     names_.tensors.emplace(
-        "n", Data(graph_, "n", NdArray(DType::kI64, {2}), Given(pair)));
+        "n", Data(graph_, "n", NdArray(DType::kI64, {2}), SpecOf(pair)));
     names_.statics.emplace("step", graph_.AddStatic("step", 2));
     names_.numbers = {{"lr", 10}, {"s", 2}};
   }
@@ -93,7 +87,7 @@ class Check {
     std::vector<float> cells(values_.back().begin(), values_.back().end());
     names_.tensors.emplace(
         name, Data(graph_, name, NdArray::Of<float>(shape.dims(), cells),
-                   Given(shape)));
+                   SpecOf(shape)));
   }
 
   void Error(std::string error) {
