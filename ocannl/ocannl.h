@@ -54,10 +54,10 @@
 #include "ocannl/train/code.h"                    // ParseCode
 #include "ocannl/train/example_train_loop.h"      // ExampleTrainLoop
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
-#include "ocannl/train/optim/around.h"            // ClipByGlobalNorm, Ema
 #include "ocannl/train/optim/rule.h"              // StartTraining
 #include "ocannl/train/optim/rules.h"             // Sgd, AdamW, Muon
 #include "ocannl/train/optim/schedule.h"          // CosineRate, Warmup
+#include "ocannl/train/optim/transforms.h"        // ClipByGlobalNorm, Ema
 #include "ocannl/train/parallel/data_parallel.h"  // DataParallel
 #include "ocannl/train/parallel/round_robin.h"    // RoundRobin
 #include "ocannl/train/predict.h"                 // Predictor

@@ -41,24 +41,24 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
                                   const std::vector<Array>& state,
                                   const Checkpoints& checkpoints,
                                   const Context& context) {
-  std::string path = absl::StrCat("--load=", UserPath(line.GetString("load")));
+  absl::string_view flag = "checkpoints";
   int64_t done = 0;
   if (checkpoints) {
     OCANNL_ASSIGN_OR_RETURN(done, checkpoints->Restore(state, context));
   }
-  if (done > 0) {
-    path = absl::StrCat("--checkpoints=", line.GetString("checkpoints"));
-  } else {
-    if (line.GetString("load").empty()) return 0;
+  if (done == 0) {
+    flag = "load";
+    if (line.GetString(flag).empty()) return 0;
     OCANNL_RETURN_IF_ERROR(
-        train::RestoreParams(UserPath(line.GetString("load")), state, context));
+        train::RestoreParams(UserPath(line.GetString(flag)), state, context));
     OCANNL_ASSIGN_OR_RETURN(NdArray array, context.Read(kStepsDone));
     done = array.values<int64_t>()[0];
   }
   if (done < 0 || done >= steps) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, ": ", done, " steps are done, and ", steps,
-        " are to be; give --epochs more than ", line.GetString("epochs")));
+        "--", flag, "=", line.GetString(flag), ": ", done,
+        " steps are done, and ", steps, " are to be; give --epochs more than ",
+        line.GetString("epochs")));
   }
   std::cout << "Goes on at step " << done << " of " << steps << ".\n";
   return done;
@@ -83,11 +83,13 @@ absl::StatusOr<History> TrainAndSave(
   const Context& context = step.context();
   std::vector<Array> state = train::StateArrays({&step.program()});
   state.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
+  auto keep_steps = [&](int64_t done) {
+    return context.Write(kStepsDone, NdArray::Of<int64_t>({}, {done}));
+  };
   OCANNL_ASSIGN_OR_RETURN(const Checkpoints checkpoints, OpenCheckpoints(line));
   if (checkpoints) {
     loop.checkpoint = [&](int64_t steps_done) -> absl::Status {
-      OCANNL_RETURN_IF_ERROR(
-          context.Write(kStepsDone, NdArray::Of<int64_t>({}, {steps_done})));
+      OCANNL_RETURN_IF_ERROR(keep_steps(steps_done));
       return checkpoints->Save(steps_done, state, context);
     };
   }
@@ -115,8 +117,7 @@ absl::StatusOr<History> TrainAndSave(
     }
   }
   if (save.empty()) return history;
-  OCANNL_RETURN_IF_ERROR(context.Write(
-      kStepsDone, NdArray::Of<int64_t>({}, {history.steps_done})));
+  OCANNL_RETURN_IF_ERROR(keep_steps(history.steps_done));
   OCANNL_RETURN_IF_ERROR(train::SaveParams(save, state, context));
   const int signal = StopSignals::received();
   if (signal == 0) return history;

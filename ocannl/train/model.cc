@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/model.h"
 
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -9,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/assignments.h"
-#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/train/option_check.h"
 
 namespace ocannl::train {
 namespace {
@@ -89,11 +88,8 @@ bool IsParam(Tensor t) {
 
 absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
                                             const GradOptions& options) {
-  if (!(options.scale > 0 && std::isfinite(options.scale))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the scale of the loss is ", NumberText(options.scale),
-                     "; it must be finite and above 0"));
-  }
+  OCANNL_RETURN_IF_ERROR(
+      CheckAboveZero("the scale of the loss", options.scale));
   Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
   absl::StatusOr<BackwardCode> backward =
@@ -109,8 +105,9 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
   Append(code, forward);
   Say(code, absl::StrCat(name, " zero grads and backprop"));
   Append(code, backward->zero_grads);
-  Append(code, backward->seed);
-  if (options.scale != 1) {
+  if (options.scale == 1) {
+    Append(code, backward->seed);
+  } else {
     const Array grad = GradientArray(model.graph, model.shapes, loss.id);
     const Expr scale = Literal(code.exprs, grad.dtype, options.scale);
     AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});

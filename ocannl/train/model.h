@@ -59,7 +59,7 @@ struct GradOptions {
   // The gradients of the parameters are kept after a run: for an update, or a
   // merge, that is a routine of its own.
   bool setup_for_parallel = false;
-  // The gradient of the loss: loss scaling (optim/around.h).
+  // The gradient of the loss: loss scaling (optim/transforms.h).
   double scale = 1;
 };
 

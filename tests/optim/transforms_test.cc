@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules around optimisers, and schedules of the rate, on numbers that can be
+// Gradient transformations, and schedules of the rate, on numbers that can be
 // worked out by hand.
-#include "ocannl/train/optim/around.h"
+#include "ocannl/train/optim/transforms.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,9 +31,9 @@ using train::UpdateRule;
 
 // Parameters a, 1 cell, and b, 2 cells, whose gradients are 3 and (0, 4) times
 // the value of the static index `part`, with routines of code made for them.
-class AroundTest : public testing::Test {
+class TransformsTest : public testing::Test {
  protected:
-  AroundTest() {
+  TransformsTest() {
     const int32_t part = model_.graph.AddStatic("part", 100);
     Names names{.statics = {{"part", part}}};
     loss_ =
@@ -94,7 +94,7 @@ class AroundTest : public testing::Test {
   TestDevice host_;
 };
 
-TEST_F(AroundTest, ClipsByTheNormOfAll) {
+TEST_F(TransformsTest, ClipsByTheNormOfAll) {
   auto gradient = train::GradUpdate(model_, loss_);
   CHECK_OK(gradient);
   Routine step =
@@ -106,7 +106,7 @@ TEST_F(AroundTest, ClipsByTheNormOfAll) {
   EXPECT_FALSE(train::ClipByGlobalNorm(0).ok());
 }
 
-TEST_F(AroundTest, SmallGradientsStay) {
+TEST_F(TransformsTest, SmallGradientsStay) {
   auto gradient = train::GradUpdate(model_, loss_);
   CHECK_OK(gradient);
   Routine step =
@@ -117,7 +117,7 @@ TEST_F(AroundTest, SmallGradientsStay) {
   EXPECT_THAT(Values("b.grad"), ElementsAre(0, 4));
 }
 
-TEST_F(AroundTest, GradientsOfPartsAccumulate) {
+TEST_F(TransformsTest, GradientsOfPartsAccumulate) {
   auto gradient = train::GradUpdate(model_, loss_);
   CHECK_OK(gradient);
   Routine part =
@@ -139,7 +139,7 @@ TEST_F(AroundTest, GradientsOfPartsAccumulate) {
   EXPECT_FALSE(train::TakeAccumulated(0).ok());
 }
 
-TEST_F(AroundTest, AveragesChangePlaces) {
+TEST_F(TransformsTest, AveragesChangePlaces) {
   auto gradient = train::GradUpdate(model_, loss_);
   CHECK_OK(gradient);
   Tensor rate = Number(model_.graph, 1);
@@ -158,7 +158,7 @@ TEST_F(AroundTest, AveragesChangePlaces) {
   EXPECT_FALSE(train::Ema(1).ok());
 }
 
-TEST_F(AroundTest, ScaledGradientsComeBack) {
+TEST_F(TransformsTest, ScaledGradientsComeBack) {
   auto gradient = train::GradUpdate(model_, loss_, {.scale = 1024});
   CHECK_OK(gradient);
   Routine scaled = Link("scaled", {*gradient});

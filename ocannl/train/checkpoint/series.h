@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CheckpointSeries: the checkpoints of one training run, of which the last few
-// are kept: DIR/step_000000001200.npz. A run that is killed goes on at the
-// latest, with the bits that it would have had.
+// CheckpointSeries, a checkpoint manager: the checkpoints of one training run,
+// of which the last few are kept: DIR/step_000000001200.npz. A run that is
+// killed goes on at the latest, with the bits that it would have had.
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto series, CheckpointSeries::Open(dir, 3));
 //   OCANNL_ASSIGN_OR_RETURN(int64_t step, series.Restore(arrays, context));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/optim/rules.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/number_text.h"
+#include "ocannl/train/option_check.h"
 
 namespace ocannl::train {
 namespace {
@@ -18,16 +17,16 @@ class Numbers {
   // In [0, 1).
   Numbers& Share(const std::string& name, double value) {
     numbers_[absl::StrCat("one_minus_", name)] = 1 - value;  // rounded once
-    return Add(name, value, value >= 0 && value < 1, "in [0, 1)");
+    return Add(name, value, CheckFraction(name, value));
   }
   // `option` is what users call it; empty: the name.
   Numbers& NotNegative(const std::string& name, double value,
                        absl::string_view option = "") {
-    return Add(name, value, value >= 0 && std::isfinite(value),
-               "finite and not negative", option);
+    return Add(name, value,
+               CheckNotNegative(option.empty() ? name : option, value));
   }
   Numbers& Flag(const std::string& name, bool value) {
-    return Add(name, value ? 1 : 0, true, "");
+    return Add(name, value ? 1 : 0, absl::OkStatus());
   }
 
   absl::StatusOr<UpdateRule> Rule(std::string name, std::string text) {
@@ -36,13 +35,8 @@ class Numbers {
   }
 
  private:
-  Numbers& Add(const std::string& name, double value, bool fits,
-               absl::string_view range, absl::string_view option = "") {
-    if (!fits && status_.ok()) {
-      status_ = absl::InvalidArgumentError(
-          absl::StrCat(option.empty() ? name : option, " is ",
-                       NumberText(value), "; it must be ", range));
-    }
+  Numbers& Add(const std::string& name, double value, absl::Status fits) {
+    status_.Update(fits);
     numbers_[name] = value;
     return *this;
   }

@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/train/optim/around.h"
+#include "ocannl/train/optim/transforms.h"
 
-#include <cmath>
-
-#include "absl/strings/str_cat.h"
-#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/train/option_check.h"
 
 namespace ocannl::train {
-namespace {
-
-absl::Status CheckAboveZero(absl::string_view what, double value) {
-  if (value > 0 && std::isfinite(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(what, " is ",
-                                                 NumberText(value),
-                                                 "; it must be finite and "
-                                                 "above 0"));
-}
-
-}  // namespace
-
 absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm) {
   OCANNL_RETURN_IF_ERROR(CheckAboveZero("max_norm", max_norm));
   return UpdateRule{.name = "clip",
@@ -37,10 +22,7 @@ absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm) {
 }
 
 absl::StatusOr<UpdateRule> Ema(double decay) {
-  if (!(decay >= 0 && decay < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("decay is ", NumberText(decay), "; it must be in [0, 1)"));
-  }
+  OCANNL_RETURN_IF_ERROR(CheckFraction("decay", decay));
   return UpdateRule{.name = "ema",
                     .text = R"(
       ~~(first "and its group: steps of the moving average";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules for what happens to gradients before an optimiser takes them, and to
-// parameters after it: Chain them with one of rules.h.
+// Gradient transformations: rules for what happens to gradients before an
+// optimiser takes them, and to parameters after it. Chain them with one of
+// rules.h.
 //
 //   Chain({*ClipByGlobalNorm(1), *AdamW(), *Ema(0.999)})
-#ifndef OCANNL_TRAIN_OPTIM_AROUND_H_
-#define OCANNL_TRAIN_OPTIM_AROUND_H_
+#ifndef OCANNL_TRAIN_OPTIM_TRANSFORMS_H_
+#define OCANNL_TRAIN_OPTIM_TRANSFORMS_H_
 
 #include "absl/status/statusor.h"
 #include "ocannl/train/optim/rule.h"
@@ -43,4 +44,4 @@ absl::StatusOr<UpdateRule> UnscaleGradients(double scale);
 
 }  // namespace ocannl::train
 
-#endif  // OCANNL_TRAIN_OPTIM_AROUND_H_
+#endif  // OCANNL_TRAIN_OPTIM_TRANSFORMS_H_
