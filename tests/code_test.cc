@@ -172,6 +172,12 @@ TEST_F(CodeTest, SetsAndAccumulates) {
   EXPECT_THAT(Run("{ i } =: [1; 9]; i =: 7", "i"), ElementsAre(7, 7));
 }
 
+TEST_F(CodeTest, OneCellIsOneCellWhateverItsAxes) {
+  Name("s", "stretch(7) ++ \"i => \"");
+  EXPECT_THAT(Run("{ half } =: 0.5; s =: 2; s =+ half", "s"),
+              ElementsAre(2.5));
+}
+
 TEST_F(CodeTest, LogicSaysHowAxesMeet) {
   const std::string a = "{ a } =: [(1, 2); (3, 4)]; { b } =: [10; 20]; ";
   EXPECT_THAT(Run(a + "{ c } =:+ a * b", "c"), ElementsAre(50, 110));

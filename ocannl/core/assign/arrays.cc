@@ -41,6 +41,8 @@ CellLoops::CellLoops(const Dims& dims) {
 }
 
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of) {
+  const Dims one = from.dims();
+  if (NumElements(one) == 1) return Indices(one.size(), Affine(0));
   const CellLoops loops(of.dims());
   Indices indices;
   size_t begin = 0;

@@ -31,7 +31,7 @@ struct CellLoops {
 
 // Where the cells of an array of shape `of`, in the loops of CellLoops, read
 // one of shape `from` that is repeated: its axes pair up with the last ones of
-// each row. Null if they do not.
+// each row, or it is one cell, whatever its axes. Null if neither.
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of);
 
 // Appends `lhs = rhs` or, with `accum`, `lhs = accum(lhs, rhs)` for every cell;
