@@ -63,6 +63,7 @@
 #include "ocannl/train/predict.h"                 // Predictor
 #include "ocannl/train/run.h"                     // SyncRun, ForwardAndForget
 #include "ocannl/train/sequential_loop.h"         // SequentialLoop
+#include "ocannl/train/trainer/scalar_trainer.h"  // ScalarTrainer, Session, Ops
 #include "ocannl/user_settings.h"                 // FindUserSettings
 
 #endif  // OCANNL_OCANNL_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/trainer/op_by_op.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/train/model.h"
+
+namespace ocannl::train {
+
+absl::Status SetStatics(Routine& routine, const Tape& tape, int64_t step) {
+  for (StaticRef index : routine.statics()) {
+    int64_t value = step;
+    for (uint32_t slot = 0; slot < tape.calls().size(); ++slot) {
+      const bool is_its = tape.calls()[slot].op == Primitive::kIndex &&
+                          index.name() == absl::StrCat("index", slot);
+      if (is_its) value = tape.leaf(slot).index;
+    }
+    OCANNL_RETURN_IF_ERROR(index.Set(value));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Routine> OpByOp::Link(uint32_t slot) {
+  OCANNL_ASSIGN_OR_RETURN(const Assignments code,
+                          Forward(tape_->model(), tape_->tensor(slot)));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
+  return context_.CompileAndLink(std::move(program));
+}
+
+absl::Status OpByOp::Compute(uint32_t slot, ParamList* params, int64_t step) {
+  const OpCall& call = tape_->calls()[slot];
+  const std::string& name = tape_->tensor(slot).node().name;
+  switch (call.op) {
+    case Primitive::kIndex:
+      return absl::OkStatus();
+    case Primitive::kParam: {
+      OCANNL_ASSIGN_OR_RETURN(
+          const NdArray value,
+          params->Get(static_cast<size_t>(call.numbers[0])));
+      return context_.Write(name, value);
+    }
+    case Primitive::kInput:
+    case Primitive::kConst:
+      return context_.Write(name, *tape_->leaf(slot).array);
+    default:
+      if (!tape_->IsComputed(slot)) return absl::OkStatus();
+  }
+  if (!routines_[slot]) {
+    OCANNL_ASSIGN_OR_RETURN(routines_[slot], Link(slot));
+  }
+  OCANNL_RETURN_IF_ERROR(SetStatics(*routines_[slot], *tape_, step));
+  return routines_[slot]->Run();
+}
+
+absl::Status OpByOp::ComputeUpTo(uint32_t slot, uint64_t epoch,
+                                 ParamList* params, int64_t step) {
+  if (std::exchange(epoch_, epoch) != epoch) computed_ = 0;
+  routines_.resize(tape_->calls().size());
+  for (; computed_ <= slot; ++computed_) {
+    OCANNL_RETURN_IF_ERROR(Compute(computed_, params, step));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NdArray> OpByOp::Read(uint32_t slot) {
+  if (tape_->calls()[slot].op == Primitive::kIndex) {
+    return absl::InvalidArgumentError("an Index has no value to read");
+  }
+  OCANNL_ASSIGN_OR_RETURN(NdArray value,
+                          context_.Read(tape_->tensor(slot).node().name));
+  return value;
+}
+
+}  // namespace ocannl::train

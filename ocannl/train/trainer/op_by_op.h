@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OpByOp: computes the operations of a tape one at a time, each by a routine of
+// its own that keeps its value. As the IR fixes every rounding, the bits are
+// those of the whole step as one routine.
+#ifndef OCANNL_TRAIN_TRAINER_OP_BY_OP_H_
+#define OCANNL_TRAIN_TRAINER_OP_BY_OP_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/stream.h"
+#include "ocannl/train/trainer/param_list.h"
+#include "ocannl/train/trainer/tape.h"
+
+namespace ocannl::train {
+
+class OpByOp {
+ public:
+  // The tape and the stream must outlive it.
+  OpByOp(Tape* tape, Stream* stream) : tape_(tape), context_(stream) {}
+
+  // Computes what is not computed yet in the step `epoch`, up to `slot`.
+  // Errors: those of compiling and running.
+  absl::Status ComputeUpTo(uint32_t slot, uint64_t epoch, ParamList* params,
+                           int64_t step);
+
+  // Errors: an index, which has no value; those of Context::Read.
+  absl::StatusOr<NdArray> Read(uint32_t slot);
+
+ private:
+  absl::StatusOr<Routine> Link(uint32_t slot);
+  absl::Status Compute(uint32_t slot, ParamList* params, int64_t step);
+
+  Tape* tape_;
+  Context context_;
+  std::vector<std::optional<Routine>> routines_;  // none of leaves
+  uint64_t epoch_ = 0;
+  uint32_t computed_ = 0;  // of that step
+};
+
+// Sets the static indices of a routine of the tape: of its index leaves, and
+// the number of the step.
+absl::Status SetStatics(Routine& routine, const Tape& tape, int64_t step);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_TRAINER_OP_BY_OP_H_

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/trainer/param_list.h"
+
+#include <type_traits>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/narrow_float.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/number.h"
+#include "ocannl/train/option_check.h"
+#include "ocannl/train/trainer/axes.h"
+
+namespace ocannl::train {
+namespace {
+
+absl::Status CheckLength(absl::string_view what, size_t length, size_t params) {
+  if (length == params) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " list ", length > params ? "longer" : "shorter",
+                   " than parameter list: ", length, " and ", params));
+}
+
+absl::Status CheckAlike(const ParamList& params,
+                        absl::Span<const NdArray> values,
+                        absl::string_view what) {
+  OCANNL_RETURN_IF_ERROR(CheckLength(what, values.size(), params.size()));
+  for (size_t k = 0; k < values.size(); ++k) {
+    const NdArray &value = values[k], &like = params.like(k);
+    if (value.dtype() == like.dtype() && value.dims() == like.dims()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, " ", k, " is ", Name(value.dtype()), " ", DimsText(value.dims()),
+        ", and the parameter `", params.name(k), "` ", Name(like.dtype()), " ",
+        DimsText(like.dims())));
+  }
+  return absl::OkStatus();
+}
+
+// fma(-rate, g, p) of each cell.
+template <class T>
+void Descend(absl::Span<T> p, absl::Span<const T> g, float rate) {
+  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  for (size_t i = 0; i < p.size(); ++i) {
+    p[i] = number::Convert<T>(number::Fma<C>(-static_cast<C>(rate),
+                                             number::Convert<C>(g[i]),
+                                             number::Convert<C>(p[i])));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ParamList> ParamList::Allocate(std::vector<NdArray> values,
+                                              const ParamOptions& options) {
+  if (!options.requires_grad.empty()) {
+    OCANNL_RETURN_IF_ERROR(CheckLength(
+        "requires_grad", options.requires_grad.size(), values.size()));
+  }
+  if (!options.names.empty()) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckLength("name", options.names.size(), values.size()));
+  }
+  std::vector<Param> params;
+  absl::flat_hash_set<std::string> names;
+  for (size_t k = 0; k < values.size(); ++k) {
+    params.push_back({.name = options.names.empty() ? absl::StrCat("p", k)
+                                                    : options.names[k],
+                      .host = std::move(values[k]),
+                      .requires_grad = options.requires_grad.empty() ||
+                                       options.requires_grad[k]});
+    const Param& param = params.back();
+    const bool is_unfit =
+        param.host.size() == 0 ||
+        (param.requires_grad && !IsFloat(ComputeDType(param.host.dtype()))) ||
+        !names.insert(param.name).second;
+    if (!is_unfit) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the parameter `", param.name, "`, ",
+                     Name(param.host.dtype()), " ", DimsText(param.host.dims()),
+                     ", has no cells, no gradient, or another one's name"));
+  }
+  return ParamList(std::move(params));
+}
+
+absl::StatusOr<NdArray> ParamList::Get(size_t k) {
+  Param& param = params_[k];
+  if (param.newer == Newer::kDevice) {
+    OCANNL_ASSIGN_OR_RETURN(param.host, context_->Read(param.name));
+    param.newer = Newer::kNeither;
+    device_is_newer_ = false;
+  }
+  return param.host;
+}
+
+absl::StatusOr<std::vector<NdArray>> ParamList::Get() {
+  std::vector<NdArray> values;
+  for (size_t k = 0; k < size(); ++k) {
+    OCANNL_ASSIGN_OR_RETURN(NdArray value, Get(k));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+absl::Status ParamList::Set(absl::Span<const NdArray> values) {
+  OCANNL_RETURN_IF_ERROR(CheckAlike(*this, values, "value"));
+  for (size_t k = 0; k < size(); ++k) {
+    params_[k].host = values[k];
+    params_[k].newer = Newer::kHost;
+  }
+  some_are_newer_on_host_ = true;
+  device_is_newer_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status ParamList::Attach(const Context& context) {
+  if (context_ && &context_->stream() != &context.stream()) {
+    return absl::FailedPreconditionError(
+        "the parameters are another session's; Get and Allocate copy them");
+  }
+  context_ = context;
+  return absl::OkStatus();
+}
+
+absl::Status ParamList::UploadNewer() {
+  for (Param& param : params_) {
+    if (param.newer != Newer::kHost) continue;
+    OCANNL_RETURN_IF_ERROR(context_->Write(param.name, param.host));
+    param.newer = Newer::kNeither;
+  }
+  some_are_newer_on_host_ = false;
+  return absl::OkStatus();
+}
+
+void ParamList::MarkDeviceNewer() {
+  device_is_newer_ = true;
+  for (Param& param : params_) {
+    if (param.requires_grad) param.newer = Newer::kDevice;
+  }
+}
+
+absl::Status SgdStep(ParamList& params, double rate,
+                     absl::Span<const NdArray> gradients) {
+  OCANNL_RETURN_IF_ERROR(CheckNotNegative("the learning rate", rate));
+  OCANNL_RETURN_IF_ERROR(CheckAlike(params, gradients, "gradient"));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> values, params.Get());
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!params.requires_grad(k)) continue;
+    VisitDType(values[k].dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (number::Float<T> || kIsNarrow<T>) {
+        Descend<T>(values[k].values<T>(), gradients[k].values<T>(),
+                   static_cast<float>(rate));
+      }
+    });
+  }
+  return params.Set(values);
+}
+
+}  // namespace ocannl::train

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recorder: the half of a session that records steps as tapes, define-by-run,
+// and recognises those that repeat.
+//
+// The guard is the tape itself: each operation, its operands, numbers and
+// shapes are compared with what was recorded. A step that differs is recorded
+// from there on and kept beside the others, so that a last batch that is
+// smaller, or the other way of a branch, has a tape of its own.
+#ifndef OCANNL_TRAIN_TRAINER_RECORDER_H_
+#define OCANNL_TRAIN_TRAINER_RECORDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/train/trainer/ops.h"
+#include "ocannl/train/trainer/tape.h"
+
+namespace ocannl::train {
+
+struct RecorderOptions {
+  uint32_t seed = 0;
+  // False: it is an error that a step has other constants than the recorded
+  // one, or other operations.
+  bool may_change = true;
+  // Is told when a step differs from the one before; none: nobody.
+  std::function<void(absl::string_view what)> on_change = nullptr;
+};
+
+class Recorder : public Ops {
+ public:
+  // A step begins; Refs so far are stale, and errors forgotten.
+  void Begin();
+
+  Dims dims(Ref x) const override;
+  DType dtype(Ref x) const override;
+
+  // The operations of the step, a line each (Tape::Text).
+  std::string TapeText() const;
+  // Which of them the step is on so far, from 0.
+  int tape_number() const { return tape_->number(); }
+  // The result of operation `slot` of that tape, as if the step had come to it.
+  Ref RepeatUpTo(uint32_t slot);
+
+  // How many tapes there were; steps that repeat make none.
+  int64_t recordings() const { return num_tapes_; }
+
+ protected:
+  explicit Recorder(RecorderOptions options);
+
+  Ref AddLeaf(OpCall call, LeafValue value);
+  Ref Record(OpCall call) override;
+  Ref AddConst(std::shared_ptr<const NdArray> value, Where at) override;
+
+  // The tape of the step, as far as it came; null: it has no operation.
+  Tape* tape() const { return tape_; }
+  // Whether the values of leaves have changed since this was last asked.
+  bool TakeLeavesChanged() { return std::exchange(leaves_changed_, false); }
+  bool IsOfStep(Ref x) const {
+    return status_.ok() && x.epoch() == epoch_ && x.slot() < next_;
+  }
+  // Error: x is not of this step, or the step has failed.
+  absl::Status Check(Ref x) const;
+
+  // Was recorded just now.
+  virtual absl::Status OnRecord(uint32_t slot) = 0;
+  // Is not needed any more.
+  virtual void OnDrop(const Tape& tape) = 0;
+
+ private:
+  absl::Status Diverge(const OpCall& call);
+  absl::Status StartTape();
+  void Enter(Tape* tape);
+
+  const RecorderOptions options_;
+  std::vector<std::unique_ptr<Tape>> tapes_;
+  Tape* tape_ = nullptr;
+  int num_tapes_ = 0;
+  bool leaves_changed_ = false;
+};
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_TRAINER_RECORDER_H_

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/trainer/session.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/option_check.h"
+#include "ocannl/train/trainer/axes.h"
+
+namespace ocannl::train {
+namespace {
+
+constexpr char kRate[] = "learning_rate";
+constexpr char kStepsDone[] = "steps_done";
+
+absl::Status NotTracked() {
+  return absl::FailedPreconditionError(
+      "the session does not track gradients; set track_gradients");
+}
+
+std::string KeyOf(const UpdateRule& rule) {
+  const absl::btree_map<std::string, double> numbers(rule.numbers.begin(),
+                                                     rule.numbers.end());
+  return absl::StrCat("update ", rule.text, "\n",
+                      absl::StrJoin(numbers, ",", absl::PairFormatter("=")));
+}
+
+}  // namespace
+
+Session::Session(const Backend* backend, const SessionOptions& options)
+    : Recorder({.seed = options.seed,
+                .may_change = options.is_eager,
+                .on_change = options.on_change}),
+      options_(options),
+      device_("session", backend),
+      stream_(&device_),
+      context_(&stream_) {}
+
+Ref Session::UseParam(size_t k) {
+  return AddLeaf(ParamCall(static_cast<uint32_t>(k), params_->requires_grad(k),
+                           params_->like(k)),
+                 {.array = nullptr, .index = 0, .name = params_->name(k)});
+}
+
+Ref Session::UseInput(size_t number, const TrainerInput& input) {
+  if (const auto* index = std::get_if<Index>(&input.value())) {
+    if (index->value < 0 || index->value >= index->range) {
+      return Fail(absl::OutOfRangeError(
+          absl::StrCat("input ", number, ": ", index->value, " is not in [0, ",
+                       index->range, ")")));
+    }
+    return AddLeaf(IndexCall(index->range),
+                   {.array = nullptr, .index = index->value, .name = ""});
+  }
+  const auto& array = std::get<std::shared_ptr<const NdArray>>(input.value());
+  if (array == nullptr || array->size() == 0) {
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("input ", number, " has no cells")));
+  }
+  return AddLeaf(DataCall(Primitive::kInput, *array, {}),
+                 {.array = array, .index = 0, .name = ""});
+}
+
+absl::Status Session::UseParams(ParamList& params) {
+  if (params_ == &params) return absl::OkStatus();
+  if (params_ != nullptr) {
+    return absl::FailedPreconditionError(
+        "the session has other parameters; all steps use the same list");
+  }
+  OCANNL_RETURN_IF_ERROR(params.Attach(context_));
+  params_ = &params;
+  return absl::OkStatus();
+}
+
+absl::Status Session::Use(ParamList& params,
+                          absl::Span<const TrainerInput> inputs) {
+  if (params_ != &params) OCANNL_RETURN_IF_ERROR(UseParams(params));
+  if (next_ != 0) {
+    return absl::FailedPreconditionError("Use comes first in a step, once");
+  }
+  used_.resize(params.size() + inputs.size());
+  // Mostly they are those of the step before.
+  const size_t repeated = Repeated(inputs);
+  for (size_t k = 0; k < repeated; ++k) {
+    used_[k] = {static_cast<uint32_t>(k), epoch_};
+  }
+  next_ = static_cast<uint32_t>(repeated);
+  for (size_t k = repeated; k < used_.size(); ++k) {
+    used_[k] = k < params.size()
+                   ? UseParam(k)
+                   : UseInput(k - params.size(), inputs[k - params.size()]);
+  }
+  return status();
+}
+
+size_t Session::Repeated(absl::Span<const TrainerInput> inputs) {
+  size_t k = params_->size();  // they are the first of each tape
+  if (calls_.size() < used_.size()) return 0;
+  for (const TrainerInput& input : inputs) {
+    LeafValue& leaf = tape()->leaf(static_cast<uint32_t>(k));
+    if (const auto* index = std::get_if<Index>(&input.value())) {
+      const bool fits = calls_[k].op == Primitive::kIndex &&
+                        calls_[k].numbers[0] == index->range &&
+                        index->value >= 0 && index->value < index->range;
+      if (!fits) break;
+      leaf.index = index->value;
+    } else {
+      const auto& array =
+          std::get<std::shared_ptr<const NdArray>>(input.value());
+      if (array == nullptr || leaf.array != array ||
+          calls_[k].op != Primitive::kInput) {
+        break;
+      }
+    }
+    ++k;
+  }
+  return k;
+}
+
+absl::Status Session::OnRecord(uint32_t slot) {
+  if (!options_.is_eager) return absl::OkStatus();
+  std::unique_ptr<OpByOp>& values = compiled_[tape()].values;
+  if (values == nullptr) {
+    values = std::make_unique<OpByOp>(tape(), &stream_);
+  }
+  return values->ComputeUpTo(slot, epoch_, params_, step_);
+}
+
+absl::StatusOr<NdArray> Session::Value(Ref x) {
+  OCANNL_RETURN_IF_ERROR(Check(x));
+  if (!options_.is_eager) {
+    return absl::FailedPreconditionError(
+        "a loss that is compiled has no values; use an eager session");
+  }
+  OCANNL_RETURN_IF_ERROR(OnRecord(x.slot()));
+  return compiled_[tape()].values->Read(x.slot());
+}
+
+absl::Status Session::CheckLoss(Ref loss) const {
+  OCANNL_RETURN_IF_ERROR(Check(loss));
+  const Dims& dims = tape()->dims(loss.slot());
+  if (NumElements(dims) == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the loss has shape ", DimsText(dims),
+                   "; it must have one cell, as Sum makes it"));
+}
+
+absl::StatusOr<Session::Linked*> Session::FindOrLink(Ref loss,
+                                                     const std::string& kind,
+                                                     Link link) {
+  std::unique_ptr<Linked>& linked =
+      compiled_[tape()].linked[absl::StrCat(loss.slot(), " ", kind)];
+  if (linked != nullptr) return linked.get();
+  OCANNL_ASSIGN_OR_RETURN(const std::unique_ptr<Tape> copy,
+                          tape()->CopyUpTo(loss.slot()));
+  Tensor result = copy->tensor(loss.slot());
+  if (!copy->IsComputed(loss.slot())) result = ocannl::Reshape(result, Shape());
+  result = Named(result, absl::StrCat("loss_", copy->number()));
+  OCANNL_ASSIGN_OR_RETURN(Linked made, link(*copy, result));
+  linked = std::make_unique<Linked>(std::move(made));
+  return linked.get();
+}
+
+absl::StatusOr<Session::Linked> Session::LinkCode(Tape& tape,
+                                                  const Assignments& code,
+                                                  Tensor loss) {
+  // Without ToRoutine, which writes data: leaves may have other values now.
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine,
+                          context_.CompileAndLink(std::move(program)));
+  Linked linked = {.routine = std::move(routine),
+                   .loss = loss.node().name,
+                   .grads = {},
+                   .indices = {},
+                   .step = std::nullopt};
+  for (const StaticRef& index : linked.routine.statics()) {
+    if (index.name() == "step") linked.step = index;
+    for (uint32_t slot = 0; slot < tape.calls().size(); ++slot) {
+      if (index.name() == absl::StrCat("index", slot)) {
+        linked.indices.emplace_back(index, slot);
+      }
+    }
+  }
+  return linked;
+}
+
+absl::Status Session::WriteLeaves() {
+  Compiled& compiled = compiled_[tape()];
+  for (uint32_t slot = 0; slot < tape()->calls().size(); ++slot) {
+    const std::shared_ptr<const NdArray>& array = tape()->leaf(slot).array;
+    if (array == nullptr) continue;
+    std::shared_ptr<const NdArray>& written = compiled.written[slot];
+    if (written == array) continue;
+    OCANNL_RETURN_IF_ERROR(
+        context_.Write(tape()->tensor(slot).node().name, *array));
+    written = array;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::Run(Linked& linked) {
+  if (TakeLeavesChanged()) OCANNL_RETURN_IF_ERROR(WriteLeaves());
+  if (params_ != nullptr) OCANNL_RETURN_IF_ERROR(params_->Upload());
+  for (auto& [index, slot] : linked.indices) {
+    CHECK_OK(index.Set(tape()->leaf(slot).index));  // Use has checked it
+  }
+  if (linked.step) CHECK_OK(linked.step->Set(step_));
+  return linked.routine.Run();
+}
+
+absl::StatusOr<double> Session::LossValue(Ref loss) {
+  OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
+  OCANNL_ASSIGN_OR_RETURN(
+      Linked* const linked,
+      FindOrLink(loss, "forward",
+                 [&](Tape& tape, Tensor result) -> absl::StatusOr<Linked> {
+                   OCANNL_ASSIGN_OR_RETURN(const Assignments code,
+                                           Forward(tape.model(), result));
+                   return LinkCode(tape, code, result);
+                 }));
+  OCANNL_RETURN_IF_ERROR(Run(*linked));
+  OCANNL_ASSIGN_OR_RETURN(const NdArray value, context_.Read(linked->loss));
+  return value.AsDouble(0);
+}
+
+absl::StatusOr<Session::Linked> Session::LinkGradients(
+    Tape& tape, Tensor loss, absl::Span<const Ref> of) {
+  if (!loss.node().has_gradient) {  // all are 0
+    OCANNL_ASSIGN_OR_RETURN(const Assignments code,
+                            Forward(tape.model(), loss));
+    OCANNL_ASSIGN_OR_RETURN(Linked linked, LinkCode(tape, code, loss));
+    linked.grads.resize(of.size());
+    return linked;
+  }
+  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(tape.model(), loss));
+  std::vector<std::optional<std::string>> grads;
+  for (Ref x : of) {
+    const std::string name =
+        absl::StrCat(tape.tensor(x.slot()).node().name, ".grad");
+    const absl::Status kept = Keep(code, name);
+    if (!kept.ok() && !absl::IsNotFound(kept)) return kept;
+    grads.push_back(kept.ok() ? std::optional(name) : std::nullopt);
+  }
+  OCANNL_ASSIGN_OR_RETURN(Linked linked, LinkCode(tape, code, loss));
+  linked.grads = std::move(grads);
+  return linked;
+}
+
+absl::StatusOr<Session::LossAndGradients> Session::Gradients(
+    Ref loss, absl::Span<const Ref> of) {
+  OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
+  if (!options_.track_gradients) return NotTracked();
+  std::string kind = "gradients";
+  Ref last = loss;
+  for (Ref x : of) {
+    OCANNL_RETURN_IF_ERROR(Check(x));
+    absl::StrAppend(&kind, " ", x.slot());
+  }
+  OCANNL_ASSIGN_OR_RETURN(
+      Linked* const linked,
+      FindOrLink(last, kind, [&](Tape& tape, Tensor result) {
+        return LinkGradients(tape, result, of);
+      }));
+  OCANNL_RETURN_IF_ERROR(Run(*linked));
+  OCANNL_ASSIGN_OR_RETURN(const NdArray value, context_.Read(linked->loss));
+  LossAndGradients result = {.loss = value.AsDouble(0), .gradients = {}};
+  for (size_t k = 0; k < of.size(); ++k) {
+    const uint32_t slot = of[k].slot();
+    NdArray gradient(tape()->dtype(slot), tape()->dims(slot));
+    if (linked->grads[k]) {
+      OCANNL_ASSIGN_OR_RETURN(gradient, context_.Read(*linked->grads[k]));
+    }
+    result.gradients.push_back(gradient.Reshaped(tape()->dims(slot)));
+  }
+  return result;
+}
+
+absl::Status Session::StartStates(Assignments init) {
+  std::erase_if(init.list, [&](const Assignment& each) {
+    const auto* assign = std::get_if<Assign>(&each);
+    return assign != nullptr && states_.contains(init.arrays[assign->lhs].name);
+  });
+  std::vector<Array> started;
+  for (const Assignment& each : init.list) {
+    const auto* assign = std::get_if<Assign>(&each);
+    if (assign != nullptr) started.push_back(init.arrays[assign->lhs]);
+  }
+  if (started.empty()) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(init, {}));
+  OCANNL_ASSIGN_OR_RETURN(Routine start,
+                          context_.CompileAndLink(std::move(program)));
+  OCANNL_RETURN_IF_ERROR(start.Run());
+  for (Array& array : started) states_.emplace(array.name, std::move(array));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session::Linked> Session::LinkUpdate(Tape& tape, Tensor loss,
+                                                    const UpdateRule& rule,
+                                                    bool has_rate) {
+  Model& model = tape.model();
+  if (!has_rate && !schedule_) {
+    return absl::FailedPreconditionError(
+        "there is neither a learning rate nor a schedule");
+  }
+  const Tensor rate =
+      has_rate
+          ? Data(model.graph, kRate, NdArray(DType::kF32, {}), SpecOf(Shape()))
+          : Named(schedule_(model.graph, tape.step()), "scheduled_rate");
+  OCANNL_ASSIGN_OR_RETURN(const Assignments gradient, GradUpdate(model, loss));
+  OCANNL_ASSIGN_OR_RETURN(UpdateCode code, RuleUpdate(model, loss, rate, rule));
+  OCANNL_RETURN_IF_ERROR(StartStates(std::move(code.init)));
+  return LinkCode(tape, Sequence("update", {gradient, code.update}), loss);
+}
+
+absl::Status Session::WriteRate(double rate) {
+  if (rate_ == rate) return absl::OkStatus();
+  OCANNL_RETURN_IF_ERROR(CheckNotNegative("the learning rate", rate));
+  OCANNL_RETURN_IF_ERROR(context_.Write(
+      kRate, NdArray::Of<float>({}, {static_cast<float>(rate)})));
+  rate_ = rate;
+  return absl::OkStatus();
+}
+
+void Session::set_schedule(RateSchedule schedule) {
+  schedule_ = std::move(schedule);
+  DropUpdates("scheduled ");
+}
+
+void Session::DropUpdates(absl::string_view kind) {
+  last_.linked = nullptr;
+  for (auto& [tape, compiled] : compiled_) {
+    absl::erase_if(compiled.linked, [&](const auto& linked) {
+      return absl::StrContains(linked.first, absl::StrCat(kind, "update "));
+    });
+  }
+}
+
+absl::Status Session::Update(Ref loss,
+                             const std::shared_ptr<const UpdateRule>& rule,
+                             std::optional<double> rate) {
+  if (!IsOfStep(loss)) return Check(loss);
+  if (!options_.track_gradients) return NotTracked();
+  if (rate) OCANNL_RETURN_IF_ERROR(WriteRate(*rate));
+  const bool is_last = last_.linked != nullptr && last_.tape == tape() &&
+                       last_.loss == loss.slot() && last_.rule == rule &&
+                       last_.has_rate == rate.has_value();
+  if (!is_last) {
+    OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
+    OCANNL_ASSIGN_OR_RETURN(
+        Linked* const linked,
+        FindOrLink(loss, absl::StrCat(rate ? "" : "scheduled ", KeyOf(*rule)),
+                   [&](Tape& tape, Tensor result) {
+                     return LinkUpdate(tape, result, *rule, rate.has_value());
+                   }));
+    last_ = {tape(), loss.slot(), rule, rate.has_value(), linked};
+  }
+  absl::Status run = Run(*last_.linked);
+  if (!run.ok()) return run;
+  ++step_;
+  params_->SetDeviceNewer();
+  return run;
+}
+
+absl::Status Session::Sync() {
+  stream_.Sync();
+  return device_.backend().RunStatus();
+}
+
+absl::StatusOr<double> Session::UpdatedLoss() const {
+  if (last_.linked == nullptr) {
+    return absl::FailedPreconditionError("there was no update yet");
+  }
+  OCANNL_ASSIGN_OR_RETURN(const NdArray loss,
+                          context_.Read(last_.linked->loss));
+  return loss.AsDouble(0);
+}
+
+std::vector<Array> Session::SavedArrays() const {
+  std::vector<Array> arrays;
+  for (size_t k = 0; k < params_->size(); ++k) {
+    arrays.push_back({.name = params_->name(k),
+                      .dtype = params_->like(k).dtype(),
+                      .dims = params_->like(k).dims()});
+  }
+  arrays.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
+  for (const auto& [name, array] : states_) arrays.push_back(array);
+  return arrays;
+}
+
+absl::Status Session::Save(const std::string& path) {
+  if (params_ == nullptr) {
+    return absl::FailedPreconditionError("there are no parameters yet");
+  }
+  OCANNL_RETURN_IF_ERROR(params_->Upload());
+  OCANNL_RETURN_IF_ERROR(
+      context_.Write(kStepsDone, NdArray::Of<int64_t>({}, {step_})));
+  return SaveParams(path, SavedArrays(), context_);
+}
+
+absl::Status Session::Restore(const std::string& path) {
+  if (params_ == nullptr) {
+    return absl::FailedPreconditionError("there are no parameters yet");
+  }
+  std::vector<Array> arrays = SavedArrays();
+  arrays.resize(params_->size() + 1);
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<ArrayEntry> entries,
+                          ListArrays(path));
+  std::vector<Array> states;
+  for (const ArrayEntry& entry : entries) {
+    auto is_it = [&](const Array& array) { return array.name == entry.name; };
+    if (!entry.dtype || std::any_of(arrays.begin(), arrays.end(), is_it)) {
+      continue;
+    }
+    states.push_back(
+        {.name = entry.name, .dtype = *entry.dtype, .dims = entry.dims});
+  }
+  arrays.insert(arrays.end(), states.begin(), states.end());
+  OCANNL_RETURN_IF_ERROR(RestoreParams(path, arrays, context_));
+  // Those of rules that the file does not have begin again.
+  states_.clear();
+  DropUpdates("");
+  for (Array& state : states) states_.emplace(state.name, std::move(state));
+  OCANNL_ASSIGN_OR_RETURN(const NdArray done, context_.Read(kStepsDone));
+  step_ = done.AsDouble(0);
+  std::vector<NdArray> values;
+  for (size_t k = 0; k < params_->size(); ++k) {
+    OCANNL_ASSIGN_OR_RETURN(NdArray value, context_.Read(params_->name(k)));
+    values.push_back(std::move(value));
+  }
+  return params_->Set(values);
+}
+
+}  // namespace ocannl::train

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Session: runs steps that are written with Ops. A step that repeats is one
+// native routine from the second time on:
+//
+//   Session session(&backend, {});
+//   session.Begin();
+//   OCANNL_RETURN_IF_ERROR(session.Use(params, {x, y}));
+//   Ref loss = MeanSquares(session, session.args());
+//   OCANNL_RETURN_IF_ERROR(session.Update(loss, rule, 0.1));
+//
+// An eager session computes each operation when it is recorded (recorder.h):
+// its errors come then, its values can be read, and code may branch on them. Of
+// a step that repeats it computes only what is read, and the step as a whole
+// where that is asked for. The bits are the same. A step may fail, or throw, at
+// any place; the next Begin starts clean.
+#ifndef OCANNL_TRAIN_TRAINER_SESSION_H_
+#define OCANNL_TRAIN_TRAINER_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/assign/ir.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/stream.h"
+#include "ocannl/train/optim/rule.h"
+#include "ocannl/train/trainer/op_by_op.h"
+#include "ocannl/train/trainer/ops.h"
+#include "ocannl/train/trainer/param_list.h"
+#include "ocannl/train/trainer/recorder.h"
+#include "ocannl/train/trainer/tape.h"
+
+namespace ocannl::train {
+
+// What a step is given: an array, whose values nobody may change afterwards, or
+// the value of an index in [0, range), for SelectLeading.
+struct Index {
+  int64_t value;
+  int64_t range;
+};
+class TrainerInput {
+ public:
+  TrainerInput(std::shared_ptr<const NdArray> array)  // NOLINT
+      : value_(std::move(array)) {}
+  TrainerInput(NdArray array)  // NOLINT
+      : value_(std::make_shared<const NdArray>(std::move(array))) {}
+  TrainerInput(Index index) : value_(index) {}  // NOLINT
+
+  const std::variant<std::shared_ptr<const NdArray>, Index>& value() const {
+    return value_;
+  }
+
+ private:
+  std::variant<std::shared_ptr<const NdArray>, Index> value_;
+};
+
+// A learning rate of one cell that is a function of the number of the step.
+using RateSchedule = std::function<Tensor(Graph& graph, int32_t step)>;
+
+struct SessionOptions {
+  uint32_t seed = 0;
+  bool track_gradients = true;  // false: no gradients and no updates
+  // False: nothing has a value but a whole step, and all steps are alike.
+  bool is_eager = true;
+  // Is told when a step differs from the one before; none: nobody.
+  std::function<void(absl::string_view what)> on_change = nullptr;
+};
+
+// Neither moves nor copies. Not thread-safe.
+class Session : public Recorder {
+ public:
+  // The backend must outlive the session.
+  Session(const Backend* backend, const SessionOptions& options);
+
+  // Recorded first in each step: the parameters, the same list in each, and
+  // inputs, which have no gradient. They are args() then. Errors:
+  // parameters of another session, or not the same; an index out of range; an
+  // array without cells; a step that has begun without them.
+  absl::Status Use(ParamList& params, absl::Span<const TrainerInput> inputs);
+  absl::Span<const Ref> args() const { return used_; }
+
+  // Only says which parameters they are, as Use does.
+  absl::Status UseParams(ParamList& params);
+
+  absl::StatusOr<NdArray> Value(Ref x) override;
+
+  // The loss, a tensor of one cell, by the step so far as one routine. Errors:
+  // of the step, and of compiling and running.
+  absl::StatusOr<double> LossValue(Ref loss);
+
+  // Its gradients by each of `of`: zeros by what it does not depend on and by
+  // what requires none. Errors: also that gradients are not tracked.
+  struct LossAndGradients {
+    double loss;
+    std::vector<NdArray> gradients;
+  };
+  absl::StatusOr<LossAndGradients> Gradients(Ref loss,
+                                             absl::Span<const Ref> of);
+
+  // One step of `rule` for the parameters that require a gradient and that the
+  // loss depends on. The rate is a number, or none for that of the schedule.
+  // States of a rule begin with 0 and are kept whatever the tape. Errors: also
+  // a rate that is negative or not finite; no rate and no schedule. Nothing is
+  // changed then.
+  absl::Status Update(Ref loss, const std::shared_ptr<const UpdateRule>& rule,
+                      std::optional<double> rate);
+  void set_schedule(RateSchedule schedule);
+
+  // The loss that the last update began with. Error: there was none.
+  absl::StatusOr<double> UpdatedLoss() const;
+
+  // Returns when all work is done. Error: that of a run.
+  absl::Status Sync();
+
+  // How many updates there were: what random numbers and schedules depend on.
+  int64_t step() const { return step_; }
+
+  // Parameters, states of rules and the number of the step, for checkpoints.
+  // Errors: those of SaveParams and RestoreParams; no step was used yet.
+  absl::Status Save(const std::string& path);
+  absl::Status Restore(const std::string& path);
+
+ private:
+  // What was compiled of a tape.
+  struct Linked {
+    Routine routine;
+    std::string loss;                               // an array
+    std::vector<std::optional<std::string>> grads;  // of what was asked for
+    std::vector<std::pair<StaticRef, uint32_t>> indices;
+    std::optional<StaticRef> step;
+  };
+  struct Compiled {
+    std::unique_ptr<OpByOp> values;
+    absl::flat_hash_map<std::string, std::unique_ptr<Linked>> linked;
+    // What the arrays of leaves hold, by slot.
+    absl::flat_hash_map<uint32_t, std::shared_ptr<const NdArray>> written;
+  };
+  // The code of a tape and what is read after it.
+  using Link = absl::FunctionRef<absl::StatusOr<Linked>(Tape&, Tensor loss)>;
+
+  absl::Status OnRecord(uint32_t slot) override;
+  void OnDrop(const Tape& tape) override { compiled_.erase(&tape); }
+
+  // How many parameters and inputs are those of the tape.
+  size_t Repeated(absl::Span<const TrainerInput> inputs);
+  Ref UseParam(size_t k);
+  Ref UseInput(size_t number, const TrainerInput& input);
+  absl::Status CheckLoss(Ref loss) const;
+  absl::StatusOr<Linked*> FindOrLink(Ref loss, const std::string& kind,
+                                     Link link);
+  absl::StatusOr<Linked> LinkCode(Tape& tape, const Assignments& code,
+                                  Tensor loss);
+  absl::StatusOr<Linked> LinkGradients(Tape& tape, Tensor loss,
+                                       absl::Span<const Ref> of);
+  absl::StatusOr<Linked> LinkUpdate(Tape& tape, Tensor loss,
+                                    const UpdateRule& rule, bool has_rate);
+  absl::Status StartStates(Assignments init);
+  void DropUpdates(absl::string_view kind);
+  absl::Status WriteRate(double rate);
+  absl::Status WriteLeaves();
+  absl::Status Run(Linked& linked);
+  std::vector<Array> SavedArrays() const;
+
+  const SessionOptions options_;
+  const Device device_;
+  Stream stream_;
+  const Context context_;
+  ParamList* params_ = nullptr;
+  std::vector<Ref> used_;
+  absl::flat_hash_map<const Tape*, Compiled> compiled_;
+
+  int64_t step_ = 0;
+  RateSchedule schedule_;
+  std::optional<double> rate_;                  // that the context has
+  absl::btree_map<std::string, Array> states_;  // of rules
+  // The last update, which the next one likely is again.
+  struct {
+    const Tape* tape = nullptr;
+    uint32_t loss = 0;  // a slot
+    std::shared_ptr<const UpdateRule> rule;
+    bool has_rate = false;
+    Linked* linked = nullptr;
+  } last_;
+};
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_TRAINER_SESSION_H_

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tape: the operations of a step in the order in which they came, a Wengert
+// list, and the graph that they make.
+#ifndef OCANNL_TRAIN_TRAINER_TAPE_H_
+#define OCANNL_TRAIN_TRAINER_TAPE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/trainer/ops.h"
+
+namespace ocannl::train {
+
+// What is not computed. Only its dtype and shape, or range, are of the code.
+struct LeafValue {
+  std::shared_ptr<const NdArray> array;  // null: a parameter, or an index
+  int64_t index = 0;
+  std::string name;  // of a parameter
+};
+
+// The numbers of the calls of leaves.
+OpCall ParamCall(uint32_t number, bool requires_grad, const NdArray& value);
+OpCall DataCall(Primitive op, const NdArray& value, SourceLocation where);
+OpCall IndexCall(int64_t range);
+
+class Tape {
+ public:
+  // `number` is for names of arrays: no other tape of the session has it.
+  Tape(uint32_t seed, int number);
+
+  // Adds a call, whose operands are there. Errors, with nothing changed: what
+  // does not fit, by the name and place of the call.
+  absl::Status Append(const OpCall& call, LeafValue leaf);
+
+  const std::vector<OpCall>& calls() const { return calls_; }
+  const std::vector<uint64_t>& signatures() const { return signatures_; }
+  LeafValue& leaf(uint32_t slot) { return leaves_[slot]; }
+  const LeafValue& leaf(uint32_t slot) const { return leaves_[slot]; }
+  Tensor tensor(uint32_t slot) { return {&model_.graph, ids_[slot]}; }
+  const Dims& dims(uint32_t slot) const { return dims_[slot]; }
+  DType dtype(uint32_t slot) const { return model_.graph[ids_[slot]].dtype; }
+  // Whether the tensor is that of no earlier call, and no leaf.
+  bool IsComputed(uint32_t slot) const;
+
+  Model& model() { return model_; }
+  int number() const { return number_; }
+  int32_t step() const { return step_; }  // the static index of the step
+
+  // The same calls in a graph of their own, up to `slot`.
+  absl::StatusOr<std::unique_ptr<Tape>> CopyUpTo(uint32_t slot) const;
+
+  // "%3 = Relu(%2) : f32 {4,2}    # mlp.cc:7", a line for each call.
+  std::string Text() const;
+
+ private:
+  absl::StatusOr<Tensor> Make(const OpCall& call, const LeafValue& leaf);
+  absl::StatusOr<Tensor> MakeLeaf(const OpCall& call, const LeafValue& leaf);
+
+  Model model_;
+  int number_;
+  int32_t step_;
+  std::vector<OpCall> calls_;
+  std::vector<uint64_t> signatures_;  // SignatureOf each
+  std::vector<LeafValue> leaves_;     // of all calls
+  std::vector<TensorId> ids_;
+  std::vector<Dims> dims_;
+};
+
+// "Relu(%2)", "Scale(%1; 0.5)".
+std::string ToString(const OpCall& call);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_TRAINER_TAPE_H_
