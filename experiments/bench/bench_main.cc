@@ -56,9 +56,10 @@ const std::vector<Flag>& Flags() {
 
 std::vector<WorkloadMaker> AllWorkloads() {
   std::vector<WorkloadMaker> all;
-  for (auto workloads : {MoonsWorkloads, MlpWorkloads, ShardWorkloads,
-                         NetWorkloads, GemmWorkloads, EinsumWorkloads,
-                         MapWorkloads, RowWorkloads, LatencyWorkloads}) {
+  for (auto workloads :
+       {MoonsWorkloads, MlpWorkloads, ShardWorkloads, TrainerWorkloads,
+        NetWorkloads, GemmWorkloads, EinsumWorkloads, MapWorkloads,
+        RowWorkloads, LatencyWorkloads}) {
     for (WorkloadMaker& maker : workloads()) all.push_back(std::move(maker));
   }
   return all;

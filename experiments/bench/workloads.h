@@ -20,6 +20,7 @@ std::vector<WorkloadMaker> MlpWorkloads();
 // shards/small, shards/mid, shards/wide: training steps of the same networks on
 // two shards of the batch, by one stream and by two at once.
 std::vector<WorkloadMaker> ShardWorkloads();
+std::vector<WorkloadMaker> TrainerWorkloads();
 
 // net/lenet, net/cifar_conv, net/gpt2_mini: training steps on 64 images, on 4
 // sequences of 256 letters; net/lenet-forward ...: the network in use.
