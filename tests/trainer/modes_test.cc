@@ -65,6 +65,62 @@ TEST(CompiledTest, ChangesOfWhatIsCapturedAreErrors) {
   EXPECT_THAT(reads.Forward({}), IsOkAndHolds(1));
 }
 
+TEST(CompiledTest, OtherNumbersOfInputs) {
+  ScalarTrainer sum(TestDevice::Interpreter(), Params({Number(1)}),
+                    [](Ops& ops, absl::Span<const Ref> args) {
+                      Ref all = args[0];
+                      for (Ref x : args.subspan(1)) all = ops.Add(all, x);
+                      return all;
+                    },
+                    {.mode = TrainerMode::kCompiled});
+  for (int k = 0; k < 4; ++k) {
+    EXPECT_THAT(sum.Forward({Number(10), Number(20)}), IsOkAndHolds(31));
+    EXPECT_THAT(sum.Forward({Number(10)}), IsOkAndHolds(11));
+    EXPECT_THAT(sum.Forward({}), IsOkAndHolds(1));
+  }
+}
+
+TEST(CompiledTest, ALossThatFailsAtFirst) {
+  bool fails = true;
+  ScalarTrainer trainer(TestDevice::Interpreter(), Params({Number(7)}),
+                        [&](Ops& ops, absl::Span<const Ref> args) {
+                          const Ref y = ops.Scale(args[0], fails ? 2 : 3);
+                          return fails ? Ref() : y;
+                        },
+                        {.mode = TrainerMode::kCompiled});
+  for (int k = 0; k < 5; ++k) {
+    EXPECT_THAT(trainer.Forward({}),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("or of no step")));
+  }
+  fails = false;
+  for (int k = 0; k < 5; ++k) {
+    EXPECT_THAT(trainer.Forward({}), IsOkAndHolds(21));
+  }
+}
+
+TEST(CompiledTest, NeitherParametersNorInputs) {
+  ScalarTrainer trainer(
+      TestDevice::Interpreter(), Params({}),
+      [](Ops& ops, absl::Span<const Ref>) { return ops.Const(5); },
+      {.mode = TrainerMode::kCompiled});
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_THAT(trainer.Forward({}), IsOkAndHolds(5));
+  }
+}
+
+TEST(CompiledTest, ALossThatIsAParameterOfSeveral) {
+  ScalarTrainer trainer(
+      TestDevice::Interpreter(), Params({Number(1), Number(2), Number(3)}),
+      [](Ops&, absl::Span<const Ref> args) { return args[0]; },
+      {.mode = TrainerMode::kCompiled});
+  auto grads = trainer.Backward({});
+  ASSERT_THAT(grads, IsOk());
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_EQ((*grads)[k].AsDouble(0), k == 0 ? 1 : 0);
+  }
+}
+
 TEST(EagerTest, WhatIsCapturedMayChange) {
   double factor = 2;
   float value = 3;

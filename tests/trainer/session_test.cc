@@ -4,6 +4,7 @@
 // the code expects, or says what it does not do.
 #include "ocannl/train/trainer/session.h"
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/tiers.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/optim/rules.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
@@ -88,13 +90,205 @@ TEST_F(SessionTest, ValuesInTheMiddleOfAStepThatRepeats) {
   for (float k : {1.f, 2.f, 3.f, 4.f}) {
     const Ref w = Begin({Vector({k, k})});
     const Ref y = session_.Mul(w, session_.args()[1]);
-    const double loss = Cells(session_.Value(y))[1];  // before the update
-    const Ref sum = session_.Sum(y);
-    ASSERT_THAT(session_.Update(sum, sgd_, 0.5), IsOk());
-    EXPECT_THAT(session_.UpdatedLoss(),
-                IsOkAndHolds(Cells(session_.Value(y))[0] + loss));
+    const std::vector<float> now = Cells(session_.Value(y));
+    ASSERT_THAT(session_.Update(session_.Sum(y), sgd_, 0.5), IsOk());
+    EXPECT_THAT(session_.UpdatedLoss(), IsOkAndHolds(now[0] + now[1]));
   }
   EXPECT_EQ(session_.recordings(), 1);
+}
+
+TEST_F(SessionTest, AStepEndsWithItsUpdateAndWithOtherParameters) {
+  for (int k = 0; k < 2; ++k) {
+    const Ref w = Begin({});
+    const Ref loss = session_.Sum(w);
+    ASSERT_THAT(session_.Update(loss, sgd_, 0.5), IsOk());
+    const auto ended = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                HasSubstr("Begin the next one"));
+    EXPECT_THAT(session_.Value(w), ended);
+    EXPECT_THAT(session_.LossValue(loss), ended);
+    EXPECT_THAT(session_.Update(loss, sgd_, 0.5), ended);
+    session_.Exp(w);
+    EXPECT_THAT(session_.status(), ended);
+    const Ref next = Begin({});
+    ASSERT_THAT(params_.Set({*Vector({5, 6})}), IsOk());
+    EXPECT_THAT(session_.Value(next), ended);
+    EXPECT_THAT(session_.Update(session_.Sum(next), sgd_, 0.5), ended);
+  }
+  EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(5, 6));
+}
+
+TEST_F(SessionTest, StepsWithoutParametersAndWithFewerInputs) {
+  session_.Begin();
+  const Ref only = session_.Scale(session_.Const(100), 2);
+  EXPECT_THAT(Cells(session_.Value(only)), ElementsAre(200));
+  EXPECT_THAT(Cells(session_.Value(Begin({}))), ElementsAre(1, 2));
+  auto sum = [&](std::vector<TrainerInput> inputs) {
+    Ref all = Begin(inputs);
+    for (Ref x : session_.args().subspan(1)) all = session_.Add(all, x);
+    return Cells(session_.Value(all));
+  };
+  const auto x = Vector({10, 20});
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_THAT(sum({x, x}), ElementsAre(21, 42));
+    EXPECT_THAT(sum({x}), ElementsAre(11, 22));
+    EXPECT_THAT(sum({}), ElementsAre(1, 2));
+  }
+}
+
+TEST_F(SessionTest, LossesOfOneTape) {
+  const Ref w = Begin({});
+  const Ref sum = session_.Sum(w);
+  const Ref scaled = session_.Scale(sum, 10);
+  const Ref cell = session_.Reshape(scaled, {1});
+  EXPECT_THAT(session_.LossValue(sum), IsOkAndHolds(3));
+  EXPECT_THAT(session_.LossValue(scaled), IsOkAndHolds(30));
+  EXPECT_THAT(session_.LossValue(cell), IsOkAndHolds(30));
+  // What comes after the loss does not reach it.
+  auto both = session_.Gradients(sum, {w, scaled});
+  ASSERT_THAT(both, IsOk());
+  EXPECT_THAT(Cells(both->gradients[0]), ElementsAre(1, 1));
+  EXPECT_THAT(Cells(both->gradients[1]), ElementsAre(0));
+  ASSERT_THAT(session_.Update(sum, sgd_, 1), IsOk());
+  const Ref other = Begin({});
+  EXPECT_THAT(session_.LossValue(session_.Scale(session_.Sum(other), 10)),
+              IsOkAndHolds(10));
+  EXPECT_THAT(session_.UpdatedLoss(), IsOkAndHolds(3));
+}
+
+TEST_F(SessionTest, GradientsOfTensorsOfOtherShapes) {
+  for (int size : {3, 2, 3}) {
+    Begin({Vector(std::vector<float>(size, 2))});
+    const Ref w =
+        session_.BroadcastTo(session_.Sum(session_.args()[0]), {size});
+    const Ref y = session_.Mul(w, session_.args()[1]);
+    auto both = session_.Gradients(session_.Sum(session_.Mul(y, y)), {y});
+    ASSERT_THAT(both, IsOk());
+    EXPECT_EQ(Cells(both->gradients[0]), std::vector<float>(size, 12));
+  }
+}
+
+TEST_F(SessionTest, NumbersAreTheirBits) {
+  auto inverse = [&](double factor) {
+    return Cells(
+        session_.Value(session_.Inv(session_.Scale(Begin({}), factor))))[0];
+  };
+  EXPECT_GT(inverse(0.0), 0);
+  EXPECT_LT(inverse(-0.0), 0);
+  for (int k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(inverse(std::nan(""))));
+  EXPECT_EQ(session_.recordings(), 3);
+  // Rules, too.
+  auto decayed = [](double decay) {
+    ParamList params = *ParamList::Allocate({*Vector({1e3f, 1})});
+    Session session(TestDevice::Interpreter(), {});
+    for (double each : {0.1234561, decay}) {
+      session.Begin();
+      CHECK_OK(session.Use(params, {}));
+      const auto rule =
+          std::make_shared<const UpdateRule>(*Sgd({.weight_decay = each}));
+      CHECK_OK(session.Update(session.Sum(session.args()[0]), rule, 0.1));
+    }
+    return Cells(params.Get(0));
+  };
+  EXPECT_NE(decayed(0.1234561), decayed(0.1234564));
+}
+
+TEST_F(SessionTest, TapesOfManyStepsAreDropped) {
+  for (int k = 2; k <= 100; ++k) {
+    for (double factor : {1., double(k)}) {
+      const Ref w = Begin({Vector({1, 1})});
+      const Ref x = session_.Scale(session_.args()[1], factor);
+      EXPECT_THAT(session_.LossValue(session_.Sum(session_.Mul(w, x))),
+                  IsOkAndHolds(3 * factor));
+    }
+  }
+  EXPECT_EQ(session_.recordings(), 100);  // the first is always in use
+  const Ref w = Begin({});
+  ASSERT_THAT(session_.Update(session_.Sum(w), sgd_, 0), IsOk());
+  for (int k = 0; k < 40; ++k) {
+    const Ref v = Begin({});
+    EXPECT_THAT(session_.LossValue(session_.Sum(session_.Scale(v, 200 + k))),
+                IsOk());
+  }
+  EXPECT_THAT(session_.UpdatedLoss(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("there was no update since")));
+}
+
+TEST_F(SessionTest, RulesThatCountStepsOfAllParameters) {
+  ParamList params = *ParamList::Allocate({*Vector({1}), *Vector({2})});
+  Session session(TestDevice::Interpreter(), {});
+  const auto adam = std::make_shared<const UpdateRule>(*Adam({}));
+  auto step = [&](bool both) {
+    session.Begin();
+    CHECK_OK(session.Use(params, {}));
+    const Ref w0 = session.args()[0], w1 = session.args()[1];
+    const Ref loss = session.Sum(both ? session.Add(w0, w1) : w1);
+    return session.Update(loss, adam, 0.1);
+  };
+  ASSERT_THAT(step(true), IsOk());
+  EXPECT_THAT(step(false),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("counts the steps of its parameters together: "
+                                 "p0, p1; this loss depends on p1")));
+  ASSERT_THAT(step(true), IsOk());
+}
+
+TEST_F(SessionTest, ParametersOutliveTheirSession) {
+  ParamList params = *ParamList::Allocate({*Vector({1, 2})});
+  for (int k = 0; k < 2; ++k) {
+    Session session(TestDevice::Interpreter(), {});
+    session.Begin();
+    ASSERT_THAT(session.Use(params, {}), IsOk());
+    ASSERT_THAT(session.Update(session.Sum(session.args()[0]), sgd_, 0.5),
+                IsOk());
+  }
+  EXPECT_THAT(Cells(params.Get(0)), ElementsAre(0, 1));
+}
+
+TEST_F(SessionTest, BadNumbersAndTypes) {
+  const Ref loss = session_.Sum(Begin({}));
+  EXPECT_THAT(session_.Update(loss, sgd_, 1e39),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the learning rate is inf")));
+  EXPECT_THAT(ParamList::Allocate({*Vector({1})}, {.names = {"session_rate"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("begin with session_")));
+  const auto whole =
+      std::make_shared<const NdArray>(NdArray::Of<int32_t>({2}, {1, 2}));
+  Begin({whole});
+  session_.Scale(session_.args()[1], 0.5);
+  EXPECT_THAT(session_.status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("operand 1 is of i32; it must be of floats")));
+  const auto image =
+      std::make_shared<const NdArray>(NdArray(DType::kF32, {1, 1}));
+  Begin({image});
+  session_.AvgPool(session_.args()[1], {{1}, {3}, {1}});
+  EXPECT_THAT(session_.status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("a padding of 1 is not smaller")));
+}
+
+TEST_F(SessionTest, FilesOfOtherSteps) {
+  ASSERT_THAT(session_.Update(session_.Sum(Begin({})), sgd_, 0.5), IsOk());
+  const std::string path = absl::StrCat(testing::TempDir(), "/s.npz");
+  TestDevice host;
+  ASSERT_THAT(host.context.Write("p0", *Vector({7, 8})), IsOk());
+  ASSERT_THAT(
+      host.context.Write("session_steps_done", NdArray::Of<int64_t>({}, {-1})),
+      IsOk());
+  ASSERT_THAT(
+      SaveParams(
+          path,
+          {{.name = "p0", .dtype = DType::kF32, .dims = {2}},
+           {.name = "session_steps_done", .dtype = DType::kI64, .dims = {}}},
+          host.context),
+      IsOk());
+  EXPECT_THAT(session_.Restore(path),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("is no number of steps")));
+  EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(0.5, 1.5));
+  EXPECT_EQ(session_.step(), 1);
 }
 
 TEST_F(SessionTest, AStepThatRunsOnceAndNeverAgain) {
@@ -191,8 +385,8 @@ TEST_F(SessionTest, TapesAreText) {
   session_.Sum(session_.Scale(session_.Mul(w, session_.args()[1]), 0.5));
   EXPECT_THAT(session_.TapeText(),
               testing::MatchesRegex(
-                  "%0 = Param\\(; 0,1,[0-9]+,2\\) : f32 .2.\n"
-                  "%1 = Input\\(; [0-9]+,2\\) : f32 .2.\n"
+                  "%0 = Param\\(f32 .2.\\) : f32 .2.\n"
+                  "%1 = Input\\(f32 .2.\\) : f32 .2.\n"
                   "%2 = Mul\\(%0, %1\\) : f32 .2.    # session_test.cc:.*\n"
                   "%3 = Scale\\(%2; 0.5\\) : f32 .2.    # .*\n"
                   "%4 = Sum\\(%3\\) : f32 ..    # .*\n"));

@@ -325,6 +325,13 @@ absl::Status Context::PointMerge(absl::string_view name,
 
 void Context::ReleaseMerge() const { stream().ReleaseMerge(); }
 
+void Context::Forget(absl::string_view name) const {
+  const auto found = state_->arrays.find(name);
+  if (found == state_->arrays.end()) return;
+  state_->shared.erase(found->second.get());
+  state_->arrays.erase(found);
+}
+
 std::vector<std::string> Context::ArrayNames() const {
   std::vector<std::string> names;
   for (const auto& [name, array] : state_->arrays) names.push_back(name);

@@ -112,6 +112,10 @@ class Context {
   // The merge buffer of the stream is empty then.
   void ReleaseMerge() const;
 
+  // The context has no array `name` any more; routines that are linked to it
+  // keep it.
+  void Forget(absl::string_view name) const;
+
   // The names of all arrays, sorted.
   std::vector<std::string> ArrayNames() const;
 

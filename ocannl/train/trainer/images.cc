@@ -59,6 +59,10 @@ absl::StatusOr<Operand> Padded(Operand x, std::vector<Window>& windows,
   for (size_t k = 0; k < windows.size(); ++k) {
     Window& window = windows[k];
     const int64_t size = x.dims[k + 1];
+    if (window.padding >= window.kernel) {
+      return Unfit("a padding of ", window.padding,
+                   " is not smaller than the window, ", window.kernel);
+    }
     const int64_t room = size + 2 * window.padding - window.kernel;
     if (room < 0) {
       return Unfit("a window of ", window.kernel, " does not fit into ", size,

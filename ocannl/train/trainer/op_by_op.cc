@@ -24,13 +24,25 @@ absl::Status SetStatics(Routine& routine, const Tape& tape, int64_t step) {
 }
 
 absl::StatusOr<Routine> OpByOp::Link(uint32_t slot) {
+  Model& model = tape_->model();
   OCANNL_ASSIGN_OR_RETURN(const Assignments code,
-                          Forward(tape_->model(), tape_->tensor(slot)));
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
-  return context_.CompileAndLink(std::move(program));
+                          Forward(model, tape_->tensor(slot)));
+  auto link = [&]() -> absl::StatusOr<Routine> {
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
+    return context_.CompileAndLink(std::move(program));
+  };
+  absl::StatusOr<Routine> routine = link();
+  // So that it can be asked for again.
+  if (!routine.ok()) {
+    absl::erase_if(model.rootness.forward, [&](const auto& root) {
+      return root.second == tape_->tensor(slot).id;
+    });
+  }
+  return routine;
 }
 
-absl::Status OpByOp::Compute(uint32_t slot, ParamList* params, int64_t step) {
+absl::Status OpByOp::Compute(uint32_t slot, const ParamList* params,
+                             int64_t step) {
   const OpCall& call = tape_->calls()[slot];
   const std::string& name = tape_->tensor(slot).node().name;
   switch (call.op) {
@@ -56,7 +68,7 @@ absl::Status OpByOp::Compute(uint32_t slot, ParamList* params, int64_t step) {
 }
 
 absl::Status OpByOp::ComputeUpTo(uint32_t slot, uint64_t epoch,
-                                 ParamList* params, int64_t step) {
+                                 const ParamList* params, int64_t step) {
   if (std::exchange(epoch_, epoch) != epoch) computed_ = 0;
   routines_.resize(tape_->calls().size());
   for (; computed_ <= slot; ++computed_) {

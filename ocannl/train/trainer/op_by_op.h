@@ -28,15 +28,15 @@ class OpByOp {
 
   // Computes what is not computed yet in the step `epoch`, up to `slot`.
   // Errors: those of compiling and running.
-  absl::Status ComputeUpTo(uint32_t slot, uint64_t epoch, ParamList* params,
-                           int64_t step);
+  absl::Status ComputeUpTo(uint32_t slot, uint64_t epoch,
+                           const ParamList* params, int64_t step);
 
   // Errors: an index, which has no value; those of Context::Read.
   absl::StatusOr<NdArray> Read(uint32_t slot);
 
  private:
   absl::StatusOr<Routine> Link(uint32_t slot);
-  absl::Status Compute(uint32_t slot, ParamList* params, int64_t step);
+  absl::Status Compute(uint32_t slot, const ParamList* params, int64_t step);
 
   Tape* tape_;
   Context context_;

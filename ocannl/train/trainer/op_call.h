@@ -5,9 +5,11 @@
 #define OCANNL_TRAIN_TRAINER_OP_CALL_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 
@@ -64,6 +66,14 @@ struct OpCall {
   absl::InlinedVector<double, 4> numbers;     // as the primitive has them
   SourceLocation where;                       // for errors only
 };
+
+// Whether the numbers have the same bits: -0 is not 0, and a NaN is itself.
+inline bool SameNumbers(absl::Span<const double> a,
+                        absl::Span<const double> b) {
+  return a.size() == b.size() &&
+         (a.empty() ||
+          std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+}
 
 // The operation and its operands as a word, different for different ones; all
 // ones for more than 3 operands.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops: the operations of a loss that is written once, for an eager session
-// (eager_session.h), which computes each at once, and for a compiled graph:
+// (session.h), which computes each at once, and for a compiled graph:
 //
 //   Ref MeanSquares(Ops& ops, absl::Span<const Ref> args) {  // w, b, x, y
 //     return ops.MseLoss(ops.Linear(args[0], args[1], args[2]), args[3]);
@@ -202,7 +202,7 @@ class Ops {
      ...);
     if (next_ < signatures_.size() && signatures_[next_] == signature &&
         slots >> kSlotBits == 0 &&
-        numbers == absl::MakeSpan(calls_[next_].numbers)) {
+        SameNumbers(numbers, calls_[next_].numbers)) {
       return {next_++, epoch_};
     }
     return CallUnexpected(op, {operands...}, numbers, at);

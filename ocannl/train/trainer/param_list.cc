@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/trainer/param_list.h"
 
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/narrow_float.h"
 #include "ocannl/core/base/status_macros.h"
@@ -50,6 +52,14 @@ void Descend(absl::Span<T> p, absl::Span<const T> g, float rate) {
 
 }  // namespace
 
+absl::Status CheckRate(double rate) {
+  // As an f32, which may be infinite where the rate is not.
+  return CheckNotNegative("the learning rate",
+                          std::isfinite(static_cast<float>(rate))
+                              ? rate
+                              : double{static_cast<float>(rate)});
+}
+
 absl::StatusOr<ParamList> ParamList::Allocate(std::vector<NdArray> values,
                                               const ParamOptions& options) {
   if (!options.requires_grad.empty()) {
@@ -72,27 +82,35 @@ absl::StatusOr<ParamList> ParamList::Allocate(std::vector<NdArray> values,
     const bool is_unfit =
         param.host.size() == 0 ||
         (param.requires_grad && !IsFloat(ComputeDType(param.host.dtype()))) ||
-        !names.insert(param.name).second;
+        !names.insert(param.name).second ||
+        absl::StartsWith(param.name, "session_");
     if (!is_unfit) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the parameter `", param.name, "`, ",
                      Name(param.host.dtype()), " ", DimsText(param.host.dims()),
-                     ", has no cells, no gradient, or another one's name"));
+                     ", has no cells, no gradient, another one's name, or one "
+                     "of those that ",
+                     "begin with session_"));
   }
   return ParamList(std::move(params));
 }
 
-absl::StatusOr<NdArray> ParamList::Get(size_t k) {
-  Param& param = params_[k];
+absl::StatusOr<NdArray> ParamList::Get(size_t k) const {
+  Param& param = state_->params[k];
   if (param.newer == Newer::kDevice) {
-    OCANNL_ASSIGN_OR_RETURN(param.host, context_->Read(param.name));
+    if (!state_->context) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the session that trained `", param.name,
+          "` is gone, and its values ", "could not be read at its end"));
+    }
+    OCANNL_ASSIGN_OR_RETURN(param.host, state_->context->Read(param.name));
     param.newer = Newer::kNeither;
-    device_is_newer_ = false;
+    state_->is_newer_on_device = false;
   }
   return param.host;
 }
 
-absl::StatusOr<std::vector<NdArray>> ParamList::Get() {
+absl::StatusOr<std::vector<NdArray>> ParamList::Get() const {
   std::vector<NdArray> values;
   for (size_t k = 0; k < size(); ++k) {
     OCANNL_ASSIGN_OR_RETURN(NdArray value, Get(k));
@@ -101,46 +119,58 @@ absl::StatusOr<std::vector<NdArray>> ParamList::Get() {
   return values;
 }
 
-absl::Status ParamList::Set(absl::Span<const NdArray> values) {
+absl::Status ParamList::Set(absl::Span<const NdArray> values) const {
   OCANNL_RETURN_IF_ERROR(CheckAlike(*this, values, "value"));
   for (size_t k = 0; k < size(); ++k) {
-    params_[k].host = values[k];
-    params_[k].newer = Newer::kHost;
+    state_->params[k].host = values[k];
+    state_->params[k].newer = Newer::kHost;
   }
-  some_are_newer_on_host_ = true;
-  device_is_newer_ = false;
+  state_->is_newer_on_host = true;
+  state_->is_newer_on_device = false;
+  ++state_->sets;
   return absl::OkStatus();
 }
 
-absl::Status ParamList::Attach(const Context& context) {
-  if (context_ && &context_->stream() != &context.stream()) {
+absl::Status ParamList::Attach(const Context& context) const {
+  if (state_->context) {
     return absl::FailedPreconditionError(
         "the parameters are another session's; Get and Allocate copy them");
   }
-  context_ = context;
+  state_->context = context;
   return absl::OkStatus();
 }
 
-absl::Status ParamList::UploadNewer() {
-  for (Param& param : params_) {
+void ParamList::Detach() const {
+  Get()
+      .status()
+      .IgnoreError();  // what could not be read stays newer on the device
+  state_->context = std::nullopt;
+  for (Param& param : state_->params) {
+    if (param.newer == Newer::kNeither) param.newer = Newer::kHost;
+  }
+  state_->is_newer_on_host = true;
+}
+
+absl::Status ParamList::UploadNewer() const {
+  for (Param& param : state_->params) {
     if (param.newer != Newer::kHost) continue;
-    OCANNL_RETURN_IF_ERROR(context_->Write(param.name, param.host));
+    OCANNL_RETURN_IF_ERROR(state_->context->Write(param.name, param.host));
     param.newer = Newer::kNeither;
   }
-  some_are_newer_on_host_ = false;
+  state_->is_newer_on_host = false;
   return absl::OkStatus();
 }
 
-void ParamList::MarkDeviceNewer() {
-  device_is_newer_ = true;
-  for (Param& param : params_) {
+void ParamList::MarkDeviceNewer() const {
+  state_->is_newer_on_device = true;
+  for (Param& param : state_->params) {
     if (param.requires_grad) param.newer = Newer::kDevice;
   }
 }
 
-absl::Status SgdStep(ParamList& params, double rate,
+absl::Status SgdStep(const ParamList& params, double rate,
                      absl::Span<const NdArray> gradients) {
-  OCANNL_RETURN_IF_ERROR(CheckNotNegative("the learning rate", rate));
+  OCANNL_RETURN_IF_ERROR(CheckRate(rate));
   OCANNL_RETURN_IF_ERROR(CheckAlike(params, gradients, "gradient"));
   OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> values, params.Get());
   for (size_t k = 0; k < values.size(); ++k) {

@@ -11,8 +11,10 @@
 #define OCANNL_TRAIN_TRAINER_PARAM_LIST_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,40 +30,45 @@ struct ParamOptions {
   std::vector<std::string> names = {};   // empty: p0, p1, ...
 };
 
-// Moves, but does not copy. Not thread-safe.
+// Copies are the same parameters. Not thread-safe.
 class ParamList {
  public:
-  // Errors: lists of other lengths than that of the values; two of one name; a
-  // value that is to have a gradient and is not of floats; one without cells.
+  // Errors: lists of other lengths than that of the values; two of one name, or
+  // one that begins with "session_"; a value that is to have a gradient and is
+  // not of floats; one without cells.
   static absl::StatusOr<ParamList> Allocate(std::vector<NdArray> values,
                                             const ParamOptions& options = {});
-  ParamList(ParamList&&) = default;
-  ParamList& operator=(ParamList&&) = default;
 
-  size_t size() const { return params_.size(); }
-  const std::string& name(size_t k) const { return params_[k].name; }
-  bool requires_grad(size_t k) const { return params_[k].requires_grad; }
+  size_t size() const { return state_->params.size(); }
+  const std::string& name(size_t k) const { return state_->params[k].name; }
+  bool requires_grad(size_t k) const { return state_->params[k].requires_grad; }
   // Of the host, perhaps stale: for its dtype and dims.
-  const NdArray& like(size_t k) const { return params_[k].host; }
+  const NdArray& like(size_t k) const { return state_->params[k].host; }
+  // Whether they are the same parameters.
+  bool Is(const ParamList& other) const { return state_ == other.state_; }
 
-  // The values. Errors: those of Context::Read.
-  absl::StatusOr<NdArray> Get(size_t k);
-  absl::StatusOr<std::vector<NdArray>> Get();
+  // The values. Errors: those of Context::Read; they were those of a session
+  // that is gone, and could not be read at its end.
+  absl::StatusOr<NdArray> Get(size_t k) const;
+  absl::StatusOr<std::vector<NdArray>> Get() const;
 
   // Makes `values` the values, of frozen parameters too. Errors, with nothing
   // changed: another number of them, other dtypes or dims.
-  absl::Status Set(absl::Span<const NdArray> values);
+  absl::Status Set(absl::Span<const NdArray> values) const;
+  // How often that was done.
+  int64_t sets() const { return state_->sets; }
 
-  // The device copies are arrays of `context` from now on. Error: they are
-  // another one's.
-  absl::Status Attach(const Context& context);
+  // For sessions. The device copies are arrays of `context`, until Detach.
+  // Error: they are another one's.
+  absl::Status Attach(const Context& context) const;
+  void Detach() const;
   // Makes the device copies current. Errors: those of Context::Write.
-  absl::Status Upload() {
-    return some_are_newer_on_host_ ? UploadNewer() : absl::OkStatus();
+  absl::Status Upload() const {
+    return state_->is_newer_on_host ? UploadNewer() : absl::OkStatus();
   }
   // That the device has changed those which require a gradient.
-  void SetDeviceNewer() {
-    if (!device_is_newer_) MarkDeviceNewer();
+  void SetDeviceNewer() const {
+    if (!state_->is_newer_on_device) MarkDeviceNewer();
   }
 
  private:
@@ -73,23 +80,31 @@ class ParamList {
     bool requires_grad;
     Newer newer = Newer::kHost;
   };
+  struct State {
+    std::vector<Param> params;
+    std::optional<Context> context = std::nullopt;
+    bool is_newer_on_host = true;     // some
+    bool is_newer_on_device = false;  // all that require a gradient
+    int64_t sets = 0;
+  };
 
-  explicit ParamList(std::vector<Param> params) : params_(std::move(params)) {}
-  absl::Status UploadNewer();
-  void MarkDeviceNewer();
+  explicit ParamList(std::vector<Param> params)
+      : state_(std::make_shared<State>(State{.params = std::move(params)})) {}
+  absl::Status UploadNewer() const;
+  void MarkDeviceNewer() const;
 
-  std::vector<Param> params_;
-  std::optional<Context> context_;
-  bool some_are_newer_on_host_ = true;
-  bool device_is_newer_ = false;  // for all that require a gradient
+  std::shared_ptr<State> state_;
 };
+
+// Error: a learning rate that is negative, or not finite as an f32.
+absl::Status CheckRate(double rate);
 
 // p - rate * g, rounded once, of each cell of the parameters that require a
 // gradient: on the host, with the bits of ScalarTrainer::Step and Sgd(), whose
 // rate is an f32. Errors, with nothing changed: gradients of other shapes or
 // dtypes than the parameters, or not as many; a rate that is negative or not
 // finite.
-absl::Status SgdStep(ParamList& params, double rate,
+absl::Status SgdStep(const ParamList& params, double rate,
                      absl::Span<const NdArray> gradients);
 
 }  // namespace ocannl::train

@@ -21,6 +21,32 @@
 namespace ocannl::train {
 namespace {
 
+// Others are for numbers of any dtype.
+bool NeedsFloats(Primitive op) {
+  switch (op) {
+    case Primitive::kAdd:
+    case Primitive::kSub:
+    case Primitive::kMul:
+    case Primitive::kMax:
+    case Primitive::kMin:
+    case Primitive::kAbs:
+    case Primitive::kBroadcastTo:
+    case Primitive::kReshape:
+    case Primitive::kPermute:
+    case Primitive::kSum:
+    case Primitive::kReduceSum:
+    case Primitive::kGather:
+    case Primitive::kScatterAdd:
+    case Primitive::kSelect:
+    case Primitive::kSlice:
+    case Primitive::kConcat:
+    case Primitive::kDetach:
+      return false;
+    default:
+      return true;
+  }
+}
+
 // One primitive with its operands.
 class Builder {
  public:
@@ -29,6 +55,12 @@ class Builder {
       : graph_(graph), call_(call), operands_(operands), step_(step) {}
 
   absl::StatusOr<Tensor> Make() {
+    if (!operands_.empty() && NeedsFloats(call_.op)) {
+      const DType dtype = x().node().dtype;
+      if (!IsFloat(ComputeDType(dtype))) {
+        return Unfit("operand 1 is of ", Name(dtype), "; it must be of floats");
+      }
+    }
     switch (call_.op) {
       case Primitive::kAdd:
       case Primitive::kSub:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -23,8 +24,12 @@ uint64_t NextEpochs() {
 }
 
 bool SameCall(const OpCall& a, const OpCall& b) {
-  return a.op == b.op && a.operands == b.operands && a.numbers == b.numbers;
+  return a.op == b.op && a.operands == b.operands &&
+         SameNumbers(a.numbers, b.numbers);
 }
+
+// Not what a step is given.
+bool IsComputation(const OpCall& call) { return call.op > Primitive::kIndex; }
 
 bool SameArray(const std::shared_ptr<const NdArray>& a,
                const std::shared_ptr<const NdArray>& b) {
@@ -42,13 +47,15 @@ Recorder::Recorder(RecorderOptions options) : options_(std::move(options)) {
 void Recorder::Begin() {
   if (++epoch_ % kEpochsAtOnce == 0) epoch_ = NextEpochs();
   next_ = 0;
+  is_over_ = false;
   if (!status_.ok()) status_ = absl::OkStatus();
 }
 
 absl::Status Recorder::Check(Ref x) const {
   if (IsOfStep(x) || !status_.ok()) return status_;
   return absl::FailedPreconditionError(
-      "a tensor of another step or session; make it in this one");
+      "a tensor of another step or session, or of no step; make it in this "
+      "one");
 }
 
 Dims Recorder::dims(Ref x) const {
@@ -65,14 +72,20 @@ std::string Recorder::TapeText() const {
 
 void Recorder::Enter(Tape* tape) {
   tape_ = tape;
+  tape_->set_last_step(epoch_);
   calls_ = tape->calls();
   signatures_ = tape->signatures();
 }
 
 absl::Status Recorder::StartTape() {
   if (tapes_.size() == kMostTapes) {
-    OnDrop(*tapes_.front());
-    tapes_.erase(tapes_.begin());
+    const auto oldest = std::min_element(
+        tapes_.begin(), tapes_.end(), [&](const auto& a, const auto& b) {
+          return std::pair(a.get() == tape_, a->last_step()) <
+                 std::pair(b.get() == tape_, b->last_step());
+        });
+    OnDrop(**oldest);
+    tapes_.erase(oldest);
   }
   tapes_.push_back(std::make_unique<Tape>(options_.seed, num_tapes_++));
   Tape* tape = tapes_.back().get();
@@ -92,7 +105,7 @@ absl::Status Recorder::Diverge(const OpCall& call) {
   const std::string what = absl::StrCat(
       "operation ", next_, " is ", ToString(call), " (", ToString(call.where),
       "), and was ", ToString(expected), " (", ToString(expected.where), ")");
-  if (!options_.may_change && call.op > Primitive::kIndex) {
+  if (tape_->is_fixed() && IsComputation(call) && IsComputation(expected)) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": a loss that is compiled must do the same in ",
                      "each step; what changes must be an input"));
@@ -118,6 +131,7 @@ absl::Status Recorder::Diverge(const OpCall& call) {
 }
 
 Ref Recorder::RepeatUpTo(uint32_t slot) {
+  CHECK_LT(slot, calls_.size());
   next_ = std::max(next_, slot + 1);
   return {slot, epoch_};
 }
@@ -126,6 +140,11 @@ Ref Recorder::Record(OpCall call) { return AddLeaf(std::move(call), {}); }
 
 Ref Recorder::AddLeaf(OpCall call, LeafValue value) {
   if (!status_.ok()) return {};
+  if (is_over_) {
+    return Fail(absl::FailedPreconditionError(absl::StrCat(
+        Name(call.op), " (", ToString(call.where),
+        "): the step ended with its ", "update; Begin the next one")));
+  }
   if (next_ < calls_.size() && !SameCall(calls_[next_], call)) {
     if (absl::Status status = Diverge(call); !status.ok()) return Fail(status);
   }
@@ -136,7 +155,7 @@ Ref Recorder::AddLeaf(OpCall call, LeafValue value) {
     LeafValue& leaf = tape_->leaf(next_);
     leaf.index = value.index;
     if (!SameArray(leaf.array, value.array)) {
-      if (call.op == Primitive::kConst && !options_.may_change) {
+      if (call.op == Primitive::kConst && tape_->is_fixed()) {
         return Fail(absl::FailedPreconditionError(absl::StrCat(
             "Const (", ToString(call.where), ") has other values than when ",
             "the loss was compiled; what changes must be an input")));
@@ -164,7 +183,7 @@ Ref Recorder::AddConst(std::shared_ptr<const NdArray> value, Where at) {
     return Fail(absl::InvalidArgumentError(
         absl::StrCat("Const (", ToString(at), "): there are no cells")));
   }
-  OpCall call = DataCall(Primitive::kConst, *value, at);
+  OpCall call = ConstCall(*value, at);
   return AddLeaf(std::move(call),
                  {.array = std::move(value), .index = 0, .name = ""});
 }

@@ -26,10 +26,8 @@ namespace ocannl::train {
 
 struct RecorderOptions {
   uint32_t seed = 0;
-  // False: it is an error that a step has other constants than the recorded
-  // one, or other operations.
-  bool may_change = true;
-  // Is told when a step differs from the one before; none: nobody.
+  // Is told when a step becomes another one than all that were recorded; none:
+  // nobody.
   std::function<void(absl::string_view what)> on_change = nullptr;
 };
 
@@ -43,9 +41,15 @@ class Recorder : public Ops {
 
   // The operations of the step, a line each (Tape::Text).
   std::string TapeText() const;
-  // Which of them the step is on so far, from 0.
-  int tape_number() const { return tape_->number(); }
-  // The result of operation `slot` of that tape, as if the step had come to it.
+  // Which of them the step is on so far, from 0; -1: it has no operation yet.
+  int tape_number() const { return tape_ == nullptr ? -1 : tape_->number(); }
+  // From now on, it is an error that a step on that tape has other constants,
+  // or other operations, but for what it is given.
+  void FixTape() {
+    if (tape_ != nullptr) tape_->set_fixed();
+  }
+  // The result of operation `slot` of that tape, which it has, as if the step
+  // had come to it.
   Ref RepeatUpTo(uint32_t slot);
 
   // How many tapes there were; steps that repeat make none.
@@ -60,11 +64,12 @@ class Recorder : public Ops {
 
   // The tape of the step, as far as it came; null: it has no operation.
   Tape* tape() const { return tape_; }
-  // Whether the values of leaves have changed since this was last asked.
-  bool TakeLeavesChanged() { return std::exchange(leaves_changed_, false); }
   bool IsOfStep(Ref x) const {
     return status_.ok() && x.epoch() == epoch_ && x.slot() < next_;
   }
+  // No operation may follow in this step.
+  void EndStep() { is_over_ = true; }
+  bool is_over() const { return is_over_; }
   // Error: x is not of this step, or the step has failed.
   absl::Status Check(Ref x) const;
 
@@ -72,6 +77,10 @@ class Recorder : public Ops {
   virtual absl::Status OnRecord(uint32_t slot) = 0;
   // Is not needed any more.
   virtual void OnDrop(const Tape& tape) = 0;
+
+  // Whether values of leaves have changed, until who looks at it has cleared
+  // it.
+  bool leaves_changed_ = false;
 
  private:
   absl::Status Diverge(const OpCall& call);
@@ -82,7 +91,7 @@ class Recorder : public Ops {
   std::vector<std::unique_ptr<Tape>> tapes_;
   Tape* tape_ = nullptr;
   int num_tapes_ = 0;
-  bool leaves_changed_ = false;
+  bool is_over_ = false;
 };
 
 }  // namespace ocannl::train

@@ -38,9 +38,10 @@ absl::StatusOr<Ref> ScalarTrainer::Record(Inputs inputs) {
   session_.Begin();
   absl::Status used = session_.Use(params_, inputs);
   if (!used.ok()) return used;
+  const bool is_eager = options_.mode == TrainerMode::kEager;
   Compiled* compiled = nullptr;
-  if (options_.mode == TrainerMode::kCompiled) {
-    const auto found = compiled_.find(session_.tape_number());
+  if (!is_eager) {
+    const auto found = compiled_.find({session_.tape_number(), inputs.size()});
     if (found != compiled_.end()) compiled = &found->second;
   }
   if (compiled != nullptr && !IsPowerOfTwo(++compiled->calls)) {
@@ -49,10 +50,12 @@ absl::StatusOr<Ref> ScalarTrainer::Record(Inputs inputs) {
   is_in_loss_ = true;
   absl::Cleanup leave = [this] { is_in_loss_ = false; };
   const Ref loss = loss_(session_, session_.args());
-  if (!session_.status().ok()) return session_.status();
-  if (options_.mode == TrainerMode::kEager) return loss;
+  if (is_eager && session_.status().ok()) return loss;
+  OCANNL_RETURN_IF_ERROR(session_.CheckLoss(loss));
   if (compiled == nullptr) {
-    compiled_[session_.tape_number()] = {.loss = loss.slot(), .calls = 1};
+    session_.FixTape();
+    compiled_[{session_.tape_number(), inputs.size()}] = {.loss = loss.slot(),
+                                                          .calls = 1};
   } else if (compiled->loss != loss.slot()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the loss is operation ", loss.slot(), ", and was ", compiled->loss,
@@ -71,7 +74,7 @@ absl::StatusOr<Session::LossAndGradients> ScalarTrainer::ValueAndGrad(
   OCANNL_ASSIGN_OR_RETURN(const Ref loss, Record(inputs));
   std::vector<Ref> params;
   for (uint32_t k = 0; k < params_.size(); ++k) {
-    params.push_back({k, loss.epoch()});
+    params.push_back(session_.args()[k]);
   }
   return session_.Gradients(loss, params);
 }

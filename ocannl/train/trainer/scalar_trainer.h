@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -94,8 +95,8 @@ class ScalarTrainer {
   }
   ParamList& params() { return params_; }
 
-  // A step for each of `data` in turn, `steps` in all. Calls `log`, if any,
-  // after each with the loss that the step began with. Error: no data.
+  // A step for each of `data` in turn, `steps` in all. Calls `log` after each
+  // with the loss that the step began with. Error: no data.
   absl::Status TrainCycle(
       int64_t steps, std::optional<double> rate,
       absl::Span<const std::vector<TrainerInput>> data,
@@ -128,7 +129,8 @@ class ScalarTrainer {
   Session session_;
   bool is_in_loss_ = false;
   std::shared_ptr<const UpdateRule> rule_;
-  absl::flat_hash_map<int, Compiled> compiled_;  // by number of the tape
+  // By the number of the tape and that of the inputs.
+  absl::flat_hash_map<std::pair<int, size_t>, Compiled> compiled_;
 };
 
 }  // namespace ocannl::train

@@ -5,45 +5,35 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/model.h"
-#include "ocannl/train/option_check.h"
 #include "ocannl/train/trainer/axes.h"
 
 namespace ocannl::train {
 namespace {
 
-constexpr char kRate[] = "learning_rate";
-constexpr char kStepsDone[] = "steps_done";
+constexpr char kStepsDone[] = "session_steps_done";
 
 absl::Status NotTracked() {
   return absl::FailedPreconditionError(
       "the session does not track gradients; set track_gradients");
 }
 
-std::string KeyOf(const UpdateRule& rule) {
-  const absl::btree_map<std::string, double> numbers(rule.numbers.begin(),
-                                                     rule.numbers.end());
-  return absl::StrCat("update ", rule.text, "\n",
-                      absl::StrJoin(numbers, ",", absl::PairFormatter("=")));
-}
-
 }  // namespace
 
 Session::Session(const Backend* backend, const SessionOptions& options)
-    : Recorder({.seed = options.seed,
-                .may_change = options.is_eager,
-                .on_change = options.on_change}),
+    : Recorder({.seed = options.seed, .on_change = options.on_change}),
       options_(options),
       device_("session", backend),
       stream_(&device_),
       context_(&stream_) {}
+
+Session::~Session() {
+  if (params_) params_->Detach();
+}
 
 Ref Session::UseParam(size_t k) {
   return AddLeaf(ParamCall(static_cast<uint32_t>(k), params_->requires_grad(k),
@@ -58,7 +48,7 @@ Ref Session::UseInput(size_t number, const TrainerInput& input) {
           absl::StrCat("input ", number, ": ", index->value, " is not in [0, ",
                        index->range, ")")));
     }
-    return AddLeaf(IndexCall(index->range),
+    return AddLeaf(IndexCall(used_.size(), index->range),
                    {.array = nullptr, .index = index->value, .name = ""});
   }
   const auto& array = std::get<std::shared_ptr<const NdArray>>(input.value());
@@ -66,27 +56,30 @@ Ref Session::UseInput(size_t number, const TrainerInput& input) {
     return Fail(absl::InvalidArgumentError(
         absl::StrCat("input ", number, " has no cells")));
   }
-  return AddLeaf(DataCall(Primitive::kInput, *array, {}),
+  return AddLeaf(InputCall(used_.size(), *array),
                  {.array = array, .index = 0, .name = ""});
 }
 
-absl::Status Session::UseParams(ParamList& params) {
-  if (params_ == &params) return absl::OkStatus();
-  if (params_ != nullptr) {
+absl::Status Session::UseParams(const ParamList& params) {
+  if (params_) {
+    if (params_->Is(params)) return absl::OkStatus();
     return absl::FailedPreconditionError(
         "the session has other parameters; all steps use the same list");
   }
   OCANNL_RETURN_IF_ERROR(params.Attach(context_));
-  params_ = &params;
+  params_ = params;
   return absl::OkStatus();
 }
 
-absl::Status Session::Use(ParamList& params,
+absl::Status Session::Use(const ParamList& params,
                           absl::Span<const TrainerInput> inputs) {
-  if (params_ != &params) OCANNL_RETURN_IF_ERROR(UseParams(params));
+  if (!params_ || !params_->Is(params)) {
+    OCANNL_RETURN_IF_ERROR(UseParams(params));
+  }
   if (next_ != 0) {
     return absl::FailedPreconditionError("Use comes first in a step, once");
   }
+  sets_ = params.sets();
   used_.resize(params.size() + inputs.size());
   // Mostly they are those of the step before.
   const size_t repeated = Repeated(inputs);
@@ -103,14 +96,18 @@ absl::Status Session::Use(ParamList& params,
 }
 
 size_t Session::Repeated(absl::Span<const TrainerInput> inputs) {
-  size_t k = params_->size();  // they are the first of each tape
-  if (calls_.size() < used_.size()) return 0;
+  size_t k = params_->size();
+  if (tape() == nullptr || tape()->num_params() != k ||
+      tape()->num_args() != used_.size()) {
+    return 0;
+  }
   for (const TrainerInput& input : inputs) {
     LeafValue& leaf = tape()->leaf(static_cast<uint32_t>(k));
     if (const auto* index = std::get_if<Index>(&input.value())) {
-      const bool fits = calls_[k].op == Primitive::kIndex &&
-                        calls_[k].numbers[0] == index->range &&
-                        index->value >= 0 && index->value < index->range;
+      const bool fits =
+          calls_[k].op == Primitive::kIndex &&
+          calls_[k].numbers[1] == static_cast<double>(index->range) &&
+          index->value >= 0 && index->value < index->range;
       if (!fits) break;
       leaf.index = index->value;
     } else {
@@ -128,25 +125,36 @@ size_t Session::Repeated(absl::Span<const TrainerInput> inputs) {
 
 absl::Status Session::OnRecord(uint32_t slot) {
   if (!options_.is_eager) return absl::OkStatus();
-  std::unique_ptr<OpByOp>& values = compiled_[tape()].values;
+  std::unique_ptr<OpByOp>& values = compiled_[tape()->number()].values;
   if (values == nullptr) {
     values = std::make_unique<OpByOp>(tape(), &stream_);
   }
-  return values->ComputeUpTo(slot, epoch_, params_, step_);
+  return values->ComputeUpTo(slot, epoch_, params_ ? &*params_ : nullptr,
+                             step_);
+}
+
+absl::Status Session::CheckStep(Ref x) const {
+  OCANNL_RETURN_IF_ERROR(Check(x));
+  if (!is_over() && (!params_ || params_->sets() == sets_)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "the parameters are others than when the step began; Begin the next one, "
+      "or read UpdatedLoss");
 }
 
 absl::StatusOr<NdArray> Session::Value(Ref x) {
-  OCANNL_RETURN_IF_ERROR(Check(x));
+  OCANNL_RETURN_IF_ERROR(CheckStep(x));
   if (!options_.is_eager) {
     return absl::FailedPreconditionError(
         "a loss that is compiled has no values; use an eager session");
   }
   OCANNL_RETURN_IF_ERROR(OnRecord(x.slot()));
-  return compiled_[tape()].values->Read(x.slot());
+  return compiled_[tape()->number()].values->Read(x.slot());
 }
 
 absl::Status Session::CheckLoss(Ref loss) const {
-  OCANNL_RETURN_IF_ERROR(Check(loss));
+  OCANNL_RETURN_IF_ERROR(CheckStep(loss));
   const Dims& dims = tape()->dims(loss.slot());
   if (NumElements(dims) == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -154,62 +162,36 @@ absl::Status Session::CheckLoss(Ref loss) const {
                    "; it must have one cell, as Sum makes it"));
 }
 
-absl::StatusOr<Session::Linked*> Session::FindOrLink(Ref loss,
-                                                     const std::string& kind,
-                                                     Link link) {
-  std::unique_ptr<Linked>& linked =
-      compiled_[tape()].linked[absl::StrCat(loss.slot(), " ", kind)];
-  if (linked != nullptr) return linked.get();
-  OCANNL_ASSIGN_OR_RETURN(const std::unique_ptr<Tape> copy,
-                          tape()->CopyUpTo(loss.slot()));
-  Tensor result = copy->tensor(loss.slot());
-  if (!copy->IsComputed(loss.slot())) result = ocannl::Reshape(result, Shape());
-  result = Named(result, absl::StrCat("loss_", copy->number()));
-  OCANNL_ASSIGN_OR_RETURN(Linked made, link(*copy, result));
-  linked = std::make_unique<Linked>(std::move(made));
-  return linked.get();
-}
-
-absl::StatusOr<Session::Linked> Session::LinkCode(Tape& tape,
-                                                  const Assignments& code,
-                                                  Tensor loss) {
-  // Without ToRoutine, which writes data: leaves may have other values now.
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
-  OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          context_.CompileAndLink(std::move(program)));
-  Linked linked = {.routine = std::move(routine),
-                   .loss = loss.node().name,
-                   .grads = {},
-                   .indices = {},
-                   .step = std::nullopt};
-  for (const StaticRef& index : linked.routine.statics()) {
-    if (index.name() == "step") linked.step = index;
-    for (uint32_t slot = 0; slot < tape.calls().size(); ++slot) {
-      if (index.name() == absl::StrCat("index", slot)) {
-        linked.indices.emplace_back(index, slot);
-      }
-    }
-  }
-  return linked;
-}
-
 absl::Status Session::WriteLeaves() {
-  Compiled& compiled = compiled_[tape()];
+  Compiled& compiled = compiled_[tape()->number()];
   for (uint32_t slot = 0; slot < tape()->calls().size(); ++slot) {
     const std::shared_ptr<const NdArray>& array = tape()->leaf(slot).array;
     if (array == nullptr) continue;
     std::shared_ptr<const NdArray>& written = compiled.written[slot];
     if (written == array) continue;
-    OCANNL_RETURN_IF_ERROR(
-        context_.Write(tape()->tensor(slot).node().name, *array));
+    OCANNL_RETURN_IF_ERROR(context_.Write(tape()->DataName(slot), *array));
     written = array;
   }
+  leaves_changed_ = false;
   return absl::OkStatus();
 }
 
+void Session::OnDrop(const Tape& tape) {
+  const auto found = compiled_.find(tape.number());
+  if (last_.tape == tape.number()) last_ = {};
+  if (found == compiled_.end()) return;
+  for (const auto& [slot, array] : found->second.written) {
+    context_.Forget(tape.DataName(slot));
+  }
+  for (const auto& [key, linked] : found->second.linked) {
+    context_.Forget(linked->loss);
+  }
+  compiled_.erase(found);
+}
+
 absl::Status Session::Run(Linked& linked) {
-  if (TakeLeavesChanged()) OCANNL_RETURN_IF_ERROR(WriteLeaves());
-  if (params_ != nullptr) OCANNL_RETURN_IF_ERROR(params_->Upload());
+  if (leaves_changed_) OCANNL_RETURN_IF_ERROR(WriteLeaves());
+  if (params_) OCANNL_RETURN_IF_ERROR(params_->Upload());
   for (auto& [index, slot] : linked.indices) {
     CHECK_OK(index.Set(tape()->leaf(slot).index));  // Use has checked it
   }
@@ -232,42 +214,18 @@ absl::StatusOr<double> Session::LossValue(Ref loss) {
   return value.AsDouble(0);
 }
 
-absl::StatusOr<Session::Linked> Session::LinkGradients(
-    Tape& tape, Tensor loss, absl::Span<const Ref> of) {
-  if (!loss.node().has_gradient) {  // all are 0
-    OCANNL_ASSIGN_OR_RETURN(const Assignments code,
-                            Forward(tape.model(), loss));
-    OCANNL_ASSIGN_OR_RETURN(Linked linked, LinkCode(tape, code, loss));
-    linked.grads.resize(of.size());
-    return linked;
-  }
-  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(tape.model(), loss));
-  std::vector<std::optional<std::string>> grads;
-  for (Ref x : of) {
-    const std::string name =
-        absl::StrCat(tape.tensor(x.slot()).node().name, ".grad");
-    const absl::Status kept = Keep(code, name);
-    if (!kept.ok() && !absl::IsNotFound(kept)) return kept;
-    grads.push_back(kept.ok() ? std::optional(name) : std::nullopt);
-  }
-  OCANNL_ASSIGN_OR_RETURN(Linked linked, LinkCode(tape, code, loss));
-  linked.grads = std::move(grads);
-  return linked;
-}
-
 absl::StatusOr<Session::LossAndGradients> Session::Gradients(
     Ref loss, absl::Span<const Ref> of) {
   OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
   if (!options_.track_gradients) return NotTracked();
   std::string kind = "gradients";
-  Ref last = loss;
   for (Ref x : of) {
     OCANNL_RETURN_IF_ERROR(Check(x));
     absl::StrAppend(&kind, " ", x.slot());
   }
   OCANNL_ASSIGN_OR_RETURN(
       Linked* const linked,
-      FindOrLink(last, kind, [&](Tape& tape, Tensor result) {
+      FindOrLink(loss, kind, [&](Tape& tape, Tensor result) {
         return LinkGradients(tape, result, of);
       }));
   OCANNL_RETURN_IF_ERROR(Run(*linked));
@@ -284,48 +242,11 @@ absl::StatusOr<Session::LossAndGradients> Session::Gradients(
   return result;
 }
 
-absl::Status Session::StartStates(Assignments init) {
-  std::erase_if(init.list, [&](const Assignment& each) {
-    const auto* assign = std::get_if<Assign>(&each);
-    return assign != nullptr && states_.contains(init.arrays[assign->lhs].name);
-  });
-  std::vector<Array> started;
-  for (const Assignment& each : init.list) {
-    const auto* assign = std::get_if<Assign>(&each);
-    if (assign != nullptr) started.push_back(init.arrays[assign->lhs]);
-  }
-  if (started.empty()) return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(init, {}));
-  OCANNL_ASSIGN_OR_RETURN(Routine start,
-                          context_.CompileAndLink(std::move(program)));
-  OCANNL_RETURN_IF_ERROR(start.Run());
-  for (Array& array : started) states_.emplace(array.name, std::move(array));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Session::Linked> Session::LinkUpdate(Tape& tape, Tensor loss,
-                                                    const UpdateRule& rule,
-                                                    bool has_rate) {
-  Model& model = tape.model();
-  if (!has_rate && !schedule_) {
-    return absl::FailedPreconditionError(
-        "there is neither a learning rate nor a schedule");
-  }
-  const Tensor rate =
-      has_rate
-          ? Data(model.graph, kRate, NdArray(DType::kF32, {}), SpecOf(Shape()))
-          : Named(schedule_(model.graph, tape.step()), "scheduled_rate");
-  OCANNL_ASSIGN_OR_RETURN(const Assignments gradient, GradUpdate(model, loss));
-  OCANNL_ASSIGN_OR_RETURN(UpdateCode code, RuleUpdate(model, loss, rate, rule));
-  OCANNL_RETURN_IF_ERROR(StartStates(std::move(code.init)));
-  return LinkCode(tape, Sequence("update", {gradient, code.update}), loss);
-}
-
 absl::Status Session::WriteRate(double rate) {
   if (rate_ == rate) return absl::OkStatus();
-  OCANNL_RETURN_IF_ERROR(CheckNotNegative("the learning rate", rate));
+  OCANNL_RETURN_IF_ERROR(CheckRate(rate));
   OCANNL_RETURN_IF_ERROR(context_.Write(
-      kRate, NdArray::Of<float>({}, {static_cast<float>(rate)})));
+      kRateName, NdArray::Of<float>({}, {static_cast<float>(rate)})));
   rate_ = rate;
   return absl::OkStatus();
 }
@@ -349,8 +270,10 @@ absl::Status Session::Update(Ref loss,
                              std::optional<double> rate) {
   if (!IsOfStep(loss)) return Check(loss);
   if (!options_.track_gradients) return NotTracked();
+  if (is_over() || params_->sets() != sets_) return CheckStep(loss);
   if (rate) OCANNL_RETURN_IF_ERROR(WriteRate(*rate));
-  const bool is_last = last_.linked != nullptr && last_.tape == tape() &&
+  const bool is_last = last_.linked != nullptr &&
+                       last_.tape == tape()->number() &&
                        last_.loss == loss.slot() && last_.rule == rule &&
                        last_.has_rate == rate.has_value();
   if (!is_last) {
@@ -361,12 +284,13 @@ absl::Status Session::Update(Ref loss,
                    [&](Tape& tape, Tensor result) {
                      return LinkUpdate(tape, result, *rule, rate.has_value());
                    }));
-    last_ = {tape(), loss.slot(), rule, rate.has_value(), linked};
+    last_ = {tape()->number(), loss.slot(), rule, rate.has_value(), linked};
   }
   absl::Status run = Run(*last_.linked);
   if (!run.ok()) return run;
   ++step_;
   params_->SetDeviceNewer();
+  EndStep();
   return run;
 }
 
@@ -377,7 +301,9 @@ absl::Status Session::Sync() {
 
 absl::StatusOr<double> Session::UpdatedLoss() const {
   if (last_.linked == nullptr) {
-    return absl::FailedPreconditionError("there was no update yet");
+    return absl::FailedPreconditionError(
+        "there was no update since the schedule was set, values were restored, "
+        "or the session began");
   }
   OCANNL_ASSIGN_OR_RETURN(const NdArray loss,
                           context_.Read(last_.linked->loss));
@@ -397,7 +323,7 @@ std::vector<Array> Session::SavedArrays() const {
 }
 
 absl::Status Session::Save(const std::string& path) {
-  if (params_ == nullptr) {
+  if (!params_) {
     return absl::FailedPreconditionError("there are no parameters yet");
   }
   OCANNL_RETURN_IF_ERROR(params_->Upload());
@@ -407,7 +333,7 @@ absl::Status Session::Save(const std::string& path) {
 }
 
 absl::Status Session::Restore(const std::string& path) {
-  if (params_ == nullptr) {
+  if (!params_) {
     return absl::FailedPreconditionError("there are no parameters yet");
   }
   std::vector<Array> arrays = SavedArrays();
@@ -424,13 +350,20 @@ absl::Status Session::Restore(const std::string& path) {
         {.name = entry.name, .dtype = *entry.dtype, .dims = entry.dims});
   }
   arrays.insert(arrays.end(), states.begin(), states.end());
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<NdArray> done,
+                          LoadArrays(path, {kStepsDone}));
+  if (done[0].size() != 1 || !(done[0].AsDouble(0) >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", kStepsDone, " is no number of steps"));
+  }
   OCANNL_RETURN_IF_ERROR(RestoreParams(path, arrays, context_));
   // Those of rules that the file does not have begin again.
   states_.clear();
   DropUpdates("");
   for (Array& state : states) states_.emplace(state.name, std::move(state));
-  OCANNL_ASSIGN_OR_RETURN(const NdArray done, context_.Read(kStepsDone));
-  step_ = done.AsDouble(0);
+  step_ = static_cast<int64_t>(done[0].AsDouble(0));
+  rate_ = std::nullopt;
+  rule_params_.clear();
   std::vector<NdArray> values;
   for (size_t k = 0; k < params_->size(); ++k) {
     OCANNL_ASSIGN_OR_RETURN(NdArray value, context_.Read(params_->name(k)));

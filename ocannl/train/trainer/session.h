@@ -11,9 +11,9 @@
 //
 // An eager session computes each operation when it is recorded (recorder.h):
 // its errors come then, its values can be read, and code may branch on them. Of
-// a step that repeats it computes only what is read, and the step as a whole
-// where that is asked for. The bits are the same. A step may fail, or throw, at
-// any place; the next Begin starts clean.
+// a step that repeats it computes only what comes up to what is read, and the
+// step as a whole where that is asked for. The bits are the same. A step may
+// fail, or throw, at any place; the next Begin starts clean.
 #ifndef OCANNL_TRAIN_TRAINER_SESSION_H_
 #define OCANNL_TRAIN_TRAINER_SESSION_H_
 
@@ -88,18 +88,24 @@ class Session : public Recorder {
  public:
   // The backend must outlive the session.
   Session(const Backend* backend, const SessionOptions& options);
+  // The parameters have their values on the host then.
+  ~Session() override;
 
   // Recorded first in each step: the parameters, the same list in each, and
   // inputs, which have no gradient. They are args() then. Errors:
   // parameters of another session, or not the same; an index out of range; an
   // array without cells; a step that has begun without them.
-  absl::Status Use(ParamList& params, absl::Span<const TrainerInput> inputs);
+  absl::Status Use(const ParamList& params,
+                   absl::Span<const TrainerInput> inputs);
   absl::Span<const Ref> args() const { return used_; }
 
   // Only says which parameters they are, as Use does.
-  absl::Status UseParams(ParamList& params);
+  absl::Status UseParams(const ParamList& params);
 
   absl::StatusOr<NdArray> Value(Ref x) override;
+
+  // Error: no tensor of this step with one cell.
+  absl::Status CheckLoss(Ref loss) const;
 
   // The loss, a tensor of one cell, by the step so far as one routine. Errors:
   // of the step, and of compiling and running.
@@ -115,7 +121,8 @@ class Session : public Recorder {
                                              absl::Span<const Ref> of);
 
   // One step of `rule` for the parameters that require a gradient and that the
-  // loss depends on. The rate is a number, or none for that of the schedule.
+  // loss depends on; it ends the step: what was computed in it is of other
+  // parameters then. The rate is a number, or none for that of the schedule.
   // States of a rule begin with 0 and are kept whatever the tape. Errors: also
   // a rate that is negative or not finite; no rate and no schedule. Nothing is
   // changed then.
@@ -156,13 +163,20 @@ class Session : public Recorder {
   using Link = absl::FunctionRef<absl::StatusOr<Linked>(Tape&, Tensor loss)>;
 
   absl::Status OnRecord(uint32_t slot) override;
-  void OnDrop(const Tape& tape) override { compiled_.erase(&tape); }
+  void OnDrop(const Tape& tape) override;
 
   // How many parameters and inputs are those of the tape.
   size_t Repeated(absl::Span<const TrainerInput> inputs);
   Ref UseParam(size_t k);
   Ref UseInput(size_t number, const TrainerInput& input);
-  absl::Status CheckLoss(Ref loss) const;
+  // Error: x is not of this step, or the parameters have changed since Use.
+  absl::Status CheckStep(Ref x) const;
+  // Error: a rule that counts the steps of all parameters together, and others
+  // than before.
+  absl::Status CheckReached(const UpdateRule& rule,
+                            absl::Span<const Tensor> reached);
+  // Different for different rules, to the bits of their numbers.
+  static std::string KeyOf(const UpdateRule& rule);
   absl::StatusOr<Linked*> FindOrLink(Ref loss, const std::string& kind,
                                      Link link);
   absl::StatusOr<Linked> LinkCode(Tape& tape, const Assignments& code,
@@ -178,21 +192,27 @@ class Session : public Recorder {
   absl::Status Run(Linked& linked);
   std::vector<Array> SavedArrays() const;
 
+  static constexpr char kRateName[] = "session_rate";  // an array
+
   const SessionOptions options_;
   const Device device_;
   Stream stream_;
   const Context context_;
-  ParamList* params_ = nullptr;
+  std::optional<ParamList> params_;
+  int64_t sets_ = 0;  // of the parameters, when the step began
   std::vector<Ref> used_;
-  absl::flat_hash_map<const Tape*, Compiled> compiled_;
+  absl::flat_hash_map<int, Compiled> compiled_;  // by number of the tape
+  int num_linked_ = 0;
 
   int64_t step_ = 0;
   RateSchedule schedule_;
   std::optional<double> rate_;                  // that the context has
   absl::btree_map<std::string, Array> states_;  // of rules
+  // Of rules by name: the parameters whose steps they count.
+  absl::flat_hash_map<std::string, std::vector<std::string>> rule_params_;
   // The last update, which the next one likely is again.
   struct {
-    const Tape* tape = nullptr;
+    int tape = -1;      // its number
     uint32_t loss = 0;  // a slot
     std::shared_ptr<const UpdateRule> rule;
     bool has_rate = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/trainer/tape.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +23,12 @@ void AddType(OpCall& call, const NdArray& value) {
 
 bool IsLeaf(const OpCall& call) { return call.op <= Primitive::kConst; }
 
+// Where the dtype stands among the numbers; the dims are behind it.
+size_t TypeOfLeaf(Primitive op) {
+  if (op == Primitive::kParam) return 2;
+  return op == Primitive::kInput ? 1 : 0;
+}
+
 }  // namespace
 
 OpCall ParamCall(uint32_t number, bool requires_grad, const NdArray& value) {
@@ -35,20 +40,41 @@ OpCall ParamCall(uint32_t number, bool requires_grad, const NdArray& value) {
   return call;
 }
 
-OpCall DataCall(Primitive op, const NdArray& value, SourceLocation where) {
-  OpCall call = {.op = op, .operands = {}, .numbers = {}, .where = where};
+OpCall InputCall(size_t args, const NdArray& value) {
+  OpCall call = {.op = Primitive::kInput,
+                 .operands = {},
+                 .numbers = {static_cast<double>(args)},
+                 .where = {}};
   AddType(call, value);
   return call;
 }
 
-OpCall IndexCall(int64_t range) {
+OpCall IndexCall(size_t args, int64_t range) {
   return {.op = Primitive::kIndex,
           .operands = {},
-          .numbers = {static_cast<double>(range)},
+          .numbers = {static_cast<double>(args), static_cast<double>(range)},
           .where = {}};
 }
 
+OpCall ConstCall(const NdArray& value, SourceLocation where) {
+  OpCall call = {
+      .op = Primitive::kConst, .operands = {}, .numbers = {}, .where = where};
+  AddType(call, value);
+  return call;
+}
+
 std::string ToString(const OpCall& call) {
+  if (call.op == Primitive::kIndex) {
+    return absl::StrCat("Index(", NumberText(call.numbers[1]), ")");
+  }
+  if (IsLeaf(call)) {
+    const size_t type = TypeOfLeaf(call.op);
+    const Dims dims(call.numbers.begin() + static_cast<int64_t>(type) + 1,
+                    call.numbers.end());
+    return absl::StrCat(Name(call.op), "(",
+                        Name(static_cast<DType>(call.numbers[type])), " ",
+                        DimsText(dims), ")");
+  }
   auto operand = [](std::string* out, uint32_t slot) {
     absl::StrAppend(out, "%", slot);
   };
@@ -66,9 +92,8 @@ Tape::Tape(uint32_t seed, int number) : number_(number) {
   step_ = model_.graph.AddStatic("step", std::nullopt);
 }
 
-bool Tape::IsComputed(uint32_t slot) const {
-  return !IsLeaf(calls_[slot]) && std::find(ids_.begin(), ids_.begin() + slot,
-                                            ids_[slot]) == ids_.begin() + slot;
+std::string Tape::DataName(uint32_t slot) const {
+  return absl::StrCat("session_data", slot, "_", number_);
 }
 
 absl::StatusOr<Tensor> Tape::MakeLeaf(const OpCall& call,
@@ -77,10 +102,10 @@ absl::StatusOr<Tensor> Tape::MakeLeaf(const OpCall& call,
   const auto slot = calls_.size();
   if (call.op == Primitive::kIndex) {
     const int32_t index = graph.AddStatic(
-        absl::StrCat("index", slot), static_cast<int64_t>(call.numbers[0]));
+        absl::StrCat("index", slot), static_cast<int64_t>(call.numbers[1]));
     return EmbedSymbol(graph, index);
   }
-  const size_t type = call.op == Primitive::kParam ? 2 : 0;
+  const size_t type = TypeOfLeaf(call.op);
   const auto dtype = static_cast<DType>(call.numbers[type]);
   Shape shape;
   shape[RowKind::kOutput] =
@@ -92,7 +117,7 @@ absl::StatusOr<Tensor> Tape::MakeLeaf(const OpCall& call,
   // Who runs the code writes the values.
   const std::string name = call.op == Primitive::kParam
                                ? leaf.name
-                               : absl::StrCat("data", slot, "_", number_);
+                               : DataName(static_cast<uint32_t>(slot));
   return Data(graph, name, NdArray(dtype, shape.dims()), SpecOf(shape));
 }
 
@@ -123,6 +148,10 @@ absl::Status Tape::Append(const OpCall& call, LeafValue leaf) {
                      shapes.empty() ? "nothing" : absl::StrJoin(shapes, ", "),
                      ": ", status.message()));
   }
+  const uint32_t slot = static_cast<uint32_t>(calls_.size());
+  if (slot == num_params_ && call.op == Primitive::kParam) ++num_params_;
+  if (slot == num_args_ && call.op <= Primitive::kIndex) ++num_args_;
+  computed_.push_back(seen_.insert(made->id).second && !IsLeaf(call));
   ids_.push_back(made->id);
   dims_.push_back(model_.shapes.at(made->id).dims());
   calls_.push_back(call);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/ndarray.h"
@@ -29,8 +30,10 @@ struct LeafValue {
 
 // The numbers of the calls of leaves.
 OpCall ParamCall(uint32_t number, bool requires_grad, const NdArray& value);
-OpCall DataCall(Primitive op, const NdArray& value, SourceLocation where);
-OpCall IndexCall(int64_t range);
+// `args` is how many parameters and inputs the step has.
+OpCall InputCall(size_t args, const NdArray& value);
+OpCall IndexCall(size_t args, int64_t range);
+OpCall ConstCall(const NdArray& value, SourceLocation where);
 
 class Tape {
  public:
@@ -49,11 +52,24 @@ class Tape {
   const Dims& dims(uint32_t slot) const { return dims_[slot]; }
   DType dtype(uint32_t slot) const { return model_.graph[ids_[slot]].dtype; }
   // Whether the tensor is that of no earlier call, and no leaf.
-  bool IsComputed(uint32_t slot) const;
+  bool IsComputed(uint32_t slot) const { return computed_[slot]; }
+  // How many parameters the calls begin with, and how many args: these, and the
+  // inputs and indices after them.
+  size_t num_params() const { return num_params_; }
+  size_t num_args() const { return num_args_; }
 
   Model& model() { return model_; }
   int number() const { return number_; }
   int32_t step() const { return step_; }  // the static index of the step
+
+  // For Recorder: the last step that used it, and whether steps may differ.
+  uint64_t last_step() const { return last_step_; }
+  void set_last_step(uint64_t step) { last_step_ = step; }
+  bool is_fixed() const { return is_fixed_; }
+  void set_fixed() { is_fixed_ = true; }
+
+  // The array of a leaf that is no parameter.
+  std::string DataName(uint32_t slot) const;
 
   // The same calls in a graph of their own, up to `slot`.
   absl::StatusOr<std::unique_ptr<Tape>> CopyUpTo(uint32_t slot) const;
@@ -73,6 +89,12 @@ class Tape {
   std::vector<LeafValue> leaves_;     // of all calls
   std::vector<TensorId> ids_;
   std::vector<Dims> dims_;
+  std::vector<bool> computed_;
+  absl::flat_hash_set<TensorId> seen_;
+  size_t num_params_ = 0;
+  size_t num_args_ = 0;
+  uint64_t last_step_ = 0;
+  bool is_fixed_ = false;
 };
 
 // "Relu(%2)", "Scale(%1; 0.5)".
