@@ -52,6 +52,9 @@
 #include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams, LoadArrays
 #include "ocannl/train/checkpoint/series.h"       // CheckpointSeries
 #include "ocannl/train/code.h"                    // ParseCode
+#include "ocannl/train/data/batch_order.h"        // BatchOrder
+#include "ocannl/train/data/data_loader.h"        // DataLoader
+#include "ocannl/train/data/files.h"              // LoadCsv, LoadIdx
 #include "ocannl/train/example_train_loop.h"      // ExampleTrainLoop
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
 #include "ocannl/train/optim/rule.h"              // StartTraining

@@ -31,6 +31,7 @@ LIBRARIES = {
     "@libzip//:zip": "zip.h",
     "@nlohmann_json//:json": "nlohmann/",
     "@xxhash//:xxhash": "xxhash.h",
+    "@zlib//:zlib": "zlib.h",
 }
 
 # Deps that no include shows, and why.

@@ -108,6 +108,16 @@ def system_deps():
         package = "libzip-dev",
     )
     _system_library(
+        name = "zlib",
+        build_file = Label("//third_party:zlib.BUILD"),
+        links = {
+            "include/zconf.h": "/usr/include/zconf.h",
+            "include/zlib.h": "/usr/include/zlib.h",
+            "lib/libz.a": _LIB + "libz.a",
+        },
+        package = "zlib1g-dev",
+    )
+    _system_library(
         name = "libsodium",
         build_file = Label("//third_party:libsodium.BUILD"),
         links = {

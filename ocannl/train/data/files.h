@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays and text of files that others write. Any of them may be compressed by
+// gzip.
+//
+//   OCANNL_ASSIGN_OR_RETURN(NdArray digits, train::LoadCsv("digits.csv.gz"));
+//
+// .npy files are those of runtime/npy.h, .npz and .safetensors those of
+// checkpoint/checkpoint.h. No file can crash the readers, or make them take
+// more memory than kMostDataBytes and what is made of it.
+#ifndef OCANNL_TRAIN_DATA_FILES_H_
+#define OCANNL_TRAIN_DATA_FILES_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/ndarray.h"
+
+namespace ocannl::train {
+
+inline constexpr size_t kMostDataBytes = size_t{1} << 32;
+
+// The bytes of the file, decompressed. Errors name the path: the system's, a
+// damaged file, one of more than kMostDataBytes.
+absl::StatusOr<std::string> ReadData(const std::string& path);
+
+// Rows of numbers, as f32 {rows, columns}: fields are separated by commas or
+// by `separator`. Empty lines and those that begin with # are skipped; the
+// first line may be a header, of which no field is a number. Errors name file
+// and line: what is no number, rows of other lengths; no rows.
+absl::StatusOr<NdArray> ParseCsv(absl::string_view text, absl::string_view name,
+                                 char separator = ',');
+absl::StatusOr<NdArray> LoadCsv(const std::string& path, char separator = ',');
+
+// An array in the format of the MNIST files: magic number 0, 0, type, rank;
+// big-endian sizes; big-endian cells, of u8, i16, i32, f32 or f64; i8 and i16
+// become i32. Errors name the file and what is wrong with it.
+absl::StatusOr<NdArray> ParseIdx(absl::string_view bytes,
+                                 absl::string_view name);
+absl::StatusOr<NdArray> LoadIdx(const std::string& path);
+
+// The array of a file by the end of its name, but for .gz: .csv, .tsv, .npy,
+// .idx, or that of MNIST, -ubyte. Error: also another end.
+absl::StatusOr<NdArray> LoadArray(const std::string& path);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_DATA_FILES_H_
