@@ -21,8 +21,7 @@ Ref MoonsLoss(Ops& ops, absl::Span<const Ref> args) {
   const Ref h1 = ops.Relu(ops.Linear(w1, b1, x));
   const Ref h2 = ops.Relu(ops.Linear(w2, b2, h1));
   const Ref score = ops.Matmul(h2, ops.Transpose2d(w3));
-  const Ref margin =
-      ops.Relu(ops.Shift(ops.Scale(ops.Mul(y, score), -1), 1));
+  const Ref margin = ops.Relu(ops.Shift(ops.Scale(ops.Mul(y, score), -1), 1));
   return ops.ReduceMean(margin, 0);
 }
 
@@ -49,10 +48,9 @@ absl::StatusOr<std::unique_ptr<MoonsTrainer>> MoonsTrainer::Make(
   OCANNL_RETURN_IF_ERROR(trainer->trainer_.set_rule(
       train::Sgd({.weight_decay = options.weight_decay})));
   trainer->batches_ = batches;
-  trainer->inputs_ = {
-      NdArray::Of<float>({batches, size, 2}, whole.coordinates),
-      NdArray::Of<float>({batches, size, 1}, whole.labels),
-      train::Index{0, batches}};
+  trainer->inputs_ = {NdArray::Of<float>({batches, size, 2}, whole.coordinates),
+                      NdArray::Of<float>({batches, size, 1}, whole.labels),
+                      train::Index{0, batches}};
   return trainer;
 }
 

@@ -5,6 +5,7 @@ columns and 24 rows, what they write is where they say, and training goes on
 from a file as if it had never stopped.
 """
 
+import gzip
 import json
 import os
 import pathlib
@@ -12,7 +13,8 @@ import subprocess
 import tempfile
 import unittest
 
-PROGRAMS = ["moons", "lenet", "gpt2_mini", "bench/bench_main"]
+PROGRAMS = ["moons", "lenet", "gpt2_mini", "digits", "names", "text",
+            "bench/bench_main"]
 
 
 def run(program, *flags, cwd=None):
@@ -79,6 +81,60 @@ class ProgramsTest(unittest.TestCase):
         step = "scalar_loss_gradient_then_sgd_update"
         self.assertLess({step + ".cd", step + ".ll", step + ".shapes",
                          "trace_1.ll", "step.cd", "step.ll"}, written)
+
+    def digits(self):
+        """A file of images of two classes: the left and the right half."""
+        rows = []
+        for k in range(200):
+            half = k % 2
+            cells = [(k * 7 + i * 5) % 11 + (60 if i % 4 // 2 == half else 0)
+                     for i in range(16)]
+            rows.append(",".join(map(str, cells + [half])))
+        path = self.folder / "halves.csv.gz"
+        path.write_bytes(gzip.compress("\n".join(rows).encode()))
+        return path
+
+    def test_digits_of_a_file(self):
+        data = f"--data={self.digits()}"
+        text = run("digits", data, "--epochs=4", "--batch_size=10")
+        self.assertFits(text)
+        self.assertEqual(result(text)["test_right"], 1)
+        # Shuffled, and yet training goes on where it stopped.
+        flags = [data, "--epochs=5", "--batch_size=10"]
+        whole = result(run("digits", *flags))
+        file = self.folder / "half.npz"
+        run("digits", *flags, "--epochs_now=2", f"--save={file}")
+        text = run("digits", *flags, f"--load={file}")
+        self.assertEqual(result(text)["params_hash"], whole["params_hash"])
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("digits", f"--data={self.folder}/none.csv")
+        self.assertIn("none.csv", error.exception.stderr)
+
+    def test_names_are_made_up(self):
+        words = self.folder / "words"
+        names = [a + b + c for a in ("An", "Ber", "Ca") for b in ("na", "lo", "ri")
+                 for c in ("", "n", "sa", "bel")]
+        words.write_text("\n".join(names + ["tree", "O'Brien"]))
+        for model in "bigram", "mlp", "batchnorm", "transformer":
+            text = run("names", f"--data={words}", f"--model={model}",
+                       "--epochs=20", "--batch_size=16")
+            self.assertFits(text)
+            shown = [word for line in text.splitlines()
+                     if line.startswith("  ") and "test:" not in line
+                     for word in line.split()]
+            self.assertEqual(len(shown), 10)
+            self.assertTrue(all(set(word) <= set("abcelnorist.")
+                                for word in shown), shown)
+        # The transformer has learned the few names that there are.
+        self.assertGreaterEqual(
+            sum(word[:-1].capitalize() in names for word in shown), 5, shown)
+
+    def test_text_is_written(self):
+        (self.folder / "a").write_text("the owl sees a boat. " * 400)
+        text = run("text", f"--data={self.folder}", "--examples=200",
+                   "--length=16", "--layers=1", "--size=32", "--epochs=40")
+        written = text.splitlines()[-2]
+        self.assertGreater(written.count("the owl sees a boat."), 10, written)
 
     def test_bench_dumps_what_it_compiles(self):
         run("bench/bench_main", "--filter=gemm/10x16x2,compile/layers_1",

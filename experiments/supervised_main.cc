@@ -32,7 +32,6 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
   const std::vector<Flag> own = {
       {"epochs", absl::StrCat(options.epochs),
        "how often the training sees every example"},
-      {"examples", absl::StrCat(experiment.examples), "to train"},
       {"batch_size", absl::StrCat(options.batch_size), "examples of one step"},
       {"rate", NumberText(options.rate),
        "of learning in the first step; it falls to a tenth of it"},
@@ -40,6 +39,10 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       {"verbose", "false", "tell of every epoch, and not of 8 at most"},
       ExplainFlag()};
   flags.insert(flags.end(), own.begin(), own.end());
+  if (experiment.examples > 0) {
+    flags.push_back(
+        {"examples", absl::StrCat(experiment.examples), "to train"});
+  }
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
   flags.insert(flags.end(), ProgramFlags().begin(), ProgramFlags().end());
@@ -74,8 +77,10 @@ absl::Status Run(const SupervisedExperiment& experiment,
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_ASSIGN_OR_RETURN(SupervisedOptions options,
                           OptionsOf(line, experiment.options));
-  OCANNL_ASSIGN_OR_RETURN(int64_t examples,
-                          line.GetInt("examples", 1, 10'000'000));
+  int64_t examples = 0;
+  if (experiment.examples > 0) {
+    OCANNL_ASSIGN_OR_RETURN(examples, line.GetInt("examples", 1, 10'000'000));
+  }
   OCANNL_ASSIGN_OR_RETURN(Task task, make(line, examples, options.seed));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
                           MakeSupervised(task.lessons, task.net, options));
@@ -88,6 +93,9 @@ absl::Status Run(const SupervisedExperiment& experiment,
   Score score;
   OCANNL_ASSIGN_OR_RETURN(LoopOptions loop,
                           LoopOf(line, options.epochs, run.step));
+  loop.before_epoch = [&](int64_t epoch) {
+    return StartEpoch(*supervised, run.step.context(), epoch);
+  };
   auto test = [&]() -> absl::Status {
     OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
     std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
@@ -97,6 +105,10 @@ absl::Status Run(const SupervisedExperiment& experiment,
   OCANNL_ASSIGN_OR_RETURN(History history,
                           TrainAndSave(line, run.step, loop, test));
   OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
+  if (experiment.show) {
+    OCANNL_RETURN_IF_ERROR(
+        experiment.show(*supervised, run.step.context(), options.seed));
+  }
   OCANNL_ASSIGN_OR_RETURN(
       std::string hash,
       train::ParamsHash(run.step.context(), supervised->parameters));

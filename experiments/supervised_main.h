@@ -19,10 +19,13 @@ namespace ocannl {
 
 struct SupervisedExperiment {
   std::string name;
-  std::string what;              // it does, for --help
-  int64_t examples;              // to train, before --examples
-  SupervisedOptions options;     // before the flags
-  std::vector<Flag> flags = {};  // of its own
+  std::string what;                // it does, for --help
+  int64_t examples = 0;            // to train, before --examples; 0: no flag
+  SupervisedOptions options = {};  // before the flags
+  std::vector<Flag> flags = {};    // of its own
+  // Prints what the network has learned, after training.
+  std::function<absl::Status(Supervised&, const Context&, uint32_t seed)> show =
+      nullptr;
 };
 
 // What is taught to what.

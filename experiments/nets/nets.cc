@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/nets/nets.h"
 
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/tensor/arrange.h"
+#include "ocannl/train/blocks/conv.h"
+#include "ocannl/train/blocks/embedding.h"
 #include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/blocks/norm.h"
+#include "ocannl/train/blocks/transformer.h"
 #include "ocannl/train/blocks/vision.h"
 
 namespace ocannl {
@@ -29,6 +35,84 @@ MakeNet CifarConv() {
       x = Relu(third(MaxPool2d(x, train::kHalve), training));
       return mlp(MaxPool2d(x, train::kHalve));
     };
+  };
+}
+
+MakeNet SmallConv(const SmallConvOptions& options) {
+  return [=](const train::ParamScope& scope) -> Net {
+    std::vector<train::Conv2d> convs;
+    for (int64_t channels : options.channels) {
+      convs.emplace_back(scope / absl::StrCat("conv", convs.size() + 1),
+                         train::Conv2dOptions{.channels = channels});
+    }
+    return [convs, mlp = train::Mlp(
+                       scope, {.sizes = {options.hidden, options.classes}})](
+               Tensor x, Training*) {
+      for (const train::Conv2d& conv : convs) x = Relu(conv(x));
+      return mlp(MaxPool2d(x, train::kHalve));
+    };
+  };
+}
+
+namespace {
+
+// Ids b|t as a batch b,t|.
+Tensor Places(Tensor ids) {
+  return Einsum1("b|t => b, t|", train::As(DType::kI32, ids));
+}
+
+// What the last of `context` places has: b,t|v gives b|v.
+Tensor LastPlace(Tensor x, int64_t context) {
+  return Einsum1("b, 0|v => b|v", Part("..., t|...", x, context - 1, 1));
+}
+
+Net LetterPerceptron(const train::ParamScope& scope, int64_t vocabulary,
+                     bool has_norm) {
+  const train::Embedding table(scope / "letter",
+                               {.count = vocabulary, .size = 24});
+  const train::Linear first(scope / "first",
+                            {.outputs = Dims{200}, .bias = !has_norm});
+  const train::Linear last(scope / "last", {.outputs = Dims{vocabulary}});
+  if (!has_norm) {
+    return [=](Tensor ids, Training*) {
+      return last(Tanh(first(Einsum1("b, t|d => b|t, d", table(Places(ids))))));
+    };
+  }
+  const train::BatchNorm norm(scope / "norm");
+  return [=](Tensor ids, Training* training) {
+    const Tensor h = first(Einsum1("b, t|d => b|t, d", table(Places(ids))));
+    return last(Tanh(norm(h, training)));
+  };
+}
+
+}  // namespace
+
+MakeNet NextLetter(LetterModel model, int64_t vocabulary, int64_t context) {
+  return [=](const train::ParamScope& scope) -> Net {
+    switch (model) {
+      case LetterModel::kBigram: {
+        const train::Embedding table(scope / "letter",
+                                     {.count = vocabulary, .size = vocabulary});
+        return [=](Tensor ids, Training*) {
+          return LastPlace(table(Places(ids)), context);
+        };
+      }
+      case LetterModel::kMlp:
+        return LetterPerceptron(scope, vocabulary, /*has_norm=*/false);
+      case LetterModel::kBatchNorm:
+        return LetterPerceptron(scope, vocabulary, /*has_norm=*/true);
+      case LetterModel::kTransformer: {
+        const train::DecoderOnly net(
+            scope, {.vocabulary = vocabulary,
+                    .length = context,
+                    .layers = 2,
+                    .block = {.size = 64, .heads = 4, .hidden = 256}});
+        return [=](Tensor ids, Training* training) {
+          return LastPlace(net(Places(ids), training), context);
+        };
+      }
+    }
+    __builtin_unreachable();
   };
 }
 

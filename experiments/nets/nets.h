@@ -5,6 +5,7 @@
 #define EXPERIMENTS_NETS_NETS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "experiments/nets/supervised.h"
 #include "ocannl/train/blocks/transformer.h"
@@ -18,6 +19,23 @@ MakeNet LeNetOf();
 // 32 and 64 channels with batch norm and relu, the image halved after the
 // second and the third by the greatest cells, and a perceptron of 128.
 MakeNet CifarConv();
+
+// 3 x 3 convolutions with relu to so many channels, one after the other, the
+// image halved by the greatest cells after the last, and a perceptron: for
+// images of an even size.
+struct SmallConvOptions {
+  std::vector<int64_t> channels;
+  int64_t hidden;
+  int64_t classes;
+};
+MakeNet SmallConv(const SmallConvOptions& options);
+
+// Models of the letter after `context` others, in the order of Karpathy's
+// "makemore": logits from the last letter alone; from the vectors of all, by a
+// perceptron with tanh (Bengio et al., "A neural probabilistic language model",
+// 2003), without or with batch norm; by a transformer.
+enum class LetterModel { kBigram, kMlp, kBatchNorm, kTransformer };
+MakeNet NextLetter(LetterModel model, int64_t vocabulary, int64_t context);
 
 // A language model with decoder blocks only (blocks/transformer.h).
 struct Gpt2MiniOptions {

@@ -11,6 +11,7 @@
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/loss.h"
+#include "ocannl/train/optim/rule.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/sequential_loop.h"
 
@@ -50,14 +51,25 @@ class Batches {
 
   int64_t count() const { return examples_.inputs.dims()[0] / size_; }
 
-  Batch At(const std::string& index) const {
+  // With `shuffles`, in the order that the array NAME_order has.
+  Batch At(const std::string& index, bool shuffles) const {
     const int32_t number = graph_.AddStatic(index, count());
     // Sequences are places, each with a class of its own.
     const int64_t places =
         NumElements(examples_.classes.dims()) / examples_.classes.dims()[0];
-    return {
-        .inputs = Slice(Rows(examples_.inputs, "inputs", places), number),
-        .classes = Slice(Rows(examples_.classes, "classes", places), number)};
+    if (!shuffles) {
+      return {
+          .inputs = Slice(Rows(examples_.inputs, "inputs", places), number),
+          .classes = Slice(Rows(examples_.classes, "classes", places), number)};
+    }
+    ShapeSpec spec;
+    spec.rows = {Dims{count(), size_}, Dims{}, Dims{}};
+    const Tensor order =
+        Slice(Data(graph_, absl::StrCat(name_, "_order"),
+                   NdArray(DType::kI32, {count(), size_}), spec),
+              number);
+    return {.inputs = At(order, examples_.inputs, "inputs", places),
+            .classes = At(order, examples_.classes, "classes", places)};
   }
 
  private:
@@ -76,6 +88,18 @@ class Batches {
     spec[RowKind::kInput] = Dims{};
     return Data(graph_, absl::StrCat(name_, "_", what),
                 FirstRows(array, count() * size_), std::move(spec));
+  }
+
+  // The rows of the array with those numbers.
+  Tensor At(Tensor rows, const NdArray& array, absl::string_view what,
+            int64_t places) const {
+    Shape shape;
+    shape[RowKind::kOutput] = array.dims();
+    const Tensor all =
+        Data(graph_, absl::StrCat(name_, "_", what), array, SpecOf(shape));
+    return Gather(
+        places > 1 ? "n, p, ...; b| => b, p|..." : "n, ...; b| => b|...", all,
+        rows);
   }
 
   Graph& graph_;
@@ -100,7 +124,7 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
                      Supervised& result) {
   Batches batches(result.model.graph, lessons.test, "test", batch_size);
   OCANNL_RETURN_IF_ERROR(batches.Check());
-  const Batch batch = batches.At("test_n");
+  const Batch batch = batches.At("test_n", /*shuffles=*/false);
   Tensor logits = net(batch.inputs, train::kInference);
   Tensor targets = Targets(batch.classes, lessons.classes);
   for (Tensor kept : {logits, targets}) {
@@ -133,11 +157,11 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   graph.set_seed(options.seed);
   Batches batches(graph, lessons.train, "train", options.batch_size);
   OCANNL_RETURN_IF_ERROR(batches.Check());
-  const Batch batch = batches.At("batch_n");
+  const Batch batch = batches.At("batch_n", options.shuffle);
   train::Training training{.step = graph.AddStatic("step", std::nullopt)};
   Tensor rate = FallingRate(graph, options.rate, training.step,
                             options.epochs * batches.count());
-  const Net net = make_net({.graph = &graph, .name = ""});
+  const Net net = result->net = make_net({.graph = &graph, .name = ""});
   Tensor targets = Targets(batch.classes, lessons.classes);
   Tensor loss = Named(
       train::CrossEntropy(net(batch.inputs, &training), targets, {}), "loss");
@@ -145,16 +169,36 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   OCANNL_ASSIGN_OR_RETURN(train::UpdateCode states,
                           train::UpdateStates(model, training.updates));
   OCANNL_ASSIGN_OR_RETURN(
-      train::UpdateCode sgd,
-      train::SgdUpdate(model, loss, rate,
-                       {.momentum = options.momentum,
-                        .weight_decay = options.weight_decay}));
+      train::UpdateCode update,
+      train::RuleUpdate(
+          model, loss, rate,
+          options.adamw ? train::AdamW({.weight_decay = options.weight_decay})
+                        : train::Sgd({.momentum = options.momentum,
+                                      .weight_decay = options.weight_decay})));
   OCANNL_ASSIGN_OR_RETURN(Assignments init, train::InitParams(model, loss));
-  result->init = train::Sequence("init", {init, states.init, sgd.init});
-  result->step = train::Sequence("step", {gradient, states.update, sgd.update});
+  result->init = train::Sequence("init", {init, states.init, update.init});
+  result->step =
+      train::Sequence("step", {gradient, states.update, update.update});
   result->parameters = train::Parameters(model, loss);
   OCANNL_RETURN_IF_ERROR(AddTest(lessons, net, options.batch_size, *result));
+  if (options.shuffle) {
+    OCANNL_ASSIGN_OR_RETURN(
+        result->order,
+        train::BatchOrder::Make(
+            lessons.train.inputs.dims()[0],
+            {.batch_size = options.batch_size, .seed = options.seed}));
+  }
   return result;
+}
+
+absl::Status StartEpoch(const Supervised& supervised, const Context& context,
+                        int64_t epoch) {
+  const std::optional<train::BatchOrder>& order = supervised.order;
+  if (!order) return absl::OkStatus();
+  return context.Write(
+      "train_order",
+      NdArray::Of<int32_t>({order->batches(), order->part_size()},
+                           order->Epoch(epoch)));
 }
 
 absl::StatusOr<SupervisedRoutines> Start(const Supervised& supervised,

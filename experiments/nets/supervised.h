@@ -5,13 +5,14 @@
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto lenet, MakeSupervised(digits, net, options));
 //   OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run, Start(*lenet, context));
-//   run.step for each batch_n and step; TestScore(run.test)
+//   StartEpoch; run.step for each batch_n and step; TestScore(run.test)
 #ifndef EXPERIMENTS_NETS_SUPERVISED_H_
 #define EXPERIMENTS_NETS_SUPERVISED_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/state.h"
+#include "ocannl/train/data/batch_order.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl {
@@ -44,7 +46,9 @@ struct SupervisedOptions {
   double rate = 0.05;  // falls to a tenth of it
   double momentum = 0.9;
   double weight_decay = 0;
-  uint32_t seed = 1;  // of the parameters' first values
+  bool adamw = false;    // in the place of SGD; then without the momentum
+  bool shuffle = false;  // the examples of each epoch
+  uint32_t seed = 1;     // of the parameters' first values, and the order
 };
 
 // The logits of the inputs: ...|classes.
@@ -61,7 +65,13 @@ struct Supervised {
   // What the network makes of the batch test_n of the tests: keeps the values
   // of test_loss and of test_hits, the share that it gets right.
   Assignments test;
+  Net net;                                 // the one that is trained
+  std::optional<train::BatchOrder> order;  // of a training that shuffles
 };
+
+// To be called before the steps of an epoch, from 0.
+absl::Status StartEpoch(const Supervised& supervised, const Context& context,
+                        int64_t epoch);
 
 // Its routines, after `init` has run.
 struct SupervisedRoutines {

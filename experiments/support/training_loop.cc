@@ -21,6 +21,15 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
+  history.final_epoch_loss = 0;
+  for (int64_t k = 0; k < loss.size(); ++k) {
+    history.losses.push_back(loss.AsDouble(k));
+    history.rates.push_back(rate.AsDouble(k));
+    history.final_epoch_loss += loss.AsDouble(k);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<History> TrainingLoop(
@@ -44,8 +53,11 @@ absl::StatusOr<History> TrainingLoop(
   int64_t& next = history.steps_done;
   next = options.first_step;
   while (next < options.end_step && StopSignals::received() == 0) {
-    auto epoch_start = Clock::now();
     const int64_t epoch = next / batches + 1;
+    if (options.before_epoch) {
+      OCANNL_RETURN_IF_ERROR(options.before_epoch(epoch - 1));
+    }
+    auto epoch_start = Clock::now();
     const int64_t end = std::min(epoch * batches, options.end_step);
     do {  // once at least, so that there are losses to take
       OCANNL_RETURN_IF_ERROR(batch.Set(next % batches));
@@ -58,12 +70,7 @@ absl::StatusOr<History> TrainingLoop(
     OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
     history.seconds_of_steps += SecondsSince(epoch_start);
     OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
-    history.final_epoch_loss = 0;
-    for (int64_t k = 0; k < loss.size(); ++k) {
-      history.losses.push_back(loss.AsDouble(k));
-      history.rates.push_back(rate.AsDouble(k));
-      history.final_epoch_loss += loss.AsDouble(k);
-    }
+    AddEpoch(loss, rate, history);
     if (next == end && (last_epoch - epoch) % told == 0) {
       ShowProgress("");
       std::cout

@@ -30,6 +30,8 @@ struct LoopOptions {
   int64_t first_step = 0;  // those before it are done
   int64_t end_step = 0;    // one after the last
   int64_t lines = 8;       // most epochs that are told of
+  // Called before the first step of this run and of each epoch, from 0.
+  std::function<absl::Status(int64_t epoch)> before_epoch = nullptr;
   // Called after each epoch but the last with how many steps are done.
   std::function<absl::Status(int64_t steps_done)> checkpoint = nullptr;
 };

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "experiments/nets/letters.h"
+#include "experiments/nets/nets.h"
+#include "experiments/supervised_main.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int64_t kContext = 8;  // letters that the next one depends on
+constexpr int kShown = 10;       // names
+
+absl::StatusOr<LetterModel> ModelOf(absl::string_view name) {
+  if (name == "bigram") return LetterModel::kBigram;
+  if (name == "mlp") return LetterModel::kMlp;
+  if (name == "batchnorm") return LetterModel::kBatchNorm;
+  if (name == "transformer") return LetterModel::kTransformer;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--model=", name, " is none of bigram, mlp, batchnorm, transformer"));
+}
+
+absl::Status Show(Supervised& supervised, const Context& context,
+                  const Alphabet& alphabet, uint32_t seed) {
+  Shape shape;
+  shape[RowKind::kBatch] = {1};
+  shape[RowKind::kOutput] = {kContext};
+  for (uint32_t k = 0; k < kShown; ++k) {
+    OCANNL_ASSIGN_OR_RETURN(
+        const std::string name,
+        Write(supervised, context, alphabet, shape, "", 30, seed + k, '.'));
+    std::cout << (k % 5 == 0 ? "  " : " ") << name << (k % 5 == 4 ? "\n" : "");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace ocannl
+
+int main(int argc, char** argv) {
+  using namespace ocannl;  // NOLINT
+  auto alphabet = std::make_shared<std::optional<Alphabet>>();
+  return SupervisedMain(
+      {.name = "names",
+       .what = "Trains a model of the letters of names, and prints names that "
+               "it makes up.",
+       .options = {.epochs = 5,
+                   .batch_size = 64,
+                   .rate = 3e-3,
+                   .weight_decay = 1e-2,
+                   .adamw = true,
+                   .shuffle = true},
+       .flags = {{"model", "transformer", "bigram, mlp, batchnorm or this"},
+                 {"data", "",
+                  "a list of words, names with capitals; else Debian's"}},
+       .show =
+           [=](Supervised& supervised, const Context& context, uint32_t seed) {
+             return Show(supervised, context, **alphabet, seed);
+           }},
+      [=](const CommandLine& line, int64_t,
+          uint32_t seed) -> absl::StatusOr<Task> {
+        const std::string data = UserPath(line.GetString("data"));
+        OCANNL_ASSIGN_OR_RETURN(const LetterModel model,
+                                ModelOf(line.GetString("model")));
+        OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                                LoadNames(data.empty() ? kWordList : data));
+        alphabet->emplace(absl::StrCat(absl::StrJoin(names, ""), "."));
+        return Task{.lessons = NameLessons(names, **alphabet, kContext, seed),
+                    .net = NextLetter(model, (*alphabet)->size(), kContext)};
+      },
+      argc, argv);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/nets/letters.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/random.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/data/batch_order.h"
+#include "ocannl/train/data/files.h"
+#include "ocannl/train/predict.h"
+
+namespace ocannl {
+namespace {
+
+constexpr char kEnd = '.';         // of a name
+constexpr size_t kTestShare = 10;  // one of so many
+
+// In an order that depends on the seed.
+std::vector<int32_t> Shuffled(int64_t count, uint32_t seed) {
+  auto order = train::BatchOrder::Make(count, {.seed = seed});
+  CHECK_OK(order.status());
+  return order->Epoch(0);
+}
+
+// The `context` letters before each letter of the names, and the letter.
+Examples ExamplesOf(absl::Span<const std::string> names,
+                    const Alphabet& alphabet, int64_t context) {
+  std::vector<int32_t> inputs, classes;
+  for (const std::string& name : names) {
+    const std::string text =
+        absl::StrCat(std::string(context, kEnd), name, std::string(1, kEnd));
+    for (size_t k = context; k < text.size(); ++k) {
+      for (size_t i = k - context; i < k; ++i) {
+        inputs.push_back(alphabet.number(text[i]));
+      }
+      classes.push_back(alphabet.number(text[k]));
+    }
+  }
+  const auto count = static_cast<int64_t>(classes.size());
+  return {.inputs = NdArray::Of<int32_t>({count, context}, inputs),
+          .classes = NdArray::Of<int32_t>({count}, classes)};
+}
+
+// `count` sequences at places of `from`, and what follows each letter.
+Examples SequencesOf(absl::string_view from, const Alphabet& alphabet,
+                     int64_t count, int64_t length, uint32_t seed) {
+  const auto places = static_cast<int64_t>(from.size()) - length;
+  const std::vector<int32_t> starts = Shuffled(places, seed);
+  Examples examples = {.inputs = NdArray(DType::kI32, {count, length}),
+                       .classes = NdArray(DType::kI32, {count, length})};
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t start = starts[k % places];
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t cell = k * length + i;
+      examples.inputs.values<int32_t>()[cell] =
+          alphabet.number(from[start + i]);
+      examples.classes.values<int32_t>()[cell] =
+          alphabet.number(from[start + i + 1]);
+    }
+  }
+  return examples;
+}
+
+// One of the logits, by its probability; `draw` is in [0, 1).
+int64_t DrawOne(absl::Span<const float> logits, double draw) {
+  const float most = *absl::c_max_element(logits);
+  std::vector<double> sums;
+  double sum = 0;
+  for (float logit : logits) {
+    sums.push_back(sum += std::exp(double{logit} - most));
+  }
+  const auto found = absl::c_upper_bound(sums, draw * sum);
+  return std::min<int64_t>(found - sums.begin(), sums.size() - 1);
+}
+
+}  // namespace
+
+Alphabet::Alphabet(absl::string_view text) {
+  const std::set<char> letters(text.begin(), text.end());
+  letters_.assign(letters.begin(), letters.end());
+}
+
+absl::StatusOr<std::vector<std::string>> LoadNames(const std::string& path) {
+  absl::StatusOr<std::string> text = train::ReadData(path);
+  if (absl::IsNotFound(text.status()) && path == kWordList) {
+    return absl::NotFoundError(absl::StrCat(
+        text.status().message(),
+        "; `apt-get install wamerican` brings it, or give --data"));
+  }
+  OCANNL_RETURN_IF_ERROR(text.status());
+  std::vector<std::string> names;
+  for (absl::string_view word : absl::StrSplit(*text, '\n')) {
+    const bool is_name = word.size() > 1 && absl::ascii_isupper(word[0]) &&
+                         absl::c_all_of(word.substr(1), absl::ascii_islower);
+    if (is_name) names.push_back(absl::AsciiStrToLower(word));
+  }
+  if (names.size() >= kTestShare) return names;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": ", names.size(), " names; write one in a line, with a capital"));
+}
+
+absl::StatusOr<std::string> LoadTexts(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    // Links are other names of the same texts.
+    if (entry.is_regular_file() && !entry.is_symlink()) {
+      paths.push_back(entry.path());
+    }
+  }
+  absl::c_sort(paths);
+  std::string all;
+  for (const std::string& path : paths) {
+    OCANNL_ASSIGN_OR_RETURN(const std::string text, train::ReadData(path));
+    absl::StrAppend(&all, text);
+  }
+  if (!all.empty()) return all;
+  return absl::NotFoundError(absl::StrCat(
+      folder, ": there are no texts; give a folder of some by --data"));
+}
+
+Lessons NameLessons(const std::vector<std::string>& names,
+                    const Alphabet& alphabet, int64_t context, uint32_t seed) {
+  std::vector<std::string> shuffled;
+  for (int32_t k : Shuffled(static_cast<int64_t>(names.size()), seed)) {
+    shuffled.push_back(names[k]);
+  }
+  const size_t tests = names.size() / kTestShare;
+  const auto all = absl::MakeConstSpan(shuffled);
+  return {.train = ExamplesOf(all.subspan(tests), alphabet, context),
+          .test = ExamplesOf(all.subspan(0, tests), alphabet, context),
+          .classes = alphabet.size()};
+}
+
+absl::StatusOr<Lessons> TextLessons(absl::string_view text,
+                                    const Alphabet& alphabet, int64_t count,
+                                    int64_t length, uint32_t seed) {
+  const size_t tests = text.size() / kTestShare;
+  if (tests < 2 * static_cast<size_t>(length)) {
+    return absl::InvalidArgumentError(absl::StrCat("a text of ", text.size(),
+                                                   " letters is too short for ",
+                                                   "sequences of ", length));
+  }
+  return Lessons{
+      .train = SequencesOf(text.substr(tests), alphabet, count, length, seed),
+      .test = SequencesOf(text.substr(0, tests), alphabet,
+                          std::max<int64_t>(count / 10, 1), length, seed),
+      .classes = alphabet.size()};
+}
+
+absl::StatusOr<std::string> Write(Supervised& supervised,
+                                  const Context& context,
+                                  const Alphabet& alphabet, const Shape& shape,
+                                  std::string text, int64_t most, uint32_t seed,
+                                  char end) {
+  Graph& graph = supervised.model.graph;
+  const int64_t length = NumElements(shape.dims());
+  const Tensor input =
+      Data(graph, "written", NdArray(DType::kI32, shape.dims()), SpecOf(shape));
+  const Tensor logits = supervised.net(input, train::kInference);
+  OCANNL_ASSIGN_OR_RETURN(
+      train::Predictor next,
+      train::Predictor::Make(supervised.model, logits, {input}, context));
+  const size_t given = text.size();
+  for (int64_t k = 0; k < most; ++k) {
+    NdArray last(DType::kI32, shape.dims());
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t from = static_cast<int64_t>(text.size()) - length + i;
+      last.values<int32_t>()[i] = alphabet.number(from < 0 ? kEnd : text[from]);
+    }
+    OCANNL_ASSIGN_OR_RETURN(const NdArray all, next.Predict({last}));
+    const std::array<uint32_t, 4> block =
+        Threefry(ThreefryVariant::kCrypto, {seed, 0, 0, 0x77726974},  // "writ"
+                 {static_cast<uint32_t>(k), 0, 0, 0});
+    // The logits of the last place are the last ones.
+    const auto values = all.values<float>();
+    text.push_back(alphabet.letter(
+        DrawOne(values.last(alphabet.size()), std::ldexp(block[0], -32))));
+    if (end != '\0' && text.back() == end) break;
+  }
+  return text.substr(given);
+}
+
+}  // namespace ocannl

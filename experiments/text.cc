@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "experiments/nets/letters.h"
+#include "experiments/nets/nets.h"
+#include "experiments/supervised_main.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+constexpr int64_t kShown = 400;  // letters
+
+// What the texts have, for those who show what was learned of them.
+struct Learned {
+  std::optional<Alphabet> alphabet;
+  std::string prompt;  // as long as the sequences
+};
+
+absl::Status Show(Supervised& supervised, const Context& context,
+                  const Learned& learned, uint32_t seed) {
+  Shape shape;
+  shape[RowKind::kBatch] = {1, static_cast<int64_t>(learned.prompt.size())};
+  OCANNL_ASSIGN_OR_RETURN(const std::string text,
+                          Write(supervised, context, *learned.alphabet, shape,
+                                learned.prompt, kShown, seed));
+  std::cout << text << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace ocannl
+
+int main(int argc, char** argv) {
+  using namespace ocannl;  // NOLINT
+  auto learned = std::make_shared<Learned>();
+  return SupervisedMain(
+      {.name = "text",
+       .what = "Trains a transformer on Debian's licences, and prints what it "
+               "writes.",
+       .examples = 8000,
+       .options = {.epochs = 6,
+                   .batch_size = 16,
+                   .rate = 3e-3,
+                   .weight_decay = 1e-2,
+                   .adamw = true,
+                   .shuffle = true},
+       .flags = {{"data", "", "a folder of texts; else the licences"},
+                 {"length", "64", "letters of a sequence"},
+                 {"layers", "3", "transformer blocks"},
+                 {"size", "96", "of the vector of a letter, in each block"}},
+       .show =
+           [=](Supervised& supervised, const Context& context, uint32_t seed) {
+             return Show(supervised, context, *learned, seed);
+           }},
+      [=](const CommandLine& line, int64_t examples,
+          uint32_t seed) -> absl::StatusOr<Task> {
+        const std::string data = UserPath(line.GetString("data"));
+        OCANNL_ASSIGN_OR_RETURN(const std::string text,
+                                LoadTexts(data.empty() ? kLicences : data));
+        learned->alphabet.emplace(text);
+        Gpt2MiniOptions options{.vocabulary = learned->alphabet->size(),
+                                .length = 0};
+        OCANNL_ASSIGN_OR_RETURN(options.length, line.GetInt("length", 1, 4096));
+        OCANNL_ASSIGN_OR_RETURN(options.layers, line.GetInt("layers", 1, 96));
+        OCANNL_ASSIGN_OR_RETURN(options.size, line.GetInt("size", 4, 16384));
+        learned->prompt = text.substr(0, options.length);
+        OCANNL_ASSIGN_OR_RETURN(Lessons lessons,
+                                TextLessons(text, *learned->alphabet, examples,
+                                            options.length, seed));
+        return Task{.lessons = std::move(lessons), .net = Gpt2Mini(options)};
+      },
+      argc, argv);
+}
