@@ -12,10 +12,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/print_tree.h"
 #include "ocannl/tiers.h"
+#include "ocannl/train/debug.h"
 #include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/parallel/round_robin.h"
@@ -286,6 +288,39 @@ TEST(ExampleTrainLoopTest, WhatIsNoTraining) {
   EXPECT_THAT(
       std::string(Line().Train(devices, {.batch_size = 40}).status().message()),
       HasSubstr("are no training in minibatches of 20"));
+}
+
+TEST_F(RunTest, AllDebugs) {
+  auto run = [&](const std::string& name) {
+    Parse(name + "_x",
+          absl::StrCat("{", name, "_p = 3} *. {", name, "_q = 4}"));
+    Parse(name, name + "_x + 1");
+    TestDevice device;
+    auto context = train::ForwardAndContext(model_, names_.tensors.at(name),
+                                            device.context);
+    CHECK_OK(context.status());
+    EXPECT_EQ(context->Read(name)->AsDouble(0), 13);
+    return context->Read(name + "_x").status();
+  };
+  EXPECT_THAT(run("plain"), StatusIs(absl::StatusCode::kNotFound));
+  const std::string folder = absl::StrCat(testing::TempDir(), "/stages");
+  train::EnableAllDebugs({.directory = folder, .log_level = 2});
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(run("hosted"), IsOk());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(HasSubstr("compiles forward: "),
+                             HasSubstr("hosted =: hosted_x + ")));
+  for (const char* end : {".cd", ".ll", ".memory"}) {
+    EXPECT_THAT(ReadFile(absl::StrCat(folder, "/forward", end)), IsOk());
+  }
+  train::DisableAllDebugs();
+  EXPECT_THAT(run("again"), StatusIs(absl::StatusCode::kNotFound));
+  train::EnableAllDebugs({.directory = "/proc/none", .log_level = 0});
+  Parse("refused", "{p = 3} + 1");
+  EXPECT_FALSE(train::ForwardAndForget(model_, names_.tensors.at("refused"),
+                                       TestDevice::Interpreter())
+                   .ok());
+  train::DisableAllDebugs();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
@@ -15,6 +16,12 @@
 
 namespace ocannl {
 namespace {
+
+CodeHook& Hook() {
+  static auto* hook = new CodeHook;
+  return *hook;
+}
+thread_local bool in_hook = false;  // which may compile, too
 
 // The data of the host that `code` reads.
 absl::Status WriteData(const Assignments& code, const Context& context) {
@@ -44,8 +51,17 @@ absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program) {
   return absl::OkStatus();
 }
 
+void SetCodeHook(CodeHook hook) { Hook() = std::move(hook); }
+
 absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
                                            const PassOptions& options) {
+  if (Hook() && !in_hook) {
+    in_hook = true;
+    const absl::Cleanup leave = [] { in_hook = false; };
+    Assignments changed = code;
+    OCANNL_RETURN_IF_ERROR(Hook()(changed));
+    return CompileProgram(changed, options);
+  }
   DefaultFloatEnvironment guard;
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));

@@ -9,6 +9,7 @@
 #ifndef OCANNL_CORE_COMPILE_H_
 #define OCANNL_CORE_COMPILE_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,12 @@ namespace ocannl {
 // Whether `program`, what all passes made of `code`, has no array for what is
 // to be virtual. Error: it has, with who asked for it and why it cannot be.
 absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program);
+
+// Is called with the code of each routine before it is compiled, and may ask
+// for other memory modes: for debugging (train/debug.h). Its error is that of
+// the compilation. Null: nothing. To be set while nothing is compiled.
+using CodeHook = std::function<absl::Status(Assignments& code)>;
+void SetCodeHook(CodeHook hook);
 
 // Lowers and optimises. Errors: those of Lower and Optimize; what is to be
 // virtual cannot be, if no pass is left out.
