@@ -20,6 +20,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
+#include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/plot.h"
 #include "experiments/support/saving.h"
@@ -31,10 +32,8 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/base/system/run_main.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
 
@@ -47,28 +46,22 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-const std::vector<Flag>& Flags() {
-  static const auto* flags = [] {
-    auto* all = new std::vector<Flag>(TierFlags());
-    const std::vector<Flag> own = {
-        {"epochs", "80",
-         "how often all points are seen; the rate falls from 0.2 to 0.1"},
-        {"batch_size", "10", "points of one step"},
-        {"hidden", "16,16", "sizes of the hidden layers"},
-        {"len", "400", "points of each moon"},
-        {"seed", "1", "of the points and of the parameters' first values"},
-        {"data", "",
-         "a file of your own points: .csv with lines x,y,label or .npy of "
-         "shape [n, 3]; labels are 1 and -1"},
-        {"plot_dir", "", "where to write the figures as SVG"},
-        {"verbose", "false", "tell of every epoch, and show all curves"},
-        ExplainFlag()};
-    all->insert(all->end(), own.begin(), own.end());
-    all->insert(all->end(), SavingFlags().begin(), SavingFlags().end());
-    all->insert(all->end(), ProgramFlags().begin(), ProgramFlags().end());
-    return all;
-  }();
-  return *flags;
+std::vector<Flag> Flags() {
+  std::vector<Flag> flags = {
+      {"epochs", "80",
+       "how often all points are seen; the rate falls from 0.2 to 0.1"},
+      {"batch_size", "10", "points of one step"},
+      {"hidden", "16,16", "sizes of the hidden layers"},
+      {"len", "400", "points of each moon"},
+      {"seed", "1", "of the points and of the parameters' first values"},
+      {"data", "",
+       "a file of your own points: .csv with lines x,y,label or .npy of "
+       "shape [n, 3]; labels are 1 and -1"},
+      {"plot_dir", "", "where to write the figures as SVG"},
+      {"verbose", "false", "tell of every epoch, and show all curves"},
+      ExplainFlag()};
+  flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
+  return flags;
 }
 
 absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
@@ -251,27 +244,10 @@ absl::Status Run(const CommandLine& line) {
   return absl::OkStatus();
 }
 
-int Main(const std::vector<std::string>& args) {
-  absl::StatusOr<CommandLine> line = ParseWithSettings(args, Flags());
-  if (line.ok() && ShowsHelp(*line, "Trains the half-moons network.\n", Flags(),
-                             std::cout)) {
-    return 0;
-  }
-  absl::Status status = line.status();
-  if (status.ok() && !line->positional().empty()) {
-    status = absl::InvalidArgumentError(absl::StrCat(
-        "`", line->positional()[0], "` is not a flag; see --help"));
-  }
-  if (status.ok()) status = Run(*line);
-  if (status.ok()) return 0;
-  std::cerr << "moons: " << status.message()
-            << (line.ok() ? line->DescribeSettings() : "") << "\n";
-  return ExitCodeOf(status);
-}
-
 }  // namespace
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  return ocannl::RunMain([&] { return ocannl::Main({argv + 1, argv + argc}); });
+  return ocannl::ExperimentMain("moons", "Trains the half-moons network.",
+                                ocannl::Flags(), ocannl::Run, argc, argv);
 }

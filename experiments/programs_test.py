@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
-PROGRAMS = ["moons", "lenet", "gpt2_mini", "digits", "names", "text",
+PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits", "names", "text",
             "bench/bench_main"]
 
 
@@ -81,6 +81,17 @@ class ProgramsTest(unittest.TestCase):
         step = "scalar_loss_gradient_then_sgd_update"
         self.assertLess({step + ".cd", step + ".ll", step + ".shapes",
                          "trace_1.ll", "step.cd", "step.ll"}, written)
+
+    def test_devices_at_once(self):
+        flags = ["--epochs=5", "--len=100", "--devices=4", "--batch_size=40"]
+        results = [result(run("moons_parallel", *flags,
+                              f"--threads_at_once={threads}"))
+                   for threads in (1, 2, 4)]
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(results[0], results[2])
+        self.assertFits(run("moons_parallel", "--epochs=3"))
+        text = run("moons_parallel")
+        self.assertGreater(result(text)["accuracy"], 0.97)
 
     def digits(self):
         """A file of images of two classes: the left and the right half."""

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/saving.h"
 #include "experiments/support/training_loop.h"
@@ -15,8 +16,6 @@
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/base/system/run_main.h"
-#include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/params_hash.h"
 
@@ -28,8 +27,7 @@ using Make = absl::FunctionRef<absl::StatusOr<Task>(
 
 std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
   const SupervisedOptions& options = experiment.options;
-  std::vector<Flag> flags = TierFlags();
-  const std::vector<Flag> own = {
+  std::vector<Flag> flags = {
       {"epochs", absl::StrCat(options.epochs),
        "how often the training sees every example"},
       {"batch_size", absl::StrCat(options.batch_size), "examples of one step"},
@@ -38,14 +36,12 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       {"seed", "1", "of the examples and of the parameters' first values"},
       {"verbose", "false", "tell of every epoch, and not of 8 at most"},
       ExplainFlag()};
-  flags.insert(flags.end(), own.begin(), own.end());
   if (experiment.examples > 0) {
     flags.push_back(
         {"examples", absl::StrCat(experiment.examples), "to train"});
   }
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
-  flags.insert(flags.end(), ProgramFlags().begin(), ProgramFlags().end());
   return flags;
 }
 
@@ -131,31 +127,12 @@ absl::Status Run(const SupervisedExperiment& experiment,
 
 }  // namespace
 
-static int Main(const SupervisedExperiment& experiment, Make make,
-                const std::vector<std::string>& args) {
-  const std::vector<Flag> flags = FlagsOf(experiment);
-  absl::StatusOr<CommandLine> line = ParseWithSettings(args, flags);
-  if (line.ok() && ShowsHelp(*line, WrapWords(experiment.what, 0, 0) + "\n",
-                             flags, std::cout)) {
-    return 0;
-  }
-  absl::Status status = line.status();
-  if (status.ok() && !line->positional().empty()) {
-    status = absl::InvalidArgumentError(absl::StrCat(
-        "`", line->positional()[0], "` is not a flag; see --help"));
-  }
-  if (status.ok()) status = Run(experiment, *line, make);
-  if (status.ok()) return 0;
-  std::cerr << experiment.name << ": " << status.message()
-            << (line.ok() ? line->DescribeSettings() : "") << "\n";
-  return ExitCodeOf(status);
-}
-
 int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
                    char** argv) {
-  return RunMain([&] {
-    return Main(experiment, make, {argv + 1, argv + argc});
-  });
+  return ExperimentMain(
+      experiment.name, experiment.what, FlagsOf(experiment),
+      [&](const CommandLine& line) { return Run(experiment, line, make); },
+      argc, argv);
 }
 
 }  // namespace ocannl

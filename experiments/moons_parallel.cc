@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trains the half-moons network on several devices at once, of which each has a
+// part of every batch:
+//
+//   bazel run //experiments:moons_parallel -- --devices=4 --threads_at_once=2
+//
+// The bits depend on the number of devices, and not on that of the threads.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "experiments/moons_data.h"
+#include "experiments/support/experiment_main.h"
+#include "experiments/support/terminal_plot.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/virtual_devices.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/tier_flags.h"
+#include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/example_train_loop.h"
+#include "ocannl/train/params_hash.h"
+
+namespace ocannl {
+namespace {
+
+std::vector<Flag> Flags() {
+  return {
+      {"devices", "2", "that share each batch"},
+      {"threads_at_once", "0", "that serve the devices; 0: a processor each"},
+      {"epochs", "60", "how often all points are seen"},
+      {"batch_size", "20", "points of one step, of all devices together"},
+      {"len", "400", "points of each moon"},
+      {"seed", "1", "of the points and of the parameters' first values"}};
+}
+
+train::MakeExamples Rows(const std::string& name,
+                         const std::vector<float>& values, int64_t size) {
+  return [=, &values](Graph& graph, const Dims& batch) {
+    const std::vector<float> whole(values.begin(),
+                                   values.begin() + NumElements(batch) * size);
+    return Data(graph, name,
+                NdArray::Of<float>({batch[0], batch[1], size}, whole),
+                {.rows = {batch, Dims{size}, Dims{}}});
+  };
+}
+
+double Accuracy(train::TrainedExample& trained, const LabelledPoints& points) {
+  int64_t right = 0;
+  for (size_t k = 0; k < points.labels.size(); ++k) {
+    const auto score = trained.Infer(NdArray::Of<float>(
+        {2}, {points.coordinates[2 * k], points.coordinates[2 * k + 1]}));
+    right += score.ok() && (score->AsDouble(0) > 0) == (points.labels[k] > 0);
+  }
+  return static_cast<double>(right) / static_cast<double>(points.labels.size());
+}
+
+absl::Status Run(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t count, line.GetInt("devices", 1, 64));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t threads,
+                          line.GetInt("threads_at_once", 0, 64));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t len, line.GetInt("len", 1, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t seed,
+                          line.GetInt("seed", 0, 0xfffffffe));
+  train::ExampleTrainOptions options = {.seed = static_cast<uint32_t>(seed),
+                                        .data_len = 2 * len,
+                                        .weight_decay = 1e-4};
+  OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 100'000));
+  OCANNL_ASSIGN_OR_RETURN(options.batch_size,
+                          line.GetInt("batch_size", 1, 1'000'000));
+  const int64_t told = (options.epochs + 7) / 8;
+  options.per_epoch_callback = [&](const train::EpochReport& epoch) {
+    if ((options.epochs - 1 - epoch.at_epoch) % told != 0) return;
+    std::cout << absl::StrFormat(
+        "Epoch=%d, step=%d, lr=%.4g, epoch loss=%.4g\n", epoch.at_epoch + 1,
+        epoch.at_step, epoch.learning_rate, epoch.epoch_loss);
+  };
+  OCANNL_ASSIGN_OR_RETURN(
+      const LabelledPoints points,
+      HalfMoons(static_cast<int>(len), static_cast<uint32_t>(seed)));
+  VirtualDevices devices(backend, static_cast<int>(count),
+                         static_cast<int>(threads));
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::unique_ptr<train::TrainedExample> trained,
+      train::ExampleTrainLoop(
+          devices, options, Rows("moons", points.coordinates, 2),
+          Rows("classes", points.labels, 1),
+          [](Graph& graph) -> train::Net {
+            return train::Mlp({&graph, ""}, {.sizes = {16, 16, 1}});
+          },
+          [](Tensor output, Tensor expectation) {
+            return Relu(1 - Mul(expectation, output));
+          }));
+  std::cout << TerminalLinePlot(
+      {"Loss of each epoch", "epoch", "loss", trained->epoch_losses},
+      {.rows = 6});
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::string hash,
+      train::ParamsHash(devices[0].context,
+                        train::Parameters(trained->model, trained->loss)));
+  const nlohmann::ordered_json result = {
+      {"experiment", "moons_parallel"},
+      {"tier", std::string(backend->name())},
+      {"devices", count},
+      {"final_epoch_loss", trained->epoch_losses.back()},
+      {"accuracy", Accuracy(*trained, points)},
+      {"params_hash", hash}};
+  std::cout << "RESULT " << result.dump() << std::endl;
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace ocannl
+
+int main(int argc, char** argv) {
+  return ocannl::ExperimentMain(
+      "moons_parallel",
+      "Trains the half-moons network on several devices at once.",
+      ocannl::Flags(), ocannl::Run, argc, argv);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The main function of an experiment.
+#ifndef EXPERIMENTS_SUPPORT_EXPERIMENT_MAIN_H_
+#define EXPERIMENTS_SUPPORT_EXPERIMENT_MAIN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "ocannl/core/base/command_line.h"
+
+namespace ocannl {
+
+// Reads `flags`, to which those of tiers and of all programs are added, and
+// calls `run`; --help says what the experiment does. Returns the exit code: of
+// an error, which goes to stderr, that of ExitCodeOf.
+int ExperimentMain(const std::string& name, const std::string& what,
+                   const std::vector<Flag>& flags,
+                   absl::FunctionRef<absl::Status(const CommandLine& line)> run,
+                   int argc, char** argv);
+
+}  // namespace ocannl
+
+#endif  // EXPERIMENTS_SUPPORT_EXPERIMENT_MAIN_H_
