@@ -259,7 +259,6 @@ absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
 absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
                                     TensorId root, Rootness& rootness) {
   ForwardBuilder builder(graph, shapes);
-  Rootness after = rootness;
   const std::vector<TensorId> order = TopologicalOrder(graph, {root}, false);
   absl::flat_hash_set<TensorId> needed = {root};
   for (size_t k = order.size(); k-- > 0;) {
@@ -275,9 +274,8 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
   for (TensorId id : order) {
     if (!needed.contains(id) || rootness.forward.contains(id)) continue;
     builder.Compute(id);
-    if (!IsLeaf(graph, id)) after.forward.emplace(id, root);
+    if (!IsLeaf(graph, id)) rootness.forward.emplace(id, root);
   }
-  rootness = std::move(after);
   return std::move(builder.code());
 }
 
