@@ -41,7 +41,7 @@ class Recorder : public Ops {
 
   // The operations of the step, a line each (Tape::Text).
   std::string TapeText() const;
-  // Which of them the step is on so far, from 0; -1: it has no operation yet.
+  // The number of the tape that the step is on so far, from 0; -1: none yet.
   int tape_number() const { return tape_ == nullptr ? -1 : tape_->number(); }
   // From now on, it is an error that a step on that tape has other constants,
   // or other operations, but for what it is given.

@@ -50,7 +50,7 @@ struct TrainerOptions {
   uint32_t seed = 0;
   bool track_gradients = true;  // false: Forward only
   RateSchedule schedule = nullptr;
-  // See SessionOptions.
+  // As in SessionOptions.
   std::function<void(absl::string_view what)> on_change = nullptr;
 };
 

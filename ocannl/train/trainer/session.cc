@@ -270,6 +270,10 @@ absl::Status Session::Update(Ref loss,
                              std::optional<double> rate) {
   if (!IsOfStep(loss)) return Check(loss);
   if (!options_.track_gradients) return NotTracked();
+  if (!params_) {
+    return absl::FailedPreconditionError(
+        "the step has no parameters; Use comes first");
+  }
   if (is_over() || params_->sets() != sets_) return CheckStep(loss);
   if (rate) OCANNL_RETURN_IF_ERROR(WriteRate(*rate));
   const bool is_last = last_.linked != nullptr &&

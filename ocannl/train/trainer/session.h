@@ -77,9 +77,10 @@ using RateSchedule = std::function<Tensor(Graph& graph, int32_t step)>;
 struct SessionOptions {
   uint32_t seed = 0;
   bool track_gradients = true;  // false: no gradients and no updates
-  // False: nothing has a value but a whole step, and all steps are alike.
+  // False: nothing has a value but a whole step.
   bool is_eager = true;
-  // Is told when a step differs from the one before; none: nobody.
+  // Is told when a step becomes another one than all that were recorded; none:
+  // nobody.
   std::function<void(absl::string_view what)> on_change = nullptr;
 };
 
