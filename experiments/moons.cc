@@ -55,8 +55,8 @@ std::vector<Flag> Flags() {
       {"len", "400", "points of each moon"},
       {"seed", "1", "of the points and of the parameters' first values"},
       {"data", "",
-       "a file of your own points: .csv with lines x,y,label or .npy of "
-       "shape [n, 3]; labels are 1 and -1"},
+       "circles, spirals, or a file of your points: .csv with lines x,y,label "
+       "or .npy of shape [n, 3]; labels are 1 and -1"},
       {"plot_dir", "", "where to write the figures as SVG"},
       {"verbose", "false", "tell of every epoch, and show all curves"},
       ExplainFlag()};
@@ -67,9 +67,11 @@ std::vector<Flag> Flags() {
 absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
                                          uint32_t seed) {
   std::string path = line.GetString("data");
-  if (path.empty()) {
+  if (path.empty() || path == "circles" || path == "spirals") {
     OCANNL_ASSIGN_OR_RETURN(int64_t len, line.GetInt("len", 1, 10'000'000));
-    return HalfMoons(static_cast<int>(len), seed);
+    const auto count = static_cast<int>(len);
+    if (path.empty()) return HalfMoons(count, seed);
+    return path == "circles" ? Circles(count, seed) : Spirals(count, seed);
   }
   path = UserPath(path);
   if (!absl::EndsWith(path, ".npy")) return LoadPoints(path);

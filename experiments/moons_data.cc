@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
@@ -26,6 +28,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/train/data/batch_order.h"
 
 namespace ocannl {
 namespace {
@@ -55,36 +58,89 @@ constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 
 }  // namespace
 
-absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed) {
-  if (points_per_moon < 1) {
+// Points of two curves, alternating, of which all of the first draw their noise
+// before those of the second. `curve` gives point i of `n`.
+static absl::StatusOr<LabelledPoints> NoisyCurves(
+    absl::string_view name, int points_each, uint32_t seed,
+    absl::FunctionRef<std::pair<double, double>(bool second, int64_t i, int n)>
+        curve) {
+  if (points_each < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("half-moons of ", points_per_moon,
+        absl::StrCat(name, " of ", points_each,
                      " points each; write a number of at least 1"));
   }
   if (seed == UINT32_MAX) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "half-moons seed ", seed,
-        " gives a generator without randomness; write another seed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " seed ", seed,
+                     " gives a generator without randomness; write another "
+                     "seed"));
   }
-  const size_t size = 2 * static_cast<size_t>(points_per_moon);
+  const size_t size = 2 * static_cast<size_t>(points_each);
   LabelledPoints points{.coordinates = std::vector<float>(2 * size),
                         .labels = std::vector<float>(size)};
   Noise noise(seed);
-  const auto set_point = [&](size_t index, double x, double y, float label) {
-    points.coordinates[2 * index] = static_cast<float>(x + noise.Next());
-    points.coordinates[2 * index + 1] = static_cast<float>(y + noise.Next());
-    points.labels[index] = label;
-  };
-  // The whole first moon draws its noise before the second one.
-  for (int64_t i = 0; i < points_per_moon; ++i) {
-    const double angle = i * std::numbers::pi / points_per_moon;
-    set_point(2 * i, std::cos(angle), std::sin(angle), 1);
-  }
-  for (int64_t i = 0; i < points_per_moon; ++i) {
-    const double angle = i * std::numbers::pi / points_per_moon;
-    set_point(2 * i + 1, 1 - std::cos(angle), 0.5 - std::sin(angle), -1);
+  for (bool second : {false, true}) {
+    for (int64_t i = 0; i < points_each; ++i) {
+      const auto [x, y] = curve(second, i, points_each);
+      const size_t index = 2 * i + (second ? 1 : 0);
+      points.coordinates[2 * index] = static_cast<float>(x + noise.Next());
+      points.coordinates[2 * index + 1] = static_cast<float>(y + noise.Next());
+      points.labels[index] = second ? -1 : 1;
+    }
   }
   return points;
+}
+
+absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed) {
+  return NoisyCurves(
+      "half-moons", points_per_moon, seed, [](bool second, int64_t i, int n) {
+        const double angle = i * std::numbers::pi / n;
+        return second ? std::pair(1 - std::cos(angle), 0.5 - std::sin(angle))
+                      : std::pair(std::cos(angle), std::sin(angle));
+      });
+}
+
+// In an order in which neighbours do not come one after the other.
+static absl::StatusOr<LabelledPoints> Shuffled(
+    const absl::StatusOr<LabelledPoints>& points, uint32_t seed) {
+  OCANNL_RETURN_IF_ERROR(points.status());
+  OCANNL_ASSIGN_OR_RETURN(
+      const train::BatchOrder order,
+      train::BatchOrder::Make(static_cast<int64_t>(points->labels.size()),
+                              {.seed = seed}));
+  LabelledPoints shuffled;
+  for (int32_t k : order.Epoch(0)) {
+    shuffled.coordinates.push_back(points->coordinates[2 * k]);
+    shuffled.coordinates.push_back(points->coordinates[2 * k + 1]);
+    shuffled.labels.push_back(points->labels[k]);
+  }
+  return shuffled;
+}
+
+absl::StatusOr<LabelledPoints> Circles(int points_each, uint32_t seed) {
+  return Shuffled(NoisyCurves("circles", points_each, seed,
+                              [](bool second, int64_t i, int n) {
+                                const double angle =
+                                    2 * i * std::numbers::pi / n;
+                                const double radius = second ? 0.5 : 1.5;
+                                return std::pair(radius * std::cos(angle),
+                                                 radius * std::sin(angle));
+                              }),
+                  seed);
+}
+
+absl::StatusOr<LabelledPoints> Spirals(int points_each, uint32_t seed) {
+  return Shuffled(NoisyCurves("spirals", points_each, seed,
+                              [](bool second, int64_t i, int n) {
+                                const double part = static_cast<double>(i) / n;
+                                const double angle =
+                                    (3 * part + (second ? 1 : 0)) *
+                                    std::numbers::pi;
+                                const double radius = 0.5 + 2.5 * part;
+                                return std::pair(radius * std::cos(angle),
+                                                 radius * std::sin(angle));
+                              }),
+                  seed);
 }
 
 // `row` is x, y, label; `place` says where it stands.

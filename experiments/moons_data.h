@@ -33,6 +33,11 @@ struct LabelledPoints {
 // that the generator cannot start from.
 absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed);
 
+// Likewise, two circles of radius 1.5 and 0.5 around one centre, and two
+// spirals of one and a half turns, one inside of the other.
+absl::StatusOr<LabelledPoints> Circles(int points_each, uint32_t seed);
+absl::StatusOr<LabelledPoints> Spirals(int points_each, uint32_t seed);
+
 // Reads lines "x,y,label" of a text file. Blank lines and lines that start with
 // '#' are skipped; the first line may be a header. Errors: an unreadable file,
 // a file without points, and bad rows, named by file and line.

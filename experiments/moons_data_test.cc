@@ -117,6 +117,30 @@ TEST(HalfMoonsTest, BitsDoNotDependOnTheLibraryOfFunctions) {
   }
 }
 
+TEST(CurvesTest, CirclesAndSpirals) {
+  const LabelledPoints circles = *Circles(50, 1);
+  int first = 0;
+  for (int i = 0; i < 100; ++i) {
+    // The noise is in (-0.3, 0.1).
+    const double x = circles.coordinates[2 * i] + 0.1;
+    const double y = circles.coordinates[2 * i + 1] + 0.1;
+    EXPECT_NEAR(std::hypot(x, y), circles.labels[i] > 0 ? 1.5 : 0.5,
+                0.2 * std::sqrt(2));
+    first += circles.labels[i] > 0;
+  }
+  EXPECT_EQ(first, 50);
+  const LabelledPoints spirals = *Spirals(50, 1);
+  for (int i = 0; i < 100; ++i) {
+    const double x = spirals.coordinates[2 * i] + 0.1;
+    const double y = spirals.coordinates[2 * i + 1] + 0.1;
+    EXPECT_GT(std::hypot(x, y), 0.2);
+    EXPECT_LT(std::hypot(x, y), 3.3);
+  }
+  EXPECT_NE(spirals.coordinates, Spirals(50, 2)->coordinates);
+  EXPECT_FALSE(Circles(0, 1).ok());
+  EXPECT_FALSE(Spirals(1, UINT32_MAX).ok());
+}
+
 TEST(HalfMoonsTest, RefusesWhatItCannotMake) {
   EXPECT_EQ(HalfMoons(0, 1).status().message(),
             "half-moons of 0 points each; write a number of at least 1");

@@ -82,6 +82,12 @@ class ProgramsTest(unittest.TestCase):
         self.assertLess({step + ".cd", step + ".ll", step + ".shapes",
                          "trace_1.ll", "step.cd", "step.ll"}, written)
 
+    def test_other_curves(self):
+        for data in "circles", "spirals":
+            text = run("moons", f"--data={data}", "--epochs=200")
+            self.assertFits(text)
+            self.assertGreater(result(text)["accuracy"], 0.95)
+
     def test_devices_at_once(self):
         flags = ["--epochs=5", "--len=100", "--devices=4", "--batch_size=40"]
         results = [result(run("moons_parallel", *flags,
