@@ -222,6 +222,14 @@ std::vector<Case> IndexCases() {
               return ops.GatherVecNat(x, Ids(ops, {5}, {1, 7, 1, -1, 0}));
             },
             {1, -1, 1, -1, 0}),
+      Moved("TokenIdsFromFloatVec", {3},
+            [](Ops& ops, Ref x) {
+              const Ref ids = ops.TokenIdsFromFloatVec(
+                  ops.Const(std::make_shared<const NdArray>(
+                      NdArray::Of<float>({4}, {2, 0, 2, 5}))));
+              return ops.GatherVecNat(x, ids);
+            },
+            {2, 0, 2, -1}),
       Moved("GatherRowsNat", {3, 2},
             [](Ops& ops, Ref x) {
               return ops.GatherRowsNat(x, Ids(ops, {3}, {2, 3, 0}));
