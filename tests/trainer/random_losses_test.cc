@@ -133,7 +133,7 @@ std::vector<NdArray> Trained(const Backend* backend, const ParamList& params,
 TEST(RandomLossesTest, TheSameBitsInEveryModeAndTier) {
   const auto seed =
       static_cast<uint32_t>(FromEnvironment("RANDOM_SEED", 20261123));
-  const int64_t count = FromEnvironment("RANDOM_LOSSES", 150);
+  const int64_t count = FromEnvironment("RANDOM_LOSSES", 50);
   std::cout << "RANDOM_SEED=" << seed << " RANDOM_LOSSES=" << count << "\n";
   const Backend* const interp = TestDevice::Interpreter();
   const Backend* const native = *FindTier("auto");
