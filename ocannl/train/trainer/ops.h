@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
