@@ -11,13 +11,6 @@
 namespace ocannl::train {
 namespace {
 
-// Commas make names long.
-std::string Row(const Axes& axes) {
-  std::string row;
-  for (const std::string& axis : axes) absl::StrAppend(&row, axis, ", ");
-  return row;
-}
-
 Tensor Einsum(std::optional<Op> op, Op accum, const std::vector<Term>& terms,
               const Axes& result, const AxisSizes& sizes) {
   std::vector<std::string> rows;
@@ -41,11 +34,15 @@ Axes AxisNames(size_t rank, absl::string_view prefix) {
   return names;
 }
 
+std::string Row(const Axes& axes) {
+  std::string row;
+  for (const std::string& axis : axes) absl::StrAppend(&row, axis, ", ");
+  return row;
+}
+
 Tensor SumOfProducts(const std::vector<Term>& terms, const Axes& result,
                      const AxisSizes& sizes) {
-  std::optional<Op> product;
-  if (terms.size() > 1) product = Op::kMul;
-  return Einsum(product, Op::kAdd, terms, result, sizes);
+  return Einsum(Op::kMul, Op::kAdd, terms, result, sizes);
 }
 
 Tensor ReduceTo(Op accum, const Term& term, const Axes& result,
@@ -78,8 +75,8 @@ absl::StatusOr<Operand> BroadcastTo(const Operand& x, const Dims& dims) {
     fits = dims[k] > 0 && (size == dims[k] || size == 1);
   }
   if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "shape ", DimsText(x.dims), " does not broadcast to ", DimsText(dims)));
+    return Unfit("shape ", DimsText(x.dims), " does not broadcast to ",
+                 DimsText(dims));
   }
   if (sizes.empty()) return x;
   return Operand{ReduceTo(Op::kAdd, {x.tensor, from}, to, sizes), dims};

@@ -27,16 +27,20 @@ using AxisSizes = std::vector<std::pair<std::string, int64_t>>;
 // "a0", "a1" and so on.
 Axes AxisNames(size_t rank, absl::string_view prefix = "a");
 
+// The axes as a row of a spec: "a0, a1, ". The commas make its names long.
+std::string Row(const Axes& axes);
+
 struct Term {
   Tensor tensor;
   Axes axes;
 };
 
-// Sums of products of the terms; of one term, its cells in other places.
+// Sums of products of the terms, of which there are two.
 Tensor SumOfProducts(const std::vector<Term>& terms, const Axes& result,
                      const AxisSizes& sizes = {});
 
-// accum of each group of cells of one term.
+// accum of each group of cells of one term; where groups are of one cell, its
+// cells in other places.
 Tensor ReduceTo(Op accum, const Term& term, const Axes& result,
                 const AxisSizes& sizes = {});
 

@@ -2,12 +2,10 @@
 #include "ocannl/train/trainer/images.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/trainer/axes.h"
 

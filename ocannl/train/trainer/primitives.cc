@@ -201,11 +201,9 @@ class Builder {
     const Operand group =
         dims().empty() ? ReshapeTo(operands_[0], {1}) : operands_[0];
     Axes names = AxisNames(group.dims.size());
-    std::string spec;
-    for (const std::string& name : names) absl::StrAppend(&spec, name, ", ");
+    std::string spec = absl::StrCat(Row(names), " => ");
     names.back() = std::string(1, '0');
-    absl::StrAppend(&spec, " => ");
-    for (const std::string& name : names) absl::StrAppend(&spec, name, ", ");
+    absl::StrAppend(&spec, Row(names));
     const Tensor y = call_.op == Primitive::kSoftmax
                          ? Softmax(spec, group.tensor, call_.where)
                          : LogSoftmax(spec, group.tensor, call_.where);
@@ -257,8 +255,8 @@ class Builder {
     return sum / dims()[axis];
   }
 
-  // The axes of `x` but the first.
-  Dims Rest() const { return {dims().begin() + 1, dims().end()}; }
+  // The sizes of the axes of operand k, which has some, but the first.
+  Dims Rest(size_t k = 0) const { return {dims(k).begin() + 1, dims(k).end()}; }
 
   absl::Status CheckIndices(size_t k) const {
     if (dims().empty()) return Unfit("a number has no cells to index");
@@ -270,12 +268,10 @@ class Builder {
 
   absl::StatusOr<Tensor> AtIndices() const {
     OCANNL_RETURN_IF_ERROR(CheckIndices(1));
-    const Axes ids = AxisNames(dims(1).size(), "i");
-    const Axes rest = AxisNames(dims().size() - 1, "r");
-    const std::string row = Row("", rest);
+    const std::string ids = Row(AxisNames(dims(1).size(), "i"));
+    const std::string rest = Row(AxisNames(dims().size() - 1, "r"));
     if (call_.op == Primitive::kGather) {
-      return Gather(absl::StrCat(Row("v, ", rest), "; ", Row("", ids), " => ",
-                                 Row(Row("", ids), rest)),
+      return Gather(absl::StrCat("v, ", rest, "; ", ids, " => ", ids, rest),
                     x(), operands_[1].tensor, call_.where);
     }
     Dims wanted = dims(1);
@@ -288,15 +284,9 @@ class Builder {
     Dims rows = {index.dims[0]};
     for (int64_t size : Rest()) rows.push_back(size);
     const Operand values = ReshapeTo(operands_[2], rows);
-    return x() +
-           ScatterAdd(
-               absl::StrCat(Row("b, ", rest), "; b, => ", Row("v, ", rest)),
-               values.tensor, index.tensor, dims()[0], call_.where);
-  }
-
-  static std::string Row(std::string row, const Axes& axes) {
-    for (const std::string& axis : axes) absl::StrAppend(&row, axis, ", ");
-    return row;
+    return x() + ScatterAdd(absl::StrCat("b, ", rest, "; b, => v, ", rest),
+                            values.tensor, index.tensor, dims()[0],
+                            call_.where);
   }
 
   absl::StatusOr<Tensor> Selected() const {
@@ -311,7 +301,7 @@ class Builder {
       return Unfit("the index has ", range, " values, and shape ",
                    DimsText(dims()), " has no first axis of that size");
     }
-    const std::string rest = Row("", AxisNames(dims().size() - 1, "r"));
+    const std::string rest = Row(AxisNames(dims().size() - 1, "r"));
     return Slice(Einsum1(absl::StrCat("i, ", rest, " => i, |", rest), x()),
                  symbol->static_index);
   }
@@ -335,24 +325,22 @@ class Builder {
     std::vector<std::string> rows;
     std::vector<Arg> args;
     std::string joined;
-    const Axes rest = AxisNames(dims().empty() ? 0 : dims().size() - 1, "r");
+    const std::string rest =
+        Row(AxisNames(dims().empty() ? 0 : dims().size() - 1, "r"));
     for (size_t k = 0; k < operands_.size(); ++k) {
-      const bool fits =
-          !dims(k).empty() && Dims(dims(k).begin() + 1, dims(k).end()) ==
-                                  Dims(dims().begin() + 1, dims().end());
-      if (!fits) {
+      if (dims(k).empty() || dims().empty() || Rest(k) != Rest()) {
         return Unfit("shapes ", DimsText(dims()), " and ", DimsText(dims(k)),
                      " differ in more than the first axis, or have none");
       }
       const std::string name = absl::StrCat("p", k);
-      rows.push_back(Row(absl::StrCat(name, ", "), rest));
+      rows.push_back(absl::StrCat(name, ", ", rest));
       absl::StrAppend(&joined, k > 0 ? "^" : "", name);
       args.push_back(operands_[k].tensor);
     }
     if (operands_.size() == 1) return x();
-    return Concat(absl::StrCat(absl::StrJoin(rows, "; "), " => ",
-                               Row(absl::StrCat(joined, ", "), rest)),
-                  args);
+    return Concat(
+        absl::StrCat(absl::StrJoin(rows, "; "), " => ", joined, ", ", rest),
+        args);
   }
 
   absl::StatusOr<Tensor> Product() const {

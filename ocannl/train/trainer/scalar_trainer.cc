@@ -72,11 +72,7 @@ absl::StatusOr<double> ScalarTrainer::Forward(Inputs inputs) {
 absl::StatusOr<Session::LossAndGradients> ScalarTrainer::ValueAndGrad(
     Inputs inputs) {
   OCANNL_ASSIGN_OR_RETURN(const Ref loss, Record(inputs));
-  std::vector<Ref> params;
-  for (uint32_t k = 0; k < params_.size(); ++k) {
-    params.push_back(session_.args()[k]);
-  }
-  return session_.Gradients(loss, params);
+  return session_.Gradients(loss, session_.args().first(params_.size()));
 }
 
 absl::StatusOr<std::vector<NdArray>> ScalarTrainer::Backward(Inputs inputs) {
