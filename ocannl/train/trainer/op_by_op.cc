@@ -3,42 +3,24 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl::train {
 
-absl::Status SetStatics(Routine& routine, const Tape& tape, int64_t step) {
-  for (StaticRef index : routine.statics()) {
-    int64_t value = step;
-    for (uint32_t slot = 0; slot < tape.calls().size(); ++slot) {
-      const bool is_its = tape.calls()[slot].op == Primitive::kIndex &&
-                          index.name() == absl::StrCat("index", slot);
-      if (is_its) value = tape.leaf(slot).index;
-    }
-    OCANNL_RETURN_IF_ERROR(index.Set(value));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Routine> OpByOp::Link(uint32_t slot) {
+absl::StatusOr<TapeRoutine> OpByOp::Link(uint32_t slot) {
   Model& model = tape_->model();
   OCANNL_ASSIGN_OR_RETURN(const Assignments code,
                           Forward(model, tape_->tensor(slot)));
-  auto link = [&]() -> absl::StatusOr<Routine> {
-    OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
-    return context_.CompileAndLink(std::move(program));
-  };
-  absl::StatusOr<Routine> routine = link();
+  absl::StatusOr<TapeRoutine> linked =
+      TapeRoutine::Link(*tape_, code, context_);
   // So that it can be asked for again.
-  if (!routine.ok()) {
+  if (!linked.ok()) {
     absl::erase_if(model.rootness.forward, [&](const auto& root) {
       return root.second == tape_->tensor(slot).id;
     });
   }
-  return routine;
+  return linked;
 }
 
 absl::Status OpByOp::Compute(uint32_t slot, const ParamList* params,
@@ -63,8 +45,7 @@ absl::Status OpByOp::Compute(uint32_t slot, const ParamList* params,
   if (!routines_[slot]) {
     OCANNL_ASSIGN_OR_RETURN(routines_[slot], Link(slot));
   }
-  OCANNL_RETURN_IF_ERROR(SetStatics(*routines_[slot], *tape_, step));
-  return routines_[slot]->Run();
+  return routines_[slot]->Run(*tape_, step);
 }
 
 absl::Status OpByOp::ComputeUpTo(uint32_t slot, uint64_t epoch,

@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/context.h"
-#include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/train/trainer/param_list.h"
 #include "ocannl/train/trainer/tape.h"
+#include "ocannl/train/trainer/tape_routine.h"
 
 namespace ocannl::train {
 
@@ -35,19 +35,15 @@ class OpByOp {
   absl::StatusOr<NdArray> Read(uint32_t slot);
 
  private:
-  absl::StatusOr<Routine> Link(uint32_t slot);
+  absl::StatusOr<TapeRoutine> Link(uint32_t slot);
   absl::Status Compute(uint32_t slot, const ParamList* params, int64_t step);
 
   Tape* tape_;
   Context context_;
-  std::vector<std::optional<Routine>> routines_;  // none of leaves
+  std::vector<std::optional<TapeRoutine>> routines_;  // none of leaves
   uint64_t epoch_ = 0;
   uint32_t computed_ = 0;  // of that step
 };
-
-// Sets the static indices of a routine of the tape: of its index leaves, and
-// the number of the step.
-absl::Status SetStatics(Routine& routine, const Tape& tape, int64_t step);
 
 }  // namespace ocannl::train
 

@@ -90,18 +90,25 @@ absl::Status ScalarTrainer::set_rule(const absl::StatusOr<UpdateRule>& rule) {
   const bool is_same = rule->name == rule_->name && rule->text == rule_->text &&
                        rule->numbers == rule_->numbers;
   if (!is_same) rule_ = std::make_shared<const UpdateRule>(*rule);
+  adam_ = {};
   return absl::OkStatus();
 }
 
 absl::Status ScalarTrainer::AdamStep(double rate, const AdamOptions& options,
                                      Inputs inputs) {
-  OCANNL_RETURN_IF_ERROR(set_rule(Adam(options)));
+  if (adam_ != AdamChoice(options)) {
+    OCANNL_RETURN_IF_ERROR(set_rule(Adam(options)));
+    adam_ = options;
+  }
   return Step(rate, inputs);
 }
 
 absl::Status ScalarTrainer::AdamWStep(double rate, const AdamWOptions& options,
                                       Inputs inputs) {
-  OCANNL_RETURN_IF_ERROR(set_rule(AdamW(options)));
+  if (adam_ != AdamChoice(options)) {
+    OCANNL_RETURN_IF_ERROR(set_rule(AdamW(options)));
+    adam_ = options;
+  }
   return Step(rate, inputs);
 }
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -129,6 +130,9 @@ class ScalarTrainer {
   Session session_;
   bool is_in_loss_ = false;
   std::shared_ptr<const UpdateRule> rule_;
+  // What the rule was made of, so that a step need not make it again.
+  using AdamChoice = std::variant<std::monostate, AdamOptions, AdamWOptions>;
+  AdamChoice adam_;
   // By the number of the tape and that of the inputs.
   absl::flat_hash_map<std::pair<int, size_t>, Compiled> compiled_;
 };

@@ -5,9 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/trainer/axes.h"
@@ -192,11 +190,7 @@ void Session::OnDrop(const Tape& tape) {
 absl::Status Session::Run(Linked& linked) {
   if (leaves_changed_) OCANNL_RETURN_IF_ERROR(WriteLeaves());
   if (params_) OCANNL_RETURN_IF_ERROR(params_->Upload());
-  for (auto& [index, slot] : linked.indices) {
-    CHECK_OK(index.Set(tape()->leaf(slot).index));  // Use has checked it
-  }
-  if (linked.step) CHECK_OK(linked.step->Set(step_));
-  return linked.routine.Run();
+  return linked.routine.Run(*tape(), step_);
 }
 
 absl::StatusOr<double> Session::LossValue(Ref loss) {

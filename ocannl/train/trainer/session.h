@@ -38,7 +38,6 @@
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/device.h"
-#include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/train/optim/rule.h"
 #include "ocannl/train/trainer/op_by_op.h"
@@ -46,6 +45,7 @@
 #include "ocannl/train/trainer/param_list.h"
 #include "ocannl/train/trainer/recorder.h"
 #include "ocannl/train/trainer/tape.h"
+#include "ocannl/train/trainer/tape_routine.h"
 
 namespace ocannl::train {
 
@@ -148,11 +148,9 @@ class Session : public Recorder {
  private:
   // What was compiled of a tape.
   struct Linked {
-    Routine routine;
+    TapeRoutine routine;
     std::string loss;                               // an array
     std::vector<std::optional<std::string>> grads;  // of what was asked for
-    std::vector<std::pair<StaticRef, uint32_t>> indices;
-    std::optional<StaticRef> step;
   };
   struct Compiled {
     std::unique_ptr<OpByOp> values;

@@ -46,24 +46,10 @@ absl::StatusOr<Session::Linked*> Session::FindOrLink(Ref loss,
 absl::StatusOr<Session::Linked> Session::LinkCode(Tape& tape,
                                                   const Assignments& code,
                                                   Tensor loss) {
-  // Without ToRoutine, which writes data: leaves may have other values now.
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, {}));
-  OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          context_.CompileAndLink(std::move(program)));
-  Linked linked = {.routine = std::move(routine),
-                   .loss = loss.node().name,
-                   .grads = {},
-                   .indices = {},
-                   .step = std::nullopt};
-  for (const StaticRef& index : linked.routine.statics()) {
-    if (index.name() == "step") linked.step = index;
-    for (uint32_t slot = 0; slot < tape.calls().size(); ++slot) {
-      if (index.name() == absl::StrCat("index", slot)) {
-        linked.indices.emplace_back(index, slot);
-      }
-    }
-  }
-  return linked;
+  OCANNL_ASSIGN_OR_RETURN(TapeRoutine routine,
+                          TapeRoutine::Link(tape, code, context_));
+  return Linked{
+      .routine = std::move(routine), .loss = loss.node().name, .grads = {}};
 }
 
 absl::StatusOr<Session::Linked> Session::LinkGradients(

@@ -89,20 +89,24 @@ std::string ToString(const OpCall& call) {
 
 Tape::Tape(uint32_t seed, int number) : number_(number) {
   model_.graph.set_seed(seed);
-  step_ = model_.graph.AddStatic("step", std::nullopt);
+  step_ = model_.graph.AddStatic(kStep, std::nullopt);
 }
 
 std::string Tape::DataName(uint32_t slot) const {
   return absl::StrCat("session_data", slot, "_", number_);
 }
 
+std::string Tape::IndexName(uint32_t slot) {
+  return absl::StrCat("index", slot);
+}
+
 absl::StatusOr<Tensor> Tape::MakeLeaf(const OpCall& call,
                                       const LeafValue& leaf) {
   Graph& graph = model_.graph;
-  const auto slot = calls_.size();
+  const auto slot = static_cast<uint32_t>(calls_.size());
   if (call.op == Primitive::kIndex) {
-    const int32_t index = graph.AddStatic(
-        absl::StrCat("index", slot), static_cast<int64_t>(call.numbers[1]));
+    const int32_t index =
+        graph.AddStatic(IndexName(slot), static_cast<int64_t>(call.numbers[1]));
     return EmbedSymbol(graph, index);
   }
   const size_t type = TypeOfLeaf(call.op);
@@ -115,9 +119,8 @@ absl::StatusOr<Tensor> Tape::MakeLeaf(const OpCall& call,
     return Param(graph, leaf.name, SpecOf(shape), dtype, nullptr);
   }
   // Who runs the code writes the values.
-  const std::string name = call.op == Primitive::kParam
-                               ? leaf.name
-                               : DataName(static_cast<uint32_t>(slot));
+  const std::string name =
+      call.op == Primitive::kParam ? leaf.name : DataName(slot);
   return Data(graph, name, NdArray(dtype, shape.dims()), SpecOf(shape));
 }
 

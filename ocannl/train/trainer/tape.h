@@ -70,6 +70,9 @@ class Tape {
 
   // The array of a leaf that is no parameter.
   std::string DataName(uint32_t slot) const;
+  // The static indices of a leaf, and of the step.
+  static std::string IndexName(uint32_t slot);
+  static constexpr char kStep[] = "step";
 
   // The same calls in a graph of their own, up to `slot`.
   absl::StatusOr<std::unique_ptr<Tape>> CopyUpTo(uint32_t slot) const;
