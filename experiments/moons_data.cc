@@ -104,12 +104,9 @@ absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed) {
 static absl::StatusOr<LabelledPoints> Shuffled(
     const absl::StatusOr<LabelledPoints>& points, uint32_t seed) {
   OCANNL_RETURN_IF_ERROR(points.status());
-  OCANNL_ASSIGN_OR_RETURN(
-      const train::BatchOrder order,
-      train::BatchOrder::Make(static_cast<int64_t>(points->labels.size()),
-                              {.seed = seed}));
   LabelledPoints shuffled;
-  for (int32_t k : order.Epoch(0)) {
+  for (int32_t k : train::ShuffledOrder(
+           static_cast<int64_t>(points->labels.size()), seed)) {
     shuffled.coordinates.push_back(points->coordinates[2 * k]);
     shuffled.coordinates.push_back(points->coordinates[2 * k + 1]);
     shuffled.labels.push_back(points->labels[k]);

@@ -118,9 +118,7 @@ absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": ", count, " images of ", most, " classes are too few"));
   }
-  OCANNL_ASSIGN_OR_RETURN(const train::BatchOrder order,
-                          train::BatchOrder::Make(count, {.seed = seed}));
-  const std::vector<int32_t> all = order.Epoch(0);
+  const std::vector<int32_t> all = train::ShuffledOrder(count, seed);
   const auto tests = static_cast<size_t>(count / kTestShare);
   const auto rows = absl::MakeSpan(all);
   auto take = [&](absl::Span<const int32_t> of) {

@@ -13,7 +13,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -26,13 +25,6 @@ namespace {
 
 constexpr char kEnd = '.';         // of a name
 constexpr size_t kTestShare = 10;  // one of so many
-
-// In an order that depends on the seed.
-std::vector<int32_t> Shuffled(int64_t count, uint32_t seed) {
-  auto order = train::BatchOrder::Make(count, {.seed = seed});
-  CHECK_OK(order.status());
-  return order->Epoch(0);
-}
 
 // The `context` letters before each letter of the names, and the letter.
 Examples ExamplesOf(absl::Span<const std::string> names,
@@ -57,7 +49,7 @@ Examples ExamplesOf(absl::Span<const std::string> names,
 Examples SequencesOf(absl::string_view from, const Alphabet& alphabet,
                      int64_t count, int64_t length, uint32_t seed) {
   const auto places = static_cast<int64_t>(from.size()) - length;
-  const std::vector<int32_t> starts = Shuffled(places, seed);
+  const std::vector<int32_t> starts = train::ShuffledOrder(places, seed);
   Examples examples = {.inputs = NdArray(DType::kI32, {count, length}),
                        .classes = NdArray(DType::kI32, {count, length})};
   for (int64_t k = 0; k < count; ++k) {
@@ -134,7 +126,8 @@ absl::StatusOr<std::string> LoadTexts(const std::string& folder) {
 Lessons NameLessons(const std::vector<std::string>& names,
                     const Alphabet& alphabet, int64_t context, uint32_t seed) {
   std::vector<std::string> shuffled;
-  for (int32_t k : Shuffled(static_cast<int64_t>(names.size()), seed)) {
+  for (int32_t k :
+       train::ShuffledOrder(static_cast<int64_t>(names.size()), seed)) {
     shuffled.push_back(names[k]);
   }
   const size_t tests = names.size() / kTestShare;

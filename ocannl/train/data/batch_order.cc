@@ -25,7 +25,22 @@ uint64_t NumberBelow(uint64_t bound, uint32_t seed, int64_t epoch, uint64_t k) {
   return absl::Uint128High64(absl::uint128(word) * bound);
 }
 
+std::vector<int32_t> InOrder(int64_t count) {
+  std::vector<int32_t> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 }  // namespace
+
+std::vector<int32_t> ShuffledOrder(int64_t count, uint32_t seed,
+                                   int64_t epoch) {
+  std::vector<int32_t> all = InOrder(count);
+  for (int64_t k = count - 1; k > 0; --k) {
+    std::swap(all[k], all[NumberBelow(k + 1, seed, epoch, k)]);
+  }
+  return all;
+}
 
 absl::StatusOr<BatchOrder> BatchOrder::Make(int64_t examples,
                                             const BatchOptions& options) {
@@ -52,13 +67,9 @@ int64_t BatchOrder::part_size() const {
 }
 
 std::vector<int32_t> BatchOrder::Epoch(int64_t epoch) const {
-  std::vector<int32_t> all(examples_);
-  std::iota(all.begin(), all.end(), 0);
-  if (options_.shuffle) {
-    for (int64_t k = examples_ - 1; k > 0; --k) {
-      std::swap(all[k], all[NumberBelow(k + 1, options_.seed, epoch, k)]);
-    }
-  }
+  const std::vector<int32_t> all =
+      options_.shuffle ? ShuffledOrder(examples_, options_.seed, epoch)
+                       : InOrder(examples_);
   const int64_t part = part_size();
   std::vector<int32_t> own;
   own.reserve(batches_ * part);

@@ -20,6 +20,11 @@
 
 namespace ocannl::train {
 
+// The numbers from 0 to `count` - 1 in an order of their own for each seed and
+// epoch.
+std::vector<int32_t> ShuffledOrder(int64_t count, uint32_t seed,
+                                   int64_t epoch = 0);
+
 struct BatchOptions {
   int64_t batch_size = 1;  // of all ranks together
   bool shuffle = true;
