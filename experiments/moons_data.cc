@@ -18,17 +18,14 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/data/batch_order.h"
+#include "ocannl/train/data/files.h"
 
 namespace ocannl {
 namespace {
@@ -53,8 +50,7 @@ class Noise {
   uint32_t state_;
 };
 
-constexpr int kRowSize = 3;
-constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
+constexpr size_t kRowSize = 3;
 
 }  // namespace
 
@@ -159,40 +155,23 @@ static absl::Status AppendPoint(absl::Span<const float> row,
   return absl::OkStatus();
 }
 
-// Fills `row` from "x,y,label" and returns how many of the fields are numbers,
-// or -1 if there are not three fields.
-static int ParseRow(absl::string_view line, absl::Span<float> row) {
-  const std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
-  if (fields.size() != row.size()) return -1;
-  int numbers = 0;
-  for (size_t i = 0; i < row.size(); ++i) {
-    numbers += absl::SimpleAtof(fields[i], &row[i]);
-  }
-  return numbers;
-}
-
 absl::StatusOr<LabelledPoints> LoadPoints(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   LabelledPoints points;
-  bool header_allowed = true;
-  int64_t line_number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (++line_number == 1) absl::ConsumePrefix(&line, kByteOrderMark);
-    line = absl::StripAsciiWhitespace(line);
-    if (line.empty() || line[0] == '#') continue;
-    float row[kRowSize];
-    const int numbers = ParseRow(line, absl::MakeSpan(row));
-    const bool is_header = header_allowed && numbers == 0;
-    header_allowed = false;
-    if (is_header) continue;
-    const std::string place = absl::StrCat(path, ":", line_number);
-    if (numbers != kRowSize) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          place, ": \"", absl::CHexEscape(line.substr(0, 60)),
-          "\"; write three numbers \"x,y,label\", such as \"0.5,-0.25,1\""));
+  auto add = [&](const train::CsvRow& row) -> absl::Status {
+    const bool has_three = row.fields == kRowSize;
+    if (row.is_first && has_three && row.numbers.empty()) {
+      return absl::OkStatus();  // a header
     }
-    OCANNL_RETURN_IF_ERROR(AppendPoint(row, place, points));
-  }
+    const std::string place = absl::StrCat(path, ":", row.line_number);
+    if (!has_three || row.numbers.size() != kRowSize) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          place, ": ", train::QuoteRow(row),
+          "; write three numbers \"x,y,label\", such as \"0.5,-0.25,1\""));
+    }
+    return AppendPoint(row.numbers, place, points);
+  };
+  OCANNL_RETURN_IF_ERROR(train::ForEachCsvRow(text, ',', add));
   if (points.labels.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": no points; write one \"x,y,label\" per line"));

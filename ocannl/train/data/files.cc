@@ -26,22 +26,6 @@ absl::Status Damaged(absl::string_view name, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", what));
 }
 
-// The fields of a row; of none of them, null.
-struct Row {
-  std::vector<float> numbers;
-  size_t fields = 0;
-};
-
-Row ParseRow(absl::string_view line, char separator) {
-  Row row;
-  for (absl::string_view field : absl::StrSplit(line, separator)) {
-    ++row.fields;
-    float number;
-    if (absl::SimpleAtof(field, &number)) row.numbers.push_back(number);
-  }
-  return row;
-}
-
 // A big-endian integer of T's size.
 template <class T>
 T Load(const char* bytes) {
@@ -96,32 +80,54 @@ absl::StatusOr<std::string> ReadData(const std::string& path) {
   return data;
 }
 
-absl::StatusOr<NdArray> ParseCsv(absl::string_view text, absl::string_view name,
-                                 char separator) {
-  std::vector<float> numbers;
-  int64_t rows = 0, columns = 0, line_number = 0;
-  bool may_be_header = true;
+absl::Status ForEachCsvRow(
+    absl::string_view text, char separator,
+    absl::FunctionRef<absl::Status(const CsvRow& row)> visit) {
+  int64_t line_number = 0;
+  bool is_first = true;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     if (++line_number == 1) absl::ConsumePrefix(&line, kByteOrderMark);
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
-    const Row row = ParseRow(line, separator);
-    const bool is_header = std::exchange(may_be_header, false) &&
-                           row.numbers.empty() && row.fields > 0;
-    if (is_header) continue;
+    CsvRow row = {.line = line,
+                  .line_number = line_number,
+                  .numbers = {},
+                  .fields = 0,
+                  .is_first = std::exchange(is_first, false)};
+    for (absl::string_view field : absl::StrSplit(line, separator)) {
+      ++row.fields;
+      float number;
+      if (absl::SimpleAtof(field, &number)) row.numbers.push_back(number);
+    }
+    OCANNL_RETURN_IF_ERROR(visit(row));
+  }
+  return absl::OkStatus();
+}
+
+std::string QuoteRow(const CsvRow& row) {
+  return absl::StrCat("\"", absl::CHexEscape(row.line.substr(0, 60)), "\"");
+}
+
+absl::StatusOr<NdArray> ParseCsv(absl::string_view text, absl::string_view name,
+                                 char separator) {
+  std::vector<float> numbers;
+  int64_t rows = 0, columns = 0;
+  auto add = [&](const CsvRow& row) -> absl::Status {
+    if (row.is_first && row.numbers.empty()) return absl::OkStatus();
     if (rows == 0) columns = static_cast<int64_t>(row.fields);
     if (row.numbers.size() != row.fields ||
         static_cast<int64_t>(row.fields) != columns) {
       return Damaged(
-          absl::StrCat(name, ":", line_number),
-          absl::StrCat("\"", absl::CHexEscape(line.substr(0, 60)), "\"; write ",
-                       columns, " numbers, with \"",
+          absl::StrCat(name, ":", row.line_number),
+          absl::StrCat(QuoteRow(row), "; write ", columns, " numbers, with \"",
                        absl::CHexEscape(absl::string_view(&separator, 1)),
                        "\" between them"));
     }
     numbers.insert(numbers.end(), row.numbers.begin(), row.numbers.end());
     ++rows;
-  }
+    return absl::OkStatus();
+  };
+  OCANNL_RETURN_IF_ERROR(ForEachCsvRow(text, separator, add));
   if (rows == 0) return Damaged(name, "there are no rows of numbers");
   return NdArray::Of<float>({rows, columns}, numbers);
 }

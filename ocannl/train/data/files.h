@@ -12,9 +12,12 @@
 #define OCANNL_TRAIN_DATA_FILES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
@@ -26,6 +29,24 @@ inline constexpr size_t kMostDataBytes = size_t{1} << 32;
 // The bytes of the file, decompressed. Errors name the path: the system's, a
 // damaged file, one of more than kMostDataBytes.
 absl::StatusOr<std::string> ReadData(const std::string& path);
+
+// A line of a CSV file that is neither empty nor a comment.
+struct CsvRow {
+  absl::string_view line;      // without what is blank at its ends
+  int64_t line_number;         // from 1
+  std::vector<float> numbers;  // of the fields that are numbers
+  size_t fields;
+  bool is_first;  // and may be a header
+};
+
+// Calls `visit` for each row of `text` until it returns an error, which is that
+// of the call.
+absl::Status ForEachCsvRow(
+    absl::string_view text, char separator,
+    absl::FunctionRef<absl::Status(const CsvRow& row)> visit);
+
+// The begin of the row, for errors.
+std::string QuoteRow(const CsvRow& row);
 
 // Rows of numbers, as f32 {rows, columns}: fields are separated by commas or
 // by `separator`. Empty lines and those that begin with # are skipped; the
