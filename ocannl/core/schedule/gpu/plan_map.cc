@@ -80,8 +80,7 @@ void UseRegisters(ScriptRunner& script, const Block& body) {
                                  Name(outermost->iterator)));
   }
   for (const std::string& line : lines) {
-    ScriptRunner trial = script;
-    if (trial.Line(line).ok()) script = std::move(trial);
+    script.Try(line);
   }
 }
 
@@ -119,15 +118,12 @@ void PlanMap(ScriptRunner& script, size_t at,
              bool cuts) {
   BlockShape shape = ShapeOf(loops, ThreadsFor(loops, target));
   const int64_t extent = loops[shape.split].extent;
-  bool is_cut = false;
   if (extent % shape.size != 0) {
-    ScriptRunner trial = script;
-    is_cut =
-        cuts &&
-        CutNest(trial, loops, shape.split, extent - extent % shape.size).ok();
-    if (is_cut) {
-      script = std::move(trial);
-    } else {
+    ScriptRunner::Savepoint before(script);
+    if (!cuts ||
+        !CutNest(script, loops, shape.split, extent - extent % shape.size)
+             .ok()) {
+      before.RollBack();
       shape.size = GreatestDivisor(extent, shape.size);
     }
   }

@@ -79,8 +79,8 @@ struct Tile {
 
 class ProductPlanner {
  public:
-  ProductPlanner(ScriptRunner script, size_t at, const GpuTarget& target)
-      : script_(std::move(script)), at_(at), target_(target) {}
+  ProductPlanner(ScriptRunner& script, size_t at, const GpuTarget& target)
+      : script_(script), at_(at), target_(target) {}
 
   absl::Status Run(const Product& product, const Tile& tile) {
     OCANNL_RETURN_IF_ERROR(CutRests(product, tile));
@@ -100,8 +100,6 @@ class ProductPlanner {
     }
     return absl::ResourceExhaustedError("shared memory");
   }
-
-  ScriptRunner Script() && { return std::move(script_); }
 
  private:
   const LoopProgram& program() const { return script_.program(); }
@@ -343,7 +341,7 @@ class ProductPlanner {
   static constexpr int64_t kGroup = 4;           // cells that are read at once
   static constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
 
-  ScriptRunner script_;
+  ScriptRunner& script_;
   const size_t at_;
   const GpuTarget& target_;
   std::vector<IteratorId> grid_;
@@ -393,10 +391,11 @@ bool PlanProduct(ScriptRunner& script, size_t at, const GpuTarget& target,
         4 * Blocks(*product, tile) < 3 * target.multiprocessors) {
       continue;
     }
-    ProductPlanner planner(script, at, target);
-    if (!planner.Run(*product, tile).ok()) continue;
-    script = std::move(planner).Script();
-    return true;
+    ScriptRunner::Savepoint before(script);
+    if (ProductPlanner(script, at, target).Run(*product, tile).ok()) {
+      return true;
+    }
+    before.RollBack();
   }
   return false;
 }

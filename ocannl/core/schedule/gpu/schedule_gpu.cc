@@ -35,6 +35,9 @@ constexpr int64_t kBlocksOfRows = 16;
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
+using rewrite::ScriptRunner;
+using Savepoint = ScriptRunner::Savepoint;
+
 class GpuPlanner {
  public:
   GpuPlanner(LoopProgram program, const GpuTarget& target, bool cuts)
@@ -125,16 +128,15 @@ class GpuPlanner {
   void ContractTemps(size_t at, IteratorId loop, int64_t most_cells,
                      int64_t most_bytes) {
     for (BufferId id : OwnTemps(at)) {
-      rewrite::ScriptRunner trial = script_;
-      const std::string line =
-          absl::StrCat("contract_array ", script_.program().buffers[id].name,
-                       " ", Name(loop));
-      if (!trial.Line(line).ok() ||
-          NumElements(trial.program().buffers[id].dims) > most_cells ||
-          BytesOfNest(trial.program(), at) > most_bytes) {
-        continue;
+      Savepoint before(script_);
+      const LoopProgram& program = script_.program();
+      const std::string line = absl::StrCat(
+          "contract_array ", program.buffers[id].name, " ", Name(loop));
+      if (!script_.Line(line).ok() ||
+          NumElements(program.buffers[id].dims) > most_cells ||
+          BytesOfNest(program, at) > most_bytes) {
+        before.RollBack();
       }
-      script_ = std::move(trial);
     }
   }
 
@@ -160,13 +162,13 @@ class GpuPlanner {
     if (rows == 0 || !IsOfRows(script_.program(), at, rows, target_)) {
       return false;
     }
-    const rewrite::ScriptRunner alone = script_;
+    Savepoint alone(script_);
     bool fused = false;
     while (HasBlocks(at, rows) && FuseRows(at, rows)) fused = true;
     if (fused && PlanFusedRows(at, rows)) return true;
-    script_ = alone;
+    alone.RollBack();
     if (starts && PlanFusedRows(at, rows)) return true;
-    script_ = alone;
+    alone.RollBack();
     return false;
   }
 
@@ -192,7 +194,7 @@ class GpuPlanner {
   // and that one with what is like it before.
   bool FuseRows(size_t at, size_t rows) {
     if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
-    const rewrite::ScriptRunner before = script_;
+    Savepoint before(script_);
     PutOutputsFirst(at + 1);
     auto is_of_rows = [&] {
       return IsOfRows(script_.program(), at + 1, rows, target_);
@@ -205,7 +207,7 @@ class GpuPlanner {
         return true;
       }
     }
-    script_ = before;
+    before.RollBack();
     return false;
   }
 
@@ -244,8 +246,7 @@ class GpuPlanner {
       absl::StrAppend(&line, " ", Name(order[k].iterator));
     }
     if (!moves || before.size() != order.size()) return;
-    rewrite::ScriptRunner trial = script_;
-    if (trial.Line(line).ok()) script_ = std::move(trial);
+    script_.Try(line);
   }
 
   // Fuses the statement with the next one, where both have the same parallel
@@ -276,13 +277,14 @@ class GpuPlanner {
     const std::vector<NestLoop> second =
         ParallelLoops(script_.program(), at + 1);
     Unschedule(at + 1);
-    rewrite::ScriptRunner trial = script_;
+    Savepoint before(script_);
     for (size_t k = 0; k < depth; ++k) {
       const std::string line = absl::StrCat("fuse ", Name(first[k].iterator),
                                             " ", Name(second[k].iterator));
-      if (!trial.Line(line).ok()) return false;
+      if (script_.Line(line).ok()) continue;
+      before.RollBack();
+      return false;
     }
-    script_ = std::move(trial);
     return true;
   }
 
@@ -295,7 +297,7 @@ class GpuPlanner {
     for (IteratorId loop : par) Line("bind ", Name(loop), " for");
   }
 
-  rewrite::ScriptRunner script_;
+  ScriptRunner script_;
   const GpuTarget& target_;
   const bool cuts_;
   absl::flat_hash_map<BufferId, size_t> last_uses_;

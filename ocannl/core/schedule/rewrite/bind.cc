@@ -36,7 +36,7 @@ ZeroSite FindZeroOut(Block& block, BufferId buffer, int depth) {
 
 }  // namespace
 
-Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind) {
+absl::Status Bind(LoopProgram& program, IteratorId loop, LoopKind kind) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (kind == LoopKind::kGrid || kind == LoopKind::kThread) {
     if (auto dependence = WhyNotParallel(program, site.loop())) {
@@ -48,10 +48,10 @@ Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind) {
     }
   }
   site.loop().kind = kind;
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer) {
+absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer) {
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, buffer));
   const ZeroSite site = FindZeroOut(program.body, id, 0);
   if (site.stmt == nullptr) {
@@ -78,7 +78,7 @@ Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer) {
     stmt = std::move(loop);
   }
   *site.stmt = std::move(stmt);
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

@@ -85,8 +85,8 @@ void Drop(const std::vector<bool>& axes, T& of_axes) {
 
 }  // namespace
 
-Rewritten ContractArray(LoopProgram program, absl::string_view name,
-                        IteratorId loop) {
+absl::Status ContractArray(LoopProgram& program, absl::string_view name,
+                           IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, name));
   Buffer& buffer = program.buffers[id];
@@ -131,7 +131,7 @@ Rewritten ContractArray(LoopProgram program, absl::string_view name,
                         "` what it has not written before, or not for each ",
                         "iteration of a par loop in it");
   }
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

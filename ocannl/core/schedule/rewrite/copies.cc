@@ -103,8 +103,8 @@ void Place(const Region& region, Stager& stager, bool fills, bool is_private) {
 
 }  // namespace
 
-Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    IteratorId first, IteratorId last) {
+absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
+                       IteratorId first, IteratorId last) {
   OCANNL_ASSIGN_OR_RETURN(const Region region,
                           FindRegion(program, first, last));
   const For loop = region.AsLoop(program);
@@ -116,10 +116,11 @@ Rewritten Privatize(LoopProgram program, absl::string_view buffer,
   // Where every cell is written first, there is nothing to read.
   const bool fills = !stager.FillsItself();
   Place(region, stager, fills, /*is_private=*/true);
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop) {
+absl::Status Pack(LoopProgram& program, absl::string_view buffer,
+                  IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const Region region, FindRegion(program, loop, loop));
   const For packed = region.AsLoop(program);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
@@ -129,7 +130,7 @@ Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop) {
   const bool in_body = region.in_body;
   stager.UseCopy("packed", in_body ? Role::kTemp : Role::kPrivate);
   Place(region, stager, /*fills=*/true, /*is_private=*/!in_body);
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

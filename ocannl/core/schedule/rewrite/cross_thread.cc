@@ -90,7 +90,7 @@ absl::Status CheckThreads(const LoopProgram& program, const Block& block) {
 
 }  // namespace
 
-Rewritten CrossThread(LoopProgram program, IteratorId loop) {
+absl::Status CrossThread(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (absl::c_any_of(site.around, [](const For* outer) {
         return OnlyLoopIn(*outer) == nullptr;
@@ -125,7 +125,7 @@ Rewritten CrossThread(LoopProgram program, IteratorId loop) {
   OCANNL_RETURN_IF_ERROR(CheckThreads(program, body));
   for (For* block : blocks) block->kind = LoopKind::kGrid;
   CrossThreadWriter(program).Write(body);
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

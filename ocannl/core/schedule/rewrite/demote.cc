@@ -12,7 +12,7 @@
 
 namespace ocannl::rewrite::unverified {
 
-Rewritten Demote(LoopProgram program) {
+absl::Status Demote(LoopProgram& program) {
   absl::flat_hash_map<LocalId, Access> cells;
   for (const Stmt& stmt : program.body.stmts) {
     const DeclareLocal* declared = std::get_if<DeclareLocal>(&stmt);
@@ -22,7 +22,7 @@ Rewritten Demote(LoopProgram program) {
         {UnusedName(program, name), dtype, {}, Role::kTemp});
     cells[declared->local] = {cell, {}};
   }
-  if (cells.empty()) return program;
+  if (cells.empty()) return absl::OkStatus();
   RewriteStmts(program.body, [&](Stmt& stmt) {
     RewriteLeaves(program, stmt, [&](LeafValue leaf) -> LeafValue {
       const GetLocal* get = std::get_if<GetLocal>(&leaf);
@@ -38,7 +38,7 @@ Rewritten Demote(LoopProgram program) {
       }
     }
   });
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

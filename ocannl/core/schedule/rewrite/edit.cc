@@ -14,9 +14,10 @@
 namespace ocannl::rewrite {
 namespace {
 
-// Whether the loop is in the block; then `site` is where it is.
+// Whether the loop is in the block; then `site` is where it is. The last loops
+// first: behind those that a planner looks for, nests have not got theirs yet.
 bool FindLoopIn(Block& block, IteratorId iterator, LoopSite& site) {
-  for (size_t at = 0; at < block.stmts.size(); ++at) {
+  for (size_t at = block.stmts.size(); at-- > 0;) {
     For* loop = std::get_if<For>(&block.stmts[at]);
     if (loop == nullptr) continue;
     if (loop->iterator == iterator) {

@@ -157,7 +157,7 @@ bool OwnsPrivates(const LoopProgram& program, const For& loop) {
 
 }  // namespace
 
-Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at) {
+absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   For& first = site.loop();
   if (at < 1 || at >= first.extent) {
@@ -173,10 +173,10 @@ Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at) {
   site.block->stmts.insert(
       site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
       std::move(second));
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Distribute(LoopProgram program, IteratorId loop) {
+absl::Status Distribute(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   // Comments belong to what they stand before.
   std::vector<Block> parts(1);
@@ -217,10 +217,11 @@ Rewritten Distribute(LoopProgram program, IteratorId loop) {
   site.block->stmts.insert(site.block->stmts.erase(at),
                            std::make_move_iterator(loops.begin()),
                            std::make_move_iterator(loops.end()));
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner) {
+absl::Status Collapse(LoopProgram& program, IteratorId outer,
+                      IteratorId inner) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, outer));
   For& loop = site.loop();
   const For* in = OnlyLoopIn(loop);
@@ -238,7 +239,7 @@ Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner) {
     if (symbol == Iterator(outer)) return 0;
     return symbol == Iterator(inner) ? Iterator(outer) : symbol;
   });
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

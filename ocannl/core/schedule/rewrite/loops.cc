@@ -65,7 +65,7 @@ std::string NamesOf(absl::Span<const IteratorId> loops) {
 
 }  // namespace
 
-Rewritten Split(LoopProgram program, IteratorId loop, int64_t size) {
+absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   For& strips = site.loop();
   if (size < 1 || size > strips.extent) {
@@ -99,10 +99,10 @@ Rewritten Split(LoopProgram program, IteratorId loop, int64_t size) {
         site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
         *std::move(tail));
   }
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order) {
+absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order) {
   std::vector<IteratorId> chain;
   for (IteratorId first : order) {
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, first));
@@ -123,10 +123,10 @@ Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order) {
       std::swap(chain[from - 1], chain[from]);
     }
   }
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Vectorize(LoopProgram program, IteratorId loop) {
+absl::Status Vectorize(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool around = false;
   WalkLoops(site.loop().body, [&](const For&) { around = true; });
@@ -145,17 +145,17 @@ Rewritten Vectorize(LoopProgram program, IteratorId loop) {
         program, absl::StrCat(Name(loop), " cannot run as lanes"), *dependence);
   }
   site.loop().kind = LoopKind::kVec;
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor) {
+absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor) {
   OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
   if (site.loop().kind != LoopKind::kFor) {
     return IllegalError(Name(loop), " is no `for` loop");
   }
   if (factor != site.loop().extent) {
     const IteratorId group = NextIterator(program);
-    OCANNL_ASSIGN_OR_RETURN(program, Split(std::move(program), loop, factor));
+    OCANNL_RETURN_IF_ERROR(Split(program, loop, factor));
     OCANNL_ASSIGN_OR_RETURN(site, FindLoop(program, group));
   }
   For* group = &site.loop();
@@ -166,10 +166,10 @@ Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor) {
     inner = OnlyLoopIn(*group);
   }
   group->kind = LoopKind::kUnroll;
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Parallel(LoopProgram program, IteratorId loop) {
+absl::Status Parallel(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool is_around = false;
   WalkLoops(site.loop().body, [&](const For& inner) {
@@ -183,10 +183,10 @@ Rewritten Parallel(LoopProgram program, IteratorId loop) {
   }
   OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
   site.loop().kind = LoopKind::kPar;
-  return program;
+  return absl::OkStatus();
 }
 
-Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second) {
+absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
   OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, second));
   const std::string what =
@@ -210,8 +210,7 @@ Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second) {
   absl::c_move(body.stmts, std::back_inserter(a.loop().body.stmts));
   a.block->stmts.erase(a.block->stmts.begin() + static_cast<int64_t>(b.at));
   const bool vec = a.loop().kind == LoopKind::kVec;
-  if (vec) return Vectorize(std::move(program), first);
-  return program;
+  return vec ? Vectorize(program, first) : absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

@@ -38,7 +38,8 @@ struct Row {
   absl::string_view usage;
   absl::string_view form;  // as in RewriteForm
   int new_loops;           // how many names it may be given, at most
-  Rewritten (*apply)(LoopProgram, const Arguments&);
+  bool is_of_nest;         // changes only what its loops are in
+  absl::Status (*apply)(LoopProgram&, const Arguments&);
 };
 
 constexpr absl::string_view kSplitReduce = "split_reduce";
@@ -46,78 +47,77 @@ constexpr absl::string_view kBind = "bind";
 constexpr int kAnyNumber = 1 << 20;
 
 constexpr Row kRows[] = {
-    {"split", "inner[, tail] = split LOOP SIZE", "l#", 2,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Split(std::move(p), a.loops[0], a.size);
+    {"split", "inner[, tail] = split LOOP SIZE", "l#", 2, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Split(p, a.loops[0], a.size);
      }},
-    {"reorder", "reorder LOOP LOOP ...", "il*", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Reorder(std::move(p), a.loops);
+    {"reorder", "reorder LOOP LOOP ...", "il*", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Reorder(p, a.loops);
      }},
-    {"vectorize", "vectorize LOOP", "l", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Vectorize(std::move(p), a.loops[0]);
+    {"vectorize", "vectorize LOOP", "l", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Vectorize(p, a.loops[0]);
      }},
-    {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "l#", 2,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::UnrollJam(std::move(p), a.loops[0], a.size);
+    {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "l#", 2, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::UnrollJam(p, a.loops[0], a.size);
      }},
-    {"privatize", "privatize BUFFER LOOP [LAST_LOOP]", "bl?", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Privatize(std::move(p), a.buffer, a.loops[0],
-                                    a.loops.back());
+    {"privatize", "privatize BUFFER LOOP [LAST_LOOP]", "bl?", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Privatize(p, a.buffer, a.loops[0], a.loops.back());
      }},
-    {"pack", "pack BUFFER LOOP", "bl", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Pack(std::move(p), a.buffer, a.loops[0]);
+    {"pack", "pack BUFFER LOOP", "bl", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Pack(p, a.buffer, a.loops[0]);
      }},
-    {"parallel", "parallel LOOP", "l", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Parallel(std::move(p), a.loops[0]);
+    {"parallel", "parallel LOOP", "l", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Parallel(p, a.loops[0]);
      }},
-    {"fuse", "fuse LOOP LOOP", "ln", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Fuse(std::move(p), a.loops[0], a.loops[1]);
+    {"fuse", "fuse LOOP LOOP", "ln", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Fuse(p, a.loops[0], a.loops[1]);
      }},
-    {"cut", "rest = cut LOOP AT", "l#", 1,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Cut(std::move(p), a.loops[0], a.size);
+    {"cut", "rest = cut LOOP AT", "l#", 1, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Cut(p, a.loops[0], a.size);
      }},
     {"distribute", "second, third, ... = distribute LOOP", "l", kAnyNumber,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Distribute(std::move(p), a.loops[0]);
+     true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Distribute(p, a.loops[0]);
      }},
-    {"collapse", "collapse OUTER INNER", "li", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Collapse(std::move(p), a.loops[0], a.loops[1]);
+    {"collapse", "collapse OUTER INNER", "li", 0, false,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Collapse(p, a.loops[0], a.loops[1]);
      }},
     {"zero_loops", "outer, inner, ... = zero_loops BUFFER", "b", kAnyNumber,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::ZeroLoops(std::move(p), a.buffer);
+     false,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::ZeroLoops(p, a.buffer);
      }},
-    {kBind, "bind LOOP grid|thread|unroll|for", "lk", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Bind(std::move(p), a.loops[0], a.kind);
+    {kBind, "bind LOOP grid|thread|unroll|for", "lk", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Bind(p, a.loops[0], a.kind);
      }},
-    {"stage", "stage BUFFER LOOP", "bg", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::Stage(std::move(p), a.buffer, a.loops[0]);
+    {"stage", "stage BUFFER LOOP", "bg", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Stage(p, a.buffer, a.loops[0]);
      }},
-    {"demote", "demote", "", 0,
-     [](LoopProgram p, const Arguments&) {
-       return unverified::Demote(std::move(p));
+    {"demote", "demote", "", 0, false,
+     [](LoopProgram& p, const Arguments&) { return unverified::Demote(p); }},
+    {"contract_array", "contract_array BUFFER LOOP", "tl", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::ContractArray(p, a.buffer, a.loops[0]);
      }},
-    {"contract_array", "contract_array BUFFER LOOP", "tl", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::ContractArray(std::move(p), a.buffer, a.loops[0]);
+    {"cross_thread", "cross_thread LOOP", "l", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::CrossThread(p, a.loops[0]);
      }},
-    {"cross_thread", "cross_thread LOOP", "l", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::CrossThread(std::move(p), a.loops[0]);
-     }},
-    {kSplitReduce, "split_reduce LOOP", "l", 0,
-     [](LoopProgram p, const Arguments& a) {
-       return unverified::SplitReduce(std::move(p), a.loops[0]);
+    {kSplitReduce, "split_reduce LOOP", "l", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::SplitReduce(p, a.loops[0]);
      }},
 };
 
@@ -212,21 +212,30 @@ bool IsBinding(absl::string_view line) {
   return !words.empty() && words[0] == kBind;
 }
 
-// With `verifies`, each line by itself, but all bindings in a row at once.
+// Verifies at the end or, if it is `stepwise`, after each line, but after all
+// bindings in a row at once.
 Rewritten RunLines(LoopProgram program, const std::vector<Line>& lines,
-                   bool verifies) {
+                   bool stepwise) {
   ScriptRunner runner(std::move(program));
   for (size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
     absl::Status status = runner.Line(line.text);
     const bool goes_on = k + 1 < lines.size() && IsBinding(lines[k].text) &&
                          IsBinding(lines[k + 1].text);
-    if (status.ok() && verifies && !goes_on) status = runner.Verify();
+    if (status.ok() && stepwise && !goes_on) status = runner.Verify();
     if (status.ok()) continue;
     return IllegalError("line ", line.number, ", `", line.text,
                         "`: ", status.message());
   }
+  if (!stepwise) OCANNL_RETURN_IF_ERROR(runner.Verify());
   return runner.program();
+}
+
+// Where the loop is among the statements, of which it is one.
+size_t PlaceOf(const std::vector<Stmt>& stmts, const For& loop) {
+  size_t at = 0;
+  while (std::get_if<For>(&stmts[at]) != &loop) ++at;
+  return at;
 }
 
 }  // namespace
@@ -248,23 +257,48 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   // Takes as long as the program is.
   IteratorId new_loop =
       row->new_loops == 0 ? IteratorId() : NextIterator(program_);
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten,
-                          row->apply(std::move(program_), arguments));
+  if (!savepoints_.empty()) {
+    row->is_of_nest ? SaveNestsOf(arguments.loops) : SaveNestsOf({});
+  }
+  OCANNL_RETURN_IF_ERROR(row->apply(program_, arguments));
   const int32_t made =
-      row->new_loops == 0 ? 0 : NextIterator(rewritten).index - new_loop.index;
+      row->new_loops == 0 ? 0 : NextIterator(program_).index - new_loop.index;
   if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
     return IllegalError("it makes ", std::min(row->new_loops, made),
                         " loops to name, not ", names.size());
   }
-  program_ = std::move(rewritten);
   for (const std::string& name : names) named_[name] = new_loop++;
   absl::StrAppend(&script_, all, "\n");
   return absl::OkStatus();
 }
 
 absl::Status ScriptRunner::Verify() {
-  OCANNL_ASSIGN_OR_RETURN(program_, Verified(std::move(program_)));
+  OCANNL_ASSIGN_OR_RETURN(program_,
+                          Verified(absl::OkStatus(), std::move(program_)));
   return absl::OkStatus();
+}
+
+bool ScriptRunner::Try(absl::string_view line) {
+  Savepoint before(*this);
+  const bool done = Line(line).ok();
+  if (!done) before.RollBack();
+  return done;
+}
+
+void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {
+  const std::vector<Stmt>& stmts = program_.body.stmts;
+  if (stmts.empty()) return;
+  std::vector<size_t> nests;
+  for (IteratorId loop : loops) {
+    const absl::StatusOr<LoopSite> site = FindLoop(program_, loop);
+    if (!site.ok()) return;  // so the line will say
+    nests.push_back(site->in_body() ? site->at
+                                    : PlaceOf(stmts, *site->around[0]));
+  }
+  if (loops.empty()) nests = {0, stmts.size() - 1};
+  for (Savepoint* savepoint : savepoints_) {
+    for (size_t at : nests) savepoint->Save(at);
+  }
 }
 
 std::vector<RewriteForm> RewriteForms() {
@@ -281,7 +315,7 @@ absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
                                       absl::string_view script) {
   const std::vector<Line> lines = LinesOf(script);
   // To verify takes as long as the program is, so it is done once.
-  Rewritten rewritten = Verified(RunLines(program, lines, false));
+  Rewritten rewritten = RunLines(program, lines, false);
   if (rewritten.ok()) return rewritten;
   // But after each line where one is to blame.
   return RunLines(std::move(program), lines, true);

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::rewrite {
@@ -39,11 +40,19 @@ absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
 // accept it between two lines of `bind`.
 class ScriptRunner {
  public:
+  class Savepoint;
+
   // Verify accepts `program`.
   explicit ScriptRunner(LoopProgram program) : program_(std::move(program)) {}
+  ScriptRunner(const ScriptRunner&) = delete;
+  ScriptRunner& operator=(const ScriptRunner&) = delete;
 
-  // Error: the line is none, or it cannot be done; the program is lost then.
+  // Error: the line is none, or it cannot be done; what there was is lost then,
+  // but for a savepoint.
   absl::Status Line(absl::string_view line);
+
+  // Whether the line could be done; else nothing is changed.
+  bool Try(absl::string_view line);
 
   // Error: what is not right with what there is so far; it is lost then.
   absl::Status Verify();
@@ -52,9 +61,52 @@ class ScriptRunner {
   const std::string& script() const { return script_; }  // the lines so far
 
  private:
+  using LoopNames = absl::flat_hash_map<std::string, IteratorId>;
+
+  // Has the savepoints save what a rewrite of these loops may change; of none:
+  // all.
+  void SaveNestsOf(absl::Span<const IteratorId> loops);
+
   LoopProgram program_;
   std::string script_;
-  absl::flat_hash_map<std::string, IteratorId> named_;
+  LoopNames named_;
+  std::vector<Savepoint*> savepoints_;  // those that there are
+};
+
+// What to roll back to (as of a database's transaction); the runner outlives
+// it. Keeps a statement of the program's body when a line changes it first, so
+// that to try a few lines takes no time for the rest of the program.
+// Expressions of lines that were rolled back stay in the program's pools,
+// unused.
+class ScriptRunner::Savepoint {
+ public:
+  explicit Savepoint(ScriptRunner& runner);
+  Savepoint(const Savepoint&) = delete;
+  Savepoint& operator=(const Savepoint&) = delete;
+  ~Savepoint();
+
+  // The runner is as it was when the savepoint was made. It may roll back
+  // again.
+  void RollBack();
+
+ private:
+  friend class ScriptRunner;
+
+  // The statement, that many as are between it and those that are saved, and
+  // the buffers that they name.
+  void Save(size_t at);
+  void SaveBuffersOf(const loop_ir::Stmt& stmt);
+
+  ScriptRunner& runner_;
+  const size_t num_buffers_;
+  const size_t num_locals_;
+  const size_t script_size_;
+  const LoopNames named_;
+  // Those with `before_` statements in front and `behind_` ones behind.
+  std::vector<loop_ir::Stmt> stmts_;
+  size_t before_ = 0;
+  size_t behind_ = 0;
+  absl::flat_hash_map<loop_ir::BufferId, loop_ir::Buffer> buffers_;
 };
 
 // A rewrite of scripts. Its arguments, a letter each: l is a loop; i the one

@@ -57,7 +57,7 @@ Strides StridesIn(const LoopProgram& program, const Access& access,
 
 }  // namespace
 
-Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
+absl::Status SplitReduce(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   std::vector<IteratorId> iterators;
   std::vector<int64_t> extents;
@@ -96,7 +96,7 @@ Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
   IteratorId next = NextIterator(program);
   Stmt split = ocannl::SplitReduce(program, reduction, *lanes, next);
   site.block->stmts[site.at] = std::move(split);
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

@@ -151,8 +151,8 @@ int64_t ThreadsAround(const LoopProgram& program, const For& loop) {
 
 }  // namespace
 
-Rewritten Stage(LoopProgram program, absl::string_view buffer,
-                IteratorId loop) {
+absl::Status Stage(LoopProgram& program, absl::string_view buffer,
+                   IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   const int64_t threads = ThreadsAround(program, site.loop());
   bool has_phases = false;
@@ -173,7 +173,7 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer,
   std::vector<Stmt> stmts = {CopyPhase(program, original, stager, threads)};
   absl::c_copy(stager.loop().body.stmts, std::back_inserter(stmts));
   site.loop().body.stmts = std::move(stmts);
-  return program;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

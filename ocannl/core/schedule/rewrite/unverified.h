@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rewrites of rewrite.h, but that Verify has not seen what they give: a
-// script of many is verified once. The program is one that it accepts, or that
-// one of these functions gave.
+// The rewrites of rewrite.h, in place, but that Verify has not seen what they
+// give: a script of many is verified once. The program is one that it accepts,
+// or that one of these functions gave; after an error it may be half rewritten.
+// All but ZeroLoops, Collapse and Demote change only the statements of the
+// program's body that the loops are in, and the buffers that those name.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_UNVERIFIED_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_UNVERIFIED_H_
 
@@ -10,26 +12,28 @@
 
 namespace ocannl::rewrite::unverified {
 
-Rewritten Split(LoopProgram program, IteratorId loop, int64_t size);
-Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order);
-Rewritten Vectorize(LoopProgram program, IteratorId loop);
-Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
-Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at);
-Rewritten Distribute(LoopProgram program, IteratorId loop);
-Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner);
-Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    IteratorId first, IteratorId last);
-Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop);
-Rewritten Parallel(LoopProgram program, IteratorId loop);
-Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
-Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
-Rewritten Bind(LoopProgram program, IteratorId loop, LoopKind kind);
-Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
-Rewritten Demote(LoopProgram program);
-Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
-                        IteratorId loop);
-Rewritten CrossThread(LoopProgram program, IteratorId loop);
-Rewritten SplitReduce(LoopProgram program, IteratorId loop);
+absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size);
+absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order);
+absl::Status Vectorize(LoopProgram& program, IteratorId loop);
+absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor);
+absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at);
+absl::Status Distribute(LoopProgram& program, IteratorId loop);
+absl::Status Collapse(LoopProgram& program, IteratorId outer, IteratorId inner);
+absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
+                       IteratorId first, IteratorId last);
+absl::Status Pack(LoopProgram& program, absl::string_view buffer,
+                  IteratorId loop);
+absl::Status Parallel(LoopProgram& program, IteratorId loop);
+absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second);
+absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer);
+absl::Status Bind(LoopProgram& program, IteratorId loop, LoopKind kind);
+absl::Status Stage(LoopProgram& program, absl::string_view buffer,
+                   IteratorId loop);
+absl::Status Demote(LoopProgram& program);
+absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
+                           IteratorId loop);
+absl::Status CrossThread(LoopProgram& program, IteratorId loop);
+absl::Status SplitReduce(LoopProgram& program, IteratorId loop);
 
 }  // namespace ocannl::rewrite::unverified
 
