@@ -2,11 +2,9 @@
 #include "ocannl/core/schedule/gpu/plan_product.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -17,77 +15,24 @@
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/product.h"
+#include "ocannl/core/schedule/gpu/product_tiles.h"
 
 namespace ocannl::gpu {
 namespace {
 
 using rewrite::ScriptRunner;
 
-// A part of an output loop that a block computes.
-struct Part {
-  NestLoop loop;
-  int64_t size;       // of a block
-  int64_t registers;  // of those a thread has so many
-  int64_t threads() const { return size / registers; }
-};
-
-// Parts of the output loops along which only operand `which` moves, the
-// innermost first, for so many threads with at most `registers` cells each.
-std::vector<Part> PartsAlong(const Product& product, size_t which,
-                             int64_t threads, int64_t registers, bool cuts) {
-  std::vector<Part> parts;
-  for (size_t k = product.outputs.size(); k-- > 0 && threads > 1;) {
-    const NestLoop& loop = product.outputs[k];
-    if (!MovesAlong(product.operands[which], loop.iterator) ||
-        MovesAlong(product.operands[1 - which], loop.iterator) ||
-        !MovesAlong(product.result, loop.iterator)) {
-      continue;
-    }
-    const int64_t own = parts.empty() ? std::min(registers, loop.extent) : 1;
-    const int64_t most = std::min(threads, loop.extent / own);
-    int64_t count = most;
-    while (count > 1 && loop.extent % (count * own) != 0) --count;
-    const bool fits = loop.extent % (count * own) == 0;
-    if (cuts && (!fits || 4 * count < 3 * most)) count = most;
-    if (!cuts && !fits) return {};
-    parts.push_back({loop, count * own, own});
-    threads /= count;
-    if (parts.back().size < loop.extent) break;
-  }
-  return parts;
-}
-
-struct Tile {
-  std::vector<Part> rows;
-  std::vector<Part> columns;
-
-  int64_t threads() const {
-    int64_t all = 1;
-    for (const auto* parts : {&rows, &columns}) {
-      for (const Part& part : *parts) all *= part.threads();
-    }
-    return all;
-  }
-  int64_t results() const {
-    int64_t all = threads();
-    for (const auto* parts : {&rows, &columns}) {
-      for (const Part& part : *parts) all *= part.registers;
-    }
-    return all;
-  }
-};
-
 class ProductPlanner {
  public:
   ProductPlanner(ScriptRunner& script, size_t at, const GpuTarget& target)
       : script_(script), at_(at), target_(target) {}
 
-  absl::Status Run(const Product& product, const Tile& tile) {
+  absl::Status Run(const Product& product, const ProductTile& tile) {
     OCANNL_RETURN_IF_ERROR(CutRests(product, tile));
     OCANNL_RETURN_IF_ERROR(SplitOutputs(product, tile));
     OCANNL_RETURN_IF_ERROR(DistributeStatements(product.statements));
     OCANNL_RETURN_IF_ERROR(UnrollOthers(product.sum));
-    OCANNL_RETURN_IF_ERROR(BlockReduction(product));
+    OCANNL_RETURN_IF_ERROR(BlockReduction(product, tile.steps));
     OCANNL_RETURN_IF_ERROR(KeepResults(product));
     OCANNL_RETURN_IF_ERROR(BindLoops());
     OCANNL_RETURN_IF_ERROR(StageOperands(product));
@@ -123,9 +68,9 @@ class ProductPlanner {
     return Line(line);
   }
 
-  absl::Status CutRests(const Product& product, const Tile& tile) {
+  absl::Status CutRests(const Product& product, const ProductTile& tile) {
     for (const auto* parts : {&tile.columns, &tile.rows}) {
-      for (const Part& part : *parts) {
+      for (const TilePart& part : *parts) {
         const int64_t rest = part.loop.extent % part.size;
         if (rest == 0) continue;
         size_t which = 0;
@@ -138,14 +83,14 @@ class ProductPlanner {
   }
 
   // Blocks around threads around registers.
-  absl::Status SplitOutputs(const Product& product, const Tile& tile) {
+  absl::Status SplitOutputs(const Product& product, const ProductTile& tile) {
     for (const NestLoop& loop : product.outputs) {
       grid_.push_back(loop.iterator);
     }
     std::vector<IteratorId> row_threads;
     std::vector<IteratorId> column_threads;
     std::vector<IteratorId> registers;
-    auto split = [&](const Part& part, bool is_column,
+    auto split = [&](const TilePart& part, bool is_column,
                      std::vector<IteratorId>& threads) -> absl::Status {
       OCANNL_ASSIGN_OR_RETURN(IteratorId inner,
                               Split(part.loop.iterator, part.size));
@@ -163,10 +108,10 @@ class ProductPlanner {
       registers.push_back(cells);
       return absl::OkStatus();
     };
-    for (const Part& part : tile.rows) {
+    for (const TilePart& part : tile.rows) {
       OCANNL_RETURN_IF_ERROR(split(part, false, row_threads));
     }
-    for (const Part& part : tile.columns) {
+    for (const TilePart& part : tile.columns) {
       OCANNL_RETURN_IF_ERROR(split(part, true, column_threads));
     }
     threads_ = row_threads.size() + column_threads.size();
@@ -229,7 +174,7 @@ class ProductPlanner {
   }
 
   // Steps of the reduction around the threads and a few in each.
-  absl::Status BlockReduction(const Product& product) {
+  absl::Status BlockReduction(const Product& product, int64_t room) {
     const std::vector<IteratorId> chain = ChainOf(BlockBody().stmts[sum_]);
     const auto outputs =
         chain.begin() + static_cast<int64_t>(threads_ + registers_);
@@ -237,7 +182,6 @@ class ProductPlanner {
     order.insert(order.end(), chain.begin(), outputs);
     OCANNL_RETURN_IF_ERROR(Reorder(order));
     size_t step = product.reduced.size() - 1;
-    int64_t room = target_.steps;
     while (step > 0 && product.reduced[step].extent <= room / 2) {
       room /= product.reduced[step--].extent;
     }
@@ -353,21 +297,6 @@ class ProductPlanner {
   std::vector<IteratorId> steps_;   // innermost ones of a thread
 };
 
-int64_t Blocks(const Product& product, const Tile& tile) {
-  return static_cast<int64_t>(Iterations(product.outputs)) / tile.results();
-}
-
-// Rows and columns of the results of a thread, most first.
-std::vector<std::pair<int64_t, int64_t>> RegisterTiles(
-    const GpuTarget& target) {
-  std::vector<std::pair<int64_t, int64_t>> tiles;
-  for (int64_t own = target.tile; own > 1; own /= 2) {
-    tiles.emplace_back(own, own);
-    if (own > 2) tiles.emplace_back(own, own / 2);
-  }
-  return tiles;
-}
-
 }  // namespace
 
 bool PlanProduct(ScriptRunner& script, size_t at, const GpuTarget& target,
@@ -377,27 +306,15 @@ bool PlanProduct(ScriptRunner& script, size_t at, const GpuTarget& target,
       Iterations(product->reduced) < static_cast<double>(target.steps)) {
     return false;
   }
-  const auto side =
-      static_cast<int64_t>(std::sqrt(static_cast<double>(target.threads)));
-  for (const auto& [rows, columns] : RegisterTiles(target)) {
-    const Tile tile{.rows = PartsAlong(*product, 0, side, rows, cuts),
-                    .columns = PartsAlong(*product, 1, side, columns, cuts)};
-    if (tile.rows.empty() || tile.columns.empty() ||
-        4 * tile.threads() < side * side) {
-      continue;
-    }
-    // Smaller tiles where larger ones leave processors without a block.
-    if (columns > 2 &&
-        4 * Blocks(*product, tile) < 3 * target.multiprocessors) {
-      continue;
-    }
+  const std::vector<ProductTile> tiles = TilesOf(*product, target, cuts);
+  return absl::c_any_of(tiles, [&](const ProductTile& tile) {
     ScriptRunner::Savepoint before(script);
     if (ProductPlanner(script, at, target).Run(*product, tile).ok()) {
       return true;
     }
     before.RollBack();
-  }
-  return false;
+    return false;
+  });
 }
 
 }  // namespace ocannl::gpu

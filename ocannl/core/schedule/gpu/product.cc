@@ -72,7 +72,6 @@ bool MovesAlong(const Access& access, IteratorId iterator) {
 std::optional<Product> AsProduct(const LoopProgram& program, size_t at) {
   Product product;
   product.outputs = ParallelLoops(program, at);
-  if (product.outputs.size() < 2) return std::nullopt;
   const Block& body = BodyOf(program, at, product.outputs.size());
   product.statements = body.stmts.size();
   bool has_sum = false;
