@@ -18,6 +18,7 @@
 #include "ocannl/core/codegen/c_writer.h"
 #include "ocannl/core/loop/outline.h"
 #include "ocannl/core/schedule/gpu/phases.h"
+#include "ocannl/core/schedule/gpu/vector_access.h"
 
 namespace ocannl::cuda {
 namespace {
@@ -161,15 +162,68 @@ class FunctionWriter : public CWriter {
     Close();
   }
 
+  void WriteUnrolled(const For& loop) {
+    if (loop.kind == LoopKind::kUnroll || loop.kind == LoopKind::kVec) {
+      Line("#pragma unroll");
+    }
+    CWriter::WriteFor(loop);
+  }
+
+  // Lanes with variables for what is read and written at once.
+  void WriteVec(const For& loop) {
+    const auto vectors = gpu::FindVectorAccesses(program(), loop);
+    if (!vectors) return WriteUnrolled(loop);
+    Open();
+    std::vector<std::string> stores;
+    std::vector<std::pair<Access, std::string>> texts;
+    auto declare = [&](const Access& access, bool is_read, bool is_written) {
+      const std::string name = absl::StrCat("p", num_vectors_++);
+      const absl::string_view type =
+          CType(program().buffers[access.buffer].dtype);
+      const std::string vector =
+          absl::StrCat("vec_t<", type, ", ", loop.extent, ">");
+      const std::string first = CellText(FirstOf(access, loop));
+      Line(vector, " ", name,
+           is_read ? absl::StrCat(" = *(const ", vector, "*)&", first) : "",
+           ";");
+      if (is_written) {
+        stores.push_back(
+            absl::StrCat("*(", vector, "*)&", first, " = ", name, ";"));
+      }
+      texts.emplace_back(access,
+                         absl::StrCat(name, ".c[", Name(loop.iterator), "]"));
+    };
+    for (const Access& access : vectors->reads) {
+      declare(access, true, absl::c_linear_search(vectors->writes, access));
+    }
+    for (const Access& access : vectors->writes) {
+      if (!absl::c_linear_search(vectors->reads, access)) {
+        declare(access, false, true);
+      }
+    }
+    for (auto& [access, text] : texts) SetText(access, std::move(text));
+    WriteUnrolled(loop);
+    ForgetTexts();
+    for (const std::string& store : stores) Line(store);
+    Close();
+  }
+
+  // The access of the loop's first iteration.
+  static Access FirstOf(Access access, const For& loop) {
+    for (Affine& index : access.indices) {
+      index = index.Substitute([&](Symbol symbol) -> Affine {
+        return symbol == Iterator(loop.iterator) ? Affine(0) : symbol;
+      });
+    }
+    return access;
+  }
+
   void WriteFor(const For& loop) override {
     if (loop.kind == LoopKind::kThread) return WritePhase(loop);
     bool has_phases = false;
     gpu::WalkPhases(loop.body, [&](const For&) { has_phases = true; });
     if (!has_phases) {
-      if (loop.kind == LoopKind::kUnroll || loop.kind == LoopKind::kVec) {
-        Line("#pragma unroll");
-      }
-      return CWriter::WriteFor(loop);
+      return loop.kind == LoopKind::kVec ? WriteVec(loop) : WriteUnrolled(loop);
     }
     // Before the loop, and at its end for the first phases that come again:
     // not in front of the first one in each iteration.
@@ -183,6 +237,7 @@ class FunctionWriter : public CWriter {
 
   Kernel kernel_{};
   bool is_grid_ = false;
+  int num_vectors_ = 0;
   Effects since_barrier_;
 };
 

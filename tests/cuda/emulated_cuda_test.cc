@@ -167,6 +167,10 @@ const Fault kFaults[] = {
     {"gpu_sums_of_rows", "threadIdx.x < 2", "threadIdx.x < 3"},
     {"gpu_sums_of_rows", "i2 + 4", "i2 + 3"},
     {"gpu_product_in_tiles", "i13 < 8", "i13 < 7"},
+    // Vectors.
+    {"gpu_vectors", "p0.c[i2] = ", "p0.c[0] = "},
+    {"gpu_vectors", "&b4[32 * i0", "&b4[28 * i0"},
+    {"gpu_vectors", "*)&b3[32 * i0 + 4 * i1] = p2;", "*)&b3[32 * i0] = p2;"},
     // Rounding.
     {"gpu_product_in_tiles", "__fmaf_rn(",
      "[](float a, float b, float c) { return __fadd_rn(__fmul_rn(a, b), c); "

@@ -54,6 +54,12 @@ constexpr Part kParts[] = {
     {"", R"(typedef float f32_t;
 typedef double f64_t;
 )"},
+    {"vec_t<", R"(
+template <class T, int count>
+struct __align__(sizeof(T) * count) vec_t {
+  T c[count];
+};
+)"},
     {"TO_INT(", R"(
 // Saturates; the comparison with NaN is false.
 #define TO_INT(to, least, greatest, beyond, a)        \

@@ -25,6 +25,8 @@ std::string CWriter::IndexText(const Affine& index) const {
 // The cell, `more` cells further on.
 std::string CWriter::CellText(const Access& access,
                               absl::string_view more) const {
+  const auto text = texts_.find(access);
+  if (more.empty() && text != texts_.end()) return text->second;
   const Dims& dims = program_.buffers[access.buffer].dims;
   const auto dropped = dropped_axes_.find(access.buffer);
   size_t axis = dropped == dropped_axes_.end() ? 0 : dropped->second;

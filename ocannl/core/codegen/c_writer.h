@@ -58,9 +58,16 @@ class CWriter {
   // whoever declares it has one for each of those.
   void DropAxes(BufferId buffer, size_t axes) { dropped_axes_[buffer] = axes; }
 
+  // Until ForgetTexts, `text` stands for the cell.
+  void SetText(const Access& access, std::string text) {
+    texts_[access] = std::move(text);
+  }
+  void ForgetTexts() { texts_.clear(); }
+
+  std::string CellText(const Access& access, absl::string_view more = "") const;
+
  private:
   std::string IndexText(const Affine& index) const;
-  std::string CellText(const Access& access, absl::string_view more = "") const;
   std::string CellText(const Lookup& lookup) const;  // of a row that there is
   std::string RowText(const Lookup& lookup) const;
   std::string HasRowText(const Lookup& lookup) const;
@@ -72,6 +79,7 @@ class CWriter {
   LoopProgram program_;
   const CDialect dialect_;
   absl::flat_hash_map<BufferId, size_t> dropped_axes_;
+  absl::flat_hash_map<Access, std::string> texts_;
   std::string text_;
   int depth_ = 0;
   int num_values_ = 0;

@@ -20,6 +20,7 @@
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/plan_product.h"
 #include "ocannl/core/schedule/gpu/plan_rows.h"
+#include "ocannl/core/schedule/gpu/vector_access.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/script.h"
@@ -91,9 +92,51 @@ class GpuPlanner {
     }
     if (PlanProduct(script_, at, target_, cuts_)) return;
     if (PlanRows(at)) return;
+    if (PlanVectors(at)) return;
     ContractTemps(at, ParallelLoops(script_.program(), at).back().iterator,
                   /*most_cells=*/1, kMost);
     PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
+  }
+
+  // A map whose threads read and write vectors, where all that it accesses
+  // allows it and there is one for each thread of each processor.
+  bool PlanVectors(size_t at) {
+    std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
+    const int64_t width = kMostVectorBytes / GreatestCell(at);
+    NestLoop& strips = loops.back();
+    if (width < 2 || strips.extent % width != 0) return false;
+    strips.extent /= width;
+    if (Iterations(loops) <
+        static_cast<double>(target_.threads * target_.multiprocessors)) {
+      return false;
+    }
+    Savepoint before(script_);
+    const IteratorId lanes = NextIterator(script_.program());
+    Line("split ", Name(strips.iterator), " ", width);
+    ContractTemps(at, strips.iterator, width, kMost);
+    if (script_.Line(absl::StrCat("vectorize ", Name(lanes))).ok()) {
+      const Block& body = BodyOf(script_.program(), at, loops.size());
+      const auto found =
+          FindVectorAccesses(script_.program(), std::get<For>(body.stmts[0]));
+      if (found && found->is_all) {
+        PlanMap(script_, at, loops, target_, cuts_);
+        return true;
+      }
+    }
+    before.RollBack();
+    return false;
+  }
+
+  // The bytes of the largest cell that the statement names.
+  int64_t GreatestCell(size_t at) const {
+    const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
+    size_t bytes = 1;
+    for (const auto* buffers : {&effects.reads, &effects.writes}) {
+      for (BufferId id : *buffers) {
+        bytes = std::max(bytes, SizeOf(script_.program().buffers[id].dtype));
+      }
+    }
+    return static_cast<int64_t>(bytes);
   }
 
   // Where the last statement that names a buffer is, counted from the end: what

@@ -9,10 +9,15 @@
 //   ->
 //   for i0 { for i1 { t[i1] := x[i0, i1] * 2; }         t : f32[16]
 //            for i2 { y[i0, i2] := t[15 - i2]; } }
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
@@ -52,35 +57,73 @@ Uses UsesOf(const LoopProgram& program, const Block& block, BufferId buffer) {
   return uses;
 }
 
-// Whether the index has one value in each iteration of the last of the loops.
-bool IsInvariant(const Affine& index, const std::vector<For*>& loops) {
-  return absl::c_all_of(index.terms(), [&](const Affine::Term& term) {
-    return term.symbol.kind == Symbol::kStatic ||
-           absl::c_any_of(loops, [&](const For* loop) {
-             return term.symbol == Iterator(loop->iterator);
-           });
+// What the cells of an axis are in an iteration of the loops: those from `base`
+// on, `size` of them.
+struct Window {
+  Affine base;
+  int64_t size;
+};
+
+using Extents = absl::flat_hash_map<IteratorId, int64_t>;
+
+// The part of the index that has one value in an iteration; `inside` are the
+// extents of the loops that an iteration holds.
+Affine InvariantPart(const Affine& index, const Extents& inside) {
+  return index.Substitute([&](Symbol symbol) -> Affine {
+    const bool varies =
+        symbol.kind == Symbol::kIterator && inside.contains(symbol.iterator());
+    return varies ? Affine(0) : symbol;
   });
 }
 
-// Which axes all cells have in common in an iteration.
-std::vector<bool> CommonAxes(const std::vector<Access>& cells, size_t axes,
-                             const std::vector<For*>& loops) {
-  std::vector<bool> common(axes);
-  for (size_t axis = 0; axis < axes; ++axis) {
-    const Affine& index = cells[0].indices[axis];
-    common[axis] = IsInvariant(index, loops) &&
-                   absl::c_all_of(cells, [&](const Access& cell) {
-                     return cell.indices[axis] == index;
-                   });
+// Of one axis; null if its indices in an iteration are none side by side.
+std::optional<Window> WindowOf(const std::vector<Access>& cells, size_t axis,
+                               const Extents& inside) {
+  const Affine base = InvariantPart(cells[0].indices[axis], inside);
+  int64_t first = 0;
+  int64_t last = 0;
+  for (const Access& cell : cells) {
+    const Affine& index = cell.indices[axis];
+    const Affine rest = index + -1 * base;
+    int64_t least = rest.offset();
+    int64_t most = rest.offset();
+    for (const Affine::Term& term : rest.terms()) {
+      const auto extent = term.symbol.kind == Symbol::kIterator
+                              ? inside.find(term.symbol.iterator())
+                              : inside.end();
+      if (extent == inside.end()) return std::nullopt;
+      const int64_t reach = term.factor * (extent->second - 1);
+      (reach < 0 ? least : most) += reach;
+    }
+    first = std::min(first, least);
+    last = std::max(last, most);
   }
-  return common;
+  return Window{.base = base + Affine(first), .size = last - first + 1};
 }
 
-template <class T>
-void Drop(const std::vector<bool>& axes, T& of_axes) {
-  for (size_t axis = axes.size(); axis-- > 0;) {
-    if (axes[axis]) of_axes.erase(of_axes.begin() + static_cast<int64_t>(axis));
+// Where a window is no smaller than the axis, it is the axis.
+std::vector<Window> WindowsOf(const std::vector<Access>& cells,
+                              const Dims& dims, const For& loop) {
+  Extents inside;
+  WalkLoops(loop.body, [&](const For& in) { inside[in.iterator] = in.extent; });
+  std::vector<Window> windows;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const std::optional<Window> window = WindowOf(cells, axis, inside);
+    windows.push_back(window && window->size < dims[axis]
+                          ? *window
+                          : Window{.base = Affine(0), .size = dims[axis]});
   }
+  return windows;
+}
+
+// The access with what is left of its indices.
+void Rebase(const std::vector<Window>& windows, Access& cell) {
+  Indices indices;
+  for (size_t axis = 0; axis < windows.size(); ++axis) {
+    if (windows[axis].size == 1) continue;
+    indices.push_back(cell.indices[axis] + -1 * windows[axis].base);
+  }
+  cell.indices = std::move(indices);
 }
 
 }  // namespace
@@ -112,17 +155,20 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
     return IllegalError("cells of `", name,
                         "` are looked up, or none is named");
   }
-  const std::vector<bool> common =
-      CommonAxes(uses.cells, buffer.dims.size(), loops);
+  const std::vector<Window> windows =
+      WindowsOf(uses.cells, buffer.dims, site.loop());
   buffer.role = Role::kPrivate;
-  Drop(common, buffer.dims);
-  auto drop = [&](Access& cell) {
-    if (cell.buffer == id) Drop(common, cell.indices);
+  buffer.dims.clear();
+  for (const Window& window : windows) {
+    if (window.size > 1) buffer.dims.push_back(window.size);
+  }
+  auto rebase = [&](Access& cell) {
+    if (cell.buffer == id) Rebase(windows, cell);
   };
   RewriteStmts(site.loop().body, [&](Stmt& stmt) {
     RewriteLeaves(program, stmt, [&](LeafValue leaf) {
-      if (auto* cell = std::get_if<Access>(&leaf)) drop(*cell);
-      if (auto* lookup = std::get_if<Lookup>(&leaf)) drop(lookup->index);
+      if (auto* cell = std::get_if<Access>(&leaf)) rebase(*cell);
+      if (auto* lookup = std::get_if<Lookup>(&leaf)) rebase(lookup->index);
       return leaf;
     });
   });

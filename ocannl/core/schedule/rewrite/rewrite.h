@@ -109,9 +109,10 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 Rewritten Demote(LoopProgram program);
 
 // Array contraction: `buffer`, a temp that only the loop uses and of which each
-// iteration reads only what it has written, becomes private, without the axes
-// that have one index in an iteration. Errors: a use elsewhere; a cell that is
-// looked up; a loop that is lanes, blocks or threads.
+// iteration reads only what it has written, becomes private, with each axis as
+// long as what an iteration uses of it, and without those of one index. Errors:
+// a use elsewhere; a cell that is looked up; a loop that is lanes, blocks or
+// threads.
 Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
                         IteratorId loop);
 
