@@ -85,6 +85,21 @@ TEST_F(NvrtcKernelsTest, RandomPrograms) {
   }
 }
 
+TEST_F(NvrtcKernelsTest, VectorsAreOneInstruction) {
+  absl::StatusOr<std::string> text =
+      ReadFile("tests/agree/programs/gpu_vectors.ll");
+  ASSERT_THAT(text, IsOk());
+  const LoopProgram program = MustParse(*text);
+  const auto code =
+      nvrtc_->Compile(cuda::SourceOf(cuda::WriteKernels(program).functions),
+                      program.name, "sm_90");
+  ASSERT_THAT(code, IsOk());
+  for (absl::string_view word :
+       {"\tld.global.v4.f32", "\tst.global.v4.f32", "\tst.global.v4.u16"}) {
+    EXPECT_TRUE(absl::StrContains(code->ptx, word)) << code->ptx;
+  }
+}
+
 // That the words would be found.
 TEST_F(NvrtcKernelsTest, WhatIsForbiddenIsSeen) {
   const auto code = nvrtc_->Compile(
