@@ -22,6 +22,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/cuda/kernel_text.h"
@@ -76,12 +77,25 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
       has_isa ? " or " : ", ", "avx512", has_isa ? "" : ", sm_80 or sm_90"));
 }
 
+// The kernel that repeats a small program.
+absl::Status AddPersistentStage(const LoopProgram& program,
+                                const gpu::GpuTarget& target,
+                                std::vector<StageText>& stages) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram block,
+                          gpu::ScheduleOneBlock(program, target));
+  stages.push_back(
+      {.stage = "persistent",
+       .file_name = program.name + "-persistent.cu",
+       .text = cuda::SourceOf(cuda::WritePersistentKernel(block).functions)});
+  return absl::OkStatus();
+}
+
 absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
                           const std::string& target,
                           std::vector<StageText>& stages) {
   const std::string architecture = target.empty() ? "sm_90" : target;
-  const gpu::GpuSchedule schedule =
-      gpu::PlanGpu(program, *gpu::FindGpuTarget(architecture));
+  const gpu::GpuTarget& gpu = *gpu::FindGpuTarget(architecture);
+  const gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu);
   OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(schedule.program));
   if (!target.empty()) {
     stages.push_back({.stage = "schedule",
@@ -92,6 +106,7 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
                       .text = schedule.script});
   }
   const std::string& stage = line.GetString("stage");
+  if (stage == "persistent") return AddPersistentStage(program, gpu, stages);
   if (stage != "cuda" && stage != "ptx") return absl::OkStatus();
   const cuda::KernelText kernels = cuda::WriteKernels(schedule.program);
   const std::string text = cuda::SourceOf(kernels.functions);
@@ -128,7 +143,7 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
     stages.push_back(jit::ExplainInstructionMix(program, isa));
   }
   const std::string& stage = line.GetString("stage");
-  if (has_gpu || stage == "cuda" || stage == "ptx") {
+  if (has_gpu || stage == "cuda" || stage == "ptx" || stage == "persistent") {
     OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, target.gpu, stages));
   }
   return std::move(stages);
@@ -145,7 +160,8 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", x86, instruction_mix, cuda, ptx; with --target=sm_90, script"));
+      ", x86, instruction_mix, cuda, ptx, persistent; with --target=sm_90, "
+      "script"));
 }
 
 }  // namespace
@@ -178,7 +194,7 @@ const std::vector<Flag>& ExplainFlags() {
     all->push_back(
         {"stage", "all",
          "shapes, cd, memory, unoptimized, ll, rewritten, schedule, script, "
-         "x86, instruction_mix, cuda, ptx, a pass, or all up to schedule"});
+         "x86, instruction_mix, cuda, ptx, persistent, a pass, or all"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
     all->push_back(
         {"target", "", "the same, or sm_80 or sm_90, which have scripts"});

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -18,32 +17,26 @@
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/plan_buffers.h"
 #include "ocannl/core/runtime/threads/team.h"
+#include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/cuda/call_order.h"
 #include "ocannl/cuda/gpu.h"
 #include "ocannl/cuda/kernel_text.h"
+#include "ocannl/cuda/make_call.h"
 #include "ocannl/cuda/nvrtc.h"
+#include "ocannl/cuda/persistent_kernel.h"
 
 namespace ocannl::cuda {
 namespace {
-
-// Of a kernel on every GPU: 4096 bytes of arguments, and the blocks of one axis
-// (CUDA C++ Programming Guide, "Function Parameters" and "Technical
-// Specifications per Compute Capability").
-constexpr int64_t kMaxArguments = 4096 / sizeof(DevicePointer);
-constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
-
-absl::Status TooLarge(absl::string_view kernel, int64_t count,
-                      absl::string_view what, int64_t most) {
-  return absl::ResourceExhaustedError(absl::StrCat("kernel ", kernel, " has ",
-                                                   count, " ", what,
-                                                   ", and a GPU takes ", most));
-}
 
 // Functions that are compiled as one text, beside others: NVRTC takes 20 ms for
 // a text of none and 2 to 100 ms for each function (`explain --stage=ptx` of
 // one kernel and of many).
 constexpr size_t kFunctionsOfModule = 16;
+
+// Statements that one block runs while a graph starts a kernel, about 1.5 us:
+// it runs a few in a cycle. No GPU has measured it.
+constexpr double kRunsOfKernel = 20'000;
 
 }  // namespace
 
@@ -54,13 +47,30 @@ struct CudaBackend::State {
 
   absl::StatusOr<LoopProgram> Scheduled(const LoopProgram& program) const {
     if (!options.schedules) return rewrite::Demote(program);
-    if (options.target != nullptr) {
-      return gpu::ScheduleGpu(program, *options.target);
-    }
+    return gpu::ScheduleGpu(program, Target());
+  }
+
+  gpu::GpuTarget Target() const {
+    if (options.target != nullptr) return *options.target;
     gpu::GpuTarget target = gpu::kSm90;
     target.multiprocessors = gpu->multiprocessors();
     target.shared_bytes = gpu->max_shared_bytes();
-    return gpu::ScheduleGpu(program, target);
+    return target;
+  }
+
+  // Machine code; `name` is in errors.
+  absl::StatusOr<std::string> CodeOf(const std::string& text,
+                                     const std::string& name) const {
+    CodeCache* const cache = options.cache.get();
+    const std::string key =
+        absl::StrCat(compiler_id, ", ", gpu->architecture(), "\n", text);
+    if (cache != nullptr) {
+      if (std::optional<std::string> code = cache->Find(key)) return *code;
+    }
+    OCANNL_ASSIGN_OR_RETURN(std::string code,
+                            compiler(text, name, gpu->architecture()));
+    if (cache != nullptr) cache->Insert(key, code);
+    return code;
   }
 
   // At least so many bytes.
@@ -78,13 +88,15 @@ struct CudaBackend::State {
   mutable std::mutex mutex;  // guards the rest
   DeviceMemory arena;
   absl::Status run_status;
-  int64_t kernels = 0, serial_kernels = 0, graphs = 0;
+  int64_t kernels = 0, serial_kernels = 0, graphs = 0, persistent = 0;
 };
 
 class CudaBackend::CudaExecutable : public Executable {
  public:
-  CudaExecutable(const LoopProgram& program, State* state)
-      : state_(*state), num_statics_(program.statics.size()) {}
+  CudaExecutable(LoopProgram program, State* state)
+      : state_(*state),
+        program_(std::move(program)),
+        num_statics_(program_.statics.size()) {}
 
   // Error: as of Compile.
   absl::Status Load(const LoopProgram& program, KernelText text,
@@ -96,26 +108,15 @@ class CudaBackend::CudaExecutable : public Executable {
     }
     const auto order = CallOrder(program, kernels, plan_);
     for (size_t k = 0; k < kernels.size(); ++k) {
-      KernelCall& call = calls_.emplace_back();
-      const std::string& name = text.functions[kernels[k].function].name;
-      OCANNL_ASSIGN_OR_RETURN(call.function, Find(kernels[k].function, name,
-                                                  kernels[k].shared_bytes));
-      call.blocks = kernels[k].blocks;
-      call.threads = kernels[k].threads;
-      call.shared_bytes = kernels[k].shared_bytes;
-      call.after = order[k];
-      call.arguments.resize(kernels[k].buffers.size() + (num_statics_ > 0));
-      const auto arguments = static_cast<int64_t>(call.arguments.size());
-      if (arguments > kMaxArguments) {
-        return TooLarge(name, arguments, "arguments", kMaxArguments);
-      }
-      if (call.blocks > kMaxBlocks) {
-        return TooLarge(name, call.blocks, "blocks", kMaxBlocks);
-      }
+      OCANNL_ASSIGN_OR_RETURN(
+          calls_.emplace_back(),
+          CallOf(text, kernels[k],
+                 kernels[k].buffers.size() + (num_statics_ > 0)));
+      calls_.back().after = order[k];
     }
+    if (text.advance) OCANNL_RETURN_IF_ERROR(LoadAdvance(text));
     kernels_ = std::move(kernels);
-    if (!text.advance) return absl::OkStatus();
-    return LoadAdvance(*text.advance, text.functions[*text.advance].name);
+    return absl::OkStatus();
   }
 
   bool HasScratch() const override { return true; }
@@ -139,41 +140,46 @@ class CudaBackend::CudaExecutable : public Executable {
  private:
   const Gpu& gpu() const { return *state_.gpu; }
 
-  // The function of that number and name.
-  absl::StatusOr<FunctionHandle> Find(size_t function, const std::string& name,
-                                      int64_t shared_bytes) const {
-    return modules_[function / kFunctionsOfModule]->Find(name, shared_bytes);
+  // A call of a kernel of the text.
+  absl::StatusOr<KernelCall> CallOf(const KernelText& text,
+                                    const Kernel& kernel,
+                                    size_t arguments) const {
+    return MakeCall(*modules_[kernel.function / kFunctionsOfModule], kernel,
+                    text.functions[kernel.function].name, arguments);
   }
 
   // The last call, when all others are done: the next value of static indices.
-  absl::Status LoadAdvance(size_t function, const std::string& name) {
+  absl::Status LoadAdvance(const KernelText& text) {
     OCANNL_ASSIGN_OR_RETURN(
         statics_,
         DeviceMemory::Allocate(2 * num_statics_ * sizeof(int64_t), gpu()));
     stored_.resize(2 * num_statics_, 0);
     for (KernelCall& call : calls_) call.arguments.back() = statics_.address();
-    OCANNL_ASSIGN_OR_RETURN(const FunctionHandle advance,
-                            Find(function, name, 0));
     std::vector<bool> is_waited_for(calls_.size(), false);
     for (const KernelCall& call : calls_) {
       for (size_t other : call.after) is_waited_for[other] = true;
     }
-    KernelCall& call = calls_.emplace_back();
-    call = {.function = advance,
-            .blocks = 1,
-            .threads = 1,
-            .shared_bytes = 0,
-            .arguments = {statics_.address()},
-            .after = {}};
+    const Kernel kernel{
+        .function = *text.advance, .buffers = {}, .written = {}};
+    OCANNL_ASSIGN_OR_RETURN(KernelCall call, CallOf(text, kernel, 1));
+    call.arguments = {statics_.address()};
     for (size_t k = 0; k < is_waited_for.size(); ++k) {
       if (!is_waited_for[k]) call.after.push_back(k);
     }
+    calls_.push_back(std::move(call));
     return absl::OkStatus();
   }
 
   absl::Status TryRepeat(absl::Span<std::byte* const> buffers,
                          absl::Span<const int64_t> statics,
                          absl::Span<const int64_t> steps, int64_t count) const {
+    runs_ += count;
+    OCANNL_ASSIGN_OR_RETURN(PersistentKernel * persistent, Persistent());
+    if (persistent != nullptr && count > 1) {
+      OCANNL_ASSIGN_OR_RETURN(std::byte * arena,
+                              state_.Arena(persistent->arena_bytes()));
+      return persistent->Run(buffers, arena, statics, steps, count);
+    }
     for (size_t k = 0; k < num_statics_; ++k) {
       OCANNL_RETURN_IF_ERROR(Store(statics[k], k));
       OCANNL_RETURN_IF_ERROR(Store(steps[k], num_statics_ + k));
@@ -188,6 +194,27 @@ class CudaBackend::CudaExecutable : public Executable {
       for (size_t k = 0; k < num_statics_; ++k) stored_[k] += steps[k];
     }
     return absl::OkStatus();
+  }
+
+  // One for all runs, when there were enough to wait for its compilation; null:
+  // not yet, or the program is too large for a block.
+  absl::StatusOr<PersistentKernel*> Persistent() const {
+    if (runs_ < state_.options.runs_before_persistent ||
+        std::exchange(is_hot_, true) || !state_.options.schedules ||
+        gpu::CountRuns(program_.body) >
+            kRunsOfKernel * static_cast<double>(calls_.size())) {
+      return persistent_.get();
+    }
+    auto block = gpu::ScheduleOneBlock(program_, state_.Target());
+    if (absl::IsResourceExhausted(block.status())) return nullptr;
+    OCANNL_RETURN_IF_ERROR(block.status());
+    OCANNL_ASSIGN_OR_RETURN(
+        persistent_,
+        PersistentKernel::Make(*block, gpu(), [&](const std::string& text) {
+          return state_.CodeOf(text, program_.name);
+        }));
+    ++state_.persistent;
+    return persistent_.get();
   }
 
   // All calls once.
@@ -230,6 +257,7 @@ class CudaBackend::CudaExecutable : public Executable {
   }
 
   State& state_;
+  const LoopProgram program_;  // as it was before it was scheduled
   const size_t num_statics_;
   BufferPlan plan_;
   // Each has the next kFunctionsOfModule functions.
@@ -241,6 +269,9 @@ class CudaBackend::CudaExecutable : public Executable {
   mutable std::vector<int64_t> stored_;
   mutable std::vector<KernelCall> calls_;  // of the kernels, and of `advance`
   mutable std::unique_ptr<const Graph> graph_;  // of these calls, or null
+  mutable int64_t runs_ = 0;
+  mutable bool is_hot_ = false;  // and whether `persistent_` was made, decided
+  mutable std::unique_ptr<PersistentKernel> persistent_;
 };
 
 absl::StatusOr<std::unique_ptr<const CudaBackend>> CudaBackend::Open(
@@ -277,21 +308,6 @@ CudaBackend::~CudaBackend() = default;
 absl::string_view CudaBackend::name() const { return state_->gpu->name(); }
 const MemorySpace& CudaBackend::memory() const { return *state_->gpu; }
 
-absl::StatusOr<std::string> CudaBackend::CodeOf(const std::string& text,
-                                                const std::string& name) const {
-  const std::string& architecture = state_->gpu->architecture();
-  CodeCache* const cache = state_->options.cache.get();
-  const std::string key =
-      absl::StrCat(state_->compiler_id, ", ", architecture, "\n", text);
-  if (cache != nullptr) {
-    if (std::optional<std::string> code = cache->Find(key)) return *code;
-  }
-  OCANNL_ASSIGN_OR_RETURN(std::string code,
-                          state_->compiler(text, name, architecture));
-  if (cache != nullptr) cache->Insert(key, code);
-  return code;
-}
-
 absl::StatusOr<std::vector<std::string>> CudaBackend::ModulesOf(
     absl::Span<const KernelFunction> functions, const std::string& name) const {
   const size_t count =
@@ -301,9 +317,10 @@ absl::StatusOr<std::vector<std::string>> CudaBackend::ModulesOf(
   Team team(std::clamp(static_cast<int>(count), 1, Team::MaxSize()));
   CHECK(team.TryRun([&](int) {
     for (size_t k; (k = next++) < count;) {
-      codes[k] = CodeOf(SourceOf(functions.subspan(k * kFunctionsOfModule,
-                                                   kFunctionsOfModule)),
-                        name);
+      codes[k] =
+          state_->CodeOf(SourceOf(functions.subspan(k * kFunctionsOfModule,
+                                                    kFunctionsOfModule)),
+                         name);
     }
   }));
   std::vector<std::string> modules;
@@ -327,7 +344,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CudaBackend::Compile(
       state_->serial_kernels += kernel.blocks * kernel.threads == 1;
     }
   }
-  auto executable = std::make_unique<CudaExecutable>(scheduled, state_.get());
+  auto executable = std::make_unique<CudaExecutable>(program, state_.get());
   OCANNL_RETURN_IF_ERROR(
       executable->Load(scheduled, std::move(kernels), modules));
   return executable;
@@ -343,7 +360,8 @@ std::string CudaBackend::Report() const {
   return absl::StrCat(
       state_->gpu->name(), " is ", state_->gpu->model(), " (",
       state_->gpu->architecture(), "): ", state_->kernels, " kernels, ",
-      state_->serial_kernels, " of one thread; ", state_->graphs, " graphs\n",
+      state_->serial_kernels, " of one thread; ", state_->graphs, " graphs, ",
+      state_->persistent, " persistent kernels\n",
       state_->options.cache == nullptr ? "" : state_->options.cache->Report());
 }
 

@@ -42,6 +42,9 @@ struct CudaOptions {
   // Whose schedules; null: those of the GPU.
   const gpu::GpuTarget* target = nullptr;
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
+  // A small program that ran so often gets a persistent kernel for runs that
+  // repeat it, which takes NVRTC some 0.3 s. No GPU has measured it.
+  int64_t runs_before_persistent = 4096;
 };
 
 // Thread-safe. Must outlive its executables and all memory of its space. Runs
@@ -70,7 +73,8 @@ class CudaBackend : public Backend {
 
   absl::Status RunStatus() const override;
 
-  // The GPU, and how many kernels it got; those of one thread; graphs.
+  // The GPU, and how many kernels it got; those of one thread; graphs;
+  // persistent kernels.
   std::string Report() const override;
 
  private:
@@ -79,8 +83,6 @@ class CudaBackend : public Backend {
 
   explicit CudaBackend(std::unique_ptr<State> state);
 
-  absl::StatusOr<std::string> CodeOf(const std::string& text,
-                                     const std::string& name) const;
   // Their machine code, some functions in each, compiled side by side.
   absl::StatusOr<std::vector<std::string>> ModulesOf(
       absl::Span<const KernelFunction> functions,

@@ -37,8 +37,10 @@ Effects EffectsOf(const LoopProgram& program, const Block& block) {
 // One function, of statements that are all of a program.
 class FunctionWriter : public CWriter {
  public:
-  explicit FunctionWriter(LoopProgram nest)
-      : CWriter(std::move(nest), CDialect::kCuda) {}
+  // If it `repeats`, the function runs as often as the cell behind the static
+  // indices and their steps says.
+  FunctionWriter(LoopProgram nest, bool repeats)
+      : CWriter(std::move(nest), CDialect::kCuda), repeats_(repeats) {}
 
   // What stands behind its name.
   std::string Write() {
@@ -46,10 +48,20 @@ class FunctionWriter : public CWriter {
     const For* loop = std::get_if<For>(&body.stmts[0]);
     is_grid_ = loop != nullptr && loop->kind == LoopKind::kGrid;
     Open(Parameters());
-    for (size_t k = 0; k < program().statics.size(); ++k) {
-      Line("const i64_t s", k, " = statics[", k, "];");
+    const size_t statics = program().statics.size();
+    if (repeats_) {
+      Open("for (i64_t run = 0; run < statics[", 2 * statics, "]; ++run) ");
+    }
+    for (size_t k = 0; k < statics; ++k) {
+      Line("const i64_t s", k, " = statics[", k, "]",
+           repeats_ ? absl::StrCat(" + run * statics[", statics + k, "]") : "",
+           ";");
     }
     is_grid_ ? WriteGrid(*loop) : WriteBlock(body);
+    if (repeats_) {
+      if (Conflict(since_barrier_, Common(body))) WriteBarrier();
+      Close();
+    }
     Close();
     return Take();
   }
@@ -73,7 +85,7 @@ class FunctionWriter : public CWriter {
                                         CType(buffer.dtype), "* b", id.index,
                                         " /* ", buffer.name, " */"));
     }
-    if (!program().statics.empty()) {
+    if (repeats_ || !program().statics.empty()) {
       parameters.push_back("const i64_t* statics");
     }
     return absl::StrCat("(", absl::StrJoin(parameters, ", "), ") ");
@@ -227,7 +239,7 @@ class FunctionWriter : public CWriter {
     }
     // Before the loop, and at its end for the first phases that come again:
     // not in front of the first one in each iteration.
-    const Effects effects = Common(loop.body);
+    const Effects effects = loop.extent > 1 ? Common(loop.body) : Effects();
     if (Conflict(since_barrier_, effects)) WriteBarrier();
     OpenFor(loop);
     WriteBlock(loop.body);
@@ -235,6 +247,7 @@ class FunctionWriter : public CWriter {
     Close();
   }
 
+  const bool repeats_;
   Kernel kernel_{};
   bool is_grid_ = false;
   int num_vectors_ = 0;
@@ -257,7 +270,8 @@ std::string WithoutComments(absl::string_view text) {
 
 class KernelWriter {
  public:
-  explicit KernelWriter(const LoopProgram& program) : program_(program) {
+  KernelWriter(const LoopProgram& program, bool repeats)
+      : program_(program), repeats_(repeats) {
     for (char c : program.name) prefix_ += absl::ascii_isalnum(c) ? c : '_';
   }
 
@@ -285,7 +299,7 @@ class KernelWriter {
   void AddKernel(const Block& body) {
     if (EffectsOf(program_, body).writes.empty()) return;
     Outlined nest = Outline(program_, body);
-    FunctionWriter writer(std::move(nest.program));
+    FunctionWriter writer(std::move(nest.program), repeats_);
     const std::string text = writer.Write();
     Kernel& kernel = text_.kernels.emplace_back(writer.kernel());
     kernel.function = FunctionOf(kernel, text);
@@ -316,7 +330,7 @@ class KernelWriter {
 
   void AddAdvance() {
     const size_t statics = program_.statics.size();
-    if (statics == 0) return;
+    if (statics == 0 || repeats_) return;
     text_.advance = text_.functions.size();
     AddFunction(
         "__launch_bounds__(1) ", "advance",
@@ -326,6 +340,7 @@ class KernelWriter {
   }
 
   const LoopProgram& program_;
+  const bool repeats_;
   std::string prefix_;  // of all names
   KernelText text_;
   absl::flat_hash_map<std::string, size_t> functions_;  // by what they do
@@ -334,7 +349,12 @@ class KernelWriter {
 }  // namespace
 
 KernelText WriteKernels(const LoopProgram& program) {
-  return KernelWriter(program).Run();
+  return KernelWriter(program, /*repeats=*/false).Run();
+}
+
+KernelText WritePersistentKernel(const LoopProgram& program) {
+  CHECK_EQ(program.body.stmts.size(), size_t{1});
+  return KernelWriter(program, /*repeats=*/true).Run();
 }
 
 std::string SourceOf(absl::Span<const KernelFunction> functions) {

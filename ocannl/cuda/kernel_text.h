@@ -57,6 +57,11 @@ struct KernelText {
 // are arguments too; no two of them share memory while both hold values.
 KernelText WriteKernels(const LoopProgram& program);
 
+// The one kernel of a program of one block (schedule/gpu/one_block.h), which
+// runs it many times: it always has static indices as its last argument, and
+// behind them and their steps how often. They stay as they are.
+KernelText WritePersistentKernel(const LoopProgram& program);
+
 // What a compiler gets for these functions.
 std::string SourceOf(absl::Span<const KernelFunction> functions);
 

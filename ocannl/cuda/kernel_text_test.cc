@@ -53,6 +53,29 @@ TEST(KernelTextTest, KernelsThatDoTheSameShareAFunction) {
             "// layers_advance<<<1, 1, 0>>>(statics)\n");
 }
 
+TEST(KernelTextTest, APersistentKernelCountsItsRuns) {
+  const KernelText text = WritePersistentKernel(MustParse(R"(
+    steps (n : [0..3]):
+      in x : f32[4, 32];
+      inout y : f32[32];
+      grid i0 = 0 to 0 {
+        for i1 = 0 to 1 {
+          thread i2 = 0 to 15 { y[16*i1 + i2] := x[n, 16*i1 + i2]; }
+        }
+        thread i3 = 0 to 15 { y[i3] := y[i3 + 16]; }
+      })"));
+  ASSERT_EQ(text.functions.size(), 1);
+  EXPECT_EQ(text.advance, std::nullopt);
+  const std::string& function = text.functions[0].text;
+  EXPECT_THAT(
+      function,
+      HasSubstr("const i64_t* statics) {\n"
+                "  for (i64_t run = 0; run < statics[2]; ++run) {\n"
+                "    const i64_t s0 = statics[0] + run * statics[1];\n"));
+  // The next run waits for this one.
+  EXPECT_THAT(function, HasSubstr("    __syncthreads();\n  }\n}\n"));
+}
+
 // The driver is told once of a function how much there is.
 TEST(KernelTextTest, NotWithOtherSharedMemory) {
   const KernelText text = WriteKernels(MustParse(R"(

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/opt/pipeline.h"
+#include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/schedule.h"
@@ -84,6 +85,21 @@ const Backend* ScheduledGpu() {
   };
   static const auto* backend =
       new RewritingBackend("schedule-gpu", schedule, Interp());
+  return backend;
+}
+
+// As one block, where there is room for it.
+const Backend* OneBlock() {
+  auto schedule = [](LoopProgram program) {
+    gpu::GpuTarget target = gpu::kMiddleGpu;
+    target.shared_bytes = gpu::kMaxSharedBytes;
+    auto block = gpu::ScheduleOneBlock(program, target);
+    if (absl::IsResourceExhausted(block.status())) return program;
+    CHECK_OK(block);
+    return *std::move(block);
+  };
+  static const auto* backend =
+      new RewritingBackend("schedule-gpu-one-block", schedule, Interp());
   return backend;
 }
 
@@ -163,6 +179,7 @@ absl::Span<const ComparedTier> ComparedTiers() {
       {"schedule-gpu-tiny", true, ScheduledGpu<gpu::kTinyGpu>},
       {"schedule-gpu-middle", true, ScheduledGpu<gpu::kMiddleGpu>},
       {"schedule-gpu", true, ScheduledGpu<gpu::kSm90>},
+      {"schedule-gpu-one-block", true, OneBlock},
       // Machine code for programs as they are.
       {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
       {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/ndarray.h"
@@ -49,6 +50,16 @@ steps (n : [0..2]):
   for i4 = 0 to 69 { sum[0] := sum[0] + c[i4]; }
 )";
 
+// A thread reads what another one wrote in the step before.
+constexpr char kTurns[] = R"(
+turns (n : [0..2]):
+  in x : f32[3, 70];
+  inout y : f32[70];
+  temp t : f32[70];
+  for i0 = 0 to 69 { t[i0] := y[69 - i0] + x[n, i0]; }
+  for i1 = 0 to 69 { y[i1] := t[i1] * 0.5; }
+)";
+
 NdArray Points() {
   NdArray points(DType::kF32, {3, 70});
   for (int k = 0; k < 210; ++k)
@@ -58,14 +69,15 @@ NdArray Points() {
 
 // What six runs leave, or the first error.
 absl::StatusOr<std::vector<float>> Results(const Backend& backend,
-                                           bool traces = false) {
+                                           bool traces = false,
+                                           const char* program = kSteps) {
   const Device device("gpu", &backend);
   Stream stream(&device, {.traces = traces});
   const Context context(&stream);
   OCANNL_RETURN_IF_ERROR(context.Write("x", Points()));
   OCANNL_RETURN_IF_ERROR(context.Write("y", NdArray(DType::kF32, {70})));
   OCANNL_ASSIGN_OR_RETURN(Routine steps,
-                          context.CompileAndLink(MustParse(kSteps)));
+                          context.CompileAndLink(MustParse(program)));
   std::vector<float> results;
   for (int64_t run = 0; run < (traces ? 60 : 6); ++run) {
     OCANNL_RETURN_IF_ERROR(steps.Set("n", run % 3));
@@ -100,6 +112,37 @@ TEST(CudaBackendTest, RepeatsATrace) {
   auto results = Results(**backend, /*traces=*/true);
   ASSERT_THAT(results, IsOk());
   EXPECT_EQ(*results, *Results(interp::InterpBackend(), /*traces=*/true));
+}
+
+// Or, when there were enough of them, one block that counts its steps.
+TEST(CudaBackendTest, RepeatsInAPersistentKernel) {
+  for (const gpu::GpuTarget* target :
+       {&gpu::kMiddleGpu, static_cast<const gpu::GpuTarget*>(nullptr)}) {
+    auto backend =
+        fuzz::OpenEmulatedCuda({.target = target, .runs_before_persistent = 2});
+    ASSERT_THAT(backend, IsOk());
+    for (const char* program : {kSteps, kTurns}) {
+      auto results = Results(**backend, /*traces=*/true, program);
+      ASSERT_THAT(results, IsOk());
+      EXPECT_EQ(*results,
+                *Results(interp::InterpBackend(), /*traces=*/true, program));
+    }
+    EXPECT_THAT((*backend)->Report(), HasSubstr(" 2 persistent kernels"));
+  }
+}
+
+// That the test above sees when it does not wait for the last step.
+TEST(CudaBackendTest, APersistentKernelWithoutABarrierIsSeen) {
+  auto backend = fuzz::OpenEmulatedCuda(
+      {.runs_before_persistent = 2}, [](const std::string& text) {
+        return absl::StrReplaceAll(
+            text, {{"    __syncthreads();\n  }\n}", "  }\n}"}});
+      });
+  ASSERT_THAT(backend, IsOk());
+  auto results = Results(**backend, /*traces=*/true, kTurns);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_NE(*results,
+            *Results(interp::InterpBackend(), /*traces=*/true, kTurns));
 }
 
 TEST(CudaBackendTest, IsChecked) {
@@ -137,9 +180,18 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
   auto run = []() -> absl::StatusOr<std::vector<float>> {
     OCANNL_ASSIGN_OR_RETURN(auto backend,
                             fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu}));
-    return Results(*backend);
+    OCANNL_ASSIGN_OR_RETURN(
+        auto persistent, fuzz::OpenEmulatedCuda({.target = &gpu::kMiddleGpu,
+                                                 .runs_before_persistent = 2}));
+    OCANNL_ASSIGN_OR_RETURN(std::vector<float> results, Results(*backend));
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<float> repeated,
+                            Results(*persistent, /*traces=*/true));
+    results.insert(results.end(), repeated.begin(), repeated.end());
+    return results;
   };
-  const std::vector<float> expected = Expected();
+  const absl::StatusOr<std::vector<float>> unhurt = run();
+  ASSERT_THAT(unhurt, IsOk());
+  const std::vector<float>& expected = *unhurt;
   const int objects = fuzz::NumDriverObjects();  // of other tests
   fuzz::FailCall(0);
   ASSERT_THAT(run(), IsOk());

@@ -107,7 +107,8 @@ class GpuPlanner {
     if (width < 2 || strips.extent % width != 0) return false;
     strips.extent /= width;
     if (Iterations(loops) <
-        static_cast<double>(target_.threads * target_.multiprocessors)) {
+        static_cast<double>(target_.threads *
+                            std::max<int64_t>(target_.multiprocessors, 1))) {
       return false;
     }
     Savepoint before(script_);

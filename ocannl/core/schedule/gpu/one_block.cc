@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/gpu/one_block.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/depth.h"
+#include "ocannl/core/schedule/gpu/phases.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+
+namespace ocannl::gpu {
+namespace {
+
+// For one processor, in blocks that keep it busy, which leave a thread fewer
+// registers.
+GpuTarget OneProcessor(GpuTarget target) {
+  target.multiprocessors = 0;
+  target.threads = std::min(2 * target.threads, kMaxThreads);
+  target.tile = std::max<int64_t>(target.tile / 2, 2);
+  return target;
+}
+
+// The statement as phases: its blocks one after the other, or one thread.
+Stmt AsPhases(Stmt stmt, IteratorId& next_iterator) {
+  const For* loop = std::get_if<For>(&stmt);
+  const bool has_phases = loop != nullptr && loop->kind == LoopKind::kGrid;
+  Block block{{std::move(stmt)}};
+  RewriteStmts(block, [](Stmt& each) {
+    For* in = std::get_if<For>(&each);
+    if (in != nullptr &&
+        (in->kind == LoopKind::kGrid || in->kind == LoopKind::kPar)) {
+      in->kind = LoopKind::kFor;
+    }
+  });
+  if (has_phases) return std::move(block.stmts[0]);
+  return For{LoopKind::kThread, next_iterator++, 1, std::move(block)};
+}
+
+// What temps the block has room for is in shared memory.
+void ShareTemps(LoopProgram& program, int64_t room) {
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::kTemp || SharedBytes(buffer) > room) continue;
+    buffer.role = Role::kShared;
+    room -= SharedBytes(buffer);
+  }
+}
+
+}  // namespace
+
+double CountRuns(const Block& block) {
+  double runs = 0;
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    runs += loop == nullptr
+                ? 1
+                : static_cast<double>(loop->extent) * CountRuns(loop->body);
+  }
+  return runs;
+}
+
+absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
+                                             const GpuTarget& target) {
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram demoted, rewrite::Demote(program));
+  LoopProgram block = ScheduleGpu(std::move(demoted), OneProcessor(target));
+  IteratorId next = NextIterator(block);
+  For grid{LoopKind::kGrid, next++, 1, {}};
+  for (Stmt& stmt : block.body.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    grid.body.stmts.push_back(AsPhases(std::move(stmt), next));
+  }
+  if (rewrite::LoopDepthOf(grid.body) == kMaxLoopDepth) {
+    return absl::ResourceExhaustedError("loops as deep as can be");
+  }
+  const int64_t bytes = SharedBytes(block, grid.body);
+  block.body.stmts = {std::move(grid)};
+  if (bytes > target.shared_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "one block for all would need ", bytes,
+        " bytes of shared memory, and there are ", target.shared_bytes));
+  }
+  ShareTemps(block, target.shared_bytes - bytes);
+  OCANNL_RETURN_IF_ERROR(Verify(block));
+  OCANNL_RETURN_IF_ERROR(VerifyKernels(block));
+  return block;
+}
+
+}  // namespace ocannl::gpu
