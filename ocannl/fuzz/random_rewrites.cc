@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/script.h"
@@ -28,6 +29,14 @@ class Line {
       loops_.push_back(&loop);
       if (loop.kind == LoopKind::kGrid) grids_.push_back(&loop);
     });
+    const std::vector<Stmt>& stmts = program.body.stmts;
+    for (size_t k = 0; k + 1 < stmts.size(); ++k) {
+      const For* nest = std::get_if<For>(&stmts[k]);
+      if (nest != nullptr && !Conflict(EffectsOf(program, stmts[k]),
+                                       EffectsOf(program, stmts[k + 1]))) {
+        movable_.push_back(nest);
+      }
+    }
     for (BufferId id : program.buffers.ids()) {
       const Role role = program.buffers[id].role;
       if (IsScratch(role) && !IsOfNest(role)) temps_.push_back(id);
@@ -77,6 +86,9 @@ class Line {
         return Next(loop);
       case 'g':
         return Name((grids_.empty() ? &loop : random_.Pick(grids_))->iterator);
+      case 's':
+        return Name(
+            (movable_.empty() ? &loop : random_.Pick(movable_))->iterator);
       case 'b':
         return random_.Pick(program_.buffers).name;
       case '#':
@@ -133,6 +145,7 @@ class Line {
   const LoopProgram& program_;
   Random& random_;
   std::vector<const For*> loops_;
+  std::vector<const For*> movable_;  // what stands behind needs them not
   std::vector<const For*> grids_;
   std::vector<BufferId> temps_;
 };

@@ -16,7 +16,7 @@ namespace ocannl::fuzz {
 namespace {
 
 TEST(RandomRewritesTest, EveryRewriteIsTaken) {
-  constexpr uint64_t kPrograms = 300;
+  constexpr uint64_t kPrograms = 1000;
   std::map<std::string, int> taken;
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
     SCOPED_TRACE(seed);
@@ -32,7 +32,7 @@ TEST(RandomRewritesTest, EveryRewriteIsTaken) {
     }
   }
   for (const rewrite::RewriteForm& form : rewrite::RewriteForms()) {
-    const int least = form.keeps_bits ? static_cast<int>(kPrograms / 50) : 0;
+    const int least = form.keeps_bits ? static_cast<int>(kPrograms / 100) : 0;
     EXPECT_GE(taken[std::string(form.name)], least) << form.name;
   }
 }

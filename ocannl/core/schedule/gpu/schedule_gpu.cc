@@ -50,7 +50,7 @@ class GpuPlanner {
         })) {
       Line("demote");
     }
-    for (size_t at = 0; at < Stmts().size(); ++at) ZeroLoops(at);
+    for (size_t at = 0; at < Stmts().size();) at += ZeroLoops(at) ? 0 : 1;
     FindLastUses();
     for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
     return {.program = script_.program(), .script = script_.script()};
@@ -66,13 +66,19 @@ class GpuPlanner {
     CHECK_OK(script_.Line(absl::StrCat(parts...)));
   }
 
-  // Of a zero_out; one in a loop may be the first of its buffer.
-  void ZeroLoops(size_t at) {
+  // Of a zero_out; they stand where what needs them first can take them in.
+  // Whether another statement is there then. One in a loop may be the first of
+  // its buffer.
+  bool ZeroLoops(size_t at) {
+    IteratorId loop;
     while (const ZeroOut* zero = std::get_if<ZeroOut>(&Stmts()[at])) {
       const Buffer& buffer = script_.program().buffers[zero->buffer];
-      if (static_cast<int>(buffer.dims.size()) > kMaxLoopDepth / 2) return;
+      if (static_cast<int>(buffer.dims.size()) > kMaxLoopDepth / 2) break;
+      loop = NextIterator(script_.program());
       Line("zero_loops ", buffer.name);
     }
+    return loop.valid() && std::holds_alternative<For>(Stmts()[at]) &&
+           script_.Try(absl::StrCat("sink ", Name(loop)));
   }
 
   bool IsPlannable(size_t at) const {

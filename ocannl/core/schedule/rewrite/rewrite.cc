@@ -88,6 +88,10 @@ Rewritten CrossThread(LoopProgram program, IteratorId loop) {
   return Verified(unverified::CrossThread(program, loop), std::move(program));
 }
 
+Rewritten Sink(LoopProgram program, IteratorId loop) {
+  return Verified(unverified::Sink(program, loop), std::move(program));
+}
+
 Rewritten SplitReduce(LoopProgram program, IteratorId loop) {
   return Verified(unverified::SplitReduce(program, loop), std::move(program));
 }

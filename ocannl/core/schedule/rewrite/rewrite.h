@@ -122,6 +122,11 @@ Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
 // more; none of it is `vec`; as of Bind.
 Rewritten CrossThread(LoopProgram program, IteratorId loop);
 
+// Code sinking: the loop, a statement of the program's body, moves down to the
+// first one that reads what it writes or writes what it touches, or to the end.
+// Errors: it stands there already; locals of the body.
+Rewritten Sink(LoopProgram program, IteratorId loop);
+
 // Sums, products and extremes over contiguous memory are accumulated in 64
 // lanes (loop/split_reduce.h), which changes how they round. The loop is the
 // outermost of the reduction's. Errors: the loops hold anything else; no run of

@@ -115,6 +115,10 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return unverified::CrossThread(p, a.loops[0]);
      }},
+    {"sink", "sink LOOP", "s", 0, false,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Sink(p, a.loops[0]);
+     }},
     {kSplitReduce, "split_reduce LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        return unverified::SplitReduce(p, a.loops[0]);

@@ -3,8 +3,8 @@
 // The rewrites of rewrite.h, in place, but that Verify has not seen what they
 // give: a script of many is verified once. The program is one that it accepts,
 // or that one of these functions gave; after an error it may be half rewritten.
-// All but ZeroLoops, Collapse and Demote change only the statements of the
-// program's body that the loops are in, and the buffers that those name.
+// All but ZeroLoops, Collapse, Demote and Sink change only the statements of
+// the program's body that the loops are in, and the buffers that those name.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_UNVERIFIED_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_UNVERIFIED_H_
 
@@ -33,6 +33,7 @@ absl::Status Demote(LoopProgram& program);
 absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
                            IteratorId loop);
 absl::Status CrossThread(LoopProgram& program, IteratorId loop);
+absl::Status Sink(LoopProgram& program, IteratorId loop);
 absl::Status SplitReduce(LoopProgram& program, IteratorId loop);
 
 }  // namespace ocannl::rewrite::unverified
