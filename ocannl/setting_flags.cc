@@ -57,24 +57,36 @@ const std::vector<Flag>& ProgramFlags() {
 
 std::string VersionText() { return absl::StrCat("ocannl ", kVersion); }
 
+static bool IsIn(absl::Span<const Flag> flags, const Flag& wanted) {
+  return absl::c_any_of(flags, [&](const Flag& flag) {
+    return flag.name == wanted.name && flag.help == wanted.help;
+  });
+}
+
 bool ShowsHelp(const CommandLine& line, absl::string_view head,
                absl::Span<const Flag> flags, std::ostream& out) {
   if (line.Has("version")) out << VersionText() << "\n";
   if (line.Has("version") || !line.Has("help")) return line.Has("version");
   std::vector<Flag> own;
-  std::string settings = "Settings, told by `bazel run //ocannl -- settings`:";
-  const size_t none = settings.size();
+  std::string others = "Also";
+  for (const Flag& flag : ProgramFlags()) {
+    absl::StrAppend(&others, " --", flag.name);
+  }
+  std::string settings;
   for (const Flag& flag : flags) {
-    if (absl::c_any_of(SettingFlags(), [&](const Flag& setting) {
-          return setting.name == flag.name && setting.help == flag.help;
-        })) {
+    if (IsIn(ProgramFlags(), flag)) continue;
+    if (IsIn(SettingFlags(), flag)) {
       absl::StrAppend(&settings, " --", flag.name);
     } else {
       own.push_back(flag);
     }
   }
-  out << head << "\n" << CommandLine::Help(own);
-  if (settings.size() > none) out << "\n" << WrapWords(settings, 0, 2) << "\n";
+  if (!settings.empty()) {
+    absl::StrAppend(&others, ", and settings (`bazel run //ocannl -- settings`",
+                    " tells):", settings);
+  }
+  out << head << "\n"
+      << CommandLine::Help(own) << WrapWords(others, 0, 2) << "\n";
   return true;
 }
 

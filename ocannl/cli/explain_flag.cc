@@ -11,9 +11,7 @@ namespace ocannl {
 
 const Flag& ExplainFlag() {
   static const auto* flag =
-      new Flag{"explain", "",
-               "a directory for every stage on the way to code, a file "
-               "each"};
+      new Flag{"explain", "", "a directory for every stage on the way to code"};
   return *flag;
 }
 
