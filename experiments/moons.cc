@@ -22,6 +22,7 @@
 #include "experiments/moons_model.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
+#include "experiments/support/metrics_log.h"
 #include "experiments/support/plot.h"
 #include "experiments/support/saving.h"
 #include "experiments/support/svg_plot.h"
@@ -217,7 +218,7 @@ absl::Status Run(const CommandLine& line) {
                    .end_step = moons->steps,
                    .lines = verbose ? options.epochs : 3};
   OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, step, loop, [] {
-                            return absl::OkStatus();
+                            return Measures();
                           }));
   OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
   OCANNL_ASSIGN_OR_RETURN(

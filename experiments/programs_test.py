@@ -182,6 +182,33 @@ class ProgramsTest(unittest.TestCase):
             self.assertIn("Goes on at step 140 of 180.\n", text)
             self.assertIn("Epoch=12, step=179, ", text)
 
+    def test_metrics_of_each_epoch(self):
+        log = self.folder / "log.jsonl"
+        flags = ["--epochs=4", "--len=100", f"--log={log}"]
+        strict = lambda: [json.loads(line, parse_constant=self.fail)
+                          for line in log.read_text().splitlines()]
+        run("moons", *flags)
+        whole = strict()
+        self.assertEqual([(line["epoch"], line["step"]) for line in whole],
+                         [(1, 19), (2, 39), (3, 59), (4, 79)])
+        self.assertLess(whole[3]["loss"], whole[0]["loss"])
+        # Goes on where the checkpoint was, with the same figures.
+        file = self.folder / "half.npz"
+        run("moons", *flags, "--epochs_now=2", f"--save={file}")
+        self.assertEqual(len(strict()), 2)
+        run("moons", *flags, f"--load={file}")
+        self.assertEqual(
+            [{**line, "seconds": 0} for line in strict()],
+            [{**line, "seconds": 0} for line in whole])
+        run("digits", f"--data={self.digits()}", "--epochs=3",
+            "--batch_size=10", "--rate=1e30", f"--log={log}")
+        self.assertIsNone(strict()[2]["loss"])  # NaN
+        self.assertLess(strict()[2]["accuracy"], 1)
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("moons", "--log=none/log", cwd=self.folder)
+        self.assertIn("none/log", error.exception.stderr)
+        self.assertNotIn("Epoch=", error.exception.stdout)
+
     def test_help_and_version(self):
         versions = {run(program, "--version") for program in PROGRAMS}
         self.assertEqual(len(versions), 1)

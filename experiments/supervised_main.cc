@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
+#include "experiments/support/metrics_log.h"
 #include "experiments/support/saving.h"
 #include "experiments/support/training_loop.h"
 #include "nlohmann/json.hpp"
@@ -92,11 +93,11 @@ absl::Status Run(const SupervisedExperiment& experiment,
   loop.before_epoch = [&](int64_t epoch) {
     return StartEpoch(*supervised, run.step.context(), epoch);
   };
-  auto test = [&]() -> absl::Status {
+  auto test = [&]() -> absl::StatusOr<Measures> {
     OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
     std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
                                  score.loss, 100 * score.hits);
-    return absl::OkStatus();
+    return Measures{{"test_loss", score.loss}, {"accuracy", score.hits}};
   };
   OCANNL_ASSIGN_OR_RETURN(History history,
                           TrainAndSave(line, run.step, loop, test));

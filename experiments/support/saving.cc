@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/support/metrics_log.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
@@ -68,18 +69,17 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
 
 const std::vector<Flag>& SavingFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"checkpoints", "",
-       "a directory to save epochs to, and to go on from when killed"},
+      {"checkpoints", "", "a directory to save epochs to, and to go on from"},
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
-      {"save", "",
-       "for --load, at the end and at Ctrl-C: .npz or .safetensors"}};
+      {"log", "", "a file for the course of training: JSON, a line an epoch"},
+      {"save", "", "for --load, at the end or Ctrl-C: .npz or .safetensors"}};
   return *flags;
 }
 
 absl::StatusOr<History> TrainAndSave(
     const CommandLine& line, Routine& step, LoopOptions loop,
-    absl::FunctionRef<absl::Status()> after_epoch) {
+    absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch) {
   const Context& context = step.context();
   std::vector<Array> state = train::StateArrays({&step.program()});
   state.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
@@ -101,6 +101,13 @@ absl::StatusOr<History> TrainAndSave(
   }
   OCANNL_ASSIGN_OR_RETURN(loop.first_step, StepsDone(line, loop.end_step, state,
                                                      checkpoints, context));
+  std::optional<MetricsLog> log;
+  if (line.Has("log")) {
+    OCANNL_ASSIGN_OR_RETURN(
+        log,
+        MetricsLog::Open(UserPath(line.GetString("log")), loop.first_step));
+    loop.log = [&](const EpochMetrics& metrics) { return log->Write(metrics); };
+  }
   const int64_t all_steps = loop.end_step;
   OCANNL_ASSIGN_OR_RETURN(int64_t now, line.GetInt("epochs_now", 0, 1'000'000));
   if (now > 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the experiments do with --load and --save.
+// What the experiments do with --load and --save, and with --log.
 #ifndef EXPERIMENTS_SUPPORT_SAVING_H_
 #define EXPERIMENTS_SUPPORT_SAVING_H_
 
@@ -15,7 +15,7 @@
 
 namespace ocannl {
 
-// --load, --save, --epochs_now and --checkpoints with its own.
+// --load, --save, --epochs_now and --checkpoints with its own; --log.
 const std::vector<Flag>& SavingFlags();
 
 // TrainingLoop, from the step at which the training stopped that --load has,
@@ -23,10 +23,11 @@ const std::vector<Flag>& SavingFlags();
 // --checkpoints, goes on at the latest one there and adds to them. Where
 // --save is given, SIGINT and SIGTERM end the training after the step and keep
 // what is there: the error, a cancellation, says so. Errors, before the
-// training: what cannot be loaded, is at its end, or can never be saved.
+// training: what cannot be loaded, is at its end, or can never be saved or
+// logged.
 absl::StatusOr<History> TrainAndSave(
     const CommandLine& line, Routine& step, LoopOptions loop,
-    absl::FunctionRef<absl::Status()> after_epoch);
+    absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);
 
 // The exit code of a program with such an end: as shells name the signal that
 // ended the training, or 1.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "experiments/support/progress_bar.h"
@@ -34,7 +35,7 @@ void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
 
 absl::StatusOr<History> TrainingLoop(
     Routine& step, const LoopOptions& options,
-    absl::FunctionRef<absl::Status()> after_epoch) {
+    absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch) {
   CHECK(options.first_step < options.end_step && options.lines > 0);
   History history;
   OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
@@ -71,6 +72,7 @@ absl::StatusOr<History> TrainingLoop(
     history.seconds_of_steps += SecondsSince(epoch_start);
     OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
     AddEpoch(loss, rate, history);
+    Measures measures;
     if (next == end && (last_epoch - epoch) % told == 0) {
       ShowProgress("");
       std::cout
@@ -79,7 +81,16 @@ absl::StatusOr<History> TrainingLoop(
                  epoch, next - 1, history.rates.back(), history.losses.back(),
                  history.final_epoch_loss)
           << std::flush;
-      OCANNL_RETURN_IF_ERROR(after_epoch());
+      OCANNL_ASSIGN_OR_RETURN(measures, after_epoch());
+    }
+    if (options.log) {
+      OCANNL_RETURN_IF_ERROR(options.log(
+          {.epoch = epoch,
+           .step = next - 1,
+           .loss = history.final_epoch_loss / static_cast<double>(loss.size()),
+           .rate = history.rates.back(),
+           .seconds = SecondsSince(start),
+           .of_test = std::move(measures)}));
     }
     ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));
     if (options.checkpoint && next == end && next < options.end_step) {

@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "experiments/support/metrics_log.h"
 #include "ocannl/core/runtime/routine.h"
 
 namespace ocannl {
@@ -34,16 +35,19 @@ struct LoopOptions {
   std::function<absl::Status(int64_t epoch)> before_epoch = nullptr;
   // Called after each epoch but the last with how many steps are done.
   std::function<absl::Status(int64_t steps_done)> checkpoint = nullptr;
+  // Called after each epoch, and where the training ends within one.
+  std::function<absl::Status(const EpochMetrics&)> log = nullptr;
 };
 
 // Runs `step`, whose static indices are batch_n and step, for all batches again
 // and again; it keeps the arrays `loss` and learning_rate. Of some epochs, the
 // last one among them, prints a line and calls `after_epoch`, which may print
-// more; shows how far it is. Ends after the step at which StopSignals
-// (core/base/system/stop_signals.h) were received. Needs first_step < end_step.
+// more and returns what it measured; shows how far it is. Ends after the step
+// at which StopSignals (core/base/system/stop_signals.h) were received. Needs
+// first_step < end_step.
 absl::StatusOr<History> TrainingLoop(
     Routine& step, const LoopOptions& options,
-    absl::FunctionRef<absl::Status()> after_epoch);
+    absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);
 
 }  // namespace ocannl
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/support/metrics_log.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The lines of `text` that tell of steps before `first_step`. One that a killed
+// process has not ended is none.
+std::string LinesBefore(absl::string_view text, int64_t first_step) {
+  std::string kept;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("step")) continue;
+    const Json& step = json["step"];
+    if (!step.is_number_integer() || step.get<int64_t>() >= first_step) {
+      continue;
+    }
+    absl::StrAppend(&kept, line, "\n");
+  }
+  return kept;
+}
+
+}  // namespace
+
+absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path,
+                                            int64_t first_step) {
+  const bool goes_on =
+      first_step > 0 && CheckOrdinaryFile(path, "the file of --log").ok();
+  if (goes_on) {
+    OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    OCANNL_RETURN_IF_ERROR(ReplaceFile(path, [&](const std::string& other) {
+      return WriteFile(other, LinesBefore(text, first_step));
+    }));
+  }
+  OCANNL_ASSIGN_OR_RETURN(OpenFile file,
+                          OpenFile::Open(path, O_WRONLY | O_CREAT | O_APPEND |
+                                                   (goes_on ? 0 : O_TRUNC)));
+  return MetricsLog(std::move(file));
+}
+
+absl::Status MetricsLog::Write(const EpochMetrics& metrics) const {
+  Json json = {{"epoch", metrics.epoch},
+               {"step", metrics.step},
+               {"loss", metrics.loss},
+               {"rate", metrics.rate},
+               {"seconds", metrics.seconds}};
+  for (const auto& [name, value] : metrics.of_test) json[name] = value;
+  return file_.Write(json.dump() + "\n");
+}
+
+}  // namespace ocannl

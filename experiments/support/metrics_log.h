@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The course of a training as JSON lines: --log.
+//
+//   {"epoch":2,"step":159,"loss":0.0625,"rate":0.05,"seconds":1.5,"accuracy":1}
+//
+// One object for each epoch, whole on the disk when the next epoch begins. A
+// number that is not finite is null, as JSON has none.
+#ifndef EXPERIMENTS_SUPPORT_METRICS_LOG_H_
+#define EXPERIMENTS_SUPPORT_METRICS_LOG_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ocannl/core/base/system/open_file.h"
+
+namespace ocannl {
+
+// Numbers by name: {"accuracy", 0.99}.
+using Measures = std::vector<std::pair<std::string, double>>;
+
+struct EpochMetrics {
+  int64_t epoch;     // from 1
+  int64_t step;      // the last one of the epoch, from 0
+  double loss;       // the mean of the steps of the epoch, of this run
+  double rate;       // of learning, in that step
+  double seconds;    // since the training began, of this run
+  Measures of_test;  // what was measured after the epoch
+};
+
+class MetricsLog {
+ public:
+  // Replaces the file `path`; of a training that goes on at step `first_step`,
+  // what is there of the steps before it stays. Errors name the path and the
+  // system's reason.
+  static absl::StatusOr<MetricsLog> Open(const std::string& path,
+                                         int64_t first_step);
+
+  // Writes a line at once. Error: the system's.
+  absl::Status Write(const EpochMetrics& metrics) const;
+
+ private:
+  explicit MetricsLog(OpenFile file) : file_(std::move(file)) {}
+
+  OpenFile file_;
+};
+
+}  // namespace ocannl
+
+#endif  // EXPERIMENTS_SUPPORT_METRICS_LOG_H_
