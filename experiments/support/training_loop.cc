@@ -29,6 +29,69 @@ void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
     history.rates.push_back(rate.AsDouble(k));
     history.final_epoch_loss += loss.AsDouble(k);
   }
+  history.mean_loss =
+      history.final_epoch_loss / static_cast<double>(loss.size());
+}
+
+// The steps of an epoch.
+class Steps {
+ public:
+  static absl::StatusOr<Steps> Make(Routine& step, const std::string& loss) {
+    OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
+    OCANNL_ASSIGN_OR_RETURN(StaticRef number, step.Static("step"));
+    const int64_t batches = *batch.range();
+    // Kept on the device, so that the steps of an epoch may run as one loop.
+    OCANNL_ASSIGN_OR_RETURN(Recording losses,
+                            Recording::Make(step.context(), loss, batches));
+    OCANNL_ASSIGN_OR_RETURN(
+        Recording rates,
+        Recording::Make(step.context(), "learning_rate", batches));
+    return Steps(step, std::move(batch), std::move(number), std::move(losses),
+                 std::move(rates));
+  }
+
+  int64_t of_epoch() const { return *batch_.range(); }
+
+  // Runs them from history.steps_done to `end`, or to one at which there were
+  // StopSignals, and adds them to the history.
+  absl::Status Run(int64_t end, History& history) {
+    const auto start = Clock::now();
+    int64_t& next = history.steps_done;
+    do {  // once at least, so that there are losses to take
+      OCANNL_RETURN_IF_ERROR(batch_.Set(next % of_epoch()));
+      OCANNL_RETURN_IF_ERROR(number_.Set(next));
+      OCANNL_RETURN_IF_ERROR(step_.Run());
+      OCANNL_RETURN_IF_ERROR(losses_.Append());
+      OCANNL_RETURN_IF_ERROR(rates_.Append());
+      ++next;
+    } while (next < end && StopSignals::received() == 0);
+    OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses_.Take());
+    history.seconds_of_steps += SecondsSince(start);
+    OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates_.Take());
+    AddEpoch(loss, rate, history);
+    return absl::OkStatus();
+  }
+
+ private:
+  Steps(Routine& step, StaticRef batch, StaticRef number, Recording losses,
+        Recording rates)
+      : step_(step),
+        batch_(std::move(batch)),
+        number_(std::move(number)),
+        losses_(std::move(losses)),
+        rates_(std::move(rates)) {}
+
+  Routine& step_;
+  StaticRef batch_, number_;
+  Recording losses_, rates_;
+};
+
+void PrintEpoch(int64_t epoch, const History& history) {
+  std::cout << absl::StrFormat(
+                   "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n",
+                   epoch, history.steps_done - 1, history.rates.back(),
+                   history.losses.back(), history.final_epoch_loss)
+            << std::flush;
 }
 
 }  // namespace
@@ -38,15 +101,8 @@ absl::StatusOr<History> TrainingLoop(
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch) {
   CHECK(options.first_step < options.end_step && options.lines > 0);
   History history;
-  OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
-  OCANNL_ASSIGN_OR_RETURN(StaticRef number, step.Static("step"));
-  const int64_t batches = *batch.range();
-  // Kept on the device, so that the steps of an epoch may run as one loop.
-  OCANNL_ASSIGN_OR_RETURN(
-      Recording losses, Recording::Make(step.context(), options.loss, batches));
-  OCANNL_ASSIGN_OR_RETURN(
-      Recording rates,
-      Recording::Make(step.context(), "learning_rate", batches));
+  OCANNL_ASSIGN_OR_RETURN(Steps steps, Steps::Make(step, options.loss));
+  const int64_t batches = steps.of_epoch();
   const int64_t last_epoch = (options.end_step - 1) / batches + 1;
   const int64_t epochs = last_epoch - options.first_step / batches;
   const int64_t told = (epochs + options.lines - 1) / options.lines;
@@ -58,39 +114,21 @@ absl::StatusOr<History> TrainingLoop(
     if (options.before_epoch) {
       OCANNL_RETURN_IF_ERROR(options.before_epoch(epoch - 1));
     }
-    auto epoch_start = Clock::now();
     const int64_t end = std::min(epoch * batches, options.end_step);
-    do {  // once at least, so that there are losses to take
-      OCANNL_RETURN_IF_ERROR(batch.Set(next % batches));
-      OCANNL_RETURN_IF_ERROR(number.Set(next));
-      OCANNL_RETURN_IF_ERROR(step.Run());
-      OCANNL_RETURN_IF_ERROR(losses.Append());
-      OCANNL_RETURN_IF_ERROR(rates.Append());
-      ++next;
-    } while (next < end && StopSignals::received() == 0);
-    OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
-    history.seconds_of_steps += SecondsSince(epoch_start);
-    OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
-    AddEpoch(loss, rate, history);
+    OCANNL_RETURN_IF_ERROR(steps.Run(end, history));
     Measures measures;
     if (next == end && (last_epoch - epoch) % told == 0) {
       ShowProgress("");
-      std::cout
-          << absl::StrFormat(
-                 "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n",
-                 epoch, next - 1, history.rates.back(), history.losses.back(),
-                 history.final_epoch_loss)
-          << std::flush;
+      PrintEpoch(epoch, history);
       OCANNL_ASSIGN_OR_RETURN(measures, after_epoch());
     }
     if (options.log) {
-      OCANNL_RETURN_IF_ERROR(options.log(
-          {.epoch = epoch,
-           .step = next - 1,
-           .loss = history.final_epoch_loss / static_cast<double>(loss.size()),
-           .rate = history.rates.back(),
-           .seconds = SecondsSince(start),
-           .of_test = std::move(measures)}));
+      OCANNL_RETURN_IF_ERROR(options.log({.epoch = epoch,
+                                          .step = next - 1,
+                                          .loss = history.mean_loss,
+                                          .rate = history.rates.back(),
+                                          .seconds = SecondsSince(start),
+                                          .of_test = std::move(measures)}));
     }
     ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));
     if (options.checkpoint && next == end && next < options.end_step) {

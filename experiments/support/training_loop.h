@@ -21,6 +21,7 @@ struct History {
   std::vector<double> rates;    // one a step
   std::vector<double> losses;   // likewise
   double final_epoch_loss = 0;  // the sum
+  double mean_loss = 0;         // of that epoch
   int64_t steps_done = 0;       // those before the first one, too
   double seconds = 0;
   double seconds_of_steps = 0;
