@@ -9,8 +9,10 @@ import gzip
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits", "names", "text",
@@ -208,6 +210,61 @@ class ProgramsTest(unittest.TestCase):
             run("moons", "--log=none/log", cwd=self.folder)
         self.assertIn("none/log", error.exception.stderr)
         self.assertNotIn("Epoch=", error.exception.stdout)
+
+    def trace(self, path):
+        """The spans of a trace, and the names of threads by number."""
+        events = json.loads(path.read_text(), parse_constant=self.fail)
+        spans = [event for event in events if event["ph"] == "X"]
+        for span in spans:
+            self.assertGreaterEqual(min(span["ts"], span["dur"]), 0)
+        return spans, {event["tid"]: event["args"]["name"] for event in events
+                       if event["name"] == "thread_name"}
+
+    def test_trace_of_a_training(self):
+        trace = self.folder / "trace.json"
+        flags = ["--epochs=40", "--tier=x86"]
+        traced = result(run("moons", *flags, f"--trace={trace}"))
+        plain = result(run("moons", *flags))
+        self.assertEqual(traced["params_hash"], plain["params_hash"])
+        spans, threads = self.trace(trace)
+        step = "scalar_loss_gradient_then_sgd_update"
+        found = {(span["cat"], span["name"]) for span in spans}
+        self.assertLess(
+            {("lower", step), ("compile,x86", step), ("run,x86", step),
+             ("nest", step + ":nest-0"), ("run,x86", "trace_1"),
+             ("copy", "to the host"), ("copy", "from the host")}, found)
+        loops = [span for span in spans if span["name"] == "trace_1"
+                 and span["cat"] == "run,x86"]
+        self.assertGreater(max(loop["args"]["repetitions"] for loop in loops),
+                           1)
+        self.assertEqual(set(threads.values()), {"main"})
+
+    def test_trace_of_streams(self):
+        trace = self.folder / "trace.json"
+        run("moons_parallel", "--epochs=2", "--devices=2",
+            "--threads_at_once=2", f"--trace={trace}")
+        spans, threads = self.trace(trace)
+        by_thread = {name: {span["name"] for span in spans
+                            if threads[span["tid"]] == name}
+                     for name in threads.values()}
+        self.assertLess({"scalar_loss_gradient", "within the device"},
+                        by_thread["stream worker"])
+        self.assertIn("for another stream", by_thread["main"])
+
+    def test_trace_of_what_is_killed(self):
+        trace = self.folder / "trace.json"
+        program = pathlib.Path("experiments/moons").resolve()
+        process = subprocess.Popen(
+            [program, "--epochs=1000000", f"--trace={trace}"])
+        while not trace.exists() or trace.stat().st_size < 20_000:
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), -signal.SIGINT)
+        self.assertGreater(len(self.trace(trace)[0]), 100)
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("moons", "--trace=none/trace", cwd=self.folder)
+        self.assertIn("none/trace", error.exception.stderr)
 
     def test_help_and_version(self):
         versions = {run(program, "--version") for program in PROGRAMS}

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
 #include "ocannl/tiers.h"
@@ -32,6 +33,11 @@ const std::vector<Flag>& TierFlags() {
       {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"},
+      {"trace", "",
+       "a file for what ran, was compiled and was copied when, on which "
+       "thread, "
+       "for Perfetto",
+       /*is_output=*/true},
       {"log_runs", "",
        "a file for what each statement reads and stores; on the interpreter",
        /*is_output=*/true},
@@ -52,6 +58,9 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
   options.cuda_device = static_cast<int>(device);
   options.cuda_home = UserPath(line.GetString("cuda_home"));
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
+  const std::string trace = UserPath(line.GetString("trace"));
+  options.trace = !trace.empty();
+  if (options.trace) OCANNL_RETURN_IF_ERROR(TraceEvents::Start(trace));
   return options;
 }
 
@@ -98,7 +107,10 @@ absl::StatusOr<Observers> ObserversOf(const CommandLine& line) {
 absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(Observers observers, ObserversOf(line));
-  if (!observers.empty()) return Observed(std::move(observers));
+  if (!observers.empty()) {
+    const Backend* interp = Observed(std::move(observers));
+    return options.trace ? Traced(interp) : interp;
+  }
   OCANNL_ASSIGN_OR_RETURN(bool check, line.GetBool("check"));
   OCANNL_ASSIGN_OR_RETURN(const Backend* tier,
                           FindTier(line.GetString("tier"), options));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The flags that choose what runs programs, --tier and the like, and what is
-// shown of it, as --log_runs (interp/run_log.h) and --explain_nonfinite
-// (interp/explain_nonfinite.h); SETTINGS.md lists them.
+// shown of it, as --trace (core/base/system/trace_events.h), --log_runs
+// (interp/run_log.h) and --explain_nonfinite (interp/explain_nonfinite.h);
+// SETTINGS.md lists them.
 #ifndef OCANNL_TIER_FLAGS_H_
 #define OCANNL_TIER_FLAGS_H_
 
@@ -18,8 +19,8 @@ namespace ocannl {
 
 const std::vector<Flag>& TierFlags();
 
-// Errors: those of FindTier and RunLog::Open; a number of threads or lines that
-// is none; a tier that cannot show what it does.
+// Errors: those of FindTier, TraceEvents::Start and RunLog::Open; a number of
+// threads or lines that is none; a tier that cannot show what it does.
 absl::StatusOr<const Backend*> TierOf(const CommandLine& line);
 
 // That tier, or every one of this machine for --tier=all. Errors: as of TierOf.

@@ -18,6 +18,7 @@
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
+#include "ocannl/core/tiering/traced_backend.h"
 #include "ocannl/cuda/cuda_backend.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/interp/tree_backend.h"
@@ -52,6 +53,10 @@ struct Wanted : TierOptions {
   int fresh = 0;
 };
 
+const Backend* TracedIf(const TierOptions& options, const Backend* tier) {
+  return options.trace ? Traced(tier) : tier;
+}
+
 // One backend for each instruction set, number of threads and cache.
 absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
   using Key = std::tuple<Isa, int, std::string, int>;
@@ -75,11 +80,12 @@ absl::StatusOr<const Backend*> Auto(Isa isa, const Wanted& options) {
   static auto* mutex = new std::mutex();
   static auto* backends = new std::map<Key, std::unique_ptr<TieredBackend>>();
   OCANNL_ASSIGN_OR_RETURN(const Backend* x86, X86(isa, options));
+  x86 = TracedIf(options, x86);
   std::lock_guard<std::mutex> lock(*mutex);
   auto& backend = (*backends)[{x86, options.report}];
   if (backend == nullptr) {
     backend = std::make_unique<TieredBackend>(
-        Tiering{.first = Interpreter(), .second = x86},
+        Tiering{.first = TracedIf(options, Interpreter()), .second = x86},
         TieredOptions{.report = options.report,
                       .background = Team::MaxSize() > 1});
   }
@@ -122,12 +128,17 @@ std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
   if (options.threads == 0) options.threads = Team::MaxSize();
   const std::optional<Isa> host = jit::HostIsa();
-  if (name == "interp" || (name == "auto" && !host)) return Interpreter();
+  if (name == "interp" || (name == "auto" && !host)) {
+    return TracedIf(options, Interpreter());
+  }
   if (name == "auto") return Auto(*host, options);
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     bool best = name == "x86" && host == isa;
     if (!best && name != NameOf(isa)) continue;
-    if (jit::IsSupported(isa)) return X86(isa, options);
+    if (jit::IsSupported(isa)) {
+      OCANNL_ASSIGN_OR_RETURN(const Backend* x86, X86(isa, options));
+      return TracedIf(options, x86);
+    }
     return absl::UnimplementedError(
         absl::StrCat("tier ", name, " needs a processor with ", jit::Name(isa),
                      "; use --tier=auto for the best that this machine has"));
@@ -138,7 +149,8 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
         "--tier=interp");
   }
   if (const std::optional<int> gpu = GpuOf(name, options)) {
-    return Cuda(*gpu, options);
+    OCANNL_ASSIGN_OR_RETURN(const Backend* cuda, Cuda(*gpu, options));
+    return TracedIf(options, cuda);
   }
   if (name == "all") {
     return absl::InvalidArgumentError(
@@ -217,6 +229,16 @@ const Backend* Checked(const Backend* tier) {
   if (backend == nullptr) {
     backend = std::make_unique<CheckingBackend>(Interpreter(), tier);
   }
+  return backend.get();
+}
+
+const Backend* Traced(const Backend* tier) {
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<const Backend*, std::unique_ptr<TracedBackend>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[tier];
+  if (backend == nullptr) backend = std::make_unique<TracedBackend>(tier);
   return backend.get();
 }
 

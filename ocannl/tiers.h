@@ -24,6 +24,7 @@ struct TierOptions {
   std::string code_cache = "";
   int cuda_device = 0;         // the GPU of tier `cuda`
   std::string cuda_home = "";  // where CUDA's toolkit is (cuda/nvrtc.h)
+  bool trace = false;  // compilations and runs are spans (traced_backend.h)
 };
 
 // The backend of tier `name`, which lives as long as the program:
@@ -66,6 +67,10 @@ absl::StatusOr<const Backend*> FreshBackend(absl::string_view name,
 // `tier`, each run of which is compared with the interpreter's
 // (core/tiering/checking_backend.h). Lives as long as the program.
 const Backend* Checked(const Backend* tier);
+
+// `tier`, whose compilations and runs are spans of the trace of the process
+// (core/tiering/traced_backend.h). Lives as long as the program.
+const Backend* Traced(const Backend* tier);
 
 // The interpreter, watched by `observers` (interp/tree_backend.h). Lives as
 // long as the program.

@@ -11,6 +11,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/opt/virtualize.h"
 
@@ -62,6 +63,7 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
     OCANNL_RETURN_IF_ERROR(Hook()(changed));
     return CompileProgram(changed, options);
   }
+  const TraceSpan span("lower", code.name);
   DefaultFloatEnvironment guard;
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));

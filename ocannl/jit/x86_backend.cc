@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/canonical_text.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/schedule/schedule.h"
@@ -42,17 +43,41 @@ std::byte* Scratch(size_t bytes) {
   return scratch;
 }
 
+// What an executable tells of its nests: nothing.
+struct Untraced {
+  static constexpr bool kTells = false;
+  explicit Untraced(absl::string_view = "") {}
+  struct Span {
+    Span(const Untraced&, size_t) {}
+  };
+};
+
+// Or when each thread ran each of them.
+struct TracedNests {
+  static constexpr bool kTells = true;
+  explicit TracedNests(absl::string_view name) : program(name) {}
+  struct Span : TraceSpan {
+    Span(const TracedNests& nests, size_t nest)
+        : TraceSpan("nest", absl::StrCat(nests.program, ":nest-", nest)) {}
+  };
+  std::string program;
+};
+
+template <class Nests>
 class X86Executable : public Executable {
  public:
-  X86Executable(MachineCode code, MemoryPlan plan, std::shared_ptr<Team> team)
-      : code_(std::move(code)), plan_(std::move(plan)) {
+  X86Executable(absl::string_view name, MachineCode code, MemoryPlan plan,
+                std::shared_ptr<Team> team)
+      : code_(std::move(code)), plan_(std::move(plan)), nests_(name) {
     if (absl::c_any_of(code_.sections, [](const MachineCode::Section& section) {
           return section.iterations > 0;
         })) {
       team_ = std::move(team);
     }
     const bool is_alone = team_ == nullptr && plan_.is_callers;
-    if (is_alone && code_.sections.size() == 1) only_ = &code_.sections[0];
+    if (is_alone && code_.sections.size() == 1 && !Nests::kTells) {
+      only_ = &code_.sections[0];
+    }
   }
 
   bool HasScratch() const override { return true; }
@@ -64,11 +89,11 @@ class X86Executable : public Executable {
                              only_->iterations);
     }
     if (team_ == nullptr && plan_.is_callers) {
-      return RunAlone(buffers.data(), statics);
+      return RunAlone(nests_, buffers.data(), statics);
     }
     std::byte** all = Prepare(buffers);
     if (team_ != nullptr && RunTogether(all, statics)) return;
-    RunAlone(all, statics);
+    RunAlone(nests_, all, statics);
   }
 
   void Repeat(absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
@@ -78,7 +103,11 @@ class X86Executable : public Executable {
     }
     std::byte** all = Prepare(buffers);
     for (int64_t run = 0; run < count; ++run) {
-      RunAlone(all, statics);
+      if (Nests::kTells && run == 0) {  // what the others do, too
+        RunAlone(nests_, all, statics);
+      } else {
+        RunAlone(Untraced(), all, statics);
+      }
       for (size_t k = 0; k < statics.size(); ++k) statics[k] += steps[k];
     }
   }
@@ -105,9 +134,12 @@ class X86Executable : public Executable {
     return own;
   }
 
-  void RunAlone(std::byte* const* all,
+  template <class Told>
+  void RunAlone(const Told& told, std::byte* const* all,
                 absl::Span<const int64_t> statics) const {
-    for (const MachineCode::Section& section : code_.sections) {
+    for (size_t k = 0; k < code_.sections.size(); ++k) {
+      const typename Told::Span span(told, k);
+      const MachineCode::Section& section = code_.sections[k];
       section.function(all, statics.data(), 0, section.iterations);
     }
   }
@@ -133,6 +165,7 @@ class X86Executable : public Executable {
       for (size_t k = 0; k < code_.sections.size(); ++k) {
         if (k > 0) team_->Wait();
         if (own == nullptr) continue;  // The others do its share.
+        const typename Nests::Span span(nests_, k);
         const MachineCode::Section& section = code_.sections[k];
         if (section.iterations > 0) {
           RunClaimed(section, own, statics, claimed[k]);
@@ -159,6 +192,7 @@ class X86Executable : public Executable {
   MachineCode code_;
   MemoryPlan plan_;
   std::shared_ptr<Team> team_;
+  [[no_unique_address]] const Nests nests_;
   // All that there is to call, with the caller's buffers; else null.
   const MachineCode::Section* only_ = nullptr;
 };
@@ -206,8 +240,12 @@ absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
     const LoopProgram& program) const {
   OCANNL_ASSIGN_OR_RETURN(CompiledProgram compiled, FindOrCompile(program));
   OCANNL_ASSIGN_OR_RETURN(MachineCode code, Load(compiled.image, program.name));
-  return std::make_unique<X86Executable>(std::move(code),
-                                         std::move(compiled.plan), team_);
+  if (TraceEvents::IsOn()) {
+    return std::make_unique<X86Executable<TracedNests>>(
+        program.name, std::move(code), std::move(compiled.plan), team_);
+  }
+  return std::make_unique<X86Executable<Untraced>>(
+      program.name, std::move(code), std::move(compiled.plan), team_);
 }
 
 std::string X86Backend::Report() const {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 
 namespace ocannl {
 namespace {
@@ -69,16 +70,19 @@ absl::StatusOr<DeviceMemory> DeviceMemory::Allocate(size_t bytes,
 }
 
 absl::Status DeviceMemory::CopyIn(const std::byte* from) const {
+  const TraceSpan span("copy", "from the host", "bytes", size_);
   return space().Copy(from, size_, address(), CopyKind::kIn);
 }
 
 absl::Status DeviceMemory::CopyOut(std::byte* to) const {
+  const TraceSpan span("copy", "to the host", "bytes", size_);
   return space().Copy(address(), size_, to, CopyKind::kOut);
 }
 
 absl::Status DeviceMemory::CopyFrom(const DeviceMemory& from) const {
   CHECK(from.size_ == size_);
   if (&from.space() == &space()) {
+    const TraceSpan span("copy", "within the device", "bytes", size_);
     return space().Copy(from.address(), size_, address(), CopyKind::kWithin);
   }
   if (from.space().is_host()) return CopyIn(from.address());

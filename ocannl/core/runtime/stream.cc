@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -49,6 +50,7 @@ absl::Status Stream::Do(absl::AnyInvocable<absl::Status()> work) {
 
 void Stream::Sync() {
   if (options_.worker == nullptr) return trace_.Sync();
+  const TraceSpan span("wait", "for the stream");
   Submit([this] { trace_.Sync(); });
   options_.worker->Drain();
 }
@@ -70,10 +72,12 @@ void Stream::WaitFor(const Event& event) {
   last_wait_ = event;
   if (options_.worker == nullptr) {
     trace_.Sync();  // what was deferred can be done meanwhile
+    const TraceSpan span("wait", "for another stream");
     return event.Wait();
   }
   Submit([this, event] {
     trace_.Sync();
+    const TraceSpan span("wait", "for another stream");
     event.Wait();
   });
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/base/system/trace_events.h"
 
 namespace ocannl {
 
@@ -35,6 +36,7 @@ void BackgroundThread::Do(std::function<void()> work) {
 }
 
 void BackgroundThread::Serve() {
+  NameThread("compiler");
   // A new thread starts with the modes of the thread that made it.
   DefaultFloatEnvironment guard;
   std::unique_lock<std::mutex> lock(mutex_);

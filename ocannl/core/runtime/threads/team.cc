@@ -10,6 +10,7 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/runtime/threads/spin.h"
 
 namespace ocannl {
@@ -46,6 +47,7 @@ Team::~Team() {
 }
 
 void Team::Serve(int member) {
+  NameThread("team member");
   // A new thread starts with the modes of the thread that made it.
   DefaultFloatEnvironment guard;
   uint32_t seen = 0;

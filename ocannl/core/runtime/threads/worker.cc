@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/runtime/threads/spin.h"
 #include "ocannl/core/runtime/threads/team.h"
 
@@ -91,6 +92,7 @@ void Worker::RunIdleTasks() {
 }
 
 void Worker::Serve() {
+  NameThread("stream worker");
   // A new thread starts with the modes of the thread that made it.
   DefaultFloatEnvironment guard;
   uint32_t number = 0;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/base/system/trace_events.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
+
+namespace ocannl {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+std::string PathOf(const std::string& name) {
+  return absl::StrCat(testing::TempDir(), "/", name);
+}
+
+Json Parse(const std::string& path) {
+  auto text = ReadFile(path);
+  CHECK_OK(text);
+  return Json::parse(*text);
+}
+
+// What a child process does that has the trace of its own; its exit status.
+template <class Work>
+int InChild(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    exit(0);  // as at the end of main
+  }
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+TEST(TraceEventsTest, SpansOfThreads) {
+  const std::string path = PathOf("threads.json");
+  const int status = InChild([&] {
+    { const TraceSpan before("none", "before"); }
+    CHECK_OK(TraceEvents::Start(path));
+    CHECK_OK(TraceEvents::Start(path));  // the same
+    {
+      const TraceSpan outer("run", "a \"step\"\n", "repetitions", 80);
+      const TraceSpan inner("copy", "x\xff");
+    }
+    std::thread([] {
+      NameThread("stream worker");
+      const TraceSpan span("run", "of a worker");
+    }).join();
+  });
+  EXPECT_EQ(status, 0);
+  std::map<std::string, Json> events;
+  std::map<int, std::string> tracks;
+  for (const Json& event : Parse(path)) {
+    if (event["ph"] == "X") events[event["name"]] = event;
+    if (event["name"] == "thread_name") {
+      tracks[event["tid"]] = event["args"]["name"];
+    }
+  }
+  ASSERT_EQ(events.size(), 3u);
+  const Json &outer = events["a \"step\"\n"], &inner = events["x\ufffd"],
+             &worker = events["of a worker"];
+  EXPECT_EQ(outer["cat"], "run");
+  EXPECT_EQ(outer["args"]["repetitions"], 80);
+  EXPECT_GE(outer["ts"], 0.);
+  EXPECT_GE(inner["ts"], outer["ts"]);
+  EXPECT_LE(inner["ts"].get<double>() + inner["dur"].get<double>(),
+            outer["ts"].get<double>() + outer["dur"].get<double>());
+  EXPECT_EQ(tracks[outer["tid"]], "main");
+  EXPECT_EQ(tracks[worker["tid"]], "stream worker");
+}
+
+TEST(TraceEventsTest, KilledItIsWhole) {
+  const std::string path = PathOf("killed.json");
+  const int status = InChild([&] {
+    CHECK_OK(TraceEvents::Start(path));
+    for (int k = 0; k < 2000; ++k) {  // more than one write
+      const TraceSpan span("run", absl::StrCat("step ", k));
+    }
+    raise(SIGINT);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_GT(Parse(path).size(), 500u);
+}
+
+TEST(TraceEventsTest, Errors) {
+  const int status = InChild([] {
+    EXPECT_THAT(std::string(TraceEvents::Start("/none/trace").message()),
+                HasSubstr("/none/trace"));
+    EXPECT_THAT(std::string(TraceEvents::Start("/dev/full").message()),
+                HasSubstr("/dev/full: it is a device"));
+    EXPECT_FALSE(TraceEvents::IsOn());
+    CHECK_OK(TraceEvents::Start(PathOf("one.json")));
+    EXPECT_THAT(std::string(TraceEvents::Start("other.json").message()),
+                HasSubstr("cannot trace to other.json: this process does to"));
+    CHECK(!testing::Test::HasFailure());
+  });
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace ocannl
