@@ -6,9 +6,7 @@
 //
 // Prints a line for some epochs and the decision boundary, with --verbose also
 // the curves; the last line of stdout is `RESULT {json}`.
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -22,6 +20,7 @@
 #include "experiments/moons_model.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
+#include "experiments/support/figures.h"
 #include "experiments/support/metrics_log.h"
 #include "experiments/support/plot.h"
 #include "experiments/support/saving.h"
@@ -31,7 +30,6 @@
 #include "nlohmann/json.hpp"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/core/base/command_line.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
@@ -58,7 +56,7 @@ std::vector<Flag> Flags() {
       {"data", "",
        "circles, spirals, or a file of your points: .csv with lines x,y,label "
        "or .npy of shape [n, 3]; labels are 1 and -1"},
-      {"plot_dir", "", "where to write the figures as SVG"},
+      PlotFlag(),
       {"verbose", "false", "tell of every epoch, and show all curves"},
       ExplainFlag()};
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
@@ -142,61 +140,41 @@ absl::StatusOr<DecisionMap> Boundary(MoonsModel& moons,
   return map;
 }
 
-using NamedCurves = std::vector<std::pair<std::string, Curve>>;
-
-NamedCurves CurvesOf(const History& history) {
-  std::vector<double> logs;
-  for (double loss : history.losses) {
-    logs.push_back(std::max(std::log(loss), -10.0));
-  }
-  return {{"learning_rate",
-           {"Learning rate", "step", "learning rate", history.rates}},
-          {"loss", {"Loss", "step", "loss", history.losses}},
-          {"log_loss",
-           {"Log-loss, for better visibility", "step", "log loss", logs}}};
-}
-
 absl::Status ShowFigures(const CommandLine& line, MoonsModel& moons,
                          const MoonsOptions& options, const Context& context,
                          const LabelledPoints& points, const History& history) {
   OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
-  const NamedCurves curves = CurvesOf(history);
+  const std::vector<NamedCurve> curves = CurvesOf(history);
   if (verbose) {
     for (const auto& [name, curve] : curves) {
-      std::cout << TerminalLinePlot(curve, {});
+      std::cout << TerminalLinePlot(curve, FitTerminal({}));
     }
   }
   // One screen holds it, some lines before it and the result.
-  OCANNL_ASSIGN_OR_RETURN(DecisionMap coarse,
-                          Boundary(moons, options, context, points, 64, 9));
+  const TerminalSize size = FitTerminal({.columns = 64, .rows = 9});
+  OCANNL_ASSIGN_OR_RETURN(
+      DecisionMap coarse,
+      Boundary(moons, options, context, points, size.columns, size.rows));
   std::cout << TerminalBoundaryPlot(coarse);
-  const std::string directory = UserPath(line.GetString("plot_dir"));
-  if (directory.empty()) {
+  if (!line.Has("plot_dir")) {
     if (!verbose) {
       std::cout << "The curves: --verbose shows them, --plot_dir=DIR writes "
                    "all figures.\n";
     }
     return absl::OkStatus();
   }
-  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
-  for (const auto& [name, curve] : curves) {
-    OCANNL_RETURN_IF_ERROR(WriteFile(absl::StrCat(directory, "/", name, ".svg"),
-                                     SvgLinePlot(curve)));
-  }
   OCANNL_ASSIGN_OR_RETURN(DecisionMap fine,
                           Boundary(moons, options, context, points, 312, 160));
-  OCANNL_RETURN_IF_ERROR(
-      WriteFile(directory + "/boundary.svg", SvgBoundaryPlot(fine)));
-  std::cout << "learning_rate.svg, loss.svg, log_loss.svg and boundary.svg are "
-               "in\n"
-            << directory << "\n";
-  return absl::OkStatus();
+  std::vector<Figure> figures = FiguresOf(curves);
+  figures.push_back({"boundary", SvgBoundaryPlot(fine)});
+  return WriteFigures(line, figures);
 }
 
 absl::Status Run(const CommandLine& line) {
   auto start = Clock::now();
   MoonsOptions options;
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+  OCANNL_RETURN_IF_ERROR(MakePlotDirectory(line));
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 1'000'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));

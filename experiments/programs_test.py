@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -72,10 +73,16 @@ class ProgramsTest(unittest.TestCase):
     def test_figures_and_stages_are_where_it_says(self):
         text = run("moons", "--plot_dir=plots", "--explain=stages",
                    cwd=self.folder)
-        self.assertIn("boundary.svg are in\nplots\n", text)
+        self.assertIn("boundary are in\nplots, as .svg and .png\n", text)
         for name in "learning_rate", "loss", "log_loss", "boundary":
             svg = (self.folder / "plots" / (name + ".svg")).read_text()
             self.assertTrue(svg.startswith("<svg"))
+            png = (self.folder / "plots" / (name + ".png")).read_bytes()
+            self.assertEqual(struct.unpack(">4sII", png[12:24]),
+                             (b"IHDR", 1440, 880))
+        run("lenet", "--examples=100", "--epochs=2", "--plot_dir=lenet",
+            cwd=self.folder)
+        self.assertTrue((self.folder / "lenet" / "loss.png").exists())
         self.assertIn("The stages of trace_1 are in stages\n", text)
         run("gpt2_mini", "--examples=10", "--length=8", "--layers=1",
             "--size=8", "--epochs=1", "--explain=stages", cwd=self.folder)

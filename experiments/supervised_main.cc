@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
+#include "experiments/support/figures.h"
 #include "experiments/support/metrics_log.h"
 #include "experiments/support/saving.h"
 #include "experiments/support/training_loop.h"
@@ -36,6 +37,7 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
        "of learning in the first step; it falls to a tenth of it"},
       {"seed", "1", "of the examples and of the parameters' first values"},
       {"verbose", "false", "tell of every epoch, and not of 8 at most"},
+      PlotFlag(),
       ExplainFlag()};
   if (experiment.examples > 0) {
     flags.push_back(
@@ -72,6 +74,7 @@ absl::StatusOr<LoopOptions> LoopOf(const CommandLine& line, int64_t epochs,
 absl::Status Run(const SupervisedExperiment& experiment,
                  const CommandLine& line, Make make) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
+  OCANNL_RETURN_IF_ERROR(MakePlotDirectory(line));
   OCANNL_ASSIGN_OR_RETURN(SupervisedOptions options,
                           OptionsOf(line, experiment.options));
   int64_t examples = 0;
@@ -102,6 +105,7 @@ absl::Status Run(const SupervisedExperiment& experiment,
   OCANNL_ASSIGN_OR_RETURN(History history,
                           TrainAndSave(line, run.step, loop, test));
   OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
+  OCANNL_RETURN_IF_ERROR(WriteFigures(line, FiguresOf(CurvesOf(history))));
   if (experiment.show) {
     OCANNL_RETURN_IF_ERROR(
         experiment.show(*supervised, run.step.context(), options.seed));

@@ -5,6 +5,8 @@
 
 #include "experiments/support/terminal_plot.h"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,6 +22,8 @@
 
 namespace ocannl {
 namespace {
+
+constexpr TerminalSize kLeast = {.columns = 24, .rows = 2};
 
 // The inside of a plot, one byte per cell, and what is written around it.
 struct Frame {
@@ -87,7 +91,7 @@ static std::string Draw(const Frame& frame) {
 }
 
 static std::vector<std::string> EmptyRows(TerminalSize size, char fill) {
-  CHECK(size.columns >= 24 && size.rows >= 2)
+  CHECK(size.columns >= kLeast.columns && size.rows >= kLeast.rows)
       << size.columns << " x " << size.rows << " leaves no room for ticks";
   return std::vector<std::string>(size.rows, std::string(size.columns, fill));
 }
@@ -102,6 +106,17 @@ static double Interpolate(absl::Span<const double> values, double position) {
   const double fraction = position - static_cast<double>(step);
   if (fraction == 0) return values[step];
   return values[step] * (1 - fraction) + values[step + 1] * fraction;
+}
+
+TerminalSize FitTerminal(TerminalSize size, int fd) {
+  struct winsize window = {};
+  if (ioctl(fd, TIOCGWINSZ, &window) != 0 || window.ws_col == 0 ||
+      window.ws_row == 0) {
+    return size;
+  }
+  return {
+      .columns = std::max(size.columns + window.ws_col - 80, kLeast.columns),
+      .rows = std::max(size.rows + window.ws_row - 24, kLeast.rows)};
 }
 
 std::string TerminalLinePlot(const Curve& curve, TerminalSize size) {

@@ -14,6 +14,8 @@
 #ifndef EXPERIMENTS_SUPPORT_TERMINAL_PLOT_H_
 #define EXPERIMENTS_SUPPORT_TERMINAL_PLOT_H_
 
+#include <unistd.h>
+
 #include <string>
 
 #include "experiments/support/plot.h"
@@ -26,6 +28,10 @@ struct TerminalSize {
   int columns = 64;
   int rows = 17;
 };
+
+// `size`, as much larger or smaller as the terminal that `fd` is, is than one
+// of 80 columns and 24 rows, but never too small; `size` where it is none.
+TerminalSize FitTerminal(TerminalSize size, int fd = STDOUT_FILENO);
 
 // Every value as a '-' in the cell where it lies; if there are fewer values
 // than columns, straight lines between them. A last line counts the values that

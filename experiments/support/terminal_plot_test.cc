@@ -4,8 +4,14 @@
 
 #include "experiments/support/terminal_plot.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -14,6 +20,7 @@
 #include "experiments/support/plot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 
 namespace ocannl {
 namespace {
@@ -99,6 +106,29 @@ TEST(TerminalLinePlotTest, FitsATerminalByDefault) {
   ASSERT_EQ(lines.size(), 1 + 1 + 17 + 3 + 1);
   EXPECT_THAT(lines[18], HasSubstr("│--" + std::string(62, ' ') + "│"));
   for (const std::string& line : lines) EXPECT_LE(Cells(line), 80) << line;
+}
+
+TEST(FitTerminalTest, GrowsAndShrinksWithIt) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
+    GTEST_SKIP() << "this system gives no pseudo-terminal";
+  }
+  const auto fit = [&](uint16_t columns, uint16_t rows) {
+    struct winsize window = {};
+    window.ws_col = columns;
+    window.ws_row = rows;
+    CHECK_EQ(ioctl(terminal, TIOCSWINSZ, &window), 0);
+    const TerminalSize size = FitTerminal({.columns = 64, .rows = 9}, terminal);
+    return std::pair(size.columns, size.rows);
+  };
+  EXPECT_EQ(fit(80, 24), std::pair(64, 9));
+  EXPECT_EQ(fit(133, 50), std::pair(117, 35));
+  EXPECT_EQ(fit(20, 5), std::pair(24, 2));
+  EXPECT_EQ(fit(0, 0), std::pair(64, 9));  // it does not know
+  close(terminal);
+  const int file = open("/dev/null", O_RDWR);
+  EXPECT_EQ(FitTerminal({.columns = 64, .rows = 9}, file).columns, 64);
+  close(file);
 }
 
 DecisionMap MakeMap() {

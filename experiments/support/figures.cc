@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/support/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "experiments/support/png.h"
+#include "experiments/support/svg_plot.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+// Two pixels for a unit of the SVG picture.
+constexpr int kWidth = 1440, kHeight = 880;
+
+std::string DirectoryOf(const CommandLine& line) {
+  return UserPath(line.GetString("plot_dir"));
+}
+
+}  // namespace
+
+const Flag& PlotFlag() {
+  static const auto* flag =
+      new Flag{"plot_dir", "", "where to write the figures, as SVG and PNG"};
+  return *flag;
+}
+
+absl::Status MakePlotDirectory(const CommandLine& line) {
+  const std::string directory = DirectoryOf(line);
+  return directory.empty() ? absl::OkStatus() : MakeDirectory(directory);
+}
+
+std::vector<NamedCurve> CurvesOf(const History& history) {
+  std::vector<double> logs;
+  for (double loss : history.losses) {
+    logs.push_back(std::max(std::log(loss), -10.0));
+  }
+  return {{"learning_rate",
+           {"Learning rate", "step", "learning rate", history.rates}},
+          {"loss", {"Loss", "step", "loss", history.losses}},
+          {"log_loss",
+           {"Log-loss, for better visibility", "step", "log loss", logs}}};
+}
+
+std::vector<Figure> FiguresOf(const std::vector<NamedCurve>& curves) {
+  std::vector<Figure> figures;
+  for (const auto& [name, curve] : curves) {
+    figures.push_back({name, SvgLinePlot(curve)});
+  }
+  return figures;
+}
+
+absl::Status WriteFigures(const CommandLine& line,
+                          const std::vector<Figure>& figures) {
+  const std::string directory = DirectoryOf(line);
+  if (directory.empty()) return absl::OkStatus();
+  absl::Status without_png;
+  for (const auto& [name, svg] : figures) {
+    const std::string path = absl::StrCat(directory, "/", name);
+    OCANNL_RETURN_IF_ERROR(WriteFile(path + ".svg", svg));
+    const absl::StatusOr<std::string> png = PngOf(svg, kWidth, kHeight);
+    if (absl::IsUnavailable(png.status())) {
+      without_png = png.status();
+      continue;
+    }
+    OCANNL_RETURN_IF_ERROR(png.status());
+    OCANNL_RETURN_IF_ERROR(WriteFile(path + ".png", *png));
+  }
+  const auto name = [](std::string* out, const Figure& figure) {
+    absl::StrAppend(out, figure.name);
+  };
+  std::cout << absl::StrJoin(figures, ", ", name) << " are in\n"
+            << directory << ", as .svg"
+            << (without_png.ok() ? " and .png\n" : "\n");
+  if (!without_png.ok()) {
+    std::cout << "There is no .png: " << without_png.message() << "\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl
