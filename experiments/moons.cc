@@ -48,7 +48,7 @@ double SecondsSince(Clock::time_point start) {
 std::vector<Flag> Flags() {
   std::vector<Flag> flags = {
       {"epochs", "80",
-       "how often all points are seen; the rate falls from 0.2 to 0.1"},
+       "how often all points are seen, at rates from 0.2 to 0.1"},
       {"batch_size", "10", "points of one step"},
       {"hidden", "16,16", "sizes of the hidden layers"},
       {"len", "400", "points of each moon"},

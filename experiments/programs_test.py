@@ -191,6 +191,33 @@ class ProgramsTest(unittest.TestCase):
             self.assertIn("Goes on at step 140 of 180.\n", text)
             self.assertIn("Epoch=12, step=179, ", text)
 
+    def test_checkpoints_between_epochs(self):
+        flags = ["--epochs=5", "--len=100"]  # 100 steps
+        whole = result(run("moons", *flags))
+        kept = lambda place: sorted(int(path.stem.removeprefix("step_"))
+                                    for path in place.iterdir())
+        place = self.folder / "steps"
+        flags += ["--checkpoints=" + str(place), "--checkpoint_every=7"]
+        run("moons", *flags, "--epochs_now=3")
+        self.assertEqual(kept(place), [49, 56, 60])
+        (place / "step_000000000060.npz").unlink()  # as if killed before
+        text = run("moons", *flags)
+        self.assertIn("Goes on at step 56 of 100.\n", text)
+        self.assertEqual(result(text)["params_hash"], whole["params_hash"])
+        self.assertEqual(kept(place), [84, 91, 98])
+        place = self.folder / "times"
+        run("moons", *flags[:2], f"--checkpoints={place}",
+            "--checkpoint_every=1ns")
+        self.assertEqual(kept(place), [97, 98, 99])
+        for wrong in "0", "3parsecs":
+            with self.assertRaises(subprocess.CalledProcessError) as error:
+                run("moons", *flags[:3], f"--checkpoint_every={wrong}")
+            self.assertIn(f"--checkpoint_every: the interval `{wrong}`",
+                          error.exception.stderr)
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("moons", "--checkpoint_every=5m")
+        self.assertIn("needs --checkpoints=DIR", error.exception.stderr)
+
     def test_metrics_of_each_epoch(self):
         log = self.folder / "log.jsonl"
         flags = ["--epochs=4", "--len=100", f"--log={log}"]

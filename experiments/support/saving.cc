@@ -14,6 +14,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/checkpoint/series.h"
 
 namespace ocannl {
@@ -33,6 +34,26 @@ absl::StatusOr<Checkpoints> OpenCheckpoints(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(train::CheckpointSeries series,
                           train::CheckpointSeries::Open(directory, kKept));
   return series;
+}
+
+// When there is one, by --checkpoint_every; null: after each epoch.
+absl::StatusOr<std::function<bool(int64_t steps_done)>> IntervalOf(
+    const CommandLine& line, const Checkpoints& checkpoints) {
+  const std::string every = line.GetString("checkpoint_every");
+  if (every.empty()) return nullptr;
+  if (!checkpoints) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--checkpoint_every=", every, " needs --checkpoints=DIR"));
+  }
+  absl::StatusOr<train::CheckpointInterval> interval =
+      train::CheckpointInterval::Parse(every);
+  if (interval.ok()) {
+    return [interval = *interval](int64_t steps_done) mutable {
+      return interval.IsDue(steps_done);
+    };
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--checkpoint_every: ", interval.status().message()));
 }
 
 // Restores `state` from the latest of --checkpoints, else from the file of
@@ -69,7 +90,9 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
 
 const std::vector<Flag>& SavingFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"checkpoints", "", "a directory to save epochs to, and to go on from"},
+      {"checkpoints", "", "a directory that keeps the last 3, to go on from"},
+      {"checkpoint_every", "",
+       "steps, as 100, or a time, as 30s or 5m; else an epoch"},
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
       {"log", "", "a file for the course of training: JSON, a line an epoch"},
@@ -87,6 +110,8 @@ absl::StatusOr<History> TrainAndSave(
     return context.Write(kStepsDone, NdArray::Of<int64_t>({}, {done}));
   };
   OCANNL_ASSIGN_OR_RETURN(const Checkpoints checkpoints, OpenCheckpoints(line));
+  OCANNL_ASSIGN_OR_RETURN(loop.checkpoint_is_due,
+                          IntervalOf(line, checkpoints));
   if (checkpoints) {
     loop.checkpoint = [&](int64_t steps_done) -> absl::Status {
       OCANNL_RETURN_IF_ERROR(keep_steps(steps_done));

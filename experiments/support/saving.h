@@ -15,7 +15,8 @@
 
 namespace ocannl {
 
-// --load, --save, --epochs_now and --checkpoints with its own; --log.
+// --load, --save, --epochs_now, --checkpoints with its own and the interval
+// between them; --log.
 const std::vector<Flag>& SavingFlags();
 
 // TrainingLoop, from the step at which the training stopped that --load has,

@@ -53,8 +53,8 @@ class Steps {
   int64_t of_epoch() const { return *batch_.range(); }
 
   // Runs them from history.steps_done to `end`, or to one at which there were
-  // StopSignals, and adds them to the history.
-  absl::Status Run(int64_t end, History& history) {
+  // StopSignals, and adds them to the history; saves where it is due.
+  absl::Status Run(const LoopOptions& options, int64_t end, History& history) {
     const auto start = Clock::now();
     int64_t& next = history.steps_done;
     do {  // once at least, so that there are losses to take
@@ -64,6 +64,10 @@ class Steps {
       OCANNL_RETURN_IF_ERROR(losses_.Append());
       OCANNL_RETURN_IF_ERROR(rates_.Append());
       ++next;
+      if (options.checkpoint_is_due && next < options.end_step &&
+          options.checkpoint_is_due(next)) {
+        OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
+      }
     } while (next < end && StopSignals::received() == 0);
     OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses_.Take());
     history.seconds_of_steps += SecondsSince(start);
@@ -115,7 +119,7 @@ absl::StatusOr<History> TrainingLoop(
       OCANNL_RETURN_IF_ERROR(options.before_epoch(epoch - 1));
     }
     const int64_t end = std::min(epoch * batches, options.end_step);
-    OCANNL_RETURN_IF_ERROR(steps.Run(end, history));
+    OCANNL_RETURN_IF_ERROR(steps.Run(options, end, history));
     Measures measures;
     if (next == end && (last_epoch - epoch) % told == 0) {
       ShowProgress("");
@@ -131,7 +135,8 @@ absl::StatusOr<History> TrainingLoop(
                                           .of_test = std::move(measures)}));
     }
     ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));
-    if (options.checkpoint && next == end && next < options.end_step) {
+    if (options.checkpoint && !options.checkpoint_is_due && next == end &&
+        next < options.end_step) {
       OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
     }
   }

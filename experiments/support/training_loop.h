@@ -34,8 +34,10 @@ struct LoopOptions {
   int64_t lines = 8;       // most epochs that are told of
   // Called before the first step of this run and of each epoch, from 0.
   std::function<absl::Status(int64_t epoch)> before_epoch = nullptr;
-  // Called after each epoch but the last with how many steps are done.
+  // Called with how many steps are done after each epoch, or where
+  // `checkpoint_is_due`, which is asked after each step; not after the last.
   std::function<absl::Status(int64_t steps_done)> checkpoint = nullptr;
+  std::function<bool(int64_t steps_done)> checkpoint_is_due = nullptr;
   // Called after each epoch, and where the training ends within one.
   std::function<absl::Status(const EpochMetrics&)> log = nullptr;
 };

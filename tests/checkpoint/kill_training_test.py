@@ -39,9 +39,12 @@ def main():
     kills = resumed = 0
     while kills < KILLS:
         place = folder / f"run_{kills}"
+        every = moments.choice(["", "7", "2ms"])
         while True:
-            child = subprocess.Popen(COMMAND + [f"--checkpoints={place}"],
-                                     stdout=subprocess.PIPE, text=True)
+            child = subprocess.Popen(
+                COMMAND + [f"--checkpoints={place}",
+                           f"--checkpoint_every={every}"],
+                stdout=subprocess.PIPE, text=True)
             try:
                 printed, _ = child.communicate(
                     timeout=moments.uniform(0, 1.2 * seconds))
