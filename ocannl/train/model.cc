@@ -90,6 +90,11 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
                                             const GradOptions& options) {
   OCANNL_RETURN_IF_ERROR(
       CheckAboveZero("the scale of the loss", options.scale));
+  if (options.scaled_by) {
+    OCANNL_RETURN_IF_ERROR(CheckIsIn(model, *options.scaled_by));
+    OCANNL_RETURN_IF_ERROR(
+        InferShapes(model.graph, {options.scaled_by->id}, model.shapes));
+  }
   Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
   absl::StatusOr<BackwardCode> backward =
@@ -105,7 +110,15 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
   Append(code, forward);
   Say(code, absl::StrCat(name, " zero grads and backprop"));
   Append(code, backward->zero_grads);
-  if (options.scale == 1) {
+  if (options.scaled_by) {
+    const Array grad = GradientArray(model.graph, model.shapes, loss.id);
+    const TensorId by = options.scaled_by->id;
+    const Expr scale =
+        MakeLeaf(code.exprs, ComputeDType(options.scaled_by->node().dtype), 0);
+    AssignPointwise(code, code.AddArray(grad), std::nullopt,
+                    Convert(scale, ComputeDType(grad.dtype)).id(),
+                    {code.AddArray(ValueArray(model.graph, model.shapes, by))});
+  } else if (options.scale == 1) {
     Append(code, backward->seed);
   } else {
     const Array grad = GradientArray(model.graph, model.shapes, loss.id);

@@ -61,6 +61,9 @@ struct GradOptions {
   bool setup_for_parallel = false;
   // The gradient of the loss: loss scaling (optim/transforms.h).
   double scale = 1;
+  // Or what this tensor of one cell holds, in the place of `scale`
+  // (optim/loss_scale.h).
+  std::optional<Tensor> scaled_by = std::nullopt;
 };
 
 // The code that computes `loss`, zeroes all gradients, sets that of the loss

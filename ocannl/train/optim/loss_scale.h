@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dynamic loss scaling, for networks that compute in narrow floats on
+// parameters of f32: the gradient of the loss is multiplied by a scale, so that
+// small gradients are not rounded to 0, and those of the parameters are divided
+// by it. A step with a gradient that is not finite changes neither parameters
+// nor the states of the optimiser and halves the scale; after enough steps
+// without one it doubles. Micikevicius et al., "Mixed Precision Training",
+// 2018.
+//
+//   OCANNL_ASSIGN_OR_RETURN(LossScale scale, MakeLossScale(model));
+//   gradient: GradUpdate(model, loss, {.scaled_by = scale.tensor})
+//   OCANNL_ASSIGN_OR_RETURN(
+//       UpdateCode update,
+//       ScaledRuleUpdate(model, params, rate, AdamW(), scale));
+//   init: update.init, ...     step: gradient, update.update
+//
+// The scale is always a power of two, so that nothing is rounded but what is
+// too small even so.
+#ifndef OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
+#define OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/model.h"
+#include "ocannl/train/optim/rule.h"
+
+namespace ocannl::train {
+
+struct LossScaleOptions {
+  double first = 65536;  // a power of two from 1 to 2^127
+  // So many steps without overflow, after which it doubles; up to 2^24.
+  int64_t growth_interval = 2000;
+};
+
+struct LossScale {
+  Tensor tensor;  // a state of one cell, loss_scale
+  LossScaleOptions options;
+};
+
+// Of the model, which has one. Errors: options out of range; another one.
+absl::StatusOr<LossScale> MakeLossScale(Model& model,
+                                        const LossScaleOptions& options = {});
+
+// RuleUpdate on the gradients of a loss that is scaled so, for all parameters
+// that it has; its `init` sets the scale too. `rule` declares all states that it writes. Errors: those of
+// RuleUpdate.
+absl::StatusOr<UpdateCode> ScaledRuleUpdate(
+    Model& model, absl::Span<const Tensor> params,
+    std::optional<Tensor> learning_rate, const absl::StatusOr<UpdateRule>& rule,
+    const LossScale& scale);
+
+}  // namespace ocannl::train
+
+#endif  // OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
