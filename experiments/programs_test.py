@@ -191,6 +191,29 @@ class ProgramsTest(unittest.TestCase):
             self.assertIn("Goes on at step 140 of 180.\n", text)
             self.assertIn("Epoch=12, step=179, ", text)
 
+    def test_schedules(self):
+        log = self.folder / "log.jsonl"
+        data = [f"--data={self.digits()}", "--batch_size=10", "--rate=0.01",
+                "--epochs=4"]  # 60 steps
+        hashes = set()
+        for schedule, last in (("constant", 0.01), ("cosine", 0.001),
+                               ("step", 0.001), ("exponential", 0.001),
+                               ("linear", 0.001), ("linear,warmup=30", 0.001)):
+            flags = [*data, f"--schedule={schedule}", f"--log={log}"]
+            whole = result(run("digits", *flags))
+            rates = [json.loads(line)["rate"]
+                     for line in log.read_text().splitlines()]
+            self.assertAlmostEqual(rates[3], last, delta=2e-4)
+            hashes.add(whole["params_hash"])
+            file = self.folder / "half.npz"
+            run("digits", *flags, "--epochs_now=1", f"--save={file}")
+            rest = result(run("digits", *flags, f"--load={file}"))
+            self.assertEqual(rest["params_hash"], whole["params_hash"])
+        self.assertEqual(len(hashes), 6)
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("digits", *data, "--schedule=up")
+        self.assertIn("--schedule=up is none of", error.exception.stderr)
+
     def test_checkpoints_between_epochs(self):
         flags = ["--epochs=5", "--len=100"]  # 100 steps
         whole = result(run("moons", *flags))

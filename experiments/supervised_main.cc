@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/nets/rate_schedule.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
@@ -34,7 +35,9 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
        "how often the training sees every example"},
       {"batch_size", absl::StrCat(options.batch_size), "examples of one step"},
       {"rate", NumberText(options.rate),
-       "of learning in the first step; it falls to a tenth of it"},
+       "of learning; by the schedule it falls to a tenth of it"},
+      {"schedule", "linear",
+       "constant, linear, cosine, step, exponential; ,warmup=100"},
       {"seed", "1", "of the examples and of the parameters' first values"},
       {"verbose", "false", "tell of every epoch, and not of 8 at most"},
       PlotFlag(),
@@ -58,6 +61,8 @@ absl::StatusOr<SupervisedOptions> OptionsOf(const CommandLine& line,
     return absl::InvalidArgumentError(absl::StrCat(
         "--rate=", line.GetString("rate"), " is not a number above 0"));
   }
+  OCANNL_ASSIGN_OR_RETURN(options.schedule,
+                          ParseSchedule(line.GetString("schedule")));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
   return options;
 }

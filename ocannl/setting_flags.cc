@@ -85,8 +85,7 @@ bool ShowsHelp(const CommandLine& line, absl::string_view head,
     absl::StrAppend(&others, ", and settings (`bazel run //ocannl -- settings`",
                     " tells):", settings);
   }
-  out << head << "\n"
-      << CommandLine::Help(own) << WrapWords(others, 0, 2) << "\n";
+  out << head << CommandLine::Help(own) << WrapWords(others, 0, 2) << "\n";
   return true;
 }
 

@@ -33,13 +33,9 @@ const std::vector<Flag>& TierFlags() {
       {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"},
-      {"trace", "",
-       "a file for what ran, was compiled and was copied when, on which "
-       "thread, "
-       "for Perfetto",
+      {"trace", "", "a file for Perfetto: what ran and was compiled when",
        /*is_output=*/true},
-      {"log_runs", "",
-       "a file for what each statement reads and stores; on the interpreter",
+      {"log_runs", "", "a file for all reads and stores; on the interpreter",
        /*is_output=*/true},
       {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
       {"explain_nonfinite", "false",

@@ -140,12 +140,6 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
   return absl::OkStatus();
 }
 
-// From `rate` down to a tenth of it.
-Tensor FallingRate(Graph& graph, double rate, int32_t step, int64_t steps) {
-  Tensor done = EmbedSymbol(graph, step) / static_cast<double>(steps);
-  return Named(Mul(rate, 1 - Mul(0.9, done)), "learning_rate");
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
@@ -159,8 +153,8 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   OCANNL_RETURN_IF_ERROR(batches.Check());
   const Batch batch = batches.At("batch_n", options.shuffle);
   train::Training training{.step = graph.AddStatic("step", std::nullopt)};
-  Tensor rate = FallingRate(graph, options.rate, training.step,
-                            options.epochs * batches.count());
+  Tensor rate = ScheduledRate(options.schedule, graph, training.step,
+                              options.rate, options.epochs * batches.count());
   const Net net = result->net = make_net({.graph = &graph, .name = ""});
   Tensor targets = Targets(batch.classes, lessons.classes);
   Tensor loss = Named(

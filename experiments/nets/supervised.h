@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "experiments/nets/rate_schedule.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/context.h"
@@ -43,7 +44,8 @@ struct Lessons {
 struct SupervisedOptions {
   int64_t epochs = 1;
   int64_t batch_size = 50;
-  double rate = 0.05;  // falls to a tenth of it
+  double rate = 0.05;
+  RateSchedule schedule = {};
   double momentum = 0.9;
   double weight_decay = 0;
   bool adamw = false;    // in the place of SGD; then without the momentum

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -38,7 +39,8 @@ class Steps {
  public:
   static absl::StatusOr<Steps> Make(Routine& step, const std::string& loss) {
     OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
-    OCANNL_ASSIGN_OR_RETURN(StaticRef number, step.Static("step"));
+    std::optional<StaticRef> number;  // where something depends on it
+    if (auto found = step.Static("step"); found.ok()) number = *found;
     const int64_t batches = *batch.range();
     // Kept on the device, so that the steps of an epoch may run as one loop.
     OCANNL_ASSIGN_OR_RETURN(Recording losses,
@@ -59,7 +61,7 @@ class Steps {
     int64_t& next = history.steps_done;
     do {  // once at least, so that there are losses to take
       OCANNL_RETURN_IF_ERROR(batch_.Set(next % of_epoch()));
-      OCANNL_RETURN_IF_ERROR(number_.Set(next));
+      if (number_) OCANNL_RETURN_IF_ERROR(number_->Set(next));
       OCANNL_RETURN_IF_ERROR(step_.Run());
       OCANNL_RETURN_IF_ERROR(losses_.Append());
       OCANNL_RETURN_IF_ERROR(rates_.Append());
@@ -77,8 +79,8 @@ class Steps {
   }
 
  private:
-  Steps(Routine& step, StaticRef batch, StaticRef number, Recording losses,
-        Recording rates)
+  Steps(Routine& step, StaticRef batch, std::optional<StaticRef> number,
+        Recording losses, Recording rates)
       : step_(step),
         batch_(std::move(batch)),
         number_(std::move(number)),
@@ -86,7 +88,8 @@ class Steps {
         rates_(std::move(rates)) {}
 
   Routine& step_;
-  StaticRef batch_, number_;
+  StaticRef batch_;
+  std::optional<StaticRef> number_;
   Recording losses_, rates_;
 };
 

@@ -42,12 +42,12 @@ struct LoopOptions {
   std::function<absl::Status(const EpochMetrics&)> log = nullptr;
 };
 
-// Runs `step`, whose static indices are batch_n and step, for all batches again
-// and again; it keeps the arrays `loss` and learning_rate. Of some epochs, the
-// last one among them, prints a line and calls `after_epoch`, which may print
-// more and returns what it measured; shows how far it is. Ends after the step
-// at which StopSignals (core/base/system/stop_signals.h) were received. Needs
-// first_step < end_step.
+// Runs `step`, whose static indices are batch_n and, where something depends on
+// it, step, for all batches again and again; it keeps the arrays `loss` and
+// learning_rate. Of some epochs, the last one among them, prints a line and
+// calls `after_epoch`, which may print more and returns what it measured; shows
+// how far it is. Ends after the step at which StopSignals
+// (core/base/system/stop_signals.h) were received. Needs first_step < end_step.
 absl::StatusOr<History> TrainingLoop(
     Routine& step, const LoopOptions& options,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);

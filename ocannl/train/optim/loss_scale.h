@@ -47,8 +47,8 @@ absl::StatusOr<LossScale> MakeLossScale(Model& model,
                                         const LossScaleOptions& options = {});
 
 // RuleUpdate on the gradients of a loss that is scaled so, for all parameters
-// that it has; its `init` sets the scale too. `rule` declares all states that it writes. Errors: those of
-// RuleUpdate.
+// that it has; its `init` sets the scale too. `rule` declares all states that
+// it writes. Errors: those of RuleUpdate.
 absl::StatusOr<UpdateCode> ScaledRuleUpdate(
     Model& model, absl::Span<const Tensor> params,
     std::optional<Tensor> learning_rate, const absl::StatusOr<UpdateRule>& rule,
