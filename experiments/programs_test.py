@@ -16,7 +16,8 @@ import tempfile
 import time
 import unittest
 
-PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits", "names", "text",
+PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits",
+            "digit_addition", "circles_conv", "names", "text",
             "bench/bench_main"]
 
 
@@ -135,6 +136,30 @@ class ProgramsTest(unittest.TestCase):
         with self.assertRaises(subprocess.CalledProcessError) as error:
             run("digits", f"--data={self.folder}/none.csv")
         self.assertIn("none.csv", error.exception.stderr)
+
+    def goes_on(self, program, *flags):
+        """The result of a training, which one that was stopped has too."""
+        text = run(program, *flags, f"--plot_dir={self.folder / program}")
+        self.assertFits(text)
+        self.assertTrue((self.folder / program / "loss.png").exists())
+        whole = result(text)
+        self.assertEqual(whole["experiment"], program)
+        file = self.folder / "half.npz"
+        run(program, *flags, "--epochs_now=2", f"--save={file}")
+        rest = result(run(program, *flags, f"--load={file}"))
+        self.assertEqual(rest["params_hash"], whole["params_hash"])
+        return whole
+
+    def test_sums_of_digits(self):
+        whole = self.goes_on("digit_addition", f"--data={self.digits()}",
+                             "--examples=400", "--epochs=4",
+                             "--batch_size=10")
+        self.assertEqual(whole["test_right"], 1)
+
+    def test_circles_are_counted(self):
+        whole = self.goes_on("circles_conv", "--examples=1500", "--epochs=6",
+                             "--batch_size=25")
+        self.assertGreater(whole["test_right"], 0.6)  # by chance: 0.2
 
     def test_names_are_made_up(self):
         words = self.folder / "words"

@@ -3,10 +3,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/tensor/arrange.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/conv.h"
 #include "ocannl/train/blocks/embedding.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/norm.h"
+#include "ocannl/train/blocks/softmax.h"
 #include "ocannl/train/blocks/transformer.h"
 #include "ocannl/train/blocks/vision.h"
 
@@ -14,9 +16,29 @@ namespace ocannl {
 
 using train::Training;
 
-MakeNet LeNetOf() {
-  return [](const train::ParamScope& scope) -> Net {
-    return [net = train::LeNet(scope)](Tensor images, Training*) {
+namespace {
+
+std::vector<train::Conv2d> ConvsOf(const train::ParamScope& scope,
+                                   const std::vector<int64_t>& channels) {
+  std::vector<train::Conv2d> convs;
+  for (int64_t count : channels) {
+    convs.emplace_back(scope / absl::StrCat("conv", convs.size() + 1),
+                       train::Conv2dOptions{.channels = count});
+  }
+  return convs;
+}
+
+// All of them with relu, then the greatest of each 2 x 2 cells.
+Tensor Halved(const std::vector<train::Conv2d>& convs, Tensor x) {
+  for (const train::Conv2d& conv : convs) x = Relu(conv(x));
+  return MaxPool2d(x, train::kHalve);
+}
+
+}  // namespace
+
+MakeNet LeNetOf(const train::LeNetOptions& options) {
+  return [=](const train::ParamScope& scope) -> Net {
+    return [net = train::LeNet(scope, options)](Tensor images, Training*) {
       return net(images);
     };
   };
@@ -40,16 +62,33 @@ MakeNet CifarConv() {
 
 MakeNet SmallConv(const SmallConvOptions& options) {
   return [=](const train::ParamScope& scope) -> Net {
-    std::vector<train::Conv2d> convs;
-    for (int64_t channels : options.channels) {
-      convs.emplace_back(scope / absl::StrCat("conv", convs.size() + 1),
-                         train::Conv2dOptions{.channels = channels});
-    }
-    return [convs, mlp = train::Mlp(
-                       scope, {.sizes = {options.hidden, options.classes}})](
-               Tensor x, Training*) {
-      for (const train::Conv2d& conv : convs) x = Relu(conv(x));
-      return mlp(MaxPool2d(x, train::kHalve));
+    return
+        [convs = ConvsOf(scope, options.channels),
+         mlp = train::Mlp(scope, {.sizes = {options.hidden, options.classes}})](
+            Tensor x, Training*) { return mlp(Halved(convs, x)); };
+  };
+}
+
+MakeNet DigitSum(const SmallConvOptions& options) {
+  return [=](const train::ParamScope& scope) -> Net {
+    return [net = SmallConv(options)(scope), digits = options.classes](
+               Tensor x, Training* training) {
+      // 1 at [i, j, i + j].
+      NdArray sums(DType::kF32, {digits, digits, 2 * digits - 1});
+      for (int64_t i = 0; i < digits; ++i) {
+        for (int64_t j = 0; j < digits; ++j) {
+          sums.values<float>()[(i * digits + j) * (2 * digits - 1) + i + j] = 1;
+        }
+      }
+      const Tensor images = Einsum1("b|t, h, w, c => b, t|h, w, c", x);
+      const Tensor p = train::Softmax("...|v => ...|0", net(images, training));
+      const Tensor both =
+          Einsum("b|i; b|j => b|i, j", Einsum1("b, 0|v => b|v", p),
+                 Einsum1("b, 1|v => b|v", p));
+      const Tensor table =
+          Data(*x.graph, training == train::kInference ? "test_sums" : "sums",
+               sums, {.rows = {Dims{}, sums.dims(), Dims{}}});
+      return Log(Einsum("b|i, j; |i, j, s => b|s", both, table) + 1e-6);
     };
   };
 }

@@ -9,11 +9,12 @@
 
 #include "experiments/nets/supervised.h"
 #include "ocannl/train/blocks/transformer.h"
+#include "ocannl/train/blocks/vision.h"
 
 namespace ocannl {
 
-// LeNet (blocks/vision.h) for images of 28 x 28 x 1 cells and ten classes.
-MakeNet LeNetOf();
+// LeNet (blocks/vision.h).
+MakeNet LeNetOf(const train::LeNetOptions& options = {});
 
 // For images of 32 x 32 x 3 cells and ten classes: 3 x 3 convolutions to 32,
 // 32 and 64 channels with batch norm and relu, the image halved after the
@@ -29,6 +30,12 @@ struct SmallConvOptions {
   int64_t classes;
 };
 MakeNet SmallConv(const SmallConvOptions& options);
+
+// For sums of two digits, images b|2,height,width,1: a SmallConv, the same for
+// both, whose logits are those of the digits; those of a sum are the logarithm
+// of the probability that independent digits have it. Manhaeve et al.,
+// "DeepProbLog", 2018.
+MakeNet DigitSum(const SmallConvOptions& options);
 
 // Models of the letter after `context` others, in the order of Karpathy's
 // "makemore": logits from the last letter alone; from the vectors of all, by a

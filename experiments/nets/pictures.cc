@@ -6,14 +6,15 @@
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
 namespace ocannl {
 namespace {
-
-constexpr int kClasses = 10;
 
 // Distributions of the standard library differ between libraries.
 class Random {
@@ -34,34 +35,43 @@ class Random {
 using Image = absl::Span<float>;
 using Draw = absl::FunctionRef<void(Random& random, int64_t kind, Image image)>;
 
-Examples Drawn(int64_t count, const Dims& dims, Random& random, Draw draw) {
+// What to draw: classes of pictures of those dims.
+struct Kind {
+  int64_t classes;
+  Dims dims;
+  Draw draw;
+};
+
+Examples Drawn(int64_t count, Random& random, const Kind& what) {
+  const Dims& dims = what.dims;
   Dims all = {count};
   all.insert(all.end(), dims.begin(), dims.end());
   Examples examples{.inputs = NdArray(DType::kF32, all),
                     .classes = NdArray(DType::kI32, {count})};
   const auto size = static_cast<size_t>(NumElements(dims));
   for (int64_t k = 0; k < count; ++k) {
-    const int64_t kind = random.Below(kClasses);
+    const int64_t kind = random.Below(what.classes);
     examples.classes.values<int32_t>()[k] = static_cast<int32_t>(kind);
-    draw(random, kind, examples.inputs.values<float>().subspan(k * size, size));
+    what.draw(random, kind,
+              examples.inputs.values<float>().subspan(k * size, size));
   }
   return examples;
 }
 
 Lessons DrawnLessons(int64_t train_count, int64_t test_count, uint32_t seed,
-                     const Dims& dims, Draw draw) {
+                     const Kind& what) {
   Random random(seed);
-  Examples train = Drawn(train_count, dims, random, draw);
+  Examples train = Drawn(train_count, random, what);
   return {.train = std::move(train),
-          .test = Drawn(test_count, dims, random, draw),
-          .classes = kClasses};
+          .test = Drawn(test_count, random, what),
+          .classes = what.classes};
 }
 
 constexpr int kDigitSize = 28;
 constexpr int kGlyphHeight = 7;
 constexpr int kGlyphWidth = 5;
 
-constexpr std::array<absl::string_view, kClasses> kGlyphs = {
+constexpr std::array<absl::string_view, 10> kGlyphs = {
     " ### "
     "#   #"
     "#  ##"
@@ -216,16 +226,58 @@ void DrawPattern(Random& random, int64_t kind, Image image) {
   }
 }
 
+struct Circle {
+  double row, column, radius;
+};
+
+// Rejection sampling: where one that was drawn leaves no room for the others,
+// all are drawn anew.
+std::vector<Circle> PlaceCircles(Random& random, int64_t count) {
+  std::vector<Circle> circles;
+  for (int tries = 1; static_cast<int64_t>(circles.size()) < count; ++tries) {
+    if (tries % 100 == 0) circles.clear();
+    const double radius = random.Between(2, 8);
+    const Circle circle = {.row = random.Between(radius, 31 - radius),
+                           .column = random.Between(radius, 31 - radius),
+                           .radius = radius};
+    const bool is_free = absl::c_all_of(circles, [&](const Circle& other) {
+      return std::hypot(circle.row - other.row, circle.column - other.column) >
+             circle.radius + other.radius + 2;
+    });
+    if (is_free) circles.push_back(circle);
+  }
+  return circles;
+}
+
+void DrawCircles(Random& random, int64_t kind, Image image) {
+  const std::vector<Circle> circles = PlaceCircles(random, kind + 1);
+  for (int k = 0; k < kPatternSize * kPatternSize; ++k) {
+    const double row = k / kPatternSize, column = k % kPatternSize;
+    const bool inside = absl::c_any_of(circles, [&](const Circle& circle) {
+      return std::hypot(row - circle.row, column - circle.column) <
+             circle.radius;
+    });
+    image[k] = static_cast<float>(
+        std::clamp((inside ? 0.8 : 0.2) + random.Between(-0.25, 0.25), 0., 1.));
+  }
+}
+
 }  // namespace
 
 Lessons DrawnDigits(int64_t train_count, int64_t test_count, uint32_t seed) {
   return DrawnLessons(train_count, test_count, seed,
-                      {kDigitSize, kDigitSize, 1}, DrawDigit);
+                      {10, {kDigitSize, kDigitSize, 1}, DrawDigit});
 }
 
 Lessons DrawnPatterns(int64_t train_count, int64_t test_count, uint32_t seed) {
   return DrawnLessons(train_count, test_count, seed,
-                      {kPatternSize, kPatternSize, 3}, DrawPattern);
+                      {10, {kPatternSize, kPatternSize, 3}, DrawPattern});
+}
+
+Lessons DrawnCircles(int64_t train_count, int64_t test_count, uint32_t seed) {
+  return DrawnLessons(
+      train_count, test_count, seed,
+      {kMostCircles, {kPatternSize, kPatternSize, 1}, DrawCircles});
 }
 
 }  // namespace ocannl

@@ -19,6 +19,11 @@ Lessons DrawnDigits(int64_t train_count, int64_t test_count, uint32_t seed);
 // Ten classes.
 Lessons DrawnPatterns(int64_t train_count, int64_t test_count, uint32_t seed);
 
+// Pictures of 32 x 32 x 1 cells from 0 to 1 with one to five discs of radii
+// from 2 to 8, which do not touch, with noise. Class k has k + 1 of them.
+inline constexpr int kMostCircles = 5;
+Lessons DrawnCircles(int64_t train_count, int64_t test_count, uint32_t seed);
+
 }  // namespace ocannl
 
 #endif  // EXPERIMENTS_NETS_PICTURES_H_
