@@ -32,9 +32,6 @@ constexpr absl::string_view kEnd = "\n]\n";
 constexpr size_t kMostBytes = size_t{1} << 16;
 constexpr int64_t kMostNanoseconds = 100'000'000;
 
-// About 100 MB, which viewers still open.
-constexpr int64_t kMostEvents = 1'000'000;
-
 int64_t Now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -63,7 +60,7 @@ std::string ToText(const Json& json) {
 
 class Writer {
  public:
-  absl::Status Open(const std::string& path) {
+  absl::Status Open(const std::string& path, int64_t most) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (file_) {
       if (file_->path() == path) return absl::OkStatus();
@@ -79,6 +76,7 @@ class Writer {
     }
     file_ = std::move(file);
     start_ = Now();
+    most_ = most;
     waiting_ = "[\n" + ToText(Metadata("process_name", "ocannl"));
     return FlushLocked();
   }
@@ -88,22 +86,20 @@ class Writer {
     thread_local bool is_known = false;
     const int64_t now = Now();
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!status_.ok() || events_ >= kMostEvents) return false;
+    if (!status_.ok() || spans_ >= most_) return false;
     if (!std::exchange(is_known, true)) {
       absl::StrAppend(&waiting_, ",\n",
                       ToText(Metadata("thread_name", ThreadName())));
     }
     event["ts"] = 1e-3 * static_cast<double>(begin - start_);
     event["dur"] = 1e-3 * static_cast<double>(now - begin);
-    if (++events_ == kMostEvents) {
-      event["args"]["last"] = absl::StrCat("after ", events_, " events");
-    }
+    if (++spans_ == most_) event["args"]["last"] = most_;
     absl::StrAppend(&waiting_, ",\n", ToText(event));
     if (waiting_.size() >= kMostBytes || now - flushed_ >= kMostNanoseconds) {
       flushed_ = now;
       FlushLocked().IgnoreError();  // Flush tells it
     }
-    return status_.ok() && events_ < kMostEvents;
+    return status_.ok() && spans_ < most_;
   }
 
   absl::Status Flush() {
@@ -131,7 +127,7 @@ class Writer {
   int64_t end_ = 0;      // where its last bracket's line ends
   std::string waiting_;  // to be written there
   int64_t start_ = 0, flushed_ = 0;
-  int64_t events_ = 0;
+  int64_t spans_ = 0, most_ = 0;
   absl::Status status_;
 };
 
@@ -153,8 +149,8 @@ void FlushAtExit() {
 
 std::atomic<bool> TraceEvents::on = false;
 
-absl::Status TraceEvents::Start(const std::string& path) {
-  OCANNL_RETURN_IF_ERROR(TheWriter().Open(path));
+absl::Status TraceEvents::Start(const std::string& path, int64_t most) {
+  OCANNL_RETURN_IF_ERROR(TheWriter().Open(path, most));
   static const int registered = std::atexit(FlushAtExit);
   (void)registered;
   on = true;

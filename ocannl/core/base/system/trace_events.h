@@ -24,12 +24,15 @@ namespace ocannl {
 // Of the process.
 class TraceEvents {
  public:
-  // From now on until the process ends, writes to the file `path`, which is
-  // replaced. It is whole JSON at any time; of what ends by a signal, the last
-  // tenth of a second may lack. Nothing where it was started with the same
-  // path. Errors: it was with another; the path is no ordinary file; the
-  // system's.
-  static absl::Status Start(const std::string& path);
+  // From now on until the process ends, or there are `most` spans, writes to
+  // the file `path`, which is replaced. It is whole JSON at any time; of what
+  // ends by a signal, the last tenth of a second may lack. Nothing where it was
+  // started with the same path. Errors: it was with another; the path is no
+  // ordinary file; the system's.
+  static absl::Status Start(const std::string& path, int64_t most = kMostSpans);
+
+  // About 100 MB, which viewers still open.
+  static constexpr int64_t kMostSpans = 1'000'000;
 
   static bool IsOn() { return on.load(std::memory_order_relaxed); }
 

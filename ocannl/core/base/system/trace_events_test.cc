@@ -95,6 +95,21 @@ TEST(TraceEventsTest, KilledItIsWhole) {
   EXPECT_GT(Parse(path).size(), 500u);
 }
 
+TEST(TraceEventsTest, EndsWithTheLastThatItHolds) {
+  const std::string path = PathOf("most.json");
+  const int status = InChild([&] {
+    CHECK_OK(TraceEvents::Start(path, 10));
+    for (int k = 0; k < 12; ++k) {
+      CHECK_EQ(TraceEvents::IsOn(), k < 10);
+      const TraceSpan span("run", "step");
+    }
+  });
+  EXPECT_EQ(status, 0);
+  const Json events = Parse(path);
+  EXPECT_EQ(events.size(), 2 + 10u);
+  EXPECT_EQ(events.back()["args"]["last"], 10);
+}
+
 TEST(TraceEventsTest, Errors) {
   const int status = InChild([] {
     EXPECT_THAT(std::string(TraceEvents::Start("/none/trace").message()),
