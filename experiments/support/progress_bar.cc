@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -30,6 +31,18 @@ std::string ProgressBar(absl::string_view label, int64_t done, int64_t total,
   const int digits = static_cast<int>(absl::StrCat(total).size());
   return absl::StrFormat("%s %*d/%d ▕%s%*s▏%4d%%", label, digits, done, total,
                          bar, width - used, "", done * 100 / total);
+}
+
+std::string TimeLeft(int64_t done, int64_t total, double seconds) {
+  if (done == 0 || seconds <= 0) return "";
+  const double rate = static_cast<double>(done) / seconds;
+  const auto left =
+      static_cast<int64_t>(std::ceil(static_cast<double>(total - done) / rate));
+  const std::string minutes =
+      left < 3600 ? absl::StrCat(left / 60)
+                  : absl::StrFormat("%d:%02d", left / 3600, left / 60 % 60);
+  return absl::StrFormat("%.*f/s, %s:%02d left", rate < 10 ? 2 : 0, rate,
+                         minutes, left % 60);
 }
 
 void ShowProgress(absl::string_view bar) {

@@ -24,6 +24,10 @@ namespace ocannl {
 std::string ProgressBar(absl::string_view label, int64_t done, int64_t total,
                         int width);
 
+// "4.20/s, 1:05 left", where `done` of `total` took `seconds`; "" where nothing
+// is known yet.
+std::string TimeLeft(int64_t done, int64_t total, double seconds);
+
 // Writes `bar` over the line where the last one stands, or clears that line if
 // it is empty. Does nothing unless stderr is a terminal, so logs stay clean.
 void ShowProgress(absl::string_view bar);

@@ -25,6 +25,16 @@ TEST(ProgressBarTest, FillsInEighths) {
   EXPECT_EQ(ProgressBar("epoch", 80, 80, 4), "epoch 80/80 ▕████▏ 100%");
 }
 
+TEST(TimeLeftTest, GoesOnAtTheRateSoFar) {
+  EXPECT_EQ(TimeLeft(0, 80, 0.5), "");
+  EXPECT_EQ(TimeLeft(1, 80, 0), "");
+  EXPECT_EQ(TimeLeft(10, 20, 5), "2.00/s, 0:05 left");
+  EXPECT_EQ(TimeLeft(1, 66, 1), "1.00/s, 1:05 left");
+  EXPECT_EQ(TimeLeft(10, 3610, 20), "0.50/s, 2:00:00 left");
+  EXPECT_EQ(TimeLeft(20, 20, 3), "6.67/s, 0:00 left");
+  EXPECT_EQ(TimeLeft(2500, 5000, 1), "2500/s, 0:01 left");
+}
+
 TEST(ProgressBarDeathTest, RefusesWhatIsNoFraction) {
   EXPECT_DEATH(ProgressBar("", 2, 1, 4), "2 of 1");
   EXPECT_DEATH(ProgressBar("", 0, 0, 4), "0 of 0");

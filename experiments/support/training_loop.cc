@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/support/progress_bar.h"
 #include "ocannl/core/base/check.h"
@@ -137,7 +138,9 @@ absl::StatusOr<History> TrainingLoop(
                                           .seconds = SecondsSince(start),
                                           .of_test = std::move(measures)}));
     }
-    ShowProgress(ProgressBar("epoch", epoch, last_epoch, 40));
+    ShowProgress(absl::StrCat(
+        ProgressBar("epoch", epoch, last_epoch, 30), " ",
+        TimeLeft(epoch - last_epoch + epochs, epochs, SecondsSince(start))));
     if (options.checkpoint && !options.checkpoint_is_due && next == end &&
         next < options.end_step) {
       OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
