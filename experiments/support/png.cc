@@ -11,6 +11,12 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/shared_library.h"
 
+// For --config=asan: fontconfig never frees what it knows about fonts.
+extern "C" const char* __lsan_default_suppressions();   // NOLINT
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT
+  return "leak:libfontconfig.so\n";
+}
+
 namespace ocannl {
 namespace {
 
