@@ -32,7 +32,10 @@ TEST(RandomRewritesTest, EveryRewriteIsTaken) {
     }
   }
   for (const rewrite::RewriteForm& form : rewrite::RewriteForms()) {
-    const int least = form.keeps_bits ? static_cast<int>(kPrograms / 100) : 0;
+    // Loops that begin with copies are hardly made at random, but by plans of
+    // products.
+    const bool is_rare = !form.keeps_bits || form.name == "prefetch";
+    const int least = is_rare ? 0 : static_cast<int>(kPrograms / 100);
     EXPECT_GE(taken[std::string(form.name)], least) << form.name;
   }
 }

@@ -39,6 +39,7 @@ class ProductPlanner {
     for (IteratorId steps : steps_) {
       OCANNL_RETURN_IF_ERROR(UnrollSteps(steps));
     }
+    PrefetchTiles();
     const auto& grid = std::get<For>(program().body.stmts[at_]);
     if (SharedBytes(program(), grid.body) <= target_.shared_bytes) {
       return absl::OkStatus();
@@ -282,7 +283,21 @@ class ProductPlanner {
     return absl::OkStatus();
   }
 
+  // Where there are enough of them to wait for.
+  void PrefetchTiles() {
+    for (IteratorId steps : staged_) {
+      int64_t extent = 0;
+      WalkLoops(program().body, [&](const For& loop) {
+        if (loop.iterator == steps) extent = loop.extent;
+      });
+      if (extent >= kLeastTiles) {
+        script_.Try(absl::StrCat("prefetch ", Name(steps)));
+      }
+    }
+  }
+
   static constexpr int64_t kGroup = 4;           // cells that are read at once
+  static constexpr int64_t kLeastTiles = 4;      // none has measured it
   static constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
 
   ScriptRunner& script_;

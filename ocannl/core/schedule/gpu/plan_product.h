@@ -3,7 +3,7 @@
 // PlanProduct: a product or convolution in tiles (Volkov and Demmel,
 // Benchmarking GPUs to tune dense linear algebra, 2008): a block computes a
 // tile of results, a thread a small one in registers; the operands' parts of a
-// few steps are in shared memory.
+// few steps are in shared memory, and those of the next ones on their way.
 //
 //   for i1 { for i2 { for i3 { y[i1, i2] := fma(a[i1, i3], b[i3, i2], ...
 //   ->

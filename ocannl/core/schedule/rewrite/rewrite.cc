@@ -74,6 +74,10 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer,
   return Verified(unverified::Stage(program, buffer, loop), std::move(program));
 }
 
+Rewritten Prefetch(LoopProgram program, IteratorId loop) {
+  return Verified(unverified::Prefetch(program, loop), std::move(program));
+}
+
 Rewritten Demote(LoopProgram program) {
   return Verified(unverified::Demote(program), std::move(program));
 }

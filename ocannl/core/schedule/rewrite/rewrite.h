@@ -104,6 +104,14 @@ Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
 // it writes the buffer, or as in Privatize.
 Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 
+// Software pipelining with register prefetching: of a loop that begins with
+// copies of Stage, each iteration reads what the next one copies into registers
+// before it goes on, and stores that into shared memory at its end; a copy
+// stands before the loop, and the last iteration's work behind it. Errors: no
+// such copies, or some of a number of cells that no `unroll` counts; the loop
+// writes what it copies.
+Rewritten Prefetch(LoopProgram program, IteratorId loop);
+
 // Register demotion: locals of the program's body, which no kernel shares with
 // another one, become temps.
 Rewritten Demote(LoopProgram program);

@@ -105,6 +105,10 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return unverified::Stage(p, a.buffer, a.loops[0]);
      }},
+    {"prefetch", "prefetch LOOP", "g", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Prefetch(p, a.loops[0]);
+     }},
     {"demote", "demote", "", 0, false,
      [](LoopProgram& p, const Arguments&) { return unverified::Demote(p); }},
     {"contract_array", "contract_array BUFFER LOOP", "tl", 0, true,

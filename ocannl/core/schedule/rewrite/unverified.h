@@ -29,6 +29,7 @@ absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer);
 absl::Status Bind(LoopProgram& program, IteratorId loop, LoopKind kind);
 absl::Status Stage(LoopProgram& program, absl::string_view buffer,
                    IteratorId loop);
+absl::Status Prefetch(LoopProgram& program, IteratorId loop);
 absl::Status Demote(LoopProgram& program);
 absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
                            IteratorId loop);
