@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/distributed/communicator.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl::train {
+namespace {
+
+template <class T>
+absl::Span<std::byte> BytesOf(absl::Span<T> values) {
+  return {reinterpret_cast<std::byte*>(values.data()),
+          values.size() * sizeof(T)};
+}
+
+}  // namespace
+
+absl::Status OtherLength(int from, size_t sent, size_t expected) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "rank ", from, " sent ", sent, " bytes, not the ", expected,
+      " that were to come; start all ranks with the same program and flags"));
+}
+
+absl::Status Broadcast(Communicator& ranks, absl::Span<std::byte> bytes) {
+  // In the round of `step`, the ranks below it have the bytes.
+  const int rank = ranks.rank();
+  for (int step = 1; step < ranks.ranks(); step *= 2) {
+    if (rank < step && rank + step < ranks.ranks()) {
+      OCANNL_RETURN_IF_ERROR(ranks.Send(rank + step, bytes));
+    } else if (rank >= step && rank < 2 * step) {
+      OCANNL_RETURN_IF_ERROR(ranks.Receive(rank - step, bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AllGather(Communicator& ranks, absl::Span<uint64_t> values) {
+  const auto count = static_cast<size_t>(ranks.ranks());
+  for (size_t other = 1; other < count; ++other) {
+    std::vector<uint64_t> part;
+    for (size_t k = other; k < values.size(); k += count) {
+      part.push_back(values[k]);
+    }
+    const absl::Span<std::byte> bytes = BytesOf(absl::MakeSpan(part));
+    if (ranks.rank() == static_cast<int>(other)) {
+      OCANNL_RETURN_IF_ERROR(ranks.Send(0, bytes));
+    } else if (ranks.rank() == 0) {
+      OCANNL_RETURN_IF_ERROR(ranks.Receive(static_cast<int>(other), bytes));
+      for (size_t k = 0; k < part.size(); ++k) {
+        values[other + k * count] = part[k];
+      }
+    }
+  }
+  return Broadcast(ranks, BytesOf(values));
+}
+
+absl::Status CheckAgree(Communicator& ranks, absl::string_view what,
+                        uint64_t bits, absl::string_view fix) {
+  std::vector<uint64_t> all(ranks.ranks(), bits);
+  OCANNL_RETURN_IF_ERROR(AllGather(ranks, absl::MakeSpan(all)));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", rank, " has other ", what, " than rank 0: the hashes are ",
+        absl::Hex(all[rank], absl::kZeroPad16), " and ",
+        absl::Hex(all[0], absl::kZeroPad16), "; ", fix));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ocannl::train
