@@ -80,9 +80,10 @@ class Training {
     OCANNL_ASSIGN_OR_RETURN(gradients_,
                             ToRoutines(contexts, updaten.fwd_bprop, {}));
     OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(contexts[0], sgd.update, {}));
-    OCANNL_ASSIGN_OR_RETURN(replicas_,
-                            Replicas::Make(model, updaten.params, trained,
-                                           std::move(contexts), result_->loss));
+    OCANNL_ASSIGN_OR_RETURN(
+        replicas_,
+        Replicas::Make(model, updaten.params, trained, std::move(contexts),
+                       {.loss = result_->loss}));
     replicas_->set_copy_to_merge(options_.copy_to_merge);
     return replicas_->ShareParameters();
   }

@@ -247,6 +247,54 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   return values;
 }
 
+absl::Status Context::Use(absl::string_view name, UseBytes use) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                          FindWritten(name));
+  const Backend& backend = stream().device().backend();
+  return stream().Do(
+      [array, &backend, use = std::move(use)]() mutable -> absl::Status {
+        OCANNL_RETURN_IF_ERROR(backend.RunStatus());
+        const DeviceMemory& memory = array->memory;
+        if (backend.memory().is_host()) {
+          return use({memory.address(), memory.size()});
+        }
+        std::vector<std::byte> bytes(memory.size());
+        OCANNL_RETURN_IF_ERROR(memory.CopyOut(bytes.data()));
+        return use(bytes);
+      });
+}
+
+absl::Status Context::FillArray(const std::shared_ptr<DeviceArray>& array,
+                                FillBytes fill) const {
+  const bool is_host = stream().device().backend().memory().is_host();
+  return stream().Do(
+      [array, is_host, fill = std::move(fill)]() mutable -> absl::Status {
+        const DeviceMemory& memory = array->memory;
+        if (is_host) return fill({memory.address(), memory.size()});
+        std::vector<std::byte> bytes(memory.size());
+        OCANNL_RETURN_IF_ERROR(fill(absl::MakeSpan(bytes)));
+        return memory.CopyIn(bytes.data());
+      });
+}
+
+absl::Status Context::Fill(absl::string_view name, FillBytes fill) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
+  OCANNL_RETURN_IF_ERROR(PrepareToWrite(*array, "the host"));
+  OCANNL_RETURN_IF_ERROR(FillArray(array, std::move(fill)));
+  array->written = true;
+  return absl::OkStatus();
+}
+
+absl::Status Context::FillMerge(absl::string_view name, FillBytes fill) const {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
+  OCANNL_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceArray> place,
+      stream().merge().PlaceOf(name, array->dtype, array->dims));
+  OCANNL_RETURN_IF_ERROR(FillArray(place, std::move(fill)));
+  stream().HoldMerge(std::move(place));
+  return absl::OkStatus();
+}
+
 absl::Status Context::CopyInto(const std::shared_ptr<DeviceArray>& to,
                                const std::shared_ptr<DeviceArray>& array,
                                const Context& from) const {

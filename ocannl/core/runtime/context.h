@@ -10,6 +10,7 @@
 #ifndef OCANNL_CORE_RUNTIME_CONTEXT_H_
 #define OCANNL_CORE_RUNTIME_CONTEXT_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -77,6 +79,19 @@ class Context {
   // The same of what `buffer` of a program stands for: Write or WriteMerge.
   absl::Status WriteInput(const loop_ir::Buffer& buffer,
                           const NdArray& values) const;
+
+  // Calls `use` with the bytes of an array, after the work of this stream so
+  // far and on the thread that does that; its error is that of Stream::Do.
+  // Error: it was never written.
+  using UseBytes =
+      absl::AnyInvocable<absl::Status(absl::Span<const std::byte>)>;
+  absl::Status Use(absl::string_view name, UseBytes use) const;
+
+  // Write and WriteMerge of what `fill` leaves in the bytes, likewise, for an
+  // array that is there. Errors: those of Write.
+  using FillBytes = absl::AnyInvocable<absl::Status(absl::Span<std::byte>)>;
+  absl::Status Fill(absl::string_view name, FillBytes fill) const;
+  absl::Status FillMerge(absl::string_view name, FillBytes fill) const;
 
   // Errors: no such array, or one that was never written; that of a run
   // (Backend::RunStatus) or of a copy (Stream::status).
@@ -149,6 +164,9 @@ class Context {
       absl::string_view name) const;
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
       absl::string_view name) const;
+
+  absl::Status FillArray(const std::shared_ptr<DeviceArray>& array,
+                         FillBytes fill) const;
 
   // Copies `array` of `from` into `to` of this one, in the order of both
   // streams.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/distributed/communicator.h"
 
+#include <bit>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -15,6 +17,16 @@ absl::Span<std::byte> BytesOf(absl::Span<T> values) {
           values.size() * sizeof(T)};
 }
 
+// The part of a rank that has the bytes in Broadcast: in the round of `step`,
+// those below it have them.
+absl::Status Forward(Communicator& ranks, absl::Span<const std::byte> bytes) {
+  for (int step = 1; step < ranks.ranks(); step *= 2) {
+    if (ranks.rank() >= step || ranks.rank() + step >= ranks.ranks()) continue;
+    OCANNL_RETURN_IF_ERROR(ranks.Send(ranks.rank() + step, bytes));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status OtherLength(int from, size_t sent, size_t expected) {
@@ -24,16 +36,18 @@ absl::Status OtherLength(int from, size_t sent, size_t expected) {
 }
 
 absl::Status Broadcast(Communicator& ranks, absl::Span<std::byte> bytes) {
-  // In the round of `step`, the ranks below it have the bytes.
-  const int rank = ranks.rank();
-  for (int step = 1; step < ranks.ranks(); step *= 2) {
-    if (rank < step && rank + step < ranks.ranks()) {
-      OCANNL_RETURN_IF_ERROR(ranks.Send(rank + step, bytes));
-    } else if (rank >= step && rank < 2 * step) {
-      OCANNL_RETURN_IF_ERROR(ranks.Receive(rank - step, bytes));
-    }
+  const auto rank = static_cast<unsigned>(ranks.rank());
+  if (rank > 0) {
+    OCANNL_RETURN_IF_ERROR(
+        ranks.Receive(static_cast<int>(rank - std::bit_floor(rank)), bytes));
   }
-  return absl::OkStatus();
+  return Forward(ranks, bytes);
+}
+
+absl::Status BroadcastOwn(Communicator& ranks,
+                          absl::Span<const std::byte> bytes) {
+  CHECK_EQ(ranks.rank(), 0);
+  return Forward(ranks, bytes);
 }
 
 absl::Status AllGather(Communicator& ranks, absl::Span<uint64_t> values) {

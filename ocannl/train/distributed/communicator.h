@@ -52,6 +52,10 @@ absl::Status OtherLength(int from, size_t sent, size_t expected);
 // tree: the rounds of ParallelMerge (parallel/replicas.h) backwards.
 absl::Status Broadcast(Communicator& ranks, absl::Span<std::byte> bytes);
 
+// The same on rank 0, where the bytes stay as they are.
+absl::Status BroadcastOwn(Communicator& ranks,
+                          absl::Span<const std::byte> bytes);
+
 // Value k is that of rank k mod ranks(): each has set its own, and gets those
 // of all others. All have as many.
 absl::Status AllGather(Communicator& ranks, absl::Span<uint64_t> values);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/parallel/data_parallel.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <variant>
 
@@ -124,22 +127,35 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     const UpdateOf& update_of) {
   OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
   DataParallel made;
-  made.devices_ = std::make_unique<VirtualDevices>(
-      backend, static_cast<int>(options.n_shards), options.threads);
-  for (int64_t s = 0; s < options.n_shards; ++s) {
-    made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[s]));
+  made.n_shards_ = options.n_shards;
+  if (options.communicator != nullptr && options.communicator->ranks() > 1) {
+    made.communicator_ = options.communicator;
+  }
+  const Communicator* ranks = made.communicator_;
+  const int here = ReplicasHere(static_cast<int>(options.n_shards), ranks);
+  if (ranks != nullptr && options.n_shards < ranks->ranks()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.n_shards, " shards are not enough for ",
+                     ranks->ranks(), " ranks; make one for each at least"));
+  }
+  made.devices_ =
+      std::make_unique<VirtualDevices>(backend, here, options.threads);
+  for (int k = 0; k < here; ++k) {
+    const int64_t s = ranks == nullptr ? k : k * ranks->ranks() + ranks->rank();
+    made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[k]));
     Shard& shard = *made.shards_.back();
     Graph& graph = shard.model.graph;
     graph.set_seed(options.base_seed + static_cast<uint32_t>(s));
-    for (size_t k = 0; k < inputs.size(); ++k) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
       shard.inputs.push_back(
-          MakeInput(graph, inputs[k].name, std::move(batch[k][s])));
+          MakeInput(graph, inputs[i].name, std::move(batch[i][s])));
     }
     OCANNL_RETURN_IF_ERROR(
-        shard.Build(loss_of, s > 0 ? made.shards_[0].get() : nullptr));
+        shard.Build(loss_of, k > 0 ? made.shards_[0].get() : nullptr));
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
-  OCANNL_RETURN_IF_ERROR(made.LinkMerges(options.reduction));
+  OCANNL_RETURN_IF_ERROR(made.CheckRanks(options));
+  OCANNL_RETURN_IF_ERROR(made.LinkMerges(options));
   return made;
 }
 
@@ -158,24 +174,53 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   return absl::OkStatus();
 }
 
-absl::Status DataParallel::LinkMerges(Reduction reduction) {
+absl::Status DataParallel::CheckRanks(
+    const DataParallelOptions& options) const {
+  if (communicator_ == nullptr) return absl::OkStatus();
+  Shard& own = *shards_[0];
+  std::string text =
+      absl::StrCat(n_shards_, " ", static_cast<int>(options.reduction), " ",
+                   options.merge_loss, " ", own.DescribeParameters());
+  for (Tensor input : own.inputs) {
+    const Array array = ValueArray(own.model.graph, own.model.shapes, input.id);
+    absl::StrAppend(&text, " ", array.name,
+                    DescribeArray(array.dtype, array.dims));
+  }
+  return CheckAgree(*communicator_, "shards, inputs or parameters",
+                    XXH64(text.data(), text.size(), 0),
+                    "start all with the same program and flags");
+}
+
+absl::Status DataParallel::LinkMerges(const DataParallelOptions& options) {
   Shard& owner = *shards_[0];
+  ReplicasOptions merging{.communicator = communicator_};
+  if (options.merge_loss) merging.loss = owner.loss;
   std::vector<Context> contexts;
   for (const auto& shard : shards_) contexts.push_back(shard->context());
   OCANNL_ASSIGN_OR_RETURN(
       replicas_, Replicas::Make(owner.model, parameters_, owner.trained,
-                                std::move(contexts)));
-  if (reduction == Reduction::kSum || n_shards() == 1) return absl::OkStatus();
+                                std::move(contexts), merging));
+  if (options.reduction == Reduction::kSum || n_shards() == 1) {
+    return absl::OkStatus();
+  }
   Assignments mean;
   mean.name = "mean_of_gradients";
-  for (Tensor p : owner.trained) {
+  auto divide = [&](Tensor p, absl::string_view array) -> absl::Status {
     OCANNL_ASSIGN_OR_RETURN(
         UpdateCode code,
-        ParseCode(owner.model, absl::StrCat("p.grad =/ ", n_shards()),
+        ParseCode(owner.model, absl::StrCat(array, " =/ ", n_shards()),
                   {.tensors = {{"p", p}}}));
     Append(mean, code.update);
+    return absl::OkStatus();
+  };
+  for (Tensor p : owner.trained) {
+    OCANNL_RETURN_IF_ERROR(divide(p, "p.grad"));
   }
   OCANNL_RETURN_IF_ERROR(KeepGradients(owner.trained, mean).status());
+  if (options.merge_loss) {
+    OCANNL_RETURN_IF_ERROR(divide(owner.loss, "p"));
+    OCANNL_RETURN_IF_ERROR(Keep(mean, owner.loss.node().name));
+  }
   OCANNL_ASSIGN_OR_RETURN(mean_, ToRoutine(owner.context(), mean, {}));
   return absl::OkStatus();
 }
@@ -193,7 +238,9 @@ absl::Status DataParallel::Step() {
 }
 
 absl::Status DataParallel::RunGradients() {
-  OCANNL_RETURN_IF_ERROR(replicas_->ShareParameters());
+  OCANNL_RETURN_IF_ERROR(std::exchange(started_, true)
+                             ? replicas_->ShareParameters()
+                             : SyncRanks());
   // What this thread does itself comes last, at the same time as the others.
   for (const bool is_inline : {false, true}) {
     for (const auto& shard : shards_) {
@@ -207,10 +254,18 @@ absl::Status DataParallel::RunGradients() {
 absl::Status DataParallel::GradSync() {
   OCANNL_RETURN_IF_ERROR(
       replicas_->MergeGradients(static_cast<int>(n_shards())));
-  return mean_ ? mean_->Run() : absl::OkStatus();
+  return mean_ && has_owner() ? mean_->Run() : absl::OkStatus();
 }
 
-absl::Status DataParallel::RunUpdate() { return update_->Run(); }
+absl::Status DataParallel::RunUpdate() {
+  return has_owner() ? update_->Run() : absl::OkStatus();
+}
+
+bool DataParallel::has_owner() const {
+  return communicator_ == nullptr || communicator_->rank() == 0;
+}
+
+absl::Status DataParallel::SyncRanks() { return replicas_->SyncRanks(); }
 
 std::vector<const LoopProgram*> DataParallel::OwnerPrograms() const {
   return {&shards_[0]->gradient->program(), &update_->program()};
@@ -238,7 +293,9 @@ absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
         "for ", DescribeArray(made.dtype(), made.dims())));
   }
   for (int64_t s = 0; s < n_shards(); ++s) {
-    Shard& shard = *shards_[s];
+    const std::optional<int> here = replicas_->Here(static_cast<int>(s));
+    if (!here) continue;
+    Shard& shard = *shards_[*here];
     for (size_t k = 0; k < values.size(); ++k) {
       const Array array =
           ValueArray(shard.model.graph, shard.model.shapes, shard.inputs[k].id);
@@ -266,9 +323,18 @@ absl::StatusOr<double> DataParallel::OwnerLossValue() const {
 }
 
 absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
-  std::vector<double> losses;
-  for (const auto& shard : shards_) {
-    OCANNL_ASSIGN_OR_RETURN(losses.emplace_back(), shard->LossValue());
+  std::vector<double> losses(n_shards());
+  for (int s = 0; s < n_shards(); ++s) {
+    const std::optional<int> here = replicas_->Here(s);
+    if (!here) continue;
+    OCANNL_ASSIGN_OR_RETURN(losses[s], shards_[*here]->LossValue());
+  }
+  if (communicator_ == nullptr) return losses;
+  std::vector<uint64_t> bits;
+  for (double loss : losses) bits.push_back(std::bit_cast<uint64_t>(loss));
+  OCANNL_RETURN_IF_ERROR(AllGather(*communicator_, absl::MakeSpan(bits)));
+  for (size_t s = 0; s < bits.size(); ++s) {
+    losses[s] = std::bit_cast<double>(bits[s]);
   }
   return losses;
 }

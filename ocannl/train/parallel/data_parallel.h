@@ -16,7 +16,9 @@
 //   for (int k = 0; k < 100; ++k) OCANNL_RETURN_IF_ERROR(training.Step());
 //
 // A number of shards gives the same bits on every tier, with any number of
-// threads, on every run. Other numbers of shards add up in another order.
+// threads, on every run, and in any number of processes: the ranks of a
+// Communicator, which all call the same functions with the same arguments.
+// Other numbers of shards add up in another order.
 #ifndef OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
 #define OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
 
@@ -37,6 +39,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/parallel/replicas.h"
 
@@ -46,12 +49,16 @@ namespace ocannl::train {
 enum class Reduction : uint8_t { kSum, kMean };
 
 struct DataParallelOptions {
-  int64_t n_shards = 1;
+  int64_t n_shards = 1;  // of all ranks: shard s is that of rank s mod ranks
   Reduction reduction = Reduction::kSum;
   uint32_t base_seed = 42;  // the graph of shard s has the seed base_seed + s
   // That run shards at once; 0: as many as there are processors. Where it is 1,
   // the thread that calls does all.
   int threads = 0;
+  // Null: this process has all shards. It must outlive the training.
+  Communicator* communicator = nullptr;
+  // The owner's loss is that of all shards, reduced as gradients are.
+  bool merge_loss = false;
 };
 
 // A part of the batch: axis 0 is that of the examples. In a graph, the axis is
@@ -74,7 +81,8 @@ using UpdateOf =
     std::function<absl::StatusOr<UpdateCode>(Model& model, Tensor loss)>;
 
 // Not thread-safe. Shard 0 is the owner of the parameters, which the others
-// share.
+// share, those of other ranks as of each step. There, what is the owner's here
+// is that of their first shard.
 class DataParallel {
  public:
   DataParallel(DataParallel&&) noexcept;
@@ -83,15 +91,19 @@ class DataParallel {
   // Builds and links all shards, and gives the owner's parameters their first
   // values. `backend` must outlive it. Errors: those of ShardAlong; inputs of
   // different lengths; those of GradUpdate; a loss that has other parameters on
-  // another shard; those of the functions and of ToRoutine.
+  // another shard; those of the functions and of ToRoutine; fewer shards than
+  // ranks, or ranks that do not make the same training.
   static absl::StatusOr<DataParallel> Make(const Backend* backend,
                                            const DataParallelOptions& options,
                                            absl::Span<const BatchInput> inputs,
                                            const LossOf& loss_of,
                                            const UpdateOf& update_of);
 
-  int64_t n_shards() const { return static_cast<int64_t>(shards_.size()); }
-  std::vector<uint32_t> ShardSeeds() const;
+  int64_t n_shards() const { return n_shards_; }
+  std::vector<uint32_t> ShardSeeds() const;  // of this process
+
+  // Whether this process has the owner: it is rank 0, or the only one.
+  bool has_owner() const;
 
   // RunGradients, GradSync, RunUpdate. Returns before the work is done where
   // several threads do it: what is read waits for it. Errors: those of
@@ -109,17 +121,22 @@ class DataParallel {
   // that were given to Make. Error, with nothing changed: they are not.
   absl::Status SetBatch(absl::Span<const NdArray> values);
 
+  // Gives all ranks the owner's parameters, as each step begins to, and checks
+  // that they have the same bits then: to be called after the last step. Error:
+  // they have not; those of messages.
+  absl::Status SyncRanks();
+
   // Sets a static index of all code that has it. Errors, with nothing changed:
   // no code has it; a value out of range.
   absl::Status Set(absl::string_view name, int64_t value);
 
   // The loss of the owner's shard in the latest step, and the mean of all
-  // shards': that of the whole batch, if each is the mean over its shard.
-  // Error: there was no step.
+  // shards', which all ranks must ask for: that of the whole batch, if each is
+  // the mean over its shard. Error: there was no step.
   absl::StatusOr<double> OwnerLossValue() const;
   absl::StatusOr<double> MeanLoss() const;
 
-  // The loss of each shard in that step, in their order. Error: likewise.
+  // The loss of each shard of all ranks in that step, in their order; likewise.
   absl::StatusOr<std::vector<double>> ShardLosses() const;
 
   // Returns when the owner's work is done. Values are read on demand.
@@ -142,13 +159,18 @@ class DataParallel {
 
   DataParallel();
   absl::Status LinkOwner(const UpdateOf& update_of);
-  absl::Status LinkMerges(Reduction reduction);
+  absl::Status LinkMerges(const DataParallelOptions& options);
+  // Error: other ranks make another training.
+  absl::Status CheckRanks(const DataParallelOptions& options) const;
 
+  int64_t n_shards_ = 0;
+  Communicator* communicator_ = nullptr;     // null: there is one rank
   std::unique_ptr<VirtualDevices> devices_;  // outlive the shards
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;
   std::optional<Routine> mean_, update_;
+  bool started_ = false;
 };
 
 }  // namespace ocannl::train

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/parallel/replicas.h"
 
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
 #include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/runtime/stream.h"
+#include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/code.h"
+#include "ocannl/train/params_hash.h"
 
 namespace ocannl::train {
 
@@ -25,71 +35,237 @@ std::vector<MergePair> ParallelMerge(int n) {
   return pairs;
 }
 
+int ReplicasHere(int count, const Communicator* ranks) {
+  if (ranks == nullptr) return count;
+  return (count - ranks->rank() + ranks->ranks() - 1) / ranks->ranks();
+}
+
+absl::StatusOr<int> CountReplicas(int here, Communicator* ranks) {
+  if (ranks == nullptr) return here;
+  std::vector<uint64_t> all(ranks->ranks(), here);
+  OCANNL_RETURN_IF_ERROR(AllGather(*ranks, absl::MakeSpan(all)));
+  const auto count = static_cast<int>(absl::c_accumulate(all, uint64_t{0}));
+  if (here > 0 && here == ReplicasHere(count, ranks)) return count;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the ranks have ", absl::StrJoin(all, ", "), " devices; the first ones ",
+      "must have as many as the others or one more, and all have one"));
+}
+
+// What merging between ranks takes: a stream for all, so that messages are in
+// one order, and with a thread while others compute.
+struct Replicas::Exchange {
+  Exchange(Communicator* with, const Device* device, bool overlaps)
+      : ranks(with),
+        worker(overlaps ? std::make_unique<Worker>() : nullptr),
+        stream(device, {.traces = false, .worker = worker.get()}) {}
+
+  // Waits for all messages.
+  absl::Status Finish() {
+    stream.Sync();
+    return stream.status();
+  }
+
+  Communicator* ranks;
+  std::unique_ptr<Worker> worker;
+  Stream stream;
+};
+
+Replicas::Replicas() = default;
+Replicas::Replicas(Replicas&&) noexcept = default;
+Replicas& Replicas::operator=(Replicas&&) noexcept = default;
+Replicas::~Replicas() = default;
+
 absl::StatusOr<Replicas> Replicas::Make(Model& model,
                                         absl::Span<const Tensor> parameters,
                                         absl::Span<const Tensor> trained,
                                         std::vector<Context> contexts,
-                                        std::optional<Tensor> loss) {
+                                        const ReplicasOptions& options) {
   Replicas made;
-  for (Tensor p : parameters) made.parameters_.push_back(p.node().name);
-  // Compiled once for all that others are merged into.
-  std::vector<int> targets;
-  std::vector<Context> merging;
-  for (MergePair pair : ParallelMerge(static_cast<int>(contexts.size()))) {
-    if (absl::c_linear_search(targets, pair.to)) continue;
-    targets.push_back(pair.to);
-    merging.push_back(contexts[pair.to]);
-  }
-  for (Context& context : contexts) {
-    made.replicas_.push_back({std::move(context), {}});
-  }
-  auto link = [&](Tensor of, absl::string_view suffix) -> absl::Status {
-    const std::string array = absl::StrCat(of.node().name, suffix);
-    OCANNL_ASSIGN_OR_RETURN(
-        UpdateCode code,
-        ParseCode(model,
-                  absl::StrCat("x", suffix, " =+ x", suffix, kMergeSuffix),
-                  {.tensors = {{"x", of}}}));
-    code.update.name = absl::StrCat("merge_", array);
-    OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
-    OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
-                            ToRoutines(merging, code.update, {}));
-    for (size_t k = 0; k < targets.size(); ++k) {
-      made.replicas_[targets[k]].merges.emplace_back(array,
-                                                     std::move(routines[k]));
+  Communicator* ranks = options.communicator;
+  if (ranks != nullptr && ranks->ranks() == 1) ranks = nullptr;
+  OCANNL_ASSIGN_OR_RETURN(
+      made.count_, CountReplicas(static_cast<int>(contexts.size()), ranks));
+  made.parameters_.assign(parameters.begin(), parameters.end());
+  made.contexts_ = made.merging_ = std::move(contexts);
+  if (ranks != nullptr) {
+    made.exchange_ = std::make_unique<Exchange>(
+        ranks, &made.contexts_[0].stream().device(), !options.buckets.empty());
+    for (Context& context : made.merging_) {
+      context = Context(&made.exchange_->stream);
     }
-    return absl::OkStatus();
-  };
-  for (Tensor p : trained) OCANNL_RETURN_IF_ERROR(link(p, ".grad"));
-  if (loss) OCANNL_RETURN_IF_ERROR(link(*loss, ""));
+  }
+  if (ranks != nullptr && ranks->rank() > 0) {  // to be there for messages
+    for (Tensor p : parameters) {
+      const std::string& name = p.node().name;
+      OCANNL_ASSIGN_OR_RETURN(NdArray zeros, made.contexts_[0].ZerosLike(name));
+      OCANNL_RETURN_IF_ERROR(made.merging_[0].Write(name, zeros));
+    }
+  }
+  made.merges_.resize(made.contexts_.size());
+  for (Tensor p : trained) {
+    OCANNL_RETURN_IF_ERROR(made.LinkMerges(model, p, ".grad"));
+  }
+  made.buckets_ = options.buckets;
+  if (made.buckets_.empty()) {
+    made.buckets_.emplace_back(trained.size());
+    std::iota(made.buckets_[0].begin(), made.buckets_[0].end(), 0);
+  }
+  if (options.loss) {
+    OCANNL_RETURN_IF_ERROR(made.LinkMerges(model, *options.loss, ""));
+    made.buckets_.back().push_back(static_cast<int>(trained.size()));
+  }
   return made;
 }
 
+std::optional<int> Replicas::Here(int k) const {
+  if (exchange_ == nullptr) return k;
+  const Communicator& ranks = *exchange_->ranks;
+  if (k % ranks.ranks() != ranks.rank()) return std::nullopt;
+  return k / ranks.ranks();
+}
+
+absl::Status Replicas::LinkMerges(Model& model, Tensor of,
+                                  absl::string_view suffix) {
+  const std::string array = absl::StrCat(of.node().name, suffix);
+  OCANNL_ASSIGN_OR_RETURN(
+      UpdateCode code,
+      ParseCode(model, absl::StrCat("x", suffix, " =+ x", suffix, kMergeSuffix),
+                {.tensors = {{"x", of}}}));
+  code.update.name = absl::StrCat("merge_", array);
+  OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
+  merged_.push_back(array);
+  // Compiled once for all that others are merged into.
+  std::vector<int> targets;
+  std::vector<Context> merging;
+  for (MergePair pair : ParallelMerge(count_)) {
+    const std::optional<int> to = Here(pair.to);
+    if (!to || absl::c_linear_search(targets, *to)) continue;
+    targets.push_back(*to);
+    merging.push_back(merging_[*to]);
+  }
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
+                          ToRoutines(merging, code.update, {}));
+  for (size_t k = 0; k < targets.size(); ++k) {
+    merges_[targets[k]].push_back(std::move(routines[k]));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Replicas::MergeGradients(int n) {
-  CHECK(n <= static_cast<int>(replicas_.size())) << n;
-  for (const auto& [from, to] : ParallelMerge(n)) {
-    const Context& source = replicas_[from].context;
-    Replica& replica = replicas_[to];
-    const bool copies = copies_ || !replica.context.SharesMemoryWith(source);
-    for (auto& [array, routine] : replica.merges) {
-      OCANNL_RETURN_IF_ERROR(copies
-                                 ? replica.context.CopyToMerge(array, source)
-                                 : replica.context.PointMerge(array, source));
-      OCANNL_RETURN_IF_ERROR(routine.Run());
+  for (size_t bucket = 0; bucket < buckets(); ++bucket) {
+    OCANNL_RETURN_IF_ERROR(BeginMerge(bucket, n));
+  }
+  return FinishMerge();
+}
+
+absl::Status Replicas::BeginMerge(size_t bucket, int n) {
+  CHECK(n <= count_) << n;
+  const std::vector<int>& arrays = buckets_[bucket];
+  for (int k = 0; k < n && exchange_ != nullptr; ++k) {
+    const std::optional<int> here = Here(k);
+    if (!here) continue;
+    for (int array : arrays) {
+      OCANNL_RETURN_IF_ERROR(
+          merging_[*here].Copy(merged_[array], contexts_[*here]));
     }
-    replica.context.ReleaseMerge();
+  }
+  for (MergePair pair : ParallelMerge(n)) {
+    OCANNL_RETURN_IF_ERROR(Merge(pair, arrays));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Replicas::Merge(MergePair pair, absl::Span<const int> bucket) {
+  const std::optional<int> from = Here(pair.from);
+  const std::optional<int> to = Here(pair.to);
+  for (int array : bucket) {
+    if (to) {
+      OCANNL_RETURN_IF_ERROR(FillMergeBuffer(*to, from, pair.from, array));
+      OCANNL_RETURN_IF_ERROR(merges_[*to][array].Run());
+    } else if (from) {
+      Communicator* ranks = exchange_->ranks;
+      auto send = [ranks, rank = pair.to % ranks->ranks()](auto bytes) {
+        return ranks->Send(rank, bytes);
+      };
+      OCANNL_RETURN_IF_ERROR(merging_[*from].Use(merged_[array], send));
+    }
+  }
+  if (to) merging_[*to].ReleaseMerge();
+  return absl::OkStatus();
+}
+
+absl::Status Replicas::FillMergeBuffer(int to, std::optional<int> from,
+                                       int replica, int array) {
+  const Context& context = merging_[to];
+  const std::string& name = merged_[array];
+  if (!from) {
+    Communicator* ranks = exchange_->ranks;
+    auto receive = [ranks, rank = replica % ranks->ranks()](auto bytes) {
+      return ranks->Receive(rank, bytes);
+    };
+    return context.FillMerge(name, receive);
+  }
+  const Context& source = merging_[*from];
+  return copies_ || !context.SharesMemoryWith(source)
+             ? context.CopyToMerge(name, source)
+             : context.PointMerge(name, source);
+}
+
+absl::Status Replicas::FinishMerge() {
+  if (exchange_ == nullptr) return absl::OkStatus();
+  OCANNL_RETURN_IF_ERROR(exchange_->Finish());
+  if (!Here(0)) return absl::OkStatus();
+  for (const std::string& name : merged_) {
+    OCANNL_RETURN_IF_ERROR(contexts_[0].Copy(name, merging_[0]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Replicas::BroadcastParameters() {
+  Communicator* ranks = exchange_->ranks;
+  const Context& context = merging_[0];
+  auto send = [ranks](absl::Span<const std::byte> bytes) {
+    return BroadcastOwn(*ranks, bytes);
+  };
+  auto receive = [ranks](absl::Span<std::byte> bytes) {
+    return Broadcast(*ranks, bytes);
+  };
+  for (Tensor p : parameters_) {
+    const std::string& name = p.node().name;
+    if (Here(0)) {
+      OCANNL_RETURN_IF_ERROR(context.Copy(name, contexts_[0]));
+      OCANNL_RETURN_IF_ERROR(context.Use(name, send));
+    } else {
+      OCANNL_RETURN_IF_ERROR(context.Fill(name, receive));
+    }
+  }
+  OCANNL_RETURN_IF_ERROR(exchange_->Finish());
+  if (Here(0)) return absl::OkStatus();
+  for (Tensor p : parameters_) {
+    OCANNL_RETURN_IF_ERROR(contexts_[0].Copy(p.node().name, context));
   }
   return absl::OkStatus();
 }
 
 absl::Status Replicas::ShareParameters() {
-  for (size_t k = 1; k < replicas_.size(); ++k) {
-    for (const std::string& name : parameters_) {
-      OCANNL_RETURN_IF_ERROR(
-          replicas_[k].context.Copy(name, replicas_[0].context));
+  if (exchange_ != nullptr) OCANNL_RETURN_IF_ERROR(BroadcastParameters());
+  for (size_t k = 1; k < contexts_.size(); ++k) {
+    for (Tensor p : parameters_) {
+      OCANNL_RETURN_IF_ERROR(contexts_[k].Copy(p.node().name, contexts_[0]));
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status Replicas::SyncRanks() {
+  OCANNL_RETURN_IF_ERROR(ShareParameters());
+  if (exchange_ == nullptr) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(const std::string hash,
+                          ParamsHash(contexts_[0], parameters_));
+  uint64_t bits = 0;
+  CHECK(absl::SimpleHexAtoi(hash, &bits));
+  return CheckAgree(*exchange_->ranks, "parameters", bits,
+                    "what is between them has changed bits");
 }
 
 }  // namespace ocannl::train

@@ -3,7 +3,8 @@
 // Replicas: contexts with the arrays of one model each, which are kept alike.
 // The first one is the owner: its parameters count. MergeGradients is a tree
 // reduction to the owner through the merge buffers of the streams,
-// ShareParameters a broadcast from it.
+// ShareParameters a broadcast from it. They may be those of several processes,
+// its ranks, with the same bits.
 //
 //   for (int k = 0; k < n; ++k) ...            // gradient code in context k
 //   OCANNL_RETURN_IF_ERROR(replicas.MergeGradients(n));
@@ -12,9 +13,10 @@
 #ifndef OCANNL_TRAIN_PARALLEL_REPLICAS_H_
 #define OCANNL_TRAIN_PARALLEL_REPLICAS_H_
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +26,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl::train {
@@ -41,39 +44,94 @@ struct MergePair {
 //   5: 3 -> 1, 4 -> 2;  2 -> 1;  1 -> 0
 std::vector<MergePair> ParallelMerge(int n);
 
+// How replicas are dealt to ranks: replica k is that of rank k mod ranks, so
+// that, where the ranks are a power of two that divides their number, rounds of
+// ParallelMerge stay within the ranks until each has one sum.
+//
+// How many of `count` replicas the rank has, and how many all ranks have
+// together, if this one has `here`; null: there are no other ranks. Errors:
+// replicas that are not dealt so; those of messages.
+int ReplicasHere(int count, const Communicator* ranks);
+absl::StatusOr<int> CountReplicas(int here, Communicator* ranks);
+
+struct ReplicasOptions {
+  std::optional<Tensor> loss = {};  // is merged, too
+  // Of several processes with a part of the replicas each; all call the same
+  // functions. It must outlive the replicas.
+  Communicator* communicator = nullptr;
+  // With other ranks: gradients that are merged together, by their numbers in
+  // `trained`, and on a thread of its own, while others are not there yet; none
+  // where empty.
+  std::vector<std::vector<int>> buckets = {};
+};
+
+// Between ranks, values are merged in contexts of their own, in which they are
+// copied, so that messages are in one order.
 class Replicas {
  public:
   // Of `parameters` of the shapes in `model`; the gradients of those `trained`
-  // are merged, and the value of `loss`, if there is one. Errors: those of
-  // ToRoutine.
+  // are merged. `contexts` are those of this process. Errors: those of
+  // ToRoutine and CountReplicas.
   static absl::StatusOr<Replicas> Make(Model& model,
                                        absl::Span<const Tensor> parameters,
                                        absl::Span<const Tensor> trained,
                                        std::vector<Context> contexts,
-                                       std::optional<Tensor> loss = {});
+                                       const ReplicasOptions& options = {});
+  Replicas(Replicas&&) noexcept;
+  Replicas& operator=(Replicas&&) noexcept;
+  ~Replicas();
+
+  // Of all ranks.
+  int count() const { return count_; }
+  // The number of replica `k` among those of this process; none: it is another
+  // rank's.
+  std::optional<int> Here(int k) const;
 
   // Whether merge buffers get copies, or, as at first, point at what is merged
   // where that is in their kind of memory.
   void set_copy_to_merge(bool copies) { copies_ = copies; }
 
-  // Adds up the gradients, and losses, of the first `n` contexts, in the order
+  // Adds up the gradients, and losses, of the first `n` replicas, in the order
   // of ParallelMerge, whose pairs of one round could be merged at once: the
-  // owner has the sums then, others sums of some. Error: a gradient that no
-  // run made. There are `n` at least.
+  // owner has the sums then, others sums of some. Errors: a gradient that no
+  // run made; those of messages. There are `n` at least.
   absl::Status MergeGradients(int n);
 
-  // Gives all contexts the owner's parameters. Error: one has no value.
+  // The same in parts: each of the `buckets()`, in order, may be begun when the
+  // code that computes it has been given to the contexts, and FinishMerge ends
+  // all.
+  size_t buckets() const { return buckets_.size(); }
+  absl::Status BeginMerge(size_t bucket, int n);
+  absl::Status FinishMerge();
+
+  // Gives all contexts the owner's parameters. Errors: one has no value; those
+  // of messages.
   absl::Status ShareParameters();
 
- private:
-  struct Replica {
-    Context context;
-    // x =+ x.merge, behind the name of the array x.
-    std::vector<std::pair<std::string, Routine>> merges;
-  };
+  // The same, and checks that all ranks have the same bits then. Errors: also
+  // that they have not.
+  absl::Status SyncRanks();
 
-  std::vector<std::string> parameters_;
-  std::vector<Replica> replicas_;
+ private:
+  struct Exchange;
+  using Merges = std::vector<Routine>;  // x =+ x.merge, of each array
+
+  Replicas();
+  absl::Status LinkMerges(Model& model, Tensor of, absl::string_view suffix);
+  absl::Status Merge(MergePair pair, absl::Span<const int> bucket);
+  // With an array of `replica`, which is contexts_[from] if it is here.
+  absl::Status FillMergeBuffer(int to, std::optional<int> from, int replica,
+                               int array);
+  absl::Status BroadcastParameters();
+
+  std::vector<Tensor> parameters_;
+  std::vector<std::string> merged_;        // names of arrays
+  std::vector<std::vector<int>> buckets_;  // of numbers in merged_
+  std::vector<Context> contexts_;
+  std::unique_ptr<Exchange> exchange_;  // with other ranks; outlives merging_
+  std::vector<Context> merging_;        // in which contexts_[k] is merged
+  std::vector<Merges> merges_;          // likewise; none: nothing is merged
+  int count_ = 0;
   bool copies_ = false;
 };
 

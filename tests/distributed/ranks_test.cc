@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training on several ranks: the bits of one process with as many shards.
+#include "tests/support/ranks.h"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/tiers.h"
+#include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/data_parallel.h"
+#include "ocannl/train/params_hash.h"
+#include "tests/support/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using absl::StatusCode;
+using testing::Each;
+using testing::HasSubstr;
+using train::Communicator;
+using train::DataParallel;
+using train::DataParallelOptions;
+using train::Delays;
+using train::Model;
+using train::Reduction;
+
+constexpr int kExamples = 24;
+constexpr int kInputs = 3;
+
+constexpr char kHinge[] = R"(
+    relu (1 - (y *. ({w3; o=[1]} * relu ({b2; o=[5]} + ({w2} *
+                     relu ({b; o=[6]} + ({w1} * x))))))) ++ "...|... => 0")";
+
+absl::StatusOr<Tensor> HingeLoss(Model& model,
+                                 absl::Span<const Tensor> inputs) {
+  Names names;
+  names.tensors = {{"x", inputs[0]}, {"y", inputs[1]}};
+  OCANNL_ASSIGN_OR_RETURN(auto parsed, ParseTensor(model.graph, kHinge, names));
+  return Named(parsed.tensor, "loss");
+}
+
+absl::StatusOr<train::UpdateCode> Sgd(Model& model, Tensor loss) {
+  return train::SgdUpdate(model, loss, Number(model.graph, 0.05),
+                          {.momentum = 0.9, .weight_decay = 1e-3});
+}
+
+std::vector<train::BatchInput> Examples() {
+  std::vector<float> x;
+  std::vector<float> y;
+  for (int k = 0; k < kExamples; ++k) {
+    for (int i = 0; i < kInputs; ++i) {
+      x.push_back(0.1f * static_cast<float>((k * 3 + i) * 7 % 11) - 0.37f);
+    }
+    y.push_back(k * 5 % 3 == 0 ? 1.f : -1.f);
+  }
+  return {{"x", NdArray::Of<float>({kExamples, kInputs}, x)},
+          {"y", NdArray::Of<float>({kExamples, 1}, y)}};
+}
+
+// The hash of what training leaves, and its losses.
+absl::StatusOr<std::string> Train(const Backend* backend,
+                                  const DataParallelOptions& options,
+                                  int steps = 10) {
+  OCANNL_ASSIGN_OR_RETURN(
+      DataParallel training,
+      DataParallel::Make(backend, options, Examples(), HingeLoss, Sgd));
+  std::string losses;
+  for (int k = 0; k < steps; ++k) {
+    OCANNL_RETURN_IF_ERROR(training.Step());
+    if (options.merge_loss) {
+      if (!training.has_owner()) continue;
+      OCANNL_ASSIGN_OR_RETURN(const double loss, training.OwnerLossValue());
+      absl::StrAppend(&losses, " ", loss);
+      continue;
+    }
+    OCANNL_ASSIGN_OR_RETURN(const double mean, training.MeanLoss());
+    OCANNL_ASSIGN_OR_RETURN(const auto each, training.ShardLosses());
+    EXPECT_EQ(each.size(), options.n_shards);
+    absl::StrAppend(&losses, " ", mean, " ", each.back());
+  }
+  OCANNL_RETURN_IF_ERROR(training.SyncRanks());
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::string hash,
+      train::ParamsHash(training.OwnerContext(), training.OwnerParams()));
+  return absl::StrCat(
+      hash, training.has_owner() || !options.merge_loss ? losses : "");
+}
+
+const Backend* Tier(const std::string& name) { return *FindTier(name); }
+
+// The same on so many ranks; checks that all have the same.
+std::string OnSomeRanks(const Backend* backend, DataParallelOptions options,
+                        int ranks, const Delays& delays = {}) {
+  std::vector<std::string> found(ranks);
+  auto work = [&](Communicator& rank) -> absl::Status {
+    DataParallelOptions own = options;
+    own.communicator = &rank;
+    OCANNL_ASSIGN_OR_RETURN(found[rank.rank()], Train(backend, own));
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(OnRanks(ranks, work, delays), Each(IsOk()));
+  for (const std::string& other : found) {
+    const size_t hash = options.merge_loss ? 16 : other.size();
+    EXPECT_EQ(other.substr(0, hash), found[0].substr(0, hash));
+  }
+  return found[0];
+}
+
+TEST(Ranks, TheBitsOfOneProcess) {
+  std::string last;
+  for (int64_t n_shards : {1, 2, 3, 4, 6, 8, 12}) {
+    for (const auto reduction : {Reduction::kSum, Reduction::kMean}) {
+      const DataParallelOptions options = {
+          .n_shards = n_shards, .reduction = reduction, .threads = 1};
+      auto alone = Train(Tier("interp"), options);
+      ASSERT_THAT(alone, IsOk());
+      if (reduction == Reduction::kMean) {
+        EXPECT_NE(*alone, last);  // else there would be nothing to get wrong
+        last = *alone;
+      }
+      for (int ranks : {1, 2, 3, 4}) {
+        if (ranks > n_shards) continue;
+        EXPECT_EQ(OnSomeRanks(Tier("interp"), options, ranks), *alone)
+            << ranks << " ranks, " << n_shards << " shards";
+      }
+    }
+  }
+}
+
+TEST(Ranks, OnEveryTierWithThreads) {
+  std::vector<std::string> tiers = AvailableTiers();
+  tiers.push_back("auto");
+  const DataParallelOptions options = {.n_shards = 8, .threads = 2};
+  auto alone = Train(Tier("interp"), options);
+  ASSERT_THAT(alone, IsOk());
+  for (const std::string& tier : tiers) {
+    EXPECT_EQ(OnSomeRanks(Tier(tier), options, 2), *alone) << tier;
+  }
+}
+
+TEST(Ranks, TheOwnerHasTheLossOfAll) {
+  for (const auto reduction : {Reduction::kSum, Reduction::kMean}) {
+    const DataParallelOptions options = {
+        .n_shards = 6, .reduction = reduction, .merge_loss = true};
+    auto alone = Train(Tier("interp"), options);
+    ASSERT_THAT(alone, IsOk());
+    for (int ranks : {2, 4}) {
+      EXPECT_EQ(OnSomeRanks(Tier("interp"), options, ranks), *alone);
+    }
+  }
+}
+
+TEST(Ranks, DelaysChangeNothing) {
+  const DataParallelOptions options = {.n_shards = 6, .threads = 1};
+  auto alone = Train(Tier("interp"), options);
+  ASSERT_THAT(alone, IsOk());
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(OnSomeRanks(Tier("interp"), options, 3,
+                          {.seed = seed, .most_microseconds = 300}),
+              *alone)
+        << seed;
+  }
+}
+
+TEST(Ranks, WhatIsWrongIsSaid) {
+  auto each = [](auto change) {
+    return OnRanks(3, [&](Communicator& rank) -> absl::Status {
+      DataParallelOptions options = {.n_shards = 3, .communicator = &rank};
+      change(options, rank.rank());
+      return Train(Tier("interp"), options).status();
+    });
+  };
+  EXPECT_THAT(each([](auto& options, int) { options.n_shards = 2; }),
+              Each(StatusIs(StatusCode::kInvalidArgument,
+                            "2 shards are not enough for 3 ranks; make one for "
+                            "each at least")));
+  EXPECT_THAT(each([](auto& options, int rank) {
+                options.n_shards = rank == 1 ? 4 : 3;
+              }),
+              Each(StatusIs(StatusCode::kFailedPrecondition,
+                            HasSubstr("rank 1 has other shards, inputs or "
+                                      "parameters than rank 0"))));
+}
+
+// All wait for rank 1, which stops in the middle.
+TEST(Ranks, OneThatEndsIsAnErrorOfAllOthers) {
+  auto work = [](Communicator& rank) -> absl::Status {
+    const DataParallelOptions options = {.n_shards = 4, .communicator = &rank};
+    OCANNL_ASSIGN_OR_RETURN(
+        auto training, DataParallel::Make(Tier("interp"), options, Examples(),
+                                          HingeLoss, Sgd));
+    for (int step = 0; step < 5; ++step) {
+      if (step == 3 && rank.rank() == 1) {
+        rank.Abort("no disk");
+        return absl::UnknownError("no disk");
+      }
+      OCANNL_RETURN_IF_ERROR(training.Step());
+    }
+    return absl::OkStatus();
+  };
+  const auto results = OnRanks(4, work);
+  for (int rank : {0, 2, 3}) {
+    EXPECT_THAT(results[rank],
+                StatusIs(StatusCode::kAborted, "rank 1 ended: no disk"));
+  }
+}
+
+}  // namespace
+}  // namespace ocannl
