@@ -29,7 +29,6 @@ using testing::HasSubstr;
 using train::Communicator;
 using train::DataParallel;
 using train::DataParallelOptions;
-using train::Delays;
 using train::Model;
 using train::Reduction;
 

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks that are threads of a test.
+//
+//   OnRanks(4, [](train::Communicator& rank) { return Train(rank); });
 #ifndef TESTS_SUPPORT_RANKS_H_
 #define TESTS_SUPPORT_RANKS_H_
 
+#include <cstdint>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "ocannl/train/distributed/in_process.h"
+#include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
 
+struct Delays {
+  uint64_t seed = 0;
+  int most_microseconds = 0;  // a thread sleeps before a message
+};
+
+// One communicator for each of `count` ranks, at least one, each for one
+// thread. Send returns at once. A rank is gone when its communicator is
+// destroyed.
+std::vector<std::unique_ptr<train::Communicator>> InProcessRanks(
+    int count, const Delays& delays = {});
+
 // What `work` returns on each of `count` ranks, all at once.
-inline std::vector<absl::Status> OnRanks(
+std::vector<absl::Status> OnRanks(
     int count, absl::FunctionRef<absl::Status(train::Communicator& rank)> work,
-    const train::Delays& delays = {}) {
-  auto ranks = train::InProcessRanks(count, delays);
-  std::vector<absl::Status> results(count);
-  std::vector<std::thread> threads;
-  for (int k = 0; k < count; ++k) {
-    threads.emplace_back([&, k] {
-      results[k] = work(*ranks[k]);
-      ranks[k].reset();  // nobody waits for it any longer
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return results;
-}
+    const Delays& delays = {});
 
 }  // namespace ocannl
 

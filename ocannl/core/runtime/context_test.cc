@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/runtime/context.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <string>
@@ -11,6 +13,8 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/stream.h"
+#include "ocannl/core/runtime/threads/worker.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/status_matchers.h"
 
@@ -222,6 +226,8 @@ TEST_F(ContextTest, DisjointRoutinesRunInAnyOrder) {
   EXPECT_THAT(init.Run(), IsOk());
 }
 
+constexpr absl::string_view kStep =
+    "step (): inout g : f32[2]; g[0] := g[0] + 1.0;";
 constexpr absl::string_view kMerge =
     "merge_g (): merge g.merge : f32[2]; out y : f32[2]; y[0] := g.merge[0];";
 
@@ -248,6 +254,44 @@ TEST_F(ContextTest, TheMergeBufferHoldsOneArray) {
   ASSERT_THAT(context_.CopyToMerge("g", other), IsOk());
   EXPECT_THAT(merge.Run(), IsOk());
   EXPECT_THAT(context_.ArrayNames(), ElementsAre("y"));
+}
+
+TEST_F(ContextTest, BytesAreUsedInTheOrderOfTheStream) {
+  Worker worker;
+  for (Worker* with : {static_cast<Worker*>(nullptr), &worker}) {
+    Stream stream(&device_, {.worker = with});
+    Context context(&stream);
+    auto none = [](auto) { return absl::OkStatus(); };
+    EXPECT_THAT(context.Use("g", none), StatusIs(StatusCode::kNotFound));
+    EXPECT_THAT(context.Fill("g", none), StatusIs(StatusCode::kNotFound));
+    EXPECT_THAT(context.FillMerge("g", none), StatusIs(StatusCode::kNotFound));
+    Routine step = Link(context, kStep);
+    Routine merge = Link(context, kMerge);
+    EXPECT_THAT(context.Use("g", none),
+                StatusIs(StatusCode::kFailedPrecondition));
+    const NdArray values = NdArray::Of<float>({2}, {3, 5});
+    std::vector<std::byte> seen;
+    auto fill = [&](absl::Span<std::byte> bytes) {
+      std::copy_n(values.data(), bytes.size(), bytes.data());
+      return absl::OkStatus();
+    };
+    ASSERT_THAT(context.Fill("g", fill), IsOk());
+    ASSERT_THAT(step.Run(), IsOk());
+    ASSERT_THAT(context.Use("g",
+                            [&](absl::Span<const std::byte> bytes) {
+                              seen.assign(bytes.begin(), bytes.end());
+                              return absl::OkStatus();
+                            }),
+                IsOk());
+    ASSERT_THAT(context.Fill("g", fill), IsOk());
+    stream.Sync();
+    const NdArray stepped = NdArray::Of<float>({2}, {4, 5});
+    ASSERT_EQ(seen.size(), stepped.bytes());
+    EXPECT_TRUE(std::equal(seen.begin(), seen.end(), stepped.data()));
+    ASSERT_THAT(context.FillMerge("g", fill), IsOk());
+    ASSERT_THAT(merge.Run(), IsOk());
+    EXPECT_EQ(context.Read("g")->AsDouble(0), 3);
+  }
 }
 
 TEST_F(ContextTest, TheMergeBufferHoldsArraysOfTheDimsThatAreRead) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/train/distributed/in_process.h"
+#include "tests/support/ranks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 
-namespace ocannl::train {
+namespace ocannl {
 namespace {
 
 // What all ranks share; the mutex is that of all of it.
@@ -35,7 +35,7 @@ struct Exchange {
   std::string aborted;  // why; empty: not
 };
 
-class InProcessRank : public Communicator {
+class InProcessRank : public train::Communicator {
  public:
   InProcessRank(std::shared_ptr<Exchange> exchange, int rank,
                 const Delays& delays)
@@ -80,7 +80,7 @@ class InProcessRank : public Communicator {
     const std::vector<std::byte> message = std::move(messages.front());
     messages.pop_front();
     if (message.size() != bytes.size()) {
-      return OtherLength(from, message.size(), bytes.size());
+      return train::OtherLength(from, message.size(), bytes.size());
     }
     std::copy(message.begin(), message.end(), bytes.begin());
     return absl::OkStatus();
@@ -112,15 +112,31 @@ class InProcessRank : public Communicator {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> InProcessRanks(
-    int ranks, const Delays& delays) {
-  CHECK_GE(ranks, 1);
-  auto exchange = std::make_shared<Exchange>(ranks);
-  std::vector<std::unique_ptr<Communicator>> all;
-  for (int rank = 0; rank < ranks; ++rank) {
+std::vector<std::unique_ptr<train::Communicator>> InProcessRanks(
+    int count, const Delays& delays) {
+  CHECK_GE(count, 1);
+  auto exchange = std::make_shared<Exchange>(count);
+  std::vector<std::unique_ptr<train::Communicator>> all;
+  for (int rank = 0; rank < count; ++rank) {
     all.push_back(std::make_unique<InProcessRank>(exchange, rank, delays));
   }
   return all;
 }
 
-}  // namespace ocannl::train
+std::vector<absl::Status> OnRanks(
+    int count, absl::FunctionRef<absl::Status(train::Communicator& rank)> work,
+    const Delays& delays) {
+  auto ranks = InProcessRanks(count, delays);
+  std::vector<absl::Status> results(count);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < count; ++k) {
+    threads.emplace_back([&, k] {
+      results[k] = work(*ranks[k]);
+      ranks[k].reset();  // nobody waits for it any longer
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+}  // namespace ocannl
