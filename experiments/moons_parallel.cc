@@ -4,14 +4,18 @@
 // part of every batch:
 //
 //   bazel run //experiments:moons_parallel -- --devices=4 --threads_at_once=2
+//   mpirun -n 4 bazel-bin/experiments/moons_parallel --distributed=mpi
 //
-// The bits depend on the number of devices, and not on that of the threads.
+// The bits depend on the number of devices, and not on that of the threads or
+// of the processes.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/moons_data.h"
 #include "experiments/support/experiment_main.h"
@@ -20,9 +24,12 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/distributed_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/example_train_loop.h"
+#include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {
@@ -30,12 +37,13 @@ namespace {
 
 std::vector<Flag> Flags() {
   return {
-      {"devices", "2", "that share each batch"},
+      {"devices", "0", "that share each batch; 0: 2, or one in each process"},
       {"threads_at_once", "0", "that serve the devices; 0: a processor each"},
       {"epochs", "60", "how often all points are seen"},
       {"batch_size", "20", "points of one step, of all devices together"},
       {"len", "400", "points of each moon"},
-      {"seed", "1", "of the points and of the parameters' first values"}};
+      {"seed", "1", "of the points and of the parameters' first values"},
+      DistributedFlag()};
 }
 
 train::MakeExamples Rows(const std::string& name,
@@ -59,9 +67,21 @@ double Accuracy(train::TrainedExample& trained, const LabelledPoints& points) {
   return static_cast<double>(right) / static_cast<double>(points.labels.size());
 }
 
-absl::Status Run(const CommandLine& line) {
+// Of all processes.
+absl::StatusOr<int64_t> DevicesOf(const CommandLine& line,
+                                  const train::Communicator* ranks) {
+  OCANNL_ASSIGN_OR_RETURN(const int64_t count, line.GetInt("devices", 0, 64));
+  const int64_t processes = ranks == nullptr ? 1 : ranks->ranks();
+  if (count == 0) return std::max<int64_t>(2, processes);
+  if (count >= processes) return count;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--devices=", count, " is less than one for each of the ",
+                   processes, " processes"));
+}
+
+absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
-  OCANNL_ASSIGN_OR_RETURN(const int64_t count, line.GetInt("devices", 1, 64));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t count, DevicesOf(line, ranks));
   OCANNL_ASSIGN_OR_RETURN(const int64_t threads,
                           line.GetInt("threads_at_once", 0, 64));
   OCANNL_ASSIGN_OR_RETURN(const int64_t len, line.GetInt("len", 1, 1'000'000));
@@ -69,7 +89,8 @@ absl::Status Run(const CommandLine& line) {
                           line.GetInt("seed", 0, 0xfffffffe));
   train::ExampleTrainOptions options = {.seed = static_cast<uint32_t>(seed),
                                         .data_len = 2 * len,
-                                        .weight_decay = 1e-4};
+                                        .weight_decay = 1e-4,
+                                        .communicator = ranks};
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 100'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));
@@ -83,7 +104,8 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(
       const LabelledPoints points,
       HalfMoons(static_cast<int>(len), static_cast<uint32_t>(seed)));
-  VirtualDevices devices(backend, static_cast<int>(count),
+  VirtualDevices devices(backend,
+                         train::ReplicasHere(static_cast<int>(count), ranks),
                          static_cast<int>(threads));
   OCANNL_ASSIGN_OR_RETURN(
       const std::unique_ptr<train::TrainedExample> trained,
@@ -121,5 +143,11 @@ int main(int argc, char** argv) {
   return ocannl::ExperimentMain(
       "moons_parallel",
       "Trains the half-moons network on several devices at once.",
-      ocannl::Flags(), ocannl::Run, argc, argv);
+      ocannl::Flags(),
+      [](const ocannl::CommandLine& line) {
+        return ocannl::RunRanks(line, [&](ocannl::train::Communicator* ranks) {
+          return ocannl::Run(line, ranks);
+        });
+      },
+      argc, argv);
 }

@@ -10,6 +10,7 @@
 #include "ocannl/core/base/settings.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/version.h"
+#include "ocannl/distributed_flags.h"
 #include "ocannl/jit/debug_symbols.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/tier_flags.h"
@@ -20,9 +21,10 @@ const std::vector<Flag>& SettingFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(TierFlags());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
+    all->insert(all->end(), DistributedFlags().begin(),
+                DistributedFlags().end());
     all->push_back({"jit_symbols", "",
-                    "names of machine code for profilers (perf) and debuggers "
-                    "(gdb), or both (perf,gdb)",
+                    "names of machine code for perf, gdb or both (perf,gdb)",
                     /*is_output=*/true});
     return all;
   }();

@@ -17,7 +17,8 @@
 
 namespace ocannl {
 
-// TierFlags, PassFlags and jit_symbols, which no command has.
+// TierFlags, PassFlags, DistributedFlags, and jit_symbols, which no command
+// has.
 const std::vector<Flag>& SettingFlags();
 
 // The command line, where it gives nothing completed by the settings of the

@@ -2,11 +2,16 @@
 #include "experiments/support/experiment_main.h"
 
 #include <iostream>
+#include <memory>
+#include <optional>
+#include <streambuf>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "experiments/support/saving.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
+#include "ocannl/distributed_flags.h"
 #include "ocannl/setting_flags.h"
 #include "ocannl/tier_flags.h"
 
@@ -38,6 +43,23 @@ int Main(const std::string& name, const std::string& what,
   return ExitCodeOf(status);
 }
 
+// What is written to it is nowhere.
+class NullBuffer : public std::streambuf {
+ protected:
+  int_type overflow(int_type c) override { return traits_type::not_eof(c); }
+};
+
+// Of std::cout, while it lives.
+class Silence {
+ public:
+  Silence() : before_(std::cout.rdbuf(&nowhere_)) {}
+  ~Silence() { std::cout.rdbuf(before_); }
+
+ private:
+  NullBuffer nowhere_;
+  std::streambuf* before_;
+};
+
 }  // namespace
 
 int ExperimentMain(const std::string& name, const std::string& what,
@@ -46,6 +68,20 @@ int ExperimentMain(const std::string& name, const std::string& what,
   return RunMain([&] {
     return Main(name, what, flags, run, {argv + 1, argv + argc});
   });
+}
+
+absl::Status RunRanks(
+    const CommandLine& line,
+    absl::FunctionRef<absl::Status(train::Communicator* ranks)> run) {
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<train::Communicator> ranks,
+                          CommunicatorOf(line));
+  if (ranks == nullptr) return run(nullptr);
+  std::optional<Silence> silence;
+  if (ranks->rank() > 0) silence.emplace();
+  const absl::Status status = run(ranks.get());
+  // Others wait for this one, and mpirun ends them.
+  if (!status.ok() && ranks->ranks() > 1) ranks->Abort(status.message());
+  return status;
 }
 
 }  // namespace ocannl

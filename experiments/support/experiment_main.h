@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The main function of an experiment.
+// The main function of an experiment, and what those of several processes do.
 #ifndef EXPERIMENTS_SUPPORT_EXPERIMENT_MAIN_H_
 #define EXPERIMENTS_SUPPORT_EXPERIMENT_MAIN_H_
 
@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "ocannl/core/base/command_line.h"
+#include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
 
@@ -20,6 +21,14 @@ int ExperimentMain(const std::string& name, const std::string& what,
                    const std::vector<Flag>& flags,
                    absl::FunctionRef<absl::Status(const CommandLine& line)> run,
                    int argc, char** argv);
+
+// Calls `run` with the ranks of --distributed, null where there is one process:
+// a flag of the experiments that call this. Only rank 0 prints to std::cout
+// meanwhile, and an error of one rank ends all. Error: that of `run`, and those
+// of CommunicatorOf.
+absl::Status RunRanks(
+    const CommandLine& line,
+    absl::FunctionRef<absl::Status(train::Communicator* ranks)> run);
 
 }  // namespace ocannl
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/example_train_loop.h"
 
+#include <array>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +23,9 @@ class Training {
       : devices_(devices), options_(options) {}
 
   absl::Status CountBatches() {
-    const auto count = static_cast<int64_t>(devices_.size());
+    OCANNL_ASSIGN_OR_RETURN(const int64_t count,
+                            CountReplicas(static_cast<int>(devices_.size()),
+                                          options_.communicator));
     if (options_.batch_size < 1 || options_.batch_size % count != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the batch size is ", options_.batch_size, ", which ", count,
@@ -83,18 +87,20 @@ class Training {
     OCANNL_ASSIGN_OR_RETURN(
         replicas_,
         Replicas::Make(model, updaten.params, trained, std::move(contexts),
-                       {.loss = result_->loss}));
+                       {.loss = result_->loss,
+                        .communicator = options_.communicator}));
     replicas_->set_copy_to_merge(options_.copy_to_merge);
-    return replicas_->ShareParameters();
+    return replicas_->SyncRanks();
   }
 
   absl::Status Train() {
     int64_t step = 0;
     double epoch_loss = 0;
+    double rate = 0;
     auto post_sync = [&](int count) -> absl::Status {
       step += count;
-      OCANNL_ASSIGN_OR_RETURN(const double loss, Read(result_->loss));
-      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(rate_));
+      double loss = 0;
+      OCANNL_RETURN_IF_ERROR(ReadLossAndRate(loss, rate));
       epoch_loss += loss;
       result_->batch_losses.push_back(loss);
       if (options_.per_batch_callback) {
@@ -108,14 +114,13 @@ class Training {
       epoch_loss = 0;
       OCANNL_RETURN_IF_ERROR(ParallelUpdate(absl::MakeSpan(gradients_),
                                             *update_, *replicas_, post_sync));
-      OCANNL_ASSIGN_OR_RETURN(const double rate, Read(rate_));
       result_->learning_rates.push_back(rate);
       result_->epoch_losses.push_back(epoch_loss);
       if (options_.per_epoch_callback) {
         options_.per_epoch_callback({step, epoch, rate, epoch_loss});
       }
     }
-    return absl::OkStatus();
+    return replicas_->SyncRanks();
   }
 
   absl::Status MakeInfer() {
@@ -144,10 +149,25 @@ class Training {
     return absl::IsNotFound(set) ? absl::OkStatus() : set;
   }
 
-  absl::StatusOr<double> Read(Tensor t) const {
-    OCANNL_ASSIGN_OR_RETURN(NdArray value,
-                            devices_[0].context.Read(t.node().name));
-    return value.AsDouble(0);
+  // The owner's, of the last step.
+  absl::Status ReadLossAndRate(double& loss, double& rate) const {
+    std::array<double, 2> values = {};
+    if (replicas_->Here(0)) {
+      const Context& owner = devices_[0].context;
+      OCANNL_ASSIGN_OR_RETURN(NdArray read,
+                              owner.Read(result_->loss.node().name));
+      values[0] = read.AsDouble(0);
+      OCANNL_ASSIGN_OR_RETURN(read, owner.Read(rate_.node().name));
+      values[1] = read.AsDouble(0);
+    }
+    if (options_.communicator != nullptr) {
+      OCANNL_RETURN_IF_ERROR(
+          Broadcast(*options_.communicator,
+                    absl::MakeSpan(reinterpret_cast<std::byte*>(values.data()),
+                                   sizeof(values))));
+    }
+    std::tie(loss, rate) = std::tie(values[0], values[1]);
+    return absl::OkStatus();
   }
 
   VirtualDevices& devices_;

@@ -29,6 +29,7 @@
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/predict.h"
 
@@ -48,7 +49,7 @@ struct EpochReport {
 
 struct ExampleTrainOptions {
   uint32_t seed = 42;
-  int64_t batch_size = 1;  // of all devices together
+  int64_t batch_size = 1;  // of all devices together, those of other ranks too
   double init_lr = 0.1;
   // The rate as a tensor of one cell of two static indices, the minibatch and
   // the step; null: init_lr (2 steps - step) / steps.
@@ -58,6 +59,9 @@ struct ExampleTrainOptions {
   int64_t epochs = 1;
   double weight_decay = 0;
   bool copy_to_merge = false;  // false: merge buffers point
+  // Of several processes that do the same on devices of their own, dealt as
+  // ReplicasHere says (parallel/replicas.h); null: this one is alone.
+  Communicator* communicator = nullptr;
   std::function<void(const BatchReport&)> per_batch_callback = nullptr;
   std::function<void(const EpochReport&)> per_epoch_callback = nullptr;
 };
@@ -87,7 +91,7 @@ struct TrainedExample {
 
 // Trains by SGD. The loss is the sum of the cells of `loss_fn`, divided by the
 // batch size. Errors: a batch that the devices do not divide;
-// fewer examples than a minibatch; those of shapes, code and runs.
+// fewer examples than a minibatch; those of shapes, code, runs and messages.
 absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
     VirtualDevices& devices, const ExampleTrainOptions& options,
     const MakeExamples& inputs, const MakeExamples& outputs,

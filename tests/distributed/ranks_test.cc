@@ -3,20 +3,24 @@
 // Training on several ranks: the bits of one process with as many shards.
 #include "tests/support/ranks.h"
 
-#include <atomic>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/parse.h"
+#include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers.h"
+#include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
+#include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/params_hash.h"
 #include "tests/support/status_matchers.h"
 
@@ -156,6 +160,64 @@ TEST(Ranks, TheOwnerHasTheLossOfAll) {
       EXPECT_EQ(OnSomeRanks(Tier("interp"), options, ranks), *alone);
     }
   }
+}
+
+// What ExampleTrainLoop leaves on `devices` of all ranks; null: of this
+// process.
+absl::StatusOr<std::string> TrainExamples(int devices, Communicator* ranks) {
+  auto rows = [](const std::string& name, int64_t size) {
+    return [=](Graph& graph, const Dims& batch) {
+      NdArray values(DType::kF32, {batch[0], batch[1], size});
+      for (int64_t k = 0; k < values.size(); ++k) {
+        values.values<float>()[k] = static_cast<float>(k * 7 % 11 - 5) * 0.3f;
+      }
+      return Data(graph, name, std::move(values),
+                  {.rows = {batch, Dims{size}, Dims{}}});
+    };
+  };
+  VirtualDevices here(Tier("interp"), train::ReplicasHere(devices, ranks), 1);
+  // The last round of an epoch has not all devices.
+  OCANNL_ASSIGN_OR_RETURN(
+      auto trained, train::ExampleTrainLoop(
+                        here,
+                        {.batch_size = 12,
+                         .data_len = 90,
+                         .epochs = 3,
+                         .communicator = ranks},
+                        rows("x", 2), rows("y", 1),
+                        [](Graph& graph) -> train::Net {
+                          return train::Mlp({&graph, ""}, {.sizes = {4, 1}});
+                        },
+                        [](Tensor output, Tensor expectation) {
+                          return Relu(1 - Mul(expectation, output));
+                        }));
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::string hash,
+      train::ParamsHash(here[0].context,
+                        train::Parameters(trained->model, trained->loss)));
+  return absl::StrCat(hash, " ", absl::StrJoin(trained->batch_losses, " "), " ",
+                      absl::StrJoin(trained->learning_rates, " "));
+}
+
+TEST(Ranks, DevicesThatTakeTurns) {
+  for (int devices : {2, 3, 4, 6}) {
+    auto alone = TrainExamples(devices, nullptr);
+    ASSERT_THAT(alone, IsOk());
+    for (int ranks = 1; ranks <= std::min(4, devices); ++ranks) {
+      auto work = [&](Communicator& rank) -> absl::Status {
+        OCANNL_ASSIGN_OR_RETURN(const std::string found,
+                                TrainExamples(devices, &rank));
+        EXPECT_EQ(found, *alone) << devices << " devices, " << ranks;
+        return absl::OkStatus();
+      };
+      EXPECT_THAT(OnRanks(ranks, work), Each(IsOk()));
+    }
+  }
+  const auto uneven = OnRanks(2, [](Communicator& rank) {
+    return train::CountReplicas(rank.rank() + 1, &rank).status();
+  });
+  EXPECT_THAT(uneven, Each(StatusIs(StatusCode::kInvalidArgument,
+                                    HasSubstr("the ranks have 1, 2 devices"))));
 }
 
 TEST(Ranks, DelaysChangeNothing) {

@@ -49,19 +49,22 @@ absl::Status Rounds(absl::Span<const StaticRef> statics, int count,
   return set(before);
 }
 
+// Runs workers[n] with the static indices of the first one.
+absl::Status RunAsFirst(absl::Span<Routine> workers, int n) {
+  for (const StaticRef& index : workers[0].statics()) {
+    if (!index.value()) continue;
+    OCANNL_RETURN_IF_ERROR(workers[n].Set(index.name(), *index.value()));
+  }
+  return workers[n].Run();
+}
+
 }  // namespace
 
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync) {
-  auto run = [&](int n) -> absl::Status {
-    for (const StaticRef& index : workers[0].statics()) {
-      if (!index.value()) continue;
-      OCANNL_RETURN_IF_ERROR(workers[n].Set(index.name(), *index.value()));
-    }
-    return workers[n].Run();
-  };
-  return Rounds(workers.at(0).statics(), static_cast<int>(workers.size()), run,
-                sync);
+  return Rounds(
+      workers.at(0).statics(), static_cast<int>(workers.size()),
+      [&](int n) { return RunAsFirst(workers, n); }, sync);
 }
 
 absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
@@ -74,17 +77,22 @@ absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync) {
-  return RoundRobin(gradients, [&](int n) {
+  auto run = [&](int replica) -> absl::Status {
+    const std::optional<int> here = replicas.Here(replica);
+    return here ? RunAsFirst(gradients, *here) : absl::OkStatus();
+  };
+  auto sync = [&](int n) -> absl::Status {
     OCANNL_RETURN_IF_ERROR(replicas.MergeGradients(n));
     for (const StaticRef& index : gradients[0].statics()) {
       if (!index.range()) continue;
       absl::Status set = update.Set(index.name(), *index.value());
       if (!absl::IsNotFound(set)) OCANNL_RETURN_IF_ERROR(set);
     }
-    OCANNL_RETURN_IF_ERROR(update.Run());
+    if (replicas.Here(0)) OCANNL_RETURN_IF_ERROR(update.Run());
     OCANNL_RETURN_IF_ERROR(replicas.ShareParameters());
     return post_sync(n);
-  });
+  };
+  return Rounds(gradients.at(0).statics(), replicas.count(), run, sync);
 }
 
 }  // namespace ocannl::train

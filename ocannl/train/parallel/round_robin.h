@@ -30,8 +30,8 @@ absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
                               int n_workers,
                               absl::FunctionRef<absl::Status(int n)> dry_sync);
 
-// RoundRobin of the routines `gradients`, one in each context of `replicas`, of
-// which there are as many.
+// RoundRobin of the replicas of all ranks, of which this one has the routines
+// `gradients`, one in each context of `replicas`.
 // After each round, what the replicas merge of those that ran is merged, the
 // owner runs `update` with the static indices of the round's last run, but for
 // those without a range, all get its parameters, and `post_sync` is called.

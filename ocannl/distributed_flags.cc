@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/distributed_flags.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/train/distributed/mpi.h"
+
+namespace ocannl {
+
+const Flag& DistributedFlag() {
+  static const auto* flag = new Flag{
+      "distributed", "", "mpi: train in all processes that mpirun starts"};
+  return *flag;
+}
+
+const std::vector<Flag>& DistributedFlags() {
+  static const auto* flags = new std::vector<Flag>{
+      DistributedFlag(),
+      {"shards", "0", "parts of each batch, dealt to processes; 0: one each"}};
+  return *flags;
+}
+
+absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
+    const CommandLine& line) {
+  const std::string& kind = line.GetString("distributed");
+  if (kind.empty()) return nullptr;
+  if (kind == "mpi") return train::StartMpi();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--distributed=", kind, " is not mpi"));
+}
+
+absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,
+                                 const train::Communicator* ranks) {
+  const int64_t least = ranks == nullptr ? 1 : ranks->ranks();
+  OCANNL_ASSIGN_OR_RETURN(const int64_t shards,
+                          line.GetInt("shards", 0, 1'000'000));
+  if (shards == 0) return least;
+  if (shards >= least) return shards;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--shards=", shards, " is less than one for each of the ",
+                   least, " processes"));
+}
+
+}  // namespace ocannl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flags of programs that may train in several processes; SETTINGS.md lists
+// them.
+#ifndef OCANNL_DISTRIBUTED_FLAGS_H_
+#define OCANNL_DISTRIBUTED_FLAGS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ocannl/core/base/command_line.h"
+#include "ocannl/train/distributed/communicator.h"
+
+namespace ocannl {
+
+// --distributed alone, and with --shards.
+const Flag& DistributedFlag();
+const std::vector<Flag>& DistributedFlags();
+
+// The ranks of --distributed; null: there is one process. To be called once.
+// Errors: a value that is none; those of StartMpi.
+absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
+    const CommandLine& line);
+
+// The number of shards of a batch, by --shards, for those `ranks`; null: one.
+// Error: fewer than ranks.
+absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,
+                                 const train::Communicator* ranks);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_DISTRIBUTED_FLAGS_H_
