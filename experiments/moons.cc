@@ -195,9 +195,10 @@ absl::Status Run(const CommandLine& line) {
   LoopOptions loop{.loss = "scalar_loss",
                    .end_step = moons->steps,
                    .lines = verbose ? options.epochs : 3};
-  OCANNL_ASSIGN_OR_RETURN(History history, TrainAndSave(line, step, loop, [] {
-                            return Measures();
-                          }));
+  OCANNL_ASSIGN_OR_RETURN(const TrainingStep trained, StepOf(step));
+  OCANNL_ASSIGN_OR_RETURN(
+      History history,
+      TrainAndSave(line, trained, loop, [] { return Measures(); }));
   OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
   OCANNL_ASSIGN_OR_RETURN(
       NdArray scores,

@@ -3,12 +3,14 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/nets/rate_schedule.h"
+#include "experiments/nets/sharded.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
@@ -19,7 +21,9 @@
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/distributed_flags.h"
 #include "ocannl/tier_flags.h"
+#include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {
@@ -47,6 +51,8 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
         {"examples", absl::StrCat(experiment.examples), "to train"});
   }
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
+  flags.insert(flags.end(), DistributedFlags().begin(),
+               DistributedFlags().end());
   flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
   return flags;
 }
@@ -67,17 +73,115 @@ absl::StatusOr<SupervisedOptions> OptionsOf(const CommandLine& line,
   return options;
 }
 
-absl::StatusOr<LoopOptions> LoopOf(const CommandLine& line, int64_t epochs,
-                                   const Routine& step) {
-  OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
-  OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
-  LoopOptions options{.loss = "loss", .end_step = epochs * *batch.range()};
+// The training of one run: by one routine, or by DataParallel on shards.
+struct Run {
+  const CommandLine& line;
+  const Backend* backend;
+  train::Communicator* ranks;  // null: there is one process
+  SupervisedOptions options;
+  Task task;
+  std::unique_ptr<Supervised> supervised = nullptr;
+  Device device{"host", backend};
+  Stream stream{&device};
+  int64_t shards = 1;
+  std::unique_ptr<Sharded> sharded = nullptr;  // null: there is one shard
+  std::optional<Routine> step = {};            // then
+  std::optional<Routine> test = {};
+
+  bool is_told() const { return ranks == nullptr || ranks->rank() == 0; }
+  const Context& context() const { return test->context(); }
+
+  absl::Status Make() {
+    OCANNL_ASSIGN_OR_RETURN(shards, ShardsOf(line, ranks));
+    if (options.batch_size % shards != 0 && !line.Has("batch_size")) {
+      options.batch_size += shards - options.batch_size % shards;
+      std::cout << "Batches of " << options.batch_size << ", for " << shards
+                << " shards.\n";
+    }
+    OCANNL_ASSIGN_OR_RETURN(supervised,
+                            MakeSupervised(task.lessons, task.net, options));
+    if (is_told()) {
+      OCANNL_RETURN_IF_ERROR(
+          ExplainStep(line, supervised->model, supervised->step));
+    }
+    const Context context(&stream);
+    if (shards == 1) {
+      OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines both,
+                              Start(*supervised, context));
+      step = std::move(both.step);
+      test = std::move(both.test);
+      return absl::OkStatus();
+    }
+    OCANNL_ASSIGN_OR_RETURN(test, StartTest(*supervised, context));
+    OCANNL_ASSIGN_OR_RETURN(
+        sharded, MakeSharded(backend, task.lessons, task.net, options,
+                             {.n_shards = shards, .communicator = ranks}));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<TrainingStep> LoopStep() {
+    if (sharded == nullptr) return StepOf(*step);
+    return TrainingStep{
+        .context = sharded->training().OwnerContext(),
+        .programs = sharded->training().OwnerPrograms(),
+        .batches = sharded->batches(),
+        .run = [this](int64_t batch,
+                      int64_t number) { return sharded->Step(batch, number); },
+        .ranks = ranks};
+  }
+
+  absl::Status StartEpoch(int64_t epoch) {
+    if (sharded != nullptr) return sharded->StartEpoch(epoch);
+    return ocannl::StartEpoch(*supervised, context(), epoch);
+  }
+
+  // What was trained so far is in context() then.
+  absl::Status Collect() {
+    return sharded == nullptr ? absl::OkStatus() : sharded->CopyTo(context());
+  }
+};
+
+absl::StatusOr<LoopOptions> LoopOf(Run& run, int64_t batches) {
+  OCANNL_ASSIGN_OR_RETURN(bool verbose, run.line.GetBool("verbose"));
+  const int64_t epochs = run.options.epochs;
+  LoopOptions options{.loss = "loss", .end_step = epochs * batches};
   if (verbose) options.lines = epochs;
+  options.before_epoch = [&](int64_t epoch) { return run.StartEpoch(epoch); };
   return options;
 }
 
-absl::Status Run(const SupervisedExperiment& experiment,
-                 const CommandLine& line, Make make) {
+absl::Status TellResult(const SupervisedExperiment& experiment, Run& run,
+                        const History& history, const Score& score) {
+  OCANNL_RETURN_IF_ERROR(ExplainTraces(run.line, run.stream));
+  OCANNL_RETURN_IF_ERROR(WriteFigures(run.line, FiguresOf(CurvesOf(history))));
+  if (experiment.show) {
+    OCANNL_RETURN_IF_ERROR(
+        experiment.show(*run.supervised, run.context(), run.options.seed));
+  }
+  OCANNL_ASSIGN_OR_RETURN(
+      std::string hash,
+      train::ParamsHash(run.context(), run.supervised->parameters));
+  nlohmann::ordered_json result = {
+      {"experiment", experiment.name},
+      {"tier", std::string(run.backend->name())},
+      {"seed", run.options.seed},
+      {"shards", run.shards},
+      {"epochs", run.options.epochs},
+      {"steps", history.losses.size()},
+      {"first_loss", history.losses.front()},
+      {"test_loss", score.loss},
+      {"test_right", score.hits},
+      {"ms_per_step", 1e3 * history.seconds_of_steps /
+                          static_cast<double>(history.losses.size())},
+      {"params_hash", hash}};
+  std::cout << "RESULT " << result.dump() << std::endl;
+  ReportTier(run.line, run.stream);
+  return absl::OkStatus();
+}
+
+absl::Status TrainTask(const SupervisedExperiment& experiment,
+                       const CommandLine& line, train::Communicator* ranks,
+                       Make make) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_RETURN_IF_ERROR(MakePlotDirectory(line));
   OCANNL_ASSIGN_OR_RETURN(SupervisedOptions options,
@@ -87,52 +191,29 @@ absl::Status Run(const SupervisedExperiment& experiment,
     OCANNL_ASSIGN_OR_RETURN(examples, line.GetInt("examples", 1, 10'000'000));
   }
   OCANNL_ASSIGN_OR_RETURN(Task task, make(line, examples, options.seed));
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
-                          MakeSupervised(task.lessons, task.net, options));
-  OCANNL_RETURN_IF_ERROR(
-      ExplainStep(line, supervised->model, supervised->step));
-  Device device("host", backend);
-  Stream stream(&device);
-  OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
-                          Start(*supervised, Context(&stream)));
+  Run run{.line = line,
+          .backend = backend,
+          .ranks = ranks,
+          .options = options,
+          .task = std::move(task)};
+  OCANNL_RETURN_IF_ERROR(run.Make());
+  OCANNL_ASSIGN_OR_RETURN(const TrainingStep step, run.LoopStep());
+  OCANNL_ASSIGN_OR_RETURN(LoopOptions loop, LoopOf(run, step.batches));
   Score score;
-  OCANNL_ASSIGN_OR_RETURN(LoopOptions loop,
-                          LoopOf(line, options.epochs, run.step));
-  loop.before_epoch = [&](int64_t epoch) {
-    return StartEpoch(*supervised, run.step.context(), epoch);
-  };
   auto test = [&]() -> absl::StatusOr<Measures> {
-    OCANNL_ASSIGN_OR_RETURN(score, TestScore(run.test));
+    OCANNL_RETURN_IF_ERROR(run.Collect());
+    OCANNL_ASSIGN_OR_RETURN(score, TestScore(*run.test));
     std::cout << absl::StrFormat("  test: loss=%.4g, right=%.2f%%\n",
                                  score.loss, 100 * score.hits);
     return Measures{{"test_loss", score.loss}, {"accuracy", score.hits}};
   };
   OCANNL_ASSIGN_OR_RETURN(History history,
-                          TrainAndSave(line, run.step, loop, test));
-  OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
-  OCANNL_RETURN_IF_ERROR(WriteFigures(line, FiguresOf(CurvesOf(history))));
-  if (experiment.show) {
-    OCANNL_RETURN_IF_ERROR(
-        experiment.show(*supervised, run.step.context(), options.seed));
+                          TrainAndSave(line, step, loop, test));
+  if (run.sharded != nullptr) {
+    OCANNL_RETURN_IF_ERROR(run.sharded->training().SyncRanks());
   }
-  OCANNL_ASSIGN_OR_RETURN(
-      std::string hash,
-      train::ParamsHash(run.step.context(), supervised->parameters));
-  nlohmann::ordered_json result = {
-      {"experiment", experiment.name},
-      {"tier", std::string(backend->name())},
-      {"seed", options.seed},
-      {"epochs", options.epochs},
-      {"steps", history.losses.size()},
-      {"first_loss", history.losses.front()},
-      {"test_loss", score.loss},
-      {"test_right", score.hits},
-      {"ms_per_step", 1e3 * history.seconds_of_steps /
-                          static_cast<double>(history.losses.size())},
-      {"params_hash", hash}};
-  std::cout << "RESULT " << result.dump() << std::endl;
-  ReportTier(line, stream);
-  return absl::OkStatus();
+  return run.is_told() ? TellResult(experiment, run, history, score)
+                       : absl::OkStatus();
 }
 
 }  // namespace
@@ -141,7 +222,11 @@ int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
                    char** argv) {
   return ExperimentMain(
       experiment.name, experiment.what, FlagsOf(experiment),
-      [&](const CommandLine& line) { return Run(experiment, line, make); },
+      [&](const CommandLine& line) {
+        return RunRanks(line, [&](train::Communicator* ranks) {
+          return TrainTask(experiment, line, ranks, make);
+        });
+      },
       argc, argv);
 }
 

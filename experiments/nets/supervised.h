@@ -82,6 +82,10 @@ struct SupervisedRoutines {
 absl::StatusOr<SupervisedRoutines> Start(const Supervised& supervised,
                                          const Context& context);
 
+// The routine `test` alone, likewise: for what is trained elsewhere.
+absl::StatusOr<Routine> StartTest(const Supervised& supervised,
+                                  const Context& context);
+
 // Means over the batches of the tests.
 struct Score {
   double loss = 0;

@@ -79,8 +79,10 @@ absl::Status RunRanks(
   std::optional<Silence> silence;
   if (ranks->rank() > 0) silence.emplace();
   const absl::Status status = run(ranks.get());
-  // Others wait for this one, and mpirun ends them.
-  if (!status.ok() && ranks->ranks() > 1) ranks->Abort(status.message());
+  // Others wait for this one, and mpirun ends them. A signal stops all alike.
+  if (!status.ok() && !absl::IsCancelled(status) && ranks->ranks() > 1) {
+    ranks->Abort(status.message());
+  }
   return status;
 }
 

@@ -16,6 +16,7 @@
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/checkpoint/series.h"
+#include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
 namespace {
@@ -86,6 +87,14 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
   return done;
 }
 
+// Makes the first step that of rank 0.
+absl::Status TellFirstStep(train::Communicator* ranks, int64_t& first_step) {
+  if (ranks == nullptr) return absl::OkStatus();
+  return train::Broadcast(
+      *ranks, absl::MakeSpan(reinterpret_cast<std::byte*>(&first_step),
+                             sizeof(first_step)));
+}
+
 }  // namespace
 
 const std::vector<Flag>& SavingFlags() {
@@ -101,17 +110,20 @@ const std::vector<Flag>& SavingFlags() {
 }
 
 absl::StatusOr<History> TrainAndSave(
-    const CommandLine& line, Routine& step, LoopOptions loop,
+    const CommandLine& line, const TrainingStep& step, LoopOptions loop,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch) {
-  const Context& context = step.context();
-  std::vector<Array> state = train::StateArrays({&step.program()});
+  const Context& context = step.context;
+  std::vector<Array> state = train::StateArrays(step.programs);
   state.push_back({.name = kStepsDone, .dtype = DType::kI64, .dims = {}});
   auto keep_steps = [&](int64_t done) {
     return context.Write(kStepsDone, NdArray::Of<int64_t>({}, {done}));
   };
-  OCANNL_ASSIGN_OR_RETURN(const Checkpoints checkpoints, OpenCheckpoints(line));
-  OCANNL_ASSIGN_OR_RETURN(loop.checkpoint_is_due,
-                          IntervalOf(line, checkpoints));
+  Checkpoints checkpoints;
+  if (step.is_told()) {
+    OCANNL_ASSIGN_OR_RETURN(checkpoints, OpenCheckpoints(line));
+    OCANNL_ASSIGN_OR_RETURN(loop.checkpoint_is_due,
+                            IntervalOf(line, checkpoints));
+  }
   if (checkpoints) {
     loop.checkpoint = [&](int64_t steps_done) -> absl::Status {
       OCANNL_RETURN_IF_ERROR(keep_steps(steps_done));
@@ -124,10 +136,14 @@ absl::StatusOr<History> TrainAndSave(
     OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
     signals.emplace();
   }
-  OCANNL_ASSIGN_OR_RETURN(loop.first_step, StepsDone(line, loop.end_step, state,
-                                                     checkpoints, context));
+  if (step.is_told()) {
+    OCANNL_ASSIGN_OR_RETURN(
+        loop.first_step,
+        StepsDone(line, loop.end_step, state, checkpoints, context));
+  }
+  OCANNL_RETURN_IF_ERROR(TellFirstStep(step.ranks, loop.first_step));
   std::optional<MetricsLog> log;
-  if (line.Has("log")) {
+  if (step.is_told() && line.Has("log")) {
     OCANNL_ASSIGN_OR_RETURN(
         log,
         MetricsLog::Open(UserPath(line.GetString("log")), loop.first_step));
@@ -136,9 +152,8 @@ absl::StatusOr<History> TrainAndSave(
   const int64_t all_steps = loop.end_step;
   OCANNL_ASSIGN_OR_RETURN(int64_t now, line.GetInt("epochs_now", 0, 1'000'000));
   if (now > 0) {
-    OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
     loop.end_step =
-        std::min(loop.end_step, loop.first_step + now * *batch.range());
+        std::min(loop.end_step, loop.first_step + now * step.batches);
   }
   OCANNL_ASSIGN_OR_RETURN(History history,
                           TrainingLoop(step, loop, after_epoch));
@@ -149,13 +164,14 @@ absl::StatusOr<History> TrainAndSave(
     }
   }
   if (save.empty()) return history;
-  OCANNL_RETURN_IF_ERROR(keep_steps(history.steps_done));
-  OCANNL_RETURN_IF_ERROR(train::SaveParams(save, state, context));
-  const int signal = StopSignals::received();
-  if (signal == 0) return history;
+  if (step.is_told()) {
+    OCANNL_RETURN_IF_ERROR(keep_steps(history.steps_done));
+    OCANNL_RETURN_IF_ERROR(train::SaveParams(save, state, context));
+  }
+  if (!history.stopped) return history;
   return absl::CancelledError(absl::StrCat(
-      "stopped by ", strsignal(signal), " after ", history.steps_done,
-      " steps; ", save, " has what was trained"));
+      "stopped by ", strsignal(StopSignals::received()), " after ",
+      history.steps_done, " steps; ", save, " has what was trained"));
 }
 
 int ExitCodeOf(const absl::Status& status) {

@@ -25,9 +25,9 @@ const std::vector<Flag>& SavingFlags();
 // --save is given, SIGINT and SIGTERM end the training after the step and keep
 // what is there: the error, a cancellation, says so. Errors, before the
 // training: what cannot be loaded, is at its end, or can never be saved or
-// logged.
+// logged. Of several ranks, the first one loads, saves and logs.
 absl::StatusOr<History> TrainAndSave(
-    const CommandLine& line, Routine& step, LoopOptions loop,
+    const CommandLine& line, const TrainingStep& step, LoopOptions loop,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);
 
 // The exit code of a program with such an end: as shells name the signal that

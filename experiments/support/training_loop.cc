@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -35,64 +36,59 @@ void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
       history.final_epoch_loss / static_cast<double>(loss.size());
 }
 
-// The steps of an epoch.
-class Steps {
- public:
-  static absl::StatusOr<Steps> Make(Routine& step, const std::string& loss) {
-    OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
-    std::optional<StaticRef> number;  // where something depends on it
-    if (auto found = step.Static("step"); found.ok()) number = *found;
-    const int64_t batches = *batch.range();
-    // Kept on the device, so that the steps of an epoch may run as one loop.
+// Whether to stop, as rank 0 says.
+absl::StatusOr<bool> Stops(train::Communicator* ranks) {
+  std::byte stops{StopSignals::received() != 0};
+  if (ranks != nullptr) {
+    OCANNL_RETURN_IF_ERROR(train::Broadcast(*ranks, absl::MakeSpan(&stops, 1)));
+  }
+  return stops != std::byte{0};
+}
+
+// The losses and rates of an epoch, kept on the device, so that its steps may
+// run as one loop.
+struct Curves {
+  static absl::StatusOr<Curves> Make(const TrainingStep& step,
+                                     const std::string& loss) {
     OCANNL_ASSIGN_OR_RETURN(Recording losses,
-                            Recording::Make(step.context(), loss, batches));
+                            Recording::Make(step.context, loss, step.batches));
     OCANNL_ASSIGN_OR_RETURN(
         Recording rates,
-        Recording::Make(step.context(), "learning_rate", batches));
-    return Steps(step, std::move(batch), std::move(number), std::move(losses),
-                 std::move(rates));
+        Recording::Make(step.context, "learning_rate", step.batches));
+    return Curves{std::move(losses), std::move(rates)};
+  }
+  absl::Status Append() {
+    OCANNL_RETURN_IF_ERROR(losses.Append());
+    return rates.Append();
   }
 
-  int64_t of_epoch() const { return *batch_.range(); }
-
-  // Runs them from history.steps_done to `end`, or to one at which there were
-  // StopSignals, and adds them to the history; saves where it is due.
-  absl::Status Run(const LoopOptions& options, int64_t end, History& history) {
-    const auto start = Clock::now();
-    int64_t& next = history.steps_done;
-    do {  // once at least, so that there are losses to take
-      OCANNL_RETURN_IF_ERROR(batch_.Set(next % of_epoch()));
-      if (number_) OCANNL_RETURN_IF_ERROR(number_->Set(next));
-      OCANNL_RETURN_IF_ERROR(step_.Run());
-      OCANNL_RETURN_IF_ERROR(losses_.Append());
-      OCANNL_RETURN_IF_ERROR(rates_.Append());
-      ++next;
-      if (options.checkpoint_is_due && next < options.end_step &&
-          options.checkpoint_is_due(next)) {
-        OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
-      }
-    } while (next < end && StopSignals::received() == 0);
-    OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses_.Take());
-    history.seconds_of_steps += SecondsSince(start);
-    OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates_.Take());
-    AddEpoch(loss, rate, history);
-    return absl::OkStatus();
-  }
-
- private:
-  Steps(Routine& step, StaticRef batch, std::optional<StaticRef> number,
-        Recording losses, Recording rates)
-      : step_(step),
-        batch_(std::move(batch)),
-        number_(std::move(number)),
-        losses_(std::move(losses)),
-        rates_(std::move(rates)) {}
-
-  Routine& step_;
-  StaticRef batch_;
-  std::optional<StaticRef> number_;
-  Recording losses_, rates_;
+  Recording losses, rates;
 };
+
+// Runs steps from history.steps_done to `end`, or to one at which there were
+// StopSignals; saves where it is due. With `curves`, adds them to the history.
+absl::Status RunSteps(const TrainingStep& step, const LoopOptions& options,
+                      int64_t end, std::optional<Curves>& curves,
+                      History& history) {
+  const auto start = Clock::now();
+  int64_t& next = history.steps_done;
+  do {  // once at least, so that there are losses to take
+    OCANNL_RETURN_IF_ERROR(step.run(next % step.batches, next));
+    if (curves) OCANNL_RETURN_IF_ERROR(curves->Append());
+    ++next;
+    if (options.checkpoint_is_due && next < options.end_step &&
+        options.checkpoint_is_due(next)) {
+      OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
+    }
+    OCANNL_ASSIGN_OR_RETURN(history.stopped, Stops(step.ranks));
+  } while (next < end && !history.stopped);
+  if (!curves) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(NdArray loss, curves->losses.Take());
+  history.seconds_of_steps += SecondsSince(start);
+  OCANNL_ASSIGN_OR_RETURN(NdArray rate, curves->rates.Take());
+  AddEpoch(loss, rate, history);
+  return absl::OkStatus();
+}
 
 void PrintEpoch(int64_t epoch, const History& history) {
   std::cout << absl::StrFormat(
@@ -104,26 +100,46 @@ void PrintEpoch(int64_t epoch, const History& history) {
 
 }  // namespace
 
+absl::StatusOr<TrainingStep> StepOf(Routine& step) {
+  OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
+  std::optional<StaticRef> number;  // where something depends on it
+  if (auto found = step.Static("step"); found.ok()) number = *found;
+  const int64_t batches = *batch.range();
+  auto run = [&step, batch, number](int64_t k, int64_t n) mutable {
+    OCANNL_RETURN_IF_ERROR(batch.Set(k));
+    if (number) OCANNL_RETURN_IF_ERROR(number->Set(n));
+    return step.Run();
+  };
+  return TrainingStep{.context = step.context(),
+                      .programs = {&step.program()},
+                      .batches = batches,
+                      .run = std::move(run)};
+}
+
 absl::StatusOr<History> TrainingLoop(
-    Routine& step, const LoopOptions& options,
+    const TrainingStep& step, const LoopOptions& options,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch) {
   CHECK(options.first_step < options.end_step && options.lines > 0);
   History history;
-  OCANNL_ASSIGN_OR_RETURN(Steps steps, Steps::Make(step, options.loss));
-  const int64_t batches = steps.of_epoch();
+  const int64_t batches = step.batches;
+  std::optional<Curves> curves;
+  if (step.is_told()) {
+    OCANNL_ASSIGN_OR_RETURN(curves, Curves::Make(step, options.loss));
+  }
   const int64_t last_epoch = (options.end_step - 1) / batches + 1;
   const int64_t epochs = last_epoch - options.first_step / batches;
   const int64_t told = (epochs + options.lines - 1) / options.lines;
   auto start = Clock::now();
   int64_t& next = history.steps_done;
   next = options.first_step;
-  while (next < options.end_step && StopSignals::received() == 0) {
+  while (next < options.end_step && !history.stopped) {
     const int64_t epoch = next / batches + 1;
     if (options.before_epoch) {
       OCANNL_RETURN_IF_ERROR(options.before_epoch(epoch - 1));
     }
     const int64_t end = std::min(epoch * batches, options.end_step);
-    OCANNL_RETURN_IF_ERROR(steps.Run(options, end, history));
+    OCANNL_RETURN_IF_ERROR(RunSteps(step, options, end, curves, history));
+    if (!curves) continue;
     Measures measures;
     if (next == end && (last_epoch - epoch) % told == 0) {
       ShowProgress("");

@@ -13,7 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/support/metrics_log.h"
+#include "ocannl/core/loop/ir.h"
+#include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
 
@@ -23,9 +26,27 @@ struct History {
   double final_epoch_loss = 0;  // the sum
   double mean_loss = 0;         // of that epoch
   int64_t steps_done = 0;       // those before the first one, too
+  bool stopped = false;         // by a signal
   double seconds = 0;
   double seconds_of_steps = 0;
 };
+
+// What a loop trains.
+struct TrainingStep {
+  Context context;  // where it leaves its loss and the array learning_rate
+  std::vector<const LoopProgram*> programs = {};  // what it runs there
+  int64_t batches = 1;                            // of an epoch
+  std::function<absl::Status(int64_t batch, int64_t step)> run = nullptr;
+  // Of several processes, of which rank 0 has the loss and the rate; the others
+  // do as many steps. Null: there is one.
+  train::Communicator* ranks = nullptr;
+
+  bool is_told() const { return ranks == nullptr || ranks->rank() == 0; }
+};
+
+// Of a routine with the static indices batch_n and, where something depends on
+// it, step, which must outlive it. Error: it has others.
+absl::StatusOr<TrainingStep> StepOf(Routine& step);
 
 struct LoopOptions {
   std::string loss;        // an array that the step keeps
@@ -42,14 +63,14 @@ struct LoopOptions {
   std::function<absl::Status(const EpochMetrics&)> log = nullptr;
 };
 
-// Runs `step`, whose static indices are batch_n and, where something depends on
-// it, step, for all batches again and again; it keeps the arrays `loss` and
-// learning_rate. Of some epochs, the last one among them, prints a line and
-// calls `after_epoch`, which may print more and returns what it measured; shows
-// how far it is. Ends after the step at which StopSignals
-// (core/base/system/stop_signals.h) were received. Needs first_step < end_step.
+// Runs `step` for all batches again and again. Of some epochs, the last one
+// among them, prints a line and calls `after_epoch`, which may print more and
+// returns what it measured; shows how far it is; ranks but the first do not.
+// Ends after the step at which StopSignals
+// (core/base/system/stop_signals.h) were received, by rank 0. Needs
+// first_step < end_step.
 absl::StatusOr<History> TrainingLoop(
-    Routine& step, const LoopOptions& options,
+    const TrainingStep& step, const LoopOptions& options,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);
 
 }  // namespace ocannl

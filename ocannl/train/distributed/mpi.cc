@@ -137,7 +137,8 @@ class MpiRank : public Communicator {
 
   void Abort(absl::string_view why) override {
     std::cout.flush();
-    std::cerr << "rank " << rank_ << ": " << why << std::endl;
+    // In one piece: other ranks may say why at the same time.
+    std::cerr << absl::StrCat("rank ", rank_, ": ", why, "\n") << std::flush;
     mpi_.Abort(mpi_.world, 1);
   }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/nets/sharded.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "experiments/nets/supervised_code.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
+
+namespace ocannl {
+
+NdArray Sharded::Orders(int64_t epoch) const {
+  std::vector<int32_t> rows;
+  for (const train::BatchOrder& order : orders_) {
+    absl::c_copy(order.Epoch(epoch), std::back_inserter(rows));
+  }
+  return NdArray::Of<int32_t>({static_cast<int64_t>(rows.size())}, rows);
+}
+
+absl::Status Sharded::StartEpoch(int64_t epoch) {
+  return training_->SetBatch({Orders(epoch)});
+}
+
+absl::Status Sharded::Step(int64_t batch, int64_t step) {
+  OCANNL_RETURN_IF_ERROR(training_->Set("batch_n", batch));
+  OCANNL_RETURN_IF_ERROR(training_->Set("step", step));
+  return training_->Step();
+}
+
+absl::Status Sharded::CopyTo(const Context& context) const {
+  const std::vector<std::string> names = context.ArrayNames();
+  for (const Array& array : train::StateArrays(training_->OwnerPrograms())) {
+    if (!absl::c_binary_search(names, array.name)) continue;
+    OCANNL_RETURN_IF_ERROR(context.Copy(array.name, training_->OwnerContext()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
+    const Backend* backend, const Lessons& lessons, const MakeNet& make_net,
+    const SupervisedOptions& options,
+    const train::DataParallelOptions& shards) {
+  auto made = std::make_unique<Sharded>();
+  made->lessons_ = lessons;
+  const auto count = static_cast<int>(shards.n_shards);
+  for (int shard = 0; shard < count; ++shard) {
+    OCANNL_ASSIGN_OR_RETURN(
+        train::BatchOrder order,
+        train::BatchOrder::Make(lessons.train.inputs.dims()[0],
+                                {.batch_size = options.batch_size,
+                                 .shuffle = options.shuffle,
+                                 .seed = options.seed,
+                                 .rank = shard,
+                                 .ranks = count}));
+    made->orders_.push_back(std::move(order));
+  }
+  Sharded& sharded = *made;
+  auto loss_of = [&](train::Model& model, absl::Span<const Tensor> inputs) {
+    Graph& graph = model.graph;
+    const int32_t batch = graph.AddStatic("batch_n", sharded.batches());
+    sharded.trainings_.push_back(std::make_unique<train::Training>(
+        train::Training{.step = graph.AddStatic("step", std::nullopt)}));
+    const Batches examples(graph, sharded.lessons_.train, "train", 1);
+    return absl::StatusOr<Tensor>(
+        TrainingLoss(make_net({.graph = &graph, .name = ""}),
+                     examples.At(Slice(inputs[0], batch)), lessons.classes,
+                     sharded.trainings_.back().get()));
+  };
+  auto update_of = [&](train::Model& model, Tensor loss) {
+    return TrainingUpdate(model, loss, *sharded.trainings_[0], options,
+                          options.epochs * sharded.batches());
+  };
+  train::DataParallelOptions parallel = shards;
+  parallel.reduction = train::Reduction::kMean;
+  parallel.base_seed = options.seed;
+  parallel.merge_loss = true;
+  OCANNL_ASSIGN_OR_RETURN(
+      train::DataParallel training,
+      train::DataParallel::Make(backend, parallel,
+                                {{"train_order", made->Orders(0)}}, loss_of,
+                                update_of));
+  made->training_.emplace(std::move(training));
+  return made;
+}
+
+}  // namespace ocannl

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains in the processes of mpirun, as users do: the bits are those of one
+process, and where a process is killed, all end, and the last checkpoint is
+whole.
+
+Without mpirun (Debian's openmpi-bin), it says so and does nothing.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAMS = pathlib.Path("experiments").resolve()
+MOONS = [PROGRAMS / "moons_parallel", "--epochs=4", "--len=110",
+         "--batch_size=24", "--tier=x86"]
+GPT2 = [PROGRAMS / "gpt2_mini", "--examples=60", "--layers=1", "--size=16",
+        "--length=8", "--batch_size=12"]
+MOST_SECONDS = 10  # from the death of a process to that of all
+
+
+def environment(**more):
+    names = {name: value for name, value in os.environ.items()
+             if not name.startswith("OCANNL_")}
+    # The processes of one machine need no network, and mpirun no ssh.
+    return names | {"OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader",
+                    "TMPDIR": tempfile.gettempdir()} | more
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True,
+                          env=environment(**more), timeout=100)
+
+
+def mpirun(ranks, command):
+    return ["mpirun", "-n", str(ranks), "--oversubscribe",
+            "--allow-run-as-root", *command, "--distributed=mpi"]
+
+
+def result(ran):
+    """What one rank, and one only, has told last."""
+    assert ran.returncode == 0, ran
+    results = [line for line in ran.stdout.splitlines() if "RESULT" in line]
+    assert len(results) == 1, ran.stdout
+    fields = json.loads(results[0].removeprefix("RESULT "))
+    fields.pop("ms_per_step", None)
+    return fields
+
+
+class MpirunTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_the_bits_of_one_process(self):
+        for program, flag in (MOONS, "devices"), (GPT2 + ["--epochs=2"], "shards"):
+            for count in 4, 6:
+                command = program + [f"--{flag}={count}"]
+                alone = result(run(command))
+                self.assertEqual(alone[flag], count)
+                for ranks in 1, 2, 4:
+                    ran = result(run(mpirun(ranks, command)))
+                    self.assertEqual(ran, alone, f"{ranks} ranks")
+
+    def test_a_device_or_shard_in_each_process(self):
+        self.assertEqual(result(run(mpirun(3, MOONS)))["devices"], 3)
+        command = GPT2[:-1] + ["--epochs=1"]  # batches of 10
+        ran = run(mpirun(4, command))
+        self.assertEqual(result(ran)["shards"], 4)
+        self.assertIn("Batches of 12, for 4 shards.\n", ran.stdout)
+
+    def test_what_is_wrong_is_said(self):
+        ran = run(mpirun(3, MOONS + ["--devices=2"]))
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn(": --devices=2 is less than one for each of the 3 "
+                      "processes", ran.stderr)
+        ran = run(MOONS + ["--distributed=smoke"])
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("--distributed=smoke is not mpi", ran.stderr)
+
+    def test_without_the_library(self):
+        (self.folder / "libmpi.so.40").touch()  # not to be loaded
+        ran = run(MOONS + ["--distributed=mpi"],
+                  LD_LIBRARY_PATH=str(self.folder))
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("install Debian's package openmpi-bin", ran.stderr)
+
+    def ranks_of(self, starter):
+        """The processes of the ranks, by their numbers."""
+        found = {}
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                status = (process / "stat").read_text().rpartition(")")[2]
+                if int(status.split()[1]) != starter.pid:
+                    continue
+                names = (process / "environ").read_text().split("\0")
+            except (OSError, ProcessLookupError):
+                continue
+            for name in names:
+                if name.startswith("OMPI_COMM_WORLD_RANK="):
+                    found[int(name.partition("=")[2])] = int(process.name)
+        return found
+
+    def test_a_killed_rank_ends_all_and_training_goes_on(self):
+        train = GPT2 + ["--epochs=400"]
+        whole = result(run(train + ["--shards=3"]))
+        for victim in 0, 1, 2:
+            place = self.folder / f"run_{victim}"
+            command = mpirun(3, train + [f"--checkpoints={place}"])
+            with subprocess.Popen(command, env=environment(), text=True,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as starter:
+                while len(list(place.glob("step_*.npz"))) < 2:
+                    self.assertIsNone(starter.poll())
+                    time.sleep(0.01)
+                ranks = self.ranks_of(starter)
+                self.assertEqual(sorted(ranks), [0, 1, 2])
+                killed = time.monotonic()
+                os.kill(ranks[victim], signal.SIGKILL)
+                printed, _ = starter.communicate(timeout=MOST_SECONDS)
+            self.assertNotEqual(starter.returncode, 0)
+            self.assertNotIn("RESULT", printed)
+            for rank in ranks.values():
+                while pathlib.Path(f"/proc/{rank}").exists():
+                    self.assertLess(time.monotonic(), killed + MOST_SECONDS)
+                    time.sleep(0.01)
+            ran = run(command)
+            self.assertIn("Goes on at step ", ran.stdout)
+            resumed = result(ran)
+            self.assertEqual(resumed["params_hash"], whole["params_hash"])
+            self.assertLess(resumed["steps"], whole["steps"])
+
+
+if __name__ == "__main__":
+    if shutil.which("mpirun") is None:
+        print("skipped: there is no mpirun; install openmpi-bin")
+    else:
+        unittest.main()
