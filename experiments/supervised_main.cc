@@ -24,6 +24,7 @@
 #include "ocannl/distributed_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/distributed/communicator.h"
+#include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {
@@ -113,9 +114,11 @@ struct Run {
       return absl::OkStatus();
     }
     OCANNL_ASSIGN_OR_RETURN(test, StartTest(*supervised, context));
-    OCANNL_ASSIGN_OR_RETURN(
-        sharded, MakeSharded(backend, task.lessons, task.net, options,
-                             {.n_shards = shards, .communicator = ranks}));
+    train::DataParallelOptions parallel = {.n_shards = shards,
+                                           .communicator = ranks};
+    OCANNL_ASSIGN_OR_RETURN(parallel.bucket_bytes, BucketBytesOf(line));
+    OCANNL_ASSIGN_OR_RETURN(sharded, MakeSharded(backend, task.lessons,
+                                                 task.net, options, parallel));
     return absl::OkStatus();
   }
 

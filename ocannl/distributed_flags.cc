@@ -3,15 +3,19 @@
 
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/distributed/mpi.h"
 
 namespace ocannl {
 
 const Flag& DistributedFlag() {
-  static const auto* flag = new Flag{
-      "distributed", "", "mpi: train in all processes that mpirun starts"};
+  static const auto* flag =
+      new Flag{"distributed", "",
+               "mpi: in all processes of mpirun; mpi:KIB: in buckets"};
   return *flag;
 }
 
@@ -22,11 +26,24 @@ const std::vector<Flag>& DistributedFlags() {
   return *flags;
 }
 
+absl::StatusOr<int64_t> BucketBytesOf(const CommandLine& line) {
+  absl::string_view size = line.GetString("distributed");
+  if (!absl::ConsumePrefix(&size, "mpi:")) return 0;
+  int64_t kib = 0;
+  if (absl::SimpleAtoi(size, &kib) && kib > 0 && kib <= (1 << 30)) {
+    return kib * 1024;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--distributed=", line.GetString("distributed"), ": `", size,
+      "` is no number of KiB; leave it out to merge all gradients at once"));
+}
+
 absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
     const CommandLine& line) {
   const std::string& kind = line.GetString("distributed");
   if (kind.empty()) return nullptr;
-  if (kind == "mpi") return train::StartMpi();
+  OCANNL_ASSIGN_OR_RETURN(const int64_t bytes, BucketBytesOf(line));
+  if (kind == "mpi" || bytes > 0) return train::StartMpi();
   return absl::InvalidArgumentError(
       absl::StrCat("--distributed=", kind, " is not mpi"));
 }

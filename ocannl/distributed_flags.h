@@ -24,6 +24,10 @@ const std::vector<Flag>& DistributedFlags();
 absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
     const CommandLine& line);
 
+// DataParallelOptions::bucket_bytes: those of --distributed=mpi:KIB. Error: it
+// is no number above 0.
+absl::StatusOr<int64_t> BucketBytesOf(const CommandLine& line);
+
 // The number of shards of a batch, by --shards, for those `ranks`; null: one.
 // Error: fewer than ranks.
 absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,

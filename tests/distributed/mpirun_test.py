@@ -61,7 +61,8 @@ class MpirunTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def test_the_bits_of_one_process(self):
-        for program, flag in (MOONS, "devices"), (GPT2 + ["--epochs=2"], "shards"):
+        for program, flag in ((MOONS, "devices"),
+                              (GPT2 + ["--epochs=2"], "shards")):
             for count in 4, 6:
                 command = program + [f"--{flag}={count}"]
                 alone = result(run(command))
@@ -69,6 +70,8 @@ class MpirunTest(unittest.TestCase):
                 for ranks in 1, 2, 4:
                     ran = result(run(mpirun(ranks, command)))
                     self.assertEqual(ran, alone, f"{ranks} ranks")
+        overlapped = mpirun(2, command)[:-1] + ["--distributed=mpi:1"]
+        self.assertEqual(result(run(overlapped)), alone)
 
     def test_a_device_or_shard_in_each_process(self):
         self.assertEqual(result(run(mpirun(3, MOONS)))["devices"], 3)
@@ -85,6 +88,10 @@ class MpirunTest(unittest.TestCase):
         ran = run(MOONS + ["--distributed=smoke"])
         self.assertEqual(ran.returncode, 1)
         self.assertIn("--distributed=smoke is not mpi", ran.stderr)
+        ran = run(GPT2 + ["--distributed=mpi:many"])
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("--distributed=mpi:many: `many` is no number of KiB",
+                      ran.stderr)
 
     def test_without_the_library(self):
         (self.folder / "libmpi.so.40").touch()  # not to be loaded

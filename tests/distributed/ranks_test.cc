@@ -220,11 +220,32 @@ TEST(Ranks, DevicesThatTakeTurns) {
                                     HasSubstr("the ranks have 1, 2 devices"))));
 }
 
+TEST(Ranks, MergesWhileItComputes) {
+  for (const std::string tier : {"interp", "auto"}) {
+    for (const bool merge_loss : {false, true}) {
+      DataParallelOptions options = {.n_shards = 6,
+                                     .reduction = Reduction::kMean,
+                                     .threads = 2,
+                                     .merge_loss = merge_loss};
+      auto alone = Train(Tier(tier), options);
+      ASSERT_THAT(alone, IsOk());
+      for (int64_t bytes : {1, 100, 1 << 20}) {
+        options.bucket_bytes = bytes;
+        for (int ranks : {2, 3, 4}) {
+          EXPECT_EQ(OnSomeRanks(Tier(tier), options, ranks), *alone)
+              << bytes << " bytes, " << ranks << " ranks";
+        }
+      }
+    }
+  }
+}
+
 TEST(Ranks, DelaysChangeNothing) {
-  const DataParallelOptions options = {.n_shards = 6, .threads = 1};
+  DataParallelOptions options = {.n_shards = 6, .threads = 1};
   auto alone = Train(Tier("interp"), options);
   ASSERT_THAT(alone, IsOk());
   for (uint64_t seed = 1; seed <= 20; ++seed) {
+    options.bucket_bytes = seed % 2 == 0 ? 100 : 0;
     EXPECT_EQ(OnSomeRanks(Tier("interp"), options, 3,
                           {.seed = seed, .most_microseconds = 300}),
               *alone)

@@ -17,6 +17,7 @@
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
+#include "ocannl/train/parallel/buckets.h"
 #include "ocannl/train/parallel/shards.h"
 
 namespace ocannl::train {
@@ -27,7 +28,7 @@ struct DataParallel::Shard {
   const Context& context() const { return device.context; }
 
   // The parameters are those of `owner`, unless that is null.
-  absl::Status Build(const LossOf& loss_of, Shard* owner);
+  absl::Status Build(const LossOf& loss_of, Shard* owner, int64_t bucket_bytes);
   absl::Status ShareParameters(Shard& owner);
   std::string DescribeParameters();
   absl::StatusOr<double> LossValue() const;
@@ -37,7 +38,8 @@ struct DataParallel::Shard {
   Tensor loss{};
   std::vector<Tensor> trained;  // the parameters that have a gradient
   VirtualDevice& device;
-  std::optional<Routine> gradient;
+  std::vector<Routine> gradients;         // the parts of one, in order
+  std::vector<std::vector<int>> buckets;  // what each has done, in `trained`
 };
 
 namespace {
@@ -75,7 +77,8 @@ Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
 
 }  // namespace
 
-absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner) {
+absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
+                                        int64_t bucket_bytes) {
   OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
   OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss));
   OCANNL_ASSIGN_OR_RETURN(trained,
@@ -84,7 +87,13 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner) {
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
   if (owner != nullptr) OCANNL_RETURN_IF_ERROR(ShareParameters(*owner));
-  OCANNL_ASSIGN_OR_RETURN(gradient, ToRoutine(context(), code, {}));
+  for (GradientPart& part : CutAtBuckets(code, trained, bucket_bytes)) {
+    const Context before =
+        gradients.empty() ? context() : gradients.back().context();
+    OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(before, part.code, {}));
+    gradients.push_back(std::move(routine));
+    buckets.push_back(std::move(part.bucket));
+  }
   return absl::OkStatus();
 }
 
@@ -151,7 +160,8 @@ absl::StatusOr<DataParallel> DataParallel::Make(
           MakeInput(graph, inputs[i].name, std::move(batch[i][s])));
     }
     OCANNL_RETURN_IF_ERROR(
-        shard.Build(loss_of, k > 0 ? made.shards_[0].get() : nullptr));
+        shard.Build(loss_of, k > 0 ? made.shards_[0].get() : nullptr,
+                    ranks == nullptr ? 0 : options.bucket_bytes));
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
   OCANNL_RETURN_IF_ERROR(made.CheckRanks(options));
@@ -179,8 +189,9 @@ absl::Status DataParallel::CheckRanks(
   if (communicator_ == nullptr) return absl::OkStatus();
   Shard& own = *shards_[0];
   std::string text =
-      absl::StrCat(n_shards_, " ", static_cast<int>(options.reduction), " ",
-                   options.merge_loss, " ", own.DescribeParameters());
+      absl::StrCat(n_shards_, " ", own.gradients.size(), " ",
+                   static_cast<int>(options.reduction), " ", options.merge_loss,
+                   " ", own.DescribeParameters());
   for (Tensor input : own.inputs) {
     const Array array = ValueArray(own.model.graph, own.model.shapes, input.id);
     absl::StrAppend(&text, " ", array.name,
@@ -194,6 +205,7 @@ absl::Status DataParallel::CheckRanks(
 absl::Status DataParallel::LinkMerges(const DataParallelOptions& options) {
   Shard& owner = *shards_[0];
   ReplicasOptions merging{.communicator = communicator_};
+  if (owner.gradients.size() > 1) merging.buckets = owner.buckets;
   if (options.merge_loss) merging.loss = owner.loss;
   std::vector<Context> contexts;
   for (const auto& shard : shards_) contexts.push_back(shard->context());
@@ -241,19 +253,27 @@ absl::Status DataParallel::RunGradients() {
   OCANNL_RETURN_IF_ERROR(std::exchange(started_, true)
                              ? replicas_->ShareParameters()
                              : SyncRanks());
-  // What this thread does itself comes last, at the same time as the others.
-  for (const bool is_inline : {false, true}) {
-    for (const auto& shard : shards_) {
-      if (shard->device.is_inline != is_inline) continue;
-      OCANNL_RETURN_IF_ERROR(shard->gradient->Run());
+  const size_t parts = shards_[0]->gradients.size();
+  for (size_t part = 0; part < parts; ++part) {
+    // What this thread does itself comes last, at the same time as the others.
+    for (const bool is_inline : {false, true}) {
+      for (const auto& shard : shards_) {
+        if (shard->device.is_inline != is_inline) continue;
+        OCANNL_RETURN_IF_ERROR(shard->gradients[part].Run());
+      }
     }
+    if (parts == 1) continue;
+    OCANNL_RETURN_IF_ERROR(
+        replicas_->BeginMerge(part, static_cast<int>(n_shards())));
   }
   return absl::OkStatus();
 }
 
 absl::Status DataParallel::GradSync() {
   OCANNL_RETURN_IF_ERROR(
-      replicas_->MergeGradients(static_cast<int>(n_shards())));
+      shards_[0]->gradients.size() > 1
+          ? replicas_->FinishMerge()
+          : replicas_->MergeGradients(static_cast<int>(n_shards())));
   return mean_ && has_owner() ? mean_->Run() : absl::OkStatus();
 }
 
@@ -268,7 +288,12 @@ bool DataParallel::has_owner() const {
 absl::Status DataParallel::SyncRanks() { return replicas_->SyncRanks(); }
 
 std::vector<const LoopProgram*> DataParallel::OwnerPrograms() const {
-  return {&shards_[0]->gradient->program(), &update_->program()};
+  std::vector<const LoopProgram*> programs;
+  for (const Routine& gradient : shards_[0]->gradients) {
+    programs.push_back(&gradient.program());
+  }
+  programs.push_back(&update_->program());
+  return programs;
 }
 
 absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
@@ -310,10 +335,12 @@ absl::Status DataParallel::Set(absl::string_view name, int64_t value) {
   absl::Status result = update_->Set(name, value);
   if (!result.ok() && !absl::IsNotFound(result)) return result;
   for (const auto& shard : shards_) {
-    absl::Status status = shard->gradient->Set(name, value);
-    if (absl::IsNotFound(status)) continue;
-    OCANNL_RETURN_IF_ERROR(status);
-    result = status;
+    for (Routine& gradient : shard->gradients) {
+      absl::Status status = gradient.Set(name, value);
+      if (absl::IsNotFound(status)) continue;
+      OCANNL_RETURN_IF_ERROR(status);
+      result = status;
+    }
   }
   return result;
 }
@@ -332,7 +359,7 @@ absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
   if (communicator_ == nullptr) return losses;
   std::vector<uint64_t> bits;
   for (double loss : losses) bits.push_back(std::bit_cast<uint64_t>(loss));
-  OCANNL_RETURN_IF_ERROR(AllGather(*communicator_, absl::MakeSpan(bits)));
+  OCANNL_RETURN_IF_ERROR(replicas_->Gather(absl::MakeSpan(bits)));
   for (size_t s = 0; s < bits.size(); ++s) {
     losses[s] = std::bit_cast<double>(bits[s]);
   }

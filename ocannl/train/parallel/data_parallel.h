@@ -57,8 +57,12 @@ struct DataParallelOptions {
   int threads = 0;
   // Null: this process has all shards. It must outlive the training.
   Communicator* communicator = nullptr;
-  // The owner's loss is that of all shards, reduced as gradients are.
+  // The owner's loss is that of all shards, reduced as gradients are, and those
+  // of the others are lost.
   bool merge_loss = false;
+  // With other ranks: gradients are merged, in parts of so many bytes or more,
+  // while the rest of them is computed (buckets.h); 0: when all are.
+  int64_t bucket_bytes = 0;
 };
 
 // A part of the batch: axis 0 is that of the examples. In a graph, the axis is

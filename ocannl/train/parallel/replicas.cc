@@ -257,6 +257,12 @@ absl::Status Replicas::ShareParameters() {
   return absl::OkStatus();
 }
 
+absl::Status Replicas::Gather(absl::Span<uint64_t> values) const {
+  if (exchange_ == nullptr) return absl::OkStatus();
+  OCANNL_RETURN_IF_ERROR(exchange_->Finish());
+  return AllGather(*exchange_->ranks, values);
+}
+
 absl::Status Replicas::SyncRanks() {
   OCANNL_RETURN_IF_ERROR(ShareParameters());
   if (exchange_ == nullptr) return absl::OkStatus();

@@ -14,6 +14,7 @@
 #define OCANNL_TRAIN_PARALLEL_REPLICAS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -108,8 +109,12 @@ class Replicas {
   // of messages.
   absl::Status ShareParameters();
 
-  // The same, and checks that all ranks have the same bits then. Errors: also
-  // that they have not.
+  // Makes value k, which the rank of replica k has set, that of all ranks.
+  // Errors: those of messages.
+  absl::Status Gather(absl::Span<uint64_t> values) const;
+
+  // ShareParameters, and checks that all ranks have the same bits then. Errors:
+  // also that they have not.
   absl::Status SyncRanks();
 
  private:
