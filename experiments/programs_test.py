@@ -109,6 +109,27 @@ class ProgramsTest(unittest.TestCase):
         text = run("moons_parallel")
         self.assertGreater(result(text)["accuracy"], 0.97)
 
+    def test_the_page_has_the_simulation(self):
+        text = run("step_time")
+        self.assertFits(text)
+        page = pathlib.Path("docs/distributed.md").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            self.assertIn(f"    {line}\n" if line else "\n", page)
+
+    def test_shards_of_one_process(self):
+        flags = ["--examples=24", "--length=8", "--layers=1", "--size=8",
+                 "--epochs=3", "--batch_size=12"]
+        whole = result(run("gpt2_mini", *flags, "--shards=3"))
+        self.assertEqual(whole["shards"], 3)
+        # One example each.
+        self.assertEqual(result(run("gpt2_mini", *flags, "--shards=12"))["steps"],
+                         whole["steps"])
+        file = self.folder / "one.npz"
+        run("gpt2_mini", *flags, "--shards=3", "--epochs_now=1",
+            f"--save={file}")
+        text = run("gpt2_mini", *flags, "--shards=3", f"--load={file}")
+        self.assertEqual(result(text)["params_hash"], whole["params_hash"])
+
     def digits(self):
         """A file of images of two classes: the left and the right half."""
         rows = []

@@ -16,7 +16,9 @@ NdArray Sharded::Orders(int64_t epoch) const {
   for (const train::BatchOrder& order : orders_) {
     absl::c_copy(order.Epoch(epoch), std::back_inserter(rows));
   }
-  return NdArray::Of<int32_t>({static_cast<int64_t>(rows.size())}, rows);
+  const int64_t part = orders_[0].part_size();
+  return NdArray::Of<int32_t>({static_cast<int64_t>(rows.size()) / part, part},
+                              rows);
 }
 
 absl::Status Sharded::StartEpoch(int64_t epoch) {
@@ -65,8 +67,8 @@ absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
     const Batches examples(graph, sharded.lessons_.train, "train", 1);
     return absl::StatusOr<Tensor>(
         TrainingLoss(make_net({.graph = &graph, .name = ""}),
-                     examples.At(Slice(inputs[0], batch)), lessons.classes,
-                     sharded.trainings_.back().get()));
+                     examples.At(Einsum1("|b => b|", Slice(inputs[0], batch))),
+                     lessons.classes, sharded.trainings_.back().get()));
   };
   auto update_of = [&](train::Model& model, Tensor loss) {
     return TrainingUpdate(model, loss, *sharded.trainings_[0], options,

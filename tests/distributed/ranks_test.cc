@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Training on several ranks: the bits of one process with as many shards.
+//
+//   RANK_SCHEDULES=1000 bazel run //tests/distributed:ranks_test
+//
+// tries that many seeds of random delays.
 #include "tests/support/ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -244,7 +249,9 @@ TEST(Ranks, DelaysChangeNothing) {
   DataParallelOptions options = {.n_shards = 6, .threads = 1};
   auto alone = Train(Tier("interp"), options);
   ASSERT_THAT(alone, IsOk());
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  const char* schedules = std::getenv("RANK_SCHEDULES");
+  const uint64_t seeds = schedules == nullptr ? 20 : std::stoul(schedules);
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
     options.bucket_bytes = seed % 2 == 0 ? 100 : 0;
     EXPECT_EQ(OnSomeRanks(Tier("interp"), options, 3,
                           {.seed = seed, .most_microseconds = 300}),

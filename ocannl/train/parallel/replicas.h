@@ -46,8 +46,8 @@ struct MergePair {
 std::vector<MergePair> ParallelMerge(int n);
 
 // How replicas are dealt to ranks: replica k is that of rank k mod ranks, so
-// that, where the ranks are a power of two that divides their number, rounds of
-// ParallelMerge stay within the ranks until each has one sum.
+// that, of ranks * 2^r replicas, the first r rounds of ParallelMerge stay
+// within a rank, which has one sum then.
 //
 // How many of `count` replicas the rank has, and how many all ranks have
 // together, if this one has `here`; null: there are no other ranks. Errors:
