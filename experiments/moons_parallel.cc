@@ -136,6 +136,16 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   return absl::OkStatus();
 }
 
+absl::Status RunOnRanks(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(const int64_t bucket, BucketBytesOf(line));
+  if (bucket > 0) {
+    return absl::InvalidArgumentError(
+        "moons_parallel merges all gradients at once; give --distributed=mpi");
+  }
+  return RunRanks(line,
+                  [&](train::Communicator* ranks) { return Run(line, ranks); });
+}
+
 }  // namespace
 }  // namespace ocannl
 
@@ -143,11 +153,5 @@ int main(int argc, char** argv) {
   return ocannl::ExperimentMain(
       "moons_parallel",
       "Trains the half-moons network on several devices at once.",
-      ocannl::Flags(),
-      [](const ocannl::CommandLine& line) {
-        return ocannl::RunRanks(line, [&](ocannl::train::Communicator* ranks) {
-          return ocannl::Run(line, ranks);
-        });
-      },
-      argc, argv);
+      ocannl::Flags(), ocannl::RunOnRanks, argc, argv);
 }

@@ -88,6 +88,9 @@ class MpirunTest(unittest.TestCase):
         ran = run(MOONS + ["--distributed=smoke"])
         self.assertEqual(ran.returncode, 1)
         self.assertIn("--distributed=smoke is not mpi", ran.stderr)
+        ran = run(MOONS + ["--distributed=mpi:64"])
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("merges all gradients at once", ran.stderr)
         ran = run(GPT2 + ["--distributed=mpi:many"])
         self.assertEqual(ran.returncode, 1)
         self.assertIn("--distributed=mpi:many: `many` is no number of KiB",
