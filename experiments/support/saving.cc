@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "experiments/support/metrics_log.h"
@@ -87,6 +89,16 @@ absl::StatusOr<int64_t> StepsDone(const CommandLine& line, int64_t steps,
   return done;
 }
 
+// Writes to the file of --log.
+absl::StatusOr<std::function<absl::Status(const EpochMetrics&)>> LogOf(
+    const CommandLine& line, int64_t first_step) {
+  OCANNL_ASSIGN_OR_RETURN(
+      MetricsLog opened,
+      MetricsLog::Open(UserPath(line.GetString("log")), first_step));
+  auto log = std::make_shared<MetricsLog>(std::move(opened));
+  return [log](const EpochMetrics& metrics) { return log->Write(metrics); };
+}
+
 // Makes the first step that of rank 0.
 absl::Status TellFirstStep(train::Communicator* ranks, int64_t& first_step) {
   if (ranks == nullptr) return absl::OkStatus();
@@ -142,12 +154,8 @@ absl::StatusOr<History> TrainAndSave(
         StepsDone(line, loop.end_step, state, checkpoints, context));
   }
   OCANNL_RETURN_IF_ERROR(TellFirstStep(step.ranks, loop.first_step));
-  std::optional<MetricsLog> log;
   if (step.is_told() && line.Has("log")) {
-    OCANNL_ASSIGN_OR_RETURN(
-        log,
-        MetricsLog::Open(UserPath(line.GetString("log")), loop.first_step));
-    loop.log = [&](const EpochMetrics& metrics) { return log->Write(metrics); };
+    OCANNL_ASSIGN_OR_RETURN(loop.log, LogOf(line, loop.first_step));
   }
   const int64_t all_steps = loop.end_step;
   OCANNL_ASSIGN_OR_RETURN(int64_t now, line.GetInt("epochs_now", 0, 1'000'000));

@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "experiments/support/training_loop.h"
 #include "ocannl/core/base/command_line.h"
-#include "ocannl/core/runtime/routine.h"
 
 namespace ocannl {
 
