@@ -22,7 +22,7 @@ const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
       {"tier", "auto",
        "what runs it: interp, x86, x86-avx2, x86-avx512, cuda, cuda:1 or auto; "
-       "and, for the command run, all, which compares the bits"},
+       "for the command run, all compares"},
       {"threads", "0", "how many run one program; 0: one for each processor"},
       {"check", "false",
        "run all on the interpreter too, and compare every bit"},
