@@ -94,6 +94,11 @@ struct Run {
 
   absl::Status Make() {
     OCANNL_ASSIGN_OR_RETURN(shards, ShardsOf(line, ranks));
+    if (shards > 1 && line.Has("explain")) {
+      return absl::InvalidArgumentError(
+          "--explain shows the step of one shard; leave --shards and "
+          "--distributed out");
+    }
     if (options.batch_size % shards != 0 && !line.Has("batch_size")) {
       options.batch_size += shards - options.batch_size % shards;
       std::cout << "Batches of " << options.batch_size << ", for " << shards
@@ -178,7 +183,9 @@ absl::Status TellResult(const SupervisedExperiment& experiment, Run& run,
                           static_cast<double>(history.losses.size())},
       {"params_hash", hash}};
   std::cout << "RESULT " << result.dump() << std::endl;
-  ReportTier(run.line, run.stream);
+  ReportTier(run.line, run.sharded == nullptr
+                           ? run.stream
+                           : run.sharded->training().OwnerContext().stream());
   return absl::OkStatus();
 }
 
@@ -186,7 +193,9 @@ absl::Status TrainTask(const SupervisedExperiment& experiment,
                        const CommandLine& line, train::Communicator* ranks,
                        Make make) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
-  OCANNL_RETURN_IF_ERROR(MakePlotDirectory(line));
+  if (ranks == nullptr || ranks->rank() == 0) {
+    OCANNL_RETURN_IF_ERROR(MakePlotDirectory(line));
+  }
   OCANNL_ASSIGN_OR_RETURN(SupervisedOptions options,
                           OptionsOf(line, experiment.options));
   int64_t examples = 0;

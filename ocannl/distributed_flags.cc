@@ -35,7 +35,8 @@ absl::StatusOr<int64_t> BucketBytesOf(const CommandLine& line) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "--distributed=", line.GetString("distributed"), ": `", size,
-      "` is no number of KiB; leave it out to merge all gradients at once"));
+      "` is no number of KiB from 1 to 2^30; leave it out to merge all ",
+      "gradients at once"));
 }
 
 absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(

@@ -2,6 +2,7 @@
 #include "ocannl/tier_flags.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -46,6 +47,16 @@ const std::vector<Flag>& TierFlags() {
 
 namespace {
 
+// The path of a flag; of processes of mpirun but the first, one of their own.
+std::string OwnPath(const CommandLine& line, absl::string_view flag) {
+  const std::string path = UserPath(line.GetString(flag));
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (path.empty() || rank == nullptr || absl::string_view(rank) == "0") {
+    return path;
+  }
+  return absl::StrCat(path, ".rank", rank);
+}
+
 absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
   TierOptions options{.code_cache = UserPath(line.GetString("code_cache"))};
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
@@ -54,7 +65,7 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
   options.cuda_device = static_cast<int>(device);
   options.cuda_home = UserPath(line.GetString("cuda_home"));
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
-  const std::string trace = UserPath(line.GetString("trace"));
+  const std::string trace = OwnPath(line, "trace");
   options.trace = !trace.empty();
   if (options.trace) OCANNL_RETURN_IF_ERROR(TraceEvents::Start(trace));
   return options;
@@ -82,14 +93,14 @@ absl::Status CheckIsOnInterpreter(const CommandLine& line,
 // Those that flags ask for.
 absl::StatusOr<Observers> ObserversOf(const CommandLine& line) {
   Observers observers;
-  const std::string log = line.GetString("log_runs");
+  const std::string log = OwnPath(line, "log_runs");
   OCANNL_ASSIGN_OR_RETURN(int64_t lines,
                           line.GetInt("log_run_lines", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain_nonfinite"));
   if (!log.empty()) {
     OCANNL_RETURN_IF_ERROR(CheckIsOnInterpreter(line, "log_runs"));
     OCANNL_ASSIGN_OR_RETURN(observers.emplace_back(),
-                            interp::RunLog::Open(UserPath(log), lines));
+                            interp::RunLog::Open(log, lines));
   }
   if (explain) {
     OCANNL_RETURN_IF_ERROR(CheckIsOnInterpreter(line, "explain_nonfinite"));

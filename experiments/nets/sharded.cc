@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/nets/sharded.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "absl/algorithm/container.h"
 #include "experiments/nets/supervised_code.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
 
@@ -27,7 +31,9 @@ absl::Status Sharded::StartEpoch(int64_t epoch) {
 
 absl::Status Sharded::Step(int64_t batch, int64_t step) {
   OCANNL_RETURN_IF_ERROR(training_->Set("batch_n", batch));
-  OCANNL_RETURN_IF_ERROR(training_->Set("step", step));
+  const absl::Status numbered = training_->Set("step", step);
+  // Nothing may depend on it.
+  if (!numbered.ok() && !absl::IsNotFound(numbered)) return numbered;
   return training_->Step();
 }
 
@@ -39,6 +45,21 @@ absl::Status Sharded::CopyTo(const Context& context) const {
   }
   return absl::OkStatus();
 }
+
+namespace {
+
+// Error: another rank has others.
+absl::Status CheckExamples(train::Communicator& ranks,
+                           const Examples& examples) {
+  uint64_t bits = 0;
+  for (const NdArray* array : {&examples.inputs, &examples.classes}) {
+    bits = XXH64(array->data(), array->bytes(), bits);
+  }
+  return train::CheckAgree(ranks, "examples", bits,
+                           "start all with the same flags and files");
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
     const Backend* backend, const Lessons& lessons, const MakeNet& make_net,
@@ -57,6 +78,9 @@ absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
                                  .rank = shard,
                                  .ranks = count}));
     made->orders_.push_back(std::move(order));
+  }
+  if (shards.communicator != nullptr) {
+    OCANNL_RETURN_IF_ERROR(CheckExamples(*shards.communicator, lessons.train));
   }
   Sharded& sharded = *made;
   auto loss_of = [&](train::Model& model, absl::Span<const Tensor> inputs) {

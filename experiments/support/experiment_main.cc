@@ -79,9 +79,10 @@ absl::Status RunRanks(
   std::optional<Silence> silence;
   if (ranks->rank() > 0) silence.emplace();
   const absl::Status status = run(ranks.get());
-  // Others wait for this one, and mpirun ends them. A signal stops all alike.
+  // Others wait for this one, and mpirun ends them. They all stop where rank 0
+  // got a signal.
   if (!status.ok() && !absl::IsCancelled(status) && ranks->ranks() > 1) {
-    ranks->Abort(status.message());
+    ranks->Abort(absl::StrCat(status.message(), line.DescribeSettings()));
   }
   return status;
 }

@@ -145,7 +145,7 @@ absl::StatusOr<History> TrainAndSave(
   const std::string save = UserPath(line.GetString("save"));
   std::optional<StopSignals> signals;
   if (!save.empty()) {
-    OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
+    if (step.is_told()) OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
     signals.emplace();
   }
   if (step.is_told()) {
@@ -171,14 +171,14 @@ absl::StatusOr<History> TrainAndSave(
       OCANNL_RETURN_IF_ERROR(loop.checkpoint(history.steps_done));
     }
   }
-  if (save.empty()) return history;
-  if (step.is_told()) {
+  if (!save.empty() && step.is_told()) {
     OCANNL_RETURN_IF_ERROR(keep_steps(history.steps_done));
     OCANNL_RETURN_IF_ERROR(train::SaveParams(save, state, context));
   }
-  if (!history.stopped) return history;
+  // On all ranks, whatever their flags: those that went on would wait for them.
+  if (history.stop_signal == 0) return history;
   return absl::CancelledError(absl::StrCat(
-      "stopped by ", strsignal(StopSignals::received()), " after ",
+      "stopped by ", strsignal(history.stop_signal), " after ",
       history.steps_done, " steps; ", save, " has what was trained"));
 }
 

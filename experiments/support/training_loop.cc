@@ -36,13 +36,15 @@ void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
       history.final_epoch_loss / static_cast<double>(loss.size());
 }
 
-// Whether to stop, as rank 0 says.
-absl::StatusOr<bool> Stops(train::Communicator* ranks) {
-  std::byte stops{StopSignals::received() != 0};
+// The signal that rank 0 got; 0: none.
+absl::StatusOr<int> StopSignal(train::Communicator* ranks) {
+  int signal = StopSignals::received();
   if (ranks != nullptr) {
-    OCANNL_RETURN_IF_ERROR(train::Broadcast(*ranks, absl::MakeSpan(&stops, 1)));
+    OCANNL_RETURN_IF_ERROR(train::Broadcast(
+        *ranks,
+        absl::MakeSpan(reinterpret_cast<std::byte*>(&signal), sizeof(signal))));
   }
-  return stops != std::byte{0};
+  return signal;
 }
 
 // The losses and rates of an epoch, kept on the device, so that its steps may
@@ -80,8 +82,8 @@ absl::Status RunSteps(const TrainingStep& step, const LoopOptions& options,
         options.checkpoint_is_due(next)) {
       OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
     }
-    OCANNL_ASSIGN_OR_RETURN(history.stopped, Stops(step.ranks));
-  } while (next < end && !history.stopped);
+    OCANNL_ASSIGN_OR_RETURN(history.stop_signal, StopSignal(step.ranks));
+  } while (next < end && history.stop_signal == 0);
   if (!curves) return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(NdArray loss, curves->losses.Take());
   history.seconds_of_steps += SecondsSince(start);
@@ -132,7 +134,7 @@ absl::StatusOr<History> TrainingLoop(
   auto start = Clock::now();
   int64_t& next = history.steps_done;
   next = options.first_step;
-  while (next < options.end_step && !history.stopped) {
+  while (next < options.end_step && history.stop_signal == 0) {
     const int64_t epoch = next / batches + 1;
     if (options.before_epoch) {
       OCANNL_RETURN_IF_ERROR(options.before_epoch(epoch - 1));

@@ -26,7 +26,7 @@ struct History {
   double final_epoch_loss = 0;  // the sum
   double mean_loss = 0;         // of that epoch
   int64_t steps_done = 0;       // those before the first one, too
-  bool stopped = false;         // by a signal
+  int stop_signal = 0;          // that stopped it; 0: none
   double seconds = 0;
   double seconds_of_steps = 0;
 };

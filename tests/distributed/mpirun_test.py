@@ -96,6 +96,36 @@ class MpirunTest(unittest.TestCase):
         self.assertIn("--distributed=mpi:many: `many` is no number of KiB",
                       ran.stderr)
 
+    def test_ranks_with_other_seeds(self):
+        command = mpirun(1, GPT2 + ["--epochs=1"])
+        ran = run(command + [":", "-n", "1", *command[5:], "--seed=2"])
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("examples", ran.stderr)
+        self.assertIn("start all with the same flags", ran.stderr)
+        self.assertNotIn("RESULT", ran.stdout)
+
+    def test_a_trace_of_each_rank(self):
+        path = self.folder / "trace.json"
+        result(run(mpirun(2, GPT2 + ["--epochs=1", f"--trace={path}",
+                                     "--schedule=constant"])))
+        for file in path, path.with_name("trace.json.rank1"):
+            events = json.loads(file.read_text())
+            self.assertGreater(len(events), 10)
+
+    def test_all_stop_where_rank_0_saves(self):
+        path = self.folder / "saved.npz"
+        command = mpirun(1, GPT2 + ["--epochs=100000"])
+        command += [f"--save={path}", ":", "-n", "1", *command[5:]]
+        with subprocess.Popen(command, env=environment(), text=True,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as starter:
+            while "step=" not in starter.stdout.readline():
+                self.assertIsNone(starter.poll())
+            os.kill(self.ranks_of(starter)[0], signal.SIGTERM)
+            _, errors = starter.communicate(timeout=MOST_SECONDS)
+        self.assertIn("saved.npz has what was trained", errors)
+        self.assertTrue(path.exists())
+
     def test_without_the_library(self):
         (self.folder / "libmpi.so.40").touch()  # not to be loaded
         ran = run(MOONS + ["--distributed=mpi"],

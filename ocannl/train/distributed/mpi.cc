@@ -2,6 +2,7 @@
 #include "ocannl/train/distributed/mpi.h"
 
 #include <algorithm>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -87,13 +88,19 @@ absl::StatusOr<Functions> FindFunctions() {
 class MpiRank : public Communicator {
  public:
   explicit MpiRank(Functions mpi) : mpi_(std::move(mpi)) {}
-  ~MpiRank() override { mpi_.Finalize(); }
+  // Finalize waits for all ranks: not where an exception ends only this one.
+  ~MpiRank() override {
+    if (!is_started_) return;
+    if (std::uncaught_exceptions() > 0) Abort("it ended by an exception");
+    mpi_.Finalize();
+  }
 
   absl::Status Start() {
     int provided = 0;
     OCANNL_RETURN_IF_ERROR(mpi_.Check(
         mpi_.InitThread(nullptr, nullptr, kThreadSerialized, &provided),
         "start"));
+    is_started_ = true;
     OCANNL_RETURN_IF_ERROR(mpi_.Check(
         mpi_.SetErrhandler(mpi_.world, mpi_.errors_return), "start"));
     OCANNL_RETURN_IF_ERROR(
@@ -155,6 +162,7 @@ class MpiRank : public Communicator {
   }
 
   Functions mpi_;
+  bool is_started_ = false;
   int rank_ = 0;
   int ranks_ = 1;
 };

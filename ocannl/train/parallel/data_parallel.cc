@@ -164,7 +164,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
                     ranks == nullptr ? 0 : options.bucket_bytes));
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
-  OCANNL_RETURN_IF_ERROR(made.CheckRanks(options));
+  OCANNL_RETURN_IF_ERROR(made.CheckRanks(options, inputs));
   OCANNL_RETURN_IF_ERROR(made.LinkMerges(options));
   return made;
 }
@@ -185,19 +185,20 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
 }
 
 absl::Status DataParallel::CheckRanks(
-    const DataParallelOptions& options) const {
+    const DataParallelOptions& options,
+    absl::Span<const BatchInput> inputs) const {
   if (communicator_ == nullptr) return absl::OkStatus();
   Shard& own = *shards_[0];
   std::string text =
       absl::StrCat(n_shards_, " ", own.gradients.size(), " ",
                    static_cast<int>(options.reduction), " ", options.merge_loss,
-                   " ", own.DescribeParameters());
-  for (Tensor input : own.inputs) {
-    const Array array = ValueArray(own.model.graph, own.model.shapes, input.id);
-    absl::StrAppend(&text, " ", array.name,
-                    DescribeArray(array.dtype, array.dims));
+                   " ", options.base_seed, " ", own.DescribeParameters());
+  for (const auto& [name, values] : inputs) {
+    absl::StrAppend(&text, " ", name,
+                    DescribeArray(values.dtype(), values.dims()), " ",
+                    XXH64(values.data(), values.bytes(), 0));
   }
-  return CheckAgree(*communicator_, "shards, inputs or parameters",
+  return CheckAgree(*communicator_, "shards, seed, inputs or parameters",
                     XXH64(text.data(), text.size(), 0),
                     "start all with the same program and flags");
 }

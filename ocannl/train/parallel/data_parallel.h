@@ -165,7 +165,8 @@ class DataParallel {
   absl::Status LinkOwner(const UpdateOf& update_of);
   absl::Status LinkMerges(const DataParallelOptions& options);
   // Error: other ranks make another training.
-  absl::Status CheckRanks(const DataParallelOptions& options) const;
+  absl::Status CheckRanks(const DataParallelOptions& options,
+                          absl::Span<const BatchInput> inputs) const;
 
   int64_t n_shards_ = 0;
   Communicator* communicator_ = nullptr;     // null: there is one rank

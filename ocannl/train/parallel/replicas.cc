@@ -65,7 +65,14 @@ struct Replicas::Exchange {
     return stream.status();
   }
 
+  // Unless one before it failed: the ranks no longer agree which is next.
+  absl::Status Say(absl::FunctionRef<absl::Status(Communicator&)> message) {
+    if (failed.ok()) failed = message(*ranks);
+    return failed;
+  }
+
   Communicator* ranks;
+  absl::Status failed;  // of the stream's thread
   std::unique_ptr<Worker> worker;
   Stream stream;
 };
@@ -183,9 +190,11 @@ absl::Status Replicas::Merge(MergePair pair, absl::Span<const int> bucket) {
       OCANNL_RETURN_IF_ERROR(FillMergeBuffer(*to, from, pair.from, array));
       OCANNL_RETURN_IF_ERROR(merges_[*to][array].Run());
     } else if (from) {
-      Communicator* ranks = exchange_->ranks;
-      auto send = [ranks, rank = pair.to % ranks->ranks()](auto bytes) {
-        return ranks->Send(rank, bytes);
+      Exchange* exchange = exchange_.get();
+      auto send = [exchange,
+                   rank = pair.to % exchange->ranks->ranks()](auto bytes) {
+        return exchange->Say(
+            [&](Communicator& with) { return with.Send(rank, bytes); });
       };
       OCANNL_RETURN_IF_ERROR(merging_[*from].Use(merged_[array], send));
     }
@@ -199,9 +208,11 @@ absl::Status Replicas::FillMergeBuffer(int to, std::optional<int> from,
   const Context& context = merging_[to];
   const std::string& name = merged_[array];
   if (!from) {
-    Communicator* ranks = exchange_->ranks;
-    auto receive = [ranks, rank = replica % ranks->ranks()](auto bytes) {
-      return ranks->Receive(rank, bytes);
+    Exchange* exchange = exchange_.get();
+    auto receive = [exchange,
+                    rank = replica % exchange->ranks->ranks()](auto bytes) {
+      return exchange->Say(
+          [&](Communicator& with) { return with.Receive(rank, bytes); });
     };
     return context.FillMerge(name, receive);
   }
@@ -222,13 +233,15 @@ absl::Status Replicas::FinishMerge() {
 }
 
 absl::Status Replicas::BroadcastParameters() {
-  Communicator* ranks = exchange_->ranks;
+  Exchange* all = exchange_.get();
   const Context& context = merging_[0];
-  auto send = [ranks](absl::Span<const std::byte> bytes) {
-    return BroadcastOwn(*ranks, bytes);
+  auto send = [all](absl::Span<const std::byte> bytes) {
+    return all->Say(
+        [&](Communicator& ranks) { return BroadcastOwn(ranks, bytes); });
   };
-  auto receive = [ranks](absl::Span<std::byte> bytes) {
-    return Broadcast(*ranks, bytes);
+  auto receive = [all](absl::Span<std::byte> bytes) {
+    return all->Say(
+        [&](Communicator& ranks) { return Broadcast(ranks, bytes); });
   };
   for (Tensor p : parameters_) {
     const std::string& name = p.node().name;
@@ -271,7 +284,7 @@ absl::Status Replicas::SyncRanks() {
   uint64_t bits = 0;
   CHECK(absl::SimpleHexAtoi(hash, &bits));
   return CheckAgree(*exchange_->ranks, "parameters", bits,
-                    "what is between them has changed bits");
+                    "look for what changes bits between them: --check on each");
 }
 
 }  // namespace ocannl::train

@@ -25,8 +25,9 @@ namespace ocannl {
 class TraceEvents {
  public:
   // From now on until the process ends, or there are `most` spans, writes to
-  // the file `path`, which is replaced. It is whole JSON at any time; of what
-  // ends by a signal, the last tenth of a second may lack. Nothing where it was
+  // the file `path`, which is replaced. It is whole JSON at any time; where a
+  // signal ends the process, spans that ended within a tenth of a second of the
+  // last write may lack. Nothing where it was
   // started with the same path. Errors: it was with another; the path is no
   // ordinary file; the system's.
   static absl::Status Start(const std::string& path, int64_t most = kMostSpans);
