@@ -43,8 +43,10 @@ struct CudaOptions {
   const gpu::GpuTarget* target = nullptr;
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
   // A small program that ran so often gets a persistent kernel for runs that
-  // repeat it, which takes NVRTC some 0.3 s. No GPU has measured it.
+  // repeat it, which takes NVRTC 0.3 s for the step of moons; and of so many
+  // statements, about 0.1 s, a launch of it is. No GPU has measured these.
   int64_t runs_before_persistent = 4096;
+  double runs_of_launch = 1e9;
 };
 
 // Thread-safe. Must outlive its executables and all memory of its space. Runs

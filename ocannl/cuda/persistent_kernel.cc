@@ -4,24 +4,21 @@
 #include <algorithm>
 
 #include "absl/memory/memory.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/cuda/make_call.h"
 
 namespace ocannl::cuda {
-namespace {
-
-// Of one launch: drivers of GPUs with a display end kernels of seconds, and no
-// other kernel runs meanwhile.
-constexpr int64_t kMostRuns = 4096;
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<PersistentKernel>> PersistentKernel::Make(
-    const LoopProgram& block, const Gpu& gpu,
+    const LoopProgram& block, const Gpu& gpu, double runs_of_launch,
     absl::FunctionRef<absl::StatusOr<std::string>(const std::string&)>
         compile) {
   auto made = absl::WrapUnique(new PersistentKernel(gpu));
+  made->most_runs_ = static_cast<int64_t>(
+      std::clamp(runs_of_launch / gpu::CountRuns(block, block.body), 1., 1e6));
   const KernelText text = WritePersistentKernel(block);
+  CHECK_EQ(text.kernels.size(), size_t{1});
   OCANNL_ASSIGN_OR_RETURN(const std::string code,
                           compile(SourceOf(text.functions)));
   OCANNL_ASSIGN_OR_RETURN(made->plan_, PlanBuffers(block));
@@ -51,9 +48,9 @@ absl::Status PersistentKernel::Run(absl::Span<std::byte* const> buffers,
   }
   std::vector<int64_t> cells(statics.begin(), statics.end());
   cells.insert(cells.end(), steps.begin(), steps.end());
-  for (int64_t done = 0; done < count; done += kMostRuns) {
+  for (int64_t done = 0; done < count; done += most_runs_) {
     cells.resize(2 * statics.size());
-    cells.push_back(std::min(count - done, kMostRuns));
+    cells.push_back(std::min(count - done, most_runs_));
     for (size_t k = 0; k < cells.size(); ++k) {
       OCANNL_RETURN_IF_ERROR(
           gpu_.Store(cells[k], cells_.address() + k * sizeof(int64_t)));

@@ -26,10 +26,12 @@ namespace ocannl::cuda {
 // One run at a time. The GPU outlives it.
 class PersistentKernel {
  public:
-  // `block` is of ScheduleOneBlock; `compile` gives machine code for a text.
+  // `block` is of ScheduleOneBlock; a launch runs about `runs_of_launch` of its
+  // statements, as drivers of GPUs with a display end kernels of seconds, and
+  // others wait meanwhile; `compile` gives machine code for a text.
   // Errors: of `compile`; too many arguments; what the driver says.
   static absl::StatusOr<std::unique_ptr<PersistentKernel>> Make(
-      const LoopProgram& block, const Gpu& gpu,
+      const LoopProgram& block, const Gpu& gpu, double runs_of_launch,
       absl::FunctionRef<absl::StatusOr<std::string>(const std::string&)>
           compile);
 
@@ -47,6 +49,7 @@ class PersistentKernel {
   explicit PersistentKernel(const Gpu& gpu) : gpu_(gpu) {}
 
   const Gpu& gpu_;
+  int64_t most_runs_ = 1;  // of a launch
   BufferPlan plan_;
   std::vector<BufferId> buffers_;  // the kernel's first arguments
   std::unique_ptr<const Module> module_;

@@ -131,6 +131,57 @@ TEST(CudaBackendTest, RepeatsInAPersistentKernel) {
   }
 }
 
+// In several launches, each of which goes on where the one before ended.
+TEST(CudaBackendTest, RepeatsInLaunches) {
+  auto backend = fuzz::OpenEmulatedCuda(
+      {.runs_before_persistent = 2, .runs_of_launch = 2 * 140});
+  ASSERT_THAT(backend, IsOk());
+  auto results = Results(**backend, /*traces=*/true, kTurns);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(*results,
+            *Results(interp::InterpBackend(), /*traces=*/true, kTurns));
+}
+
+// What is no single kernel goes on as several.
+TEST(CudaBackendTest, NoPersistentKernelWhereNoneCanBe) {
+  auto backend = fuzz::OpenEmulatedCuda({.runs_before_persistent = 0});
+  ASSERT_THAT(backend, IsOk());
+  // More arguments than a kernel can have, of kernels that have ten each.
+  std::string arrays;
+  std::string body;
+  for (int k = 0; k < 60; ++k) {
+    const int cells = 70 + k % 2;  // so that neighbours are not fused
+    std::string sum = "0";
+    for (int j = 0; j < 9; ++j) {
+      absl::StrAppend(&arrays, "  in x", k, "_", j, " : f32[", cells, "];\n");
+      absl::StrAppend(&sum, " + x", k, "_", j, "[i", k, "]");
+    }
+    absl::StrAppend(&arrays, "  out y", k, " : f32[", cells, "];\n");
+    absl::StrAppend(&body, "  for i", k, " = 0 to ", cells - 1, " { y", k, "[i",
+                    k, "] := ", sum, "; }\n");
+  }
+  for (const std::string& text :
+       {std::string("nothing ():\n  in x : f32[2];\n"),
+        absl::StrCat("many ():\n", arrays, body)}) {
+    const LoopProgram program = MustParse(text);
+    auto executable = (*backend)->Compile(program);
+    ASSERT_THAT(executable, IsOk());
+    std::vector<std::byte*> buffers;
+    std::vector<DeviceMemory> memory;
+    for (const Buffer& buffer : program.buffers) {
+      auto bytes = DeviceMemory::Allocate(
+          NumElements(buffer.dims) * SizeOf(buffer.dtype),
+          (*backend)->memory());
+      ASSERT_THAT(bytes, IsOk());
+      memory.push_back(*std::move(bytes));
+      buffers.push_back(memory.back().address());
+    }
+    (*executable)->Repeat(buffers, {}, {}, 3);
+    EXPECT_THAT((*backend)->RunStatus(), IsOk());
+    EXPECT_THAT((*backend)->Report(), HasSubstr(" 0 persistent kernels"));
+  }
+}
+
 // That the test above sees when it does not wait for the last step.
 TEST(CudaBackendTest, APersistentKernelWithoutABarrierIsSeen) {
   auto backend = fuzz::OpenEmulatedCuda(

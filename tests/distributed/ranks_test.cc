@@ -272,12 +272,13 @@ TEST(Ranks, WhatIsWrongIsSaid) {
               Each(StatusIs(StatusCode::kInvalidArgument,
                             "2 shards are not enough for 3 ranks; make one for "
                             "each at least")));
-  EXPECT_THAT(each([](auto& options, int rank) {
-                options.n_shards = rank == 1 ? 4 : 3;
-              }),
-              Each(StatusIs(StatusCode::kFailedPrecondition,
-                            HasSubstr("rank 1 has other shards, inputs or "
-                                      "parameters than rank 0"))));
+  EXPECT_THAT(
+      each([](auto& options, int rank) {
+        options.n_shards = rank == 1 ? 4 : 3;
+      }),
+      Each(StatusIs(StatusCode::kFailedPrecondition,
+                    HasSubstr("rank 1 has other shards, seed, inputs or "
+                              "parameters than rank 0"))));
 }
 
 // All wait for rank 1, which stops in the middle.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -19,6 +20,8 @@
 
 namespace ocannl::gpu {
 namespace {
+
+constexpr int64_t kMostRegisters = 1024;  // bytes of a private buffer
 
 // For one processor, in blocks that keep it busy, which leave a thread fewer
 // registers.
@@ -45,6 +48,21 @@ Stmt AsPhases(Stmt stmt, IteratorId& next_iterator) {
   return For{LoopKind::kThread, next_iterator++, 1, std::move(block)};
 }
 
+// Error: what is one thread's alone, and in memory where it is a kernel, would
+// be in the registers of all.
+absl::Status CheckRegisters(const LoopProgram& program, const Stmt& stmt) {
+  const For* loop = std::get_if<For>(&stmt);
+  if (loop != nullptr && loop->kind == LoopKind::kGrid) return absl::OkStatus();
+  for (BufferId id : EffectsOf(program, stmt).writes) {
+    const Buffer& buffer = program.buffers[id];
+    if (buffer.role == Role::kPrivate && SharedBytes(buffer) > kMostRegisters) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("`", buffer.name, "` is too large for registers"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What temps the block has room for is in shared memory.
 void ShareTemps(LoopProgram& program, int64_t room) {
   for (Buffer& buffer : program.buffers) {
@@ -56,13 +74,18 @@ void ShareTemps(LoopProgram& program, int64_t room) {
 
 }  // namespace
 
-double CountRuns(const Block& block) {
+double CountRuns(const LoopProgram& program, const Block& block) {
   double runs = 0;
   for (const Stmt& stmt : block.stmts) {
-    const For* loop = std::get_if<For>(&stmt);
-    runs += loop == nullptr
-                ? 1
-                : static_cast<double>(loop->extent) * CountRuns(loop->body);
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      runs +=
+          static_cast<double>(loop->extent) * CountRuns(program, loop->body);
+    } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
+      runs +=
+          static_cast<double>(NumElements(program.buffers[zero->buffer].dims));
+    } else {
+      ++runs;
+    }
   }
   return runs;
 }
@@ -75,9 +98,10 @@ absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
   For grid{LoopKind::kGrid, next++, 1, {}};
   for (Stmt& stmt : block.body.stmts) {
     if (std::holds_alternative<Comment>(stmt)) continue;
+    OCANNL_RETURN_IF_ERROR(CheckRegisters(block, stmt));
     grid.body.stmts.push_back(AsPhases(std::move(stmt), next));
   }
-  if (rewrite::LoopDepthOf(grid.body) == kMaxLoopDepth) {
+  if (rewrite::LoopDepthOf(grid.body) >= kMaxLoopDepth) {
     return absl::ResourceExhaustedError("loops as deep as can be");
   }
   const int64_t bytes = SharedBytes(block, grid.body);

@@ -21,12 +21,13 @@
 namespace ocannl::gpu {
 
 // Verify accepts `program`. Error, ResourceExhausted: the block would need more
-// shared memory than the target has, or one loop more than there can be.
+// shared memory or registers than there are, or one loop more than can be.
 absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
                                              const GpuTarget& target);
 
-// How often statements of the block run.
-double CountRuns(const Block& block);
+// How often statements of the block run; a zero_out counts as one for each
+// cell.
+double CountRuns(const LoopProgram& program, const Block& block);
 
 }  // namespace ocannl::gpu
 

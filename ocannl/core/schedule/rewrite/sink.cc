@@ -32,14 +32,21 @@ absl::Status Sink(LoopProgram& program, IteratorId loop) {
   }
   const Effects effects = EffectsOf(program, stmts[site.at]);
   const auto at = stmts.begin() + static_cast<int64_t>(site.at);
-  const auto user = std::find_if(at + 1, stmts.end(), [&](const Stmt& stmt) {
+  auto to = std::find_if(at + 1, stmts.end(), [&](const Stmt& stmt) {
     return Conflict(effects, EffectsOf(program, stmt));
   });
-  if (user == at + 1) {
+  // Comments belong to what they stand before.
+  auto is_comment = [](const Stmt& stmt) {
+    return std::holds_alternative<Comment>(stmt);
+  };
+  while (to != at + 1 && is_comment(*(to - 1))) --to;
+  auto from = at;
+  while (from != stmts.begin() && is_comment(*(from - 1))) --from;
+  if (to == at + 1) {
     return IllegalError("there is nothing behind ", Name(loop),
                         ", or it needs it");
   }
-  std::rotate(at, at + 1, user);
+  std::rotate(from, at + 1, to);
   return absl::OkStatus();
 }
 

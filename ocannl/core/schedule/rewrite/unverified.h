@@ -34,6 +34,7 @@ absl::Status Demote(LoopProgram& program);
 absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
                            IteratorId loop);
 absl::Status CrossThread(LoopProgram& program, IteratorId loop);
+// Changes nothing where it is an error.
 absl::Status Sink(LoopProgram& program, IteratorId loop);
 absl::Status SplitReduce(LoopProgram& program, IteratorId loop);
 
