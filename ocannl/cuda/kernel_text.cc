@@ -17,6 +17,7 @@
 #include "ocannl/core/codegen/c_expression.h"
 #include "ocannl/core/codegen/c_writer.h"
 #include "ocannl/core/loop/outline.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/vector_access.h"
 
@@ -175,8 +176,15 @@ class FunctionWriter : public CWriter {
   }
 
   void WriteUnrolled(const For& loop) {
-    if (loop.kind == LoopKind::kUnroll || loop.kind == LoopKind::kVec) {
+    auto unrolls = [](const For& in) {
+      return in.kind == LoopKind::kUnroll || in.kind == LoopKind::kVec;
+    };
+    bool is_around = false;
+    WalkLoops(loop.body, [&](const For& in) { is_around |= unrolls(in); });
+    if (unrolls(loop)) {
       Line("#pragma unroll");
+    } else if (is_around) {
+      Line("#pragma unroll 1");  // what is unrolled in it is enough
     }
     CWriter::WriteFor(loop);
   }

@@ -30,7 +30,8 @@
 namespace ocannl::rewrite::unverified {
 namespace {
 
-// Copies that a thread makes one after the other are unrolled up to so many.
+// Copies that a thread makes one after the other are unrolled, of the inner
+// loops, up to so many: each needs a register meanwhile.
 constexpr int64_t kMostUnrolled = 32;
 // What a thread reads of one row at once, so what rows keep aligned.
 constexpr int64_t kBytesAtOnce = 16;
@@ -99,7 +100,6 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
   std::vector<For> across;  // inner loops first
   std::vector<For> turns;
   std::vector<Affine> moves(cells.moves.size());
-  int64_t all_turns = 1;
   absl::c_reverse(order);
   for (size_t k : order) {
     const int64_t extent = cells.moves[k].extent;
@@ -112,7 +112,6 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
     if (own == extent) continue;
     turns.push_back({LoopKind::kFor, stager.NewIterator(), extent / own, {}});
     moves[k] += own * Affine(Iterator(turns.back().iterator));
-    all_turns *= extent / own;
   }
   if (across.empty()) {
     across.push_back({LoopKind::kThread, stager.NewIterator(), 1, {}});
@@ -124,8 +123,10 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
     loop.body.stmts.push_back(std::move(stmt));
     stmt = std::move(loop);
   };
+  int64_t unrolled = 1;
   for (For& loop : turns) {
-    if (all_turns <= kMostUnrolled) loop.kind = LoopKind::kUnroll;
+    unrolled *= loop.extent;
+    if (unrolled <= kMostUnrolled) loop.kind = LoopKind::kUnroll;
     wrap(loop);
   }
   for (For& loop : across) wrap(loop);
