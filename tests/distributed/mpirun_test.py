@@ -30,6 +30,7 @@ def environment(**more):
              if not name.startswith("OCANNL_")}
     # The processes of one machine need no network, and mpirun no ssh.
     return names | {"OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader",
+                    "OMPI_MCA_mpi_yield_when_idle": "1",
                     "TMPDIR": tempfile.gettempdir()} | more
 
 
@@ -63,11 +64,11 @@ class MpirunTest(unittest.TestCase):
     def test_the_bits_of_one_process(self):
         for program, flag in ((MOONS, "devices"),
                               (GPT2 + ["--epochs=2"], "shards")):
-            for count in 4, 6:
+            for count, several in (4, (1, 2, 4)), (6, (4,)):
                 command = program + [f"--{flag}={count}"]
                 alone = result(run(command))
                 self.assertEqual(alone[flag], count)
-                for ranks in 1, 2, 4:
+                for ranks in several:
                     ran = result(run(mpirun(ranks, command)))
                     self.assertEqual(ran, alone, f"{ranks} ranks")
         overlapped = mpirun(2, command)[:-1] + ["--distributed=mpi:1"]
@@ -150,9 +151,9 @@ class MpirunTest(unittest.TestCase):
         return found
 
     def test_a_killed_rank_ends_all_and_training_goes_on(self):
-        train = GPT2 + ["--epochs=400"]
+        train = GPT2 + ["--epochs=150"]
         whole = result(run(train + ["--shards=3"]))
-        for victim in 0, 1, 2:
+        for victim in 0, 2:
             place = self.folder / f"run_{victim}"
             command = mpirun(3, train + [f"--checkpoints={place}"])
             with subprocess.Popen(command, env=environment(), text=True,
