@@ -30,7 +30,6 @@ def environment(**more):
              if not name.startswith("OCANNL_")}
     # The processes of one machine need no network, and mpirun no ssh.
     return names | {"OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader",
-                    "OMPI_MCA_mpi_yield_when_idle": "1",
                     "TMPDIR": tempfile.gettempdir()} | more
 
 
