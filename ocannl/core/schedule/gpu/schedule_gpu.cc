@@ -50,7 +50,7 @@ class GpuPlanner {
         })) {
       Line("demote");
     }
-    for (size_t at = 0; at < Stmts().size();) at += ZeroLoops(at) ? 0 : 1;
+    ZeroLoops();
     FindLastUses();
     for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
     return {.program = script_.program(), .script = script_.script()};
@@ -66,21 +66,25 @@ class GpuPlanner {
     CHECK_OK(script_.Line(absl::StrCat(parts...)));
   }
 
-  // Of a zero_out; they stand where what needs them first can take them in.
-  // Whether another statement is there then. One in a loop may be the first of
-  // its buffer.
-  bool ZeroLoops(size_t at) {
-    IteratorId loop;
-    while (const ZeroOut* zero = std::get_if<ZeroOut>(&Stmts()[at])) {
-      const Buffer& buffer = script_.program().buffers[zero->buffer];
-      if (static_cast<int>(buffer.dims.size()) > kMaxLoopDepth / 2) break;
-      loop = NextIterator(script_.program());
-      Line("zero_loops ", buffer.name);
+  // Of zero_outs; they stand where what needs them first can take them in.
+  void ZeroLoops() {
+    std::vector<IteratorId> zeros;
+    for (size_t at = 0; at < Stmts().size(); ++at) {
+      // One in a loop may be the first of its buffer.
+      while (const ZeroOut* zero = std::get_if<ZeroOut>(&Stmts()[at])) {
+        const Buffer& buffer = script_.program().buffers[zero->buffer];
+        if (static_cast<int>(buffer.dims.size()) > kMaxLoopDepth / 2) break;
+        if (!buffer.dims.empty()) {
+          zeros.push_back(NextIterator(script_.program()));
+        }
+        Line("zero_loops ", buffer.name);
+      }
     }
-    // It changes nothing where it is an error, so no savepoint need copy what
-    // it passes.
-    return loop.valid() && std::holds_alternative<For>(Stmts()[at]) &&
-           script_.Line(absl::StrCat("sink ", Name(loop))).ok();
+    for (IteratorId loop : zeros) {
+      // It changes nothing where it is an error, so no savepoint need copy what
+      // it passes.
+      script_.Line(absl::StrCat("sink ", Name(loop))).IgnoreError();
+    }
   }
 
   bool IsPlannable(size_t at) const {
