@@ -195,7 +195,6 @@ class FunctionWriter : public CWriter {
     if (!vectors) return WriteUnrolled(loop);
     Open();
     std::vector<std::string> stores;
-    std::vector<std::pair<Access, std::string>> texts;
     auto declare = [&](const Access& access, bool is_read, bool is_written) {
       const std::string name = absl::StrCat("p", num_vectors_++);
       const absl::string_view type =
@@ -210,8 +209,7 @@ class FunctionWriter : public CWriter {
         stores.push_back(
             absl::StrCat("*(", vector, "*)&", first, " = ", name, ";"));
       }
-      texts.emplace_back(access,
-                         absl::StrCat(name, ".c[", Name(loop.iterator), "]"));
+      SetText(access, absl::StrCat(name, ".c[", Name(loop.iterator), "]"));
     };
     for (const Access& access : vectors->reads) {
       declare(access, true, absl::c_linear_search(vectors->writes, access));
@@ -221,7 +219,6 @@ class FunctionWriter : public CWriter {
         declare(access, false, true);
       }
     }
-    for (auto& [access, text] : texts) SetText(access, std::move(text));
     WriteUnrolled(loop);
     ForgetTexts();
     for (const std::string& store : stores) Line(store);
@@ -229,13 +226,11 @@ class FunctionWriter : public CWriter {
   }
 
   // The access of the loop's first iteration.
-  static Access FirstOf(Access access, const For& loop) {
-    for (Affine& index : access.indices) {
-      index = index.Substitute([&](Symbol symbol) -> Affine {
-        return symbol == Iterator(loop.iterator) ? Affine(0) : symbol;
-      });
-    }
-    return access;
+  static Access FirstOf(const Access& access, const For& loop) {
+    return std::get<Access>(
+        SubstituteIndices(access, [&](Symbol symbol) -> Affine {
+          return symbol == Iterator(loop.iterator) ? Affine(0) : symbol;
+        }));
   }
 
   void WriteFor(const For& loop) override {

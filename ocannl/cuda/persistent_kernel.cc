@@ -10,6 +10,7 @@
 #include "ocannl/cuda/make_call.h"
 
 namespace ocannl::cuda {
+
 absl::StatusOr<std::unique_ptr<PersistentKernel>> PersistentKernel::Make(
     const LoopProgram& block, const Gpu& gpu, double runs_of_launch,
     absl::FunctionRef<absl::StatusOr<std::string>(const std::string&)>

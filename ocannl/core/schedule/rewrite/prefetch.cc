@@ -85,7 +85,7 @@ Block Around(const CopyNest& copy, Set set) {
 class Prefetcher {
  public:
   Prefetcher(LoopProgram& program, IteratorId steps)
-      : program_(program), steps_(steps) {}
+      : program_(program), steps_(steps), next_(NextIterator(program)) {}
 
   // Appends to `to` the block, with iterators of its own, at step `at`.
   void Append(const Block& block, const Affine& at, std::vector<Stmt>& to) {
@@ -109,8 +109,6 @@ class Prefetcher {
     cell.buffer = program_.buffers.Add(std::move(ahead));
     return cell;
   }
-
-  void SetNext(IteratorId next) { next_ = next; }
 
  private:
   // The first of as many iterators as the block has loops.
@@ -173,7 +171,6 @@ absl::Status Prefetch(LoopProgram& program, IteratorId loop) {
         CheckCopy(program, copy, site.block->stmts[site.at], work));
   }
   Prefetcher prefetcher(program, loop);
-  prefetcher.SetNext(NextIterator(program));
   std::vector<Stmt> first, in_loop, stores, last;
   for (const CopyNest& copy : copies) {
     const Access registers = prefetcher.Registers(copy);
