@@ -53,6 +53,18 @@ struct Wanted : TierOptions {
   int fresh = 0;
 };
 
+// The decorator of that type, made of `arguments`, that there is for `tier`.
+template <class Decorator, class... Arguments>
+const Backend* Decorated(const Backend* tier, const Arguments&... arguments) {
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<const Backend*, std::unique_ptr<Decorator>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[tier];
+  if (backend == nullptr) backend = std::make_unique<Decorator>(arguments...);
+  return backend.get();
+}
+
 const Backend* TracedIf(const TierOptions& options, const Backend* tier) {
   return options.trace ? Traced(tier) : tier;
 }
@@ -221,25 +233,11 @@ absl::StatusOr<VirtualDevices> GetAllSuggestedDevices(absl::string_view name,
 }
 
 const Backend* Checked(const Backend* tier) {
-  static auto* mutex = new std::mutex();
-  static auto* backends =
-      new std::map<const Backend*, std::unique_ptr<CheckingBackend>>();
-  std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[tier];
-  if (backend == nullptr) {
-    backend = std::make_unique<CheckingBackend>(Interpreter(), tier);
-  }
-  return backend.get();
+  return Decorated<CheckingBackend>(tier, Interpreter(), tier);
 }
 
 const Backend* Traced(const Backend* tier) {
-  static auto* mutex = new std::mutex();
-  static auto* backends =
-      new std::map<const Backend*, std::unique_ptr<TracedBackend>>();
-  std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[tier];
-  if (backend == nullptr) backend = std::make_unique<TracedBackend>(tier);
-  return backend.get();
+  return Decorated<TracedBackend>(tier, tier);
 }
 
 const Backend* Observed(
