@@ -79,9 +79,13 @@ absl::Status RunRanks(
   std::optional<Silence> silence;
   if (ranks->rank() > 0) silence.emplace();
   const absl::Status status = run(ranks.get());
-  // Others wait for this one, and mpirun ends them. They all stop where rank 0
-  // got a signal.
-  if (!status.ok() && !absl::IsCancelled(status) && ranks->ranks() > 1) {
+  // They all stop where rank 0 got a signal, which says so: a failure of
+  // another one would have mpirun end it meanwhile.
+  if (absl::IsCancelled(status)) {
+    return ranks->rank() == 0 ? status : absl::OkStatus();
+  }
+  // Others wait for this one, and mpirun ends them.
+  if (!status.ok() && ranks->ranks() > 1) {
     ranks->Abort(absl::StrCat(status.message(), line.DescribeSettings()));
   }
   return status;
