@@ -6,7 +6,6 @@
 //
 // Prints a line for some epochs and the decision boundary, with --verbose also
 // the curves; the last line of stdout is `RESULT {json}`.
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -24,6 +23,7 @@
 #include "experiments/support/metrics_log.h"
 #include "experiments/support/plot.h"
 #include "experiments/support/saving.h"
+#include "experiments/support/seconds_since.h"
 #include "experiments/support/svg_plot.h"
 #include "experiments/support/terminal_plot.h"
 #include "experiments/support/training_loop.h"
@@ -38,12 +38,6 @@
 
 namespace ocannl {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::vector<Flag> Flags() {
   std::vector<Flag> flags = {

@@ -10,13 +10,13 @@
 #include "experiments/support/step_time.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <iostream>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "experiments/support/experiment_main.h"
+#include "experiments/support/seconds_since.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/distributed_flags.h"
@@ -68,12 +68,6 @@ void PrintTable() {
     }
     std::cout << "\n";
   }
-}
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Seconds of a message of that size: half of the shortest time there and back.

@@ -99,14 +99,6 @@ absl::StatusOr<std::function<absl::Status(const EpochMetrics&)>> LogOf(
   return [log](const EpochMetrics& metrics) { return log->Write(metrics); };
 }
 
-// Makes the first step that of rank 0.
-absl::Status TellFirstStep(train::Communicator* ranks, int64_t& first_step) {
-  if (ranks == nullptr) return absl::OkStatus();
-  return train::Broadcast(
-      *ranks, absl::MakeSpan(reinterpret_cast<std::byte*>(&first_step),
-                             sizeof(first_step)));
-}
-
 }  // namespace
 
 const std::vector<Flag>& SavingFlags() {
@@ -153,7 +145,7 @@ absl::StatusOr<History> TrainAndSave(
         loop.first_step,
         StepsDone(line, loop.end_step, state, checkpoints, context));
   }
-  OCANNL_RETURN_IF_ERROR(TellFirstStep(step.ranks, loop.first_step));
+  OCANNL_RETURN_IF_ERROR(train::BroadcastValue(step.ranks, loop.first_step));
   if (step.is_told() && line.Has("log")) {
     OCANNL_ASSIGN_OR_RETURN(loop.log, LogOf(line, loop.first_step));
   }

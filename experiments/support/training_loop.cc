@@ -2,7 +2,6 @@
 #include "experiments/support/training_loop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <iostream>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/support/progress_bar.h"
+#include "experiments/support/seconds_since.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"
@@ -18,12 +18,6 @@
 
 namespace ocannl {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
   history.final_epoch_loss = 0;
@@ -39,11 +33,7 @@ void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
 // The signal that rank 0 got; 0: none.
 absl::StatusOr<int> StopSignal(train::Communicator* ranks) {
   int signal = StopSignals::received();
-  if (ranks != nullptr) {
-    OCANNL_RETURN_IF_ERROR(train::Broadcast(
-        *ranks,
-        absl::MakeSpan(reinterpret_cast<std::byte*>(&signal), sizeof(signal))));
-  }
+  OCANNL_RETURN_IF_ERROR(train::BroadcastValue(ranks, signal));
   return signal;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -52,7 +53,16 @@ absl::Status OtherLength(int from, size_t sent, size_t expected);
 // tree: the rounds of ParallelMerge (parallel/replicas.h) backwards.
 absl::Status Broadcast(Communicator& ranks, absl::Span<std::byte> bytes);
 
-// The same on rank 0, where the bytes stay as they are.
+// Makes the value of rank 0 that of every rank; null: there is one.
+template <class T>
+absl::Status BroadcastValue(Communicator* ranks, T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (ranks == nullptr) return absl::OkStatus();
+  return Broadcast(*ranks, absl::MakeSpan(reinterpret_cast<std::byte*>(&value),
+                                          sizeof(value)));
+}
+
+// Broadcast on rank 0, where the bytes stay as they are.
 absl::Status BroadcastOwn(Communicator& ranks,
                           absl::Span<const std::byte> bytes);
 
