@@ -211,10 +211,13 @@ X86Backend::X86Backend(Isa isa, X86Options options)
 
 absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
     const LoopProgram& program) const {
-  LoopProgram scheduled =
-      options_.schedules ? Schedule(program, TargetOf(isa_)) : program;
+  LoopProgram scheduled = [&] {
+    const TraceSpan span("schedule", program.name);
+    return options_.schedules ? Schedule(program, TargetOf(isa_)) : program;
+  }();
   CompiledProgram compiled;
   OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
+  const TraceSpan span("assemble", program.name);
   compiled.image = Assemble(std::move(scheduled), isa_);
   KeepOnly(compiled.image.buffers, compiled.plan);
   return compiled;

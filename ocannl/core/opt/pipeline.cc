@@ -10,6 +10,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/opt/common_subexpressions.h"
 #include "ocannl/core/opt/dead_code.h"
@@ -76,6 +77,7 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
     bool skipped = absl::c_linear_search(options.skip, pass.name) ||
                    (!pass.exact && !options.real);
     if (!skipped) {
+      const TraceSpan span("pass", pass.name);
       program = pass.run(std::move(program));
       ++ran;
       if (options.observer) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file is an array, an event a line. Each write begins where its last
-// bracket stands and ends with a new one.
+// The file of events is an array, an event a line. Each write begins where its
+// last bracket, or the end of a page, stands and ends with a new one.
 #include "ocannl/core/base/system/trace_events.h"
 
 #include <pthread.h>
@@ -14,19 +14,41 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/open_file.h"
+#include "ocannl/core/base/system/span_tree.h"
 
 namespace ocannl {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr absl::string_view kEnd = "\n]\n";
+// What a file is of, by its path.
+enum class Format : uint8_t { kEvents, kText, kHtml };
+
+Format FormatOf(absl::string_view path) {
+  return absl::EndsWith(path, ".html")  ? Format::kHtml
+         : absl::EndsWith(path, ".txt") ? Format::kText
+                                        : Format::kEvents;
+}
+
+absl::string_view HeadOf(Format format) {
+  return format == Format::kHtml     ? kSpanPageHead
+         : format == Format::kEvents ? "[\n"
+                                     : "";
+}
+
+absl::string_view EndOf(Format format) {
+  return format == Format::kHtml     ? kSpanPageEnd
+         : format == Format::kEvents ? "\n]\n"
+                                     : "";
+}
 
 // What waits for a write: at most so many bytes, for so long.
 constexpr size_t kMostBytes = size_t{1} << 16;
@@ -77,7 +99,10 @@ class Writer {
     file_ = std::move(file);
     start_ = Now();
     most_ = most;
-    waiting_ = "[\n" + ToText(Metadata("process_name", "ocannl"));
+    format_ = FormatOf(path);
+    waiting_ = std::string(HeadOf(format_));
+    if (format_ == Format::kEvents)
+      waiting_ += ToText(Metadata("process_name", "ocannl"));
     return FlushLocked();
   }
 
@@ -95,11 +120,18 @@ class Writer {
     event["dur"] = 1e-3 * static_cast<double>(now - begin);
     if (++spans_ == most_) event["args"]["last"] = most_;
     absl::StrAppend(&waiting_, ",\n", ToText(event));
-    if (waiting_.size() >= kMostBytes || now - flushed_ >= kMostNanoseconds) {
-      flushed_ = now;
-      FlushLocked().IgnoreError();  // Flush tells it
-    }
-    return status_.ok() && spans_ < most_;
+    return FlushIfLate(now);
+  }
+
+  // Likewise, of one that is inside of no other.
+  bool AddTree(SpanTree tree) {
+    if (gettid() != getpid()) tree.thread = ThreadName();
+    const int64_t now = Now();
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!status_.ok() || spans_ >= most_) return false;
+    ++spans_;
+    AddSpan(std::move(tree), trees_);
+    return FlushIfLate(now);
   }
 
   absl::Status Flush() {
@@ -108,9 +140,22 @@ class Writer {
   }
 
  private:
+  bool FlushIfLate(int64_t now) {
+    if (waiting_.size() >= kMostBytes || now - flushed_ >= kMostNanoseconds) {
+      flushed_ = now;
+      FlushLocked().IgnoreError();  // Flush tells it
+    }
+    return status_.ok() && spans_ < most_;
+  }
+
   absl::Status FlushLocked() {
+    if (!trees_.empty()) {
+      waiting_ +=
+          format_ == Format::kHtml ? SpanHtml(trees_) : SpanText(trees_);
+      trees_.clear();
+    }
     if (!status_.ok() || !file_ || waiting_.empty()) return status_;
-    const std::string bytes = absl::StrCat(waiting_, kEnd);
+    const std::string bytes = absl::StrCat(waiting_, EndOf(format_));
     // At once, so that a signal finds the old end or the new one.
     errno = ENOSPC;  // what a short write means
     const ssize_t size = pwrite(file_->fd(), bytes.data(), bytes.size(), end_);
@@ -124,8 +169,10 @@ class Writer {
 
   std::mutex mutex_;  // guards the rest
   std::optional<OpenFile> file_;
-  int64_t end_ = 0;      // where its last bracket's line ends
-  std::string waiting_;  // to be written there
+  Format format_ = Format::kEvents;
+  int64_t end_ = 0;              // where its last bracket's line ends
+  std::string waiting_;          // to be written there
+  std::vector<SpanTree> trees_;  // likewise
   int64_t start_ = 0, flushed_ = 0;
   int64_t spans_ = 0, most_ = 0;
   absl::Status status_;
@@ -135,6 +182,12 @@ class Writer {
 Writer& TheWriter() {
   static auto* writer = new Writer();
   return *writer;
+}
+
+// The spans of a tree that this thread is in, from the outermost.
+std::vector<SpanTree>& OpenSpans() {
+  thread_local std::vector<SpanTree> spans;
+  return spans;
 }
 
 void FlushAtExit() {
@@ -148,11 +201,13 @@ void FlushAtExit() {
 }  // namespace
 
 std::atomic<bool> TraceEvents::on = false;
+std::atomic<bool> TraceEvents::is_tree = false;
 
 absl::Status TraceEvents::Start(const std::string& path, int64_t most) {
   OCANNL_RETURN_IF_ERROR(TheWriter().Open(path, most));
   static const int registered = std::atexit(FlushAtExit);
   (void)registered;
+  is_tree = FormatOf(path) != Format::kEvents;
   on = true;
   return absl::OkStatus();
 }
@@ -165,10 +220,12 @@ void TraceSpan::Begin(const char* category, absl::string_view name,
   name_ = std::string(name);
   key_ = key;
   value_ = value;
+  if (TraceEvents::is_tree) OpenSpans().emplace_back();
   begin_ = Now();
 }
 
 void TraceSpan::End() {
+  if (TraceEvents::is_tree) return EndOfTree();
   Json event = {{"ph", "X"},
                 {"cat", category_},
                 {"name", name_},
@@ -176,6 +233,21 @@ void TraceSpan::End() {
                 {"tid", gettid()}};
   if (key_ != nullptr) event["args"] = {{key_, value_}};
   if (!TheWriter().Add(std::move(event), begin_)) TraceEvents::on = false;
+}
+
+void TraceSpan::EndOfTree() {
+  std::vector<SpanTree>& open = OpenSpans();
+  SpanTree span = std::move(open.back());
+  open.pop_back();
+  span.category = category_;
+  span.name = std::move(name_);
+  if (key_ != nullptr) span.detail = absl::StrCat(key_, " ", value_);
+  span.milliseconds = 1e-6 * static_cast<double>(Now() - begin_);
+  if (!open.empty()) {
+    AddSpan(std::move(span), open.back().inner);
+  } else if (!TheWriter().AddTree(std::move(span))) {
+    TraceEvents::on = false;
+  }
 }
 
 void NameThread(const char* name) { pthread_setname_np(pthread_self(), name); }

@@ -2,7 +2,7 @@
 //
 // TraceEvents: what each thread did and when, in Chrome's trace event format
 // (Duca and Sinclair, "Trace Event Format", 2016), which Perfetto and
-// chrome://tracing open.
+// chrome://tracing open, or as a tree (span_tree.h).
 //
 //   OCANNL_RETURN_IF_ERROR(TraceEvents::Start("trace.json"));
 //   {
@@ -25,11 +25,12 @@ namespace ocannl {
 class TraceEvents {
  public:
   // From now on until the process ends, or there are `most` spans, writes to
-  // the file `path`, which is replaced. It is whole JSON at any time; where a
-  // signal ends the process, spans that ended within a tenth of a second of the
-  // last write may lack. Nothing where it was
-  // started with the same path. Errors: it was with another; the path is no
-  // ordinary file; the system's.
+  // the file `path`, which is replaced: one that ends in .html or .txt gets a
+  // tree, others events. It is whole JSON or HTML at any time; where a signal
+  // ends the process, spans may lack that ended within a tenth of a second of
+  // the last write, and of a tree those that are inside of others. Nothing
+  // where it was started with the same path. Errors: it was with another; the
+  // path is no ordinary file; the system's.
   static absl::Status Start(const std::string& path, int64_t most = kMostSpans);
 
   // About 100 MB, which viewers still open.
@@ -43,6 +44,7 @@ class TraceEvents {
  private:
   friend class TraceSpan;
   static std::atomic<bool> on;
+  static std::atomic<bool> is_tree;
 };
 
 // Something that lasts as long as this, on the thread that makes it; a load
@@ -63,6 +65,7 @@ class TraceSpan {
   void Begin(const char* category, absl::string_view name, const char* key,
              int64_t value);
   void End();
+  void EndOfTree();
 
   const char* category_ = nullptr;  // null: there is no trace
   const char* key_ = nullptr;

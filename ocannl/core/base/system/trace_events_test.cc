@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <regex>
 #include <string>
 #include <thread>
 
@@ -80,6 +81,49 @@ TEST(TraceEventsTest, SpansOfThreads) {
             outer["ts"].get<double>() + outer["dur"].get<double>());
   EXPECT_EQ(tracks[outer["tid"]], "main");
   EXPECT_EQ(tracks[worker["tid"]], "stream worker");
+}
+
+// With T for times, which no two runs have alike.
+std::string WithoutTimes(const std::string& text) {
+  static const auto* time = new std::regex(" *[0-9]+\\.[0-9]{3} ms");
+  return std::regex_replace(text, *time, "T");
+}
+
+TEST(TraceEventsTest, ATree) {
+  for (const char* name : {"tree.txt", "tree.html"}) {
+    const int status = InChild([&] {
+      CHECK_OK(TraceEvents::Start(PathOf(name)));
+      {
+        const TraceSpan outer("lower", "a < b");
+        for (int k = 0; k < 3; ++k) {
+          const TraceSpan inner("copy", "x", "bytes", 8);
+        }
+        const TraceSpan other("pass", "share");
+      }
+      std::thread([] {
+        NameThread("stream worker");
+        const TraceSpan span("run", "step");
+      }).join();
+    });
+    EXPECT_EQ(status, 0);
+  }
+  const auto text = ReadFile(PathOf("tree.txt"));
+  CHECK_OK(text);
+  EXPECT_EQ(WithoutTimes(*text),
+            "T  lower  a < b\n"
+            "T    copy  x, bytes 8, 3 times\n"
+            "T    pass  share\n"
+            "T  run  step, on stream worker\n");
+  const auto html = ReadFile(PathOf("tree.html"));
+  CHECK_OK(html);
+  EXPECT_THAT(
+      WithoutTimes(*html),
+      testing::AllOf(
+          testing::StartsWith("<!DOCTYPE html>"),
+          HasSubstr("<details><summary><i>T</i> lower <b>a &lt; b</b>"
+                    "</summary>\n<div><i>T</i> copy <b>x</b>, bytes 8, 3 "
+                    "times</div>\n"),
+          testing::EndsWith("</div>\n</body></html>\n")));
 }
 
 TEST(TraceEventsTest, KilledItIsWhole) {
