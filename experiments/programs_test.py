@@ -342,6 +342,25 @@ class ProgramsTest(unittest.TestCase):
                            1)
         self.assertEqual(set(threads.values()), {"main"})
 
+    def test_a_folder_to_debug(self):
+        flags = ["--epochs=2", "--tier=x86"]
+        plain = result(run("moons", *flags))
+        found = result(run("moons", *flags, "--debug=all", cwd=self.folder))
+        self.assertEqual(found["params_hash"], plain["params_hash"])
+        step = "scalar_loss_gradient_then_sgd_update"
+        folder = self.folder / "build_files/moons"
+        self.assertLess({step + end for end in
+                         (".cd", "-unoptimized.ll", ".ll", ".memory")},
+                        {file.name for file in folder.iterdir()})
+        log = (folder / "log.html").read_text()
+        self.assertIn(f"stages <b>{step}</b></summary>\n<div><i>", log)
+        self.assertRegex(log, f"run,x86 <b>{step}</b>.* times</summary>")
+        run("moons", "--epochs=1", "--debug=runs", cwd=self.folder)
+        self.assertIn(step, (folder / "runs.log").read_text())
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("moons", "--debug=most")
+        self.assertIn("`most`", error.exception.stderr)
+
     def test_trace_of_streams(self):
         trace = self.folder / "trace.json"
         run("moons_parallel", "--epochs=2", "--devices=2",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/distributed_flags.h"
 
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -59,6 +60,14 @@ absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,
   return absl::InvalidArgumentError(
       absl::StrCat("--shards=", shards, " is less than one for each of the ",
                    least, " processes"));
+}
+
+std::string RankPath(const std::string& path) {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (path.empty() || rank == nullptr || absl::string_view(rank) == "0") {
+    return path;
+  }
+  return absl::StrCat(path, ".rank", rank);
 }
 
 }  // namespace ocannl

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,10 @@ absl::StatusOr<int64_t> BucketBytesOf(const CommandLine& line);
 // Error: fewer than ranks.
 absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,
                                  const train::Communicator* ranks);
+
+// The path, where it is not empty; of processes of mpirun but the first, one of
+// their own.
+std::string RankPath(const std::string& path);
 
 }  // namespace ocannl
 

@@ -2,7 +2,6 @@
 #include "ocannl/tier_flags.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -13,6 +12,8 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/debug_flag.h"
+#include "ocannl/distributed_flags.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
 #include "ocannl/tiers.h"
@@ -34,8 +35,11 @@ const std::vector<Flag>& TierFlags() {
       {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"},
-      {"trace", "", "a file for Perfetto: what ran and was compiled when",
+      {"trace", "",
+       "what ran and was compiled when: a file for Perfetto, or FILE.html or "
+       "FILE.txt for a tree",
        /*is_output=*/true},
+      DebugFlag(),
       {"log_runs", "", "a file for all reads and stores; on the interpreter",
        /*is_output=*/true},
       {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
@@ -47,17 +51,15 @@ const std::vector<Flag>& TierFlags() {
 
 namespace {
 
-// The path of a flag; of processes of mpirun but the first, one of their own.
-std::string OwnPath(const CommandLine& line, absl::string_view flag) {
+// The path of a flag, or else what --debug has.
+std::string OwnPath(const CommandLine& line, absl::string_view flag,
+                    const std::string& debug) {
   const std::string path = UserPath(line.GetString(flag));
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (path.empty() || rank == nullptr || absl::string_view(rank) == "0") {
-    return path;
-  }
-  return absl::StrCat(path, ".rank", rank);
+  return path.empty() ? debug : RankPath(path);
 }
 
-absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
+absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
+                                      const DebugLogs& debug) {
   TierOptions options{.code_cache = UserPath(line.GetString("code_cache"))};
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
   options.threads = static_cast<int>(threads);
@@ -65,7 +67,7 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line) {
   options.cuda_device = static_cast<int>(device);
   options.cuda_home = UserPath(line.GetString("cuda_home"));
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
-  const std::string trace = OwnPath(line, "trace");
+  const std::string trace = OwnPath(line, "trace", debug.log);
   options.trace = !trace.empty();
   if (options.trace) OCANNL_RETURN_IF_ERROR(TraceEvents::Start(trace));
   return options;
@@ -91,9 +93,10 @@ absl::Status CheckIsOnInterpreter(const CommandLine& line,
 }
 
 // Those that flags ask for.
-absl::StatusOr<Observers> ObserversOf(const CommandLine& line) {
+absl::StatusOr<Observers> ObserversOf(const CommandLine& line,
+                                      const DebugLogs& debug) {
   Observers observers;
-  const std::string log = OwnPath(line, "log_runs");
+  const std::string log = OwnPath(line, "log_runs", debug.runs);
   OCANNL_ASSIGN_OR_RETURN(int64_t lines,
                           line.GetInt("log_run_lines", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain_nonfinite"));
@@ -112,8 +115,9 @@ absl::StatusOr<Observers> ObserversOf(const CommandLine& line) {
 }  // namespace
 
 absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
-  OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
-  OCANNL_ASSIGN_OR_RETURN(Observers observers, ObserversOf(line));
+  OCANNL_ASSIGN_OR_RETURN(const DebugLogs debug, StartDebug(line));
+  OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line, debug));
+  OCANNL_ASSIGN_OR_RETURN(Observers observers, ObserversOf(line, debug));
   if (!observers.empty()) {
     const Backend* interp = Observed(std::move(observers));
     return options.trace ? Traced(interp) : interp;
@@ -130,8 +134,9 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
     return std::vector<NamedTier>{{wanted, backend}};
   }
-  OCANNL_RETURN_IF_ERROR(ObserversOf(line).status());
-  OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(const DebugLogs debug, StartDebug(line));
+  OCANNL_RETURN_IF_ERROR(ObserversOf(line, debug).status());
+  OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line, debug));
   std::vector<NamedTier> tiers;
   for (const std::string& name : AvailableTiers()) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(name, options));

@@ -8,6 +8,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/explain.h"
 
@@ -23,6 +24,7 @@ void KeepAll(Assignments& code) {
 }
 
 absl::Status Debug(const DebugSettings& settings, Assignments& code) {
+  const TraceSpan span("stages", code.name);
   if (settings.hosted) KeepAll(code);
   if (settings.log_level > 0) {
     std::cerr << absl::StrCat("compiles ", code.name, ": ", code.list.size(),

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/debug_flag.h"
+
+#include <cerrno>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/distributed_flags.h"
+#include "ocannl/train/debug.h"
+
+namespace ocannl {
+namespace {
+
+// What `value` asks for.
+absl::StatusOr<std::set<std::string>> PartsOf(absl::string_view value) {
+  std::set<std::string> parts;
+  for (absl::string_view part :
+       absl::StrSplit(value, ',', absl::SkipWhitespace())) {
+    if (part == "all") {
+      parts.insert({"stages", "hosted", "log"});
+    } else if (part == "stages" || part == "hosted" || part == "log" ||
+               part == "runs") {
+      parts.emplace(part);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--debug cannot be `", part, "`; it is all, or some of stages, ",
+          "hosted, log and runs, with commas between"));
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+const Flag& DebugFlag() {
+  static const auto* flag = new Flag{
+      "debug", "",
+      "all, or some of stages,hosted,log,runs: files of every routine and what "
+      "it does, into build_files/PROGRAM",
+      /*is_output=*/true};
+  return *flag;
+}
+
+absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(const std::set<std::string> parts,
+                          PartsOf(line.GetString("debug")));
+  if (parts.empty()) return DebugLogs{};
+  const std::string directory = RankPath(
+      UserPath(absl::StrCat("build_files/", program_invocation_short_name)));
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  if (parts.contains("stages") || parts.contains("hosted")) {
+    train::EnableAllDebugs(
+        {.directory = parts.contains("stages") ? directory : "",
+         .hosted = parts.contains("hosted"),
+         .log_level = 0});
+  }
+  auto path = [&](const char* part, const char* name) {
+    return parts.contains(part) ? absl::StrCat(directory, "/", name) : "";
+  };
+  return DebugLogs{.log = path("log", "log.html"),
+                   .runs = path("runs", "runs.log")};
+}
+
+}  // namespace ocannl
