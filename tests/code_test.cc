@@ -170,12 +170,12 @@ TEST_F(CodeTest, SetsAndAccumulates) {
   EXPECT_THAT(Run("{ h } =: [1; 9]; h =:@^ [-5; -6]", "h"),
               ElementsAre(-5, -6));
   EXPECT_THAT(Run("{ i } =: [1; 9]; i =: 7", "i"), ElementsAre(7, 7));
+  EXPECT_THAT(Run("\"j\" =: [1; 2]; j =* j", "j"), ElementsAre(1, 4));
 }
 
 TEST_F(CodeTest, OneCellIsOneCellWhateverItsAxes) {
   Name("s", "stretch(7) ++ \"i => \"");
-  EXPECT_THAT(Run("{ half } =: 0.5; s =: 2; s =+ half", "s"),
-              ElementsAre(2.5));
+  EXPECT_THAT(Run("{ half } =: 0.5; s =: 2; s =+ half", "s"), ElementsAre(2.5));
 }
 
 TEST_F(CodeTest, LogicSaysHowAxesMeet) {
@@ -294,7 +294,12 @@ TEST_F(CodeTest, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(
       Error("{ a } =: 1; { a } =: 2"),
       "line 1, column 15: there is an array `a` already; write it without "
-      "braces");
+      "braces or quotes");
+  EXPECT_EQ(Error("\"a b\" =: 1"),
+            "line 1, column 1: `a b` is no name; write letters, digits and "
+            "`_`");
+  EXPECT_THAT(Error("{ a } =: 1 ~projections"),
+              HasSubstr("column 3: ~projections are those of an operation"));
   EXPECT_EQ(Error("x.grad =: 1"), "line 1, column 1: `x` has no gradient");
   EXPECT_EQ(Error("{ a } =: 1; a =: 2:i32"),
             "line 1, column 13: the value is i32 and `a` f32; write f32(...)");

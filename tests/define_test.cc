@@ -111,6 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
              "relu a"},
         Case{"pointpow", "v =: v1 * v1",
              "if p = 2 then g1 =+ !.p * t1 * g else g1 =+ g", ".", "a **. 2"},
+        Case{"pointpow_as_written", "v =: v1 ** !.p ~projections",
+             "g1 =+ !.p * (t1 **. 1) * g", ".", "a ** 2"},
         Case{"pointdiv", "v =: v1 / v2",
              "g1 =+ g / v2; g2 =- g * (v1 / v2) / v2", ".", "a / c"}),
     [](const auto& test) { return test.param.name; });

@@ -164,9 +164,15 @@ class CodeWriter {
           absl::StrCat("`", statement.target, "` is what the merge ",
                        "buffer holds, which code may only read"));
     }
+    if (statement.of_operation) {
+      return scope_.ErrorAt(
+          statement.offset,
+          "~projections are those of an operation, in whose definition they "
+          "stand; leave them out, or write ~logic:\".\" or a spec");
+    }
     if (statement.declares && target) {
       return IsThere(statement.offset, statement.target,
-                     "write it without braces");
+                     "write it without braces or quotes");
     }
     if (!statement.declares && !target) {
       return scope_.Unknown(statement.target, statement.offset);

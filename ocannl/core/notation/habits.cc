@@ -19,7 +19,6 @@ struct Habit {
 constexpr absl::string_view kProduct =
     "a product of tensors is written w * x, one along axes that you name "
     "a +* \"ij; jk => ik\" b";
-constexpr absl::string_view kPower = "a power is written x **. 2";
 constexpr absl::string_view kTranspose =
     "a transpose is written x ++ \"ij => ji\", that of a matrix of shape 3->2 "
     "w ++ \"i->o => o->i\"";
@@ -32,7 +31,6 @@ constexpr Habit kHabits[] = {
     {"@", kProduct},
     {"matmul(", kProduct},
     {"dot(", kProduct},
-    {"**", kPower},
     {"^", "a power is written x **. 2; `^` is of bits"},
     {"x[0]",
      "cells are read by a spec: x ++ \"0, ... => ...\" is x[0]; x @| i reads "

@@ -40,6 +40,7 @@ constexpr Infix kInfixes[] = {
     {"/", 10, Infix::kPointwise, Op::kDiv, {}},
     {"/.", 10, Infix::kPointwise, Op::kDiv, {}},
     {"%", 10, Infix::kPointwise, Op::kRem, {}},
+    {"**", 11, Infix::kPointwise, Op::kPow, {}},
     {"**.", 11, Infix::kPointwise, Op::kPow, {}},
 };
 

@@ -117,6 +117,16 @@ class StatementParser {
       OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
       return TakeClosing(lexer_, "`;`", ")");
     }
+    if (lexer_.peek().kind == Token::kString) {
+      const Token target = lexer_.Next();
+      if (Lexer(target.text, StatementSymbols()).peek().text != target.text) {
+        return lexer_.ErrorAt(
+            target.offset,
+            absl::StrCat("`", target.text, "` is no name; write letters, ",
+                         "digits and `_`"));
+      }
+      return Assignment(target, /*declares=*/true, statements);
+    }
     const bool declares = lexer_.Accept("{");
     OCANNL_ASSIGN_OR_RETURN(
         Token target, TakeName(lexer_, "a statement, such as `p =- 0.1 *. g`"));
@@ -252,7 +262,8 @@ class StatementParser {
     const size_t end = lexer_.peek().offset;
     if (begin == end) return lexer_.ExpectedError("an expression");
     std::optional<std::string> logic;
-    if (lexer_.Accept("~")) {
+    bool of_operation = false;
+    if (lexer_.Accept("~") && !(of_operation = lexer_.Accept("projections"))) {
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("logic"));
       OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
       if (lexer_.peek().kind != Token::kString) {
@@ -269,6 +280,7 @@ class StatementParser {
                         .value = std::string(text_.substr(begin, end - begin)),
                         .value_offset = begin,
                         .logic = std::move(logic),
+                        .of_operation = of_operation,
                         .offset = target.offset});
     return absl::OkStatus();
   }

@@ -16,7 +16,8 @@
 //   x =: e      sets x              x =+ e   adds to it; also - * / and
 //   x =:+ e     from the neutral    @^ (greatest), @- (least); all but / also
 //               element             from the neutral element
-//   { x } =: e  declares x          ~~(a "b"; ...)   says so, and does ...
+//   { x } =: e  declares x, and     ~~(a "b"; ...)   says so, and does ...
+//   "x" =: e    so does this
 //   { x } like y                    declares the state x, at first zeros
 //   x.forward; x.zero_grads; x.backprop              the code of a tensor
 //   for p in params do s                             s for each of a list
@@ -48,6 +49,7 @@ struct AssignStatement {
   std::string value;                 // an expression of the notation
   size_t value_offset;               // in the text
   std::optional<std::string> logic;  // ".", "@", "T" or a spec
+  bool of_operation;                 // ~projections: those of a defined one
   size_t offset;                     // of the target in the text
 };
 
