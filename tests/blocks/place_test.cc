@@ -134,6 +134,8 @@ TEST_F(PlaceTest, Networks) {
   ExpectHere(train::ResNetBlock(scope_, {.channels = 2})(x_, kInference),
              "ResNetBlock(x)");
   ExpectHere(train::VggBlock(scope_, {.channels = 2})(x_), "VggBlock(x)");
+  ExpectHere(train::MobileCnn(scope_)(x_, kInference), "MobileCnn(x)");
+  ExpectHere(train::SokobanCnn(scope_)(x_, kInference).value, "SokobanCnn(x)");
 }
 
 TEST_F(PlaceTest, Parameters) {

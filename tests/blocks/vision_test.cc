@@ -126,6 +126,49 @@ TEST(Conv2dTest, Values) {
                   0 * 1 + 1 * 2 + 3 * 3 + 4 * 4));
 }
 
+// Each group of channels is a convolution of its own.
+TEST(Conv2dTest, Groups) {
+  Conv2dOptions options{
+      .channels = 4, .padding = Padding::kValid, .groups = 2, .inputs = 6};
+  EXPECT_EQ(ShapesOf({2}, {5, 5, 6}, Conv(options)),
+            "w:3,3,3->2,2 b:4 => 2|3,3,4");
+  ExpectGradient({2}, {4, 5, 6}, Conv(options));
+  ExpectSameBits({2}, {6, 5, 6}, Conv(options));
+  options.padding = Padding::kSame;
+  options.stride = 2;
+  ExpectGradient({2}, {4, 6, 6}, Conv(options));
+  ExpectSameBits({2}, {8, 6, 6}, Conv(options));
+  EXPECT_THAT(ShapesOf({2}, {5, 5, 4}, Conv(options)),
+              HasSubstr("in `Conv2d("));
+  options = {
+      .channels = 4, .kernel = 1, .bias = false, .groups = 2, .inputs = 4};
+  // w has cells [group, channel of the group, input of the group].
+  EXPECT_THAT(ValuesOf({1}, {1, 1, 4},
+                       {.x = {1, 10, 100, 1000}, .given = {{"w", Range(8)}}},
+                       Conv(options)),
+              ElementsAre(10, 32, 5400, 7600));
+  options.groups = 3;
+  EXPECT_THAT(ShapesOf({2}, {5, 5, 4}, Conv(options)),
+              HasSubstr("3 groups of 4 inputs and 4 channels; give"));
+}
+
+// As many groups as channels are what the depthwise convolution does.
+TEST(Conv2dTest, DepthwiseIsGroups) {
+  auto separable = [](const ParamScope& scope, Tensor x) {
+    return train::DepthwiseSeparableConv2d(scope,
+                                           {.channels = 2, .bias = false})(x);
+  };
+  auto grouped = [](const ParamScope& scope, Tensor x) {
+    Conv2d depth(scope / "depth",
+                 {.channels = 2, .bias = false, .groups = 2, .inputs = 2});
+    return Conv2d(scope, {.channels = 2, .kernel = 1, .bias = false})(depth(x));
+  };
+  BlockInputs inputs = {
+      .x = Range(24), .given = {{"depth_w", Range(18)}, {"w", {1, -1, 2, 3}}}};
+  EXPECT_EQ(ValuesOf({1}, {4, 3, 2}, inputs, separable),
+            ValuesOf({1}, {4, 3, 2}, inputs, grouped));
+}
+
 // The first weights of a convolution are scaled by the whole window.
 TEST(Conv2dTest, FanInCountsTheWindow) {
   const Conv2dOptions options{.channels = 200, .kernel = 5};
@@ -231,6 +274,61 @@ TEST(ResNetBlockTest, ShapesGradientBits) {
   ExpectGradient({2}, {2, 4, 2}, plain);
   ExpectGradient({2}, {2, 4, 2}, halving);
   ExpectSameBits({2}, {4, 6, 2}, halving);
+}
+
+train::MobileCnnOptions SmallMobile(double width) {
+  return {.stem = 2,
+          .layers = {{.channels = 4}, {.channels = 6, .stride = 2}},
+          .width = width,
+          .classes = 3};
+}
+
+TEST(MobileCnnTest, ShapesGradientBits) {
+  const ApplyBlock narrow = Trained<train::MobileCnn>(SmallMobile(1));
+  EXPECT_EQ(ShapesOf({2}, {8, 8, 3}, narrow),
+            "logits_w:6->3 logits_b:3 stem_conv_w:3,3,3->2 stem_norm_scale:2 "
+            "stem_norm_shift:2 layer1_depth_conv_w:3,3,1->2,1 "
+            "layer1_depth_norm_scale:2 layer1_depth_norm_shift:2 "
+            "layer1_mix_conv_w:1,1,2->4 layer1_mix_norm_scale:4 "
+            "layer1_mix_norm_shift:4 layer2_depth_conv_w:3,3,1->4,1 "
+            "layer2_depth_norm_scale:4 layer2_depth_norm_shift:4 "
+            "layer2_mix_conv_w:1,1,4->6 layer2_mix_norm_scale:6 "
+            "layer2_mix_norm_shift:6 => 2|3");
+  ExpectGradient({2}, {8, 4, 2}, narrow);
+  ExpectSameBits({2}, {8, 8, 3}, narrow);
+}
+
+// Of all layers; rounded, and never without channels.
+TEST(MobileCnnTest, WidthCounts) {
+  const std::string wide =
+      ShapesOf({2}, {8, 8, 3}, Trained<train::MobileCnn>(SmallMobile(1.75)));
+  for (const char* part :
+       {"stem_conv_w:3,3,3->4 ", "layer1_mix_conv_w:1,1,4->7 ",
+        "layer2_mix_conv_w:1,1,7->11 ", "logits_w:11->3 "}) {
+    EXPECT_THAT(wide, HasSubstr(part));
+  }
+  EXPECT_THAT(
+      ShapesOf({2}, {8, 8, 3}, Trained<train::MobileCnn>(SmallMobile(0.01))),
+      HasSubstr("stem_conv_w:3,3,3->1 "));
+  EXPECT_THAT(
+      ShapesOf({2}, {8, 8, 3}, Trained<train::MobileCnn>(SmallMobile(0))),
+      HasSubstr("the width is 0; it must be above 0"));
+}
+
+TEST(SokobanCnnTest, ShapesGradientBits) {
+  auto both = [](const ParamScope& scope, Tensor x) {
+    train::Training training{.step = scope.graph->AddStatic("step", 10)};
+    const auto [actions, value] = train::SokobanCnn(
+        scope, {.channels = {2, 3}, .hidden = 5, .actions = 4})(x, &training);
+    return Concat("...|a; ...|v => ...|a^v", {actions, value});
+  };
+  EXPECT_EQ(ShapesOf({2}, {3, 4, 2}, both),
+            "hidden_w:3,4,3->5 hidden_b:5 actions_w:5->4 actions_b:4 "
+            "value_w:5->1 value_b:1 conv1_conv_w:3,3,2->2 conv1_norm_scale:2 "
+            "conv1_norm_shift:2 conv2_conv_w:3,3,2->3 conv2_norm_scale:3 "
+            "conv2_norm_shift:3 => 2|5");
+  ExpectGradient({2}, {3, 4, 2}, both);
+  ExpectSameBits({2}, {3, 4, 2}, both);
 }
 
 TEST(VggBlockTest, ShapesGradientBits) {

@@ -49,6 +49,29 @@ Tensor WithWindows(Tensor image_map, const WindowOptions& windows) {
   return image_map;
 }
 
+Tensor Weights(const ParamScope& scope, const Conv2dOptions& options,
+               SourceLocation where) {
+  const int64_t groups = options.groups;
+  const int64_t inputs = options.inputs;
+  const int64_t channels = options.channels;
+  if (groups == 1) {
+    return MakeParam(scope, "w", Dims{channels}, std::nullopt, options.init,
+                     where);
+  }
+  if (groups < 1 || inputs < 1 || inputs % groups != 0 ||
+      channels % groups != 0) {
+    return OptionError(
+        scope,
+        absl::StrCat(groups, " groups of ", inputs, " inputs and ", channels,
+                     " channels; give inputs and channels that are multiples "
+                     "of the groups"),
+        where);
+  }
+  return MakeParam(scope, "w", Dims{groups, channels / groups},
+                   Dims{options.kernel, options.kernel, inputs / groups},
+                   options.init, where);
+}
+
 Tensor Pool(Op accum, Tensor x, const WindowOptions& windows) {
   std::string spec =
       absl::StrCat("...|", WindowAxes(windows), ", c => ...|oh, ow, c");
@@ -61,8 +84,12 @@ Tensor Pool(Op accum, Tensor x, const WindowOptions& windows) {
 Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options,
                SourceLocation where)
     : windows_(WindowsOf(options)),
-      w_(MakeParam(scope, "w", Dims{options.channels}, std::nullopt,
-                   options.init, where)) {
+      groups_(options.groups),
+      w_(Weights(scope, options, where)) {
+  if (groups_ > 1) {
+    in_group_ = {{"ins", static_cast<double>(options.inputs / groups_)},
+                 {"outs", static_cast<double>(options.channels / groups_)}};
+  }
   if (!options.bias) return;
   b_ = MakeParam(scope, "b", Dims{options.channels}, Dims{}, ConstantInit(0),
                  where);
@@ -70,10 +97,13 @@ Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options,
 
 Tensor Conv2d::operator()(Tensor x, SourceLocation where) const {
   CallScope call("Conv2d", "", {x}, where);
-  std::string spec = absl::StrCat("...|", WindowAxes(windows_),
-                                  ", c; kh, kw, c -> o => ...|oh, ow, o");
-  Tensor y =
-      WithWindows(Einsum(spec, x, w_, WindowNumbers(windows_)), windows_);
+  const std::string spec = absl::StrCat(
+      "...|", WindowAxes(windows_),
+      groups_ == 1 ? ", c; kh, kw, c -> o => ...|oh, ow, o"
+                   : ", ins*g<+c; kh, kw, c -> g, o => ...|oh, ow, outs*g<+o");
+  EinsumNumbers numbers = WindowNumbers(windows_);
+  numbers.insert(in_group_.begin(), in_group_.end());
+  Tensor y = WithWindows(Einsum(spec, x, w_, numbers), windows_);
   return call.Of(b_ ? y + *b_ : y);
 }
 

@@ -43,9 +43,15 @@ struct Conv2dOptions {
   Padding padding = Padding::kSame;
   bool bias = true;  // one for each channel, 0 at first
   Initializer init = KaimingUniform();
+  // Equal parts of the channels, each of the result's made of its own of x:
+  // Krizhevsky et al., "ImageNet classification" (2012).
+  int64_t groups = 1;
+  int64_t inputs = 0;  // channels of x; only groups need it
 };
 
-// Parameters: w, kernel,kernel,channels of x -> channels; b.
+// Parameters: w, kernel,kernel,channels of x -> channels, or with groups
+// kernel,kernel,channels of x in a group -> groups,channels in a group; b.
+// Error node: groups that do not divide the channels.
 class Conv2d {
  public:
   Conv2d(const ParamScope& scope, const Conv2dOptions& options,
@@ -56,13 +62,15 @@ class Conv2d {
 
  private:
   WindowOptions windows_;
+  int64_t groups_;
+  EinsumNumbers in_group_;
   Tensor w_;
   std::optional<Tensor> b_;
 };
 
-// A convolution of each channel by itself, then one of 1 x 1 windows over all
-// channels. Parameters: depth_w, kernel,kernel -> channels of x; w; b.
-// Howard et al., "MobileNets" (2017).
+// A convolution of each channel by itself, with one channel to a group, then
+// one of 1 x 1 windows over all channels. Parameters: depth_w, kernel,kernel ->
+// channels of x; w; b. Howard et al., "MobileNets" (2017).
 class DepthwiseSeparableConv2d {
  public:
   DepthwiseSeparableConv2d(const ParamScope& scope,

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/vision.h"
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/conv.h"
 
@@ -78,6 +84,66 @@ Tensor VggBlock::operator()(Tensor x, SourceLocation where) const {
   CallScope call("VggBlock", "", {x}, where);
   for (const Conv2d& conv : convs_) x = Relu(conv(x));
   return call.Of(MaxPool2d(x, kHalve));
+}
+
+MobileCnn::MobileCnn(const ParamScope& scope, const MobileCnnOptions& options,
+                     SourceLocation where)
+    : scope_(scope),
+      width_(options.width),
+      logits_(scope / "logits", {.outputs = Dims{options.classes}}, where) {
+  auto scaled = [&](int64_t channels) {
+    const double count = width_ * static_cast<double>(channels);
+    return std::max<int64_t>(1, std::llround(count));
+  };
+  auto add = [&](absl::string_view name, const Conv2dOptions& conv) {
+    convs_.emplace_back(scope / name, conv, where);
+  };
+  int64_t inputs = scaled(options.stem);
+  add("stem", {.channels = inputs, .stride = 2});
+  for (size_t k = 0; k < options.layers.size(); ++k) {
+    const auto& [layer_channels, stride] = options.layers[k];
+    const std::string layer = absl::StrCat("layer", k + 1);
+    add(layer + "_depth", {.channels = inputs,
+                           .stride = stride,
+                           .groups = inputs,
+                           .inputs = inputs});
+    inputs = scaled(layer_channels);
+    add(layer + "_mix", {.channels = inputs, .kernel = 1});
+  }
+}
+
+Tensor MobileCnn::operator()(Tensor images, Training* training,
+                             SourceLocation where) const {
+  CallScope call("MobileCnn", "", {images}, where);
+  if (!(width_ > 0)) {
+    return OptionError(scope_,
+                       absl::StrCat("the width is ", NumberText(width_),
+                                    "; it must be above 0"),
+                       where);
+  }
+  Tensor x = images;
+  for (const ConvBatchNorm& conv : convs_) x = Relu(conv(x, training));
+  return call.Of(logits_(GlobalAvgPool2d(x)));
+}
+
+SokobanCnn::SokobanCnn(const ParamScope& scope,
+                       const SokobanCnnOptions& options, SourceLocation where)
+    : hidden_(scope / "hidden", {.outputs = Dims{options.hidden}}, where),
+      actions_(scope / "actions", {.outputs = Dims{options.actions}}, where),
+      value_(scope / "value", {.outputs = Dims{1}}, where) {
+  for (int64_t channels : options.channels) {
+    convs_.emplace_back(scope / absl::StrCat("conv", convs_.size() + 1),
+                        Conv2dOptions{.channels = channels}, where);
+  }
+}
+
+SokobanCnn::Result SokobanCnn::operator()(Tensor grids, Training* training,
+                                          SourceLocation where) const {
+  CallScope call("SokobanCnn", "", {grids}, where);
+  Tensor x = grids;
+  for (const ConvBatchNorm& conv : convs_) x = Relu(conv(x, training));
+  x = Relu(hidden_(x));
+  return {.actions = call.Of(actions_(x)), .value = call.Of(value_(x))};
 }
 
 }  // namespace ocannl::train

@@ -97,6 +97,63 @@ class VggBlock {
   std::vector<Conv2d> convs_;
 };
 
+// A convolution that halves the image, then depthwise separable ones of 3 x 3
+// cells, each with norms and relu after both of its parts, the mean of each
+// channel, and a linear map: logits of classes, for images whose size the
+// strides divide. Howard et al., "MobileNets" (2017), of less layers.
+struct MobileCnnOptions {
+  struct Layer {
+    int64_t channels;
+    int64_t stride = 1;
+  };
+  int64_t stem = 32;  // channels of the first convolution
+  std::vector<Layer> layers = {{64}, {128, 2}, {128}, {256, 2}, {256}};
+  double width = 1;  // times all channels, rounded, and at least 1
+  int64_t classes = 10;
+};
+// Error node: a width that is not above 0.
+class MobileCnn {
+ public:
+  explicit MobileCnn(const ParamScope& scope,
+                     const MobileCnnOptions& options = {},
+                     SourceLocation where = SourceLocation::Current());
+
+  Tensor operator()(Tensor images, Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
+
+ private:
+  ParamScope scope_;
+  double width_;
+  std::vector<ConvBatchNorm> convs_;
+  Linear logits_;
+};
+
+// For worlds that are grids of cells, such as Sokoban: convolutions of 3 x 3
+// cells with norms and relu, which keep the size, and of all cells the logits
+// of the actions and the value of the state.
+struct SokobanCnnOptions {
+  std::vector<int64_t> channels = {32, 64, 64};
+  int64_t hidden = 128;
+  int64_t actions = 4;
+};
+class SokobanCnn {
+ public:
+  explicit SokobanCnn(const ParamScope& scope,
+                      const SokobanCnnOptions& options = {},
+                      SourceLocation where = SourceLocation::Current());
+
+  struct Result {
+    Tensor actions;  // batch|actions
+    Tensor value;    // batch|1
+  };
+  Result operator()(Tensor grids, Training* training,
+                    SourceLocation where = SourceLocation::Current()) const;
+
+ private:
+  std::vector<ConvBatchNorm> convs_;
+  Linear hidden_, actions_, value_;
+};
+
 }  // namespace ocannl::train
 
 #endif  // OCANNL_TRAIN_BLOCKS_VISION_H_
