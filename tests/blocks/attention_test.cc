@@ -166,6 +166,37 @@ TEST(AttentionTest, ScoresAreScaled) {
       ElementsAre(FloatNear(std::exp(2) / (std::exp(2) + 1), 1e-6), 0.5));
 }
 
+// One head of size 1, whose maps are the identity: softmax(1, 2) and (2, 4),
+// divided by 2.
+TEST(AttentionTest, Temperature) {
+  auto attend = [](double temperature) {
+    return [=](const ParamScope& scope, Tensor x) {
+      return MultiHeadAttention(scope, {.size = 1,
+                                        .heads = 1,
+                                        .key_size = 1,
+                                        .bias = false,
+                                        .temperature = temperature})(
+          x, x, std::nullopt, kInference);
+    };
+  };
+  auto mean = [](double a, double b) {
+    return (std::exp(a) + 2 * std::exp(b)) / (std::exp(a) + std::exp(b));
+  };
+  EXPECT_THAT(
+      ValuesOf({2}, {1},
+               {.x = {1, 2},
+                .given = {{"query_w", {1}},
+                          {"key_w", {1}},
+                          {"value_w", {1}},
+                          {"out_w", {1}}}},
+               attend(2)),
+      ElementsAre(FloatNear(mean(0.5, 1), 1e-6), FloatNear(mean(1, 2), 1e-6)));
+  ExpectGradient({2, 3}, {1}, attend(2));
+  ExpectSameBits({2, 3}, {1}, attend(0.7));
+  EXPECT_THAT(ShapesOf({2, 3}, {1}, attend(0)),
+              HasSubstr("the temperature is 0; it must be above 0"));
+}
+
 TEST(TransformerTest, ShapesGradientBits) {
   EXPECT_EQ(ShapesOf({2, 3}, {4}, Encoder(kSmall)),
             "self_query_w:4->2,2 self_query_b:2,2 self_key_w:4->2,2 "
@@ -199,6 +230,64 @@ TEST(DecoderOnlyTest, ShapesGradientBits) {
   ExpectGradient({2, 4}, {}, Language(kSmall));
   ExpectGradient({1, 4}, {}, Language(turning));
   ExpectSameBits({2, 4}, {}, Language(kSmall));
+}
+
+// Tokens of the source and of the target are whole numbers in x.
+Tensor Translated(const ParamScope& scope, const TransformerOptions& block,
+                  Tensor x, bool loss) {
+  const train::Transformer net(scope, {.source_vocabulary = 3,
+                                       .target_vocabulary = 4,
+                                       .source_length = 3,
+                                       .target_length = 3,
+                                       .encoder_layers = 1,
+                                       .decoder_layers = 2,
+                                       .block = block});
+  auto tokens = [](Tensor numbers) {
+    return Convert(Floor(Mul(numbers, 1.5) + 1), DType::kI32);
+  };
+  const Tensor source = tokens(x);
+  const Tensor target = tokens(-x);
+  if (!loss) return net(source, target, kInference);
+  return net.Loss(source, target, source, {.label_smoothing = 0.1}, kInference);
+}
+
+ApplyBlock Whole(const TransformerOptions& block, bool loss) {
+  return [=](const ParamScope& scope, Tensor x) {
+    return Translated(scope, block, x, loss);
+  };
+}
+
+TEST(WholeTransformerTest, ShapesGradientBits) {
+  const std::string shapes = ShapesOf({2, 3}, {}, Whole(kSmall, false));
+  EXPECT_THAT(shapes, testing::StartsWith(
+                          "source_token_table:3->4 source_position_table:3->4 "
+                          "target_token_table:4->4 target_position_table:3->4 "
+                          "encoder_block1_self_query_w:4->2,2 "));
+  EXPECT_THAT(shapes, HasSubstr(" encoder_norm_shift:4 decoder_block1_self_"));
+  EXPECT_THAT(shapes, HasSubstr(" decoder_block2_cross_key_w:4->2,2 "));
+  EXPECT_THAT(shapes, testing::EndsWith("decoder_norm_shift:4 => 2,3|4"));
+  EXPECT_THAT(ShapesOf({2, 3}, {}, Whole(kSmall, true)),
+              testing::EndsWith("=> 1"));
+  TransformerOptions turning = kSmall;
+  turning.rope_length = 3;
+  turning.pre_norm = false;
+  ExpectGradient({1, 3}, {}, Whole(kSmall, false));
+  ExpectGradient({2, 3}, {}, Whole(kSmall, true));
+  ExpectGradient({1, 3}, {}, Whole(turning, true));
+  ExpectSameBits({2, 3}, {}, Whole(kSmall, true));
+}
+
+// Each place of the target depends on all of the source.
+TEST(WholeTransformerTest, LooksAtTheWholeSource) {
+  auto logits = [](double last) {
+    return ValuesOf({1, 3}, {}, {.x = {0, 0, last}},
+                    [](const ParamScope& scope, Tensor x) {
+                      // The target stays: -x + x.
+                      const Tensor y = Translated(scope, kSmall, x, false);
+                      return Einsum1("b, 0|v => b|v", y);
+                    });
+  };
+  EXPECT_NE(logits(0.9), logits(0));
 }
 
 // What comes later in the sequence changes no logits before it.

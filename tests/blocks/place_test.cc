@@ -128,6 +128,18 @@ TEST_F(PlaceTest, Networks) {
   train::DecoderOnly decoder(
       scope_, {.vocabulary = 5, .length = 4, .layers = 1, .block = options});
   ExpectHere(decoder(x_, kInference), "DecoderOnly(x)");
+  train::Transformer transformer(scope_, {.source_vocabulary = 5,
+                                          .target_vocabulary = 5,
+                                          .source_length = 4,
+                                          .target_length = 4,
+                                          .encoder_layers = 1,
+                                          .decoder_layers = 1,
+                                          .block = options});
+  ExpectHere(transformer(x_, y_, kInference), "Transformer(x, y)");
+  train::Decoding decoding{
+      .position = graph_.AddStatic("position", 4), .length = 4, .batch = {4}};
+  ExpectHere(transformer.Step(x_, y_, decoding), "Transformer(x, y)");
+  ExpectHere(decoder.Step(x_, decoding), "DecoderOnly(x)");
   ExpectHere(train::LeNet(scope_)(x_), "LeNet(x)");
   ExpectHere(train::ConvBatchNorm(scope_, {.channels = 2})(x_, kInference),
              "ConvBatchNorm(x)");

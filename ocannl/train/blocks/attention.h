@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/linear.h"
@@ -37,10 +39,40 @@ struct AttentionOptions {
   double dropout = 0;  // of the weights, in [0, 1)
   // Turns queries and keys by their positions; both sequences have this length.
   std::optional<int64_t> rope_length = {};
+  // Scores are divided by it: above 1, the weights are more alike.
+  double temperature = 1;
 };
 
-// softmax(q k / sqrt(key_size)) v of each head, and a linear map of what the
-// heads found. Parameters: query_w, query_b, key_..., value_..., out_...
+// Decoding: sequences of which one place after the other is computed, with a
+// cache of the keys and values of those before, so that a place costs as much
+// as there are places.
+//
+//   Decoding decoding{.position = graph.AddStatic("position", 64),
+//                     .length = 64, .batch = {8}};
+//   Tensor logits = net.Step(token, decoding);   // 8| gives 8|vocabulary
+//   OCANNL_ASSIGN_OR_RETURN(UpdateCode cache,
+//                           UpdateStates(model, decoding.step));
+//   init: cache.init     for each position: logits, cache.update
+//
+// What is at the places behind the position is not read: nothing is to be
+// cleared before the next sequence. The logits of a place are those of the
+// whole sequence, where they are sums in the same order: to the last bit, for
+// heads of less than kMinSplitExtent cells (core/loop/split_reduce.h) and two
+// sequences or more. One sequence alone makes products of matrices and vectors,
+// whose sums are in lanes if they are that long.
+struct Decoding {
+  int32_t position;  // a static index in 0 to length - 1
+  int64_t length;
+  Dims batch;                 // of the tokens
+  int64_t memory_length = 0;  // of what an encoder made
+  // What the blocks that were applied keep: of a memory, to be updated before
+  // the first place; of each place, after it.
+  std::vector<StateUpdate> start = {}, step = {};
+};
+
+// softmax(q k / (sqrt(key_size) temperature)) v of each head, and a linear map
+// of what the heads found. Parameters: query_w, query_b, key_..., value_...,
+// out_... Error node: a temperature that is not above 0.
 class MultiHeadAttention {
  public:
   MultiHeadAttention(const ParamScope& scope, const AttentionOptions& options,
@@ -52,8 +84,24 @@ class MultiHeadAttention {
                     const Training* training,
                     SourceLocation where = SourceLocation::Current()) const;
 
+  // For the place `x`, ...|size, of a sequence from it and those before.
+  // States: keys, values.
+  Tensor Step(Tensor x, Decoding& decoding,
+              SourceLocation where = SourceLocation::Current()) const;
+
+  // Likewise from all places of `memory`, which is the same for all of `x`.
+  Tensor Step(Tensor x, Tensor memory, Decoding& decoding,
+              SourceLocation where = SourceLocation::Current()) const;
+
  private:
   Tensor Turned(Tensor x) const;
+  Tensor TurnedAt(Tensor x, const Decoding& decoding) const;
+  Tensor State(absl::string_view name, int64_t length, int64_t size,
+               const Decoding& decoding) const;
+  // `places` is the axis of the queries, "s" or none.
+  Tensor Attend(absl::string_view places, Tensor queries, Tensor keys,
+                Tensor values, std::optional<Tensor> mask,
+                const Training* training) const;
 
   ParamScope scope_;
   AttentionOptions options_;

@@ -48,6 +48,18 @@ Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
               where);
 }
 
+// Of the cells p and q of a pair: what cell p adds to the turned cell q.
+Tensor Turns(const ParamScope& scope, const Positions& positions,
+             SourceLocation where) {
+  return Table(
+      scope, positions, {2, 2},
+      [](double angle, int64_t cell) {
+        if (cell == 0 || cell == 3) return std::cos(angle);
+        return cell == 1 ? std::sin(angle) : -std::sin(angle);
+      },
+      where);
+}
+
 }  // namespace
 
 Tensor SinusoidalPositions(const ParamScope& scope, const Positions& positions,
@@ -63,16 +75,16 @@ Tensor SinusoidalPositions(const ParamScope& scope, const Positions& positions,
 Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x,
             SourceLocation where) {
   CallScope call("Rope", "", {x}, where);
-  // Of the cells p and q of a pair: what cell p adds to the turned cell q.
-  Tensor turn = Table(
-      scope, positions, {2, 2},
-      [](double angle, int64_t cell) {
-        if (cell == 0 || cell == 3) return std::cos(angle);
-        return cell == 1 ? std::sin(angle) : -std::sin(angle);
-      },
-      where);
-  return call.Of(Einsum(
-      "..., s|..v.., 2*i<+p; s|i, p, q => ..., s|..v.., 2*i<+q", x, turn));
+  return call.Of(
+      Einsum("..., s|..v.., 2*i<+p; s|i, p, q => ..., s|..v.., 2*i<+q", x,
+             Turns(scope, positions, where)));
+}
+
+Tensor RopeAt(const ParamScope& scope, const Positions& positions,
+              int32_t position, Tensor x, SourceLocation where) {
+  CallScope call("RopeAt", "", {x}, where);
+  return call.Of(Einsum("...|..v.., 2*i<+p; |i, p, q => ...|..v.., 2*i<+q", x,
+                        Slice(Turns(scope, positions, where), position)));
 }
 
 }  // namespace ocannl::train

@@ -36,6 +36,12 @@ Tensor SinusoidalPositions(const ParamScope& scope, const Positions& positions,
 Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x,
             SourceLocation where = SourceLocation::Current());
 
+// The same for one place, `x` of shape ...|...,size: where the static index of
+// that number says.
+Tensor RopeAt(const ParamScope& scope, const Positions& positions,
+              int32_t position, Tensor x,
+              SourceLocation where = SourceLocation::Current());
+
 }  // namespace ocannl::train
 
 #endif  // OCANNL_TRAIN_BLOCKS_POSITION_H_

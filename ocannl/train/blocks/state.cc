@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/state.h"
 
+#include <variant>
+
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/initializer.h"
@@ -16,7 +19,7 @@ absl::StatusOr<UpdateCode> UpdateStates(Model& model,
   UpdateCode code;
   code.init.name = "state_init";
   code.update.name = "state_update";
-  for (const auto& [state, value] : updates) {
+  for (const auto& [state, value, at] : updates) {
     // First, for it says the sizes of the state.
     OCANNL_ASSIGN_OR_RETURN(Assignments next, Forward(model, value));
     Append(code.update, next);
@@ -28,7 +31,12 @@ absl::StatusOr<UpdateCode> UpdateStates(Model& model,
         code.update.AddArray(ValueArray(model.graph, model.shapes, value.id));
     Expr leaf =
         MakeLeaf(code.update.exprs, ComputeDType(value.node().dtype), 0);
-    AssignPointwise(code.update, to, std::nullopt, leaf.id(), {from});
+    AssignPointwise(code.update, at ? from : to, std::nullopt, leaf.id(),
+                    {from});
+    if (!at) continue;
+    Assign& row = std::get<Assign>(code.update.list.back());
+    row.lhs = to;
+    row.lhs_indices.insert(row.lhs_indices.begin(), Affine(Static(*at)));
   }
   return code;
 }

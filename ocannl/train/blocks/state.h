@@ -26,10 +26,12 @@
 
 namespace ocannl::train {
 
-// After each step, `state`, a parameter that no gradient reaches, is `value`.
+// After each step, `state`, a parameter that no gradient reaches, is `value`;
+// or its row at the value of a static index is, which is its first axis.
 struct StateUpdate {
   Tensor state;
   Tensor value;
+  std::optional<int32_t> at = {};
 };
 
 struct Training {
