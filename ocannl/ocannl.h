@@ -56,6 +56,7 @@
 #include "ocannl/train/data/data_loader.h"        // DataLoader
 #include "ocannl/train/data/files.h"              // LoadCsv, LoadIdx
 #include "ocannl/train/debug.h"                   // EnableAllDebugs
+#include "ocannl/train/decode/generator.h"        // Generator, Sample
 #include "ocannl/train/distributed/mpi.h"         // StartMpi, Communicator
 #include "ocannl/train/example_train_loop.h"      // ExampleTrainLoop
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
