@@ -27,18 +27,24 @@ absl::StatusOr<LetterModel> ModelOf(absl::string_view name) {
       "--model=", name, " is none of bigram, mlp, batchnorm, transformer"));
 }
 
-absl::Status Show(Supervised& supervised, const Context& context,
-                  const Alphabet& alphabet, uint32_t seed) {
+// What the names have, and how letters are drawn.
+struct Learned {
+  std::optional<Alphabet> alphabet;
+  train::SampleOptions sample;
+};
+
+absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
+                              const Learned& learned) {
   Shape shape;
   shape[RowKind::kBatch] = {1};
   shape[RowKind::kOutput] = {kContext};
-  for (uint32_t k = 0; k < kShown; ++k) {
-    OCANNL_ASSIGN_OR_RETURN(
-        const std::string name,
-        Write(supervised, context, alphabet, shape, "", 30, seed + k, '.'));
+  for (int k = 0; k < kShown; ++k) {
+    OCANNL_ASSIGN_OR_RETURN(const std::string name,
+                            Write(supervised, context, *learned.alphabet, shape,
+                                  "", 30, learned.sample, '.'));
     std::cout << (k % 5 == 0 ? "  " : " ") << name << (k % 5 == 4 ? "\n" : "");
   }
-  return absl::OkStatus();
+  return Measures{};
 }
 
 }  // namespace
@@ -46,7 +52,7 @@ absl::Status Show(Supervised& supervised, const Context& context,
 
 int main(int argc, char** argv) {
   using namespace ocannl;  // NOLINT
-  auto alphabet = std::make_shared<std::optional<Alphabet>>();
+  auto learned = std::make_shared<Learned>();
   return SupervisedMain(
       {.name = "names",
        .what = "Trains a model of the letters of names, and prints names that "
@@ -59,10 +65,12 @@ int main(int argc, char** argv) {
                    .shuffle = true},
        .flags = {{"model", "transformer", "bigram, mlp, batchnorm or this"},
                  {"data", "",
-                  "a list of words, names with capitals; else Debian's"}},
+                  "a list of words, names with capitals; else Debian's"},
+                 {"sample", "1",
+                  "temperature of the letters drawn; ,5: of 5 likeliest"}},
        .show =
-           [=](Supervised& supervised, const Context& context, uint32_t seed) {
-             return Show(supervised, context, **alphabet, seed);
+           [=](Supervised& supervised, const Context& context) {
+             return Show(supervised, context, *learned);
            }},
       [=](const CommandLine& line, int64_t,
           uint32_t seed) -> absl::StatusOr<Task> {
@@ -71,9 +79,12 @@ int main(int argc, char** argv) {
                                 ModelOf(line.GetString("model")));
         OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                                 LoadNames(data.empty() ? kWordList : data));
-        alphabet->emplace(absl::StrCat(absl::StrJoin(names, ""), "."));
-        return Task{.lessons = NameLessons(names, **alphabet, kContext, seed),
-                    .net = NextLetter(model, (*alphabet)->size(), kContext)};
+        OCANNL_ASSIGN_OR_RETURN(learned->sample,
+                                ParseSample(line.GetString("sample")));
+        const Alphabet& alphabet = learned->alphabet.emplace(
+            absl::StrCat(absl::StrJoin(names, ""), "."));
+        return Task{.lessons = NameLessons(names, alphabet, kContext, seed),
+                    .net = NextLetter(model, alphabet.size(), kContext)};
       },
       argc, argv);
 }

@@ -17,7 +17,7 @@ import time
 import unittest
 
 PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits",
-            "digit_addition", "circles_conv", "names", "text",
+            "digit_addition", "circles_conv", "names", "text", "reverse",
             "bench/bench_main"]
 
 
@@ -197,6 +197,18 @@ class ProgramsTest(unittest.TestCase):
             self.assertEqual(len(shown), 10)
             self.assertTrue(all(set(word) <= set("abcelnorist.")
                                 for word in shown), shown)
+            self.assertGreater(len(set(shown)), 2, shown)
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("names", f"--data={words}", "--sample=hot")
+        self.assertIn("--sample=hot is no temp", error.exception.stderr)
+        # The likeliest letters make one name.
+        text = run("names", f"--data={words}", "--epochs=1", "--sample=0",
+                   "--batch_size=16")
+        greedy = [word for line in text.splitlines()
+                  if line.startswith("  ") and "test:" not in line
+                  for word in line.split()]
+        self.assertEqual(len(greedy), 10)
+        self.assertEqual(len(set(greedy)), 1)
         # The transformer has learned the few names that there are.
         self.assertGreaterEqual(
             sum(word[:-1].capitalize() in names for word in shown), 5, shown)
@@ -207,6 +219,12 @@ class ProgramsTest(unittest.TestCase):
                    "--length=16", "--layers=1", "--size=32", "--epochs=40")
         written = text.splitlines()[-2]
         self.assertGreater(written.count("the owl sees a boat."), 10, written)
+
+    def test_sequences_are_reversed(self):
+        whole = self.goes_on("reverse", "--examples=1500", "--epochs=4",
+                             "--batch_size=20", "--length=6", "--size=32")
+        self.assertGreaterEqual(whole["reversed"], 0.99)
+        self.assertEqual(whole["same_without_cache"], 1)
 
     def test_bench_dumps_what_it_compiles(self):
         run("bench/bench_main", "--filter=gemm/10x16x2,compile/layers_1",

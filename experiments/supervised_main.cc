@@ -162,9 +162,10 @@ absl::Status TellResult(const SupervisedExperiment& experiment, Run& run,
                         const History& history, const Score& score) {
   OCANNL_RETURN_IF_ERROR(ExplainTraces(run.line, run.stream));
   OCANNL_RETURN_IF_ERROR(WriteFigures(run.line, FiguresOf(CurvesOf(history))));
+  Measures shown;
   if (experiment.show) {
-    OCANNL_RETURN_IF_ERROR(
-        experiment.show(*run.supervised, run.context(), run.options.seed));
+    OCANNL_ASSIGN_OR_RETURN(shown,
+                            experiment.show(*run.supervised, run.context()));
   }
   OCANNL_ASSIGN_OR_RETURN(
       std::string hash,
@@ -182,6 +183,7 @@ absl::Status TellResult(const SupervisedExperiment& experiment, Run& run,
       {"ms_per_step", 1e3 * history.seconds_of_steps /
                           static_cast<double>(history.losses.size())},
       {"params_hash", hash}};
+  for (const auto& [name, value] : shown) result[name] = value;
   std::cout << "RESULT " << result.dump() << std::endl;
   ReportTier(run.line, run.sharded == nullptr
                            ? run.stream

@@ -13,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "experiments/nets/supervised.h"
+#include "experiments/support/metrics_log.h"
 #include "ocannl/core/base/command_line.h"
 
 namespace ocannl {
@@ -23,8 +24,9 @@ struct SupervisedExperiment {
   int64_t examples = 0;            // to train, before --examples; 0: no flag
   SupervisedOptions options = {};  // before the flags
   std::vector<Flag> flags = {};    // of its own
-  // Prints what the network has learned, after training.
-  std::function<absl::Status(Supervised&, const Context&, uint32_t seed)> show =
+  // Prints what the network has learned, after training, and returns what it
+  // measured, for the result.
+  std::function<absl::StatusOr<Measures>(Supervised&, const Context&)> show =
       nullptr;
 };
 

@@ -21,15 +21,15 @@ struct Learned {
   std::string prompt;  // as long as the sequences
 };
 
-absl::Status Show(Supervised& supervised, const Context& context,
-                  const Learned& learned, uint32_t seed) {
+absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
+                              const Learned& learned) {
   Shape shape;
   shape[RowKind::kBatch] = {1, static_cast<int64_t>(learned.prompt.size())};
   OCANNL_ASSIGN_OR_RETURN(const std::string text,
                           Write(supervised, context, *learned.alphabet, shape,
-                                learned.prompt, kShown, seed));
+                                learned.prompt, kShown));
   std::cout << text << "\n";
-  return absl::OkStatus();
+  return Measures{};
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
                  {"layers", "3", "transformer blocks"},
                  {"size", "96", "of the vector of a letter, in each block"}},
        .show =
-           [=](Supervised& supervised, const Context& context, uint32_t seed) {
-             return Show(supervised, context, *learned, seed);
+           [=](Supervised& supervised, const Context& context) {
+             return Show(supervised, context, *learned);
            }},
       [=](const CommandLine& line, int64_t examples,
           uint32_t seed) -> absl::StatusOr<Task> {

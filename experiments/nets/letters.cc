@@ -2,8 +2,6 @@
 #include "experiments/nets/letters.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -11,10 +9,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/data/batch_order.h"
 #include "ocannl/train/data/files.h"
@@ -63,18 +62,6 @@ Examples SequencesOf(absl::string_view from, const Alphabet& alphabet,
     }
   }
   return examples;
-}
-
-// One of the logits, by its probability; `draw` is in [0, 1).
-int64_t DrawOne(absl::Span<const float> logits, double draw) {
-  const float most = *absl::c_max_element(logits);
-  std::vector<double> sums;
-  double sum = 0;
-  for (float logit : logits) {
-    sums.push_back(sum += std::exp(double{logit} - most));
-  }
-  const auto found = absl::c_upper_bound(sums, draw * sum);
-  return std::min<int64_t>(found - sums.begin(), sums.size() - 1);
 }
 
 }  // namespace
@@ -156,34 +143,55 @@ absl::StatusOr<Lessons> TextLessons(absl::string_view text,
 absl::StatusOr<std::string> Write(Supervised& supervised,
                                   const Context& context,
                                   const Alphabet& alphabet, const Shape& shape,
-                                  std::string text, int64_t most, uint32_t seed,
+                                  std::string text, int64_t most,
+                                  const train::SampleOptions& sample,
                                   char end) {
   Graph& graph = supervised.model.graph;
   const int64_t length = NumElements(shape.dims());
-  const Tensor input =
-      Data(graph, "written", NdArray(DType::kI32, shape.dims()), SpecOf(shape));
-  const Tensor logits = supervised.net(input, train::kInference);
+  std::vector<Tensor> inputs = {Data(
+      graph, "written", NdArray(DType::kI32, shape.dims()), SpecOf(shape))};
+  const Tensor draw = Data(graph, "draw", NdArray(DType::kU32, {}),
+                           {.rows = {Dims{}, Dims{}, Dims{}}});
+  const Tensor drawn =
+      train::Sample(supervised.net(inputs[0], train::kInference), sample, draw);
+  if (sample.temperature > 0) inputs.push_back(draw);
   OCANNL_ASSIGN_OR_RETURN(
       train::Predictor next,
-      train::Predictor::Make(supervised.model, logits, {input}, context));
+      train::Predictor::Make(supervised.model, drawn, inputs, context));
   const size_t given = text.size();
   for (int64_t k = 0; k < most; ++k) {
-    NdArray last(DType::kI32, shape.dims());
+    std::vector<NdArray> values = {NdArray(DType::kI32, shape.dims())};
     for (int64_t i = 0; i < length; ++i) {
       const int64_t from = static_cast<int64_t>(text.size()) - length + i;
-      last.values<int32_t>()[i] = alphabet.number(from < 0 ? kEnd : text[from]);
+      values[0].values<int32_t>()[i] =
+          alphabet.number(from < 0 ? kEnd : text[from]);
     }
-    OCANNL_ASSIGN_OR_RETURN(const NdArray all, next.Predict({last}));
-    const std::array<uint32_t, 4> block =
-        Threefry(ThreefryVariant::kCrypto, {seed, 0, 0, 0x77726974},  // "writ"
-                 {static_cast<uint32_t>(k), 0, 0, 0});
-    // The logits of the last place are the last ones.
-    const auto values = all.values<float>();
-    text.push_back(alphabet.letter(
-        DrawOne(values.last(alphabet.size()), std::ldexp(block[0], -32))));
+    if (inputs.size() > 1) {
+      values.push_back(NdArray::Of<uint32_t>({}, {static_cast<uint32_t>(k)}));
+    }
+    OCANNL_ASSIGN_OR_RETURN(const NdArray all, next.Predict(values));
+    // The letter after the last place is the last one.
+    text.push_back(alphabet.letter(all.values<int32_t>().back()));
     if (end != '\0' && text.back() == end) break;
   }
   return text.substr(given);
+}
+
+absl::StatusOr<train::SampleOptions> ParseSample(absl::string_view text) {
+  train::SampleOptions sample;
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits(',', 1));
+  const bool has_k = absl::StrContains(text, ',');
+  if (absl::SimpleAtod(parts.first, &sample.temperature) &&
+      sample.temperature >= 0 &&
+      (!has_k ||
+       (absl::SimpleAtoi(parts.second, &sample.top_k) && sample.top_k > 0))) {
+    return sample;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--sample=", text,
+                   " is no temperature, as 0.8, with how many of the "
+                   "likeliest behind it, as 0.8,5"));
 }
 
 }  // namespace ocannl

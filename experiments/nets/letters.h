@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/nets/supervised.h"
 #include "ocannl/core/tensor/shape.h"
+#include "ocannl/train/decode/sample.h"
 
 namespace ocannl {
 
@@ -57,14 +58,18 @@ absl::StatusOr<Lessons> TextLessons(absl::string_view text,
                                     int64_t length, uint32_t seed);
 
 // What the trained network writes after `text`, one letter after the other,
-// each drawn by its probability: until `end`, if that is a letter, and at most
+// each drawn from its logits: until `end`, if that is a letter, and at most
 // `most` letters. Its inputs, of `shape`, are the last letters; where there are
-// not as many, '.' comes before them.
+// not as many, '.' comes before them. Each call draws others.
 absl::StatusOr<std::string> Write(Supervised& supervised,
                                   const Context& context,
                                   const Alphabet& alphabet, const Shape& shape,
-                                  std::string text, int64_t most, uint32_t seed,
+                                  std::string text, int64_t most,
+                                  const train::SampleOptions& sample = {},
                                   char end = '\0');
+
+// "T" or "T,K": the temperature, and how many of the likeliest letters.
+absl::StatusOr<train::SampleOptions> ParseSample(absl::string_view text);
 
 }  // namespace ocannl
 

@@ -72,6 +72,18 @@ TEST(LettersTest, LessonsOfNames) {
   }
 }
 
+TEST(LettersTest, Samples) {
+  auto sample = ParseSample("0.5,7");
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  EXPECT_EQ(sample->temperature, 0.5);
+  EXPECT_EQ(sample->top_k, 7);
+  EXPECT_EQ(ParseSample("0")->top_k, 0);
+  for (const char* wrong : {"", "-1", "x", "1,", "1,0", "1,2,3"}) {
+    EXPECT_THAT(ParseSample(wrong).status().message(),
+                HasSubstr("is no temperature"));
+  }
+}
+
 TEST(LettersTest, LessonsOfText) {
   std::string text;
   for (int k = 0; k < 500; ++k) text += static_cast<char>('a' + k % 26);
