@@ -282,7 +282,7 @@ TEST(WholeTransformerTest, LooksAtTheWholeSource) {
   auto logits = [](double last) {
     return ValuesOf({1, 3}, {}, {.x = {0, 0, last}},
                     [](const ParamScope& scope, Tensor x) {
-                      // The target stays: -x + x.
+                      // Only the target's last place changes, too.
                       const Tensor y = Translated(scope, kSmall, x, false);
                       return Einsum1("b, 0|v => b|v", y);
                     });

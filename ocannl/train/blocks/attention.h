@@ -44,8 +44,8 @@ struct AttentionOptions {
 };
 
 // Decoding: sequences of which one place after the other is computed, with a
-// cache of the keys and values of those before, so that a place costs as much
-// as there are places.
+// key-value cache of those before, so that a place costs as much as there are
+// places.
 //
 //   Decoding decoding{.position = graph.AddStatic("position", 64),
 //                     .length = 64, .batch = {8}};
