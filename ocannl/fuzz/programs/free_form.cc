@@ -218,7 +218,7 @@ class FreeFormGenerator {
 
   Stmt SetCell(Access target) {
     const DType dtype = program_.buffers[target.buffer].dtype;
-    if (policies_.Has(Policy::kLookups) && !random_.OneIn(4)) {
+    if (policies_.Has(Policy::kLookups) && !random_.OneIn(8)) {
       std::optional<Lookup> cell = LookedUp(target);
       if (cell && Reads(*cell)) {
         const LeafId leaf = program_.leaves.Add(*cell);
