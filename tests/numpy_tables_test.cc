@@ -109,8 +109,9 @@ INSTANTIATE_TEST_SUITE_P(
     All, NumpyTablesTest,
     testing::Values(std::pair("exp", Op::kExp), std::pair("exp2", Op::kExp2),
                     std::pair("log", Op::kLog), std::pair("log1p", Op::kLog1p),
-                    std::pair("log2", Op::kLog2), std::pair("sin", Op::kSin),
-                    std::pair("cos", Op::kCos), std::pair("tanh", Op::kTanh)),
+                    std::pair("log2", Op::kLog2), std::pair("cbrt", Op::kCbrt),
+                    std::pair("sin", Op::kSin), std::pair("cos", Op::kCos),
+                    std::pair("tanh", Op::kTanh)),
     [](const auto& test) { return test.param.first; });
 
 }  // namespace

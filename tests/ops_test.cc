@@ -344,6 +344,17 @@ TEST_P(OpsTest, GradientsAreTheDerivatives) {
   }
 }
 
+TEST(PolarTest, GradientsAre0AtTheOrigin) {
+  for (Op op : {Op::kHypot}) {
+    Application row(op, DType::kF64);
+    Expr g = MakeLeaf(row.pool, DType::kF64, 2);
+    for (const auto& gradient : Gradients(op, row.args, row.root, g)) {
+      absl::flat_hash_map<int, Dual> at = {{0, {}}, {1, {}}, {2, {3}}};
+      EXPECT_EQ(DualEvaluator(row.pool, at).Eval(gradient->id()).value, 0);
+    }
+  }
+}
+
 TEST_P(OpsTest, NoGradientsOfIntegers) {
   if (OperandTypes(GetParam(), DType::kF64)) GTEST_SKIP();
   Application row(GetParam(), DType::kU32);

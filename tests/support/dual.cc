@@ -27,16 +27,40 @@ Dual Chain(Dual a, double value, double slope) {
 
 Dual Truth(bool value) { return {.value = value ? 1.0 : 0.0, .slope = 0}; }
 
+// f(a, b) with the slopes that f has by each.
+Dual Chain(Dual a, Dual b, double value, double by_a, double by_b) {
+  return {.value = value,
+          .slope = Chain(a, value, by_a).slope + Chain(b, value, by_b).slope};
+}
+
 Dual Pow(Dual a, Dual b) {
   const double value = std::pow(a.value, b.value);
-  const Dual base = Chain(a, value, b.value * std::pow(a.value, b.value - 1));
-  const Dual exponent = Chain(b, value, value * std::log(a.value));
-  return {.value = value, .slope = base.slope + exponent.slope};
+  return Chain(a, b, value, b.value * std::pow(a.value, b.value - 1),
+               value * std::log(a.value));
 }
 
 // op(v), nearly correctly rounded.
 double Exact(Op op, double v) {
   return static_cast<double>(Reference(op, v, 0.0));
+}
+
+// A circular or hyperbolic row, if this is one.
+std::optional<Dual> Circular(Op op, Dual x, Dual y) {
+  const double v = x.value, w = y.value;
+  switch (op) {
+    case Op::kSin:
+      return Chain(x, std::sin(v), std::cos(v));
+    case Op::kCos:
+      return Chain(x, std::cos(v), -std::sin(v));
+    case Op::kHypot: {
+      const double size = std::hypot(v, w);
+      return Chain(x, y, size, v / size, w / size);
+    }
+    case Op::kTanh:
+      return Chain(x, std::tanh(v), std::pow(std::cosh(v), -2));
+    default:
+      return std::nullopt;
+  }
 }
 
 // A row that libm knows, if this is one.
@@ -54,12 +78,8 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
       return Chain(x, std::log1p(v), 1 / (1 + v));
     case Op::kLog2:
       return Chain(x, std::log2(v), 1 / (v * ln2));
-    case Op::kSin:
-      return Chain(x, std::sin(v), std::cos(v));
-    case Op::kCos:
-      return Chain(x, std::cos(v), -std::sin(v));
-    case Op::kTanh:
-      return Chain(x, std::tanh(v), std::pow(std::cosh(v), -2));
+    case Op::kCbrt:
+      return Chain(x, std::cbrt(v), std::pow(std::abs(v), -2.0 / 3) / 3);
     case Op::kErf:
       return Chain(x, std::erf(v),
                    2 / std::sqrt(std::acos(-1)) * std::exp(-v * v));
@@ -82,7 +102,7 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
     case Op::kPow:
       return Pow(x, args[1]);
     default:
-      return std::nullopt;
+      return Circular(op, x, args.back());
   }
 }
 

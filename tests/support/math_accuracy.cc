@@ -55,6 +55,23 @@ Wide GeluTanh(Wide x) {
 }
 
 template <class Wide>
+Wide Circular(Op op, Wide x, Wide y) {
+  switch (op) {
+    case Op::kSin:
+      return std::sin(x);
+    case Op::kCos:
+      return std::cos(x);
+    case Op::kHypot:
+      return std::hypot(x, y);
+    case Op::kTanh:
+      return std::tanh(x);
+    default:
+      CHECK(false) << Info(op).name << " is not transcendental";
+      __builtin_unreachable();
+  }
+}
+
+template <class Wide>
 Wide WideReference(Op op, Wide x, Wide y) {
   switch (op) {
     case Op::kExp:
@@ -67,14 +84,10 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return std::log1p(x);
     case Op::kLog2:
       return std::log2(x);
-    case Op::kSin:
-      return std::sin(x);
-    case Op::kCos:
-      return std::cos(x);
-    case Op::kTanh:
-      return std::tanh(x);
     case Op::kErf:
       return std::erf(x);
+    case Op::kCbrt:
+      return std::cbrt(x);
     case Op::kSigmoid:
       return Sigmoid(x);
     case Op::kSoftplus:
@@ -88,8 +101,7 @@ Wide WideReference(Op op, Wide x, Wide y) {
     case Op::kPow:
       return std::pow(x, y);
     default:
-      CHECK(false) << Info(op).name << " is not transcendental";
-      __builtin_unreachable();
+      return Circular(op, x, y);
   }
 }
 
@@ -134,6 +146,8 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kRsqrt, .f32 = 1.50, .f64 = 1.50},
       {.op = Op::kGelu, .f32 = 2.00, .f64 = 2.00},
       {.op = Op::kGeluTanh, .f32 = 2.00, .f64 = 2.00},
+      {.op = Op::kCbrt, .f32 = 0.502, .f64 = 0.51},
+      {.op = Op::kHypot, .f32 = 0.77, .f64 = 0.77},
       {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},
   };
   return kBounds;

@@ -23,7 +23,8 @@ struct AccuracyBound {
 absl::Span<const AccuracyBound> AccuracyBounds();
 
 // The value of `op` as libm gives it, with more digits than T has: `double`
-// for float, `long double` for double. The second operand is pow's.
+// for float, `long double` for double. The second operand is that of pow,
+// atan2 and hypot.
 double Reference(Op op, float x, float y);
 long double Reference(Op op, double x, double y);
 

@@ -18,10 +18,12 @@
 //   erf      1.097    0x1.0f5e16p+0     0.70 %         44   1.056    66
 //   sin      0.502    0x1.7708fcp+8     0.02 %         67   0.807   167
 //   cos      0.502    0x1.93b262p+126   0.02 %         64   0.809   164
+//   cbrt     0.502    0x1.ca06bap+125   0.02 %         37   0.503    40
 //   rsqrt    1.490    0x1.019566p-126  13.00 %          2   1.480     2
 //   gelu     1.900   -0x1.19e54ep+1     0.49 %         50   1.732    65
 //   gelu_tanh 1.615  -0x1.642166p+0     0.34 %         52   1.530    57
 //   pow      0.500   (4e7 pairs)        0.00 %        103   1.048   126
+//   hypot    0.743   (7e7 pairs)        1.21 %         37   0.527    37
 //
 // Tests hold the functions to bounds a little above
 // (tests/support/math_accuracy.h).
@@ -45,6 +47,8 @@ Expr ErfValue(Expr x);
 Expr GeluValue(Expr x);
 Expr GeluTanhValue(Expr x);
 Expr PowValue(Expr x, Expr y);
+Expr CbrtValue(Expr x);
+Expr HypotValue(Expr x, Expr y);
 
 // The derivatives of the gelus.
 Expr GeluSlope(Expr x);

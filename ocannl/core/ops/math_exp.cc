@@ -194,10 +194,7 @@ Expr TanhValue(Expr x) {
   Expr large = 1 - 1 / half;
   Expr square = a * a;
   Expr small = Fma(square * Polynomial(square, constants.tanh_tail), a, a);
-  Expr y = Select(a < 0.625, small, large);
-  const DType word = FormatOf(x.dtype()).word;
-  Expr sign = Bitcast(LiteralLike(x, -0.0), word);
-  return Bitcast((Bitcast(x, word) & sign) | Bitcast(y, word), x.dtype());
+  return WithSign(Select(a < 0.625, small, large), x);
 }
 
 // 1 / (1 + e^-x), the quotient corrected by what the sum lost. All but the

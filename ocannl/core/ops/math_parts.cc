@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/ops/math_parts.h"
 
+#include <cmath>
+
 #include "ocannl/core/base/check.h"
 
 namespace ocannl {
@@ -38,6 +40,27 @@ Pair FastTwoSum(Expr a, Expr b) {
 Pair TwoProduct(Expr a, Expr b) {
   Expr product = a * b;
   return {.hi = product, .lo = Fma(a, b, -product)};
+}
+
+Pair SqrtOfPair(Pair x) {
+  Expr root = Sqrt(x.hi);
+  Expr residue = Fma(-root, root, x.hi) + x.lo;
+  return {.hi = root, .lo = residue * 0.5 * RoughRecip(root)};
+}
+
+// The bits of a float are, but for a factor and a summand, near to its binary
+// logarithm, of which this changes the sign; 0.1011 makes the errors even.
+Expr RoughRecip(Expr x) {
+  const FloatFormat& format = FormatOf(x.dtype());
+  const double zero =
+      std::rint(std::ldexp(2 * format.bias - 0.1011, format.fraction_bits));
+  return Bitcast(zero - Bitcast(x, format.word), x.dtype());
+}
+
+Expr WithSign(Expr y, Expr x) {
+  const DType word = FormatOf(x.dtype()).word;
+  Expr sign = Bitcast(LiteralLike(x, -0.0), word);
+  return Bitcast((Bitcast(x, word) & sign) | Bitcast(y, word), x.dtype());
 }
 
 }  // namespace ocannl

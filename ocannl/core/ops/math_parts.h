@@ -42,6 +42,15 @@ Pair FastTwoSum(Expr a, Expr b);
 // hi + lo = a * b exactly.
 Pair TwoProduct(Expr a, Expr b);
 
+// hi + lo = sqrt(x.hi + x.lo), but for 5 % of lo; x.lo is small beside x.hi.
+Pair SqrtOfPair(Pair x);
+
+// 1 / x within 5 % for 0 < x < 2^(bias - 1), for corrections; finite for 0.
+Expr RoughRecip(Expr x);
+
+// `y`, which is not negative, with the sign of x.
+Expr WithSign(Expr y, Expr x);
+
 // 2^(x.hi + x.lo), where x.lo is small beside x.hi; math_exp.cc.
 Expr Exp2OfPair(Pair x);
 
