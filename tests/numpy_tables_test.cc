@@ -107,11 +107,15 @@ TEST_P(NumpyTablesTest, Agree) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, NumpyTablesTest,
-    testing::Values(std::pair("exp", Op::kExp), std::pair("exp2", Op::kExp2),
-                    std::pair("log", Op::kLog), std::pair("log1p", Op::kLog1p),
-                    std::pair("log2", Op::kLog2), std::pair("cbrt", Op::kCbrt),
-                    std::pair("sin", Op::kSin), std::pair("cos", Op::kCos),
-                    std::pair("tanh", Op::kTanh)),
+    testing::Values(
+        std::pair("exp", Op::kExp), std::pair("exp2", Op::kExp2),
+        std::pair("expm1", Op::kExpm1), std::pair("log", Op::kLog),
+        std::pair("log1p", Op::kLog1p), std::pair("log2", Op::kLog2),
+        std::pair("log10", Op::kLog10), std::pair("cbrt", Op::kCbrt),
+        std::pair("sin", Op::kSin), std::pair("cos", Op::kCos),
+        std::pair("sinh", Op::kSinh), std::pair("cosh", Op::kCosh),
+        std::pair("tanh", Op::kTanh), std::pair("arcsinh", Op::kAsinh),
+        std::pair("arccosh", Op::kAcosh), std::pair("arctanh", Op::kAtanh)),
     [](const auto& test) { return test.param.first; });
 
 }  // namespace

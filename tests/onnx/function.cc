@@ -37,23 +37,6 @@ Value Asin(const Value& x) {
   return 2.0 * Atan(x / (1.0 + Sqrt((1.0 - x) * (1.0 + x))));
 }
 
-// exp(x) - 1, which is x where that is lost: (u - 1) x / log(u) for u = exp(x).
-Value Expm1(const Value& x) {
-  const Value u = Exp(x);
-  const Value mended = (u - 1.0) * (x / Log(u));
-  return Select(Equal(u, 1), x, mended);
-}
-
-Value Sinh(const Value& x) {
-  const Value e = Expm1(Abs(x));
-  return CopySign((e + e / (e + 1.0)) * 0.5, x);
-}
-
-Value Asinh(const Value& x) {
-  const Value t = Abs(x);
-  return CopySign(Log1p(t + t * t / (1.0 + Sqrt(1.0 + t * t))), x);
-}
-
 Value Selu(const Value& x, double alpha, double gamma) {
   return gamma * Select(LessEqual(x, 0), alpha * Expm1(x), x);
 }
@@ -83,10 +66,9 @@ std::vector<OpRule> Plain() {
       {"Asinh", Asinh},
       {"Acos", [](const Value& x) { return kHalfPi - Asin(x); }},
       {"Tan", [](const Value& x) { return Sin(x) / Cos(x); }},
-      {"Cosh", [](const Value& x) { return (Exp(x) + Exp(Neg(x))) * 0.5; }},
-      {"Acosh", [](const Value& x) { return Log(x + Sqrt(x * x - 1.0)); }},
-      {"Atanh",
-       [](const Value& x) { return (Log1p(x) - Log1p(Neg(x))) * 0.5; }},
+      {"Cosh", Cosh},
+      {"Acosh", Acosh},
+      {"Atanh", Atanh},
       {"Softsign", [](const Value& x) { return x / (1.0 + Abs(x)); }},
       {"HardSwish",
        [](const Value& x) { return x * HardSigmoid(x, 1.0 / 6, 0.5); }}};

@@ -16,6 +16,7 @@
 namespace ocannl {
 namespace {
 
+using std::numbers::ln10;
 using std::numbers::ln2;
 
 constexpr double kPi = std::numbers::pi;
@@ -56,8 +57,18 @@ std::optional<Dual> Circular(Op op, Dual x, Dual y) {
       const double size = std::hypot(v, w);
       return Chain(x, y, size, v / size, w / size);
     }
+    case Op::kSinh:
+      return Chain(x, std::sinh(v), std::cosh(v));
+    case Op::kCosh:
+      return Chain(x, std::cosh(v), std::sinh(v));
     case Op::kTanh:
       return Chain(x, std::tanh(v), std::pow(std::cosh(v), -2));
+    case Op::kAsinh:
+      return Chain(x, std::asinh(v), 1 / std::sqrt(1 + v * v));
+    case Op::kAcosh:
+      return Chain(x, std::acosh(v), 1 / std::sinh(std::acosh(v)));
+    case Op::kAtanh:
+      return Chain(x, std::atanh(v), 1 / (1 - v * v));
     default:
       return std::nullopt;
   }
@@ -78,6 +89,10 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
       return Chain(x, std::log1p(v), 1 / (1 + v));
     case Op::kLog2:
       return Chain(x, std::log2(v), 1 / (v * ln2));
+    case Op::kLog10:
+      return Chain(x, std::log10(v), 1 / (v * ln10));
+    case Op::kExpm1:
+      return Chain(x, std::expm1(v), std::exp(v));
     case Op::kCbrt:
       return Chain(x, std::cbrt(v), std::pow(std::abs(v), -2.0 / 3) / 3);
     case Op::kErf:

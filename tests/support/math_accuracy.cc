@@ -63,8 +63,18 @@ Wide Circular(Op op, Wide x, Wide y) {
       return std::cos(x);
     case Op::kHypot:
       return std::hypot(x, y);
+    case Op::kSinh:
+      return std::sinh(x);
+    case Op::kCosh:
+      return std::cosh(x);
     case Op::kTanh:
       return std::tanh(x);
+    case Op::kAsinh:
+      return std::asinh(x);
+    case Op::kAcosh:
+      return std::acosh(x);
+    case Op::kAtanh:
+      return std::atanh(x);
     default:
       CHECK(false) << Info(op).name << " is not transcendental";
       __builtin_unreachable();
@@ -86,6 +96,10 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return std::log2(x);
     case Op::kErf:
       return std::erf(x);
+    case Op::kExpm1:
+      return std::expm1(x);
+    case Op::kLog10:
+      return std::log10(x);
     case Op::kCbrt:
       return std::cbrt(x);
     case Op::kSigmoid:
@@ -146,7 +160,14 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kRsqrt, .f32 = 1.50, .f64 = 1.50},
       {.op = Op::kGelu, .f32 = 2.00, .f64 = 2.00},
       {.op = Op::kGeluTanh, .f32 = 2.00, .f64 = 2.00},
+      {.op = Op::kExpm1, .f32 = 0.83, .f64 = 1.05},
+      {.op = Op::kLog10, .f32 = 0.97, .f64 = 1.10},
       {.op = Op::kCbrt, .f32 = 0.502, .f64 = 0.51},
+      {.op = Op::kSinh, .f32 = 0.89, .f64 = 0.90},
+      {.op = Op::kCosh, .f32 = 0.74, .f64 = 0.90},
+      {.op = Op::kAsinh, .f32 = 0.87, .f64 = 0.95},
+      {.op = Op::kAcosh, .f32 = 0.86, .f64 = 0.90},
+      {.op = Op::kAtanh, .f32 = 0.82, .f64 = 0.82},
       {.op = Op::kHypot, .f32 = 0.77, .f64 = 0.77},
       {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},
   };

@@ -13,8 +13,15 @@
 //   log      0.881    0x1.4852d8p+0     0.31 %         33   1.004    44
 //   log1p    0.881    0x1.214b60p-2     0.43 %         39   0.986    50
 //   log2     0.950    0x1.689b86p-1     0.27 %         34   1.060    45
+//   log10    0.966    0x1.553bfap-1     0.29 %         35   1.039    46
+//   expm1    0.822    0x1.6ec31ep-2     0.10 %         37   1.022    43
+//   sinh     0.881    0x1.fe394ap+2     0.06 %         47   0.739    53
+//   cosh     0.729    0x1.155e6ap+3     0.06 %         38   0.810    44
 //   tanh     1.167    0x1.40653ap-1     0.17 %         34   1.235    45
 //   sigmoid  1.364   -0x1.b61bb2p+4     2.12 %         26   1.290    31
+//   asinh    0.869    0x1.003cdep-1     0.33 %         66   0.910    84
+//   acosh    0.855    0x1.8aa6aap+0     0.14 %         63   0.842    81
+//   atanh    0.812    0x1.d91bb6p-2     0.05 %         50   0.777    55
 //   erf      1.097    0x1.0f5e16p+0     0.70 %         44   1.056    66
 //   sin      0.502    0x1.7708fcp+8     0.02 %         67   0.807   167
 //   cos      0.502    0x1.93b262p+126   0.02 %         64   0.809   164
@@ -47,6 +54,13 @@ Expr ErfValue(Expr x);
 Expr GeluValue(Expr x);
 Expr GeluTanhValue(Expr x);
 Expr PowValue(Expr x, Expr y);
+Expr Expm1Value(Expr x);
+Expr Log10Value(Expr x);
+Expr SinhValue(Expr x);
+Expr CoshValue(Expr x);
+Expr AsinhValue(Expr x);
+Expr AcoshValue(Expr x);
+Expr AtanhValue(Expr x);
 Expr CbrtValue(Expr x);
 Expr HypotValue(Expr x, Expr y);
 

@@ -157,19 +157,22 @@ Expr ExpValue(Expr x) {
   return Scale(y, reduction.word);
 }
 
-ScaledExp ExpOfPair(Pair x, int shift) {
+PairReduction ReduceExp(Pair x, int shift) {
   const DType dtype = x.hi.dtype();
   const FloatFormat& format = FormatOf(dtype);
   const ExpConstants& constants = ConstantsOf(dtype);
   const double offset = format.rounder + (format.bias + shift);
   Expr shifted = Fma(x.hi, constants.log2e, offset);
   Expr n = shifted - offset;
-  Pair r = FastTwoSum(Fma(n, -constants.ln2_hi, x.hi),
-                      Fma(n, -constants.ln2_lo, x.lo));
-  Expr tail = Polynomial(r.hi, constants.exp_tail);
   return {.power = PowerOfTwo(Bitcast(shifted, format.word), dtype),
-          .r = r.hi,
-          .rest = Fma(r.hi * r.hi, tail, r.lo)};
+          .r = FastTwoSum(Fma(n, -constants.ln2_hi, x.hi),
+                          Fma(n, -constants.ln2_lo, x.lo))};
+}
+
+ScaledExp ExpOfPair(Pair x, int shift) {
+  auto [power, r] = ReduceExp(x, shift);
+  Expr tail = Polynomial(r.hi, ConstantsOf(r.hi.dtype()).exp_tail);
+  return {.power = power, .r = r.hi, .rest = Fma(r.hi * r.hi, tail, r.lo)};
 }
 
 Expr Exp2OfPair(Pair x) {

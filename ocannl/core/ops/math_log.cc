@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// log, log1p and log2.
+// log, log1p, log10 and log2.
 //
 // x = 2^e (1 + r) with 1 + r in [sqrt(1/2), sqrt(2)), and log(1 + r) = r + r^2
 // q(r) with a polynomial q, minimax for the relative error of log(1 + r);
@@ -61,17 +61,23 @@ struct Parts {
   Expr r;
 };
 
+// Of a number that is not denormal.
+Parts SplitNormal(Expr x) {
+  const FloatFormat& format = FormatOf(x.dtype());
+  Expr word = Bitcast(x, format.word);
+  Expr half_root = Bitcast(LiteralLike(x, std::sqrt(0.5)), format.word);
+  Expr exponent = (word - half_root) >> format.fraction_bits;
+  Expr mantissa = Bitcast(word - (exponent << format.fraction_bits), x.dtype());
+  return {.exponent = Convert(exponent, x.dtype()), .r = mantissa - 1};
+}
+
 Parts Split(Expr x) {
   const FloatFormat& format = FormatOf(x.dtype());
   Expr denormal = x < format.least_normal;
   Expr normal = Select(denormal, x * std::ldexp(1, format.fraction_bits), x);
-  Expr word = Bitcast(normal, format.word);
-  Expr half_root = Bitcast(LiteralLike(x, std::sqrt(0.5)), format.word);
-  Expr exponent = (word - half_root) >> format.fraction_bits;
-  Expr mantissa = Bitcast(word - (exponent << format.fraction_bits), x.dtype());
+  auto [exponent, r] = SplitNormal(normal);
   Expr correction = Select(denormal, LiteralLike(x, -format.fraction_bits), 0);
-  return {.exponent = Convert(exponent, x.dtype()) + correction,
-          .r = mantissa - 1};
+  return {.exponent = exponent + correction, .r = r};
 }
 
 // `y`, the logarithm of a positive finite x, or what Annex F of C says.
@@ -116,6 +122,27 @@ Expr Log1pValue(Expr x) {
   Parts parts = Split(sum);
   Expr y = LogOfParts(parts, Fma(parts.exponent, Ln2For(x).lo, lost / sum));
   return Select(Equal(x, 0), x, WithSpecialValues(sum, y));
+}
+
+Expr LogOfPair(Pair x, int shift) {
+  auto [exponent, r] = SplitNormal(x.hi);
+  Expr e = exponent + shift;
+  Expr rest = x.lo * RoughRecip(x.hi);
+  return LogOfParts({.exponent = e, .r = r}, Fma(e, Ln2For(r).lo, rest));
+}
+
+// (r + r^2 q(r)) / ln10 + e log10(2), where both constants have two parts.
+Expr Log10Value(Expr x) {
+  const bool is_f32 = x.dtype() == DType::kF32;
+  const double recip = is_f32 ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
+  const double recip_lo = is_f32 ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57;
+  // Of few bits: e * hi is exact.
+  const double hi = is_f32 ? 0x1.344p-2 : 0x1.34413509f78p-2;
+  const double lo = is_f32 ? 0x1.3509f8p-18 : 0x1.fef311f12b358p-46;
+  auto [e, r] = Split(x);
+  Expr q = is_f32 ? Polynomial(r, kLogTail32) : Polynomial(r, kLogTail64);
+  Expr tail = Fma(r * r, q * recip, Fma(r, recip_lo, e * lo));
+  return WithSpecialValues(x, Fma(e, hi, Fma(r, recip, tail)));
 }
 
 Expr Log2Value(Expr x) {

@@ -54,6 +54,16 @@ Expr WithSign(Expr y, Expr x);
 // 2^(x.hi + x.lo), where x.lo is small beside x.hi; math_exp.cc.
 Expr Exp2OfPair(Pair x);
 
+// x = n ln2 + r with |r| <= ln2 / 2, about; `power` is 2^(n + shift), which
+// must be in the range of normal numbers.
+struct PairReduction {
+  Expr power;
+  Pair r;
+};
+
+// The reduction of x.hi + x.lo, where x.lo is small beside x.hi; math_exp.cc.
+PairReduction ReduceExp(Pair x, int shift);
+
 // e^x = (1 + r + rest) 2^n with a rest that is small beside 1; `power` is
 // 2^(n + shift), which must be in the range of normal numbers.
 struct ScaledExp {
@@ -64,6 +74,10 @@ struct ScaledExp {
 
 // e^(x.hi + x.lo), where x.lo is small beside x.hi; math_exp.cc.
 ScaledExp ExpOfPair(Pair x, int shift);
+
+// log(2^shift (x.hi + x.lo)) for a normal finite x.hi > 0 and an x.lo of at
+// most a few ulps of it; math_log.cc.
+Expr LogOfPair(Pair x, int shift);
 
 // log2(x) for an f64 x >= 0, with an error of about 2^-64 of it; math_log.cc.
 Pair Log2AsPair(Expr x);
