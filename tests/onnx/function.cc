@@ -7,34 +7,11 @@
 namespace ocannl::onnx {
 namespace {
 
-constexpr double kHalfPi = 1.5707963267948966;
-
 using Unary = Value (*)(const Value&);
 
 // x where the condition holds, else 0, in the dtype of x.
 Value Where(const Value& condition, const Value& x) {
   return Select(condition, x, 0);
-}
-
-Value CopySign(const Value& size, const Value& x) {
-  return Select(Less(x, 0), Neg(size), size);
-}
-
-// Beyond 1 by way of 1/x; then twice atan(t) = 2 atan(t / (1 + sqrt(1 + t^2))),
-// which leaves at most tan(pi / 16) to the series.
-Value Atan(const Value& x) {
-  Value t = Abs(x);
-  t = Select(Less(t, 1), t, Recip(t));
-  for (int k = 0; k < 2; ++k) t = t / (1.0 + Sqrt(1.0 + t * t));
-  const Value square = t * t;
-  Value series = square * (-1.0 / 19) + 1.0 / 17;
-  for (int k = 15; k > 0; k -= 2) series = 1.0 / k - square * series;
-  const Value angle = 4.0 * (t * series);
-  return CopySign(Select(Less(Abs(x), 1), angle, kHalfPi - angle), x);
-}
-
-Value Asin(const Value& x) {
-  return 2.0 * Atan(x / (1.0 + Sqrt((1.0 - x) * (1.0 + x))));
 }
 
 Value Selu(const Value& x, double alpha, double gamma) {
@@ -60,13 +37,13 @@ std::vector<OpRule> Plain() {
       {"Sigmoid", Sigmoid},
       {"Relu", Relu},
       {"Softplus", Softplus},
-      {"Atan", Atan},
-      {"Asin", Asin},
-      {"Sinh", Sinh},
-      {"Asinh", Asinh},
-      {"Acos", [](const Value& x) { return kHalfPi - Asin(x); }},
       {"Tan", [](const Value& x) { return Sin(x) / Cos(x); }},
+      {"Asin", Asin},
+      {"Acos", Acos},
+      {"Atan", Atan},
+      {"Sinh", Sinh},
       {"Cosh", Cosh},
+      {"Asinh", Asinh},
       {"Acosh", Acosh},
       {"Atanh", Atanh},
       {"Softsign", [](const Value& x) { return x / (1.0 + Abs(x)); }},

@@ -53,6 +53,16 @@ std::optional<Dual> Circular(Op op, Dual x, Dual y) {
       return Chain(x, std::sin(v), std::cos(v));
     case Op::kCos:
       return Chain(x, std::cos(v), -std::sin(v));
+    case Op::kAsin:
+      return Chain(x, std::asin(v), 1 / std::sqrt((1 - v) * (1 + v)));
+    case Op::kAcos:
+      return Chain(x, std::acos(v), -1 / std::sqrt((1 - v) * (1 + v)));
+    case Op::kAtan:
+      return Chain(x, std::atan(v), 1 / (1 + v * v));
+    case Op::kAtan2: {
+      const double square = v * v + w * w;
+      return Chain(x, y, std::atan2(v, w), w / square, -v / square);
+    }
     case Op::kHypot: {
       const double size = std::hypot(v, w);
       return Chain(x, y, size, v / size, w / size);

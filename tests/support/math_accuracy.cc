@@ -61,6 +61,14 @@ Wide Circular(Op op, Wide x, Wide y) {
       return std::sin(x);
     case Op::kCos:
       return std::cos(x);
+    case Op::kAsin:
+      return std::asin(x);
+    case Op::kAcos:
+      return std::acos(x);
+    case Op::kAtan:
+      return std::atan(x);
+    case Op::kAtan2:
+      return std::atan2(x, y);
     case Op::kHypot:
       return std::hypot(x, y);
     case Op::kSinh:
@@ -163,11 +171,15 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kExpm1, .f32 = 0.83, .f64 = 1.05},
       {.op = Op::kLog10, .f32 = 0.97, .f64 = 1.10},
       {.op = Op::kCbrt, .f32 = 0.502, .f64 = 0.51},
+      {.op = Op::kAsin, .f32 = 0.64, .f64 = 0.66},
+      {.op = Op::kAcos, .f32 = 0.64, .f64 = 0.66},
+      {.op = Op::kAtan, .f32 = 0.94, .f64 = 0.95},
       {.op = Op::kSinh, .f32 = 0.89, .f64 = 0.90},
       {.op = Op::kCosh, .f32 = 0.74, .f64 = 0.90},
       {.op = Op::kAsinh, .f32 = 0.87, .f64 = 0.95},
       {.op = Op::kAcosh, .f32 = 0.86, .f64 = 0.90},
       {.op = Op::kAtanh, .f32 = 0.82, .f64 = 0.82},
+      {.op = Op::kAtan2, .f32 = 0.95, .f64 = 0.95},
       {.op = Op::kHypot, .f32 = 0.77, .f64 = 0.77},
       {.op = Op::kPow, .f32 = 0.501, .f64 = 1.15},
   };

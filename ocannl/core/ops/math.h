@@ -25,11 +25,15 @@
 //   erf      1.097    0x1.0f5e16p+0     0.70 %         44   1.056    66
 //   sin      0.502    0x1.7708fcp+8     0.02 %         67   0.807   167
 //   cos      0.502    0x1.93b262p+126   0.02 %         64   0.809   164
+//   asin     0.637    0x1.0547c4p-1     0.02 %         40   0.637    47
+//   acos     0.631    0x1.178412p-1     0.01 %         38   0.618    45
+//   atan     0.934    0x1.8ea4c6p+0     0.12 %         34   0.834    41
 //   cbrt     0.502    0x1.ca06bap+125   0.02 %         37   0.503    40
 //   rsqrt    1.490    0x1.019566p-126  13.00 %          2   1.480     2
 //   gelu     1.900   -0x1.19e54ep+1     0.49 %         50   1.732    65
 //   gelu_tanh 1.615  -0x1.642166p+0     0.34 %         52   1.530    57
 //   pow      0.500   (4e7 pairs)        0.00 %        103   1.048   126
+//   atan2    0.861   (5e8 pairs)        0.40 %         64   0.831    71
 //   hypot    0.743   (7e7 pairs)        1.21 %         37   0.527    37
 //
 // Tests hold the functions to bounds a little above
@@ -61,8 +65,15 @@ Expr CoshValue(Expr x);
 Expr AsinhValue(Expr x);
 Expr AcoshValue(Expr x);
 Expr AtanhValue(Expr x);
+Expr AsinValue(Expr x);
+Expr AcosValue(Expr x);
+Expr AtanValue(Expr x);
+Expr Atan2Value(Expr y, Expr x);
 Expr CbrtValue(Expr x);
 Expr HypotValue(Expr x, Expr y);
+
+// c / (a^2 + b^2), or 0 where that is c / 0.
+Expr Atan2Slope(Expr c, Expr a, Expr b);
 
 // The derivatives of the gelus.
 Expr GeluSlope(Expr x);
