@@ -113,11 +113,11 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("log1p", Op::kLog1p), std::pair("log2", Op::kLog2),
         std::pair("log10", Op::kLog10), std::pair("cbrt", Op::kCbrt),
         std::pair("sin", Op::kSin), std::pair("cos", Op::kCos),
-        std::pair("arcsin", Op::kAsin), std::pair("arccos", Op::kAcos),
-        std::pair("arctan", Op::kAtan), std::pair("sinh", Op::kSinh),
-        std::pair("cosh", Op::kCosh), std::pair("tanh", Op::kTanh),
-        std::pair("arcsinh", Op::kAsinh), std::pair("arccosh", Op::kAcosh),
-        std::pair("arctanh", Op::kAtanh)),
+        std::pair("tan", Op::kTan), std::pair("arcsin", Op::kAsin),
+        std::pair("arccos", Op::kAcos), std::pair("arctan", Op::kAtan),
+        std::pair("sinh", Op::kSinh), std::pair("cosh", Op::kCosh),
+        std::pair("tanh", Op::kTanh), std::pair("arcsinh", Op::kAsinh),
+        std::pair("arccosh", Op::kAcosh), std::pair("arctanh", Op::kAtanh)),
     [](const auto& test) { return test.param.first; });
 
 }  // namespace

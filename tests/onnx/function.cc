@@ -37,7 +37,7 @@ std::vector<OpRule> Plain() {
       {"Sigmoid", Sigmoid},
       {"Relu", Relu},
       {"Softplus", Softplus},
-      {"Tan", [](const Value& x) { return Sin(x) / Cos(x); }},
+      {"Tan", Tan},
       {"Asin", Asin},
       {"Acos", Acos},
       {"Atan", Atan},

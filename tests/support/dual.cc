@@ -53,6 +53,8 @@ std::optional<Dual> Circular(Op op, Dual x, Dual y) {
       return Chain(x, std::sin(v), std::cos(v));
     case Op::kCos:
       return Chain(x, std::cos(v), -std::sin(v));
+    case Op::kTan:
+      return Chain(x, std::tan(v), std::pow(std::cos(v), -2));
     case Op::kAsin:
       return Chain(x, std::asin(v), 1 / std::sqrt((1 - v) * (1 + v)));
     case Op::kAcos:

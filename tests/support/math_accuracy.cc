@@ -61,6 +61,8 @@ Wide Circular(Op op, Wide x, Wide y) {
       return std::sin(x);
     case Op::kCos:
       return std::cos(x);
+    case Op::kTan:
+      return std::tan(x);
     case Op::kAsin:
       return std::asin(x);
     case Op::kAcos:
@@ -171,6 +173,7 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kExpm1, .f32 = 0.83, .f64 = 1.05},
       {.op = Op::kLog10, .f32 = 0.97, .f64 = 1.10},
       {.op = Op::kCbrt, .f32 = 0.502, .f64 = 0.51},
+      {.op = Op::kTan, .f32 = 0.502, .f64 = 1.25},
       {.op = Op::kAsin, .f32 = 0.64, .f64 = 0.66},
       {.op = Op::kAcos, .f32 = 0.64, .f64 = 0.66},
       {.op = Op::kAtan, .f32 = 0.94, .f64 = 0.95},

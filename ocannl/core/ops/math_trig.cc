@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sin and cos, for every finite argument.
+// sin, cos and tan, for every finite argument.
 //
 // Payne and Hanek, "Radian reduction for trigonometric functions" (1983): the
 // turns x / (2 pi) modulo 1 in fixed point need only those digits of 1 / (2 pi)
@@ -148,23 +148,30 @@ Expr CosOfAngle32(Expr a) {
 }
 
 // sin(hi) + lo cos(hi)
-Expr SinOfAngle64(Pair a) {
+Pair SinOfAngle64(Pair a) {
   Expr square = a.hi * a.hi;
   Expr slope = Fma(square, -0.5, 1);
   Expr tail = a.hi * square * Polynomial(square, kSinTail64);
-  return a.hi + Fma(a.lo, slope, tail);
+  return FastTwoSum(a.hi, Fma(a.lo, slope, tail));
 }
 
 // cos(hi) - lo sin(hi)
-Expr CosOfAngle64(Pair a) {
+Pair CosOfAngle64(Pair a) {
   Expr square = a.hi * a.hi;
   Pair lead = FastTwoSum(LiteralLike(square, 1), square * -0.5);
   Expr tail = square * square * Polynomial(square, kCosTail64);
-  return lead.hi + (lead.lo + Fma(-a.hi, a.lo, tail));
+  return FastTwoSum(lead.hi, lead.lo + Fma(-a.hi, a.lo, tail));
 }
 
-// sin(x + quarters * pi / 2)
-Expr SinFrom(Expr x, int quarters) {
+// Of radians, as f64; the parts that are left are 0 for f32.
+struct SinCos {
+  Expr quadrant;  // |x| = quadrant * pi / 2 + radians
+  Expr sign;      // of x, in its place in a word
+  Pair sin;
+  Pair cos;
+};
+
+SinCos SinCosOf(Expr x) {
   const bool is_f32 = x.dtype() == DType::kF32;
   Expr wide = Convert(x, DType::kF64);
   Expr magnitude = Abs(wide);
@@ -174,20 +181,50 @@ Expr SinFrom(Expr x, int quarters) {
   Expr small = magnitude < 0.5;
   Expr hi = Select(small, magnitude, angle.radians.hi);
   Expr lo = Select(small, 0, angle.radians.lo);
-  Expr sin = is_f32 ? SinOfAngle32(hi) : SinOfAngle64({.hi = hi, .lo = lo});
-  Expr cos = is_f32 ? CosOfAngle32(hi) : CosOfAngle64({.hi = hi, .lo = lo});
-  Expr quadrant = Select(small, 0, angle.quadrant) + quarters;
-  Expr value = Select(Equal(quadrant & 1, 0), sin, cos);
+  Expr zero = LiteralLike(hi, 0);
+  Pair pair = {.hi = hi, .lo = lo};
+  return {.quadrant = Select(small, 0, angle.quadrant),
+          .sign = Bitcast(wide, DType::kU64) & 0x1p63,
+          .sin = is_f32 ? Pair{SinOfAngle32(hi), zero} : SinOfAngle64(pair),
+          .cos = is_f32 ? Pair{CosOfAngle32(hi), zero} : CosOfAngle64(pair)};
+}
+
+// `value` with the signs flipped that `flips` has, as `dtype`.
+Expr Flipped(Expr value, Expr flips, DType dtype) {
+  return Convert(Bitcast(Bitcast(value, DType::kU64) ^ flips, DType::kF64),
+                 dtype);
+}
+
+// sin(x + quarters * pi / 2)
+Expr SinFrom(Expr x, int quarters) {
+  const SinCos angle = SinCosOf(x);
+  Expr quadrant = angle.quadrant + quarters;
+  Expr value = Select(Equal(quadrant & 1, 0), angle.sin.hi, angle.cos.hi);
   Expr flips = (quadrant & 2) << 62;
   // sin is odd and cos is even.
-  if (quarters == 0) flips = flips ^ (Bitcast(wide, DType::kU64) & 0x1p63);
-  return Convert(Bitcast(Bitcast(value, DType::kU64) ^ flips, DType::kF64),
-                 x.dtype());
+  if (quarters == 0) flips = flips ^ angle.sign;
+  return Flipped(value, flips, x.dtype());
 }
 
 }  // namespace
 
 Expr SinValue(Expr x) { return SinFrom(x, 0); }
 Expr CosValue(Expr x) { return SinFrom(x, 1); }
+
+// sin / cos of the radians or, a quarter on, -cos / sin.
+Expr TanValue(Expr x) {
+  const auto [quadrant, sign, sin, cos] = SinCosOf(x);
+  Expr even = Equal(quadrant & 1, 0);
+  Expr top = Select(even, sin.hi, cos.hi);
+  Expr bottom = Select(even, cos.hi, sin.hi);
+  Expr value = top / bottom;
+  if (x.dtype() == DType::kF64) {
+    // What is left of both, and of the quotient.
+    Expr rest = Fma(-value, bottom, top) + Select(even, sin.lo, cos.lo);
+    rest = Fma(-value, Select(even, cos.lo, sin.lo), rest);
+    value = Fma(rest, WithSign(RoughRecip(Abs(bottom)), bottom), value);
+  }
+  return Flipped(value, sign ^ (quadrant << 63), x.dtype());
+}
 
 }  // namespace ocannl
