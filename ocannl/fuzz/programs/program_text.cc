@@ -40,6 +40,10 @@ constexpr absl::string_view kDerivedValues[] = {
     "sat01(@)",
     "sat01_gate(@, @)",
     "recip(abs(@) + 1#)",
+    "atan(@)",
+    "sinh(min(abs(@), 4#))",
+    "cbrt(@)",
+    "hypot(@, @)",
 };
 constexpr absl::string_view kIntegerValues[] = {
     "@ & @", "@ | @", "@ ^ @",  "@ << 3#",     "@ >> 2#",

@@ -16,7 +16,8 @@ std::vector<Op> DrawOps(Random& random, const Policies& policies) {
     const OpInfo& info = Info(op);
     if (!info.primitive && !policies.Has(Policy::kDerivedFunctions)) continue;
     // Hundreds of operations each.
-    bool long_row = info.typing == Typing::kWord || op == Op::kPow;
+    bool long_row =
+        info.typing == Typing::kWord || op == Op::kPow || op == Op::kTan;
     if (random.OneIn(long_row ? 8 : 2)) ops.push_back(op);
   }
   return ops;
@@ -91,13 +92,24 @@ Expr RandomValues::Tame(Op op, size_t operand, Expr value) {
     case Op::kRecip:
     case Op::kLog:
     case Op::kLog2:
+    case Op::kLog10:
     case Op::kLog1p:
       return Abs(value) + 0.25;
     case Op::kDiv:
       return operand == 1 ? Abs(value) + 0.25 : value;
     case Op::kExp:
     case Op::kExp2:
+    case Op::kExpm1:
       return Min(value, 8);
+    case Op::kSinh:
+    case Op::kCosh:
+      return Max(Min(value, 8), -8);
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtanh:
+      return Max(Min(value, 0.75), -0.75);
+    case Op::kAcosh:
+      return Abs(value) + 1;
     case Op::kPow:
       return operand == 0 ? Abs(value) + 0.25 : Max(Min(value, 4), -4);
     default:
