@@ -23,10 +23,28 @@ struct Formula {
 
 const std::vector<Formula>& Functions() {
   static const auto* functions = new std::vector<Formula>{
-      {"exp", {{"z", "exp x"}}},           {"log", {{"z", "log x"}}},
-      {"tanh", {{"z", "tanh x"}}},         {"sigmoid", {{"z", "sigmoid x"}}},
-      {"sin", {{"z", "sin x"}}},           {"sqrt", {{"z", "sqrt x"}}},
-      {"softplus", {{"z", "softplus x"}}}, {"pow", {{"z", "x **. y"}}, true},
+      {"exp", {{"z", "exp x"}}},
+      {"log", {{"z", "log x"}}},
+      {"tanh", {{"z", "tanh x"}}},
+      {"sigmoid", {{"z", "sigmoid x"}}},
+      {"sin", {{"z", "sin x"}}},
+      {"sqrt", {{"z", "sqrt x"}}},
+      {"softplus", {{"z", "softplus x"}}},
+      {"pow", {{"z", "x **. y"}}, true},
+      {"expm1", {{"z", "expm1 x"}}},
+      {"log10", {{"z", "log10 x"}}},
+      {"cbrt", {{"z", "cbrt x"}}},
+      {"tan", {{"z", "tan x"}}},
+      {"asin", {{"z", "asin x"}}},
+      {"acos", {{"z", "acos x"}}},
+      {"atan", {{"z", "atan x"}}},
+      {"atan2", {{"z", "atan2(x, y)"}}, true},
+      {"sinh", {{"z", "sinh x"}}},
+      {"cosh", {{"z", "cosh x"}}},
+      {"asinh", {{"z", "asinh x"}}},
+      {"acosh", {{"z", "acosh x"}}},
+      {"atanh", {{"z", "atanh x"}}},
+      {"hypot", {{"z", "hypot(x, y)"}}, true},
   };
   return *functions;
 }
