@@ -54,8 +54,8 @@ struct AttentionOptions {
 //                           UpdateStates(model, decoding.step));
 //   init: cache.init     for each position: logits, cache.update
 //
-// What is at the places behind the position is not read: nothing is to be
-// cleared before the next sequence. The logits of a place are those of the
+// What is at the places behind the position weighs 0: nothing is to be cleared
+// before the next sequence, if it is finite. The logits of a place are those of the
 // whole sequence, where they are sums in the same order: to the last bit, for
 // heads of less than kMinSplitExtent cells (core/loop/split_reduce.h) and two
 // sequences or more. One sequence alone makes products of matrices and vectors,

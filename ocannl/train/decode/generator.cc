@@ -83,7 +83,7 @@ absl::StatusOr<NdArray> Generator::Generate(const NdArray& prompt,
   const auto [length, batch] = std::pair(options_.length, options_.batch);
   const Dims& dims = prompt.dims();
   if (prompt.dtype() != DType::kI32 || dims.size() != 2 || dims[0] != batch ||
-      dims[1] < 1 || count < 0 || dims[1] + count - 1 > length) {
+      dims[1] < 1 || count < 0 || count > length - dims[1] + 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a prompt of ", Name(prompt.dtype()), " ", absl::StrJoin(dims, ","),
         " and ", count, " tokens more: give i32 of ", batch,
