@@ -111,6 +111,12 @@ absl::Status Lexer::Expect(absl::string_view text) {
   return ExpectedError(absl::StrCat("`", text, "`"));
 }
 
+void Lexer::Enter(const Token& quoted) {
+  at_ = quoted.offset + 1;
+  text_ = text_.substr(0, at_ + quoted.text.size());
+  token_ = Scan();
+}
+
 absl::Status Lexer::Error(absl::string_view message) const {
   return ErrorAt(token_.offset, message);
 }

@@ -39,6 +39,10 @@ class Lexer {
   // The same, or an error "expected `text`, found ...".
   absl::Status Expect(absl::string_view text);
 
+  // From now on the tokens inside of `quoted`, a kString of the text; errors
+  // name their places in the whole text.
+  void Enter(const Token& quoted);
+
   // InvalidArgument "line 2, column 5: <message>" at the next token, or at
   // `offset`.
   absl::Status Error(absl::string_view message) const;

@@ -48,4 +48,28 @@ Affine Affine::Substitute(absl::FunctionRef<Affine(Symbol)> value) const {
   return sum;
 }
 
+std::string Affine::Text(absl::FunctionRef<std::string(Symbol)> name) const {
+  std::string text;
+  auto append = [&](int64_t factor, const std::string& symbol) {
+    const bool negative = factor < 0;
+    if (!text.empty()) {
+      text += negative ? " - " : " + ";
+    } else if (negative) {
+      text += "-";
+    }
+    // The least int64 has no positive counterpart.
+    const uint64_t size = negative ? -static_cast<uint64_t>(factor) : factor;
+    if (symbol.empty()) {
+      absl::StrAppend(&text, size);
+    } else if (size == 1) {
+      text += symbol;
+    } else {
+      absl::StrAppend(&text, size, "*", symbol);
+    }
+  };
+  for (const Term& term : terms_) append(term.factor, name(term.symbol));
+  if (offset_ != 0 || text.empty()) append(offset_, "");
+  return text;
+}
+
 }  // namespace ocannl

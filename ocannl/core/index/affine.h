@@ -76,6 +76,9 @@ class Affine {
   // Each symbol replaced by `value(symbol)`.
   Affine Substitute(absl::FunctionRef<Affine(Symbol)> value) const;
 
+  // "2*i3 + batch - 1", where `name` names symbols.
+  std::string Text(absl::FunctionRef<std::string(Symbol)> name) const;
+
   template <class H>
   friend H AbslHashValue(H h, const Affine& a) {
     return H::combine(std::move(h), a.offset_, a.terms_);

@@ -2,6 +2,7 @@
 #include "ocannl/core/loop/loop_lexer.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
@@ -16,12 +17,20 @@ namespace {
 // Sizes, bounds and factors: a sum of products of two fits 128 bits.
 constexpr int64_t kMaxInteger = int64_t{1} << 40;
 
+std::vector<absl::string_view> WithSymbols(
+    std::vector<absl::string_view> symbols) {
+  symbols.insert(
+      symbols.end(),
+      {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^", "&", "<", "+", "-",
+       "*",  "/",  "%",  "(",  ")",  "[",  "]",  "{", "}", ":", ";", ",", "="});
+  return symbols;
+}
+
 }  // namespace
 
-LoopLexer::LoopLexer(absl::string_view text)
-    : Lexer(text, {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^",
-                   "&",  "<",  "+",  "-",  "*",  "/",  "%",  "(", ")",
-                   "[",  "]",  "{",  "}",  ":",  ";",  ",",  "="}) {}
+LoopLexer::LoopLexer(absl::string_view text,
+                     std::vector<absl::string_view> more)
+    : Lexer(text, WithSymbols(std::move(more))) {}
 
 bool LoopLexer::AtName() const {
   return peek().kind == Token::kName || peek().kind == Token::kString;
@@ -70,6 +79,59 @@ absl::StatusOr<Dims> LoopLexer::TakeDims() {
     OCANNL_ASSIGN_OR_RETURN(dims.emplace_back(), TakeInteger("an axis size"));
   }
   return dims;
+}
+
+absl::StatusOr<Affine> LoopLexer::TakeIndex(
+    absl::FunctionRef<absl::StatusOr<Symbol>()> symbol) {
+  Affine sum;
+  int64_t sign = Accept("-") ? -1 : 1;
+  while (true) {
+    int64_t factor = 1;
+    const bool has_number = peek().kind == Token::kNumber;
+    if (has_number) {
+      OCANNL_ASSIGN_OR_RETURN(factor, TakeInteger("an index"));
+    }
+    Affine term = 1;
+    if (!has_number || Accept("*")) {
+      OCANNL_ASSIGN_OR_RETURN(const Symbol variable, symbol());
+      term = variable;
+    }
+    sum += sign * factor * term;
+    if (Accept("+")) {
+      sign = 1;
+    } else if (Accept("-")) {
+      sign = -1;
+    } else {
+      return sum;
+    }
+  }
+}
+
+absl::Status LoopLexer::TakeHeader(
+    std::string& name,
+    absl::FunctionRef<void(std::string name, std::optional<int64_t> range)>
+        declare) {
+  OCANNL_ASSIGN_OR_RETURN(name, TakeName("the program's name"));
+  OCANNL_RETURN_IF_ERROR(Expect("("));
+  for (bool is_first = true; !Accept(")"); is_first = false) {
+    if (!is_first) OCANNL_RETURN_IF_ERROR(Expect(","));
+    OCANNL_ASSIGN_OR_RETURN(std::string index, TakeName("a static index"));
+    std::optional<int64_t> range;
+    if (Accept(":")) {
+      OCANNL_RETURN_IF_ERROR(Expect("["));
+      const size_t offset = peek().offset;
+      OCANNL_ASSIGN_OR_RETURN(int64_t least, TakeInteger("the least value"));
+      if (least != 0) {
+        return ErrorAt(offset, "a static index starts at 0; write [0..n]");
+      }
+      OCANNL_RETURN_IF_ERROR(Expect(".."));
+      OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger("the last value"));
+      range = last + 1;
+      OCANNL_RETURN_IF_ERROR(Expect("]"));
+    }
+    declare(std::move(index), range);
+  }
+  return Expect(":");
 }
 
 int InfixPrecedence(absl::string_view symbol) {

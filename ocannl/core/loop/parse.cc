@@ -11,24 +11,21 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/loop_lexer.h"
+#include "ocannl/core/loop/value_parser.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/depth.h"
-#include "ocannl/core/ops/print.h"
 
 namespace ocannl {
 namespace {
 
-constexpr absl::string_view kTooDeep =
-    "the value is nested too deeply; make a part of it a local";
-
-class Parser {
+class Parser : private ValueParser {
  public:
-  explicit Parser(absl::string_view text) : lexer_(text) {}
+  explicit Parser(absl::string_view text)
+      : ValueParser(LoopLexer(text), &program_.exprs) {}
 
   absl::StatusOr<LoopProgram> Program() {
     OCANNL_RETURN_IF_ERROR(Header());
@@ -41,38 +38,13 @@ class Parser {
   }
 
  private:
-  template <class... Parts>
-  absl::Status ErrorAt(size_t offset, const Parts&... parts) const {
-    return lexer_.ErrorAt(offset, absl::StrCat(parts...));
-  }
-
   absl::Status Header() {
-    OCANNL_ASSIGN_OR_RETURN(program_.name,
-                            lexer_.TakeName("the program's name"));
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
-    while (!lexer_.Accept(")")) {
-      if (!program_.statics.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
-      StaticIndex index{.name = "", .range = kUnranged};
-      OCANNL_ASSIGN_OR_RETURN(index.name, lexer_.TakeName("a static index"));
-      if (lexer_.Accept(":")) {
-        OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
-        size_t offset = lexer_.peek().offset;
-        OCANNL_ASSIGN_OR_RETURN(int64_t least,
-                                lexer_.TakeInteger("the least value"));
-        if (least != 0) {
-          return ErrorAt(offset, "a static index starts at 0; write [0..n]");
-        }
-        OCANNL_RETURN_IF_ERROR(lexer_.Expect(".."));
-        OCANNL_ASSIGN_OR_RETURN(int64_t last,
-                                lexer_.TakeInteger("the last value"));
-        index.range = last + 1;
-        OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
-      }
-      int32_t number = static_cast<int32_t>(program_.statics.size());
-      symbols_[index.name] = Static(number);
-      program_.statics.push_back(std::move(index));
-    }
-    return lexer_.Expect(":");
+    return lexer_.TakeHeader(program_.name, [&](std::string name,
+                                                std::optional<int64_t> range) {
+      symbols_[name] = Static(static_cast<int32_t>(program_.statics.size()));
+      program_.statics.push_back(
+          {.name = std::move(name), .range = range.value_or(kUnranged)});
+    });
   }
 
   std::optional<Role> Declares() const {
@@ -204,10 +176,7 @@ class Parser {
   absl::StatusOr<ExprId> Assigned(DType dtype, absl::string_view name) {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":="));
     size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, 0));
-    if (DepthOf(program_.exprs, value.id(), depths_) > kMaxValueDepth) {
-      return ErrorAt(offset, kTooDeep);
-    }
+    OCANNL_ASSIGN_OR_RETURN(Expr value, TakeValue());
     if (value.dtype() == dtype) return value.id();
     return ErrorAt(offset, "`", name, "` is ", Name(dtype),
                    ", but the value is ", Name(value.dtype()), "; write ",
@@ -276,32 +245,8 @@ class Parser {
     return ahead.peek().text == "[";
   }
 
-  // A sum of integers, symbols and integer * symbol.
   absl::StatusOr<Affine> Index() {
-    Affine sum;
-    int64_t sign = lexer_.Accept("-") ? -1 : 1;
-    while (true) {
-      Affine term = 1;
-      if (lexer_.peek().kind == Token::kNumber) {
-        OCANNL_ASSIGN_OR_RETURN(int64_t factor, lexer_.TakeInteger("an index"));
-        term = factor;
-        if (lexer_.Accept("*")) {
-          OCANNL_ASSIGN_OR_RETURN(Symbol symbol, TakeSymbol());
-          term = factor * Affine(symbol);
-        }
-      } else {
-        OCANNL_ASSIGN_OR_RETURN(Symbol symbol, TakeSymbol());
-        term = symbol;
-      }
-      sum += sign * term;
-      if (lexer_.Accept("+")) {
-        sign = 1;
-      } else if (lexer_.Accept("-")) {
-        sign = -1;
-      } else {
-        return sum;
-      }
-    }
+    return lexer_.TakeIndex([&] { return TakeSymbol(); });
   }
 
   absl::StatusOr<Symbol> TakeSymbol() {
@@ -315,123 +260,27 @@ class Parser {
                    program_.name, " (", name, " : [0..n])");
   }
 
-  // Precedence climbing: operators of at least `precedence`, all
-  // left-associative.
-  absl::StatusOr<Expr> Value(int precedence, int depth) {
-    OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
-    while (true) {
-      size_t offset = lexer_.peek().offset;
-      absl::string_view symbol = lexer_.peek().text;
-      int bound =
-          lexer_.peek().kind == Token::kSymbol ? InfixPrecedence(symbol) : 0;
-      if (bound < precedence || bound == 0) return left;
-      lexer_.Next();
-      OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound + 1, depth + 1));
-      OCANNL_ASSIGN_OR_RETURN(
-          left, Checked(*FindOp(symbol), {left, right}, DType::kF32, offset));
-    }
-  }
-
-  absl::StatusOr<Expr> Checked(Op op, const std::vector<Expr>& args,
-                               DType wanted, size_t offset) {
-    std::vector<DType> types;
-    for (const Expr& arg : args) types.push_back(arg.dtype());
-    absl::StatusOr<DType> type = ResultType(op, types, wanted);
-    if (!type.ok()) return ErrorAt(offset, type.status().message());
-    return ApplyOp(op, args, wanted);
-  }
-
-  absl::StatusOr<Expr> Primary(int depth) {
-    if (depth > kMaxValueDepth) return lexer_.Error(kTooDeep);
-    const Token token = lexer_.peek();
-    if (lexer_.Accept("(")) {
-      OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, depth + 1));
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect(")"));
-      return value;
-    }
-    if (lexer_.Accept("[")) {
+  absl::StatusOr<Expr> TakeLeaf(const Token& first) override {
+    if (first.kind == Token::kSymbol) {
       OCANNL_ASSIGN_OR_RETURN(Affine index, Index());
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
       return program_.Read(std::move(index));
     }
-    if (lexer_.Accept("-")) return Negative(token.offset, depth);
-    if (token.kind == Token::kNumber) return Number("", token.offset);
-    if (!lexer_.AtName()) return lexer_.ExpectedError("a value");
-    const bool is_quoted = token.kind == Token::kString;
-    if (!is_quoted && (token.text == "inf" || token.text == "nan")) {
-      return Number("", token.offset);
-    }
-    lexer_.Next();
-    if (!is_quoted && (token.text == "true" || token.text == "false")) {
-      return Literal(program_.exprs, DType::kBool, token.text == "true");
-    }
-    if (!is_quoted && lexer_.peek().text == "(") return Call(token, depth);
     if (lexer_.peek().text == "[") {
-      OCANNL_ASSIGN_OR_RETURN(LeafValue cell, Cell(token.text, token.offset));
+      OCANNL_ASSIGN_OR_RETURN(LeafValue cell, Cell(first.text, first.offset));
       return program_.Read(std::move(cell));
     }
-    auto local = locals_.find(token.text);
+    auto local = locals_.find(first.text);
     if (local != locals_.end()) return program_.Read(GetLocal{local->second});
-    return ErrorAt(token.offset, "no local `", token.text,
+    return ErrorAt(first.offset, "no local `", first.text,
                    "`; a buffer's cell is written name[indices], an index [",
-                   token.text, "]");
+                   first.text, "]");
   }
 
-  absl::StatusOr<Expr> Negative(size_t offset, int depth) {
-    const Token& next = lexer_.peek();
-    const bool is_infinite = next.kind == Token::kName && next.text == "inf";
-    if (next.kind == Token::kNumber || is_infinite) {
-      return Number("-", offset);
-    }
-    OCANNL_ASSIGN_OR_RETURN(Expr value, Primary(depth + 1));
-    return Checked(Op::kNeg, {value}, value.dtype(), offset);
-  }
-
-  // A number with its dtype: 0.5, 3:i64.
-  absl::StatusOr<Expr> Number(absl::string_view sign, size_t offset) {
-    std::string text = absl::StrCat(sign, lexer_.Next().text);
-    DType dtype = DType::kF32;
-    if (lexer_.Accept(":")) {
-      OCANNL_ASSIGN_OR_RETURN(dtype, lexer_.TakeDType());
-    }
-    if (std::optional<Constant> constant = ParseConstant(text, dtype)) {
-      return FromConstant(program_.exprs, *constant);
-    }
-    return ErrorAt(
-        offset, "`", text, "` is not a number that ", Name(dtype),
-        " can hold; write another dtype, as in 2:i64, or another number");
-  }
-
-  absl::StatusOr<Expr> Call(const Token& name, int depth) {
-    std::vector<Expr> args;
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
-    while (!lexer_.Accept(")")) {
-      if (!args.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
-      OCANNL_ASSIGN_OR_RETURN(Expr arg, Value(1, depth + 1));
-      args.push_back(arg);
-    }
-    absl::string_view type = name.text;
-    bool bits = absl::ConsumePrefix(&type, "bits_");
-    if (std::optional<DType> dtype = FindDType(type)) {
-      return Checked(bits ? Op::kBitcast : Op::kConvert, args, *dtype,
-                     name.offset);
-    }
-    if (std::optional<Op> op = FindOp(name.text)) {
-      return Checked(*op, args, DType::kF32, name.offset);
-    }
-    std::vector<std::string> all;
-    for (Op op : AllOps()) all.emplace_back(Info(op).text);
-    return ErrorAt(name.offset, "no operation `", name.text, "`",
-                   NearNamesHint(name.text, all),
-                   "; see ocannl/core/ops/README.md");
-  }
-
-  LoopLexer lexer_;
   LoopProgram program_;
   absl::flat_hash_map<std::string, Symbol> symbols_;
   absl::flat_hash_map<std::string, BufferId> buffers_;
   absl::flat_hash_map<std::string, LocalId> locals_;
-  absl::flat_hash_map<ExprId, int> depths_;
 };
 
 }  // namespace

@@ -67,29 +67,7 @@ std::string PrintLookup(const LoopProgram& program, const Lookup& lookup) {
 }  // namespace
 
 std::string PrintIndex(const LoopProgram& program, const Affine& index) {
-  std::string text;
-  auto append = [&](int64_t factor, const std::string& symbol) {
-    bool negative = factor < 0;
-    if (!text.empty()) {
-      text += negative ? " - " : " + ";
-    } else if (negative) {
-      text += "-";
-    }
-    // The least int64 has no positive counterpart.
-    uint64_t size = negative ? -static_cast<uint64_t>(factor) : factor;
-    if (symbol.empty()) {
-      absl::StrAppend(&text, size);
-    } else if (size == 1) {
-      text += symbol;
-    } else {
-      absl::StrAppend(&text, size, "*", symbol);
-    }
-  };
-  for (const Affine::Term& term : index.terms()) {
-    append(term.factor, SymbolName(program, term.symbol));
-  }
-  if (index.offset() != 0 || text.empty()) append(index.offset(), "");
-  return text;
+  return index.Text([&](Symbol symbol) { return SymbolName(program, symbol); });
 }
 
 std::string PrintAccess(const LoopProgram& program, const Access& access) {

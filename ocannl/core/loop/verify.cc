@@ -9,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
@@ -28,13 +27,6 @@ constexpr int64_t kMaxBytes = int64_t{1} << 46;
 template <class... Parts>
 absl::Status Illegal(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
-bool IsName(absl::string_view name) {
-  return !name.empty() && (absl::ascii_isalpha(name[0]) || name[0] == '_') &&
-         name.back() != '.' && absl::c_all_of(name, [](char c) {
-           return absl::ascii_isalnum(c) || c == '_' || c == '.';
-         });
 }
 
 class Verifier {

@@ -8,6 +8,8 @@
 #include <array>
 #include <string>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
@@ -47,9 +49,17 @@ inline bool IsReserved(absl::string_view name) {
          name == "false" || name == "inf" || name == "nan";
 }
 
-// The name as the text has it: in, "in".
+inline bool IsName(absl::string_view name) {
+  return !name.empty() && (absl::ascii_isalpha(name[0]) || name[0] == '_') &&
+         name.back() != '.' && absl::c_all_of(name, [](char c) {
+           return absl::ascii_isalnum(c) || c == '_' || c == '.';
+         });
+}
+
+// The name as the text has it: x, "in", "".
 inline std::string NameText(absl::string_view name) {
-  return IsReserved(name) ? absl::StrCat("\"", name, "\"") : std::string(name);
+  return IsReserved(name) || !IsName(name) ? absl::StrCat("\"", name, "\"")
+                                           : std::string(name);
 }
 
 }  // namespace ocannl

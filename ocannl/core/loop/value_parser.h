@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ValueParser: the values of .ll and .cd text, of which only the leaves differ.
+//
+//   fma(w[i1], x, 0.5) + f32(3:i64)
+#ifndef OCANNL_CORE_LOOP_VALUE_PARSER_H_
+#define OCANNL_CORE_LOOP_VALUE_PARSER_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/loop/loop_lexer.h"
+#include "ocannl/core/ops/expr.h"
+
+namespace ocannl {
+
+class ValueParser {
+ protected:
+  // `pool` gets the values; it may be constructed later.
+  ValueParser(LoopLexer lexer, ExprPool* pool)
+      : lexer_(std::move(lexer)), pool_(pool) {}
+  virtual ~ValueParser() = default;
+
+  // A well-typed value, no deeper than core/ops/depth.h allows.
+  absl::StatusOr<Expr> TakeValue();
+
+  // What a name stands for that is no operation and no number, or a symbol
+  // that starts no value here, such as "["; `first` is taken already.
+  virtual absl::StatusOr<Expr> TakeLeaf(const Token& first) = 0;
+  // What a bitcast takes in the place of `leaf`.
+  virtual Expr AsStored(Expr leaf) { return leaf; }
+
+  template <class... Parts>
+  absl::Status ErrorAt(size_t offset, const Parts&... parts) const {
+    return lexer_.ErrorAt(offset, absl::StrCat(parts...));
+  }
+
+  LoopLexer lexer_;
+
+ private:
+  absl::StatusOr<Expr> Value(int precedence, int depth);
+  absl::StatusOr<Expr> Primary(int depth);
+  absl::StatusOr<Expr> Negative(size_t offset, int depth);
+  absl::StatusOr<Expr> Number(absl::string_view sign, size_t offset);
+  absl::StatusOr<Expr> Call(const Token& name, int depth);
+  absl::StatusOr<Expr> Checked(Op op, const std::vector<Expr>& args,
+                               DType wanted, size_t offset);
+
+  ExprPool* const pool_;
+  absl::flat_hash_map<ExprId, int> depths_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_LOOP_VALUE_PARSER_H_
