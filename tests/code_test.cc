@@ -9,8 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -144,8 +144,18 @@ TEST_F(CodeTest, SgdOneSays) {
   names_.tensors.emplace("p", Tensor(names_.tensors.at("w")));
   names_.tensors.emplace("learning_rate", Number(model_.graph, 0.125));
   model_.graph.Rename(names_.tensors.at("learning_rate").id, "rate");
-  EXPECT_EQ(PrintCd(Code(kSgdOne).update), R"( ():
-  # "w param sgd step";
+  auto no_places = [](const Array&) { return ""; };
+  EXPECT_EQ(PrintCd(Code(kSgdOne).update, no_places), R"("" ():
+  w.grad : f32[1];
+  sgd_delta_w.1 : f32[] effectively_constant "a number";
+  w : f32[1] on_device "a parameter";
+  sgd_delta_w.2 : f32[1];
+  sgd_delta_w : f32[1];
+  sgd_momentum_w.3 : f32[] effectively_constant "a number";
+  sgd_momentum_w : f32[1] on_device "reads its value of the last run";
+  sgd_momentum_w.4 : f32[1];
+  rate : f32[] materialized "the result of Forward";
+  /* w param sgd step */
   sgd_delta_w.1 =: 0;
   sgd_delta_w.2 =: sgd_delta_w.1 * w ~logic:".";
   sgd_delta_w =: w.grad + sgd_delta_w.2;
@@ -153,7 +163,7 @@ TEST_F(CodeTest, SgdOneSays) {
   sgd_momentum_w.4 =: sgd_momentum_w.3 * sgd_momentum_w ~logic:".";
   sgd_momentum_w =: sgd_momentum_w.4 + sgd_delta_w;
   sgd_delta_w =: sgd_momentum_w;
-  # "rate fwd";
+  /* rate fwd */
   rate =: 0.125;
   w =- rate * sgd_delta_w ~logic:".";
 )");

@@ -3,16 +3,17 @@
 // Goldens: what the tool prints, as files under tests/golden.
 //
 //   # RUN: explain %s --passes=simplify --stage=ll
-//   p ():                            input: the file that %s stands for; %t is
-//                                    an empty directory
+//   p ():                            input: the file that %s stands for, or %c
+//                                    if it is .cd; %t is an empty directory
 //     ...
 //   ---
 //   p ():                            what the runs print, exactly, and then
 //     ...                            each %t/NAME.log that they wrote
 //
-// A golden whose name starts with fail_ expects an error, any other none. Every
-// program that a golden compiles is also printed and parsed again, and run
-// after each number of passes, scheduled for each target and on each tier.
+// A golden whose name starts with fail_ expects an error, any other none. All
+// code that a golden compiles is also printed and parsed again, and so is its
+// program, which is run after each number of passes, scheduled for each target
+// and on each tier.
 //   bazel test //tests:golden_test --test_filter='*simplify/mul_one'
 //   bazel run //tests:golden -- --update      writes the parts below the line
 #include <algorithm>
@@ -27,12 +28,16 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/cd/parse.h"
+#include "ocannl/core/cd/print.h"
+#include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -53,6 +58,9 @@ struct Golden {
   std::string expected;
 
   bool fails() const { return absl::StrContains(name, "/fail_"); }
+  bool is_code() const {
+    return absl::StrContains(absl::StrJoin(runs, "\n"), "%c");
+  }
 };
 
 Golden ReadGolden(const fs::path& root, const fs::path& path) {
@@ -112,7 +120,7 @@ std::pair<std::string, bool> Output(const Golden& golden) {
   const std::string base = (fs::path(testing::TempDir()) /
                             absl::StrReplaceAll(golden.name, {{"/", "_"}}))
                                .string();
-  const std::string file = absl::StrCat(base, ".ll");
+  const std::string file = absl::StrCat(base, golden.is_code() ? ".cd" : ".ll");
   const std::string directory = absl::StrCat(base, ".dir");
   EXPECT_TRUE(WriteFile(file, golden.input).ok());
   fs::remove_all(directory);
@@ -120,18 +128,19 @@ std::pair<std::string, bool> Output(const Golden& golden) {
   std::ostringstream out;
   bool failed = false;
   for (const std::string& run : golden.runs) {
-    std::vector<std::string> args =
-        Words(absl::StrReplaceAll(run, {{"%s", file}, {"%t", directory}}));
+    std::vector<std::string> args = Words(absl::StrReplaceAll(
+        run, {{"%s", file}, {"%c", file}, {"%t", directory}}));
     failed = RunTool(args, out, out) != 0 || failed;
   }
   ShowLogs(directory, out);
-  return {absl::StrReplaceAll(out.str(), {{file, "%s"}, {directory, "%t"}}),
+  const char* name = golden.is_code() ? "%c" : "%s";
+  return {absl::StrReplaceAll(out.str(), {{file, name}, {directory, "%t"}}),
           failed};
 }
 
-// The text of the program of `run`, which evaluates or explains an expression.
-std::string ProgramOf(const std::string& run) {
-  std::vector<std::string> args = {"explain", "--stage=unoptimized"};
+// A stage of `run`, which evaluates or explains an expression.
+std::string StageOf(const std::string& run, const std::string& stage) {
+  std::vector<std::string> args = {"explain", "--stage=" + stage};
   for (const std::string& word : Words(run)) {
     bool flag = absl::StartsWith(word, "--");
     bool of_expression = false;
@@ -188,6 +197,29 @@ void CheckProgram(const std::string& text) {
   EXPECT_TRUE(fuzz::TiersAgree(*program));
 }
 
+// The code is what its text says. Returns its program.
+LoopProgram CheckCode(const std::string& text) {
+  absl::StatusOr<Assignments> code = ParseCd(text);
+  EXPECT_TRUE(code.ok()) << code.status() << "\n" << text;
+  if (!code.ok()) return {};
+  absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
+  EXPECT_TRUE(again.ok() && *again == *code) << again.status() << text;
+  absl::StatusOr<LoopProgram> program = Lower(*code);
+  EXPECT_TRUE(program.ok()) << program.status();
+  return program.ok() ? *std::move(program) : LoopProgram();
+}
+
+// It stores the bits of `program`.
+void CheckCode(const std::string& text, const std::string& program) {
+  absl::StatusOr<LoopProgram> parsed = Parse(program);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const Arrays inputs = FillInputs(*parsed);
+  absl::StatusOr<RunResult> expected = RunProgram(*parsed, inputs);
+  absl::StatusOr<RunResult> actual = RunProgram(CheckCode(text), inputs);
+  ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status() << text;
+  EXPECT_EQ(Difference(*expected, *actual), "") << text;
+}
+
 class GoldenTest : public testing::Test {
  public:
   explicit GoldenTest(Golden golden) : golden_(std::move(golden)) {}
@@ -202,10 +234,15 @@ class GoldenTest : public testing::Test {
     EXPECT_EQ(failed, golden_.fails())
         << "the name of a golden starts with fail_ if and only if it fails";
     if (golden_.fails()) return;
-    if (!golden_.input.empty()) return CheckProgram(golden_.input);
+    if (!golden_.input.empty()) {
+      return CheckProgram(golden_.is_code() ? Print(CheckCode(golden_.input))
+                                            : golden_.input);
+    }
     for (const std::string& run : golden_.runs) {
-      bool help = absl::StrContains(run, "--help");
-      if (!help) CheckProgram(ProgramOf(run));
+      if (absl::StrContains(run, "--help")) continue;
+      const std::string program = StageOf(run, "unoptimized");
+      CheckCode(StageOf(run, "cd"), program);
+      CheckProgram(program);
     }
   }
 

@@ -31,6 +31,9 @@
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/cd/parse.h"
+#include "ocannl/core/cd/print.h"
+#include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/runtime/npy.h"
@@ -41,6 +44,7 @@
 #include "ocannl/fuzz/shared_memory.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "tests/checkpoint/samples.h"
+#include "tests/support/mutated.h"
 #include "tests/support/run_program.h"
 
 namespace ocannl {
@@ -68,72 +72,6 @@ int64_t FromEnvironment(const char* name, int64_t otherwise) {
 
 size_t Below(Random& random, size_t n) { return random() % n; }
 
-// Puts another number where one stands.
-void ChangeNumber(std::string& text, Random& random) {
-  const size_t from = Below(random, text.size() + 1);
-  const size_t at = text.find_first_of("0123456789", from);
-  if (at == text.npos) return;
-  const size_t end =
-      std::min(text.find_first_not_of("0123456789", at), text.size());
-  static const auto* numbers = new std::vector<std::string>(absl::StrSplit(
-      "0 1 2 65 4096 -1 1e30 0.5 nan 1000000000 2147483648 4294967297 "
-      "9223372036854775807 18446744073709551616",
-      ' '));
-  text.replace(at, end - at, (*numbers)[Below(random, numbers->size())]);
-}
-
-// A part of `text`: a word, a line, or some bytes.
-std::string Part(const std::string& text, Random& random) {
-  const size_t at = Below(random, text.size());
-  constexpr const char* kEnds[] = {" ", ",", ";", "\n"};
-  if (Below(random, 2) == 0) {
-    const char* end = kEnds[Below(random, std::size(kEnds))];
-    const size_t from = text.rfind(end, at) + 1;
-    return text.substr(from, text.find(end, from) - from + 1);
-  }
-  const size_t most = Below(random, 2) == 0 ? 8 : 200;
-  return text.substr(at, 1 + Below(random, most));
-}
-
-// Bytes and numbers become others; parts go, come from elsewhere, of the text
-// or of another one, or come again and again.
-std::string Mutated(std::string text, const std::string& other,
-                    Random& random) {
-  constexpr absl::string_view kEdges("\0\xff\x80\"'[]{}()<>=;:,.#%@$|-*\n", 27);
-  const size_t most = Below(random, 2) == 0 ? 1 : 4;
-  for (size_t left = 1 + Below(random, most); left > 0; --left) {
-    if (text.empty()) text = " ";
-    const size_t at = Below(random, text.size());
-    switch (Below(random, 8)) {
-      case 0:
-        text[at] = static_cast<char>(random());
-        break;
-      case 1:
-        text[at] = kEdges[Below(random, kEdges.size())];
-        break;
-      case 2: {
-        const std::string part = Part(text, random);
-        text.erase(text.find(part), part.size());
-        break;
-      }
-      case 3:
-        text.insert(at, Part(text, random));
-        break;
-      case 4:
-        if (!other.empty()) text.insert(at, Part(other, random));
-        break;
-      case 5: {
-        const std::string part = Part(text, random);
-        for (size_t k = Below(random, 300); k > 0; --k) text.insert(at, part);
-        break;
-      }
-      default:
-        ChangeNumber(text, random);
-    }
-  }
-  return text;
-}
-
 std::string Pick(const std::vector<std::string>& corpus, Random& random) {
   return corpus[Below(random, corpus.size())];
 }
@@ -149,6 +87,7 @@ std::function<std::string(Random&)> MutantsOf(std::vector<std::string> corpus) {
 
 struct Corpus {
   std::vector<std::string> programs;
+  std::vector<std::string> codes;        // .cd
   std::vector<std::string> expressions;  // flags, kMark and a text
   std::vector<std::string> rewritten;    // a program, kMark and a script
 };
@@ -175,6 +114,7 @@ void AddGolden(absl::string_view text, Corpus& corpus) {
     }
   }
   if (program.size() < 10) return;
+  if (absl::StrContains(program, "=:")) return corpus.codes.push_back(program);
   corpus.programs.push_back(program);
   for (const std::string& script : scripts) {
     corpus.rewritten.push_back(absl::StrCat(program, kMark, script));
@@ -249,6 +189,21 @@ Kind Programs() {
             CHECK_OK(WriteFile(path, text));
             (void)Tool({"explain", path});
             return RunIfSmall(Parse(text));
+          }};
+}
+
+Kind Codes() {
+  return {.make = MutantsOf(Goldens().codes),
+          .use = [](const std::string& text) {
+            const std::string path = Folder() + "/p.cd";
+            CHECK_OK(WriteFile(path, text));
+            (void)Tool({"explain", path});
+            const absl::StatusOr<Assignments> code = ParseCd(text);
+            if (!code.ok()) return false;
+            const absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
+            CHECK_OK(again);
+            CHECK(*again == *code) << PrintCd(*code);
+            return RunIfSmall(Lower(*code));
           }};
 }
 
@@ -435,6 +390,7 @@ void Attack(const std::string& name, const Kind& kind) {
   EXPECT_TRUE(used > 0 || runs < 1000);
 }
 
+TEST(HostileTest, Codes) { Attack("codes", Codes()); }
 TEST(HostileTest, Programs) { Attack("programs", Programs()); }
 TEST(HostileTest, Rewrites) { Attack("rewrites", Rewrites()); }
 TEST(HostileTest, Notation) { Attack("notation", Notation()); }

@@ -84,8 +84,7 @@ Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
                              .reset = reset,
                              .rhs = term.id(),
                              .sources = sources,
-                             .extents = extents,
-                             .logic = ""});
+                             .extents = extents});
   return code;
 }
 

@@ -14,6 +14,7 @@ LAYERS = [
     ["ocannl/core/assign"],
     ["ocannl/core/notation"],
     ["ocannl/core/loop"],
+    ["ocannl/core/cd"],  # the text of assignments
     ["ocannl/core/opt"],
     ["ocannl/core/analysis"],  # what schedulers and code generators ask
     ["ocannl/core/schedule"],

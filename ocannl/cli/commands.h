@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/cli/expression.h"
+#include "ocannl/cli/input.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -20,7 +21,7 @@ namespace ocannl {
 
 struct Command {
   absl::string_view name;
-  absl::string_view usage;  // "run FILE.ll"
+  absl::string_view usage;  // "run FILE.cd|FILE.ll"
   absl::string_view help;
   size_t least_arguments;  // one at most
   const std::vector<Flag>& (*flags)();
@@ -41,6 +42,10 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out);
 // The stages of an expression, its shapes first. Errors: of ExplainCode.
 absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
                                               const PassOptions& options);
+
+// The stages of what a file has, from it on. Errors: the same.
+absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
+                                        const PassOptions& options);
 
 // Adds the stage that --rewrite makes, if it is given. Errors: of Rewritten.
 absl::Status ExplainRewritten(const CommandLine& line,

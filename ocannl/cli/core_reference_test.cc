@@ -28,8 +28,8 @@ constexpr absl::string_view kHead =
 A folder is a stage, or what a stage stands on; each includes only from folders
 to its left:
 
-    base  ops  index  tensor  shape  assign  notation  loop  opt  analysis
-    schedule  runtime  tiering  codegen
+    base  ops  index  tensor  shape  assign  notation  loop  cd  opt
+    analysis  schedule  runtime  tiering  codegen
 
 `base` has errors, dtypes and settings; `ops` the table of operations with their
 values, gradients and traits, from which every tier is made (`ops.def`); `index`
@@ -61,13 +61,18 @@ of sizes (`shape/size.h`), from the rules that each tensor brings
 (`shape/rules.h`). Errors name the tensors whose rules conflict
 (`shape/errors.h`).)",
      "shapes"},
-    {"Assignments: `assign`",
+    {"Assignments: `assign`, `cd`",
      R"(A tensor becomes an accumulating assignment with a projection, the map
 from the iterations to the indices of each operand
 (`index/projections.h`). The forward code is made in `assign/build.h`,
 the gradients by reverse-mode automatic differentiation in
 `assign/gradient.h`. The order in which a product of many operands is
-contracted is decided in `index/contraction_order.h`.)",
+contracted is decided in `index/contraction_order.h`.
+
+The text (`cd/print.h`) is exactly what is executed, and is read back
+(`cd/parse.h`): `run` and `explain` take it as they take `.ll`. A spec is
+the projection itself, an index for each axis of each array in the value,
+and of the result (`cd/form.h`).)",
      "cd"},
     {"The loop IR: `loop`",
      R"(Loops over buffers, with fused multiply-adds where the contract says so

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// explain 'EXPR' or FILE.ll: prints every stage on the way to code.
+// explain 'EXPR', FILE.cd or FILE.ll: prints every stage on the way to code.
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -9,17 +10,18 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/expression.h"
 #include "ocannl/cli/input.h"
 #include "ocannl/cli/rewrite_flag.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/gpu/one_block.h"
@@ -35,21 +37,35 @@ namespace {
 
 using jit::Isa;
 
+// Adds "origins" where it is wanted.
+absl::StatusOr<Explanation> WithOrigins(
+    const CommandLine& line, const Assignments& code,
+    const PassOptions& options, absl::StatusOr<Explanation> explanation) {
+  if (!explanation.ok() || line.GetString("stage") != "origins") {
+    return explanation;
+  }
+  OCANNL_ASSIGN_OR_RETURN(explanation->stages.emplace_back(),
+                          ExplainOrigins(code, options));
+  return explanation;
+}
+
 absl::StatusOr<Explanation> ExplainFileOrExpression(
     const CommandLine& line, const PassOptions& options) {
   const std::string& what = line.positional()[0];
-  if (absl::EndsWith(what, ".ll")) {
+  if (IsProgramFile(what)) {
     for (const Flag& flag : ExpressionFlags()) {
       if (!line.Has(flag.name)) continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "--", flag.name, " is for expressions, but ", what, " is a program"));
     }
-    OCANNL_ASSIGN_OR_RETURN(LoopProgram program, ReadProgram(what));
-    return ExplainProgram(program, options);
+    OCANNL_ASSIGN_OR_RETURN(const ProgramFile file, ReadProgram(what));
+    if (!file.code) return ExplainFile(file, options);
+    return WithOrigins(line, *file.code, options, ExplainFile(file, options));
   }
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
                           BuildExpression(line, what));
-  return ExplainExpression(*expression, options);
+  return WithOrigins(line, expression->code, options,
+                     ExplainExpression(*expression, options));
 }
 
 // What schedules are for.
@@ -149,6 +165,19 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   return std::move(stages);
 }
 
+// The rows of its tensor, and what that is: "5|3, w * x".
+std::string Remark(const train::Model& model, const Array& array) {
+  constexpr absl::string_view kGradient = ".grad";
+  absl::string_view name = array.name;
+  const bool is_gradient = absl::ConsumeSuffix(&name, kGradient);
+  const std::optional<TensorId> id = model.graph.Find(name);
+  if (!id) return "";
+  const TensorNode& node = model.graph[*id];
+  const std::string rows = ToString(model.shapes, *id);
+  if (is_gradient || node.text == node.name) return rows;
+  return absl::StrCat(rows, rows.empty() ? "" : ", ", node.text);
+}
+
 absl::Status UnknownStage(const std::string& wanted,
                           const std::vector<StageText>& stages) {
   bool pass =
@@ -160,7 +189,8 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", x86, instruction_mix, cuda, ptx, persistent; with --target=sm_90, "
+      ", origins, x86, instruction_mix, cuda, ptx, persistent; with "
+      "--target=sm_90, "
       "script"));
 }
 
@@ -170,11 +200,23 @@ absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
                                               const PassOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainCode(expression.code, options));
+  auto cd = absl::c_find_if(explanation.stages, [](const StageText& stage) {
+    return stage.stage == "cd";
+  });
+  cd->text = PrintCd(expression.code, [&](const Array& array) {
+    return Remark(expression.model, array);
+  });
   explanation.stages.insert(
       explanation.stages.begin(),
       ExplainShapes(expression.model.graph, expression.model.shapes,
                     expression.code.name));
   return explanation;
+}
+
+absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
+                                        const PassOptions& options) {
+  return file.code ? ExplainCode(*file.code, options)
+                   : ExplainProgram(file.program, options);
 }
 
 absl::Status ExplainRewritten(const CommandLine& line,
@@ -193,7 +235,8 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back(
         {"stage", "all",
-         "shapes, cd, memory, unoptimized, ll, rewritten, schedule, script, "
+         "shapes, cd, memory, unoptimized, ll, origins, rewritten, schedule, "
+         "script, "
          "x86, instruction_mix, cuda, ptx, persistent, a pass, or all"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
     all->push_back(

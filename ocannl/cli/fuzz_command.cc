@@ -24,7 +24,7 @@ namespace ocannl {
 
 const std::vector<Flag>& FuzzFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"programs", "1000", "how many programs, or inputs of FILE.ll, to try"},
+      {"programs", "1000", "how many programs, or inputs of a file, to try"},
       {"seed", "1", "of the first; the next ones count up"},
       {"seconds", "1000000", "to stop after, if that comes first"},
       {"tiers", "all", "what to compare with the interpreter, commas between"},
@@ -98,7 +98,9 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());
   OCANNL_ASSIGN_OR_RETURN(options.tiers, fuzz::FindComparedTiers(names));
   if (!line.positional().empty()) {
-    OCANNL_ASSIGN_OR_RETURN(options.program, ReadProgram(line.positional()[0]));
+    OCANNL_ASSIGN_OR_RETURN(ProgramFile file,
+                            ReadProgram(line.positional()[0]));
+    options.program = std::move(file.program);
   }
   fuzz::CampaignResult result = fuzz::RunCampaign(options);
   out << Report(result);

@@ -17,6 +17,8 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/cd/parse.h"
+#include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/ops/expr.h"
@@ -166,13 +168,32 @@ absl::Status WithSource(const absl::Status& status, absl::string_view text) {
                                                   std::string(at, ' '), "^"));
 }
 
-absl::StatusOr<LoopProgram> ReadProgram(const std::string& path) {
+bool IsProgramFile(absl::string_view path) {
+  return absl::EndsWith(path, ".ll") || absl::EndsWith(path, ".cd");
+}
+
+namespace {
+
+absl::StatusOr<ProgramFile> ParseFile(const std::string& path,
+                                      absl::string_view text) {
+  ProgramFile file;
+  if (absl::EndsWith(path, ".cd")) {
+    OCANNL_ASSIGN_OR_RETURN(file.code, ParseCd(text));
+    OCANNL_ASSIGN_OR_RETURN(file.program, Lower(*file.code));
+  } else {
+    OCANNL_ASSIGN_OR_RETURN(file.program, Parse(text));
+  }
+  OCANNL_RETURN_IF_ERROR(Verify(file.program));
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramFile> ReadProgram(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(std::string text, ReadText(UserPath(path)));
-  absl::StatusOr<LoopProgram> program = Parse(text);
-  absl::Status status =
-      program.ok() ? Verify(*program) : WithSource(program.status(), text);
-  if (status.ok()) return program;
-  return Wrong(path, ": ", status.message());
+  absl::StatusOr<ProgramFile> file = ParseFile(path, text);
+  if (file.ok()) return file;
+  return Wrong(path, ": ", WithSource(file.status(), text).message());
 }
 
 absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
@@ -36,8 +37,17 @@ struct Input {
 // where it is wider than a terminal, and a caret below the place. Others stay.
 absl::Status WithSource(const absl::Status& status, absl::string_view text);
 
-// The valid program in the file `path`. Errors name the file.
-absl::StatusOr<LoopProgram> ReadProgram(const std::string& path);
+// What a file has: a program, or the code that one is made of.
+struct ProgramFile {
+  LoopProgram program;
+  std::optional<Assignments> code = std::nullopt;  // of FILE.cd
+};
+
+// What is in FILE.ll or FILE.cd, valid. Errors name the file.
+absl::StatusOr<ProgramFile> ReadProgram(const std::string& path);
+
+// Whether `path` names such a file.
+bool IsProgramFile(absl::string_view path);
 
 // Error: text of another form.
 absl::StatusOr<Input> ParseInput(absl::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// run FILE.ll: runs a loop program from disk and prints what it writes.
+// run FILE.cd or FILE.ll: runs assignments or a loop program from disk and
+// prints what they write.
 #include <memory>
 #include <ostream>
 #include <string>
@@ -18,6 +19,7 @@
 #include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
@@ -58,8 +60,9 @@ bool MergeTo(const Dims& dims, const Dims& merged) {
   return next == dims.size();
 }
 
-absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
+absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
                          const Context& context) {
+  const LoopProgram& program = file.program;
   absl::flat_hash_set<std::string> given;
   for (const std::string& text : line.GetAll("in")) {
     OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
@@ -86,6 +89,12 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
     OCANNL_RETURN_IF_ERROR(
         context.WriteInput(*buffer, values.Reshaped(buffer->dims)));
   }
+  if (file.code) {
+    for (const Array& array : file.code->arrays) {
+      if (array.data == nullptr || !given.insert(array.name).second) continue;
+      OCANNL_RETURN_IF_ERROR(context.Write(array.name, *array.data));
+    }
+  }
   std::string missing;
   for (const Buffer& buffer : program.buffers) {
     if (!IsInput(buffer.role) || given.contains(buffer.name)) continue;
@@ -98,11 +107,12 @@ absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
 }
 
 absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
-                              const LoopProgram& program, int64_t repeat) {
+                              const ProgramFile& file, int64_t repeat) {
+  const LoopProgram& program = file.program;
   Device device("host", &tier);
   Stream stream(&device);
   Context context(&stream);
-  OCANNL_RETURN_IF_ERROR(WriteInputs(line, program, context));
+  OCANNL_RETURN_IF_ERROR(WriteInputs(line, file, context));
   OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
   for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
@@ -140,19 +150,22 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(int64_t repeat,
                           line.GetInt("repeat", 1, 1'000'000'000));
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
-                          ReadProgram(line.positional()[0]));
+  OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(line.positional()[0]));
+  LoopProgram& program = file.program;
   if (line.Has("explain")) {
     OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
-                            ExplainProgram(program, options));
+                            ExplainFile(file, options));
     OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
     OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
   }
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  if (file.code && options.all()) {
+    OCANNL_RETURN_IF_ERROR(CheckVirtual(*file.code, program));
+  }
   OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
   OCANNL_ASSIGN_OR_RETURN(
       Results results, CompareTiers(tiers, program, [&](const Backend& tier) {
-        return RunOn(tier, line, program, repeat);
+        return RunOn(tier, line, file, repeat);
       }));
   std::string directory = line.GetString("out");
   if (!directory.empty()) {

@@ -16,14 +16,15 @@ namespace ocannl {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"run", "run FILE.ll", "runs a loop program and prints what it writes", 1,
+    {"run", "run FILE.cd|FILE.ll",
+     "runs assignments or a loop program and prints what they write", 1,
      RunFlags, RunCommand},
     {"eval", "eval 'EXPR'", "evaluates an expression of the notation", 1,
      EvalFlags, EvalCommand},
-    {"explain", "explain 'EXPR'|FILE.ll",
+    {"explain", "explain 'EXPR'|FILE.cd|FILE.ll",
      "prints every stage from expression to code", 1, ExplainFlags,
      ExplainCommand},
-    {"fuzz", "fuzz [FILE.ll]",
+    {"fuzz", "fuzz [FILE.cd|FILE.ll]",
      "compares the tiers on random programs, or one program on random inputs",
      0, FuzzFlags, FuzzCommand},
 };

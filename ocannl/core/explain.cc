@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/print.h"
@@ -104,6 +104,15 @@ absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
         .file_name = code.name + "-unoptimized.ll",
         .text = TextOf(program)}});
   return explanation;
+}
+
+absl::StatusOr<StageText> ExplainOrigins(const Assignments& code,
+                                         const PassOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(WithOrigins(code)));
+  OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  return StageText{.stage = "origins",
+                   .file_name = code.name + "-origins.ll",
+                   .text = TextOf(program)};
 }
 
 absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,

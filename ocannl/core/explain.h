@@ -42,6 +42,11 @@ struct Explanation {
 absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
                                         const PassOptions& options);
 
+// The program that the passes of `options` make of `code`, with a comment
+// before the loops of each assignment that leads back to it: "origins".
+absl::StatusOr<StageText> ExplainOrigins(const Assignments& code,
+                                         const PassOptions& options);
+
 // The program after each pass that changed it; "ll" is the last.
 absl::StatusOr<Explanation> ExplainProgram(const LoopProgram& program,
                                            const PassOptions& options);

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/overload.h"
@@ -25,10 +28,19 @@
 namespace ocannl::train {
 namespace {
 
+// On one line, and without the end of a comment.
+std::string CommentText(absl::Span<const std::string> words) {
+  std::string text =
+      absl::StrReplaceAll(absl::StrJoin(words, " "), {{"*/", "* /"}});
+  absl::RemoveExtraAsciiWhitespace(&text);
+  return text;
+}
+
 class CodeWriter {
  public:
-  CodeWriter(Model& model, absl::string_view text, const Names& names)
-      : model_(model), text_(text), scope_(model, text, names) {}
+  CodeWriter(Model& model, absl::string_view text, const Names& names,
+             SourceLocation where)
+      : model_(model), text_(text), where_(where), scope_(model, text, names) {}
 
   absl::Status Write(const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
@@ -64,7 +76,7 @@ class CodeWriter {
       std::optional<Tensor> tensor = scope_.FindTensor(word);
       words.push_back(tensor ? tensor->node().name : word);
     }
-    code_.update.list.push_back(BlockComment{absl::StrJoin(words, " ")});
+    code_.update.list.push_back(BlockComment{CommentText(words)});
     if (block.tensors.empty()) return Write(block.body);
     return scope_.Of(block.tensors[0], [&] { return Write(block.body); });
   }
@@ -226,7 +238,7 @@ class CodeWriter {
                                  std::optional<TensorId> target) {
     OCANNL_ASSIGN_OR_RETURN(
         ParsedTensor parsed,
-        ParseValue(scope_.graph(), text_, statement, names));
+        ParseValue(scope_.graph(), text_, statement, names, where_));
     if (!parsed.parameters.empty()) {
       return scope_.ErrorAt(statement.offset,
                             "a value declares no parameter; write the name of "
@@ -291,8 +303,7 @@ class CodeWriter {
                                        .reset = statement.reset,
                                        .rhs = rhs.id(),
                                        .sources = std::move(sources),
-                                       .extents = loops.extents,
-                                       .logic = ""});
+                                       .extents = loops.extents});
   }
 
   // A name for a part of the value of `array`.
@@ -349,6 +360,7 @@ class CodeWriter {
 
   Model& model_;
   absl::string_view text_;
+  SourceLocation where_;  // that has the text
   CodeScope scope_;
   absl::flat_hash_map<TensorId, BackwardCode> backward_;
   absl::flat_hash_map<std::string, CodeState> states_;  // declared here
@@ -359,14 +371,14 @@ class CodeWriter {
 }  // namespace
 
 absl::StatusOr<UpdateCode> ParseCode(Model& model, absl::string_view text,
-                                     const Names& names) {
+                                     const Names& names, SourceLocation where) {
   OCANNL_ASSIGN_OR_RETURN(std::vector<Statement> statements,
                           ParseStatements(text, names));
   for (const auto& [name, tensor] : names.tensors) {
     OCANNL_RETURN_IF_ERROR(CheckIsIn(model, tensor));
   }
   Rootness before = model.rootness;
-  CodeWriter writer(model, text, names);
+  CodeWriter writer(model, text, names, where);
   absl::Status status = writer.Write(statements);
   if (!status.ok()) {
     model.rootness = std::move(before);

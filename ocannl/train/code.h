@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/notation/names.h"
 #include "ocannl/train/model.h"
 
@@ -43,8 +44,9 @@ namespace ocannl::train {
 // the notation, unknown names, shapes that do not fit, a tensor without a
 // gradient, an accumulation of a value that accumulates in another way. The
 // model is then as before, but for names.
-absl::StatusOr<UpdateCode> ParseCode(Model& model, absl::string_view text,
-                                     const Names& names);
+absl::StatusOr<UpdateCode> ParseCode(
+    Model& model, absl::string_view text, const Names& names,
+    SourceLocation where = SourceLocation::Current());
 
 }  // namespace ocannl::train
 

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/assignments.h"
-#include "ocannl/core/assign/print.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/compile.h"

@@ -18,9 +18,9 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/assign/print.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers.h"
@@ -160,10 +160,12 @@ TEST(OptimTest, SaysWhatItDoes) {
   auto code =
       train::RuleUpdate(model, loss, Number(model.graph, 0.5), train::Lion());
   CHECK_OK(code);
-  EXPECT_THAT(PrintCd(code->update), HasSubstr("# \"w param lion step\";"));
+  EXPECT_THAT(PrintCd(code->update), HasSubstr("/* w param lion step */"));
   EXPECT_THAT(PrintCd(code->update), HasSubstr("lion_c_w =: fma("));
-  EXPECT_EQ(PrintCd(code->init),
-            "lion_init ():\n  lion_m_w =: 0 ~logic:\".\";\n");
+  EXPECT_EQ(
+      PrintCd(code->init),
+      "lion_init ():\n  lion_m_w : f32[1] on_device \"reads its value of the "
+      "last run\";\n  lion_m_w =: 0;\n");
 }
 
 // Parameters of one list have the states of one; each list its own.

@@ -18,6 +18,7 @@ Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id) {
               .dtype = node.dtype,
               .dims = shapes.at(id).dims(),
               .memory = node.memory};
+  array.where = node.where;
   if (const auto* data = std::get_if<DataSource>(&node.source)) {
     array.data = data->data;
   }
@@ -25,9 +26,11 @@ Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id) {
 }
 
 Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id) {
-  return {.name = absl::StrCat(graph[id].name, ".grad"),
-          .dtype = graph[id].dtype,
-          .dims = shapes.at(id).dims()};
+  Array array{.name = absl::StrCat(graph[id].name, ".grad"),
+              .dtype = graph[id].dtype,
+              .dims = shapes.at(id).dims()};
+  array.where = graph[id].where;
+  return array;
 }
 
 CellLoops::CellLoops(const Dims& dims) {
@@ -81,8 +84,7 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
                              .reset = false,
                              .rhs = rhs,
                              .sources = std::move(reads),
-                             .extents = loops.extents,
-                             .logic = "."});
+                             .extents = loops.extents});
 }
 
 void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
@@ -106,8 +108,7 @@ void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
                                .reset = false,
                                .rhs = leaf.id(),
                                .sources = {ReadArray{source, nest.operands[0]}},
-                               .extents = nest.extents,
-                               .logic = "reshape"});
+                               .extents = nest.extents});
     source = to;
   }
 }
@@ -155,8 +156,7 @@ void AssignRunningSums(Assignments& code, int32_t lhs, std::optional<Op> accum,
                                .reset = false,
                                .rhs = cell,
                                .sources = {ReadArray{sums, std::move(before)}},
-                               .extents = loops.extents,
-                               .logic = backwards ? "next" : "previous"});
+                               .extents = loops.extents});
   }
   if (sums != lhs) AssignPointwise(code, lhs, accum, cell, {sums});
 }
@@ -184,19 +184,6 @@ Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
 
 double OutsideOf(const ComputeSource& source) {
   return source.accum ? NeutralElement(*source.accum) : 0;
-}
-
-std::string LogicText(const ComputeSource& source) {
-  switch (source.logic) {
-    case ComputeSource::kPointwise:
-      // Without a word, `*` composes.
-      return source.op == Op::kMul ? "." : "";
-    case ComputeSource::kCompose:
-      return "@";
-    case ComputeSource::kEinsum:
-      return ToString(*source.spec);
-  }
-  __builtin_unreachable();
 }
 
 }  // namespace ocannl

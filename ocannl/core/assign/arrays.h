@@ -66,9 +66,6 @@ Expr Term(const ComputeSource& source, absl::Span<const Expr> args,
 // What the operands of `source` hold outside of their arrays.
 double OutsideOf(const ComputeSource& source);
 
-// How .cd names the projections of `source`: "", ".", "@" or its spec.
-std::string LogicText(const ComputeSource& source);
-
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_ASSIGN_ARRAYS_H_

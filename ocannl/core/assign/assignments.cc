@@ -66,7 +66,9 @@ Op AccumulationOf(Op accum, DType dtype) {
 }
 
 Array Intermediate(std::string name, const Array& like) {
-  return {.name = std::move(name), .dtype = like.dtype, .dims = like.dims};
+  Array array{.name = std::move(name), .dtype = like.dtype, .dims = like.dims};
+  array.where = like.where;
+  return array;
 }
 
 Array MergeArray(const Array& of) {

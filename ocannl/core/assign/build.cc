@@ -37,8 +37,7 @@ class ForwardBuilder {
             [&](const ParamSource&) { Value(id); },
             [&](const OffsetsSource&) { Offsets(id); },
             [&](const SymbolSource& s) {
-              std::string name = graph_.statics()[s.static_index].name;
-              FromIndex(id, Static(s.static_index), absl::StrCat("!@", name));
+              FromIndex(id, Static(s.static_index));
             },
             [&](const DimSource& s) {
               const double size = static_cast<double>(Captured(s));
@@ -76,8 +75,7 @@ class ForwardBuilder {
                                 .reset = false,
                                 .rhs = rhs.id(),
                                 .sources = std::move(sources),
-                                .extents = loops.extents,
-                                .logic = ""});
+                                .extents = loops.extents});
   }
 
   int64_t Captured(const DimSource& source) const {
@@ -91,10 +89,10 @@ class ForwardBuilder {
     return product;
   }
 
-  void FromIndex(TensorId id, Affine index, std::string text) {
+  void FromIndex(TensorId id, Affine index) {
     Expr leaf = MakeLeaf(code_.exprs, DType::kI64, 0);
     Terminal(id, Convert(leaf, graph_[id].dtype),
-             {ReadIndex{std::move(index), std::move(text)}});
+             {ReadIndex{std::move(index)}});
   }
 
   void Offsets(TensorId id) {
@@ -104,13 +102,12 @@ class ForwardBuilder {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       offset = dims[axis] * offset + loops.indices[axis];
     }
-    FromIndex(id, offset, "range_over_offsets");
+    FromIndex(id, offset);
   }
 
   void Slice(TensorId id, const SliceSource& source) {
     Projections p = Project(graph_, shapes_, id);
     Expr leaf = MakeLeaf(code_.exprs, graph_[id].dtype, 0);
-    std::string name = graph_.statics()[source.static_index].name;
     code_.list.push_back(
         Assign{.lhs = Value(id),
                .lhs_indices = p.lhs,
@@ -118,8 +115,7 @@ class ForwardBuilder {
                .reset = false,
                .rhs = leaf.id(),
                .sources = {ReadArray{Value(source.of), p.operands[0]}},
-               .extents = p.extents,
-               .logic = absl::StrCat("@| ", name)});
+               .extents = p.extents});
   }
 
   void Reshape(TensorId id, TensorId of) {
@@ -183,8 +179,7 @@ class ForwardBuilder {
     const int32_t to = code_.AddArray(std::move(array));
     Assign assign = GatherCells(
         gather, to, Value(source.operands[1]), Value(source.gathers->ids),
-        OperandLeaf(code_.exprs, graph_, source, 1, 0).id(),
-        source.gathers->spec);
+        OperandLeaf(code_.exprs, graph_, source, 1, 0).id());
     code_.list.push_back(assign);
     if (!sums) return;
     assign.lhs = Value(id);
@@ -200,8 +195,7 @@ class ForwardBuilder {
     const int32_t cells = Value(source.operands[1]);
     Assign assign =
         ScatterCells(gather, cells, Value(id), Value(source.gathers->ids),
-                     OperandLeaf(code_.exprs, graph_, source, 1, 0).id(),
-                     source.gathers->spec);
+                     OperandLeaf(code_.exprs, graph_, source, 1, 0).id());
     assign.reset = true;
     code_.list.push_back(std::move(assign));
   }
@@ -232,8 +226,7 @@ class ForwardBuilder {
                .reset = reset,
                .rhs = term.id(),
                .sources = std::move(sources),
-               .extents = piece.projections.extents,
-               .logic = LogicText(source)});
+               .extents = piece.projections.extents});
   }
 
   const Graph& graph_;

@@ -68,14 +68,14 @@ class Contractor {
   void Prepare() {
     for (size_t k = 0; k + 1 < steps_.size(); ++k) {
       values_.push_back(Part(absl::StrCat(".product", k + 1), steps_[k].kept));
-      Set(values_.back(), FactorsOf(steps_[k]), k);
+      Set(values_.back(), FactorsOf(steps_[k]));
     }
   }
 
   void Finish(bool reset) {
     const size_t last = steps_.size() - 1;
-    if (reset) return Set(product_.result, FactorsOf(steps_[last]), last);
-    Add(product_.result, FactorsOf(steps_[last]), last, std::nullopt);
+    if (reset) return Set(product_.result, FactorsOf(steps_[last]));
+    Add(product_.result, FactorsOf(steps_[last]), std::nullopt);
   }
 
   void Propagate(int32_t gradient,
@@ -98,12 +98,12 @@ class Contractor {
         if (other >= 0) terms.push_back(values_[other]);
         const size_t factor = static_cast<size_t>(to);
         if (factor < gradients.size()) {
-          Add({*gradients[factor], values_[to].indices}, terms, k, 0);
+          Add({*gradients[factor], values_[to].indices}, terms, 0);
           continue;
         }
         const size_t made = factor - gradients.size();
         incoming[to] = Part(absl::StrCat(".grad", made + 1), steps_[made].kept);
-        Set(incoming[to], terms, k);
+        Set(incoming[to], terms);
       }
     }
   }
@@ -146,18 +146,17 @@ class Contractor {
   }
 
   // to =: terms, or =:+ where they are summed.
-  void Set(const ReadArray& to, absl::Span<const ReadArray> terms,
-           size_t step) {
+  void Set(const ReadArray& to, absl::Span<const ReadArray> terms) {
     const Projections nest = NestOf(to, terms);
     const bool sums =
         !IsBijective(nest.extents, nest.lhs, code_.arrays[to.array].dims);
-    Append(to, terms, nest, sums ? std::optional(Op::kAdd) : std::nullopt, sums,
-           step);
+    Append(to, terms, nest, sums ? std::optional(Op::kAdd) : std::nullopt,
+           sums);
   }
 
   // to =+ terms; where `windows`, one of them, has windows of `to`, by the
   // phases of their stride.
-  void Add(const ReadArray& to, absl::Span<const ReadArray> terms, size_t step,
+  void Add(const ReadArray& to, absl::Span<const ReadArray> terms,
            std::optional<size_t> windows) {
     std::vector<Projections> nests = {NestOf(to, terms)};
     if (windows) {
@@ -165,13 +164,12 @@ class Contractor {
                               code_.arrays[terms[*windows].array].dims);
     }
     for (const Projections& nest : nests) {
-      Append(to, terms, Nest(nest.extents, nest), Op::kAdd, false, step);
+      Append(to, terms, Nest(nest.extents, nest), Op::kAdd, false);
     }
   }
 
   void Append(const ReadArray& to, absl::Span<const ReadArray> terms,
-              const Projections& nest, std::optional<Op> accum, bool reset,
-              size_t step) {
+              const Projections& nest, std::optional<Op> accum, bool reset) {
     std::vector<Source> sources;
     std::optional<Expr> rhs;
     for (size_t k = 0; k < terms.size(); ++k) {
@@ -181,16 +179,13 @@ class Contractor {
       sources.push_back(
           ReadArray{terms[k].array, nest.operands[k], terms[k].outside});
     }
-    code_.list.push_back(
-        Assign{.lhs = to.array,
-               .lhs_indices = nest.lhs,
-               .accum = accum,
-               .reset = reset,
-               .rhs = rhs->id(),
-               .sources = std::move(sources),
-               .extents = nest.extents,
-               .logic = absl::StrCat(product_.logic, " [", step + 1, " of ",
-                                     steps_.size(), "]")});
+    code_.list.push_back(Assign{.lhs = to.array,
+                                .lhs_indices = nest.lhs,
+                                .accum = accum,
+                                .reset = reset,
+                                .rhs = rhs->id(),
+                                .sources = std::move(sources),
+                                .extents = nest.extents});
   }
 
   Assignments& code_;
@@ -208,11 +203,11 @@ Product ProductOf(Assignments& code, const Graph& graph, const Shapes& shapes,
     return ReadArray{code.AddArray(ValueArray(graph, shapes, tensor)), indices};
   };
   const auto& source = std::get<ComputeSource>(graph[id].source);
-  Product product = {.extents = piece.projections.extents,
-                     .result = read(id, piece.projections.lhs),
-                     .factors = {},
-                     .suffix = number == 0 ? "" : absl::StrCat("_", number + 1),
-                     .logic = LogicText(source)};
+  Product product = {
+      .extents = piece.projections.extents,
+      .result = read(id, piece.projections.lhs),
+      .factors = {},
+      .suffix = number == 0 ? "" : absl::StrCat("_", number + 1)};
   for (size_t k = 0; k < piece.operands.size(); ++k) {
     product.factors.push_back(read(source.operands[piece.operands[k]],
                                    piece.projections.operands[k]));

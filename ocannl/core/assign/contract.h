@@ -36,7 +36,6 @@ struct Product {
   ReadArray result;
   std::vector<ReadArray> factors;
   std::string suffix;  // of the names of what is between
-  std::string logic;   // for .cd
 };
 
 // That of piece `number` of the code of the tensor `id`.

@@ -114,7 +114,7 @@ std::optional<GatherIndices> FindGather(
 }
 
 Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
-                   int32_t ids, ExprId leaf, std::string logic) {
+                   int32_t ids, ExprId leaf) {
   return {.lhs = cells,
           .lhs_indices = gather.cells,
           .accum = std::nullopt,
@@ -123,12 +123,11 @@ Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
           .sources = {ReadLookup{.table = {table, gather.table},
                                  .axis = gather.axis,
                                  .ids = {ids, gather.ids}}},
-          .extents = gather.extents,
-          .logic = std::move(logic)};
+          .extents = gather.extents};
 }
 
 Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
-                    int32_t ids, ExprId leaf, std::string logic) {
+                    int32_t ids, ExprId leaf) {
   std::vector<IteratorId> of_table;
   AddLoops(gather.table, of_table);
   std::vector<IteratorId> order;
@@ -147,7 +146,6 @@ Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
       .rhs = leaf,
       .sources = {ReadArray{cells, sorted.cells}, ReadArray{ids, sorted.ids}},
       .extents = sorted.extents,
-      .logic = std::move(logic),
       .lookup = LookedUpAxis{.axis = sorted.axis, .ids = 1}};
 }
 

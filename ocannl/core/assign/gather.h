@@ -49,11 +49,11 @@ std::optional<GatherIndices> FindGather(
 
 // cells = table[ids], where `leaf` is leaf 0; the arrays are by number.
 Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
-                   int32_t ids, ExprId leaf, std::string logic);
+                   int32_t ids, ExprId leaf);
 
 // table[ids] += cells: to each cell in memory order of what is added.
 Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
-                    int32_t ids, ExprId leaf, std::string logic);
+                    int32_t ids, ExprId leaf);
 
 }  // namespace ocannl
 

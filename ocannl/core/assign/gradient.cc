@@ -93,7 +93,6 @@ class Backprop {
   void Fill(TensorId id, double value) {
     Expr literal = Literal(code_.exprs, graph_[id].dtype, value);
     AssignPointwise(code_, Gradient(id), std::nullopt, literal.id(), {});
-    std::get<Assign>(code_.list.back()).logic = "";
   }
 
   void Propagate(TensorId id) {
@@ -118,9 +117,8 @@ class Backprop {
       }
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
       Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
-      const StaticSymbol& index = graph_.statics()[slice->static_index];
       Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
-                 absl::StrCat("|@ ", index.name), /*is_zero_preserving=*/false);
+                 /*is_zero_preserving=*/false);
     } else if (const auto* reshape = std::get_if<ReshapeSource>(&source)) {
       AssignReshaped(code_, Gradient(reshape->of), Op::kAdd, Gradient(id));
     }
@@ -136,7 +134,6 @@ class Backprop {
   static constexpr int kFirst = 2;   // the number of the term that gets it
   static constexpr int kNumber = 3;  // of this term
   static constexpr int kOperand = 4;
-  static constexpr char kNumberText[] = "term_number";  // in .cd
 
   // Which term of each cell of a result by min or max is the first to be it.
   struct First {
@@ -165,10 +162,9 @@ class Backprop {
         code_.AddArray(ValueArray(graph_, shapes_, source.gathers->ids));
     const ExprId leaf =
         MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), 0).id();
-    const std::string& spec = source.gathers->spec;
     Assign assign = source.gathers->scatters
-                        ? GatherCells(gather, to, from, ids, leaf, spec)
-                        : ScatterCells(gather, from, to, ids, leaf, spec);
+                        ? GatherCells(gather, to, from, ids, leaf)
+                        : ScatterCells(gather, from, to, ids, leaf);
     assign.accum = Op::kAdd;
     code_.list.push_back(std::move(assign));
   }
@@ -224,7 +220,7 @@ class Backprop {
     std::vector<Source> sources = {
         ReadArray{code_.AddArray(ValueArray(graph_, shapes_, id)),
                   piece.projections.lhs},
-        ReadIndex{first.numbers[k], kNumberText}};
+        ReadIndex{first.numbers[k]}};
     auto term = [&](double outside) {
       std::vector<Expr> args;
       for (size_t arg = 0; arg < piece.operands.size(); ++arg) {
@@ -251,8 +247,7 @@ class Backprop {
                                 .reset = k == 0,
                                 .rhs = rhs.id(),
                                 .sources = std::move(sources),
-                                .extents = piece.projections.extents,
-                                .logic = LogicText(source)});
+                                .extents = piece.projections.extents});
   }
 
   // As it is rounded when it is stored.
@@ -292,7 +287,7 @@ class Backprop {
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
       Accumulate(id, operands, p, k, *gradients[k], OutsideOf(source),
-                 LogicText(source), IsZeroPreserving(source));
+                 IsZeroPreserving(source));
     }
   }
 
@@ -302,7 +297,7 @@ class Backprop {
   // are decomposed by phase (polyphase.h).
   void Accumulate(TensorId id, const std::vector<TensorId>& operands,
                   Projections p, size_t k, Expr rhs, double outside,
-                  std::string logic, bool is_zero_preserving) {
+                  bool is_zero_preserving) {
     std::swap(p.lhs, p.operands[k]);
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
     p.operands[k] = p.lhs;
@@ -312,13 +307,8 @@ class Backprop {
                               shapes_.at(operands[k]).dims(),
                               shapes_.at(id).dims());
     }
-    for (size_t part = 0; part < parts.size(); ++part) {
-      std::string of_part =
-          parts.size() == 1
-              ? logic
-              : absl::StrCat(logic, " [", part + 1, " of ", parts.size(), "]");
-      AccumulatePart(id, operands, LhsFirst(std::move(parts[part])), k, rhs,
-                     outside, std::move(of_part));
+    for (Projections& part : parts) {
+      AccumulatePart(id, operands, LhsFirst(std::move(part)), k, rhs, outside);
     }
   }
 
@@ -335,7 +325,7 @@ class Backprop {
       case kFirst:
         return ReadArray{code_.AddArray(FirstArray(id, leaf.dtype)), result};
       case kNumber:
-        return ReadIndex{p.operands[operands.size()][0], kNumberText};
+        return ReadIndex{p.operands[operands.size()][0]};
       default:
         break;
     }
@@ -345,8 +335,8 @@ class Backprop {
   }
 
   void AccumulatePart(TensorId id, const std::vector<TensorId>& operands,
-                      const Projections& p, size_t k, Expr rhs, double outside,
-                      std::string logic) {
+                      const Projections& p, size_t k, Expr rhs,
+                      double outside) {
     std::vector<Source> sources;
     std::vector<int> numbers(kOperand + operands.size(), -1);
     ExprId renumbered = Rewrite(code_.exprs, rhs.id(), [&](ExprId node) {
@@ -365,8 +355,7 @@ class Backprop {
                                 .reset = false,
                                 .rhs = renumbered,
                                 .sources = std::move(sources),
-                                .extents = p.extents,
-                                .logic = std::move(logic)});
+                                .extents = p.extents});
   }
 
   const Graph& graph_;

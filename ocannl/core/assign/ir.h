@@ -2,12 +2,12 @@
 //
 // Assignments: which arrays get which values, in order; printed as .cd text.
 //
-//   n35 =:+ w1 * moons_input ~logic:"@";
-//   n37 =: b1 + n35;
-//   w1.grad =+ n35.grad * moons_input ~logic:"@ [lhs<-rhs1, rhs1<-lhs]";
+//   n35 =:+ w1 * moons_input ~logic:"j, k; i, k => i, j";
+//   n37 =: b1 + n35 ~logic:"j; i, j => i, j";
+//   w1.grad =+ n35.grad * moons_input ~logic:"k, i; k, j => i, j";
 //
 // `=:` sets, `=+` accumulates, `=:+` resets to the neutral element and
-// accumulates. An array is identified by its name.
+// accumulates. An array is identified by its name. core/cd has the text.
 #ifndef OCANNL_CORE_ASSIGN_IR_H_
 #define OCANNL_CORE_ASSIGN_IR_H_
 
@@ -39,9 +39,8 @@ struct Array {
   // None: an intermediate value, which may be inlined or live in scratch.
   std::optional<MemoryRequest> memory = std::nullopt;
   std::shared_ptr<const NdArray> data = nullptr;  // of the host; read only
-  bool is_merge = false;  // is in the merge buffer of the stream; read only
-
-  friend bool operator==(const Array&, const Array&) = default;
+  bool is_merge = false;      // is in the merge buffer of the stream; read only
+  SourceLocation where = {};  // that made the tensor, if it is known
 };
 
 namespace assign_ir {
@@ -53,8 +52,7 @@ struct ReadArray {
   double outside = 0;  // what the cells hold that are outside of the array
 };
 struct ReadIndex {
-  Affine index;      // as an i64
-  std::string text;  // how .cd writes it: "!@step"
+  Affine index;  // as an i64
 };
 // A cell whose index on `axis` is what a cell of integers holds; 0 where that
 // is outside of the axis. The other indices stay inside.
@@ -84,7 +82,6 @@ struct Assign {
   ExprId rhs;  // in Assignments::exprs
   std::vector<Source> sources;
   LoopExtents extents;
-  std::string logic;  // for .cd: "", ".", "@" or a spec; projections decide
   std::optional<LookedUpAxis> lookup = std::nullopt;  // if it accumulates
 };
 

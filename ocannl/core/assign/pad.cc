@@ -128,8 +128,7 @@ class Padder {
                .reset = false,
                .rhs = leaf.id(),
                .sources = {ReadArray{from, std::move(from_indices)}},
-               .extents = std::move(extents),
-               .logic = ""});
+               .extents = std::move(extents)});
   }
 
   Assignments code_;
@@ -138,6 +137,11 @@ class Padder {
 };
 
 }  // namespace
+
+bool LeavesArray(const Assignments& code, const Assign& assign,
+                 const ReadArray& read) {
+  return MarginsOf(code, assign, read.array, read.indices).has_value();
+}
 
 std::vector<std::string> DescribePadding(const Assignments& code,
                                          const Assign& assign) {

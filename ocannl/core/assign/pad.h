@@ -24,6 +24,10 @@ namespace ocannl {
 // nullopt: no index leaves its array.
 std::optional<Assignments> Pad(const Assignments& code);
 
+// Whether `read`, a source of `assign`, has indices outside of its array.
+bool LeavesArray(const Assignments& code, const Assign& assign,
+                 const ReadArray& read);
+
 // What Pad does for `assign` of `code`, a text for each axis, from 0 in the
 // order of memory: "pads x by 1 before and 2 after, axis 0".
 std::vector<std::string> DescribePadding(const Assignments& code,

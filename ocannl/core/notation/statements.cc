@@ -324,15 +324,16 @@ absl::StatusOr<std::vector<Statement>> ParseStatements(absl::string_view text,
 
 absl::StatusOr<ParsedTensor> ParseValue(Graph& graph, absl::string_view text,
                                         const AssignStatement& statement,
-                                        const Names& names) {
+                                        const Names& names,
+                                        SourceLocation where) {
   absl::StatusOr<ParsedTensor> parsed =
-      ParseTensor(graph, statement.value, names);
+      ParseTensor(graph, statement.value, names, where);
   if (parsed.ok()) return parsed;
   // Behind as many blanks and lines as it has before it, so that its errors
   // name the right place.
   return ParseTensor(
       graph, Blanks(text.substr(0, statement.value_offset)) + statement.value,
-      names);
+      names, where);
 }
 
 absl::Status StatementError(absl::string_view text, size_t offset,

@@ -97,9 +97,9 @@ absl::StatusOr<std::vector<Statement>> ParseStatements(absl::string_view text,
 
 // The value of `statement`, one of `text`, as ParseTensor reads it. Errors: as
 // there, with the place in `text`.
-absl::StatusOr<ParsedTensor> ParseValue(Graph& graph, absl::string_view text,
-                                        const AssignStatement& statement,
-                                        const Names& names);
+absl::StatusOr<ParsedTensor> ParseValue(
+    Graph& graph, absl::string_view text, const AssignStatement& statement,
+    const Names& names, SourceLocation where = SourceLocation::Current());
 
 // "line 2, column 5: <message>", InvalidArgument.
 absl::Status StatementError(absl::string_view text, size_t offset,

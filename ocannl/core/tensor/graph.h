@@ -90,7 +90,6 @@ struct OpDefinition;  // defined_op.h
 // sum, or, if the sum `scatters`, the result has it.
 struct GatherNote {
   TensorId ids;
-  std::string spec;  // of operand 1 and `ids`
   bool scatters;
 };
 

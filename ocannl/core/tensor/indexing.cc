@@ -134,8 +134,7 @@ Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
     Tensor sums = ReduceWhere(
         Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
         IsIndex(slots[1], ids, 0, where), table, 0, where);
-    return Noted(sums,
-                 {.ids = ids.id, .spec = std::string(spec), .scatters = false});
+    return Noted(sums, {.ids = ids.id, .scatters = false});
   });
 }
 
@@ -154,8 +153,7 @@ Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
         Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
         IsIndex(slots[1], ids, 0, where), values, 0, where);
     OCANNL_RETURN_IF_ERROR(SetDim(sums, axis, size));
-    return Noted(sums,
-                 {.ids = ids.id, .spec = std::string(spec), .scatters = true});
+    return Noted(sums, {.ids = ids.id, .scatters = true});
   });
 }
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How .cd text writes an assignment, shared by its printer and its parser:
+//
+//   w.grad =+ n35.grad * x ~logic:"k, i; k, j => i, j"
+//
+// A spec has a slot for each array in the value, as often as it occurs, and for
+// the target; a slot has an index for each axis, in memory order. Loops run in
+// the order in which the target, the slots and then the indices in the value
+// name them, each over an axis that it indexes alone, the first one in that
+// order; else all are listed behind the spec: ["k" = 3; "i" = 2].
+#ifndef OCANNL_CORE_CD_FORM_H_
+#define OCANNL_CORE_CD_FORM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ocannl/core/assign/assignments.h"
+
+namespace ocannl {
+
+struct AssignOperator {
+  absl::string_view text;  // "=:+"
+  std::optional<Op> accum;
+  bool reset;
+};
+inline constexpr AssignOperator kAssignOperators[] = {
+    {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
+    {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
+    {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
+    {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
+};
+
+// The assignment with a source for each leaf in the text of its value, in that
+// order, and the one that the target looks up last. Its value is as before.
+Assign BySlots(const ExprPool& pool, const Assign& assign);
+
+// Whether every cell of the target is computed from the cells with the same
+// indices of arrays of its dims, or from the only cell of arrays: no spec.
+bool IsPointwise(const Assignments& code, const Assign& by_slots);
+
+// The axis that gives `loop` its extent, if there is one.
+std::optional<int64_t> PlainExtent(const Assignments& code,
+                                   const Assign& by_slots, IteratorId loop);
+
+// Whether they read the same cells, and the same outside of arrays.
+bool SameSource(const Source& a, const Source& b);
+
+// Whether the text may leave the numbers of the array to whoever runs it: they
+// are an input's, no literal's.
+bool OmitsData(const Array& array);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_CD_FORM_H_
