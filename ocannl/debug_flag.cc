@@ -38,9 +38,7 @@ absl::StatusOr<std::set<std::string>> PartsOf(absl::string_view value) {
 
 const Flag& DebugFlag() {
   static const auto* flag = new Flag{
-      "debug", "",
-      "all, or some of stages,hosted,log,runs: files of every routine and what "
-      "it does, into build_files/PROGRAM",
+      "debug", "", "all, or stages,hosted,log,runs: into build_files/PROGRAM",
       /*is_output=*/true};
   return *flag;
 }

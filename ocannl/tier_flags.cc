@@ -35,17 +35,14 @@ const std::vector<Flag>& TierFlags() {
       {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory"},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"},
-      {"trace", "",
-       "what ran and was compiled when: a file for Perfetto, or FILE.html or "
-       "FILE.txt for a tree",
+      {"trace", "", "what ran when: for Perfetto, or a tree in .html or .txt",
        /*is_output=*/true},
       DebugFlag(),
       {"log_runs", "", "a file for all reads and stores; on the interpreter",
        /*is_output=*/true},
       {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
       {"explain_nonfinite", "false",
-       "end where the first NaN or infinity is made of finite numbers, and say "
-       "of which; on the interpreter"}};
+       "end at the first NaN or infinity; on the interpreter"}};
   return *flags;
 }
 
