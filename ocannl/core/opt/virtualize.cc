@@ -95,7 +95,8 @@ struct Binding {
     for (size_t axis = 0; axis < target.indices.size(); ++axis) {
       if (target.indices[axis].FactorOf(symbol) != 0) return site.indices[axis];
     }
-    return symbol;
+    // A loop that the target's cell does not tell runs once.
+    return symbol.kind == Symbol::kStatic ? Affine(symbol) : Affine(0);
   }
 };
 
