@@ -76,7 +76,12 @@ class Padder {
     assign.lhs = AddPadded(inner, *margins);
     assign.lhs_indices = Shifted(assign.lhs_indices, *margins);
     std::optional<Op> accum;
-    if (!std::exchange(assign.reset, true)) accum = assign.accum;
+    if (!std::exchange(assign.reset, true)) {
+      accum = assign.accum;
+      // What is subtracted, or divided by, is first summed or multiplied.
+      if (accum == Op::kSub) assign.accum = Op::kAdd;
+      if (accum == Op::kDiv) assign.accum = Op::kMul;
+    }
     const int32_t padded = assign.lhs;
     code_.list.push_back(std::move(assign));
     CellLoops cells(code_.arrays[inner].dims);

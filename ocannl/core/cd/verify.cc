@@ -35,10 +35,8 @@ class Verifier {
                      ", which nothing writes; assign to another array");
     }
     OCANNL_RETURN_IF_ERROR(Types(lhs));
-    const bool sums = assign_.accum == Op::kAdd || assign_.accum == Op::kMul ||
-                      assign_.accum == Op::kMin || assign_.accum == Op::kMax;
-    OCANNL_RETURN_IF_ERROR(
-        Inside(assign_.lhs, assign_.lhs_indices, sums && !assign_.lookup));
+    OCANNL_RETURN_IF_ERROR(Inside(assign_.lhs, assign_.lhs_indices,
+                                  assign_.accum && !assign_.lookup));
     if (assign_.lookup) OCANNL_RETURN_IF_ERROR(TargetLookup());
     for (const Source& source : assign_.sources) {
       const bool is_ids =
