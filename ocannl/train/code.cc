@@ -30,8 +30,8 @@ namespace {
 
 // On one line, and without the end of a comment.
 std::string CommentText(absl::Span<const std::string> words) {
-  std::string text =
-      absl::StrReplaceAll(absl::StrJoin(words, " "), {{"*/", "* /"}});
+  std::string text = absl::StrReplaceAll(absl::StrJoin(words, " "),
+                                         {{"*/", "* /"}, {"\n", " "}});
   absl::RemoveExtraAsciiWhitespace(&text);
   return text;
 }
