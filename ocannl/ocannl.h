@@ -23,7 +23,8 @@
 #include "ocannl/core/tensor/tensor.h"       // Tensor and its operations
 
 // What runs them, and what is made of them on the way.
-#include "ocannl/core/cd/print.h"             // PrintCd
+#include "ocannl/core/cd/parse.h"                 // ParseCd
+#include "ocannl/core/cd/print.h"                 // PrintCd
 #include "ocannl/core/compile.h"                  // ToRoutine
 #include "ocannl/core/explain.h"                  // ExplainCode
 #include "ocannl/core/runtime/context.h"          // Device, Stream, Context

@@ -16,6 +16,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
@@ -215,6 +216,18 @@ TEST_F(CodeTest, CommentsNestAndAreNoStrings) {
               ElementsAre(2));
   EXPECT_EQ(Error("{ a } =: 1;\n(* (* *)"),
             "line 2, column 1: a comment without its `*)`");
+}
+
+TEST_F(CodeTest, WindowsAreSubtracted) {
+  EXPECT_THAT(Run("{ a } =: [1; 2; 3]; { b } =: [1; 1; 1]; { w } =: [1; 1]; "
+                  "a =- b * w ~logic:\"o; k => o=+k\"",
+                  "a"),
+              ElementsAre(-1, 0, 2));
+}
+
+TEST_F(CodeTest, BlocksSayWhatIsOneComment) {
+  EXPECT_THAT(PrintCd(Code("~~(\"a */ b\" \"\nc\"; { a } =: 1)").update),
+              HasSubstr("\n  /* a * / b c */\n  a =: 1;\n"));
 }
 
 TEST_F(CodeTest, ChoicesTakeNumbers) {

@@ -23,6 +23,7 @@
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/params_hash.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 

@@ -17,6 +17,7 @@
 #include "ocannl/tiers.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 

@@ -7,8 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/cd/print.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -16,6 +16,7 @@
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/sequential_loop.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

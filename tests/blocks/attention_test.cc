@@ -12,6 +12,7 @@
 #include "ocannl/train/blocks/position.h"
 #include "ocannl/train/blocks/transformer.h"
 #include "tests/blocks/block_check.h"
+#include "tests/support/every_code_is_text.h"
 
 namespace ocannl {
 namespace {

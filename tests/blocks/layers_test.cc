@@ -17,6 +17,7 @@
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/norm.h"
 #include "tests/blocks/block_check.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 

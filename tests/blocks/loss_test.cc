@@ -11,6 +11,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "tests/blocks/block_check.h"
+#include "tests/support/every_code_is_text.h"
 
 namespace ocannl {
 namespace {

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/train/blocks/state.h"
 #include "tests/blocks/block_check.h"
+#include "tests/support/every_code_is_text.h"
 
 namespace ocannl {
 namespace {

@@ -10,6 +10,7 @@
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/train/blocks/conv.h"
 #include "tests/blocks/block_check.h"
+#include "tests/support/every_code_is_text.h"
 
 namespace ocannl {
 namespace {

@@ -21,6 +21,7 @@
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/optim/transforms.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

@@ -26,6 +26,7 @@
 #include "ocannl/tiers.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rule.h"
+#include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

@@ -67,6 +67,12 @@ bool IsPointwise(const Assignments& code, const Assign& by_slots) {
   });
 }
 
+std::optional<int32_t> ArrayOf(const Source& source) {
+  if (const auto* read = std::get_if<ReadArray>(&source)) return read->array;
+  const auto* lookup = std::get_if<ReadLookup>(&source);
+  return lookup != nullptr ? std::optional(lookup->table.array) : std::nullopt;
+}
+
 std::optional<int64_t> PlainExtent(const Assignments& code,
                                    const Assign& by_slots, IteratorId loop) {
   std::optional<int64_t> extent;

@@ -46,6 +46,9 @@ bool IsPointwise(const Assignments& code, const Assign& by_slots);
 std::optional<int64_t> PlainExtent(const Assignments& code,
                                    const Assign& by_slots, IteratorId loop);
 
+// What `source` reads a value of, if it is an array.
+std::optional<int32_t> ArrayOf(const Source& source);
+
 // Whether they read the same cells, and the same outside of arrays.
 bool SameSource(const Source& a, const Source& b);
 

@@ -147,13 +147,12 @@ class Parser : private ValueParser {
     return MakeLeaf(code_.exprs, ComputeDType(code_.arrays[array].dtype), leaf);
   }
 
-  Expr AsStored(Expr value) override {
+  std::optional<Expr> AsStored(Expr value, DType dtype) override {
     const auto* leaf = std::get_if<Leaf>(&code_.exprs[value.id()]);
-    if (leaf == nullptr) return value;
-    const Source& source = assign_.sources[leaf->id];
-    const auto* read = std::get_if<ReadArray>(&source);
-    if (read == nullptr) return value;
-    return MakeLeaf(code_.exprs, code_.arrays[read->array].dtype, leaf->id);
+    if (leaf == nullptr) return std::nullopt;
+    const std::optional<int32_t> array = ArrayOf(assign_.sources[leaf->id]);
+    if (!array || code_.arrays[*array].dtype != dtype) return std::nullopt;
+    return MakeLeaf(code_.exprs, dtype, leaf->id);
   }
 
   // What stands behind the value: nothing, or where its cells are.

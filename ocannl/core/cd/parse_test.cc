@@ -50,7 +50,8 @@ TEST(CdParse, PrintsWhatItReads) {
            R"(y =+ 1 ~logic:"=> i + j" ["i" = 3; "j" = 2; "k" = 5];)",
            R"(y =: x[ids] ~logic:"@, 0; i => i";)",
            R"(y[ids] =- x ~logic:"i, j; i => @";)",
-           R"(h =: bits_bf16(bits_u16(h));)",
+           R"(h =: bits_bf16(h);)",
+           R"(h =: bits_bf16(bits_u16(bits_bf16(h)) ^ 1:u16);)",
            R"(h =: h + f32(bf16(y)) ~logic:"i; i => i";)",
            R"(y =: select(flag | true, y, -0.5);)",
        }) {

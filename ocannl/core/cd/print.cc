@@ -137,40 +137,48 @@ std::string PaddingText(const Assignments& code, const Assign& assign) {
   return text;
 }
 
-std::string PrintAssign(const Assignments& code, const Assign& assign) {
+std::string LeafText(const Assignments& code, const Assign& assign,
+                     const Leaf& leaf) {
   auto name = [&](const ReadArray& read) {
     return NameText(code.arrays[read.array].name);
   };
+  const Source& source = assign.sources[leaf.id];
+  if (const auto* number = std::get_if<ReadIndex>(&source)) {
+    const auto& terms = number->index.terms();
+    const std::string text = IndexText(code, number->index);
+    const bool is_static = terms.size() == 1 &&
+                           number->index == Affine(terms[0].symbol) &&
+                           terms[0].symbol.kind == Symbol::kStatic;
+    return is_static ? text : absl::StrCat("[", text, "]");
+  }
+  std::string text;
+  if (const auto* read = std::get_if<ReadArray>(&source)) {
+    text = name(*read);
+  } else {
+    const auto& lookup = std::get<ReadLookup>(source);
+    text = absl::StrCat(name(lookup.table), "[", name(lookup.ids), "]");
+  }
+  const DType stored = code.arrays[*ArrayOf(source)].dtype;
+  const bool is_as_stored =
+      leaf.dtype == stored && stored != ComputeDType(stored);
+  return is_as_stored ? absl::StrCat("bits_", Name(stored), "(", text, ")")
+                      : text;
+}
+
+std::string PrintAssign(const Assignments& code, const Assign& assign) {
   std::string text = NameText(code.arrays[assign.lhs].name);
   if (assign.lookup) {
     const Source& ids = assign.sources[assign.lookup->ids];
-    absl::StrAppend(&text, "[", name(std::get<ReadArray>(ids)), "]");
+    absl::StrAppend(&text, "[", NameText(code.arrays[*ArrayOf(ids)].name), "]");
   }
   for (const AssignOperator& each : kAssignOperators) {
     if (each.accum != assign.accum || each.reset != assign.reset) continue;
     absl::StrAppend(&text, " ", each.text, " ");
   }
-  absl::StrAppend(
-      &text, PrintExpr(code.exprs, assign.rhs, [&](const Leaf& leaf) {
-        return std::visit(
-            Overload{
-                [&](const ReadArray& read) { return name(read); },
-                [&](const ReadIndex& read) {
-                  const auto& terms = read.index.terms();
-                  const std::string index = IndexText(code, read.index);
-                  return terms.size() == 1 &&
-                                 read.index == Affine(terms[0].symbol) &&
-                                 terms[0].symbol.kind == Symbol::kStatic
-                             ? index
-                             : absl::StrCat("[", index, "]");
-                },
-                [&](const ReadLookup& read) {
-                  return absl::StrCat(name(read.table), "[", name(read.ids),
-                                      "]");
-                },
-            },
-            assign.sources[leaf.id]);
-      }));
+  absl::StrAppend(&text,
+                  PrintExpr(code.exprs, assign.rhs, [&](const Leaf& leaf) {
+                    return LeafText(code, assign, leaf);
+                  }));
   return absl::StrCat(text, LogicText(code, assign), ";\n");
 }
 

@@ -114,7 +114,9 @@ absl::StatusOr<Expr> ValueParser::Call(const Token& name, int depth) {
   absl::string_view type = name.text;
   bool bits = absl::ConsumePrefix(&type, "bits_");
   if (std::optional<DType> dtype = FindDType(type)) {
-    if (bits && args.size() == 1) args[0] = AsStored(args[0]);
+    if (bits && args.size() == 1) {
+      if (std::optional<Expr> cell = AsStored(args[0], *dtype)) return *cell;
+    }
     return Checked(bits ? Op::kBitcast : Op::kConvert, args, *dtype,
                    name.offset);
   }

@@ -6,6 +6,8 @@
 #ifndef OCANNL_CORE_LOOP_VALUE_PARSER_H_
 #define OCANNL_CORE_LOOP_VALUE_PARSER_H_
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -30,8 +32,9 @@ class ValueParser {
   // What a name stands for that is no operation and no number, or a symbol
   // that starts no value here, such as "["; `first` is taken already.
   virtual absl::StatusOr<Expr> TakeLeaf(const Token& first) = 0;
-  // What a bitcast takes in the place of `leaf`.
-  virtual Expr AsStored(Expr leaf) { return leaf; }
+  // What bits_<dtype>(value) is if no bitcast: a cell of that type as it is
+  // stored, where `value` is the cell as it is computed with.
+  virtual std::optional<Expr> AsStored(Expr, DType) { return std::nullopt; }
 
   template <class... Parts>
   absl::Status ErrorAt(size_t offset, const Parts&... parts) const {

@@ -15,6 +15,8 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/cd/parse.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/notation/parse.h"
@@ -166,7 +168,11 @@ class Check {
 
   // The loops of code; nothing if it is illegal.
   absl::StatusOr<LoopProgram> Compile(absl::StatusOr<Assignments> code) {
-    if (code.ok()) code->name = "text";
+    if (code.ok()) {
+      code->name = "text";
+      const absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
+      if (!again.ok() || !(*again == *code)) Error("its .cd is other code");
+    }
     absl::StatusOr<LoopProgram> loops =
         code.ok() ? CompileProgram(*code, {}) : code.status();
     if (!loops.ok()) Illegal(loops.status(), "");
