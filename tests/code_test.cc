@@ -321,6 +321,8 @@ TEST_F(CodeTest, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(Error("\"a b\" =: 1"),
             "line 1, column 1: `a b` is no name; write letters, digits and "
             "`_`");
+  EXPECT_THAT(Error("\"1\" =: 1"), HasSubstr("`1` is no name"));
+  EXPECT_THAT(Error("\"(\" =: 1"), HasSubstr("`(` is no name"));
   EXPECT_THAT(Error("{ a } =: 1 ~projections"),
               HasSubstr("column 3: ~projections are those of an operation"));
   EXPECT_EQ(Error("x.grad =: 1"), "line 1, column 1: `x` has no gradient");

@@ -119,7 +119,8 @@ class StatementParser {
     }
     if (lexer_.peek().kind == Token::kString) {
       const Token target = lexer_.Next();
-      if (Lexer(target.text, StatementSymbols()).peek().text != target.text) {
+      const Token name = Lexer(target.text, {}).peek();
+      if (name.kind != Token::kName || name.text != target.text) {
         return lexer_.ErrorAt(
             target.offset,
             absl::StrCat("`", target.text, "` is no name; write letters, ",
