@@ -14,25 +14,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/strings/string_view.h"
 #include "ocannl/core/assign/assignments.h"
 
 namespace ocannl {
-
-struct AssignOperator {
-  absl::string_view text;  // "=:+"
-  std::optional<Op> accum;
-  bool reset;
-};
-inline constexpr AssignOperator kAssignOperators[] = {
-    {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
-    {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
-    {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
-    {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
-};
 
 // The assignment with a source for each leaf in the text of its value, in that
 // order, and the one that the target looks up last. Its value is as before.

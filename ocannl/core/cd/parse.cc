@@ -19,6 +19,7 @@
 #include "ocannl/core/cd/verify.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/value_parser.h"
+#include "ocannl/core/notation/operators.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -27,7 +28,7 @@ namespace {
 std::vector<absl::string_view> Symbols() {
   std::vector<absl::string_view> symbols;
   for (const AssignOperator& each : kAssignOperators) {
-    symbols.push_back(each.text);
+    symbols.push_back(each.symbol);
   }
   // Behind those that begin with them.
   symbols.insert(symbols.end(), {"=>", "!@", "~", "@"});
@@ -103,7 +104,7 @@ class Parser : private ValueParser {
     if (ids) assign_.lookup = LookedUpAxis{.axis = -1, .ids = 0};
     const auto* found = absl::c_find_if(
         kAssignOperators,
-        [&](const AssignOperator& each) { return lexer_.Accept(each.text); });
+        [&](const AssignOperator& each) { return lexer_.Accept(each.symbol); });
     if (found == std::end(kAssignOperators)) {
       return lexer_.ExpectedError("`:` or an assignment, such as `=:` or `=+`");
     }

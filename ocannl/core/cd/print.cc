@@ -16,6 +16,7 @@
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/cd/form.h"
 #include "ocannl/core/loop/words.h"
+#include "ocannl/core/notation/operators.h"
 #include "ocannl/core/ops/print.h"
 
 namespace ocannl {
@@ -173,7 +174,7 @@ std::string PrintAssign(const Assignments& code, const Assign& assign) {
   }
   for (const AssignOperator& each : kAssignOperators) {
     if (each.accum != assign.accum || each.reset != assign.reset) continue;
-    absl::StrAppend(&text, " ", each.text, " ");
+    absl::StrAppend(&text, " ", each.symbol, " ");
   }
   absl::StrAppend(&text,
                   PrintExpr(code.exprs, assign.rhs, [&](const Leaf& leaf) {

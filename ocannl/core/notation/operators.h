@@ -34,6 +34,20 @@ struct InfixOperator {
   bool right_associative() const { return op == Op::kPow; }
 };
 
+struct AssignOperator {
+  absl::string_view symbol;  // "=:+"
+  std::optional<Op> accum;
+  bool reset;  // to the neutral element of `accum` first
+};
+
+// Those of assignments, longest first where one begins another.
+inline constexpr AssignOperator kAssignOperators[] = {
+    {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
+    {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
+    {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
+    {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
+};
+
 // The operator that is written `symbol`, or null.
 const InfixOperator* FindInfix(absl::string_view symbol);
 

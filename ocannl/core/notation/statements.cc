@@ -18,24 +18,10 @@ namespace {
 // Deep enough for any code worth writing, shallow enough for any stack.
 constexpr int kMaxDepth = 100;
 
-struct AssignOperator {
-  absl::string_view symbol;
-  std::optional<Op> accum;
-  bool reset;
-};
-
-// Longest first where one begins another.
-constexpr AssignOperator kAssigns[] = {
-    {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
-    {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
-    {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
-    {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
-};
-
 std::vector<absl::string_view> StatementSymbols() {
   std::vector<absl::string_view> symbols = NotationSymbols();
   symbols.insert(symbols.end(), {"~~", "~", "."});
-  for (const AssignOperator& assign : kAssigns) {
+  for (const AssignOperator& assign : kAssignOperators) {
     symbols.push_back(assign.symbol);
   }
   std::stable_sort(symbols.begin(), symbols.end(),
@@ -252,7 +238,7 @@ class StatementParser {
   absl::Status Assignment(const Token& target, bool declares,
                           std::vector<Statement>& statements) {
     const AssignOperator* assign = nullptr;
-    for (const AssignOperator& each : kAssigns) {
+    for (const AssignOperator& each : kAssignOperators) {
       if (assign == nullptr && lexer_.Accept(each.symbol)) assign = &each;
     }
     if (assign == nullptr) {
