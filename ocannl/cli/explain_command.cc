@@ -190,8 +190,7 @@ absl::Status UnknownStage(const std::string& wanted,
                       absl::StrAppend(text, stage.stage);
                     }),
       ", origins, x86, instruction_mix, cuda, ptx, persistent; with "
-      "--target=sm_90, "
-      "script"));
+      "--target=sm_90, script"));
 }
 
 }  // namespace
@@ -236,8 +235,8 @@ const std::vector<Flag>& ExplainFlags() {
     all->push_back(
         {"stage", "all",
          "shapes, cd, memory, unoptimized, ll, origins, rewritten, schedule, "
-         "script, "
-         "x86, instruction_mix, cuda, ptx, persistent, a pass, or all"});
+         "script, x86, instruction_mix, cuda, ptx, persistent, a pass, or "
+         "all"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
     all->push_back(
         {"target", "", "the same, or sm_80 or sm_90, which have scripts"});

@@ -44,9 +44,7 @@ absl::Status TakeNumbers(LoopLexer& in, Array& array) {
     OCANNL_ASSIGN_OR_RETURN(numbers.emplace_back(),
                             TakeConstant(in, array.dtype));
   }
-  __int128 cells = 1;
-  for (int64_t dim : array.dims) cells *= dim;
-  if (static_cast<__int128>(numbers.size()) != cells) {
+  if (static_cast<int64_t>(numbers.size()) != NumElements(array.dims)) {
     return in.ErrorAt(
         offset,
         absl::StrCat("`", array.name, "` is ",

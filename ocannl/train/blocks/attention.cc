@@ -25,6 +25,10 @@ constexpr absl::string_view kOverMemory = "...|t->... => ...|0->...";
 // Of a state, which has output axes only.
 constexpr absl::string_view kPlaces = "t, ..b.., h, k => ..b.., t|h, k";
 
+int64_t ValueSize(const AttentionOptions& options) {
+  return options.value_size.value_or(options.key_size);
+}
+
 LinearOptions Heads(const AttentionOptions& options, int64_t size) {
   return {.outputs = Dims{options.heads, size},
           .bias = options.bias,
@@ -47,9 +51,7 @@ MultiHeadAttention::MultiHeadAttention(const ParamScope& scope,
       options_(options),
       query_(scope / "query", Heads(options, options.key_size), where),
       key_(scope / "key", Heads(options, options.key_size), where),
-      value_(scope / "value",
-             Heads(options, options.value_size.value_or(options.key_size)),
-             where),
+      value_(scope / "value", Heads(options, ValueSize(options)), where),
       out_(scope / "out",
            {.outputs = Dims{options.size},
             .bias = options.bias,
@@ -130,8 +132,7 @@ Tensor MultiHeadAttention::Step(Tensor x, Decoding& decoding,
   };
   const Tensor keys =
       kept("keys", options_.key_size, TurnedAt(key_(x), decoding));
-  const Tensor values = kept(
-      "values", options_.value_size.value_or(options_.key_size), value_(x));
+  const Tensor values = kept("values", ValueSize(options_), value_(x));
   return call.Of(Attend("", TurnedAt(query_(x), decoding), keys, values,
                         LessEqual(Einsum1("t => |t->", places), position),
                         kInference));
@@ -151,9 +152,7 @@ Tensor MultiHeadAttention::Step(Tensor x, Tensor memory, Decoding& decoding,
     return Einsum1(kPlaces, state);
   };
   const Tensor keys = kept("keys", options_.key_size, Turned(key_(memory)));
-  const Tensor values =
-      kept("values", options_.value_size.value_or(options_.key_size),
-           value_(memory));
+  const Tensor values = kept("values", ValueSize(options_), value_(memory));
   return call.Of(Attend("", TurnedAt(query_(x), decoding), keys, values,
                         std::nullopt, kInference));
 }
