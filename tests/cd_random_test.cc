@@ -23,6 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/cd/equal.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/loop/lower.h"

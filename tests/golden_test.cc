@@ -35,6 +35,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/cd/equal.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/loop/lower.h"

@@ -31,6 +31,7 @@
 #include "ocannl/cli/tool.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/cd/equal.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/loop/lower.h"

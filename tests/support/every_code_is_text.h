@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/cd/equal.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/cd/equal.h"
 #include "ocannl/core/cd/print.h"
 #include "tests/support/status_matchers.h"
 

@@ -19,7 +19,7 @@ namespace ocannl {
 
 // The whole code: its arrays, with the numbers of literals but not of inputs,
 // and where their tensors were made; and exactly what is executed.
-// ParseCd(PrintCd(c)) == c.
+// ParseCd(PrintCd(c)) == c (equal.h).
 std::string PrintCd(const Assignments& code);
 
 // The same with `remark`, unless it is empty, behind each array.
@@ -30,11 +30,6 @@ std::string PrintCd(const Assignments& code,
 // is, and where its tensor was made: `12: b =: a * 2, mlp.cc:7`. Loops that it
 // is lowered to can be led back by them.
 Assignments WithOrigins(const Assignments& code);
-
-// Same name, static indices, arrays, comments and assignments, but for how
-// leaves and expressions are numbered, for the numbers of inputs, and for what
-// is outside of arrays that no index leaves.
-bool operator==(const Assignments& a, const Assignments& b);
 
 }  // namespace ocannl
 

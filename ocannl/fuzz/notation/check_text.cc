@@ -15,6 +15,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/cd/equal.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether two codes are the same: what is read back is what was printed,
+// ParseCd(PrintCd(c)) == c.
+#ifndef OCANNL_CORE_CD_EQUAL_H_
+#define OCANNL_CORE_CD_EQUAL_H_
+
+#include "ocannl/core/assign/ir.h"
+
+namespace ocannl {
+
+// Same name, static indices, arrays, comments and assignments, but for how
+// leaves and expressions are numbered, for the numbers of inputs, and for what
+// is outside of arrays that no index leaves.
+bool operator==(const Assignments& a, const Assignments& b);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_CD_EQUAL_H_
