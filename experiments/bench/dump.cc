@@ -22,39 +22,47 @@ class Nothing : public Executable {
            absl::Span<const int64_t>) const override {}
 };
 
-// Keeps the texts of the programs, and runs none of them.
-class TextBackend : public Backend {
+// Keeps the programs, and runs none of them.
+class KeepingBackend : public Backend {
  public:
-  absl::string_view name() const override { return "text"; }
+  absl::string_view name() const override { return "none"; }
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const override {
-    texts_.push_back(Print(program));
+    programs_.push_back(program);
     return std::make_unique<Nothing>();
   }
 
-  std::vector<std::string> Take() { return std::exchange(texts_, {}); }
+  std::vector<LoopProgram> Take() { return std::exchange(programs_, {}); }
 
  private:
-  mutable std::vector<std::string> texts_;
+  mutable std::vector<LoopProgram> programs_;
 };
 
 }  // namespace
 
+absl::StatusOr<std::vector<LoopProgram>> ProgramsOf(
+    const WorkloadMaker& maker) {
+  KeepingBackend backend;
+  const Setting setting{.tiers = {{"none", &backend}}, .peers = false};
+  OCANNL_ASSIGN_OR_RETURN(Workload workload, maker.make(setting));
+  // Where compiling is the work, it is done now.
+  for (const Contender& contender : workload.contenders) contender.time(1);
+  return backend.Take();
+}
+
 absl::StatusOr<int> DumpPrograms(absl::Span<const WorkloadMaker> makers,
                                  const std::string& directory) {
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
-  TextBackend backend;
-  const Setting setting{.tiers = {{"text", &backend}}, .peers = false};
   std::set<std::string> written;
   for (const WorkloadMaker& maker : makers) {
-    OCANNL_ASSIGN_OR_RETURN(Workload workload, maker.make(setting));
-    // Where compiling is the work, it is done now.
-    for (const Contender& contender : workload.contenders) contender.time(1);
+    OCANNL_ASSIGN_OR_RETURN(std::vector<LoopProgram> programs,
+                            ProgramsOf(maker));
     const std::string base = absl::StrCat(
         directory, "/", absl::StrReplaceAll(maker.name, {{"/", "_"}}));
     int number = 0;
-    for (const std::string& text : backend.Take()) {
+    for (const LoopProgram& program : programs) {
+      const std::string text = Print(program);
       if (!written.insert(text).second) continue;
       const std::string suffix = ++number == 1 ? "" : absl::StrCat("-", number);
       OCANNL_RETURN_IF_ERROR(

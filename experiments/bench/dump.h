@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs of workloads as text, for those who compile them elsewhere.
+// The programs of workloads, for those who compile them elsewhere.
 #ifndef EXPERIMENTS_BENCH_DUMP_H_
 #define EXPERIMENTS_BENCH_DUMP_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "experiments/bench/workload.h"
+#include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
+
+// What the workload has a tier compile, in order. Error: it cannot be made.
+absl::StatusOr<std::vector<LoopProgram>> ProgramsOf(const WorkloadMaker& maker);
 
 // Writes what the workloads have a tier compile as gemm_64x64x64.ll, or
 // moons_call-2.ll where there is more than one, in `directory`, which is made

@@ -3,7 +3,6 @@
 // How much of a training step runs in the blocks of a GPU: nearly all, on each
 // target. The rest would run in one thread.
 #include <cstdio>
-#include <filesystem>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -13,10 +12,8 @@
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
-#include "tests/support/must_parse.h"
 
 namespace ocannl {
 namespace {
@@ -62,12 +59,9 @@ TEST_P(GpuCoverageTest, IsNearlyAll) {
     return maker.name != GetParam();
   });
   ASSERT_EQ(makers.size(), 1);
-  const std::string directory =
-      (std::filesystem::path(testing::TempDir()) / "gpu_coverage").string();
-  std::filesystem::remove_all(directory);
-  CHECK_OK(DumpPrograms(makers, directory));
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    const LoopProgram program = MustParse(*ReadFile(entry.path().string()));
+  absl::StatusOr<std::vector<LoopProgram>> programs = ProgramsOf(makers[0]);
+  CHECK_OK(programs);
+  for (const LoopProgram& program : *programs) {
     for (const gpu::GpuTarget& target :
          {gpu::kTinyGpu, gpu::kMiddleGpu, gpu::kSm90}) {
       const double share = ShareInBlocks(gpu::ScheduleGpu(program, target));

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -18,41 +18,48 @@
 namespace ocannl::jit {
 namespace {
 
-// A nest, or a loop of it.
-struct Region {
-  absl::string_view title;
-  size_t depth = 0;
-  size_t end = 0;  // the line of the jump to its begin
-  int instructions = 0;
-  int of_memory = 0;
-  int of_stack = 0;
-  std::map<absl::string_view, int> by_mnemonic = {};
+void Count(absl::string_view mnemonic, absl::string_view operands,
+           LoopMix& mix) {
+  ++mix.instructions;
+  ++mix.by_mnemonic[std::string(mnemonic)];
+  if (mnemonic == "lea" || !absl::StrContains(operands, "[")) return;
+  ++mix.of_memory;
+  mix.of_stack += absl::StrContains(operands, "[rsp");
+  const bool is_first =
+      absl::StrContains(operands.substr(0, operands.find(',')), "[");
+  mix.stores += is_first && mnemonic != "cmp" && mnemonic != "test" &&
+                !absl::StartsWith(mnemonic, "prefetch");
+}
 
-  void Count(absl::string_view mnemonic, absl::string_view operands) {
-    ++instructions;
-    ++by_mnemonic[mnemonic];
-    of_memory += absl::StrContains(operands, "[") && mnemonic != "lea";
-    of_stack += absl::StrContains(operands, "[rsp");
+// The trip count in the title of a loop: 32 of "for i3 = 0 to 31". The title
+// of a parallel one ends likewise, and others run once for all that is known.
+int64_t TripCount(absl::string_view title) {
+  const size_t to = title.rfind(" to ");
+  int64_t last = 0;
+  if (to == absl::string_view::npos ||
+      !absl::SimpleAtoi(title.substr(to + 4), &last)) {
+    return 1;
   }
+  return last + 1;
+}
 
-  std::string Text() const {
-    std::vector<std::pair<int, absl::string_view>> most;
-    for (const auto& [mnemonic, count] : by_mnemonic) {
-      most.emplace_back(-count, mnemonic);
-    }
-    std::sort(most.begin(), most.end());
-    const std::string indent(2 * depth, ' ');
-    return absl::StrCat(
-        indent, title, ": ", instructions, " instructions, ", of_memory,
-        " of memory, ", of_stack, " of the stack\n", indent, "  ",
-        absl::StrJoin(most, ", ",
-                      [](std::string* out, const auto& counted) {
-                        absl::StrAppend(out, -counted.first, " ",
-                                        counted.second);
-                      }),
-        "\n");
+std::string Text(const LoopMix& mix) {
+  std::vector<std::pair<int, absl::string_view>> most;
+  for (const auto& [mnemonic, count] : mix.by_mnemonic) {
+    most.emplace_back(-count, mnemonic);
   }
-};
+  std::sort(most.begin(), most.end());
+  const std::string indent(2 * mix.depth, ' ');
+  return absl::StrCat(indent, mix.title, ": ", mix.instructions,
+                      " instructions, ", mix.of_memory, " of memory, ",
+                      mix.of_stack, " of the stack\n", indent, "  ",
+                      absl::StrJoin(most, ", ",
+                                    [](std::string* out, const auto& counted) {
+                                      absl::StrAppend(out, -counted.first, " ",
+                                                      counted.second);
+                                    }),
+                      "\n");
+}
 
 // The mnemonic and the operands of a line; of a line that is no instruction,
 // nothing.
@@ -81,11 +88,15 @@ absl::flat_hash_map<absl::string_view, size_t> LoopEnds(
 
 }  // namespace
 
-std::string InstructionMix(absl::string_view listing) {
+std::vector<LoopMix> LoopMixes(absl::string_view listing) {
+  struct Open {
+    size_t mix;  // in `mixes`
+    size_t end;  // the line of the jump to its begin
+  };
   const std::vector<absl::string_view> lines = absl::StrSplit(listing, '\n');
   const auto ends = LoopEnds(lines);
-  std::vector<Region> regions;
-  std::vector<size_t> open;  // of `regions`, outermost first
+  std::vector<LoopMix> mixes;
+  std::vector<Open> open;  // outermost first
   absl::string_view title;
   for (size_t k = 0; k < lines.size(); ++k) {
     absl::string_view text = lines[k];
@@ -99,19 +110,25 @@ std::string InstructionMix(absl::string_view listing) {
       if (!is_entry && end == 0) continue;
       if (is_entry || title.empty()) title = text;
       if (is_entry) open.clear();
-      open.push_back(regions.size());
-      regions.push_back({.title = std::exchange(title, {}),
-                         .depth = open.size() - 1,
-                         .end = end});
+      const int64_t around = open.empty() ? 1 : mixes[open.back().mix].runs;
+      mixes.push_back({.title = std::string(std::exchange(title, {})),
+                       .depth = static_cast<int>(open.size())});
+      mixes.back().runs = around * TripCount(mixes.back().title);
+      open.push_back({mixes.size() - 1, end});
     } else if (const auto [mnemonic, operands] = Instruction(lines[k]);
                !mnemonic.empty()) {
-      regions[open.back()].Count(mnemonic, operands);
-      if (regions[open.back()].end == k) open.pop_back();
+      Count(mnemonic, operands, mixes[open.back().mix]);
+      if (open.back().end == k) open.pop_back();
     }
   }
-  return absl::StrJoin(regions, "", [](std::string* out, const Region& region) {
-    absl::StrAppend(out, region.Text());
-  });
+  return mixes;
+}
+
+std::string InstructionMix(absl::string_view listing) {
+  return absl::StrJoin(LoopMixes(listing), "",
+                       [](std::string* out, const LoopMix& mix) {
+                         absl::StrAppend(out, Text(mix));
+                       });
 }
 
 }  // namespace ocannl::jit
