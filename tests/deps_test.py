@@ -24,6 +24,7 @@ LIBRARIES = {
     "//ocannl:ocannl": "ocannl/ocannl.h",  # of tool_and_library
     "@asmjit//:asmjit": "asmjit/",
     "@com_google_absl//:absl": "absl/",
+    "@com_google_benchmark//:benchmark": ("benchmark/",),
     "@com_google_googletest//:gtest": ("gtest/", "gmock/"),
     "@com_google_googletest//:gtest_main": ("gtest/", "gmock/"),
     "@eigen//:eigen": "Eigen/",

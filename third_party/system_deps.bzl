@@ -60,7 +60,6 @@ def system_deps():
         build_file = Label("//third_party:benchmark.BUILD"),
         links = {
             "include/benchmark": "/usr/include/benchmark",
-            "lib/libbenchmark_main.a": _LIB + "libbenchmark_main.a",
         },
         package = "libbenchmark-dev",
     )

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// To measure these: `bazel run //experiments:bench_call`.
+// To measure these: `bazel run //experiments:bench_engine`.
 
 // A sequence has come so often before it counts as one, and may be so long.
 constexpr size_t kTimesSeen = 3;
