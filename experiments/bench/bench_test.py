@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a short slice of the bench, which checks all results, and holds our
+fastest tier to bounds: how many times faster than gcc and Eigen it is at least.
+Times of short runs on a busy machine swing, so that a bound is half of the
+least ratio of 30 such runs:
+
+  bazel run //experiments/bench:bench_test -- --update=30
+
+It catches what is slow by its nature, as a loop that is no longer vectorised;
+smaller changes show in the counts of cost/code_cost_test and in paired runs.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path("experiments/bench")
+BOUNDS = FOLDER / "bounds.json"
+PEERS = ("gcc", "plain C++", "eigen")
+MARGIN = 0.5
+
+
+def measured(folder):
+    """Of each workload and peer, its median time by ours; prints the table."""
+    path = folder / "bench.json"
+    subprocess.run([FOLDER / "bench_main", "--brief", f"--json={path}"],
+                   check=True)
+    ratios = {}
+    for workload in json.loads(path.read_text())["workloads"]:
+        for contender in workload["contenders"]:
+            if contender["name"].startswith(PEERS):
+                ratios[(workload["name"], contender["name"])] = (
+                    contender["time_by_ours"]["median"])
+    return ratios
+
+
+def update(path, runs, folder):
+    least = {}
+    for _ in range(runs):
+        for key, ratio in measured(folder).items():
+            least[key] = min(ratio, least.get(key, ratio))
+    bounds = {}
+    for (workload, peer), ratio in least.items():
+        bounds.setdefault(workload, {})[peer] = float(f"{MARGIN * ratio:.2g}")
+    path.write_text(json.dumps(bounds, indent=1) + "\n")
+
+
+def failures(ratios):
+    for workload, peers in json.loads(BOUNDS.read_text()).items():
+        for peer, bound in peers.items():
+            ratio = ratios.get((workload, peer))
+            # A peer may be too slow to be measured; then it is slow enough.
+            if ratio is not None and ratio < bound:
+                yield (f"{workload}: {peer} takes {ratio:.3g} times as long "
+                       f"as ours, and at least {bound:.3g} is expected")
+
+
+def main():
+    if len(sys.argv) > 1:
+        runs = int(sys.argv[1].removeprefix("--update="))
+        with tempfile.TemporaryDirectory() as folder:
+            update(pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) /
+                   BOUNDS, runs, pathlib.Path(folder))
+        return
+    folder = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", ".")
+    ratios = measured(pathlib.Path(folder).resolve())
+    if not any(peer.startswith("gcc") for _, peer in ratios):
+        sys.exit("no ratio to gcc was measured")
+    if lines := list(failures(ratios)):
+        sys.exit("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
