@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // explain 'EXPR', FILE.cd or FILE.ll: prints every stage on the way to code.
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -30,6 +31,7 @@
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/jit/explain_x86.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/pass_flags.h"
 
 namespace ocannl {
@@ -144,7 +146,15 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
   return absl::OkStatus();
 }
 
-// All stages, but machine code only where it is wanted: it is long.
+bool IsOfVcode(absl::string_view stage) {
+  return stage == "vcode" || stage == "select" ||
+         absl::c_any_of(jit::VcodePasses(), [&](const jit::VcodePass& pass) {
+           return pass.name == stage;
+         });
+}
+
+// All stages, but VCode and machine code only where they are wanted: they are
+// long.
 absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
                                               Explanation explanation,
                                               const ExplainedTarget& target) {
@@ -157,6 +167,8 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
     stages.push_back(jit::ExplainX86(program, isa));
   } else if (line.GetString("stage") == "instruction_mix") {
     stages.push_back(jit::ExplainInstructionMix(program, isa));
+  } else if (IsOfVcode(line.GetString("stage"))) {
+    absl::c_move(jit::ExplainVcode(program, isa), std::back_inserter(stages));
   }
   const std::string& stage = line.GetString("stage");
   if (has_gpu || stage == "cuda" || stage == "ptx" || stage == "persistent") {
@@ -189,7 +201,7 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", origins, x86, instruction_mix, cuda, ptx, persistent; with "
+      ", origins, vcode, x86, instruction_mix, cuda, ptx, persistent; with "
       "--target=sm_90, script"));
 }
 
@@ -235,8 +247,8 @@ const std::vector<Flag>& ExplainFlags() {
     all->push_back(
         {"stage", "all",
          "shapes, cd, memory, unoptimized, ll, origins, rewritten, schedule, "
-         "script, x86, instruction_mix, cuda, ptx, persistent, a pass, or "
-         "all"});
+         "script, select, vcode, x86, instruction_mix, cuda, ptx, persistent, "
+         "a pass, or all"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
     all->push_back(
         {"target", "", "the same, or sm_80 or sm_90, which have scripts"});

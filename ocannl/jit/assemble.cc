@@ -2,16 +2,14 @@
 #include "ocannl/jit/assemble.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "asmjit/asmjit.h"
-#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/jit/vcode/select.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
 
 namespace ocannl::jit {
 namespace {
@@ -25,36 +23,6 @@ class FatalErrors : public asmjit::ErrorHandler {
   }
 };
 
-// Each statement on its own, but those in which a local lives together.
-std::vector<Block> NestsOf(const Block& body) {
-  std::vector<Block> nests;
-  bool has_local = false;
-  for (const Stmt& stmt : body.stmts) {
-    if (std::holds_alternative<Comment>(stmt)) continue;
-    if (!has_local) nests.emplace_back();
-    nests.back().stmts.push_back(stmt);
-    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
-  }
-  return nests;
-}
-
-// The parallel loop that is all that `block` does: threads share its
-// iterations, but each would do what is around it or adjacent to it.
-const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
-  const Block* at = &block;
-  while (at->stmts.size() == 1) {
-    const For* loop = std::get_if<For>(&at->stmts[0]);
-    if (loop == nullptr) return nullptr;
-    if (loop->extent > 1) {
-      return loop->kind == LoopKind::kPar && IsParallel(program, *loop)
-                 ? loop
-                 : nullptr;
-    }
-    at = &loop->body;
-  }
-  return nullptr;
-}
-
 bool IsParallelNest(const Nest& nest) {
   return !nest.loops.empty() && nest.loops[0].is_parallel;
 }
@@ -66,7 +34,7 @@ struct Function {
 };
 
 // Adjacent nests that are not parallel share a function.
-std::vector<Function> FunctionsOf(const std::deque<Nest>& nests) {
+std::vector<Function> FunctionsOf(const std::vector<Nest>& nests) {
   std::vector<Function> functions;
   for (const Nest& nest : nests) {
     if (IsParallelNest(nest)) {
@@ -84,15 +52,8 @@ std::vector<Function> FunctionsOf(const std::deque<Nest>& nests) {
 class Assembly {
  public:
   // A `logger` gets the listing; null: no listing.
-  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger) {
-    for (const Block& block : NestsOf(program.body)) {
-      nests_.push_back(Select(program, block, isa));
-      if (const For* shared = FindSharedLoop(program, block)) {
-        Loop& outermost = nests_.back().loops[0];
-        CHECK_EQ(outermost.iterator, shared->iterator);
-        outermost.is_parallel = true;
-      }
-    }
+  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger)
+      : nests_(LowerToVcode(program, isa, [](auto...) {})) {
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);
@@ -149,7 +110,7 @@ class Assembly {
 
   FatalErrors errors_;
   asmjit::CodeHolder code_;
-  std::deque<Nest> nests_;
+  std::vector<Nest> nests_;
   std::vector<Function> functions_;
   asmjit::Label run_helper_;
 };

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/explain_x86.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/instruction_mix.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
+#include "ocannl/jit/vcode/print.h"
 #include "ocannl/jit/x86_backend.h"
 
 namespace ocannl::jit {
@@ -21,6 +25,27 @@ StageText ExplainSchedule(LoopProgram program, Isa isa) {
   return {.stage = "schedule",
           .file_name = absl::StrCat(scheduled.name, "-schedule.ll"),
           .text = Print(scheduled)};
+}
+
+std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa) {
+  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
+  std::vector<StageText> stages;
+  auto add = [&](absl::string_view stage, std::string text) {
+    stages.push_back(
+        {.stage = std::string(stage),
+         .file_name = absl::StrCat(scheduled.name, "-", stage, ".vcode"),
+         .text = std::move(text)});
+  };
+  const std::string head = absl::StrCat("; ", Name(isa), "\n");
+  add("select", head);
+  for (const VcodePass& pass : VcodePasses()) add(pass.name, head);
+  LowerToVcode(scheduled, isa, [&](absl::string_view pass, const Nest& nest) {
+    const auto stage = absl::c_find_if(
+        stages, [&](const StageText& s) { return s.stage == pass; });
+    absl::StrAppend(&stage->text, "nest\n", Print(scheduled, nest));
+  });
+  add("vcode", stages.back().text);
+  return stages;
 }
 
 StageText ExplainX86(LoopProgram program, Isa isa) {

@@ -3,10 +3,14 @@
 // The stages of a program on the x86 tier as text, for any instruction set:
 //
 //   "schedule"         p-schedule.ll  the program after Schedule
+//   "select", "fold"   p-fold.vcode   its VCode after that pass
+//   "vcode"            p-vcode.vcode  and after all
 //   "x86"              p-x86.s        its machine code
 //   "instruction_mix"  p-x86.mix      how many of which instruction a loop has
 #ifndef OCANNL_JIT_EXPLAIN_X86_H_
 #define OCANNL_JIT_EXPLAIN_X86_H_
+
+#include <vector>
 
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/loop.h"
@@ -17,6 +21,8 @@ namespace ocannl::jit {
 // `program` must be one that Verify accepts. A comment in the text names the
 // instruction set.
 StageText ExplainSchedule(LoopProgram program, Isa isa);
+// After each pass, and in the end.
+std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa);
 StageText ExplainX86(LoopProgram program, Isa isa);
 StageText ExplainInstructionMix(LoopProgram program, Isa isa);
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ocannl/core/base/check.h"
-#include "ocannl/jit/vcode/fold.h"
+#include "ocannl/jit/vcode/operands.h"
 
 namespace ocannl::jit {
 namespace {
@@ -386,7 +386,10 @@ class ConstantHoister {
     const int bytes = isa_ == Isa::kAvx512 ? 64 : 32;
     const auto lanes = static_cast<uint8_t>(bytes / key.second);
     nest_.registers.push_back({dtype, lanes, /*is_mutable=*/false});
-    Inst copy = {.opcode = Opcode::kCopy, .dtype = dtype, .lanes = lanes};
+    Inst copy = {.opcode = Opcode::kCopy,
+                 .dtype = dtype,
+                 .lanes = lanes,
+                 .active_lanes = lanes};
     copy.dst = reg;
     copy.args[0] = {Value::kConst, key.first};
     hoisted_.emplace(at, copy);

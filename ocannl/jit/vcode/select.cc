@@ -11,15 +11,12 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
-#include "ocannl/jit/vcode/allocate.h"
-#include "ocannl/jit/vcode/fold.h"
-#include "ocannl/jit/vcode/interleaved.h"
 #include "ocannl/jit/vcode/local_value_table.h"
 #include "ocannl/jit/vcode/nest_builder.h"
+#include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/post_order.h"
 #include "ocannl/jit/vcode/promote.h"
 #include "ocannl/jit/vcode/tails.h"
-#include "ocannl/jit/vcode/transpose.h"
 #include "ocannl/jit/vcode/unroll.h"
 
 namespace ocannl::jit {
@@ -439,12 +436,7 @@ class Selector {
 }  // namespace
 
 Nest Select(LoopProgram& program, const Block& block, Isa isa) {
-  Nest nest = Selector(program, isa).Run(block);
-  LowerInterleaved(nest, isa);
-  TransposeLoads(nest, isa);
-  Fold(nest, isa);
-  HoistConstants(nest, isa);
-  return nest;
+  return Selector(program, isa).Run(block);
 }
 
 }  // namespace ocannl::jit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Select: LoopProgram -> VCode, one nest at a time: instruction selection by
-// macro expansion of each node, then the passes over VCode.
+// macro expansion of each node.
 #ifndef OCANNL_JIT_VCODE_SELECT_H_
 #define OCANNL_JIT_VCODE_SELECT_H_
 
@@ -14,7 +14,7 @@ namespace ocannl::jit {
 // The instructions of `block`: statements of the body of a program that Verify
 // accepts, with every statement that a local of theirs lives in. Derived ops
 // are expanded; loads and common subexpressions of a basic block are computed
-// once; constants are hoisted out of loops.
+// once.
 Nest Select(LoopProgram& program, const Block& block, Isa isa);
 
 }  // namespace ocannl::jit

@@ -14,7 +14,7 @@
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
-#include "ocannl/jit/vcode/fold.h"
+#include "ocannl/jit/vcode/operands.h"
 
 namespace ocannl::jit {
 namespace {

@@ -7,8 +7,8 @@
 //   r0 = load w+0, stride 8            r2 = load w+0      16 numbers
 //   r1 = load w+4, stride 8     ->     r3 = load w+64     16 numbers
 //                                      r0, r1 = shuffles of r2, r3
-#ifndef OCANNL_JIT_VCODE_INTERLEAVED_H_
-#define OCANNL_JIT_VCODE_INTERLEAVED_H_
+#ifndef OCANNL_JIT_VCODE_PASSES_INTERLEAVED_H_
+#define OCANNL_JIT_VCODE_PASSES_INTERLEAVED_H_
 
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
@@ -19,4 +19,4 @@ void LowerInterleaved(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_INTERLEAVED_H_
+#endif  // OCANNL_JIT_VCODE_PASSES_INTERLEAVED_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/nest_editor.h"
+#include "ocannl/jit/vcode/passes/nest_editor.h"
 
 #include <utility>
 

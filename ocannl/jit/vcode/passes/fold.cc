@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/fold.h"
+#include "ocannl/jit/vcode/passes/fold.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "ocannl/jit/vcode/operands.h"
 
 namespace ocannl::jit {
 namespace {
@@ -71,12 +72,6 @@ bool CanFoldLoad(const Inst& load, Isa isa) {
   if (load.memory.stride == 0 || load.lanes == 1) return isa == Isa::kAvx512;
   return load.active_lanes == load.lanes &&
          load.memory.stride == static_cast<int>(SizeOf(load.dtype));
-}
-
-// Whether the first two operands commute.
-bool Commutes(const Inst& inst) {
-  return inst.opcode == Opcode::kApply &&
-         (inst.op == Op::kFma || (Info(inst.op).traits & kCommutative));
 }
 
 // Makes the loaded operand of `user` memory.
@@ -313,46 +308,6 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
 }
 
 }  // namespace
-
-bool CanBeMemory(const Inst& inst, int k) {
-  if (SizeOf(inst.operand) < 4 || k == 0) return false;
-  if (inst.opcode == Opcode::kOrAnd) return k == 2;
-  switch (inst.op) {
-    case Op::kAdd:
-    case Op::kSub:
-    case Op::kAnd:
-    case Op::kOr:
-    case Op::kXor:
-      return true;
-    case Op::kMul:
-    case Op::kDiv:
-    case Op::kMin:
-    case Op::kMax:
-    case Op::kNeg:
-    case Op::kAbs:
-    case Op::kLess:
-    case Op::kLessEqual:
-    case Op::kEqual:
-    case Op::kNotEqual:
-      return IsFloat(inst.operand);
-    case Op::kFma:
-      return inst.args[3 - k].kind == Value::kReg;
-    case Op::kMinimum:
-    case Op::kMaximum:
-      return k == 2 && inst.args[2].kind == Value::kConst;
-    case Op::kSelect:
-      return k == 1 && inst.args[2].kind == Value::kReg;
-    default:
-      return false;
-  }
-}
-
-void OrderOperands(Inst& inst) {
-  if (Commutes(inst) && inst.args[0].kind != Value::kReg &&
-      inst.args[1].kind == Value::kReg) {
-    std::swap(inst.args[0], inst.args[1]);
-  }
-}
 
 void Fold(Nest& nest, Isa isa) {
   isa == Isa::kAvx512 ? FuseOrAnds(nest) : FoldExtremes(nest);

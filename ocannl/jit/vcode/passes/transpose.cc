@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/transpose.h"
+#include "ocannl/jit/vcode/passes/transpose.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/jit/vcode/nest_editor.h"
+#include "ocannl/jit/vcode/passes/nest_editor.h"
 
 namespace ocannl::jit {
 namespace {

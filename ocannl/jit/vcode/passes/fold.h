@@ -7,23 +7,13 @@
 //   r0 = add v, r2;   v[0..8) = r0         ->   v = add v, r2
 //   r0 = load x+0;    v = maximum v, r0;   v = maximum v, r1
 //                          ->   v = max r0, v;   v = maximum v, r1, x+0
-#ifndef OCANNL_JIT_VCODE_FOLD_H_
-#define OCANNL_JIT_VCODE_FOLD_H_
+#ifndef OCANNL_JIT_VCODE_PASSES_FOLD_H_
+#define OCANNL_JIT_VCODE_PASSES_FOLD_H_
 
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
-
-// Whether the operation is minimum or maximum, which give NaN where an operand
-// is NaN.
-inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
-
-// Whether operand k of `inst`, which Computes, may be a constant or memory.
-bool CanBeMemory(const Inst& inst, int k);
-
-// Canonicalises a commutative op: the operand that can be memory comes last.
-void OrderOperands(Inst& inst);
 
 // Folds loads that have one use into memory operands, and eliminates dead code.
 // With AVX-512, or(a, and(b, c)) becomes a ternary logic instruction. Without,
@@ -34,4 +24,4 @@ void Fold(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_FOLD_H_
+#endif  // OCANNL_JIT_VCODE_PASSES_FOLD_H_

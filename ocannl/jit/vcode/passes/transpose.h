@@ -5,8 +5,8 @@
 //
 //   vec i1 = 0 to 15 { ... x[i1, 0] ... }  ...  vec i1 { ... x[i1, 15] ... }
 //     ->  16 loads of a row of x and 64 shuffles instead of 256 loads
-#ifndef OCANNL_JIT_VCODE_TRANSPOSE_H_
-#define OCANNL_JIT_VCODE_TRANSPOSE_H_
+#ifndef OCANNL_JIT_VCODE_PASSES_TRANSPOSE_H_
+#define OCANNL_JIT_VCODE_PASSES_TRANSPOSE_H_
 
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
@@ -17,4 +17,4 @@ void TransposeLoads(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_TRANSPOSE_H_
+#endif  // OCANNL_JIT_VCODE_PASSES_TRANSPOSE_H_

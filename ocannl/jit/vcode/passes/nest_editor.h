@@ -2,8 +2,8 @@
 //
 // NestEditor: replaces strided loads and stores of basic blocks by contiguous
 // ones and shuffles.
-#ifndef OCANNL_JIT_VCODE_NEST_EDITOR_H_
-#define OCANNL_JIT_VCODE_NEST_EDITOR_H_
+#ifndef OCANNL_JIT_VCODE_PASSES_NEST_EDITOR_H_
+#define OCANNL_JIT_VCODE_PASSES_NEST_EDITOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -57,4 +57,4 @@ class NestEditor {
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_NEST_EDITOR_H_
+#endif  // OCANNL_JIT_VCODE_PASSES_NEST_EDITOR_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the operands of an instruction may be.
+#ifndef OCANNL_JIT_VCODE_OPERANDS_H_
+#define OCANNL_JIT_VCODE_OPERANDS_H_
+
+#include "ocannl/core/ops/op.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+// Whether the operation is minimum or maximum, which give NaN where an operand
+// is NaN.
+inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
+
+// Whether operand k of `inst`, which Computes, may be a constant or memory.
+bool CanBeMemory(const Inst& inst, int k);
+
+// Whether the first two operands commute.
+bool Commutes(const Inst& inst);
+
+// Canonicalises a commutative op: the operand that can be memory comes last.
+void OrderOperands(Inst& inst);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_OPERANDS_H_

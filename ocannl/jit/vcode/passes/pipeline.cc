@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/passes/pipeline.h"
+
+#include <utility>
+#include <variant>
+
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/jit/vcode/allocate.h"
+#include "ocannl/jit/vcode/passes/fold.h"
+#include "ocannl/jit/vcode/passes/interleaved.h"
+#include "ocannl/jit/vcode/passes/transpose.h"
+#include "ocannl/jit/vcode/select.h"
+#include "ocannl/jit/vcode/verify.h"
+
+namespace ocannl::jit {
+namespace {
+
+constexpr VcodePass kPasses[] = {
+    {"interleave", LowerInterleaved},
+    {"transpose", TransposeLoads},
+    {"fold", Fold},
+    {"hoist_constants", HoistConstants},
+};
+
+// Each statement on its own, but those in which a local lives together.
+std::vector<Block> NestsOf(const Block& body) {
+  std::vector<Block> nests;
+  bool has_local = false;
+  for (const Stmt& stmt : body.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    if (!has_local) nests.emplace_back();
+    nests.back().stmts.push_back(stmt);
+    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
+  }
+  return nests;
+}
+
+// The parallel loop that is all that `block` does: threads share its
+// iterations, but each would do what is around it or adjacent to it.
+const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
+  const Block* at = &block;
+  while (at->stmts.size() == 1) {
+    const For* loop = std::get_if<For>(&at->stmts[0]);
+    if (loop == nullptr) return nullptr;
+    if (loop->extent > 1) {
+      return loop->kind == LoopKind::kPar && IsParallel(program, *loop)
+                 ? loop
+                 : nullptr;
+    }
+    at = &loop->body;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::Span<const VcodePass> VcodePasses() { return kPasses; }
+
+std::vector<Nest> LowerToVcode(LoopProgram& program, Isa isa,
+                               VcodeObserver observer) {
+  std::vector<Nest> nests;
+  for (const Block& block : NestsOf(program.body)) {
+    Nest nest = Select(program, block, isa);
+    if (const For* shared = FindSharedLoop(program, block)) {
+      CHECK_EQ(nest.loops[0].iterator, shared->iterator);
+      nest.loops[0].is_parallel = true;
+    }
+    observer("select", nest);
+    for (const VcodePass& pass : kPasses) {
+      pass.run(nest, isa);
+      observer(pass.name, nest);
+    }
+    CHECK_OK(Verify(nest));
+    nests.push_back(std::move(nest));
+  }
+  return nests;
+}
+
+}  // namespace ocannl::jit

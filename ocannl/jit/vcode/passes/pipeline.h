@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LowerToVcode: scheduled LoopProgram -> VCode: Select, then the passes over
+// each nest. Their order stands here and nowhere else.
+#ifndef OCANNL_JIT_VCODE_PASSES_PIPELINE_H_
+#define OCANNL_JIT_VCODE_PASSES_PIPELINE_H_
+
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+// A pass computes the same values in other instructions.
+struct VcodePass {
+  absl::string_view name;  // also of its stage: explain --stage=fold
+  void (*run)(Nest& nest, Isa isa);
+};
+
+// Every pass behind Select, in the order in which they run.
+absl::Span<const VcodePass> VcodePasses();
+
+// Is called with each nest after each pass; the first is called "select".
+using VcodeObserver =
+    absl::FunctionRef<void(absl::string_view pass, const Nest& nest)>;
+
+// The nests of a program that Verify accepts. The parallel loop that is all
+// that a nest does is marked as such. CHECK-fails if the nests that come out
+// are not valid (vcode/verify.h).
+std::vector<Nest> LowerToVcode(LoopProgram& program, Isa isa,
+                               VcodeObserver observer);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_PASSES_PIPELINE_H_

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// That Verify finds what a pass may break. That it accepts what they make,
+// LowerToVcode checks in every compilation.
+#include "ocannl/jit/vcode/passes/pipeline.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/jit/vcode/print.h"
+#include "ocannl/jit/vcode/verify.h"
+#include "tests/support/must_parse.h"
+
+namespace ocannl::jit {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kProgram[] = R"(
+p ():
+  in x : f32[10, 16];
+  in y : f32[16];
+  out z : f32[10, 16];
+  for i1 = 0 to 9 {
+    vec i2 = 0 to 15 {
+      z[i1, i2] := (x[i1, i2] + y[i2]) * 3;
+    }
+  }
+)";
+
+std::vector<Nest> Lowered(LoopProgram& program) {
+  return LowerToVcode(program, Isa::kAvx512, [](auto...) {});
+}
+
+TEST(PipelineTest, NamesItsPasses) {
+  LoopProgram program = MustParse(kProgram);
+  std::vector<std::string> names;
+  LowerToVcode(program, Isa::kAvx512, [&](absl::string_view pass, const Nest&) {
+    names.emplace_back(pass);
+  });
+  EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose", "fold",
+                                 "hoist_constants"));
+}
+
+struct Fault {
+  const char* expected;
+  std::function<void(Nest& nest, Inst& add, Inst& store)> make;
+};
+
+class FaultTest : public testing::TestWithParam<Fault> {};
+
+TEST_P(FaultTest, IsFound) {
+  LoopProgram program = MustParse(kProgram);
+  std::vector<Nest> nests = Lowered(program);
+  ASSERT_EQ(nests.size(), 1);
+  Nest& nest = nests[0];
+  auto find = [&](auto is_wanted) -> Inst& {
+    const auto found = absl::c_find_if(nest.insts, is_wanted);
+    CHECK(found != nest.insts.end()) << Print(program, nest);
+    return *found;
+  };
+  Inst& add = find([](const Inst& inst) {
+    return inst.opcode == Opcode::kApply && inst.op == Op::kAdd;
+  });
+  Inst& store =
+      find([](const Inst& inst) { return inst.opcode == Opcode::kStore; });
+  GetParam().make(nest, add, store);
+  EXPECT_THAT(std::string(Verify(nest).message()),
+              HasSubstr(GetParam().expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FaultTest,
+    testing::Values(
+        Fault{"is used before its definition",
+              [](Nest&, Inst& add, Inst&) { add = Nop(); }},
+        Fault{"is defined twice",
+              [](Nest&, Inst& add, Inst& store) { store = add; }},
+        Fault{
+            "8 lanes in a register of 16",
+            [](Nest&, Inst& add, Inst&) { add.lanes = add.active_lanes = 8; }},
+        Fault{"memory has more lanes",
+              [](Nest&, Inst&, Inst& store) { store.lanes = 8; }},
+        Fault{"it has 0 operands",
+              [](Nest&, Inst&, Inst& store) { store.args = {}; }},
+        Fault{"operand 0 cannot be memory",
+              [](Nest&, Inst&, Inst& store) {
+                store.args[0] = {Value::kMemory, -1};
+              }},
+        Fault{"no such register",
+              [](Nest&, Inst&, Inst& store) { store.args[0].index = 1000; }},
+        Fault{"no such pointer",
+              [](Nest&, Inst&, Inst& store) { store.memory.pointer = 1000; }},
+        Fault{"no such line",
+              [](Nest& nest, Inst&, Inst&) { nest.source_lines.clear(); }},
+        Fault{"it needs a result",
+              [](Nest&, Inst& add, Inst&) { add.dst = {}; }},
+        Fault{"a loop has no end",
+              [](Nest& nest, Inst&, Inst&) { nest.insts.pop_back(); }}));
+
+}  // namespace
+}  // namespace ocannl::jit

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/verify.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/vcode/operands.h"
+
+namespace ocannl::jit {
+namespace {
+
+template <class T>
+bool Has(const std::vector<T>& all, int64_t index) {
+  return index >= 0 && index < static_cast<int64_t>(all.size());
+}
+
+// How many operands an instruction has; -1: those of its op.
+int NumArgs(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kApply:
+      return -1;
+    case Opcode::kOrAnd:
+      return 3;
+    case Opcode::kShuffle:
+    case Opcode::kScatter:
+      return 2;
+    case Opcode::kCopy:
+    case Opcode::kSplat:
+    case Opcode::kLookup:
+    case Opcode::kStore:
+    case Opcode::kExtract:
+    case Opcode::kInsert:
+      return 1;
+    case Opcode::kLoad:
+    case Opcode::kIndex:
+    case Opcode::kMemset:
+    case Opcode::kLoop:
+    case Opcode::kEndLoop:
+    case Opcode::kSourceLoc:
+      return 0;
+  }
+  return 0;
+}
+
+bool HasResult(Opcode opcode) {
+  return !WritesMemory(opcode) && opcode != Opcode::kLoop &&
+         opcode != Opcode::kEndLoop && opcode != Opcode::kSourceLoc;
+}
+
+// Whether `inst` has memory, whatever its operands are.
+bool IsMemoryAccess(Opcode opcode) {
+  return WritesMemory(opcode) || opcode == Opcode::kLoad ||
+         opcode == Opcode::kLookup || opcode == Opcode::kIndex;
+}
+
+// Whether operand k, which is memory, may be: of a chain of minima or maxima,
+// Fold makes the last one of two links a third operand.
+bool MayBeMemory(const Inst& inst, int k) {
+  return Computes(inst.opcode) &&
+         (CanBeMemory(inst, k) || (k == 2 && KeepsNan(inst.op)));
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Nest& nest)
+      : nest_(nest),
+        is_defined_(nest.registers.size(), false),
+        begun_(nest.loops.size(), false) {}
+
+  absl::Status Run() {
+    for (size_t at = 0; at < nest_.insts.size(); ++at) {
+      const std::string fault = FaultOf(nest_.insts[at]);
+      if (!fault.empty()) {
+        return absl::InternalError(
+            absl::StrCat("instruction ", at, " of the nest: ", fault));
+      }
+    }
+    return open_.empty() ? absl::OkStatus()
+                         : absl::InternalError("a loop has no end");
+  }
+
+ private:
+  // "" if there is none.
+  std::string FaultOf(const Inst& inst) {
+    std::string fault = FaultOfOperands(inst);
+    if (fault.empty() && IsMemoryAccess(inst.opcode)) {
+      fault = FaultOfMemory(inst);
+    }
+    if (fault.empty()) fault = FaultOfOffset(inst);
+    if (fault.empty()) fault = FaultOfResult(inst);
+    return fault;
+  }
+
+  std::string FaultOfOperands(const Inst& inst) {
+    int count = 0;
+    for (int k = 0; k < 3; ++k) {
+      const Value& arg = inst.args[k];
+      if (arg.kind == Value::kNone) continue;
+      if (count++ < k) return absl::StrCat("no operand before operand ", k);
+      if (arg.kind == Value::kReg) {
+        if (!Has(nest_.registers, arg.index)) return "no such register";
+        if (!is_defined_[arg.index]) {
+          return absl::StrCat("r", arg.index, " is used before its definition");
+        }
+      } else if (arg.kind == Value::kConst) {
+        if (!Has(nest_.constants, arg.index)) return "no such constant";
+      } else if (!MayBeMemory(inst, k)) {
+        return absl::StrCat("operand ", k, " cannot be memory");
+      } else if (std::string fault = FaultOfMemory(inst); !fault.empty()) {
+        return fault;
+      }
+    }
+    // A sign mask or a rule for NaN comes behind the operands of the op.
+    const int wanted = NumArgs(inst.opcode);
+    const bool fits =
+        wanted < 0 ? count >= Info(inst.op).arity : count == wanted;
+    return fits ? "" : absl::StrCat("it has ", count, " operands");
+  }
+
+  std::string FaultOfMemory(const Inst& inst) const {
+    if (!Has(nest_.pointers, inst.memory.pointer)) return "no such pointer";
+    return inst.active_lanes > inst.lanes ? "memory has more lanes" : "";
+  }
+
+  // What `offset` counts.
+  std::string FaultOfOffset(const Inst& inst) {
+    switch (inst.opcode) {
+      case Opcode::kLookup:
+      case Opcode::kScatter:
+        return Has(nest_.lookups, inst.offset) ? "" : "no such lookup";
+      case Opcode::kSourceLoc:
+        return inst.offset == -1 || Has(nest_.source_lines, inst.offset)
+                   ? ""
+                   : "no such line";
+      case Opcode::kLoop:
+        if (!Has(nest_.loops, inst.offset)) return "no such loop";
+        if (begun_[inst.offset]) return "the loop begins twice";
+        begun_[inst.offset] = true;
+        open_.push_back(inst.offset);
+        return "";
+      case Opcode::kEndLoop:
+        if (open_.empty() || open_.back() != inst.offset) {
+          return "it ends another loop than the innermost";
+        }
+        open_.pop_back();
+        return FaultOfIncrements(nest_.loops[inst.offset]);
+      default:
+        return "";
+    }
+  }
+
+  std::string FaultOfIncrements(const Loop& loop) const {
+    for (const PointerIncrement& increment : loop.increments) {
+      if (!Has(nest_.pointers, increment.pointer)) return "no such pointer";
+    }
+    return "";
+  }
+
+  std::string FaultOfResult(const Inst& inst) {
+    if (inst.dst.is_valid() != HasResult(inst.opcode)) {
+      return inst.dst.is_valid() ? "it has no result" : "it needs a result";
+    }
+    if (!inst.dst.is_valid()) return "";
+    if (!Has(nest_.registers, inst.dst.index)) return "no such register";
+    const Register& reg = nest_.registers[inst.dst.index];
+    if (is_defined_[inst.dst.index] && !reg.is_mutable) {
+      return absl::StrCat("r", inst.dst.index, " is defined twice");
+    }
+    is_defined_[inst.dst.index] = true;
+    // Of a mutable one, Fold writes the lower part if the rest is dead.
+    const bool is_part = inst.opcode == Opcode::kInsert ||
+                         inst.opcode == Opcode::kExtract ||
+                         (reg.is_mutable && inst.lanes < reg.lanes);
+    return reg.lanes == inst.lanes || is_part
+               ? ""
+               : absl::StrCat(inst.lanes, " lanes in a register of ",
+                              reg.lanes);
+  }
+
+  const Nest& nest_;
+  std::vector<bool> is_defined_;
+  std::vector<bool> begun_;
+  std::vector<int64_t> open_;  // loops, the innermost last
+};
+
+}  // namespace
+
+absl::Status Verify(const Nest& nest) { return Verifier(nest).Run(); }
+
+}  // namespace ocannl::jit
