@@ -2,42 +2,15 @@
 #include "ocannl/core/codegen/compile_c.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/scratch_directory.h"
 
 namespace ocannl {
 namespace {
-
-// A directory of our own, gone with its files at the end.
-class ScratchDirectory {
- public:
-  explicit ScratchDirectory(std::vector<std::string> files)
-      : files_(std::move(files)) {
-    const char* base = getenv("TEST_TMPDIR");
-    path_ = absl::StrCat(base != nullptr ? base : "/tmp", "/ocannl_XXXXXX");
-    made_ = mkdtemp(path_.data()) != nullptr;
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() {
-    for (const std::string& file : files_) unlink(Path(file).c_str());
-    rmdir(path_.c_str());
-  }
-
-  bool made() const { return made_; }
-  std::string Path(absl::string_view file) const {
-    return absl::StrCat(path_, "/", file);
-  }
-
- private:
-  std::vector<std::string> files_;
-  std::string path_;
-  bool made_;
-};
 
 // Error: the first line of what the command prints.
 absl::Status RunCommand(const std::string& command) {
