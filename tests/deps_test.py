@@ -28,6 +28,7 @@ LIBRARIES = {
     "@com_google_googletest//:gtest": ("gtest/", "gmock/"),
     "@com_google_googletest//:gtest_main": ("gtest/", "gmock/"),
     "@eigen//:eigen": "Eigen/",
+    "@libdwarf//:libdwarf": "libdwarf/",
     "@libsodium//:sodium": "sodium.h",
     "@libzip//:zip": "zip.h",
     "@nlohmann_json//:json": "nlohmann/",

@@ -82,6 +82,12 @@ def system_deps():
         package = "libeigen3-dev",
     )
     _system_library(
+        name = "libdwarf",
+        build_file = Label("//third_party:libdwarf.BUILD"),
+        links = {"include/libdwarf": "/usr/include/libdwarf"},
+        package = "libdwarf-dev",
+    )
+    _system_library(
         name = "nlohmann_json",
         build_file = Label("//third_party:nlohmann_json.BUILD"),
         links = {"include/nlohmann": "/usr/include/nlohmann"},

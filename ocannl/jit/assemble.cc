@@ -2,13 +2,18 @@
 #include "ocannl/jit/assemble.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "asmjit/asmjit.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/jit/debug_info.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 
 namespace ocannl::jit {
@@ -25,6 +30,38 @@ class FatalErrors : public asmjit::ErrorHandler {
 
 bool IsParallelNest(const Nest& nest) {
   return !nest.loops.empty() && nest.loops[0].is_parallel;
+}
+
+// The line of the program's text on which each statement of `nests`, which are
+// its own in order, begins.
+DebugRows LinesOf(const LoopProgram& program, const std::vector<Block>& nests) {
+  std::vector<int64_t> lines;
+  auto line = static_cast<int64_t>(2 + program.buffers.size());
+  auto visit = [&](const auto& self, const Block& block) -> void {
+    for (const Stmt& stmt : block.stmts) {
+      if (const auto* comment = std::get_if<Comment>(&stmt)) {
+        line += 1 + absl::c_count(comment->text, '\n');
+        continue;
+      }
+      lines.push_back(line++);
+      if (const For* loop = std::get_if<For>(&stmt)) {
+        self(self, loop->body);
+        ++line;  // the brace
+      }
+    }
+  };
+  visit(visit, program.body);
+  DebugRows rows;
+  auto at = lines.begin();
+  for (const Block& nest : nests) {
+    WalkStmts(nest, [&](const Stmt& stmt) {
+      if (std::holds_alternative<Comment>(stmt)) return;
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop != nullptr) rows.line_of_loop[loop->iterator] = *at;
+      rows.line_of[&stmt] = *at++;
+    });
+  }
+  return rows;
 }
 
 struct Function {
@@ -51,14 +88,24 @@ std::vector<Function> FunctionsOf(const std::vector<Nest>& nests) {
 
 class Assembly {
  public:
-  // A `logger` gets the listing; null: no listing.
-  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger)
-      : nests_(LowerToVcode(program, isa, [](auto...) {})) {
+  // A `logger` gets the listing, and `debug` what debuggers are told; null:
+  // nothing.
+  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger,
+           DebugInfo* debug) {
+    const std::vector<Block> blocks = SplitNests(program.body);
+    if (debug != nullptr) {
+      debug->file_name = absl::StrCat(
+          absl::StrReplaceAll(program.name, {{"/", "_"}}), "-schedule.ll");
+      debug->text = Print(program);
+      debug->rows = LinesOf(program, blocks);
+    }
+    nests_ = LowerToVcode(program, blocks, isa, [](auto...) {});
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);
     asmjit::x86::Assembler assembler(&code_);
-    Emitter emitter(assembler, program, isa);
+    Emitter emitter(assembler, program, isa,
+                    debug != nullptr ? &debug->rows : nullptr);
     functions_ = FunctionsOf(nests_);
     for (size_t k = 0; k < functions_.size(); ++k) {
       Function& function = functions_[k];
@@ -67,6 +114,14 @@ class Assembly {
       assembler.align(asmjit::AlignMode::kCode, 64);
       assembler.bind(function.label);
       emitter.EmitFunction(function.nests);
+      if (debug != nullptr) {
+        debug->ends.push_back(static_cast<int64_t>(assembler.offset()));
+      }
+    }
+    if (debug != nullptr) {
+      for (BufferId buffer : Buffers()) {
+        debug->buffers.emplace_back(buffer.index, program.buffers[buffer]);
+      }
     }
     emitter.EmitPool();
     run_helper_ = emitter.run_helper();
@@ -117,14 +172,18 @@ class Assembly {
 
 }  // namespace
 
-CodeImage Assemble(LoopProgram program, Isa isa) {
-  return Assembly(std::move(program), isa, /*logger=*/nullptr).Image();
+CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info) {
+  auto debug = with_debug_info ? std::make_shared<DebugInfo>() : nullptr;
+  Assembly assembly(std::move(program), isa, /*logger=*/nullptr, debug.get());
+  CodeImage image = assembly.Image();
+  image.debug = std::move(debug);
+  return image;
 }
 
 std::string Listing(LoopProgram program, Isa isa) {
   asmjit::StringLogger logger;
   logger.setIndentation(asmjit::FormatIndentationGroup::kCode, 4);
-  Assembly assembly(std::move(program), isa, &logger);
+  Assembly assembly(std::move(program), isa, &logger, /*debug=*/nullptr);
   return absl::StrCat(absl::StripSuffix(logger.data(), "\n"), "\n");
 }
 

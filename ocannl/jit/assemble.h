@@ -13,8 +13,8 @@
 namespace ocannl::jit {
 
 // The code of a program that Verify accepts, as it stands: scheduling comes
-// before.
-CodeImage Assemble(LoopProgram program, Isa isa);
+// before. `with_debug_info`: with its lines and buffers.
+CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info = false);
 
 // The same code as text, with the .ll lines that it comes from, the pointers
 // and the loops as comments. This machine need not have `isa`.

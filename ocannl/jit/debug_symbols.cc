@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -75,16 +76,10 @@ void AppendBytes(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// Sections of the object file, in order; names are in kNames.
-enum SectionIndex : uint16_t {
-  kNullSection,
-  kText,
-  kSymbols,
-  kNames,
-  kNumSections
-};
+// The first sections of the object file.
+enum SectionIndex : uint16_t { kNullSection, kText, kSymbols, kNames, kOthers };
 
-Elf64_Ehdr ElfHeader() {
+Elf64_Ehdr ElfHeader(size_t num_sections) {
   Elf64_Ehdr header = {};
   for (int k = 0; k < SELFMAG; ++k) header.e_ident[k] = ELFMAG[k];
   header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -96,14 +91,15 @@ Elf64_Ehdr ElfHeader() {
   header.e_shoff = sizeof(header);
   header.e_ehsize = sizeof(header);
   header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = kNumSections;
+  header.e_shnum = static_cast<uint16_t>(num_sections);
   header.e_shstrndx = kNames;
   return header;
 }
 
 }  // namespace
 
-std::string ElfObject(absl::Span<const DebugSymbol> symbols) {
+std::string ElfObject(absl::Span<const DebugSymbol> symbols,
+                      absl::Span<const DebugSection> sections) {
   std::string names(1, '\0');
   auto name_of = [&](const std::string& name) {
     const auto place = static_cast<uint32_t>(names.size());
@@ -122,32 +118,39 @@ std::string ElfObject(absl::Span<const DebugSymbol> symbols) {
     entry.st_size = symbol.size;
     AppendBytes(table, entry);
   }
-  Elf64_Shdr sections[kNumSections] = {};
-  sections[kText].sh_name = name_of(".text");
-  sections[kText].sh_type = SHT_NOBITS;  // the code is in memory already
-  sections[kText].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
-  sections[kText].sh_addr = base;
-  sections[kText].sh_size = reinterpret_cast<uint64_t>(symbols.back().begin) -
-                            base + symbols.back().size;
-  sections[kText].sh_addralign = 1;
-  sections[kSymbols].sh_name = name_of(".symtab");
-  sections[kSymbols].sh_type = SHT_SYMTAB;
-  sections[kSymbols].sh_offset = sizeof(Elf64_Ehdr) + sizeof(sections);
-  sections[kSymbols].sh_size = table.size();
-  sections[kSymbols].sh_link = kNames;
-  sections[kSymbols].sh_info = 1;  // the first global symbol
-  sections[kSymbols].sh_addralign = 8;
-  sections[kSymbols].sh_entsize = sizeof(Elf64_Sym);
-  sections[kNames].sh_name = name_of(".strtab");
-  sections[kNames].sh_type = SHT_STRTAB;
-  sections[kNames].sh_offset = sections[kSymbols].sh_offset + table.size();
-  sections[kNames].sh_size = names.size();
-  sections[kNames].sh_addralign = 1;
+  std::vector<Elf64_Shdr> headers(kOthers + sections.size());
+  std::string contents;
+  auto place = [&](Elf64_Shdr& header, uint32_t type, absl::string_view bytes) {
+    header.sh_type = type;
+    header.sh_offset =
+        sizeof(Elf64_Ehdr) + headers.size() * sizeof(header) + contents.size();
+    header.sh_size = bytes.size();
+    header.sh_addralign = 1;
+    absl::StrAppend(&contents, bytes);
+  };
+  headers[kText].sh_name = name_of(".text");
+  headers[kText].sh_type = SHT_NOBITS;  // the code is in memory already
+  headers[kText].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+  headers[kText].sh_addr = base;
+  headers[kText].sh_size = reinterpret_cast<uint64_t>(symbols.back().begin) -
+                           base + symbols.back().size;
+  headers[kText].sh_addralign = 1;
+  place(headers[kSymbols], SHT_SYMTAB, table);
+  headers[kSymbols].sh_name = name_of(".symtab");
+  headers[kSymbols].sh_link = kNames;
+  headers[kSymbols].sh_info = 1;  // the first global symbol
+  headers[kSymbols].sh_entsize = sizeof(Elf64_Sym);
+  for (size_t k = 0; k < sections.size(); ++k) {
+    place(headers[kOthers + k], SHT_PROGBITS, sections[k].bytes);
+    headers[kOthers + k].sh_name = name_of(sections[k].name);
+  }
+  headers[kNames].sh_name = name_of(".strtab");
+  place(headers[kNames], SHT_STRTAB, names);
 
   std::string object;
-  AppendBytes(object, ElfHeader());
-  AppendBytes(object, sections);
-  return object + table + names;
+  AppendBytes(object, ElfHeader(headers.size()));
+  for (const Elf64_Shdr& header : headers) AppendBytes(object, header);
+  return object + contents;
 }
 
 std::string PerfMapText(absl::Span<const DebugSymbol> symbols) {
@@ -161,18 +164,22 @@ std::string PerfMapText(absl::Span<const DebugSymbol> symbols) {
 
 struct DebugSymbols::Registered {
   std::string object;
+  std::unique_ptr<ScratchDirectory> source;
   jit_code_entry entry = {};
 };
 
 DebugSymbols::DebugSymbols(absl::Span<const DebugSymbol> symbols,
-                           absl::string_view wanted) {
+                           absl::string_view wanted, DebugTables tables) {
   if (wanted.empty() || symbols.empty()) return;
   const std::vector<absl::string_view> words = absl::StrSplit(wanted, ',');
   if (absl::c_linear_search(words, "perf")) {
     AppendToPerfMap(PerfMapText(symbols));
   }
   if (!absl::c_linear_search(words, "gdb")) return;
-  registered_.reset(new Registered{.object = ElfObject(symbols)});
+  registered_.reset(new Registered{
+      .object = ElfObject(symbols, tables.sections),
+      .source = std::move(tables.source),
+  });
   jit_code_entry& entry = registered_->entry;
   entry.symfile_addr = registered_->object.data();
   entry.symfile_size = registered_->object.size();
@@ -201,6 +208,12 @@ void DebugSymbols::Unregister::operator()(Registered* registered) const {
 absl::string_view WantedDebugSymbols() {
   const char* wanted = std::getenv("OCANNL_JIT_SYMBOLS");
   return wanted == nullptr ? "" : wanted;
+}
+
+bool WantsGdb() {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(WantedDebugSymbols(), ',');
+  return absl::c_linear_search(words, "gdb");
 }
 
 absl::Status CheckDebugSymbols(absl::string_view origin,

@@ -11,13 +11,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/loop/print.h"
 #include "ocannl/jit/assemble.h"
+#include "ocannl/jit/debug_info.h"
 #include "tests/support/must_parse.h"
 
 namespace ocannl::jit {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsSupersetOf;
 
 const std::byte* At(uintptr_t place) {
   return reinterpret_cast<const std::byte*>(place);
@@ -43,10 +49,11 @@ T Read(const std::string& bytes, size_t offset) {
 }
 
 TEST(DebugSymbolsTest, ElfObject) {
-  const std::string object = ElfObject(Symbols());
+  const std::vector<DebugSection> sections = {{".debug_line", "rows"}};
+  const std::string object = ElfObject(Symbols(), sections);
   const auto header = Read<Elf64_Ehdr>(object, 0);
   ASSERT_EQ(object.substr(0, SELFMAG), ELFMAG);
-  ASSERT_EQ(header.e_shnum, 4);
+  ASSERT_EQ(header.e_shnum, 5);
   auto section = [&](int k) {
     return Read<Elf64_Shdr>(object, header.e_shoff + k * sizeof(Elf64_Shdr));
   };
@@ -65,6 +72,44 @@ TEST(DebugSymbolsTest, ElfObject) {
   EXPECT_EQ(name(last.st_name), "p:nest-1");
   EXPECT_EQ(last.st_value, 0x80);
   EXPECT_EQ(last.st_size, 0x1c);
+  EXPECT_EQ(name(section(4).sh_name), ".debug_line");
+  EXPECT_EQ(object.substr(section(4).sh_offset, section(4).sh_size), "rows");
+}
+
+// What GDB makes of them is tests/gdb_test.py's.
+TEST(DebugSymbolsTest, LinesOfStatementsAndLoops) {
+  const LoopProgram program = MustParse(R"(
+    sum ():
+      in x : f32[100];
+      inout y : f32[];
+      /* a comment
+         of two lines */
+      for i0 = 0 to 99 {
+        y[] := y[] + x[i0];
+      }
+  )");
+  const CodeImage image =
+      Assemble(program, Isa::kAvx2, /*with_debug_info=*/true);
+  const DebugInfo& info = *image.debug;
+  std::vector<int64_t> lines;
+  for (const DebugRows::Line& row : info.rows.lines) lines.push_back(row.line);
+  EXPECT_THAT(lines, ElementsAre(6, 7, 6));
+  EXPECT_EQ(info.rows.frames.front().begin, 0);
+  EXPECT_EQ(info.ends.size(), image.sections.size());
+  const std::vector<DebugSymbol> symbols = {{"sum:nest-0", At(0x5000), 0x80}};
+  absl::StatusOr<DebugTables> tables = MakeDebugTables(info, symbols);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  const std::string path = tables->source->Path("sum-schedule.ll");
+  EXPECT_EQ(*ReadFile(path), Print(program));
+  std::vector<std::string> names;
+  for (const DebugSection& section : tables->sections) {
+    names.push_back(section.name);
+    EXPECT_FALSE(section.bytes.empty()) << section.name;
+  }
+  EXPECT_THAT(names, IsSupersetOf({".debug_info", ".debug_abbrev",
+                                   ".debug_line", ".debug_frame"}));
+  tables->source = nullptr;
+  EXPECT_FALSE(ReadFile(path).ok());
 }
 
 // Whoever guesses the name of the map does not choose the file.
@@ -107,6 +152,7 @@ TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
             "OCANNL_JIT_SYMBOLS=bogus: `bogus` is no kind of symbols; write "
             "perf, gdb or perf,gdb");
   setenv("OCANNL_JIT_SYMBOLS", "perf,gdb", 1);
+  EXPECT_TRUE(WantsGdb());
   absl::StatusOr<MachineCode> code = Load(image, program.name);
   unsetenv("OCANNL_JIT_SYMBOLS");
   ASSERT_TRUE(code.ok()) << code.status();

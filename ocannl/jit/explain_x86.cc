@@ -18,10 +18,7 @@
 namespace ocannl::jit {
 
 StageText ExplainSchedule(LoopProgram program, Isa isa) {
-  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
-  std::vector<Stmt>& stmts = scheduled.body.stmts;
-  stmts.insert(stmts.begin(),
-               Comment{absl::StrCat("scheduled for ", Name(isa))});
+  const LoopProgram scheduled = ScheduleFor(std::move(program), isa);
   return {.stage = "schedule",
           .file_name = absl::StrCat(scheduled.name, "-schedule.ll"),
           .text = Print(scheduled)};
@@ -39,11 +36,13 @@ std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa) {
   const std::string head = absl::StrCat("; ", Name(isa), "\n");
   add("select", head);
   for (const VcodePass& pass : VcodePasses()) add(pass.name, head);
-  LowerToVcode(scheduled, isa, [&](absl::string_view pass, const Nest& nest) {
-    const auto stage = absl::c_find_if(
-        stages, [&](const StageText& s) { return s.stage == pass; });
-    absl::StrAppend(&stage->text, "nest\n", Print(scheduled, nest));
-  });
+  LowerToVcode(
+      scheduled, SplitNests(scheduled.body), isa,
+      [&](absl::string_view pass, const Nest& nest) {
+        const auto stage = absl::c_find_if(
+            stages, [&](const StageText& s) { return s.stage == pass; });
+        absl::StrAppend(&stage->text, "nest\n", Print(scheduled, nest));
+      });
   add("vcode", stages.back().text);
   return stages;
 }

@@ -47,10 +47,14 @@ absl::StatusOr<MachineCode> Load(const CodeImage& image,
   }
   const absl::string_view wanted = WantedDebugSymbols();
   OCANNL_RETURN_IF_ERROR(CheckDebugSymbols("OCANNL_JIT_SYMBOLS", wanted));
-  if (!wanted.empty()) {
-    code.symbols =
-        DebugSymbols(SymbolsOf(image, code.memory.data(), name), wanted);
+  if (wanted.empty()) return code;
+  const std::vector<DebugSymbol> symbols =
+      SymbolsOf(image, code.memory.data(), name);
+  DebugTables tables;
+  if (image.debug != nullptr && !symbols.empty()) {
+    OCANNL_ASSIGN_OR_RETURN(tables, MakeDebugTables(*image.debug, symbols));
   }
+  code.symbols = DebugSymbols(symbols, wanted, std::move(tables));
   return code;
 }
 

@@ -6,12 +6,14 @@
 #define OCANNL_JIT_MACHINE_CODE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/jit/code_memory.h"
+#include "ocannl/jit/debug_info.h"
 #include "ocannl/jit/debug_symbols.h"
 #include "ocannl/jit/emit/emitter.h"
 
@@ -29,6 +31,7 @@ struct CodeImage {
   std::vector<BufferId> buffers =
       {};                   // those whose addresses it reads, ascending
   int64_t run_helper = -1;  // where that address goes; -1: nowhere
+  std::shared_ptr<const DebugInfo> debug = nullptr;  // null: only names
 };
 
 struct MachineCode {

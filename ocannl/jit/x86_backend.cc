@@ -19,6 +19,7 @@
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
+#include "ocannl/jit/debug_symbols.h"
 #include "ocannl/jit/machine_code.h"
 #include "ocannl/jit/memory_plan.h"
 
@@ -203,6 +204,14 @@ const Target& TargetOf(Isa isa) {
   return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
 }
 
+LoopProgram ScheduleFor(LoopProgram program, Isa isa) {
+  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
+  std::vector<Stmt>& stmts = scheduled.body.stmts;
+  stmts.insert(stmts.begin(),
+               Comment{absl::StrCat("scheduled for ", Name(isa))});
+  return scheduled;
+}
+
 X86Backend::X86Backend(Isa isa, X86Options options)
     : isa_(isa), options_(std::move(options)) {
   CHECK(IsSupported(isa)) << Name(isa);
@@ -213,19 +222,20 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
     const LoopProgram& program) const {
   LoopProgram scheduled = [&] {
     const TraceSpan span("schedule", program.name);
-    return options_.schedules ? Schedule(program, TargetOf(isa_)) : program;
+    return options_.schedules ? ScheduleFor(program, isa_) : program;
   }();
   CompiledProgram compiled;
   OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
   const TraceSpan span("assemble", program.name);
-  compiled.image = Assemble(std::move(scheduled), isa_);
+  compiled.image = Assemble(std::move(scheduled), isa_, WantsGdb());
   KeepOnly(compiled.image.buffers, compiled.plan);
   return compiled;
 }
 
 absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
     const LoopProgram& program) const {
-  if (options_.cache == nullptr) return CompileNew(program);
+  // The cache has no lines for debuggers.
+  if (options_.cache == nullptr || WantsGdb()) return CompileNew(program);
   const std::string key =
       absl::StrCat(Name(isa_), options_.schedules ? ", scheduled\n" : "\n",
                    CanonicalText(program));

@@ -25,6 +25,10 @@ namespace ocannl::jit {
 // What `isa` depends on of a processor.
 const Target& TargetOf(Isa isa);
 
+// The program as the machine code of `isa` runs it, with a comment in front
+// that says so.
+LoopProgram ScheduleFor(LoopProgram program, Isa isa);
+
 struct X86Options {
   int threads = 1;        // that run one program
   bool schedules = true;  // false: the machine code of programs as they are

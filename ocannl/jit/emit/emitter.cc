@@ -88,10 +88,12 @@ bool FitsImmediate(int64_t value) {
 
 }  // namespace
 
-Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa)
+Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa,
+                 DebugRows* rows)
     : assembler_(assembler),
       program_(program),
       isa_(isa),
+      rows_(rows),
       pool_label_(assembler.newNamedLabel("pool")),
       stub_label_(assembler.newNamedLabel("slow_op")),
       run_helper_(assembler.newNamedLabel("run_slow_op")) {}
@@ -123,12 +125,21 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
   LayOutFrame(nests);
   x86::Assembler& a = assembler_;
   const auto& registers = PointerRegisters();
-  for (int32_t k = kNumCallerSaved; k < saved_; ++k) a.push(registers[k]);
+  const int32_t pushed = saved_ - kNumCallerSaved;
+  nest_ = nests.front();
+  if (rows_ != nullptr) RecordFirstLine();
+  RecordFrame(DebugRows::Base::kRsp, 0);
+  for (int32_t k = 0; k < pushed; ++k) {
+    a.push(registers[kNumCallerSaved + k]);
+    RecordFrame(DebugRows::Base::kRsp, k + 1);
+  }
   if (has_frame_) {
     a.mov(x86::rax, x86::rsp);
+    RecordFrame(DebugRows::Base::kRax, pushed);
     a.sub(x86::rsp, frame_bytes_);
     a.and_(x86::rsp, -64);
     a.mov(x86::qword_ptr(x86::rsp, kCallerSlot), x86::rax);
+    RecordFrame(DebugRows::Base::kSlot, pushed);
     a.mov(x86::qword_ptr(x86::rsp, kStaticsSlot), x86::rsi);
     a.mov(x86::qword_ptr(x86::rsp, kLoSlot), x86::rdx);
     a.mov(x86::qword_ptr(x86::rsp, kHiSlot), x86::rcx);
@@ -139,7 +150,11 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
     EmitNest();
   }
   if (has_frame_) a.mov(x86::rsp, x86::qword_ptr(x86::rsp, kCallerSlot));
-  for (int32_t k = saved_; k-- > kNumCallerSaved;) a.pop(registers[k]);
+  RecordFrame(DebugRows::Base::kRsp, pushed);
+  for (int32_t k = pushed; k-- > 0;) {
+    a.pop(registers[kNumCallerSaved + k]);
+    RecordFrame(DebugRows::Base::kRsp, k);
+  }
   a.vzeroupper();
   a.ret();
 }
@@ -176,6 +191,7 @@ void Emitter::EmitBody() {
   lane_mask_ = 0;
   loop_heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();
+  if (rows_ != nullptr) RecordFirstLine();
   InitPointers();
   for (const Inst& inst : nest_->insts) EmitInst(inst);
 }
@@ -310,6 +326,7 @@ void Emitter::EmitEndLoop(const Inst& inst) {
 
 void Emitter::EmitInst(const Inst& inst) {
   if (HasListing()) CommentInst(inst);
+  if (rows_ != nullptr) RecordLineOf(inst);
   switch (inst.opcode) {
     case Opcode::kApply:
       return EmitApply(inst);

@@ -25,6 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "asmjit/asmjit.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/emit/debug_rows.h"
 #include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
@@ -36,9 +37,10 @@ using NestFunction = void (*)(std::byte* const* buffers, const int64_t* statics,
 
 class Emitter {
  public:
-  // The nests will be those of `program`.
+  // The nests will be those of `program`. `rows`, if any, gets what debuggers
+  // are told.
   Emitter(asmjit::x86::Assembler& assembler, const LoopProgram& program,
-          Isa isa);
+          Isa isa, DebugRows* rows);
 
   // A function that runs the nests in order.
   void EmitFunction(const std::vector<const Nest*>& nests);
@@ -84,6 +86,12 @@ class Emitter {
   void CommentPointers();
   void CommentInst(const Inst& inst);
   void CommentLoop(const Inst& inst);
+
+  // emit_debug.cc: what debuggers are told.
+  void RecordLine(int64_t line);
+  bool RecordLineOf(const Inst& inst);
+  void RecordFirstLine();
+  void RecordFrame(DebugRows::Base base, int32_t pushed);
 
   // emit_memory.cc: between memory and registers.
   void EmitLoad(const Inst& inst);
@@ -200,6 +208,7 @@ class Emitter {
   asmjit::x86::Assembler& assembler_;
   const LoopProgram& program_;
   const Isa isa_;
+  DebugRows* const rows_;
   asmjit::Label pool_label_;
   asmjit::Label stub_label_;
   asmjit::Label run_helper_;

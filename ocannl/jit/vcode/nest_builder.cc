@@ -119,7 +119,7 @@ void NestBuilder::SetSourceLoc(const Stmt* stmt,
                                absl::FunctionRef<std::string()> line) {
   auto [it, inserted] = source_locs_.try_emplace(
       stmt, static_cast<int64_t>(nest_.source_lines.size()));
-  if (inserted) nest_.source_lines.push_back(line());
+  if (inserted) nest_.source_lines.push_back({stmt, line()});
   nest_.insts.push_back({.opcode = Opcode::kSourceLoc, .offset = it->second});
 }
 

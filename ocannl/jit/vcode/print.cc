@@ -43,7 +43,7 @@ class Printer {
     for (size_t k = 0; k < nest_.pointers.size(); ++k) PrintPointer(k);
     for (const Inst& inst : nest_.insts) {
       if (inst.opcode == Opcode::kSourceLoc) {
-        if (inst.offset >= 0) Line("; ", nest_.source_lines[inst.offset]);
+        if (inst.offset >= 0) Line("; ", nest_.source_lines[inst.offset].text);
         continue;
       }
       if (inst.opcode == Opcode::kEndLoop) --depth_;

@@ -191,6 +191,12 @@ struct RowLookup {
   bool is_uniform;  // the same row for all lanes: its operand has one lane
 };
 
+// A statement that instructions come from.
+struct SourceLine {
+  const Stmt* stmt;  // of the block that was selected
+  std::string text;  // its first line
+};
+
 struct Nest {
   std::vector<Inst> insts;
   std::vector<Register> registers;
@@ -198,7 +204,7 @@ struct Nest {
   std::vector<Loop> loops;
   std::vector<Constant> constants;
   std::vector<RowLookup> lookups;
-  std::vector<std::string> source_lines;
+  std::vector<SourceLine> source_lines;
 };
 
 }  // namespace ocannl::jit

@@ -23,19 +23,6 @@ constexpr VcodePass kPasses[] = {
     {"hoist_constants", HoistConstants},
 };
 
-// Each statement on its own, but those in which a local lives together.
-std::vector<Block> NestsOf(const Block& body) {
-  std::vector<Block> nests;
-  bool has_local = false;
-  for (const Stmt& stmt : body.stmts) {
-    if (std::holds_alternative<Comment>(stmt)) continue;
-    if (!has_local) nests.emplace_back();
-    nests.back().stmts.push_back(stmt);
-    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
-  }
-  return nests;
-}
-
 // The parallel loop that is all that `block` does: threads share its
 // iterations, but each would do what is around it or adjacent to it.
 const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
@@ -57,10 +44,23 @@ const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
 
 absl::Span<const VcodePass> VcodePasses() { return kPasses; }
 
-std::vector<Nest> LowerToVcode(LoopProgram& program, Isa isa,
+std::vector<Block> SplitNests(const Block& body) {
+  std::vector<Block> nests;
+  bool has_local = false;
+  for (const Stmt& stmt : body.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    if (!has_local) nests.emplace_back();
+    nests.back().stmts.push_back(stmt);
+    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
+  }
+  return nests;
+}
+
+std::vector<Nest> LowerToVcode(LoopProgram& program,
+                               absl::Span<const Block> blocks, Isa isa,
                                VcodeObserver observer) {
   std::vector<Nest> nests;
-  for (const Block& block : NestsOf(program.body)) {
+  for (const Block& block : blocks) {
     Nest nest = Select(program, block, isa);
     if (const For* shared = FindSharedLoop(program, block)) {
       CHECK_EQ(nest.loops[0].iterator, shared->iterator);

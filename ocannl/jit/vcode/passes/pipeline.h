@@ -29,10 +29,15 @@ absl::Span<const VcodePass> VcodePasses();
 using VcodeObserver =
     absl::FunctionRef<void(absl::string_view pass, const Nest& nest)>;
 
-// The nests of a program that Verify accepts. The parallel loop that is all
-// that a nest does is marked as such. CHECK-fails if the nests that come out
-// are not valid (vcode/verify.h).
-std::vector<Nest> LowerToVcode(LoopProgram& program, Isa isa,
+// The statements of a program's body, each on its own, but those in which a
+// local lives together.
+std::vector<Block> SplitNests(const Block& body);
+
+// The nests of `blocks`, those of a program that Verify accepts. The parallel
+// loop that is all that a nest does is marked as such. CHECK-fails if the nests
+// that come out are not valid (vcode/verify.h).
+std::vector<Nest> LowerToVcode(LoopProgram& program,
+                               absl::Span<const Block> blocks, Isa isa,
                                VcodeObserver observer);
 
 }  // namespace ocannl::jit

@@ -34,15 +34,16 @@ p ():
 )";
 
 std::vector<Nest> Lowered(LoopProgram& program) {
-  return LowerToVcode(program, Isa::kAvx512, [](auto...) {});
+  return LowerToVcode(program, SplitNests(program.body), Isa::kAvx512,
+                      [](auto...) {});
 }
 
 TEST(PipelineTest, NamesItsPasses) {
   LoopProgram program = MustParse(kProgram);
   std::vector<std::string> names;
-  LowerToVcode(program, Isa::kAvx512, [&](absl::string_view pass, const Nest&) {
-    names.emplace_back(pass);
-  });
+  LowerToVcode(
+      program, SplitNests(program.body), Isa::kAvx512,
+      [&](absl::string_view pass, const Nest&) { names.emplace_back(pass); });
   EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose", "fold",
                                  "hoist_constants"));
 }
