@@ -101,6 +101,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sub", "v =: v1 - v2", "g1 =+ g; g2 =- g", ".", "a - c"},
         Case{"pointmul", "v =: v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g", ".",
              "a *. c"},
+        Case{"pointmul_by_slots", "lhs =: rhs * rhs2",
+             "t1.grad =+ t.grad * rhs2; g2 =+ t1.value * g", ".", "a *. c"},
         Case{"matmul", "v =:+ v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g", "@",
              "a * b"},
         Case{"einsum", "v =:+ v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g",

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
@@ -21,12 +21,28 @@ namespace {
 
 constexpr int kMostOperands = 9;  // one digit
 
-// k of "v<k>", "t<k>" or "g<k>"; 0 of "v", "t" and "g"; else -1.
-int NumberIn(absl::string_view name, absl::string_view letters) {
-  if (name.empty() || !absl::StrContains(letters, name[0])) return -1;
-  if (name.size() == 1) return 0;
-  const bool digit = name.size() == 2 && name[1] >= '1' && name[1] <= '9';
-  return digit ? name[1] - '0' : -1;
+// The ways to write the value of operand k, and the gradient; of the result, if
+// k is 0.
+std::vector<std::string> ValueNames(int k) {
+  const std::string number = k == 0 ? "" : absl::StrCat(k);
+  std::vector<std::string> names = {"v" + number, "t" + number,
+                                    absl::StrCat("t", number, ".value"),
+                                    k == 0 ? "lhs" : "rhs" + number};
+  if (k == 1) names.emplace_back("rhs");
+  return names;
+}
+std::vector<std::string> GradientNames(int k) {
+  const std::string number = k == 0 ? "" : absl::StrCat(k);
+  return {"g" + number, absl::StrCat("t", number, ".grad")};
+}
+
+// Which number `names` of is `name`; -1 if none.
+template <class Names>
+int NumberOf(absl::string_view name, Names names) {
+  for (int k = 0; k <= kMostOperands; ++k) {
+    if (absl::c_linear_search(names(k), name)) return k;
+  }
+  return -1;
 }
 
 class Definer {
@@ -40,7 +56,7 @@ class Definer {
   absl::StatusOr<std::shared_ptr<const OpDefinition>> Define(
       absl::string_view forward, absl::string_view backward) {
     OCANNL_ASSIGN_OR_RETURN(auto value, Parse(forward));
-    if (value.size() != 1 || value[0].target != "v" ||
+    if (value.size() != 1 || NumberOf(value[0].target, ValueNames) != 0 ||
         !(value[0].accum ? value[0].reset : true)) {
       return StatementError(forward, value.empty() ? 0 : value[0].offset,
                             "expected one statement `v =: ...`, `v =:+ ...` or "
@@ -54,8 +70,8 @@ class Definer {
     definition_->accum = value[0].accum;
     AddLeaves(value[0].value);
     OCANNL_ASSIGN_OR_RETURN(definition_->value, Formula(forward, value[0]));
-    definition_->result = AddLeaf({"v", "t"});
-    definition_->gradient = AddLeaf({"g"});
+    definition_->result = AddLeaf(ValueNames(0));
+    definition_->gradient = AddLeaf(GradientNames(0));
     OCANNL_ASSIGN_OR_RETURN(auto gradients, Parse(backward));
     for (const AssignStatement& statement : gradients) {
       OCANNL_RETURN_IF_ERROR(AddGradient(backward, statement));
@@ -86,11 +102,10 @@ class Definer {
     int most = 1;
     Lexer lexer(text, NotationSymbols());
     while (lexer.peek().kind != Token::kEnd) {
-      most = std::max(most, NumberIn(lexer.Next().text, "vt"));
+      most = std::max(most, NumberOf(lexer.Next().text, ValueNames));
     }
-    for (int k = 1; k <= std::min(most, kMostOperands); ++k) {
-      definition_->operands.push_back(
-          AddLeaf({absl::StrCat("v", k), absl::StrCat("t", k)}));
+    for (int k = 1; k <= most; ++k) {
+      definition_->operands.push_back(AddLeaf(ValueNames(k)));
     }
     definition_->gradients.resize(definition_->operands.size());
   }
@@ -161,7 +176,7 @@ class Definer {
 
   absl::Status AddGradient(absl::string_view text,
                            const AssignStatement& statement) {
-    const int k = NumberIn(statement.target, "g");
+    const int k = NumberOf(statement.target, GradientNames);
     const int operands = static_cast<int>(definition_->operands.size());
     const bool adds =
         (statement.accum == Op::kAdd || statement.accum == Op::kSub) &&
