@@ -36,11 +36,13 @@ this page is made, and again by the test that holds it.
 
 ## Expressions
 
+    text     := ("let" name argument* "=" expr "in")* expr
     expr     := operand (infix operand)*
     operand  := number[":" dtype] | name | function "(" expr, ... ")"
               | function operand | "-" operand | "(" expr ")"
               | "!." name | "!.." name          a number that C++ gives
               | "!@" name                       the value of a static index
+              | "\"name\""                      what the host writes
               | array | parameter
     infix    := pointwise | reduction "spec" ["[" rule; ... "]"] | "@|" name
     array    := "[" output, ... "]" | "(" input, ... ")" | "[|" batch, ... "|]"
@@ -112,6 +114,8 @@ const std::vector<Example>& ExpressionExamples() {
        {"eval", "x /. (x ++ \"...|... => ...|0\")", "--in=x=range+1:2|3"}},
       {"A number has no axes of its own.",
        {"eval", "(x ++ \"i => \") + 1", "--in=x=range:3"}},
+      {"A function of tensors has its parameters once.",
+       {"eval", "let f x = {w = 2} *. x + 1 in f (f x)", "--in=x=range:3"}},
       {"A sign in front of a power needs parentheses.",
        {"eval", "-x **. 2", "--in=x=range:3"}},
       {"`stretch` makes a result as large as its uses want.",

@@ -10,6 +10,9 @@
 namespace ocannl {
 namespace {
 
+// Longer parts of the text are "..." in messages.
+constexpr size_t kMaxQuoted = 40;
+
 // A function has its bracket behind it, an attribute its dot in front.
 struct Habit {
   absl::string_view written;
@@ -150,6 +153,18 @@ std::string NameHabitHint(absl::string_view name, bool is_call) {
   if (is_call || is_attribute) hint = HabitHint(absl::StrCat(last, "("));
   if (is_attribute && hint.empty()) hint = HabitHint(name.substr(dot));
   return hint;
+}
+
+std::string SignOfPowerText(absl::string_view base, absl::string_view symbol,
+                            absl::string_view exponent) {
+  for (absl::string_view* part : {&base, &exponent}) {
+    *part = absl::StripAsciiWhitespace(*part);
+    if (part->size() > kMaxQuoted) *part = "...";
+  }
+  return absl::StrCat("a sign in front of `", symbol,
+                      "` can be read in two ways; write (-", base, ") ", symbol,
+                      " ", exponent, " or -(", base, " ", symbol, " ", exponent,
+                      ")");
 }
 
 absl::Status Unexpected(const Lexer& lexer, absl::string_view what) {

@@ -22,6 +22,10 @@ std::string HabitHint(absl::string_view written);
 // The same for the unknown name `name`: sum, x.T, x.sum.
 std::string NameHabitHint(absl::string_view name, bool is_call);
 
+// Of -x **. 2: how the two ways to read it are written.
+std::string SignOfPowerText(absl::string_view base, absl::string_view symbol,
+                            absl::string_view exponent);
+
 // "expected <what>, found ..." at the next token, with what is known of it.
 absl::Status Unexpected(const Lexer& lexer, absl::string_view what);
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -18,10 +19,11 @@
 #include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/habits.h"
+#include "ocannl/core/notation/let.h"
 #include "ocannl/core/notation/number.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/scope.h"
-#include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/notation/size_rules.h"
 #include "ocannl/core/tensor/einsum.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -34,9 +36,6 @@ constexpr int kMaxDepth = 200;
 // What takes a second to compile: more is no text that anyone wrote.
 constexpr int kMaxOperations = 10'000;
 
-// Longer parts of the text are "..." in messages.
-constexpr size_t kMaxQuoted = 40;
-
 class Parser {
  public:
   Parser(Graph& graph, absl::string_view text, const Names& names,
@@ -48,6 +47,7 @@ class Parser {
         lexer_(text, NotationSymbols()) {}
 
   absl::StatusOr<ParsedTensor> Parse() {
+    while (AtLet(lexer_)) OCANNL_RETURN_IF_ERROR(Define());
     OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, 0));
     if (lexer_.peek().kind != Token::kEnd) {
       return Unexpected(lexer_, "an operator or the end of the text");
@@ -64,6 +64,78 @@ class Parser {
     if (error == nullptr) return tensor;
     return lexer_.ErrorAt(
         offset, absl::StrCat(error->status.message(), HabitHint(symbol)));
+  }
+
+  // let y = ... in, or let f x = ... in.
+  absl::Status Define() {
+    OCANNL_ASSIGN_OR_RETURN(LetHead head, TakeLet(lexer_));
+    const std::string name(head.name.text);
+    if (scope_.FindGiven(name) || FindFunction(name) != nullptr ||
+        functions_.Find(name)) {
+      return lexer_.ErrorAt(
+          head.name.offset,
+          absl::StrCat("there is a `", name, "` already; take another name"));
+    }
+    if (head.arguments.empty()) {
+      const int32_t first = graph_.size();
+      OCANNL_ASSIGN_OR_RETURN(Tensor value, Expression(1, 0));
+      OCANNL_ASSIGN_OR_RETURN(
+          value, Checked(NamedAnew(value, first, name), head.name.offset));
+      scope_.Declare(name, value);
+    } else {
+      functions_.Add({name, std::move(head.arguments), lexer_});
+      SkipBody(lexer_);
+    }
+    return TakeClosing(lexer_, "an operator", "in");
+  }
+
+  // The body of a function for what stands behind its name: f(a, b) or f a b.
+  absl::StatusOr<Tensor> Expand(size_t function, const Token& name, int depth) {
+    const TensorFunction called = functions_[function];
+    Arguments args;
+    auto take = [&](absl::StatusOr<Tensor> arg) {
+      if (!arg.ok()) return arg.status();
+      if (args.size() < called.arguments.size()) {
+        args.emplace_back(called.arguments[args.size()], *arg);
+        return absl::OkStatus();
+      }
+      return lexer_.ErrorAt(name.offset, called.Usage());
+    };
+    if (lexer_.Accept("(")) {
+      do {
+        OCANNL_RETURN_IF_ERROR(take(Expression(1, depth + 1)));
+      } while (lexer_.Accept(","));
+      if (!lexer_.Accept(")")) {
+        return Unexpected(lexer_, "an operator, `,` or `)`");
+      }
+    }
+    while (args.size() < called.arguments.size()) {
+      if (!AtPrimary()) return lexer_.ErrorAt(name.offset, called.Usage());
+      OCANNL_RETURN_IF_ERROR(take(Operand(depth + 1)));
+    }
+    OCANNL_RETURN_IF_ERROR(CountOperation(name.offset));
+    const int32_t first = graph_.size();
+    const std::string label = called.Label(args);
+    Lexer after = std::exchange(lexer_, called.body);
+    Arguments outer = scope_.SetArguments(std::move(args));
+    const size_t known = functions_.SetKnown(function);
+    absl::StatusOr<Tensor> value = Expression(1, depth + 1);
+    if (value.ok() && !AtIn(lexer_)) {
+      value = Unexpected(lexer_, "an operator or `in`");
+    }
+    functions_.SetKnown(known);
+    scope_.SetArguments(std::move(outer));
+    lexer_ = std::move(after);
+    if (!value.ok()) return value;
+    return Checked(NamedAnew(*value, first, label), name.offset);
+  }
+
+  absl::Status CountOperation(size_t offset) {
+    if (++operations_ <= kMaxOperations) return absl::OkStatus();
+    return lexer_.ErrorAt(
+        offset, absl::StrCat("the expression has more than ", kMaxOperations,
+                             " operations; make a part of it a tensor of its "
+                             "own"));
   }
 
   Arg ArgOf(Tensor tensor) const { return Arg(tensor, where_); }
@@ -90,31 +162,18 @@ class Parser {
   absl::Status SignOfPower(size_t sign, const InfixOperator& infix, int depth) {
     const size_t power = lexer_.Next().offset;
     OCANNL_RETURN_IF_ERROR(Expression(infix.precedence, depth + 1).status());
-    auto text = [&](size_t begin, size_t end) {
-      const absl::string_view part =
-          absl::StripAsciiWhitespace(text_.substr(begin, end - begin));
-      return part.size() > kMaxQuoted ? "..." : part;
-    };
-    const absl::string_view base = text(sign + 1, power);
-    const absl::string_view exponent =
-        text(power + infix.symbol.size(), lexer_.peek().offset);
+    const size_t exponent = power + infix.symbol.size();
     return lexer_.ErrorAt(
-        sign, absl::StrCat("a sign in front of `", infix.symbol,
-                           "` can be read in two ways; write (-", base, ") ",
-                           infix.symbol, " ", exponent, " or -(", base, " ",
-                           infix.symbol, " ", exponent, ")"));
+        sign, SignOfPowerText(
+                  text_.substr(sign + 1, power - sign - 1), infix.symbol,
+                  text_.substr(exponent, lexer_.peek().offset - exponent)));
   }
 
   // An operator and what stands to its right.
   absl::StatusOr<Tensor> Infix(const InfixOperator& infix, Tensor left,
                                int depth) {
     const size_t offset = lexer_.Next().offset;
-    if (++operations_ > kMaxOperations) {
-      return lexer_.ErrorAt(
-          offset, absl::StrCat("the expression has more than ", kMaxOperations,
-                               " operations; make a part of it a tensor of "
-                               "its own"));
-    }
+    OCANNL_RETURN_IF_ERROR(CountOperation(offset));
     std::vector<Arg> args = {ArgOf(left)};
     if (infix.form == InfixOperator::kSlice) {
       OCANNL_ASSIGN_OR_RETURN(int32_t index, scope_.TakeStatic(lexer_));
@@ -126,7 +185,8 @@ class Parser {
     if (infix.accum) {
       OCANNL_ASSIGN_OR_RETURN(spec, Spec(infix, operands));
       sizes = lexer_;
-      OCANNL_RETURN_IF_ERROR(Sizes(std::nullopt));
+      OCANNL_RETURN_IF_ERROR(
+          TakeSizeRules(lexer_, scope_, std::nullopt, where_));
     }
     while (args.size() < operands) {
       int precedence = infix.precedence + (infix.right_associative() ? 0 : 1);
@@ -151,7 +211,7 @@ class Parser {
                            *infix.accum, spec, args, numbers()),
                     offset));
         Lexer after = std::exchange(lexer_, *sizes);
-        OCANNL_RETURN_IF_ERROR(Sizes(result));
+        OCANNL_RETURN_IF_ERROR(TakeSizeRules(lexer_, scope_, result, where_));
         lexer_ = std::move(after);
         return result;
       }
@@ -182,75 +242,6 @@ class Parser {
     return token.text;
   }
 
-  // Takes what names in a spec stand for, if the text says so behind it:
-  // ["i" = 3; "j" = "..v.."]. Sets them in the spec that made `of`.
-  absl::Status Sizes(std::optional<Tensor> of) {
-    Lexer inside = lexer_;
-    if (!inside.Accept("[") || !AtNameRule(inside)) {
-      return absl::OkStatus();  // an array
-    }
-    lexer_ = std::move(inside);
-    do {
-      OCANNL_RETURN_IF_ERROR(NameRule(of));
-    } while (lexer_.Accept(";"));
-    return TakeClosing(lexer_, "`;`", "]");
-  }
-
-  // One of them: "i" = 3, "i" = "j", "i" = 2 * "j", "..v.." = [2, 3],
-  // "i" >= 3, "i" : n.
-  absl::Status NameRule(std::optional<Tensor> of) {
-    const Token token = lexer_.peek();
-    OCANNL_ASSIGN_OR_RETURN(absl::string_view name, TakeString());
-    absl::Status status;
-    if (lexer_.Accept(":")) {
-      OCANNL_ASSIGN_OR_RETURN(Token as, TakeName(lexer_, "a name for a size"));
-      if (of) return Capture(*of, token, as);
-      return absl::OkStatus();
-    }
-    const Names& names = scope_.names();
-    if (lexer_.Accept(">=")) {
-      OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
-      if (of) status = SetAtLeast(*of, name, size);
-    } else {
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
-      if (lexer_.peek().kind == Token::kString) {
-        OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
-        if (of) status = SetEqual(*of, name, *of, other);
-      } else if (lexer_.Accept("[")) {
-        OCANNL_ASSIGN_OR_RETURN(Dims sizes, TakeSizes(lexer_, names));
-        if (of) status = SetDims(*of, name, std::move(sizes));
-      } else {
-        OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
-        if (lexer_.Accept("*")) {
-          OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
-          if (of) status = SetScale(*of, name, size, *of, other);
-        } else if (of) {
-          status = SetDim(*of, name, size);
-        }
-      }
-    }
-    if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
-    return absl::OkStatus();
-  }
-
-  // From here on `as` is the size of what `name` stands for.
-  absl::Status Capture(Tensor of, const Token& name, const Token& as) {
-    if (scope_.FindGiven(as.text)) {
-      return lexer_.ErrorAt(
-          as.offset, absl::StrCat("there is a tensor `", as.text,
-                                  "` already; give the size another name"));
-    }
-    OCANNL_ASSIGN_OR_RETURN(
-        Tensor size, Checked(EmbedDim(of, name.text, where_), name.offset));
-    scope_.Declare(std::string(as.text), size);
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<absl::string_view> TakeString() {
-    if (lexer_.peek().kind == Token::kString) return lexer_.Next().text;
-    return lexer_.ExpectedError("a name of the spec in quotes, such as \"i\"");
-  }
-
   absl::StatusOr<Tensor> Operand(int depth) {
     if (depth > kMaxDepth) {
       return lexer_.Error(
@@ -269,8 +260,9 @@ class Parser {
   // Whether Primary can start at the next token.
   bool AtPrimary() const {
     const Token& token = lexer_.peek();
-    if (token.kind == Token::kNumber || token.kind == Token::kName) return true;
-    if (token.kind != Token::kSymbol) return false;
+    if (token.kind == Token::kNumber) return true;
+    if (token.kind == Token::kName) return !AtIn(lexer_) || scope_.Has("in");
+    if (token.kind != Token::kSymbol) return IsQuotedName(token);
     for (absl::string_view start : {"(", "[", "[|", "{", "!.", "!..", "!@"}) {
       if (token.text == start) return true;
     }
@@ -289,6 +281,9 @@ class Parser {
       return Literal(graph_, array.shape, array.values, where_);
     }
     lexer_.Next();
+    if (token.kind == Token::kString) {
+      return Checked(scope_.Placeholder(token.text, where_), token.offset);
+    }
     if (token.text == "(") {
       OCANNL_ASSIGN_OR_RETURN(Tensor tensor, Expression(1, depth + 1));
       if (lexer_.Accept(")")) return tensor;
@@ -315,6 +310,9 @@ class Parser {
       return TakeNumber(lexer_, "", lexer_.peek().offset, graph_, where_);
     }
     const Token name = lexer_.Next();
+    if (std::optional<size_t> function = functions_.Find(name.text)) {
+      return Expand(*function, name, depth);
+    }
     if (const Function* function = FindFunction(name.text)) {
       return Call(*function, name.offset, depth);
     }
@@ -360,6 +358,8 @@ class Parser {
                             ParseDeclaration(lexer_, scope_.names()));
     const Token name = declaration.name;
     auto declared = scope_.FindDeclared(name.text);
+    // The body of a function declares it each time.
+    if (declared && offsets_.contains(name.offset)) return *declared;
     if (!declared && scope_.names().tensors.contains(name.text)) {
       return lexer_.ErrorAt(
           name.offset, absl::StrCat("the names have a tensor `", name.text,
@@ -395,6 +395,7 @@ class Parser {
         Checked(Tensor{&graph_, *source.init}, offset).status());
     scope_.Declare(std::move(name), parameter);
     parameters_.push_back(parameter);
+    offsets_.insert(offset);
     return parameter;
   }
 
@@ -419,6 +420,8 @@ class Parser {
   absl::string_view text_;
   Lexer lexer_;
   std::vector<Tensor> parameters_;
+  absl::flat_hash_set<size_t> offsets_;  // of their declarations
+  TensorFunctions functions_;
   int operations_ = 0;
   std::optional<Tensor> initialised_;  // whose first value is being read
 };

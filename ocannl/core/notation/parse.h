@@ -7,6 +7,7 @@
 //   {w2} * relu({b1; o=[16]} + {w1} * x)           parameters; * is of tensors
 //   (relu(1 - y *. h) ++ "...|... => 0") /. !..n   einsum; a C++-side number
 //   (moons @| batch_n) + [(1, 2); (3, 4)]          a slice; an array 2->2
+//   let f x = {w} * x + 1 in relu (f "infer")      let.h; a placeholder
 //
 // Behind a spec may stand what its names are: ["i" = 3; "..v.." = n; "j" = "i";
 // "k" = 2 * "i"; "..u.." = [2, 3]; "l" >= 4], and names for what sizes they

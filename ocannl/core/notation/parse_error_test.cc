@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,7 +66,8 @@ TEST_F(ParseErrorTest, Operands) {
   EXPECT_EQ(Error("x y"),
             "line 1, column 3: expected an operator or the end of the text, "
             "found `y`");
-  EXPECT_EQ(Error("\"x\""), "line 1, column 1: expected an operand, found `x`");
+  EXPECT_EQ(Error("\"x y\""),
+            "line 1, column 1: expected an operand, found `x y`");
   EXPECT_EQ(Error("relu -x"),
             "line 1, column 1: `relu` takes 1 argument, but it was given 0; "
             "write relu(a)");
@@ -353,6 +355,34 @@ TEST_F(ParseErrorTest, FirstValues) {
   EXPECT_THAT(Error("{w = x + n}"),
               StartsWith("line 1, column 8: error in `x + n` (net.cc:7): x is "
                          "f32 and n is i64"));
+}
+
+TEST_F(ParseErrorTest, Lets) {
+  EXPECT_EQ(Error("let f a = f a in f x"),
+            "line 1, column 11: no function `f`; the operations are in "
+            "ocannl/core/ops/ops.def");
+  EXPECT_EQ(Error("let f a b = a in f x"),
+            "line 1, column 18: `f` takes 2 arguments; write f(a, b)");
+  EXPECT_EQ(Error("let f a = a in f(x, x)"),
+            "line 1, column 16: `f` takes 1 argument; write f(a)");
+  EXPECT_EQ(Error("let f a a = a in x"),
+            "line 1, column 9: two arguments are `a`; give one another name");
+  EXPECT_EQ(Error("let x = 1 in x"),
+            "line 1, column 5: there is a `x` already; take another name");
+  EXPECT_EQ(Error("let a = 1"),
+            "line 1, column 10: expected an operator or `in`, found the end "
+            "of the text");
+  EXPECT_THAT(Error("let f a = a + in f x"),
+              HasSubstr("line 1, column 15: no function `in`"));
+  // A body knows its own arguments, not those of its caller.
+  EXPECT_THAT(Error("let f a = b in let g b = f b in g x"),
+              HasSubstr("line 1, column 11: no tensor `b`"));
+  std::string doubled = "let g0 a = a in ";
+  for (int k = 1; k < 20; ++k) {
+    doubled +=
+        absl::StrCat("let g", k, " a = g", k - 1, " (g", k - 1, " a) in ");
+  }
+  EXPECT_THAT(Error(doubled + "g19 x"), HasSubstr("10000 operations"));
 }
 
 TEST_F(ParseErrorTest, Nesting) {

@@ -349,6 +349,23 @@ TEST_F(ParseTest, FirstValues) {
               HasSubstr("Sqrt(Div(6, Add(Dim({q6}), Dim({q6}))))"));
 }
 
+TEST_F(ParseTest, Lets) {
+  EXPECT_EQ(Read("let%op twice a = a + a in let y = twice x in twice(y) *. x"),
+            "Mul(Add(Add(x, x), Add(x, x)), x)");
+  EXPECT_TRUE(graph_.Find("twice_x"));
+  EXPECT_TRUE(graph_.Find("twice_twice_x"));
+  Read("let line p q = {u = 2} * p + {v} + q in line x 1 + line(line x 2, 3)");
+  EXPECT_THAT(ParameterNames(), ElementsAre("u", "v"));
+  EXPECT_EQ(Read("let z = x in z + z"), "Add(x, x)");
+  EXPECT_TRUE(graph_.Find("x"));
+}
+
+TEST_F(ParseTest, Placeholders) {
+  EXPECT_EQ(Read("relu \"infer\" *. \"infer\" + infer"),
+            "Add(Mul(Relu({infer input=}), {infer input=}), {infer input=})");
+  EXPECT_FALSE(graph_[*graph_.Find("infer")].has_gradient);
+}
+
 TEST_F(ParseTest, Moons) {
   EXPECT_EQ(Read("{w3} * relu ({b2; o=[16]} + ({w2} * relu ({b1; o=[16]} + "
                  "({w1} * x))))"),

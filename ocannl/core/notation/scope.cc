@@ -11,6 +11,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/habits.h"
+#include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl {
 namespace {
@@ -33,6 +34,12 @@ bool AtNameRule(Lexer lexer) {
   return name.kind == Token::kString ||
          (name.kind == Token::kName &&
           (IsNext(lexer, "=") || IsNext(lexer, ">=") || IsNext(lexer, ":")));
+}
+
+bool IsQuotedName(const Token& token) {
+  const Token name = Lexer(token.text, {}).peek();
+  return token.kind == Token::kString && name.kind == Token::kName &&
+         name.text == token.text;
 }
 
 absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
@@ -89,6 +96,9 @@ std::optional<Tensor> Scope::FindDeclared(absl::string_view name) const {
 }
 
 std::optional<Tensor> Scope::FindGiven(absl::string_view name) const {
+  for (const auto& [argument, tensor] : arguments_) {
+    if (argument == name) return tensor;
+  }
   if (std::optional<Tensor> declared = FindDeclared(name)) return declared;
   auto found = names_.tensors.find(name);
   if (found == names_.tensors.end()) return std::nullopt;
@@ -100,6 +110,13 @@ std::optional<Tensor> Scope::FindInGraph(absl::string_view name) const {
   std::optional<TensorId> id = graph_.Find(name);
   if (!id || !graph_[*id].named) return std::nullopt;
   return Tensor{&graph_, *id};
+}
+
+Tensor Scope::Placeholder(absl::string_view name, SourceLocation where) {
+  if (std::optional<Tensor> given = FindGiven(name)) return *given;
+  Tensor placeholder = ocannl::Placeholder(graph_, std::string(name), where);
+  Declare(std::string(name), placeholder);
+  return placeholder;
 }
 
 absl::StatusOr<int32_t> Scope::TakeStatic(Lexer& lexer) const {

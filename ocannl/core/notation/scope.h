@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -14,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/notation/names.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/tensor.h"
@@ -27,6 +30,9 @@ bool IsNext(const Lexer& lexer, absl::string_view symbol);
 // quotes.
 bool AtNameRule(Lexer lexer);
 
+// Whether the token is a name in quotes.
+bool IsQuotedName(const Token& token);
+
 // Takes `bracket`, or fails: it expected `before` or `bracket`.
 absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
                          absl::string_view bracket);
@@ -39,6 +45,9 @@ absl::StatusOr<DType> TakeDType(Lexer& lexer);
 absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
                                        bool whole);
 
+// What the arguments of a function stand for.
+using Arguments = std::vector<std::pair<std::string, Tensor>>;
+
 class Scope {
  public:
   // Both must outlive the scope.
@@ -50,10 +59,21 @@ class Scope {
   void Declare(std::string name, Tensor tensor);
   std::optional<Tensor> FindDeclared(absl::string_view name) const;
 
-  // What the text declares, or else what the names have; what else the user of
-  // the graph named so.
+  // From here on the arguments are `arguments`; returns those so far.
+  Arguments SetArguments(Arguments arguments) {
+    return std::exchange(arguments_, std::move(arguments));
+  }
+
+  // An argument, or else what the text declares, or else what the names have;
+  // what else the user of the graph named so.
   std::optional<Tensor> FindGiven(absl::string_view name) const;
   std::optional<Tensor> FindInGraph(absl::string_view name) const;
+  bool Has(absl::string_view name) const {
+    return FindGiven(name) || FindInGraph(name);
+  }
+
+  // The tensor `name`; if it is none, a new placeholder.
+  Tensor Placeholder(absl::string_view name, SourceLocation where);
 
   // Takes the name of a static index and gives its number.
   absl::StatusOr<int32_t> TakeStatic(Lexer& lexer) const;
@@ -69,6 +89,7 @@ class Scope {
   Graph& graph_;
   const Names& names_;
   absl::flat_hash_map<std::string, Tensor> declared_;
+  Arguments arguments_;
 };
 
 }  // namespace ocannl

@@ -85,9 +85,13 @@ class StatementParser {
 
   // Statements up to a bracket that is not theirs, or the end.
   absl::Status Sequence(int depth, std::vector<Statement>& statements) {
+    std::vector<Statement>* into = &statements;
     do {
       if (AtEnd()) break;
-      OCANNL_RETURN_IF_ERROR(One(depth, statements));
+      OCANNL_RETURN_IF_ERROR(One(depth, *into));
+      if (comment_ == nullptr) continue;
+      into = &std::exchange(comment_, nullptr)->body;
+      ++depth;
     } while (lexer_.Accept(";"));
     return absl::OkStatus();
   }
@@ -105,8 +109,7 @@ class StatementParser {
     }
     if (lexer_.peek().kind == Token::kString) {
       const Token target = lexer_.Next();
-      const Token name = Lexer(target.text, {}).peek();
-      if (name.kind != Token::kName || name.text != target.text) {
+      if (!IsQuotedName(target)) {
         return lexer_.ErrorAt(
             target.offset,
             absl::StrCat("`", target.text, "` is no name; write letters, ",
@@ -154,15 +157,21 @@ class StatementParser {
   absl::Status Block(int depth, std::vector<Statement>& statements) {
     auto block = std::make_unique<BlockStatement>();
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
-    while (!lexer_.Accept(";")) {
+    while (!IsNext(lexer_, ";") && !IsNext(lexer_, ")")) {
       const Token word = lexer_.peek();
       if (word.kind == Token::kName) block->tensors.emplace_back(word.text);
       if (word.kind != Token::kName && word.kind != Token::kString) {
         return lexer_.ExpectedError(
-            "a tensor or a text in quotes for the comment, or `;`");
+            "a tensor or a text in quotes for the comment, `;` or `)`");
       }
       block->words.emplace_back(lexer_.Next().text);
     }
+    if (lexer_.Accept(")")) {
+      comment_ = block.get();
+      statements.push_back(std::move(block));
+      return absl::OkStatus();
+    }
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
     OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, block->body));
     statements.push_back(std::move(block));
     return TakeClosing(lexer_, "`;`", ")");
@@ -173,9 +182,9 @@ class StatementParser {
     OCANNL_ASSIGN_OR_RETURN(bool chosen, Condition());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("then"));
     std::vector<Statement> other;
-    OCANNL_RETURN_IF_ERROR(One(depth + 1, chosen ? statements : other));
+    OCANNL_RETURN_IF_ERROR(Alone(depth + 1, chosen ? statements : other));
     if (!lexer_.Accept("else")) return absl::OkStatus();
-    return One(depth + 1, chosen ? other : statements);
+    return Alone(depth + 1, chosen ? other : statements);
   }
 
   // for p in params do s
@@ -193,13 +202,25 @@ class StatementParser {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("do"));
     loop->name = std::string(name.text);
     loop->list = std::string(list.text);
-    OCANNL_RETURN_IF_ERROR(One(depth + 1, loop->body));
+    OCANNL_RETURN_IF_ERROR(Alone(depth + 1, loop->body));
     statements.push_back(std::move(loop));
     return absl::OkStatus();
   }
 
-  // Float.(momentum > 0.0), momentum > 0 or nesterov.
+  // A statement that no sequence goes on from: a comment is of nothing then.
+  absl::Status Alone(int depth, std::vector<Statement>& statements) {
+    absl::Status status = One(depth, statements);
+    comment_ = nullptr;
+    return status;
+  }
+
+  // Float.(momentum > 0.0), Float.equal p 2, momentum > 0 or nesterov.
   absl::StatusOr<bool> Condition() {
+    if (lexer_.Accept("Float.equal")) {
+      OCANNL_ASSIGN_OR_RETURN(double left, Number());
+      OCANNL_ASSIGN_OR_RETURN(double right, Number());
+      return left == right;
+    }
     const bool dotted = lexer_.Accept("Float");
     if (dotted) {
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("."));
@@ -299,6 +320,7 @@ class StatementParser {
   absl::string_view text_;
   const Names& names_;
   Lexer lexer_;
+  BlockStatement* comment_ = nullptr;  // that the sequence goes on in
 };
 
 }  // namespace

@@ -100,6 +100,25 @@ Tensor Literal(Graph& graph, const Shape& shape,
                  MemoryRequest{MemoryMode::kMaterialized, "a literal"});
 }
 
+Tensor Placeholder(Graph& graph, std::string name, SourceLocation where) {
+  if (std::optional<Tensor> error = NameError(graph, name, where)) {
+    return *error;
+  }
+  std::string text = name;
+  ShapeSpec spec;
+  spec[RowKind::kInput] = Dims();
+  const TensorId id = graph.Add(
+      {.source = ParamSource{},
+       .name = std::move(name),
+       .text = std::move(text),
+       .dtype = DType::kF32,
+       .spec = std::move(spec),
+       .has_gradient = false,
+       .where = where,
+       .memory = MemoryRequest{MemoryMode::kOnDevice, "the host writes it"}});
+  return {&graph, id};
+}
+
 Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
              const Initializer& init, SourceLocation where) {
   if (std::optional<Tensor> error = NameError(graph, name, where)) {

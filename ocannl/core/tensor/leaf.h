@@ -46,6 +46,11 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
              const Initializer& init,
              SourceLocation where = SourceLocation::Current());
 
+// An f32 array that the host writes before it is read (Context::Write). It has
+// the output axes that its use wants, and no gradient.
+Tensor Placeholder(Graph& graph, std::string name,
+                   SourceLocation where = SourceLocation::Current());
+
 // Cell i, in memory order, holds i; the shape comes from the use.
 Tensor Offsets(Graph& graph, DType dtype,
                SourceLocation where = SourceLocation::Current());

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/let.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+namespace {
+
+constexpr size_t kMaxLabel = 80;  // longer ones get no parts more
+
+}  // namespace
+
+bool AtLet(Lexer lexer) {
+  return lexer.Accept("let") &&
+         (lexer.peek().kind == Token::kName || IsNext(lexer, "%"));
+}
+
+absl::StatusOr<LetHead> TakeLet(Lexer& lexer) {
+  OCANNL_RETURN_IF_ERROR(lexer.Expect("let"));
+  if (lexer.Accept("%")) OCANNL_RETURN_IF_ERROR(lexer.Expect("op"));
+  OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a name behind `let`"));
+  LetHead head{.name = name, .arguments = {}};
+  while (lexer.peek().kind == Token::kName) {
+    const Token argument = lexer.Next();
+    if (absl::c_linear_search(head.arguments, argument.text)) {
+      return lexer.ErrorAt(argument.offset,
+                           absl::StrCat("two arguments are `", argument.text,
+                                        "`; give one another name"));
+    }
+    head.arguments.emplace_back(argument.text);
+  }
+  OCANNL_RETURN_IF_ERROR(lexer.Expect("="));
+  return head;
+}
+
+bool AtIn(const Lexer& lexer) {
+  return lexer.peek().kind == Token::kName && lexer.peek().text == "in";
+}
+
+void SkipBody(Lexer& lexer) {
+  while (lexer.peek().kind != Token::kEnd && !AtIn(lexer)) {
+    lexer.Next();
+  }
+}
+
+Tensor NamedAnew(Tensor value, int32_t first, const std::string& name) {
+  const bool is_new = value.id.index >= first && !value.node().named;
+  return is_new ? Named(value, name) : value;
+}
+
+std::string TensorFunction::Label(const Arguments& given) const {
+  std::string label = name;
+  for (const auto& [argument, tensor] : given) {
+    const bool fits = label.size() < kMaxLabel;
+    if (fits && tensor.node().named) {
+      absl::StrAppend(&label, "_", tensor.node().name);
+    }
+  }
+  return label;
+}
+
+std::string TensorFunction::Usage() const {
+  return absl::StrCat("`", name, "` takes ", arguments.size(),
+                      arguments.size() == 1 ? " argument" : " arguments",
+                      "; write ", name, "(", absl::StrJoin(arguments, ", "),
+                      ")");
+}
+
+void TensorFunctions::Add(TensorFunction function) {
+  functions_.push_back(std::move(function));
+  known_ = functions_.size();
+}
+
+std::optional<size_t> TensorFunctions::Find(absl::string_view name) const {
+  for (size_t k = 0; k < known_; ++k) {
+    if (functions_[k].name == name) return k;
+  }
+  return std::nullopt;
+}
+
+size_t TensorFunctions::SetKnown(size_t known) {
+  return std::exchange(known_, known);
+}
+
+}  // namespace ocannl

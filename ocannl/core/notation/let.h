@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names for parts of an expression, in front of it, as the source documents
+// bind them:
+//
+//   let mlp x = {w2} * relu({b1; o=[16]} + {w1} * x) in
+//   let y = mlp points in                          y is named mlp_points
+//   relu(1 - labels *. y)
+//
+// A function of tensors declares its parameters once, however often it is
+// called. Its body knows what stands before it, and is read where it is called.
+#ifndef OCANNL_CORE_NOTATION_LET_H_
+#define OCANNL_CORE_NOTATION_LET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/notation/scope.h"
+#include "ocannl/core/tensor/tensor.h"
+
+namespace ocannl {
+
+struct LetHead {
+  Token name;
+  std::vector<std::string> arguments;  // none: it is a tensor
+};
+
+// Whether next is `let` or `let%op`, and no tensor of the name `let`.
+bool AtLet(Lexer lexer);
+// Takes `let f x y =`. Errors: what is not that; an argument that is there
+// twice.
+absl::StatusOr<LetHead> TakeLet(Lexer& lexer);
+// Whether next is the `in` of a let.
+bool AtIn(const Lexer& lexer);
+// Skips what stands before the `in` of a let whose head was taken.
+void SkipBody(Lexer& lexer);
+
+// `value` under `name` if it is new, not before node `first`, and has none.
+Tensor NamedAnew(Tensor value, int32_t first, const std::string& name);
+
+struct TensorFunction {
+  std::string name;
+  std::vector<std::string> arguments;
+  Lexer body;  // stands where it starts
+
+  // "f_x_y": what the result is named.
+  std::string Label(const Arguments& given) const;
+  // "`f` takes 2 arguments; write f(x, y)"
+  std::string Usage() const;
+};
+
+// Those of a text, in its order. The last ones may be unknown: a body does not
+// know its own function, nor those behind.
+class TensorFunctions {
+ public:
+  void Add(TensorFunction function);
+  std::optional<size_t> Find(absl::string_view name) const;
+  const TensorFunction& operator[](size_t k) const { return functions_[k]; }
+  // Makes the first `known` ones known; returns how many were.
+  size_t SetKnown(size_t known);
+
+ private:
+  std::vector<TensorFunction> functions_;
+  size_t known_ = 0;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_NOTATION_LET_H_

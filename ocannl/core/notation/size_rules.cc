@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/size_rules.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/declaration.h"
+#include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/leaf.h"
+
+namespace ocannl {
+namespace {
+
+class RuleParser {
+ public:
+  RuleParser(Lexer& lexer, Scope& scope, SourceLocation where)
+      : lexer_(lexer), scope_(scope), where_(where) {}
+
+  // One of them: "i" = 3, "i" = "j", "i" = 2 * "j", "..v.." = [2, 3],
+  // "i" >= 3, "i" : n.
+  absl::Status NameRule(std::optional<Tensor> of) {
+    const Token token = lexer_.peek();
+    OCANNL_ASSIGN_OR_RETURN(absl::string_view name, TakeString());
+    absl::Status status;
+    if (lexer_.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(Token as, TakeName(lexer_, "a name for a size"));
+      if (of) return Capture(*of, token, as);
+      return absl::OkStatus();
+    }
+    const Names& names = scope_.names();
+    if (lexer_.Accept(">=")) {
+      OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
+      if (of) status = SetAtLeast(*of, name, size);
+    } else {
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
+      if (lexer_.peek().kind == Token::kString) {
+        OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
+        if (of) status = SetEqual(*of, name, *of, other);
+      } else if (lexer_.Accept("[")) {
+        OCANNL_ASSIGN_OR_RETURN(Dims sizes, TakeSizes(lexer_, names));
+        if (of) status = SetDims(*of, name, std::move(sizes));
+      } else {
+        OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
+        if (lexer_.Accept("*")) {
+          OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
+          if (of) status = SetScale(*of, name, size, *of, other);
+        } else if (of) {
+          status = SetDim(*of, name, size);
+        }
+      }
+    }
+    if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
+    return absl::OkStatus();
+  }
+
+ private:
+  // From here on `as` is the size of what `name` stands for.
+  absl::Status Capture(Tensor of, const Token& name, const Token& as) {
+    if (scope_.FindGiven(as.text)) {
+      return lexer_.ErrorAt(
+          as.offset, absl::StrCat("there is a tensor `", as.text,
+                                  "` already; give the size another name"));
+    }
+    const Tensor size = EmbedDim(of, name.text, where_);
+    if (const auto* error = std::get_if<ErrorSource>(&size.node().source)) {
+      return lexer_.ErrorAt(name.offset, error->status.message());
+    }
+    scope_.Declare(std::string(as.text), size);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<absl::string_view> TakeString() {
+    if (lexer_.peek().kind == Token::kString) return lexer_.Next().text;
+    return lexer_.ExpectedError("a name of the spec in quotes, such as \"i\"");
+  }
+
+  Lexer& lexer_;
+  Scope& scope_;
+  SourceLocation where_;
+};
+
+}  // namespace
+
+absl::Status TakeSizeRules(Lexer& lexer, Scope& scope, std::optional<Tensor> of,
+                           SourceLocation where) {
+  Lexer inside = lexer;
+  if (!inside.Accept("[") || !AtNameRule(inside)) {
+    return absl::OkStatus();  // an array
+  }
+  lexer = std::move(inside);
+  RuleParser parser(lexer, scope, where);
+  do {
+    OCANNL_RETURN_IF_ERROR(parser.NameRule(of));
+  } while (lexer.Accept(";"));
+  return TakeClosing(lexer, "`;`", "]");
+}
+
+}  // namespace ocannl
