@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/status_macros.h"
 #include "ocannl/jit/vcode/operands.h"
 
 namespace ocannl::jit {
@@ -64,17 +62,19 @@ bool MayBeMemory(const Inst& inst, int k) {
          (CanBeMemory(inst, k) || (k == 2 && KeepsNan(inst.op)));
 }
 
+// Every compilation verifies its nests: messages are texts that there are.
+using Fault = const char*;  // null: none
+
 class Verifier {
  public:
   explicit Verifier(const Nest& nest)
       : nest_(nest),
-        is_defined_(nest.registers.size(), false),
-        begun_(nest.loops.size(), false) {}
+        is_defined_(nest.registers.size(), 0),
+        begun_(nest.loops.size(), 0) {}
 
   absl::Status Run() {
     for (size_t at = 0; at < nest_.insts.size(); ++at) {
-      const std::string fault = FaultOf(nest_.insts[at]);
-      if (!fault.empty()) {
+      if (Fault fault = FaultOf(nest_.insts[at])) {
         return absl::InternalError(
             absl::StrCat("instruction ", at, " of the nest: ", fault));
       }
@@ -84,64 +84,61 @@ class Verifier {
   }
 
  private:
-  // "" if there is none.
-  std::string FaultOf(const Inst& inst) {
-    std::string fault = FaultOfOperands(inst);
-    if (fault.empty() && IsMemoryAccess(inst.opcode)) {
-      fault = FaultOfMemory(inst);
+  Fault FaultOf(const Inst& inst) {
+    if (Fault fault = FaultOfOperands(inst)) return fault;
+    if (IsMemoryAccess(inst.opcode)) {
+      if (Fault fault = FaultOfMemory(inst)) return fault;
     }
-    if (fault.empty()) fault = FaultOfOffset(inst);
-    if (fault.empty()) fault = FaultOfResult(inst);
-    return fault;
+    if (Fault fault = FaultOfOffset(inst)) return fault;
+    return FaultOfResult(inst);
   }
 
-  std::string FaultOfOperands(const Inst& inst) {
+  Fault FaultOfOperands(const Inst& inst) const {
     int count = 0;
     for (int k = 0; k < 3; ++k) {
       const Value& arg = inst.args[k];
       if (arg.kind == Value::kNone) continue;
-      if (count++ < k) return absl::StrCat("no operand before operand ", k);
+      if (count++ < k) return "an operand before another one is missing";
       if (arg.kind == Value::kReg) {
         if (!Has(nest_.registers, arg.index)) return "no such register";
         if (!is_defined_[arg.index]) {
-          return absl::StrCat("r", arg.index, " is used before its definition");
+          return "a register is used before its definition";
         }
       } else if (arg.kind == Value::kConst) {
         if (!Has(nest_.constants, arg.index)) return "no such constant";
-      } else if (!MayBeMemory(inst, k)) {
-        return absl::StrCat("operand ", k, " cannot be memory");
-      } else if (std::string fault = FaultOfMemory(inst); !fault.empty()) {
-        return fault;
+      } else {
+        if (!MayBeMemory(inst, k)) return "an operand cannot be memory";
+        if (Fault fault = FaultOfMemory(inst)) return fault;
       }
     }
     // A sign mask or a rule for NaN comes behind the operands of the op.
     const int wanted = NumArgs(inst.opcode);
     const bool fits =
         wanted < 0 ? count >= Info(inst.op).arity : count == wanted;
-    return fits ? "" : absl::StrCat("it has ", count, " operands");
+    return fits ? nullptr : "the number of operands is not that of its opcode";
   }
 
-  std::string FaultOfMemory(const Inst& inst) const {
+  Fault FaultOfMemory(const Inst& inst) const {
     if (!Has(nest_.pointers, inst.memory.pointer)) return "no such pointer";
-    return inst.active_lanes > inst.lanes ? "memory has more lanes" : "";
+    return inst.active_lanes > inst.lanes ? "memory has more lanes" : nullptr;
   }
 
   // What `offset` counts.
-  std::string FaultOfOffset(const Inst& inst) {
+  Fault FaultOfOffset(const Inst& inst) {
     switch (inst.opcode) {
       case Opcode::kLookup:
       case Opcode::kScatter:
-        return Has(nest_.lookups, inst.offset) ? "" : "no such lookup";
+        return Has(nest_.lookups, inst.offset) ? nullptr : "no such lookup";
       case Opcode::kSourceLoc:
         return inst.offset == -1 || Has(nest_.source_lines, inst.offset)
-                   ? ""
+                   ? nullptr
                    : "no such line";
       case Opcode::kLoop:
         if (!Has(nest_.loops, inst.offset)) return "no such loop";
         if (begun_[inst.offset]) return "the loop begins twice";
-        begun_[inst.offset] = true;
+        begun_[inst.offset] = 1;
         open_.push_back(inst.offset);
-        return "";
+        return nullptr;
       case Opcode::kEndLoop:
         if (open_.empty() || open_.back() != inst.offset) {
           return "it ends another loop than the innermost";
@@ -149,41 +146,40 @@ class Verifier {
         open_.pop_back();
         return FaultOfIncrements(nest_.loops[inst.offset]);
       default:
-        return "";
+        return nullptr;
     }
   }
 
-  std::string FaultOfIncrements(const Loop& loop) const {
+  Fault FaultOfIncrements(const Loop& loop) const {
     for (const PointerIncrement& increment : loop.increments) {
       if (!Has(nest_.pointers, increment.pointer)) return "no such pointer";
     }
-    return "";
+    return nullptr;
   }
 
-  std::string FaultOfResult(const Inst& inst) {
+  Fault FaultOfResult(const Inst& inst) {
     if (inst.dst.is_valid() != HasResult(inst.opcode)) {
       return inst.dst.is_valid() ? "it has no result" : "it needs a result";
     }
-    if (!inst.dst.is_valid()) return "";
+    if (!inst.dst.is_valid()) return nullptr;
     if (!Has(nest_.registers, inst.dst.index)) return "no such register";
     const Register& reg = nest_.registers[inst.dst.index];
     if (is_defined_[inst.dst.index] && !reg.is_mutable) {
-      return absl::StrCat("r", inst.dst.index, " is defined twice");
+      return "a register is defined twice";
     }
-    is_defined_[inst.dst.index] = true;
+    is_defined_[inst.dst.index] = 1;
     // Of a mutable one, Fold writes the lower part if the rest is dead.
     const bool is_part = inst.opcode == Opcode::kInsert ||
                          inst.opcode == Opcode::kExtract ||
                          (reg.is_mutable && inst.lanes < reg.lanes);
     return reg.lanes == inst.lanes || is_part
-               ? ""
-               : absl::StrCat(inst.lanes, " lanes in a register of ",
-                              reg.lanes);
+               ? nullptr
+               : "its lanes are not those of its register";
   }
 
   const Nest& nest_;
-  std::vector<bool> is_defined_;
-  std::vector<bool> begun_;
+  std::vector<char> is_defined_;
+  std::vector<char> begun_;
   std::vector<int64_t> open_;  // loops, the innermost last
 };
 

@@ -83,13 +83,13 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"is defined twice",
               [](Nest&, Inst& add, Inst& store) { store = add; }},
         Fault{
-            "8 lanes in a register of 16",
+            "its lanes are not those of its register",
             [](Nest&, Inst& add, Inst&) { add.lanes = add.active_lanes = 8; }},
         Fault{"memory has more lanes",
               [](Nest&, Inst&, Inst& store) { store.lanes = 8; }},
-        Fault{"it has 0 operands",
+        Fault{"the number of operands is not that of its opcode",
               [](Nest&, Inst&, Inst& store) { store.args = {}; }},
-        Fault{"operand 0 cannot be memory",
+        Fault{"an operand cannot be memory",
               [](Nest&, Inst&, Inst& store) {
                 store.args[0] = {Value::kMemory, -1};
               }},
