@@ -35,14 +35,9 @@ Value FloorRemainder(const Value& a, const Value& b) {
 
 absl::StatusOr<Outputs> ModRule(const OpCall& call) {
   const Value &a = call[0], &b = call[1];
-  if (call.Whole("fmod", 0) == 0) {
-    if (IsInteger(a.dtype())) return FloorRemainder(a, b);
-    return absl::UnimplementedError("floats without fmod");
-  }
-  if (IsInteger(a.dtype())) return Rem(a, b);
-  const double infinity = std::numeric_limits<double>::infinity();
-  const Value rest = a - Trunc(a / b) * b;
-  return Select(And(Equal(Abs(b), infinity), Less(Abs(a), infinity)), a, rest);
+  if (call.Whole("fmod", 0) != 0) return Rem(a, b);
+  if (IsInteger(a.dtype())) return FloorRemainder(a, b);
+  return absl::UnimplementedError("floats without fmod");
 }
 
 // Whole powers of whole numbers by way of f64.

@@ -144,6 +144,9 @@ Dual Arithmetic(Op op, Dual a, Dual b, Dual c) {
     case Op::kDiv:
       return {a.value / b.value,
               (a.slope * b.value - a.value * b.slope) / (b.value * b.value)};
+    case Op::kRem:
+      return {std::fmod(a.value, b.value),
+              a.slope - std::trunc(a.value / b.value) * b.slope};
     case Op::kFma:
       return {std::fma(a.value, b.value, c.value),
               a.slope * b.value + a.value * b.slope + c.slope};

@@ -38,6 +38,7 @@ template <Float T> T Add(T a, T b) { return a + b; }
 template <Float T> T Sub(T a, T b) { return a - b; }
 template <Float T> T Mul(T a, T b) { return a * b; }
 template <Float T> T Div(T a, T b) { return a / b; }
+template <Float T> T Rem(T a, T b) { return std::fmod(a, b); }
 template <Float T> T Neg(T a) { return -a; }
 template <Float T> T Abs(T a) { return std::abs(a); }
 template <Float T> T Fma(T a, T b, T c) { return std::fma(a, b, c); }

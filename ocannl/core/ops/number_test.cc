@@ -33,6 +33,9 @@ TEST(NumberTest, DivisionTruncatesAndGivesZeroForZero) {
   EXPECT_EQ(number::Rem(7, -2), 1);
   EXPECT_EQ(number::Div(7, 0), 0);
   EXPECT_EQ(number::Rem(7, 0), 0);
+  EXPECT_EQ(number::Rem(-7.5, 2.), -1.5);
+  EXPECT_EQ(number::Rem(7.5f, -2.f), 1.5f);
+  EXPECT_TRUE(std::isnan(number::Rem(1., 0.)));
   EXPECT_EQ(number::Div(kLeast, -1), kLeast);
   EXPECT_EQ(number::Rem(kLeast, -1), 0);
   EXPECT_EQ(number::Div(1.0f, 0.0f), kInfinity);

@@ -64,7 +64,7 @@ TEST(OpTest, ResultTypesOfOperandsOfOneType) {
       {Op::kAdd,
        {DType::kU8, DType::kU16, DType::kI32, DType::kU32, DType::kI64,
         DType::kU64, DType::kF32, DType::kF64}},
-      {Op::kRem,
+      {Op::kShl,
        {DType::kU8, DType::kU16, DType::kI32, DType::kU32, DType::kI64,
         DType::kU64}},
       {Op::kPow, {DType::kF32, DType::kF64}},

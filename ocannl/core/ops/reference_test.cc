@@ -39,7 +39,8 @@ constexpr char kPrimitives[] = R"(
 ## Primitives
 
 Exact or correctly rounded. Integers wrap around; division truncates, and
-dividing an integer by 0 gives 0. `min` and `max` give the second operand when
+dividing an integer by 0 gives 0. `a % b` has the sign of `a`, as in C, and is
+exact, of floats too. `min` and `max` give the second operand when
 one is NaN or both are zeros; `minimum` and `maximum` give NaN when one is NaN,
 and the first operand when both are equal. Shifting by the width or more shifts
 everything out. `bits_u32(a)` and its like see the canonical NaN, `0x7fc00000`,
