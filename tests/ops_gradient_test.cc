@@ -95,8 +95,9 @@ const std::vector<Row>& Rows() {
 // numbers, indices, and what stops it.
 const std::set<std::string>& WithoutGradient() {
   static const auto* const names = new std::set<std::string>{
-      "stop_gradient", "range",   "dim",      "one_hot", "argmax", "argmin",
-      "normal",        "uniform", "uniform1", "kaiming", "xavier"};
+      "stop_gradient", "range",       "dim",          "one_hot",  "argmax",
+      "argmin",        "normal",      "uniform",      "uniform1", "kaiming",
+      "xavier",        "uniform1_at", "embed_self_id"};
   return *names;
 }
 

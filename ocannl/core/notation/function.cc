@@ -236,7 +236,15 @@ std::vector<Function> MakeFunctions() {
                        }});
   AddIndexing(functions);
   AddArranging(functions);
+  functions.push_back({"embed_self_id", 0, 0, [](const Call& call) {
+                         return Number(*call.graph, call.graph->size(),
+                                       call.where);
+                       }});
   functions.push_back(RandomTensor("uniform1", Uniform1));
+  functions.push_back(
+      {"uniform1_at", 1, 1, [](const Call& call) {
+         return Uniform1At(InDType(TensorAt(call, 0), DType::kU32), call.where);
+       }});
   functions.push_back(RandomTensor("uniform", Uniform));
   functions.push_back(RandomTensor("normal", Normal));
   functions.push_back(ScaledInit("kaiming", Kaiming));
