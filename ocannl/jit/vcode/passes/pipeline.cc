@@ -60,6 +60,7 @@ std::vector<Nest> LowerToVcode(LoopProgram& program,
                                absl::Span<const Block> blocks, Isa isa,
                                VcodeObserver observer) {
   std::vector<Nest> nests;
+  nests.reserve(blocks.size());
   for (const Block& block : blocks) {
     Nest nest = Select(program, block, isa);
     if (const For* shared = FindSharedLoop(program, block)) {
