@@ -20,7 +20,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/dims.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/fuzz/notation/einsum_program.h"
 #include "ocannl/fuzz/notation/random_einsum.h"

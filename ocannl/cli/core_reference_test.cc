@@ -53,7 +53,7 @@ constexpr Section kSections[] = {
 call too: constructors of tensors in a graph (`tensor/graph.h`). A
 tensor is an operation on others, with an einsum spec or an index rule
 where it has one. Which operators there are is decided in
-`notation/operators.h`, what specs mean in `tensor/einsum.h`.)",
+`notation/operators.h`, what specs mean in `tensor/einsum/einsum.h`.)",
      ""},
     {"Shapes: `shape`",
      R"(Shapes are inferred by unification of rows of axes (`shape/rank.h`) and

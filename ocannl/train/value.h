@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/notation/statements.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {

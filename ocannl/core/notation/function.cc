@@ -12,7 +12,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/arrange.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"

@@ -24,7 +24,7 @@
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/notation/size_rules.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 

@@ -13,7 +13,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/shape.h"

@@ -12,7 +12,7 @@
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/shape/ellipsis.h"
 #include "ocannl/core/shape/hints.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 
 namespace ocannl {
 namespace {

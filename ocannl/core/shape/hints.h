@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/shape/rules.h"
-#include "ocannl/core/tensor/einsum_pieces.h"
+#include "ocannl/core/tensor/einsum/einsum_pieces.h"
 
 namespace ocannl {
 namespace {

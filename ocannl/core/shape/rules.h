@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
 

@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/source_location.h"
-#include "ocannl/core/tensor/einsum.h"
-#include "ocannl/core/tensor/einsum_axis.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum_axis.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/tensor.h"
 

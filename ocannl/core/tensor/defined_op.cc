@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/tensor/einsum_pieces.h"
+#include "ocannl/core/tensor/einsum/einsum_pieces.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {

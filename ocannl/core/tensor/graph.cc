@@ -8,7 +8,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/overload.h"
 
 namespace ocannl {
 namespace {
@@ -171,22 +170,6 @@ std::string Describe(const TensorNode& node) {
       "`", node.text, "`",
       is_part ? absl::StrCat(" in `", node.call->text, "`") : "",
       where.empty() ? "" : absl::StrCat(" (", where, ")"));
-}
-
-std::vector<TensorId> OperandsOf(const TensorSource& source) {
-  using Ids = std::vector<TensorId>;
-  return std::visit(
-      Overload{[](const NumberSource&) { return Ids(); },
-               [](const DataSource&) { return Ids(); },
-               [](const ParamSource&) { return Ids(); },
-               [](const OffsetsSource&) { return Ids(); },
-               [](const SymbolSource&) { return Ids(); },
-               [](const DimSource&) { return Ids(); },
-               [](const SliceSource& slice) { return Ids{slice.of}; },
-               [](const ReshapeSource& reshape) { return Ids{reshape.of}; },
-               [](const ComputeSource& compute) { return compute.operands; },
-               [](const ErrorSource&) { return Ids(); }},
-      source);
 }
 
 std::vector<TensorId> TopologicalOrder(const Graph& graph,

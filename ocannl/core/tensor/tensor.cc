@@ -12,8 +12,8 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/rows.h"
-#include "ocannl/core/tensor/einsum.h"
-#include "ocannl/core/tensor/einsum_pieces.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum_pieces.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {

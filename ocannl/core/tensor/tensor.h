@@ -26,7 +26,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/core/tensor/einsum_axis.h"
+#include "ocannl/core/tensor/einsum/einsum_axis.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/core/tensor/shape.h"

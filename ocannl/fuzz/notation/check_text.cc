@@ -22,7 +22,7 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/shape/infer.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/fuzz/notation/einsum_program.h"
 #include "ocannl/fuzz/notation/read_spec.h"

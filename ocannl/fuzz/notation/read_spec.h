@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/shape.h"
 #include "ocannl/fuzz/notation/einsum_program.h"
 

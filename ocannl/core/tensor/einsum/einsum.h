@@ -13,8 +13,8 @@
 //   "2*o<+k; k => o"             windows, strides: see einsum_axis.h
 //
 // A row that is left out has no axes; "|x" and "->x" write that out.
-#ifndef OCANNL_CORE_TENSOR_EINSUM_H_
-#define OCANNL_CORE_TENSOR_EINSUM_H_
+#ifndef OCANNL_CORE_TENSOR_EINSUM_EINSUM_H_
+#define OCANNL_CORE_TENSOR_EINSUM_EINSUM_H_
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/tensor/einsum_axis.h"
+#include "ocannl/core/tensor/einsum/einsum_axis.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -79,4 +79,4 @@ std::string ToString(const EinsumSpec& spec);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_TENSOR_EINSUM_H_
+#endif  // OCANNL_CORE_TENSOR_EINSUM_EINSUM_H_

@@ -8,15 +8,15 @@
 //
 // Of parts of one concatenation, and of those that share a part, one is there
 // at a time.
-#ifndef OCANNL_CORE_TENSOR_EINSUM_PIECES_H_
-#define OCANNL_CORE_TENSOR_EINSUM_PIECES_H_
+#ifndef OCANNL_CORE_TENSOR_EINSUM_EINSUM_PIECES_H_
+#define OCANNL_CORE_TENSOR_EINSUM_EINSUM_PIECES_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 
 namespace ocannl {
 
@@ -34,4 +34,4 @@ absl::StatusOr<std::vector<EinsumPiece>> PiecesOf(const EinsumSpec& spec,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_TENSOR_EINSUM_PIECES_H_
+#endif  // OCANNL_CORE_TENSOR_EINSUM_EINSUM_PIECES_H_

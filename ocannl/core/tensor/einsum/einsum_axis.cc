@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/tensor/einsum_axis.h"
+#include "ocannl/core/tensor/einsum/einsum_axis.h"
 
 #include <algorithm>
 #include <cmath>

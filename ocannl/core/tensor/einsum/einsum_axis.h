@@ -13,8 +13,8 @@
 //   a^b^c               the cells of a, then those of b, then those of c
 //
 // Instead of a number there may be a name that has a value.
-#ifndef OCANNL_CORE_TENSOR_EINSUM_AXIS_H_
-#define OCANNL_CORE_TENSOR_EINSUM_AXIS_H_
+#ifndef OCANNL_CORE_TENSOR_EINSUM_EINSUM_AXIS_H_
+#define OCANNL_CORE_TENSOR_EINSUM_EINSUM_AXIS_H_
 
 #include <cstdint>
 #include <string>
@@ -68,4 +68,4 @@ std::string TakeEinsumName(absl::string_view& text, bool long_names);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_TENSOR_EINSUM_AXIS_H_
+#endif  // OCANNL_CORE_TENSOR_EINSUM_EINSUM_AXIS_H_

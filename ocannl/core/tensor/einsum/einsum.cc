@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/tensor/einsum.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/source.h"
+
+#include "ocannl/core/base/overload.h"
+
+namespace ocannl {
+
+std::vector<TensorId> OperandsOf(const TensorSource& source) {
+  using Ids = std::vector<TensorId>;
+  return std::visit(
+      Overload{[](const NumberSource&) { return Ids(); },
+               [](const DataSource&) { return Ids(); },
+               [](const ParamSource&) { return Ids(); },
+               [](const OffsetsSource&) { return Ids(); },
+               [](const SymbolSource&) { return Ids(); },
+               [](const DimSource&) { return Ids(); },
+               [](const SliceSource& slice) { return Ids{slice.of}; },
+               [](const ReshapeSource& reshape) { return Ids{reshape.of}; },
+               [](const ComputeSource& compute) { return compute.operands; },
+               [](const ErrorSource&) { return Ids(); }},
+      source);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the value of a node of a graph (graph.h) comes from.
+#ifndef OCANNL_CORE_TENSOR_SOURCE_H_
+#define OCANNL_CORE_TENSOR_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
+#include "ocannl/core/tensor/shape.h"
+
+namespace ocannl {
+
+struct TensorTag;
+using TensorId = Id<TensorTag>;
+
+// A number; broadcasts to any shape, and has the axes that a spec gives it.
+struct NumberSource {
+  double value;
+};
+
+// An array from the host. At most one row of the node's spec is open: it takes
+// the elements that the given rows leave.
+struct DataSource {
+  std::shared_ptr<const NdArray> data;
+};
+
+// A leaf that training changes; `init`, if any, computes its first value.
+struct ParamSource {
+  std::optional<TensorId> init;
+};
+
+// Cell i, in memory order, holds i. What the node's spec leaves open of the
+// shape, and axes of size 0 in it, come from the use.
+struct OffsetsSource {};
+
+// The value of a static index.
+struct SymbolSource {
+  int32_t static_index;
+};
+
+// The product of the sizes of the given rows of another tensor, or of what a
+// name in the spec that made it stands for.
+struct DimSource {
+  TensorId of;
+  std::vector<RowKind> rows;
+  std::string name = "";  // empty: rows
+};
+
+// One element of the leftmost batch axis, chosen by a static index.
+struct SliceSource {
+  TensorId of;
+  int32_t static_index;
+};
+
+// The cells of another tensor, in memory order, in the shape of the node's
+// spec. At most one axis of it is of size 0: it takes what the others leave.
+struct ReshapeSource {
+  TensorId of;
+};
+
+struct OpDefinition;  // defined_op.h
+
+// That a sum of the cells of operand 1 where operand 0 is true selects them by
+// `ids`: operand 0 has the axes of `ids` and one output axis more, and is true
+// where that is the id. Operand 1 has that axis, so that one cell of it is the
+// sum, or, if the sum `scatters`, the result has it.
+struct GatherNote {
+  TensorId ids;
+  bool scatters;
+};
+
+// accum over the reduced axes of op(operands...).
+struct ComputeSource {
+  enum Logic : uint8_t {
+    kPointwise,  // "."  axes pair up from both ends of each row, broadcasting
+    kCompose,  // "@"  input axes of the first pair with output axes of the 2nd
+    kEinsum,   // as `spec` says
+  };
+  // None: the operand itself, one at a time. kMul: the product of 2 or more.
+  std::optional<Op> op;
+  std::optional<Op> accum;  // over reduced axes: kAdd, kMax or kMin
+  Logic logic;
+  std::optional<EinsumSpec> spec;  // of kEinsum
+  std::vector<TensorId> operands;
+  bool stretches = false;  // the result is as large as its uses want
+  std::shared_ptr<const OpDefinition> defined = nullptr;  // in the place of op
+  std::optional<GatherNote> gathers = std::nullopt;
+  // An axis of operand and result: cell i is the sum of the cells 0 to i.
+  std::optional<std::string> runs_along = std::nullopt;
+
+  bool has_op() const { return op || defined != nullptr; }
+};
+
+// A construction that failed.
+struct ErrorSource {
+  absl::Status status;
+};
+
+using TensorSource =
+    std::variant<NumberSource, DataSource, ParamSource, OffsetsSource,
+                 SymbolSource, DimSource, SliceSource, ReshapeSource,
+                 ComputeSource, ErrorSource>;
+
+// The tensors that `source` reads, in order; a parameter reads none.
+std::vector<TensorId> OperandsOf(const TensorSource& source);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_SOURCE_H_
