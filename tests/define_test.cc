@@ -154,9 +154,11 @@ TEST(DefineErrorTest, WrongUsesAreErrorNodes) {
   };
   EXPECT_EQ(message(ApplyDefined(*op, {x})),
             "error in `f(1)`: `f` takes 2 operands, not 1");
-  EXPECT_EQ(message(ApplyDefined(*op, {x, Convert(x, DType::kF64)})),
-            "error in `f(1, f64(1))`: `f` takes operands of one dtype, not f32 "
-            "and f64");
+  EXPECT_EQ(
+      message(ApplyDefined(*op,
+                           {Convert(x, DType::kF32), Convert(x, DType::kF64)})),
+      "error in `f(f32(1), f64(1))`: `f` takes operands of one dtype, not f32 "
+      "and f64");
   EXPECT_THAT(message(ApplyDefined(*op, {x, x}, "@")),
               HasSubstr("`f` does not say how terms accumulate"));
   auto sums = DefineOp("g", "v =:+ v1 * v2", "");

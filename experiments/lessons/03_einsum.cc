@@ -5,7 +5,8 @@
 //   bazel run //experiments/lessons:03_einsum
 //
 // Axes of one name are one axis; those that the result leaves out are summed,
-// or their greatest taken. ocannl/core/tensor/einsum/einsum.h has the whole notation.
+// or their greatest taken. ocannl/core/tensor/einsum/einsum.h has the whole
+// notation.
 #include <iostream>
 
 #include "ocannl/core/base/check.h"

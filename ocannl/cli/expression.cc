@@ -84,7 +84,8 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
     bool differentiated = absl::c_linear_search(wanted, input.name);
     if (!differentiated) {
       names.tensors.emplace(
-          input.name, Data(graph, input.name, std::move(shaped.first), rows));
+          input.name,
+          Data(graph, input.name, std::move(shaped.first), rows, kPlace));
       continue;
     }
     if (!shaped.second[RowKind::kBatch].empty()) {
@@ -92,8 +93,9 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
           absl::StrCat("--grad=", input.name, ": an input with batch axes has ",
                        "no gradient; give them as output axes"));
     }
-    names.tensors.emplace(input.name, Param(graph, input.name, rows,
-                                            shaped.first.dtype(), nullptr));
+    names.tensors.emplace(
+        input.name,
+        Param(graph, input.name, rows, shaped.first.dtype(), nullptr, kPlace));
     expression.values.emplace_back(input.name, std::move(shaped.first));
   }
   return absl::OkStatus();

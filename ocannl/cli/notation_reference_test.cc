@@ -108,6 +108,10 @@ const std::vector<Example>& ExpressionExamples() {
        "their "
        "uses want.",
        {"eval", "{w = 1} * x *. 2 + {b = 0.5; o=[2]}", "--in=x=1,2,3:3"}},
+      {"Parameters, arrays and numbers without a dtype have that of what they "
+       "meet; alone they are f32.",
+       {"eval", "relu({w = 0.1} + {b = 1}) +* \"i; i => 0\" f16(x)",
+        "--in=x=range:2"}},
       {"The bracket says the kind of an axis.",
        {"eval", "[(1, 2, 3); (4, 5, 6)] * x", "--in=x=1,0,2:3"}},
       {"Sizes of 1 that nobody gave broadcast.",

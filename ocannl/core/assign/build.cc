@@ -53,11 +53,17 @@ class ForwardBuilder {
         graph_[id].source);
   }
 
-  // value of `id` =: value of `from`, of the same shape.
+  // value of `id` =: value of `from`, of the same shape, as its dtype.
   void Copy(TensorId id, TensorId from) {
     int32_t source = Value(from);
-    Expr leaf = MakeLeaf(code_.exprs, graph_[from].dtype, 0);
-    AssignPointwise(code_, Value(id), std::nullopt, leaf.id(), {source});
+    const DType dtype = graph_[id].dtype;
+    Expr value = MakeLeaf(code_.exprs, graph_[from].dtype, 0);
+    if (graph_[from].dtype != dtype) {
+      value =
+          Convert(MakeLeaf(code_.exprs, ComputeDType(graph_[from].dtype), 0),
+                  ComputeDType(dtype));
+    }
+    AssignPointwise(code_, Value(id), std::nullopt, value.id(), {source});
   }
 
   int32_t Value(TensorId id) {

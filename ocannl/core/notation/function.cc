@@ -16,6 +16,7 @@
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -70,7 +71,14 @@ Tensor TensorAt(const Call& call, size_t k) {
   return std::get<Tensor>(call.args[k].value);
 }
 
+// Decided if it is open.
+DType KnownDType(Tensor x) {
+  DecideDType(*x.graph, x.id, x.node().dtype);
+  return x.node().dtype;
+}
+
 Tensor InDType(Tensor x, DType dtype) {
+  DecideDType(*x.graph, x.id, dtype);
   return x.node().dtype == dtype ? x : Convert(x, dtype);
 }
 
@@ -120,7 +128,11 @@ void AddIndexing(std::vector<Function>& functions) {
                     c.where);
   });
   add("one_hot", 1, 1, "", [](const Call& c, const Numbers& n) {
-    return OneHot(TensorAt(c, 0), n[0], DType::kF32, c.where);
+    const Tensor hot = OneHot(TensorAt(c, 0), n[0], DType::kF32, c.where);
+    const bool is_error =
+        std::holds_alternative<ErrorSource>(hot.node().source);
+    if (!is_error) c.graph->Open(hot.id);
+    return hot;
   });
   add("gather", 2, 0, "v->d; ...| => ...|d", [](const Call& c, const Numbers&) {
     return Gather(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
@@ -225,11 +237,11 @@ std::vector<Function> MakeFunctions() {
                        }});
   functions.push_back({"type_as", 2, 2, [](const Call& call) {
                          return InDType(TensorAt(call, 0),
-                                        TensorAt(call, 1).node().dtype);
+                                        KnownDType(TensorAt(call, 1)));
                        }});
   functions.push_back({"widen", 1, 1, [](const Call& call) {
                          const Tensor x = TensorAt(call, 0);
-                         return InDType(x, ComputeDType(x.node().dtype));
+                         return InDType(x, ComputeDType(KnownDType(x)));
                        }});
   functions.push_back({"stop_gradient", 1, 1, [](const Call& call) {
                          return StopGradient(call.args[0]);

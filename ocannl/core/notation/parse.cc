@@ -27,6 +27,7 @@
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -368,6 +369,9 @@ class Parser {
                                     "name"));
     }
     if (!declared) return Declare(declaration, depth);
+    if (declaration.dtype) {
+      DecideDType(graph_, declared->id, *declaration.dtype);
+    }
     OCANNL_RETURN_IF_ERROR(CheckAgrees(lexer_, declared->node(), declaration));
     return *declared;
   }
@@ -385,8 +389,7 @@ class Parser {
     }
     std::string name(declaration.name.text);
     Tensor parameter =
-        Param(graph_, name, declaration.spec,
-              declaration.dtype.value_or(DType::kF32), init, where_);
+        Param(graph_, name, declaration.spec, declaration.dtype, init, where_);
     OCANNL_RETURN_IF_ERROR(error);
     const size_t offset = declaration.name.offset;
     OCANNL_RETURN_IF_ERROR(Checked(parameter, offset).status());

@@ -322,9 +322,9 @@ TEST_F(ParseErrorTest, ParametersDeclaredAgain) {
   EXPECT_EQ(Error("{w} + {w = 1}"),
             "line 1, column 8: parameter `w` is declared again, with a first "
             "value; say it the first time and write {w} here");
-  EXPECT_EQ(Error("{w} + {w: f64}"),
-            "line 1, column 8: parameter `w` is declared again, with f64 where "
-            "it was f32; say it the first time and write {w} here");
+  EXPECT_EQ(Error("{w: f32} + {w: f64}"),
+            "line 1, column 13: parameter `w` is declared again, with f64 "
+            "where it was f32; say it the first time and write {w} here");
 }
 
 TEST_F(ParseErrorTest, ParametersWithTheNameOfAGivenTensor) {
@@ -350,7 +350,7 @@ TEST_F(ParseErrorTest, FirstValues) {
               StartsWith("line 1, column 2: error in `w` (net.cc:7): its first "
                          "value depends on a parameter"));
   EXPECT_THAT(
-      Error("{w: f64 = 1}"),
+      Error("{w: f64 = x}"),
       StartsWith("line 1, column 2: error in `w` (net.cc:7): it is f64"));
   EXPECT_THAT(Error("{w = x + n}"),
               StartsWith("line 1, column 8: error in `x + n` (net.cc:7): x is "

@@ -437,7 +437,7 @@ std::string ToString(const Shapes& shapes, TensorId tensor) {
                   bases == shapes.bases.end() ? Bases() : bases->second);
 }
 
-absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
+absl::Status InferShapes(Graph& graph, absl::Span<const TensorId> roots,
                          Shapes& shapes, int64_t* steps) {
   OCANNL_ASSIGN_OR_RETURN(Problem problem, MakeProblem(graph, roots, shapes));
   Inference inference(graph, std::move(problem));

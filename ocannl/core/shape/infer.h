@@ -41,9 +41,11 @@ std::string ToString(const Shapes& shapes, TensorId tensor);
 // determines, axes of different bases, an error node; the message names the
 // operation, both shapes, the row and where the tensor was made.
 //
+// What is open of their dtypes is decided, even so (open_dtype.h).
+//
 // Adds to `steps`, if given, how many rows, axes and rules were looked at: the
 // cost, which grows like the number of tensors.
-absl::Status InferShapes(const Graph& graph, absl::Span<const TensorId> roots,
+absl::Status InferShapes(Graph& graph, absl::Span<const TensorId> roots,
                          Shapes& shapes, int64_t* steps = nullptr);
 
 }  // namespace ocannl

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -221,9 +222,10 @@ absl::Status CloseData(const TensorNode& node, const StaticSymbol* slicer,
 
 }  // namespace
 
-absl::StatusOr<Problem> MakeProblem(const Graph& graph,
+absl::StatusOr<Problem> MakeProblem(Graph& graph,
                                     absl::Span<const TensorId> roots,
                                     const GivenShapes& given) {
+  DecideDTypes(graph, roots);
   Problem problem;
   Ruled ruled = RuledNodes(graph);
   CollectNodes(graph, roots, given, ruled, problem);

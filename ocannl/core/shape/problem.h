@@ -47,7 +47,7 @@ using GivenShapes = absl::flat_hash_map<TensorId, Shape>;
 // Everything that `roots` need, initialisers included, but nothing that only
 // tensors of a given shape need. Errors: an error node; an array that its
 // static index does not divide.
-absl::StatusOr<Problem> MakeProblem(const Graph& graph,
+absl::StatusOr<Problem> MakeProblem(Graph& graph,
                                     absl::Span<const TensorId> roots,
                                     const GivenShapes& given);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/arrange.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -124,7 +125,8 @@ Tensor Stretch(Tensor a, SourceLocation where) {
       .dtype = node.dtype,
       .spec = {},
       .has_gradient = node.has_gradient,
-      .where = where};
+      .where = where,
+      .open = std::max(node.open, kDecided)};
   return {a.graph, a.graph->Add(std::move(stretched))};
 }
 

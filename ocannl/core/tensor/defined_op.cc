@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/defined_op.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/tensor/einsum/einsum_pieces.h"
+#include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -106,19 +108,23 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                           .logic = ComputeSource::kPointwise,
                           .spec = std::nullopt,
                           .operands = {}};
-  std::vector<const TensorNode*> nodes;
-  bool has_gradient = false;
   for (const Arg& arg : args) {
     Tensor tensor = std::holds_alternative<Tensor>(arg.value)
                         ? std::get<Tensor>(arg.value)
                         : Number(graph, std::get<double>(arg.value), arg.where);
-    const size_t k = nodes.size();
     if (tensor.graph != &graph) {
-      return ErrorTensor(graph, TwoGraphs(*nodes[0], tensor.node(), arg.where),
+      const TensorNode& first = std::get<Tensor>(args[0].value).node();
+      return ErrorTensor(graph, TwoGraphs(first, tensor.node(), arg.where),
                          arg.where);
     }
     source.operands.push_back(tensor.id);
-    nodes.push_back(&tensor.node());
+  }
+  UniteDTypes(graph, 0, DType::kF32, args[0].where, source.operands);
+  std::vector<const TensorNode*> nodes;
+  bool has_gradient = false;
+  for (TensorId id : source.operands) {
+    const size_t k = nodes.size();
+    nodes.push_back(&graph[id]);
     has_gradient |= k < definition->gradients.size() &&
                     definition->gradients[k] && nodes[k]->has_gradient;
   }
@@ -133,6 +139,7 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
         args[0].where);
   }
   const DType dtype = nodes[0]->dtype;
+  const int32_t open = std::max(nodes[0]->open, kDecided);
   source.defined = std::move(definition);
   TensorId id = graph.Add({.source = std::move(source),
                            .name = "",
@@ -140,7 +147,8 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                            .dtype = dtype,
                            .spec = {},
                            .has_gradient = has_gradient,
-                           .where = args[0].where});
+                           .where = args[0].where,
+                           .open = open});
   return {&graph, id};
 }
 

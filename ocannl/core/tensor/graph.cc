@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/ops/number.h"
 
 namespace ocannl {
 namespace {
@@ -24,6 +25,18 @@ std::optional<MemoryRequest> OwnRequest(const TensorSource& source) {
     return MemoryRequest{MemoryMode::kEffectivelyConstant, "a number"};
   }
   return std::nullopt;
+}
+
+// The numbers of `array`, rounded to nearest even.
+NdArray Rounded(const NdArray& array, DType dtype) {
+  NdArray rounded(dtype, array.dims());
+  VisitDType(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t k = 0; k < array.size(); ++k) {
+      rounded.values<T>()[k] = number::Convert<T>(array.AsDouble(k));
+    }
+  });
+  return rounded;
 }
 
 // "n35", or "n39_relu" where the operation has a word.
@@ -55,6 +68,11 @@ TensorId Graph::Add(TensorNode node) {
     CHECK(operand.valid() && operand.index < size());
   }
   TensorId id{size()};
+  if (node.open >= 0) {
+    open_.at(node.open).nodes.push_back(id);
+  } else if (IsNumberLike(node.source)) {
+    node.open = kFree;
+  }
   if (node.name.empty()) {
     node.name = DefaultName(node, id.index);
   } else {
@@ -122,6 +140,59 @@ void Graph::SetInit(TensorId parameter, TensorId init) {
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;
 }
 
+void Graph::set_default_dtype(DType dtype) {
+  CHECK(IsFloat(ComputeDType(dtype))) << Name(dtype);
+  default_dtype_ = dtype;
+}
+
+void Graph::Open(TensorId id) {
+  TensorNode& node = nodes_[id.index];
+  CHECK(node.open == kDecided && IsFloat(ComputeDType(node.dtype)));
+  node.dtype = default_dtype_;
+  node.open = opened_++;
+  open_[node.open] = {.dtype = node.dtype, .nodes = {id}};
+}
+
+void Graph::Unite(TensorId id, TensorId with) {
+  TensorNode& node = nodes_[id.index];
+  const int32_t from = node.open;
+  const int32_t to = nodes_[with.index].open;
+  CHECK(from != kDecided && to >= 0);
+  if (from == to) return;
+  // The few join the many.
+  if (from >= 0 && open_.at(from).nodes.size() > open_.at(to).nodes.size()) {
+    return Unite(with, id);
+  }
+  std::vector<TensorId> nodes = {id};
+  if (from >= 0) nodes = std::move(open_.extract(from).mapped().nodes);
+  OpenDType& all = open_.at(to);
+  for (TensorId each : nodes) {
+    nodes_[each.index].open = to;
+    nodes_[each.index].dtype = all.dtype;
+  }
+  all.nodes.insert(all.nodes.end(), nodes.begin(), nodes.end());
+}
+
+void Graph::Decide(TensorId id, DType dtype, DTypeNote note) {
+  const int32_t open = std::exchange(nodes_[id.index].open, kDecided);
+  CHECK(open != kDecided);
+  nodes_[id.index].dtype = dtype;
+  if (open == kFree) return;
+  const auto nodes = std::move(open_.extract(open).mapped().nodes);
+  const auto shared = std::make_shared<const DTypeNote>(note);
+  for (TensorId each : nodes) {
+    TensorNode& node = nodes_[each.index];
+    node.dtype = dtype;
+    node.open = kDecided;
+    node.dtype_note = shared;
+    auto* data = std::get_if<DataSource>(&node.source);
+    if (data == nullptr || data->data->dtype() == dtype) continue;
+    note.data = data->data;
+    node.dtype_note = std::make_shared<const DTypeNote>(note);
+    data->data = std::make_shared<const NdArray>(Rounded(*note.data, dtype));
+  }
+}
+
 // "w", or the first of w_2, w_3, ... that is free.
 std::string Graph::NewName(const std::string& base) {
   if (!ids_.contains(base)) return base;
@@ -150,7 +221,8 @@ Graph::Mark Graph::mark() const {
   return {.nodes = size(),
           .statics = statics_.size(),
           .size_rules = size_rules_.size(),
-          .randoms = randoms_};
+          .randoms = randoms_,
+          .open = open_};
 }
 
 void Graph::RollBack(const Mark& mark) {
@@ -161,6 +233,22 @@ void Graph::RollBack(const Mark& mark) {
   statics_.resize(mark.statics);
   while (size_rules_.size() > mark.size_rules) size_rules_.pop_back();
   randoms_ = mark.randoms;
+  for (const auto& [number, open] : open_) {
+    for (TensorId id : open.nodes) {
+      if (id.index < size()) nodes_[id.index].open = kDecided;
+    }
+  }
+  open_ = mark.open;
+  for (const auto& [number, open] : open_) {
+    for (TensorId id : open.nodes) {
+      TensorNode& node = nodes_[id.index];
+      node.dtype = open.dtype;
+      node.open = number;
+      const auto note = std::exchange(node.dtype_note, nullptr);
+      if (note == nullptr || note->data == nullptr) continue;
+      std::get<DataSource>(node.source).data = note->data;
+    }
+  }
 }
 
 std::string Describe(const TensorNode& node) {
@@ -170,6 +258,12 @@ std::string Describe(const TensorNode& node) {
       "`", node.text, "`",
       is_part ? absl::StrCat(" in `", node.call->text, "`") : "",
       where.empty() ? "" : absl::StrCat(" (", where, ")"));
+}
+
+bool IsNumberLike(const TensorSource& source) {
+  return std::holds_alternative<NumberSource>(source) ||
+         std::holds_alternative<SymbolSource>(source) ||
+         std::holds_alternative<DimSource>(source);
 }
 
 std::vector<TensorId> TopologicalOrder(const Graph& graph,

@@ -40,6 +40,17 @@ struct CallNote {
   SourceLocation where;
 };
 
+// Why a node whose dtype was open has the one that it has.
+struct DTypeNote {
+  TensorId of;           // met it, and has that dtype; none: by default
+  SourceLocation where;  // they met
+  std::shared_ptr<const NdArray> data = nullptr;  // as it was before
+};
+
+// In the place of the number of an open dtype.
+inline constexpr int32_t kDecided = -1;
+inline constexpr int32_t kFree = -2;  // of a number that has met nothing
+
 struct TensorNode {
   TensorSource source;
   std::string name;  // unique in the graph: "w1", "n35", "n39_relu"
@@ -51,6 +62,8 @@ struct TensorNode {
   bool named = false;                                  // the name is the user's
   std::optional<MemoryRequest> memory = std::nullopt;  // none: undecided
   std::shared_ptr<const CallNote> call = nullptr;      // that it is a part of
+  int32_t open = kDecided;  // `dtype` may change with all that have this number
+  std::shared_ptr<const DTypeNote> dtype_note = nullptr;  // if it was open
 };
 
 // A name in the spec of the einsum `node`: an axis "i", or a row variable
@@ -109,12 +122,33 @@ class Graph {
   void AddSizeRule(SizeRule rule);
   const std::vector<SizeRule>& size_rules() const { return size_rules_; }
 
-  // How much the graph holds, and back to that: what was added since is gone.
-  // Nothing that was there may have been renamed or given a first value since.
+  // The dtypes that are open (open_dtype.h). What nothing decides is of the
+  // default, f32 at first; CHECK-fails if that is no float.
+  DType default_dtype() const { return default_dtype_; }
+  void set_default_dtype(DType dtype);
+  bool IsOpen(TensorId id) const { return nodes_[id.index].open >= 0; }
+  // The dtype of the node, a float, is open from now on, and the default.
+  void Open(TensorId id);
+  // From now on `id`, open or free, is of one dtype with `with`, which is open.
+  void Unite(TensorId id, TensorId with);
+  // Decides an open dtype or a free one, and what a literal with it holds.
+  void Decide(TensorId id, DType dtype, DTypeNote note);
+  // Whether there are any.
+  bool has_open() const { return !open_.empty(); }
+
+  struct OpenDType {
+    DType dtype;  // so far
+    std::vector<TensorId> nodes;
+  };
+
+  // How much the graph holds, and back to that: what was added since is gone,
+  // and dtypes that were decided since are open again. Nothing that was there
+  // may have been renamed or given a first value since.
   struct Mark {
     int32_t nodes;
     size_t statics, size_rules;
     uint32_t randoms;
+    absl::flat_hash_map<int32_t, OpenDType> open = {};
   };
   Mark mark() const;
   void RollBack(const Mark& mark);
@@ -138,10 +172,16 @@ class Graph {
   uint32_t seed_ = 42;
   uint32_t randoms_ = 0;
   std::shared_ptr<const CallNote> call_;
+  DType default_dtype_ = DType::kF32;
+  absl::flat_hash_map<int32_t, OpenDType> open_;  // by TensorNode::open
+  int32_t opened_ = 0;
 };
 
 // "`w1 * x` (mlp.cc:42)", "`exp(x)` in `Softmax("i => 0", x)` (mlp.cc:7)"
 std::string Describe(const TensorNode& node);
+
+// Whether the node is a number: its dtype follows the tensors beside it.
+bool IsNumberLike(const TensorSource& source);
 
 // Every node that `roots` depend on and the roots, operands first. With
 // `through_init`, also what initialises the parameters among them.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
+#include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -57,13 +58,28 @@ std::optional<std::string> SpecError(const ShapeSpec& spec, int64_t size) {
                       "; change the array or the sizes");
 }
 
-std::string InitError(const TensorNode& param, const TensorNode& init) {
-  if (init.has_gradient) {
-    return "its first value depends on a parameter; compute it from numbers, "
-           "data and random numbers";
+// `value` as the first one of `param`: of its dtype if that is open, or rounded
+// by the store if the dtype of `param` is.
+Tensor FirstValueOf(Tensor param, Tensor value) {
+  Graph& graph = *param.graph;
+  if (IsNumberLike(value.node().source) || graph.IsOpen(value.id)) {
+    std::vector<TensorId> ids = {param.id, value.id};
+    UniteDTypes(graph, 0, DType::kF32, param.node().where, ids);
+    value.id = ids[1];
   }
-  return absl::StrCat("it is ", Name(param.dtype), ", but its first value is ",
-                      Name(init.dtype), "; convert that");
+  const TensorNode &to = param.node(), &from = value.node();
+  std::string error;
+  if (from.has_gradient) {
+    error =
+        "its first value depends on a parameter; compute it from numbers, "
+        "data and random numbers";
+  } else if (graph.IsOpen(param.id) ? !IsFloat(ComputeDType(from.dtype))
+                                    : from.dtype != to.dtype) {
+    error = absl::StrCat("it is ", Name(to.dtype), ", but its first value is ",
+                         Name(from.dtype), "; convert that");
+  }
+  if (error.empty()) return value;
+  return IllegalTensor(graph, to.name, error, to.where);
 }
 
 }  // namespace
@@ -95,9 +111,12 @@ Tensor Literal(Graph& graph, const Shape& shape,
   if (error) return IllegalTensor(graph, text, *error, where);
   auto data =
       std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));
-  return AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
-                 DType::kF32, std::move(spec), where,
-                 MemoryRequest{MemoryMode::kMaterialized, "a literal"});
+  Tensor literal =
+      AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
+              DType::kF32, std::move(spec), where,
+              MemoryRequest{MemoryMode::kMaterialized, "a literal"});
+  graph.Open(literal.id);
+  return literal;
 }
 
 Tensor Placeholder(Graph& graph, std::string name, SourceLocation where) {
@@ -119,8 +138,9 @@ Tensor Placeholder(Graph& graph, std::string name, SourceLocation where) {
   return {&graph, id};
 }
 
-Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
-             const Initializer& init, SourceLocation where) {
+Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
+             std::optional<DType> dtype, const Initializer& init,
+             SourceLocation where) {
   if (std::optional<Tensor> error = NameError(graph, name, where)) {
     return *error;
   }
@@ -139,19 +159,18 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
                            where);
     }
   }
-  Tensor param =
-      AddLeaf(graph, ParamSource{}, name, name, dtype, std::move(spec), where);
+  Tensor param = AddLeaf(graph, ParamSource{}, name, name,
+                         dtype.value_or(DType::kF32), std::move(spec), where);
+  if (!dtype) graph.Open(param.id);
   if (!init) return param;
   Tensor value = init(param);
   if (value.graph != &graph) {
     value =
         ErrorTensor(graph, TwoGraphs(param.node(), value.node(), where), where);
   }
-  bool is_error = std::holds_alternative<ErrorSource>(value.node().source);
-  if (!is_error && (value.node().has_gradient || value.node().dtype != dtype)) {
-    value = IllegalTensor(graph, name, InitError(param.node(), value.node()),
-                          where);
-  }
+  const bool is_error =
+      std::holds_alternative<ErrorSource>(value.node().source);
+  if (!is_error) value = FirstValueOf(param, value);
   graph.SetInit(param.id, value.id);
   return param;
 }

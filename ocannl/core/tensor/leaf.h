@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,8 @@ namespace ocannl {
 Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
             SourceLocation where = SourceLocation::Current());
 
-// An array of f32 numbers written down in the program.
+// An array of numbers written down in the program, of open dtype
+// (open_dtype.h).
 Tensor Literal(Graph& graph, const Shape& shape,
                const std::vector<float>& values,
                SourceLocation where = SourceLocation::Current());
@@ -40,10 +42,11 @@ Tensor Literal(Graph& graph, const Shape& shape,
 // The first value of a parameter, which it is given to ask for its sizes.
 using Initializer = std::function<Tensor(Tensor parameter)>;
 
-// What training changes. Rows that `spec` leaves open are inferred; there are
-// no batch axes. An empty `init` leaves the value to the host.
-Tensor Param(Graph& graph, std::string name, ShapeSpec spec, DType dtype,
-             const Initializer& init,
+// What training changes. Rows that `spec` leaves open are inferred, and so is
+// the dtype where it is left out; there are no batch axes. An empty `init`
+// leaves the value to the host; a first value that is another float is rounded.
+Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
+             std::optional<DType> dtype, const Initializer& init,
              SourceLocation where = SourceLocation::Current());
 
 // An f32 array that the host writes before it is read (Context::Write). It has

@@ -14,6 +14,7 @@
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/einsum/einsum_pieces.h"
+#include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -29,13 +30,6 @@ Tensor FirstTensor(absl::Span<const Arg> args) {
   }
   CHECK(false) << "an operation on numbers only";
   __builtin_unreachable();
-}
-
-// Whether the dtype of the tensor follows the tensors beside it.
-bool IsFlexible(const TensorNode& node) {
-  return std::holds_alternative<NumberSource>(node.source) ||
-         std::holds_alternative<SymbolSource>(node.source) ||
-         std::holds_alternative<DimSource>(node.source);
 }
 
 // Which operands of `op` get a gradient.
@@ -93,19 +87,9 @@ class Builder {
   const std::vector<TensorId>& ids() const { return ids_; }
   const TensorNode& operand(int i) const { return graph_[ids_[i]]; }
 
-  // Gives flexible operands from number `first` on the dtype of the others.
+  // Makes the operands from number `first` on of one dtype if they can be.
   void AdaptDTypes(size_t first, DType otherwise) {
-    DType dtype = otherwise;
-    for (size_t i = ids_.size(); i-- > first;) {
-      if (!IsFlexible(operand(i))) dtype = operand(i).dtype;
-    }
-    for (size_t i = first; i < ids_.size(); ++i) {
-      if (!IsFlexible(operand(i)) || operand(i).dtype == dtype) continue;
-      TensorNode copy = operand(i);
-      copy.dtype = dtype;
-      if (!copy.named) copy.name.clear();
-      ids_[i] = graph_.Add(std::move(copy));
-    }
+    UniteDTypes(graph_, first, otherwise, where_, ids_);
   }
 
   // An error unless the operands from number `first` on have one dtype.
@@ -116,7 +100,8 @@ class Builder {
       return absl::InvalidArgumentError(
           absl::StrCat(OperandText(a), " is ", Name(a.dtype), " and ",
                        OperandText(b), " is ", Name(b.dtype),
-                       "; convert one of them: ", ConversionText(b, a.dtype)));
+                       "; convert one of them: ", ConversionText(b, a.dtype),
+                       DTypeOrigins(graph_, ids_[first], ids_[i])));
     }
     return absl::OkStatus();
   }
@@ -173,6 +158,14 @@ class Builder {
     graph_.SetPlace(node);
     if (dtype.ok()) {
       node.has_gradient = HasGradient(op, *dtype);
+      const TensorNode& like = operand(ids_.size() - 1);
+      if (like.open >= 0 && like.dtype == *dtype && op != Op::kConvert) {
+        node.open = like.open;
+      }
+      for (TensorId id : ids_) {
+        // A number that is used stays as it is.
+        if (graph_[id].open == kFree) graph_.Decide(id, graph_[id].dtype, {});
+      }
     } else {
       node.source = ErrorSource{absl::Status(
           dtype.status().code(), absl::StrCat("error in ", Describe(node), ": ",
@@ -386,6 +379,8 @@ Tensor Convert(const Arg& a, DType dtype) {
 }
 
 Tensor Bitcast(const Arg& a, DType dtype) {
+  const Tensor of = FirstTensor({a});
+  DecideDType(*of.graph, of.id, of.node().dtype);
   return PointwiseOf(Op::kBitcast, {a}, dtype);
 }
 
@@ -405,8 +400,7 @@ Tensor StopGradient(const Arg& a) {
   Builder builder({a});
   const TensorNode& of = builder.operand(0);
   if (!of.has_gradient) return {&builder.graph(), builder.ids()[0]};
-  const DType dtype = of.dtype;
-  Tensor result = Bitcast(a, dtype);
+  Tensor result = PointwiseOf(Op::kBitcast, {a}, of.dtype);
   result.graph->SetText(result.id,
                         absl::StrCat("stop_gradient(", OperandText(of), ")"));
   return result;

@@ -6,7 +6,8 @@
 //   Tensor h = Relu(b1 + w1 * x);                      // * multiplies tensors
 //   Tensor loss = Einsum1("...|... => 0", Relu(1 - PointMul(y, h))) / 10;
 //
-// Numbers in an expression take the dtype of the tensors beside them. Nothing
+// Numbers in an expression take the dtype of the tensors beside them, and so do
+// leaves that say none (open_dtype.h). Nothing
 // here fails: a wrong expression is an error node, and InferShapes reports it
 // with the place where it was made. An operation on tensors of two graphs is
 // one of the first graph.

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tensor/open_dtype.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/tensor/text.h"
+
+namespace ocannl {
+namespace {
+
+bool IsError(const TensorNode& node) {
+  return std::holds_alternative<ErrorSource>(node.source);
+}
+
+// The first operand that the others follow: one that is decided, if any.
+std::optional<TensorId> Leader(const Graph& graph,
+                               absl::Span<const TensorId> ids) {
+  std::optional<TensorId> open;
+  for (TensorId id : ids) {
+    if (IsNumberLike(graph[id].source)) continue;
+    if (!graph.IsOpen(id)) return id;
+    if (!open) open = id;
+  }
+  return open;
+}
+
+// The number in `dtype`, itself or a copy; a free one if that is `open`.
+TensorId NumberIn(Graph& graph, DType dtype, bool open, TensorId id) {
+  const TensorNode& node = graph[id];
+  if (open ? node.open == kFree : node.open < 0 && node.dtype == dtype) {
+    return id;
+  }
+  TensorNode copy = node;
+  copy.dtype = dtype;
+  copy.open = kDecided;
+  if (!copy.named) copy.name.clear();
+  return graph.Add(std::move(copy));
+}
+
+// The operand that the dtype of a result is that of.
+std::optional<TensorId> DTypeOperand(const Graph& graph, TensorId id) {
+  const TensorNode& node = graph[id];
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  if (compute != nullptr && compute->op == Op::kConvert) return std::nullopt;
+  std::optional<TensorId> operand;
+  for (TensorId of : OperandsOf(node.source)) {
+    if (graph[of].dtype != node.dtype) continue;
+    if (!operand || IsNumberLike(graph[*operand].source)) operand = of;
+  }
+  return operand;
+}
+
+// A line about what the dtype of a tensor is from, and that.
+std::pair<std::string, TensorId> DTypeOrigin(const Graph& graph, TensorId id) {
+  const DType dtype = graph[id].dtype;
+  const TensorNode* open = nullptr;  // the first one on the way that was
+  while (true) {
+    const TensorNode& node = graph[id];
+    TensorId next = DTypeOperand(graph, id).value_or(TensorId());
+    if (!next.valid() && node.dtype_note != nullptr) {
+      if (open == nullptr) open = &node;
+      next = node.dtype_note->of;
+    }
+    if (!next.valid()) break;
+    id = next;
+  }
+  std::string line =
+      absl::StrCat("\n  ", Name(dtype), ": ", Describe(graph[id]));
+  if (open == nullptr) return {line, id};
+  if (!open->dtype_note->of.valid()) {
+    return {absl::StrCat(line, ", by default, as it says none"), TensorId()};
+  }
+  const std::string where = ToString(open->dtype_note->where);
+  absl::StrAppend(&line, ", which ", OperandText(*open), " met",
+                  where.empty() ? "" : " at ", where);
+  return {line, id};
+}
+
+}  // namespace
+
+void UniteDTypes(Graph& graph, size_t first, DType otherwise,
+                 SourceLocation where, std::vector<TensorId>& ids) {
+  for (TensorId id : ids) {
+    if (IsError(graph[id])) return;
+  }
+  const std::optional<TensorId> leader =
+      Leader(graph, absl::MakeSpan(ids).subspan(first));
+  const DType dtype = leader ? graph[*leader].dtype : otherwise;
+  const bool is_open = leader && graph.IsOpen(*leader);
+  for (size_t i = first; i < ids.size(); ++i) {
+    if (IsNumberLike(graph[ids[i]].source)) {
+      if (is_open && graph[ids[i]].open == graph[*leader].open) continue;
+      ids[i] = NumberIn(graph, dtype, is_open, ids[i]);
+    } else if (!graph.IsOpen(ids[i])) {
+      continue;
+    }
+    if (is_open) {
+      graph.Unite(ids[i], *leader);
+    } else if (IsFloat(ComputeDType(dtype)) && graph.IsOpen(ids[i])) {
+      graph.Decide(ids[i], dtype, {.of = *leader, .where = where});
+    }
+  }
+}
+
+void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots) {
+  if (!graph.has_open()) return;
+  for (TensorId id : TopologicalOrder(graph, roots, true)) {
+    if (graph.IsOpen(id)) DecideDType(graph, id, graph.default_dtype());
+  }
+}
+
+void DecideDType(Graph& graph, TensorId id, DType dtype) {
+  if (graph.IsOpen(id) && IsFloat(ComputeDType(dtype))) {
+    graph.Decide(id, dtype, {.of = TensorId(), .where = graph[id].where});
+  }
+}
+
+std::string DTypeOrigins(const Graph& graph, TensorId a, TensorId b) {
+  const auto [line_a, of_a] = DTypeOrigin(graph, a);
+  const auto [line_b, of_b] = DTypeOrigin(graph, b);
+  return of_a == a && of_b == b ? "" : absl::StrCat(line_a, line_b);
+}
+
+}  // namespace ocannl

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inference of dtypes: type inference by unification (Robinson, "A
+// machine-oriented logic based on the resolution principle", 1965), in a graph
+// that grows. A leaf that says no dtype has an open one; operations make open
+// dtypes one, and the first dtype that one of them meets decides them all, in
+// both directions: for operands, and for results that are there already.
+//
+//   {w} * f16(x) + {b}      w and b are f16, for x is
+//   ({w} * {v}) + f16(x)    so are w and v, by way of their product
+//
+// | what                                    | its dtype                       |
+// |-----------------------------------------|---------------------------------|
+// | says one: data, `{w:f16}`, `f16(x)`,    | that one; nothing changes it    |
+// | `2:i64`, a block's scope with a dtype   |                                 |
+// | a parameter, an array in the text, or   | open: a float                   |
+// | `one_hot` that says none                |                                 |
+// | a number, a static index, a size        | that of what it meets, integers |
+// |                                         | among them; alone f32           |
+// | an operation on operands of one dtype   | theirs, open or not; `bool` of  |
+// |                                         | comparisons                     |
+// | the condition of `select`, `Convert`,   | decide nothing of their operand |
+// | `Bitcast` to another dtype              |                                 |
+// | the first value of a parameter          | the parameter's: it is rounded  |
+// | a gradient                              | that of its tensor              |
+// | open, when shapes are inferred, or when | the default of the graph: f32,  |
+// | something has to know it                | or Graph::set_default_dtype     |
+// | two that are decided, in an operation   | an error, with where each is    |
+// | that needs one                          | from                            |
+#ifndef OCANNL_CORE_TENSOR_OPEN_DTYPE_H_
+#define OCANNL_CORE_TENSOR_OPEN_DTYPE_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/graph.h"
+
+namespace ocannl {
+
+// Makes the operands from number `first` on, of an operation at `where`, of one
+// dtype as far as they are open; numbers among them become copies where they
+// have another one already. Numbers alone are of dtype `otherwise`.
+void UniteDTypes(Graph& graph, size_t first, DType otherwise,
+                 SourceLocation where, std::vector<TensorId>& ids);
+
+// Decides what is open among `roots` and what they depend on: the default.
+void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots);
+
+// Decides the dtype of the node if it is open and `dtype` a float.
+void DecideDType(Graph& graph, TensorId id, DType dtype);
+
+// Where the dtypes of two tensors are from, a line each, as the end of an
+// error: "\n  f16: `f16(x)` (a.cc:3), which w met at a.cc:5"; nothing if they
+// say them themselves.
+std::string DTypeOrigins(const Graph& graph, TensorId a, TensorId b);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_TENSOR_OPEN_DTYPE_H_
