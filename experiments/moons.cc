@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
+#include "experiments/support/dtype_flag.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
@@ -50,6 +51,7 @@ std::vector<Flag> Flags() {
       {"data", "",
        "circles, spirals, or a file of your points: .csv with lines x,y,label "
        "or .npy of shape [n, 3]; labels are 1 and -1"},
+      DTypeFlag(),
       PlotFlag(),
       {"verbose", "false", "tell of every epoch, and show all curves"},
       ExplainFlag()};
@@ -174,6 +176,7 @@ absl::Status Run(const CommandLine& line) {
                           line.GetInt("batch_size", 1, 1'000'000));
   OCANNL_ASSIGN_OR_RETURN(options.hidden, line.GetIntList("hidden", 1, 65536));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
+  OCANNL_ASSIGN_OR_RETURN(options.dtype, DTypeOf(line));
   OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, WholeBatches(line, options));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
                           MakeMoons(points, options));
@@ -205,6 +208,7 @@ absl::Status Run(const CommandLine& line) {
       {"experiment", "moons"},
       {"tier", std::string(backend->name())},
       {"seed", options.seed},
+      {"dtype", std::string(Name(options.dtype))},
       {"epochs", options.epochs},
       {"steps", moons->steps},
       {"first_loss", history.losses.front()},

@@ -10,29 +10,37 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/optim/rules.h"
 
 namespace ocannl {
 namespace {
 
 // {w3} * relu ({b2; o=[16]} + ({w2} * relu ({b1; o=[16]} + ({w1} * x)))), or
-// the same with the parameters that are there already.
-std::string Mlp(const std::vector<int64_t>& hidden, absl::string_view input,
+// the same with the parameters that are there already; in narrow floats with
+// copies of parameters and input: f32(f16({w3}) * relu (f16({b2; o=[16]}) ...
+std::string Mlp(const MoonsOptions& options, absl::string_view input,
                 bool declare) {
-  std::string text(input);
+  const bool narrow = options.dtype != DType::kF32;
+  auto copy = [&](absl::string_view text) {
+    return narrow ? absl::StrCat(Name(options.dtype), "(", text, ")")
+                  : std::string(text);
+  };
+  auto weight = [&](int layer) {
+    return copy(declare ? absl::StrCat("{w", layer, "}")
+                        : absl::StrCat("w", layer));
+  };
+  std::string text = copy(input);
   int layer = 1;
-  for (int64_t size : hidden) {
-    std::string w = absl::StrCat("w", layer);
-    std::string b = absl::StrCat("b", layer);
-    if (declare) {
-      w = absl::StrCat("{", w, "}");
-      b = absl::StrCat("{", b, "; o=[", size, "]}");
-    }
-    text = absl::StrCat("relu (", b, " + (", w, " * ", text, "))");
+  for (int64_t size : options.hidden) {
+    const std::string b =
+        copy(declare ? absl::StrCat("{b", layer, "; o=[", size, "]}")
+                     : absl::StrCat("b", layer));
+    text = absl::StrCat("relu (", b, " + (", weight(layer), " * ", text, "))");
     ++layer;
   }
-  return declare ? absl::StrCat("{w", layer, "} * ", text)
-                 : absl::StrCat("w", layer, " * ", text);
+  text = absl::StrCat(weight(layer), " * ", text);
+  return narrow ? absl::StrCat("f32(", text, ")") : text;
 }
 
 // Points as a batch of rows of `size` numbers.
@@ -72,7 +80,7 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
       ParsedTensor margin,
       ParseTensor(graph,
                   absl::StrCat("relu (1 - (moons_class *. (",
-                               Mlp(options.hidden, "moons_input", true), ")))"),
+                               Mlp(options, "moons_input", true), ")))"),
                   names));
   for (Tensor p : margin.parameters) {
     graph.SetInit(p.id, Xavier(Uniform1(graph), p, /*scale_sq=*/2).id);
@@ -89,15 +97,21 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
                   names));
   Tensor learning_rate = Named(rate.tensor, "learning_rate");
 
-  OCANNL_ASSIGN_OR_RETURN(Assignments update,
-                          train::GradUpdate(moons->model, loss));
-  train::SgdOptions sgd_options{.weight_decay = options.weight_decay};
+  train::Model& model = moons->model;
+  OCANNL_ASSIGN_OR_RETURN(const std::optional<train::LossScale> scale,
+                          train::LossScaleFor(options.dtype, model));
+  OCANNL_ASSIGN_OR_RETURN(
+      Assignments update,
+      train::GradUpdate(model, loss, {.scaled_by = train::TensorOf(scale)}));
   OCANNL_ASSIGN_OR_RETURN(
       train::UpdateCode sgd,
-      train::SgdUpdate(moons->model, loss, learning_rate, sgd_options));
+      train::ScaledRuleUpdate(
+          model, train::Parameters(model, loss), learning_rate,
+          train::Sgd({.weight_decay = options.weight_decay}), scale));
   moons->step = train::Sequence("scalar_loss_gradient_then_sgd_update",
                                 {update, sgd.update});
-  OCANNL_ASSIGN_OR_RETURN(moons->init, train::InitParams(moons->model, loss));
+  OCANNL_ASSIGN_OR_RETURN(moons->init, train::InitParams(model, loss));
+  if (scale) moons->init = train::Sequence("init", {moons->init, sgd.init});
   moons->parameters = train::Parameters(moons->model, loss);
   return moons;
 }
@@ -113,7 +127,7 @@ absl::StatusOr<Assignments> ScorePoints(MoonsModel& moons,
       "points", Points(graph, absl::StrCat(name, "_points"), coordinates, 2));
   OCANNL_ASSIGN_OR_RETURN(
       ParsedTensor scores,
-      ParseTensor(graph, Mlp(options.hidden, "points", false), names));
+      ParseTensor(graph, Mlp(options, "points", false), names));
   return train::Forward(moons.model, Named(scores.tensor, name));
 }
 

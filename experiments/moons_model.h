@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/moons_data.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl {
@@ -25,6 +26,8 @@ struct MoonsOptions {
   int64_t epochs = 80;
   double weight_decay = 1e-4;
   uint32_t seed = 1;  // of the parameters' first values
+  // What the network computes and stores, but its parameters, which are f32.
+  DType dtype = DType::kF32;
 };
 
 struct MoonsModel {

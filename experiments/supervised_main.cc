@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/nets/rate_schedule.h"
 #include "experiments/nets/sharded.h"
+#include "experiments/support/dtype_flag.h"
 #include "experiments/support/experiment_main.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
@@ -24,6 +25,7 @@
 #include "ocannl/distributed_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/distributed/communicator.h"
+#include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/params_hash.h"
 
@@ -44,6 +46,7 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       {"schedule", "linear",
        "constant, linear, cosine, step, exponential; ,warmup=100"},
       {"seed", "1", "of the examples and of the parameters' first values"},
+      DTypeFlag(),
       {"verbose", "false", "tell of every epoch, and not of 8 at most"},
       PlotFlag(),
       ExplainFlag()};
@@ -71,6 +74,7 @@ absl::StatusOr<SupervisedOptions> OptionsOf(const CommandLine& line,
   OCANNL_ASSIGN_OR_RETURN(options.schedule,
                           ParseSchedule(line.GetString("schedule")));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
+  OCANNL_ASSIGN_OR_RETURN(options.dtype, DTypeOf(line));
   return options;
 }
 
@@ -98,6 +102,11 @@ struct Run {
       return absl::InvalidArgumentError(
           "--explain shows the step of one shard; leave --shards and "
           "--distributed out");
+    }
+    if (shards > 1 && train::NeedsLossScale(options.dtype)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--dtype=", Name(options.dtype),
+          " needs a scaled loss, which shards do not have; take bf16"));
     }
     if (options.batch_size % shards != 0 && !line.Has("batch_size")) {
       options.batch_size += shards - options.batch_size % shards;
@@ -174,6 +183,7 @@ absl::Status TellResult(const SupervisedExperiment& experiment, Run& run,
       {"experiment", experiment.name},
       {"tier", std::string(run.backend->name())},
       {"seed", run.options.seed},
+      {"dtype", std::string(Name(run.options.dtype))},
       {"shards", run.shards},
       {"epochs", run.options.epochs},
       {"steps", history.losses.size()},

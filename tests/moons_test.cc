@@ -70,10 +70,11 @@ struct Trained {
 enum class Watching { kSteps, kEpochs };
 
 absl::StatusOr<Trained> Train(uint32_t seed, const Backend* backend,
-                              Watching watching) {
+                              Watching watching, DType dtype = DType::kF32) {
   OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, HalfMoons(400, seed));
   MoonsOptions options;
   options.seed = seed;
+  options.dtype = dtype;
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
                           MakeMoons(points, options));
   const TestDevice host(backend);
@@ -131,6 +132,23 @@ TEST(MoonsTest, TrainsToTheSameBitsOnEveryTier) {
     ASSERT_TRUE(three.ok()) << tier << ": " << three.status();
     EXPECT_EQ(three->hash, "671ad9f04a6b4c52") << tier;
     EXPECT_EQ(three->last_loss, 0) << tier;
+  }
+}
+
+TEST(MoonsTest, TrainsInNarrowFloatsToTheSameBitsOnEveryTier) {
+  std::vector<std::string> tiers = AvailableTiers();
+  tiers.push_back("auto");
+  for (DType dtype : {DType::kBF16, DType::kF16, DType::kF8E5M2}) {
+    std::string hash;
+    for (const std::string& tier : tiers) {
+      absl::StatusOr<Trained> trained =
+          Train(1, *FindTier(tier), Watching::kEpochs, dtype);
+      ASSERT_TRUE(trained.ok()) << tier << ": " << trained.status();
+      if (hash.empty()) hash = trained->hash;
+      EXPECT_EQ(trained->hash, hash) << tier << " in " << Name(dtype);
+      const double most = dtype == DType::kF8E5M2 ? 80 : 1;
+      EXPECT_LT(trained->last_loss, most);
+    }
   }
 }
 

@@ -108,6 +108,15 @@ TEST(NetsTest, CifarConvLearns) {
   EXPECT_GT(trained.test.hits, 0.4);
 }
 
+TEST(NetsTest, LeNetLearnsInNarrowFloats) {
+  for (DType dtype : {DType::kBF16, DType::kF16}) {
+    const Trained trained = OnTheFastestTier(
+        DrawnDigits(2000, 500, 1), LeNetOf(), {.epochs = 3, .dtype = dtype});
+    EXPECT_LT(trained.test.loss, 0.05) << Name(dtype);
+    EXPECT_GT(trained.test.hits, 0.98) << Name(dtype);
+  }
+}
+
 MakeNet SmallGpt(int64_t length, double dropout) {
   return Gpt2Mini({.vocabulary = kLetters,
                    .length = length,
@@ -120,6 +129,17 @@ MakeNet SmallGpt(int64_t length, double dropout) {
 TEST(NetsTest, Gpt2MiniAgrees) {
   ExpectSameBits(LetterLessons(6, 2, 16, 1), SmallGpt(16, 0.1),
                  {.batch_size = 2});
+}
+
+TEST(NetsTest, NarrowFloatsAgree) {
+  for (DType dtype : {DType::kBF16, DType::kF16}) {
+    ExpectSameBits(DrawnDigits(12, 4, 1), LeNetOf(),
+                   {.batch_size = 4, .dtype = dtype});
+    ExpectSameBits(DrawnPatterns(4, 2, 1), CifarConv(),
+                   {.batch_size = 2, .dtype = dtype});
+    ExpectSameBits(LetterLessons(6, 2, 16, 1), SmallGpt(16, 0.1),
+                   {.batch_size = 2, .dtype = dtype});
+  }
 }
 
 // A model without a memory of letters would need 2.5 nats.

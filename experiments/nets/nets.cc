@@ -18,6 +18,11 @@ using train::Training;
 
 namespace {
 
+// Data in what the blocks of the scope compute.
+Tensor InScope(const train::ParamScope& scope, Tensor x) {
+  return scope.dtype ? train::As(*scope.dtype, x) : x;
+}
+
 std::vector<train::Conv2d> ConvsOf(const train::ParamScope& scope,
                                    const std::vector<int64_t>& channels) {
   std::vector<train::Conv2d> convs;
@@ -38,8 +43,8 @@ Tensor Halved(const std::vector<train::Conv2d>& convs, Tensor x) {
 
 MakeNet LeNetOf(const train::LeNetOptions& options) {
   return [=](const train::ParamScope& scope) -> Net {
-    return [net = train::LeNet(scope, options)](Tensor images, Training*) {
-      return net(images);
+    return [=, net = train::LeNet(scope, options)](Tensor images, Training*) {
+      return net(InScope(scope, images));
     };
   };
 }
@@ -49,10 +54,11 @@ MakeNet CifarConv() {
     auto conv = [&](absl::string_view name, int64_t channels) {
       return train::ConvBatchNorm(scope / name, {.channels = channels});
     };
-    return [first = conv("first", 32), second = conv("second", 32),
+    return [=, first = conv("first", 32), second = conv("second", 32),
             third = conv("third", 64),
             mlp = train::Mlp(scope, {.sizes = {128, 10}})](Tensor x,
                                                            Training* training) {
+      x = InScope(scope, x);
       x = Relu(second(Relu(first(x, training)), training));
       x = Relu(third(MaxPool2d(x, train::kHalve), training));
       return mlp(MaxPool2d(x, train::kHalve));
@@ -63,9 +69,11 @@ MakeNet CifarConv() {
 MakeNet SmallConv(const SmallConvOptions& options) {
   return [=](const train::ParamScope& scope) -> Net {
     return
-        [convs = ConvsOf(scope, options.channels),
+        [=, convs = ConvsOf(scope, options.channels),
          mlp = train::Mlp(scope, {.sizes = {options.hidden, options.classes}})](
-            Tensor x, Training*) { return mlp(Halved(convs, x)); };
+            Tensor x, Training*) {
+          return mlp(Halved(convs, InScope(scope, x)));
+        };
   };
 }
 
@@ -81,7 +89,8 @@ MakeNet DigitSum(const SmallConvOptions& options) {
         }
       }
       const Tensor images = Einsum1("b|t, h, w, c => b, t|h, w, c", x);
-      const Tensor p = train::Softmax("...|v => ...|0", net(images, training));
+      const Tensor p = train::Softmax(
+          "...|v => ...|0", train::As(DType::kF32, net(images, training)));
       const Tensor both =
           Einsum("b|i; b|j => b|i, j", Einsum1("b, 0|v => b|v", p),
                  Einsum1("b, 1|v => b|v", p));

@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
         train::Training{.step = graph.AddStatic("step", std::nullopt)}));
     const Batches examples(graph, sharded.lessons_.train, "train", 1);
     return absl::StatusOr<Tensor>(
-        TrainingLoss(make_net({.graph = &graph, .name = ""}),
+        TrainingLoss(make_net(ScopeOf(graph, options)),
                      examples.At(Einsum1("|b => b|", Slice(inputs[0], batch))),
                      lessons.classes, sharded.trainings_.back().get()));
   };

@@ -26,7 +26,7 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
   Batches batches(result.model.graph, lessons.test, "test", batch_size);
   OCANNL_RETURN_IF_ERROR(batches.Check());
   const Batch batch = batches.At("test_n", /*shuffles=*/false);
-  Tensor logits = net(batch.inputs, train::kInference);
+  Tensor logits = train::As(DType::kF32, net(batch.inputs, train::kInference));
   Tensor targets = Targets(batch.classes, lessons.classes);
   for (Tensor kept : {logits, targets}) {
     OCANNL_RETURN_IF_ERROR(SetMemoryMode(kept, MemoryMode::kMaterialized));
@@ -54,12 +54,17 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   OCANNL_RETURN_IF_ERROR(batches.Check());
   const Batch batch = batches.At("batch_n", options.shuffle);
   train::Training training{.step = graph.AddStatic("step", std::nullopt)};
-  const Net net = result->net = make_net({.graph = &graph, .name = ""});
+  const Net net = result->net = make_net(ScopeOf(graph, options));
   const Tensor loss = TrainingLoss(net, batch, lessons.classes, &training);
-  OCANNL_ASSIGN_OR_RETURN(Assignments gradient, train::GradUpdate(model, loss));
-  OCANNL_ASSIGN_OR_RETURN(train::UpdateCode update,
-                          TrainingUpdate(model, loss, training, options,
-                                         options.epochs * batches.count()));
+  OCANNL_ASSIGN_OR_RETURN(const std::optional<train::LossScale> scale,
+                          train::LossScaleFor(options.dtype, model));
+  OCANNL_ASSIGN_OR_RETURN(
+      Assignments gradient,
+      train::GradUpdate(model, loss, {.scaled_by = train::TensorOf(scale)}));
+  OCANNL_ASSIGN_OR_RETURN(
+      train::UpdateCode update,
+      TrainingUpdate(model, loss, training, options,
+                     options.epochs * batches.count(), scale));
   OCANNL_ASSIGN_OR_RETURN(Assignments init, train::InitParams(model, loss));
   result->init = train::Sequence("init", {init, update.init});
   result->step = train::Sequence("step", {gradient, update.update});

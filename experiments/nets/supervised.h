@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/nets/rate_schedule.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
@@ -51,6 +52,8 @@ struct SupervisedOptions {
   bool adamw = false;    // in the place of SGD; then without the momentum
   bool shuffle = false;  // the examples of each epoch
   uint32_t seed = 1;     // of the parameters' first values, and the order
+  // What the network computes and stores, but its parameters, which are f32.
+  DType dtype = DType::kF32;
 };
 
 // The logits of the inputs: ...|classes.

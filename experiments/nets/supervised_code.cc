@@ -91,27 +91,34 @@ Tensor Targets(Tensor classes, int64_t count) {
   return OneHot(train::As(DType::kI32, classes), count, DType::kF32);
 }
 
+train::ParamScope ScopeOf(Graph& graph, const SupervisedOptions& options) {
+  return {
+      .graph = &graph, .name = "", .dtype = options.dtype, .kept = DType::kF32};
+}
+
 Tensor TrainingLoss(const Net& net, const Batch& batch, int64_t classes,
                     train::Training* training) {
   const Tensor targets = Targets(batch.classes, classes);
-  return Named(train::CrossEntropy(net(batch.inputs, training), targets, {}),
-               "loss");
+  const Tensor logits = train::As(DType::kF32, net(batch.inputs, training));
+  return Named(train::CrossEntropy(logits, targets, {}), "loss");
 }
 
 absl::StatusOr<train::UpdateCode> TrainingUpdate(
     train::Model& model, Tensor loss, const train::Training& training,
-    const SupervisedOptions& options, int64_t steps) {
+    const SupervisedOptions& options, int64_t steps,
+    const std::optional<train::LossScale>& scale) {
   const Tensor rate = ScheduledRate(options.schedule, model.graph,
                                     training.step, options.rate, steps);
   OCANNL_ASSIGN_OR_RETURN(train::UpdateCode states,
                           train::UpdateStates(model, training.updates));
   OCANNL_ASSIGN_OR_RETURN(
       train::UpdateCode update,
-      train::RuleUpdate(
-          model, loss, rate,
+      train::ScaledRuleUpdate(
+          model, train::Parameters(model, loss), rate,
           options.adamw ? train::AdamW({.weight_decay = options.weight_decay})
                         : train::Sgd({.momentum = options.momentum,
-                                      .weight_decay = options.weight_decay})));
+                                      .weight_decay = options.weight_decay}),
+          scale));
   return train::UpdateCode{
       .init = train::Sequence("init", {states.init, update.init}),
       .update = train::Sequence("update", {states.update, update.update})};

@@ -5,6 +5,7 @@
 #define EXPERIMENTS_NETS_SUPERVISED_CODE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/state.h"
 #include "ocannl/train/model.h"
+#include "ocannl/train/optim/loss_scale.h"
 
 namespace ocannl {
 
@@ -62,15 +64,19 @@ class Batches {
 // The classes as probabilities, 0 or 1.
 Tensor Targets(Tensor classes, int64_t count);
 
-// The mean cross-entropy of a batch, an array `loss`.
+// Where the network of a training makes its parameters.
+train::ParamScope ScopeOf(Graph& graph, const SupervisedOptions& options);
+
+// The mean cross-entropy of a batch, an array `loss`, in f32.
 Tensor TrainingLoss(const Net& net, const Batch& batch, int64_t classes,
                     train::Training* training);
 
 // Updates states and parameters after `steps` at a falling rate, the array
-// learning_rate. Errors: those of UpdateStates and RuleUpdate.
+// learning_rate. Errors: those of UpdateStates and ScaledRuleUpdate.
 absl::StatusOr<train::UpdateCode> TrainingUpdate(
     train::Model& model, Tensor loss, const train::Training& training,
-    const SupervisedOptions& options, int64_t steps);
+    const SupervisedOptions& options, int64_t steps,
+    const std::optional<train::LossScale>& scale = std::nullopt);
 
 }  // namespace ocannl
 

@@ -37,7 +37,7 @@ Tensor ApplyLogSoftmax(const ParamScope&, Tensor x) {
 
 // The first cell of each row and what is above the row's second cell count.
 Tensor ApplyMaskedSoftmax(const ParamScope& scope, Tensor x) {
-  Tensor first = Equal(Range(*scope.graph, 4, scope.dtype), 0);
+  Tensor first = Equal(Range(*scope.graph, 4, *scope.dtype), 0);
   Tensor above = Less(Einsum1("...|1... => ...|0", x), x);
   return train::MaskedSoftmax(kRows, x, Or(first, above));
 }
@@ -54,7 +54,7 @@ ApplyBlock Entropy(double smoothing, bool ignore) {
     Tensor ids = Classes(scope);
     CrossEntropyOptions options{.label_smoothing = smoothing};
     if (ignore) options.weights = NotEqual(ids, 9);
-    return CrossEntropy(x, OneHot(ids, 4, scope.dtype), options);
+    return CrossEntropy(x, OneHot(ids, 4, *scope.dtype), options);
   };
 }
 
@@ -128,7 +128,7 @@ TEST(CrossEntropyTest, Values) {
 TEST(CrossEntropyTest, NothingCounts) {
   auto none = [](const ParamScope& scope, Tensor x) {
     Tensor ids = Classes(scope);
-    return CrossEntropy(x, OneHot(ids, 4, scope.dtype),
+    return CrossEntropy(x, OneHot(ids, 4, *scope.dtype),
                         {.weights = NotEqual(ids, ids)});
   };
   EXPECT_THAT(ValuesOf({5}, {4}, {.x = std::vector<double>(20)}, none),
@@ -142,7 +142,7 @@ TEST(CrossEntropyTest, SmoothingOutOfRange) {
 
 TEST(MeanSquaredErrorTest, GradientAndValue) {
   auto error = [](const ParamScope& scope, Tensor x) {
-    return train::MeanSquaredError(x, Range(*scope.graph, 3, scope.dtype));
+    return train::MeanSquaredError(x, Range(*scope.graph, 3, *scope.dtype));
   };
   ExpectGradient({2}, {3}, error);
   EXPECT_THAT(ValuesOf({2}, {3}, {.x = {0, 1, 2, 0, 1, 8}}, error),

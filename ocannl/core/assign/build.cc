@@ -245,6 +245,15 @@ bool IsLeaf(const Graph& graph, TensorId id) {
          std::holds_alternative<DataSource>(graph[id].source);
 }
 
+// Whether the node is a parameter in another dtype, which every code makes
+// anew: training changes the parameter.
+bool IsCopy(const Graph& graph, TensorId id) {
+  const auto* compute = std::get_if<ComputeSource>(&graph[id].source);
+  return compute != nullptr && compute->op == Op::kConvert &&
+         std::holds_alternative<ParamSource>(
+             graph[compute->operands[0]].source);
+}
+
 absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
                       absl::string_view code) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -264,14 +273,16 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
     const TensorId id = order[k];
     if (!needed.contains(id)) continue;
     auto consumed = rootness.forward.find(id);
-    if (consumed == rootness.forward.end() || IsLeaf(graph, id)) {
+    if (consumed == rootness.forward.end() || IsLeaf(graph, id) ||
+        IsCopy(graph, id)) {
       for (TensorId of : OperandsOf(graph[id].source)) needed.insert(of);
     } else if (id == root || !IsKept(graph[id].memory)) {
       return NotARoot(graph, id, consumed->second, "forward");
     }
   }
   for (TensorId id : order) {
-    if (!needed.contains(id) || rootness.forward.contains(id)) continue;
+    if (!needed.contains(id)) continue;
+    if (rootness.forward.contains(id) && !IsCopy(graph, id)) continue;
     builder.Compute(id);
     if (!IsLeaf(graph, id)) rootness.forward.emplace(id, root);
   }

@@ -110,7 +110,9 @@ Tensor MultiHeadAttention::State(absl::string_view name, int64_t length,
   absl::c_copy(decoding.batch, std::back_inserter(dims));
   dims.push_back(options_.heads);
   dims.push_back(size);
-  return MakeParam(scope_, name, std::move(dims), Dims{}, ConstantInit(0));
+  ParamScope scope = scope_;
+  scope.kept.reset();  // as what is computed
+  return MakeState(scope, name, std::move(dims), ConstantInit(0));
 }
 
 Tensor MultiHeadAttention::Step(Tensor x, Decoding& decoding,

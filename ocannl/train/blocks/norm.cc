@@ -60,8 +60,10 @@ BatchNorm::BatchNorm(const ParamScope& scope, const BatchNormOptions& options,
       options_(options),
       scale_(FilledParam(scope, "scale", 1, where)),
       shift_(FilledParam(scope, "shift", 0, where)),
-      mean_(FilledParam(scope, "running_mean", 0, where)),
-      variance_(FilledParam(scope, "running_variance", 1, where)) {}
+      mean_(MakeState(scope, "running_mean", std::nullopt, ConstantInit(0),
+                      where)),
+      variance_(MakeState(scope, "running_variance", std::nullopt,
+                          ConstantInit(1), where)) {}
 
 Tensor BatchNorm::Normalise(Tensor centred, Tensor variance) const {
   // Copies of one axis, for the channels not to take other axes of x.
@@ -82,9 +84,11 @@ Tensor BatchNorm::operator()(Tensor x, Training* training,
                        where);
   }
   if (training == kInference) {
-    Tensor centred = x - Einsum1("c => c", StopGradient(mean_));
-    return call.Of(
-        Normalise(centred, Einsum1("c => c", StopGradient(variance_))));
+    auto state = [&](Tensor t) {
+      return As(x.node().dtype, Einsum1("c => c", StopGradient(t)));
+    };
+    Tensor centred = x - state(mean_);
+    return call.Of(Normalise(centred, state(variance_)));
   }
   Tensor mean = Mean(kOverChannels, x);
   Tensor centred = x - mean;
@@ -97,6 +101,7 @@ Tensor BatchNorm::operator()(Tensor x, Training* training,
   n = As(x.node().dtype, n);
   Tensor unbiased = Mul(variance, n / Max(1, n - 1));
   auto update = [&](Tensor state, Tensor batch) {
+    batch = As(state.node().dtype, batch);
     Tensor next = Mul(1 - momentum, state) + Mul(momentum, batch);
     training->updates.push_back({.state = state, .value = next});
   };

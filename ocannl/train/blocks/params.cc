@@ -5,13 +5,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl::train {
 
 ParamScope ParamScope::operator/(absl::string_view part) const {
   std::string longer =
       name.empty() ? std::string(part) : absl::StrCat(name, "_", part);
-  return {.graph = graph, .name = std::move(longer), .dtype = dtype};
+  return {
+      .graph = graph, .name = std::move(longer), .dtype = dtype, .kept = kept};
 }
 
 Tensor MakeParam(const ParamScope& scope, absl::string_view part,
@@ -21,11 +23,28 @@ Tensor MakeParam(const ParamScope& scope, absl::string_view part,
   spec[RowKind::kBatch] = Dims{};
   spec[RowKind::kOutput] = std::move(outputs);
   spec[RowKind::kInput] = std::move(inputs);
-  return Param(*scope.graph, (scope / part).name, std::move(spec), scope.dtype,
-               init, where);
+  Graph& graph = *scope.graph;
+  const Tensor param =
+      Param(graph, (scope / part).name, std::move(spec),
+            scope.kept ? scope.kept : scope.dtype, init, where);
+  if (!scope.kept || scope.kept == scope.dtype) return param;
+  const Tensor copy =
+      Convert(Arg(param, where), scope.dtype.value_or(graph.default_dtype()));
+  if (!scope.dtype) graph.Open(copy.id);
+  return copy;
+}
+
+Tensor MakeState(const ParamScope& scope, absl::string_view part,
+                 std::optional<Dims> outputs, const Initializer& init,
+                 SourceLocation where) {
+  return MakeParam({.graph = scope.graph,
+                    .name = scope.name,
+                    .dtype = scope.kept ? scope.kept : scope.dtype},
+                   part, std::move(outputs), Dims{}, init, where);
 }
 
 Tensor As(DType dtype, Tensor tensor) {
+  DecideDType(*tensor.graph, tensor.id, dtype);
   return tensor.node().dtype == dtype ? tensor : Convert(tensor, dtype);
 }
 

@@ -29,7 +29,13 @@ namespace ocannl::train {
 struct ParamScope {
   Graph* graph;
   std::string name;
-  DType dtype = DType::kF32;
+  // Of what the blocks compute; none: that of what they are applied to
+  // (core/tensor/open_dtype.h).
+  std::optional<DType> dtype = {};
+  // What the parameters are kept as, if not as `dtype`: with f32, narrow copies
+  // of them are what the blocks take, so that small updates are not lost
+  // (optim/loss_scale.h).
+  std::optional<DType> kept = {};
 
   // The scope "name_part".
   ParamScope operator/(absl::string_view part) const;
@@ -41,7 +47,13 @@ Tensor MakeParam(const ParamScope& scope, absl::string_view part,
                  const Initializer& init,
                  SourceLocation where = SourceLocation::Current());
 
-// The tensor as `dtype`; itself when it is.
+// A parameter that training does not change: no copy, and `kept` if that is
+// given.
+Tensor MakeState(const ParamScope& scope, absl::string_view part,
+                 std::optional<Dims> outputs, const Initializer& init,
+                 SourceLocation where = SourceLocation::Current());
+
+// The tensor as `dtype`; itself when it is, or is open.
 Tensor As(DType dtype, Tensor tensor);
 
 // An error node that says what is wrong with an option of the block `scope`.

@@ -27,8 +27,9 @@ Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
                        where);
   }
   const int64_t per_pair = NumElements(cells);
-  NdArray table(scope.dtype, {length * size / 2 * per_pair});
-  VisitDType(scope.dtype, [&](auto zero) {
+  const DType dtype = scope.dtype.value_or(scope.graph->default_dtype());
+  NdArray table(dtype, {length * size / 2 * per_pair});
+  VisitDType(dtype, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t k = 0; k < table.size(); ++k) {
       const int64_t pair = k / per_pair % (size / 2);
@@ -48,9 +49,10 @@ Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
               where);
 }
 
-// Of the cells p and q of a pair: what cell p adds to the turned cell q.
-Tensor Turns(const ParamScope& scope, const Positions& positions,
+// Of the cells p and q of a pair of `x`: what cell p adds to the turned cell q.
+Tensor Turns(ParamScope scope, const Positions& positions, Tensor x,
              SourceLocation where) {
+  scope.dtype = As(x.node().dtype, x).node().dtype;
   return Table(
       scope, positions, {2, 2},
       [](double angle, int64_t cell) {
@@ -77,14 +79,14 @@ Tensor Rope(const ParamScope& scope, const Positions& positions, Tensor x,
   CallScope call("Rope", "", {x}, where);
   return call.Of(
       Einsum("..., s|..v.., 2*i<+p; s|i, p, q => ..., s|..v.., 2*i<+q", x,
-             Turns(scope, positions, where)));
+             Turns(scope, positions, x, where)));
 }
 
 Tensor RopeAt(const ParamScope& scope, const Positions& positions,
               int32_t position, Tensor x, SourceLocation where) {
   CallScope call("RopeAt", "", {x}, where);
   return call.Of(Einsum("...|..v.., 2*i<+p; |i, p, q => ...|..v.., 2*i<+q", x,
-                        Slice(Turns(scope, positions, where), position)));
+                        Slice(Turns(scope, positions, x, where), position)));
 }
 
 }  // namespace ocannl::train

@@ -116,10 +116,26 @@ absl::StatusOr<LossScale> MakeLossScale(Model& model,
   return LossScale{tensor, options};
 }
 
+bool NeedsLossScale(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kF8E5M2 ||
+         dtype == DType::kF8E4M3;
+}
+
+absl::StatusOr<std::optional<LossScale>> LossScaleFor(DType dtype,
+                                                      Model& model) {
+  if (!NeedsLossScale(dtype)) return std::nullopt;
+  return MakeLossScale(model);
+}
+
+std::optional<Tensor> TensorOf(const std::optional<LossScale>& scale) {
+  return scale ? std::optional(scale->tensor) : std::nullopt;
+}
+
 absl::StatusOr<UpdateCode> ScaledRuleUpdate(
     Model& model, absl::Span<const Tensor> params,
     std::optional<Tensor> learning_rate, const absl::StatusOr<UpdateRule>& rule,
-    const LossScale& scale) {
+    const std::optional<LossScale>& scale) {
+  if (!scale) return RuleUpdate(model, params, learning_rate, rule);
   OCANNL_RETURN_IF_ERROR(rule.status());
   OCANNL_ASSIGN_OR_RETURN(
       const UpdateCode unscale,
@@ -139,12 +155,12 @@ absl::StatusOr<UpdateCode> ScaledRuleUpdate(
               .name = "rescale",
               .text = kRescale,
               .numbers = {{"growth_interval",
-                           static_cast<double>(scale.options.growth_interval)},
+                           static_cast<double>(scale->options.growth_interval)},
                           {"greatest", kGreatest}}}));
   Guard(Kept(model, params, inner),
         model.states.at(absl::StrCat("bad_", kName)).array, inner.update);
   OCANNL_ASSIGN_OR_RETURN(const Assignments first,
-                          InitParams(model, scale.tensor));
+                          InitParams(model, scale->tensor));
   return UpdateCode{
       .init = Sequence(absl::StrCat("scaled_", rule->name, "_init"),
                        {unscale.init, inner.init, rescale.init, first}),

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dynamic loss scaling, for networks that compute in narrow floats on
-// parameters of f32: the gradient of the loss is multiplied by a scale, so that
-// small gradients are not rounded to 0, and those of the parameters are divided
-// by it. A step with a gradient that is not finite changes neither parameters
-// nor the states of the optimiser and halves the scale; after enough steps
-// without one it doubles. Micikevicius et al., "Mixed Precision Training",
-// 2018.
+// Mixed precision: networks that compute in narrow floats on parameters of f32,
+// ParamScope{.dtype = DType::kF16, .kept = DType::kF32} (blocks/params.h), with
+// dynamic loss scaling: the gradient of the loss is multiplied by a scale, so
+// that small gradients are not rounded to 0, and those of the parameters are
+// divided by it. A step with a gradient that is not finite changes neither
+// parameters nor the states of the optimiser and halves the scale; after enough
+// steps without one it doubles. Micikevicius et al., "Mixed Precision
+// Training", 2018.
 //
-//   OCANNL_ASSIGN_OR_RETURN(LossScale scale, MakeLossScale(model));
-//   gradient: GradUpdate(model, loss, {.scaled_by = scale.tensor})
+//   OCANNL_ASSIGN_OR_RETURN(auto scale, LossScaleFor(DType::kF16, model));
+//   gradient: GradUpdate(model, loss, {.scaled_by = TensorOf(scale)})
 //   OCANNL_ASSIGN_OR_RETURN(
 //       UpdateCode update,
 //       ScaledRuleUpdate(model, params, rate, AdamW(), scale));
@@ -25,6 +26,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rule.h"
@@ -46,13 +48,22 @@ struct LossScale {
 absl::StatusOr<LossScale> MakeLossScale(Model& model,
                                         const LossScaleOptions& options = {});
 
+// Whether networks that compute in `dtype` need one: not where it has the range
+// of f32, as bf16 has.
+bool NeedsLossScale(DType dtype);
+
+// That of a network which computes in `dtype`. Errors: those of MakeLossScale.
+absl::StatusOr<std::optional<LossScale>> LossScaleFor(DType dtype,
+                                                      Model& model);
+std::optional<Tensor> TensorOf(const std::optional<LossScale>& scale);
+
 // RuleUpdate on the gradients of a loss that is scaled so, for all parameters
 // that it has; its `init` sets the scale too. `rule` declares all states that
-// it writes. Errors: those of RuleUpdate.
+// it writes. Without a scale, RuleUpdate. Errors: those of RuleUpdate.
 absl::StatusOr<UpdateCode> ScaledRuleUpdate(
     Model& model, absl::Span<const Tensor> params,
     std::optional<Tensor> learning_rate, const absl::StatusOr<UpdateRule>& rule,
-    const LossScale& scale);
+    const std::optional<LossScale>& scale);
 
 }  // namespace ocannl::train
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/support/dtype_flag.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace ocannl {
+
+const Flag& DTypeFlag() {
+  static const auto* flag =
+      new Flag{"dtype", "f32",
+               "of the network: f32, bf16, f16, f8e5m2; parameters are f32"};
+  return *flag;
+}
+
+absl::StatusOr<DType> DTypeOf(const CommandLine& line) {
+  const std::string text = line.GetString("dtype");
+  const std::optional<DType> dtype = FindDType(text);
+  if (dtype && ComputeDType(*dtype) == DType::kF32) return *dtype;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--dtype=", text, " is no float of 32 bits or fewer; take f32, bf16, ",
+      "f16, f8e5m2 or f8e4m3"));
+}
+
+}  // namespace ocannl
