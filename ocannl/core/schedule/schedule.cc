@@ -209,6 +209,11 @@ class Scheduler {
     return user && sets.CanAppend(*user) ? user : std::nullopt;
   }
 
+  // Whether stmts_[j] is a comment: distances, up to `last`, do not count them.
+  bool SkipsComment(size_t j, size_t& last) const {
+    return std::holds_alternative<Comment>(stmts_[j]) && ++last;
+  }
+
   // The statements that epilogue the result of stmts_[k] cell by cell and can
   // be brought to it. They leave those behind stmts_[k], which moves on to the
   // last place in front of those that stay.
@@ -217,11 +222,9 @@ class Scheduler {
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     std::vector<Effects> between;
-    for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance;) {
-      if (std::holds_alternative<Comment>(stmts_[j])) {
-        ++j;
-        continue;
-      }
+    size_t last = k + kMaxDistance;
+    for (size_t j = k + 1; j < stmts_.size() && j <= last; ++j) {
+      if (SkipsComment(j, last)) continue;
       std::optional<Set> user = FusibleConsumer(sets, nest, j);
       bool joins = user && absl::c_none_of(between, [&](const Effects& passed) {
                      return Conflict(passed, effects_[j]);
@@ -235,10 +238,10 @@ class Scheduler {
         MoveBack(k, j, stmts_);
         MoveBack(k, j, effects_);
         ++k;
+        ++last;
       } else {
         between.push_back(effects_[j]);
       }
-      ++j;
     }
     return consumers;
   }
@@ -246,17 +249,13 @@ class Scheduler {
   // Moves the element `from` before the one at `to`.
   template <class T>
   static void MoveBack(size_t to, size_t from, std::vector<T>& elements) {
-    const auto begin = elements.begin();
-    std::rotate(begin + static_cast<int64_t>(to),
-                begin + static_cast<int64_t>(from),
-                begin + static_cast<int64_t>(from) + 1);
+    std::rotate(&elements[to], &elements[from], &elements[from] + 1);
   }
 
   // Moves the element `from` behind those up to the one before `to`.
   template <class T>
   static void MoveTo(size_t to, size_t from, std::vector<T>& elements) {
-    const auto begin = elements.begin() + static_cast<int64_t>(from);
-    std::rotate(begin, begin + 1, elements.begin() + static_cast<int64_t>(to));
+    std::rotate(&elements[from], &elements[from] + 1, elements.data() + to);
   }
 
   // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k] to
@@ -265,27 +264,28 @@ class Scheduler {
     if (!nest.accumulates()) return false;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
-    bool consumer_is_blocked = false;
-    for (size_t j = k + 1; j < stmts_.size() && j <= k + kMaxDistance; ++j) {
-      if (std::holds_alternative<Comment>(stmts_[j])) continue;
+    bool is_blocked = false;
+    size_t last = k + kMaxDistance;
+    for (size_t j = k + 1; j < stmts_.size() && j <= last; ++j) {
+      if (SkipsComment(j, last)) continue;
       if (FusibleConsumer(sets, nest, j)) {
-        if (!consumer_is_blocked) return false;
+        if (!is_blocked) return false;
         if (j >= rows_from_) rows_from_ = 0;
         MoveTo(j, k, stmts_);
         MoveTo(j, k, effects_);
         return true;
       }
       if (Conflict(effects_[k], effects_[j])) return false;
-      consumer_is_blocked = consumer_is_blocked || PreventsSinking(k, j, nest);
+      is_blocked = is_blocked || PreventsSinking(j, last, nest);
     }
     return false;
   }
 
-  // Whether a dependence on stmts_[j] keeps the next consumer of the result
-  // from being hoisted over it.
-  bool PreventsSinking(size_t k, size_t j, const PerfectNest& nest) {
-    for (size_t u = j + 1; u < stmts_.size() && u <= k + kMaxDistance; ++u) {
-      if (std::holds_alternative<Comment>(stmts_[u])) continue;
+  // Whether a dependence on stmts_[j] keeps the next consumer of the result, up
+  // to stmts_[last], from being hoisted over it.
+  bool PreventsSinking(size_t j, size_t last, const PerfectNest& nest) {
+    for (size_t u = j + 1; u < stmts_.size() && u <= last; ++u) {
+      if (SkipsComment(u, last)) continue;
       if (absl::c_linear_search(effects_[u].reads, nest.set.target.buffer)) {
         return Conflict(effects_[j], effects_[u]);
       }
