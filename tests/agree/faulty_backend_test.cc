@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int64_t kPrograms = 1000;
+constexpr int64_t kPrograms = 4000;
 
 CampaignResult RunFaulty(const FaultyBackend& backend, bool shrink) {
   CampaignOptions options;
