@@ -51,7 +51,6 @@ int main(int argc, char** argv) {
                    .shuffle = true},
        .flags = {{"data", "", "a folder of texts; else the licences"},
                  {"length", "64", "letters of a sequence"},
-                 {"layers", "3", "transformer blocks"},
                  {"size", "96", "of the vector of a letter, in each block"}},
        .show =
            [=](Supervised& supervised, const Context& context) {
@@ -64,9 +63,9 @@ int main(int argc, char** argv) {
                                 LoadTexts(data.empty() ? kLicences : data));
         learned->alphabet.emplace(text);
         Gpt2MiniOptions options{.vocabulary = learned->alphabet->size(),
-                                .length = 0};
+                                .length = 0,
+                                .layers = 3};
         OCANNL_ASSIGN_OR_RETURN(options.length, line.GetInt("length", 1, 4096));
-        OCANNL_ASSIGN_OR_RETURN(options.layers, line.GetInt("layers", 1, 96));
         OCANNL_ASSIGN_OR_RETURN(options.size, line.GetInt("size", 4, 16384));
         learned->prompt = text.substr(0, options.length);
         OCANNL_ASSIGN_OR_RETURN(Lessons lessons,

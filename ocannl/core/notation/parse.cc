@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
