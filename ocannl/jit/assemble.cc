@@ -99,7 +99,8 @@ class Assembly {
       debug->text = Print(program);
       debug->rows = LinesOf(program, blocks);
     }
-    nests_ = LowerToVcode(program, blocks, isa, [](auto...) {});
+    nests_ = LowerToVcode(program, blocks, isa,
+                          [](absl::string_view, const Nest&) {});
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);

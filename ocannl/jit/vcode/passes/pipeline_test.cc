@@ -35,7 +35,7 @@ p ():
 
 std::vector<Nest> Lowered(LoopProgram& program) {
   return LowerToVcode(program, SplitNests(program.body), Isa::kAvx512,
-                      [](auto...) {});
+                      [](absl::string_view, const Nest&) {});
 }
 
 TEST(PipelineTest, NamesItsPasses) {
