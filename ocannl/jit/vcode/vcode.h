@@ -131,6 +131,12 @@ inline bool WritesMemory(Opcode opcode) {
   return true;
 }
 
+// Whether the instruction defines `dst`.
+inline bool HasResult(Opcode opcode) {
+  return !WritesMemory(opcode) && opcode != Opcode::kLoop &&
+         opcode != Opcode::kEndLoop && opcode != Opcode::kSourceLoc;
+}
+
 enum class ShuffleKind : uint8_t {
   kLow32,      // in each 128 bits: a0 b0 a1 b1
   kHigh32,     // a2 b2 a3 b3

@@ -44,11 +44,6 @@ int NumArgs(Opcode opcode) {
   return 0;
 }
 
-bool HasResult(Opcode opcode) {
-  return !WritesMemory(opcode) && opcode != Opcode::kLoop &&
-         opcode != Opcode::kEndLoop && opcode != Opcode::kSourceLoc;
-}
-
 // Whether `inst` has memory, whatever its operands are.
 bool IsMemoryAccess(Opcode opcode) {
   return WritesMemory(opcode) || opcode == Opcode::kLoad ||

@@ -13,28 +13,9 @@
 namespace ocannl::jit {
 namespace {
 
+// Whether all that it does is its result.
 bool IsPure(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kApply:
-    case Opcode::kOrAnd:
-    case Opcode::kCopy:
-    case Opcode::kSplat:
-    case Opcode::kLoad:
-    case Opcode::kLookup:
-    case Opcode::kIndex:
-    case Opcode::kExtract:
-    case Opcode::kShuffle:
-      return true;
-    case Opcode::kStore:
-    case Opcode::kScatter:
-    case Opcode::kInsert:
-    case Opcode::kMemset:
-    case Opcode::kLoop:
-    case Opcode::kEndLoop:
-    case Opcode::kSourceLoc:
-      return false;
-  }
-  return false;
+  return HasResult(opcode) && opcode != Opcode::kInsert;
 }
 
 // Whether `inst` may change memory or ends a basic block.
