@@ -20,7 +20,7 @@ namespace {
 
 // Data in what the blocks of the scope compute.
 Tensor InScope(const train::ParamScope& scope, Tensor x) {
-  return scope.dtype ? train::As(*scope.dtype, x) : x;
+  return scope.dtype ? InDType(x, *scope.dtype) : x;
 }
 
 std::vector<train::Conv2d> ConvsOf(const train::ParamScope& scope,
@@ -90,7 +90,7 @@ MakeNet DigitSum(const SmallConvOptions& options) {
       }
       const Tensor images = Einsum1("b|t, h, w, c => b, t|h, w, c", x);
       const Tensor p = train::Softmax(
-          "...|v => ...|0", train::As(DType::kF32, net(images, training)));
+          "...|v => ...|0", InDType(net(images, training), DType::kF32));
       const Tensor both =
           Einsum("b|i; b|j => b|i, j", Einsum1("b, 0|v => b|v", p),
                  Einsum1("b, 1|v => b|v", p));
@@ -106,7 +106,7 @@ namespace {
 
 // Ids b|t as a batch b,t|.
 Tensor Places(Tensor ids) {
-  return Einsum1("b|t => b, t|", train::As(DType::kI32, ids));
+  return Einsum1("b|t => b, t|", InDType(ids, DType::kI32));
 }
 
 // What the last of `context` places has: b,t|v gives b|v.
@@ -175,7 +175,7 @@ MakeNet Gpt2Mini(const Gpt2MiniOptions& options) {
                                             .hidden = 4 * options.size,
                                             .dropout = options.dropout}});
     return [net](Tensor tokens, Training* training) {
-      return net(train::As(DType::kI32, tokens), training);
+      return net(InDType(tokens, DType::kI32), training);
     };
   };
 }

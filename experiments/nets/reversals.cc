@@ -72,7 +72,7 @@ MakeNet Reverser::MakeTransformer() {
              .size = options_.size, .heads = 4, .hidden = 2 * options_.size}});
     nets_.insert_or_assign(scope.graph, net);
     return [net](Tensor inputs, train::Training* training) {
-      const Tensor tokens = train::As(DType::kI32, inputs);
+      const Tensor tokens = InDType(inputs, DType::kI32);
       return net(Einsum1("b, t|0 => b, t|", tokens),
                  Einsum1("b, t|1 => b, t|", tokens), training);
     };

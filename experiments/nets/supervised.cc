@@ -26,7 +26,7 @@ absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
   Batches batches(result.model.graph, lessons.test, "test", batch_size);
   OCANNL_RETURN_IF_ERROR(batches.Check());
   const Batch batch = batches.At("test_n", /*shuffles=*/false);
-  Tensor logits = train::As(DType::kF32, net(batch.inputs, train::kInference));
+  Tensor logits = InDType(net(batch.inputs, train::kInference), DType::kF32);
   Tensor targets = Targets(batch.classes, lessons.classes);
   for (Tensor kept : {logits, targets}) {
     OCANNL_RETURN_IF_ERROR(SetMemoryMode(kept, MemoryMode::kMaterialized));

@@ -88,7 +88,7 @@ Tensor Batches::Gathered(Tensor rows, const NdArray& array,
 }
 
 Tensor Targets(Tensor classes, int64_t count) {
-  return OneHot(train::As(DType::kI32, classes), count, DType::kF32);
+  return OneHot(InDType(classes, DType::kI32), count, DType::kF32);
 }
 
 train::ParamScope ScopeOf(Graph& graph, const SupervisedOptions& options) {
@@ -99,7 +99,7 @@ train::ParamScope ScopeOf(Graph& graph, const SupervisedOptions& options) {
 Tensor TrainingLoss(const Net& net, const Batch& batch, int64_t classes,
                     train::Training* training) {
   const Tensor targets = Targets(batch.classes, classes);
-  const Tensor logits = train::As(DType::kF32, net(batch.inputs, training));
+  const Tensor logits = InDType(net(batch.inputs, training), DType::kF32);
   return Named(train::CrossEntropy(logits, targets, {}), "loss");
 }
 

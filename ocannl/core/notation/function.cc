@@ -16,7 +16,6 @@
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -69,17 +68,6 @@ Function RandomTensor(std::string name, Random random) {
 
 Tensor TensorAt(const Call& call, size_t k) {
   return std::get<Tensor>(call.args[k].value);
-}
-
-// Decided if it is open.
-DType KnownDType(Tensor x) {
-  DecideDType(*x.graph, x.id, x.node().dtype);
-  return x.node().dtype;
-}
-
-Tensor InDType(Tensor x, DType dtype) {
-  DecideDType(*x.graph, x.id, dtype);
-  return x.node().dtype == dtype ? x : Convert(x, dtype);
 }
 
 // Argument `k` from 0, which is a whole number.
@@ -237,11 +225,11 @@ std::vector<Function> MakeFunctions() {
                        }});
   functions.push_back({"type_as", 2, 2, [](const Call& call) {
                          return InDType(TensorAt(call, 0),
-                                        KnownDType(TensorAt(call, 1)));
+                                        DecidedDType(TensorAt(call, 1)));
                        }});
   functions.push_back({"widen", 1, 1, [](const Call& call) {
                          const Tensor x = TensorAt(call, 0);
-                         return InDType(x, ComputeDType(KnownDType(x)));
+                         return InDType(x, ComputeDType(DecidedDType(x)));
                        }});
   functions.push_back({"stop_gradient", 1, 1, [](const Call& call) {
                          return StopGradient(call.args[0]);

@@ -378,6 +378,17 @@ Tensor Convert(const Arg& a, DType dtype) {
   return PointwiseOf(Op::kConvert, {a}, dtype);
 }
 
+Tensor InDType(Tensor tensor, DType dtype, SourceLocation where) {
+  DecideDType(*tensor.graph, tensor.id, dtype);
+  return tensor.node().dtype == dtype ? tensor
+                                      : Convert(Arg(tensor, where), dtype);
+}
+
+DType DecidedDType(Tensor tensor) {
+  DecideDType(*tensor.graph, tensor.id, tensor.node().dtype);
+  return tensor.node().dtype;
+}
+
 Tensor Bitcast(const Arg& a, DType dtype) {
   const Tensor of = FirstTensor({a});
   DecideDType(*of.graph, of.id, of.node().dtype);

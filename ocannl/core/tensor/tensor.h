@@ -96,6 +96,11 @@ Tensor Slice(const Arg& a, int32_t static_index);
 
 // The elements as `dtype`: exact where possible, else rounded to nearest even.
 Tensor Convert(const Arg& a, DType dtype);
+// The same, but the tensor itself if it is of `dtype` or open (open_dtype.h).
+Tensor InDType(Tensor tensor, DType dtype,
+               SourceLocation where = SourceLocation::Current());
+// The dtype of the tensor, which is no longer open.
+DType DecidedDType(Tensor tensor);
 // The same bits read as `dtype`, which has the same size.
 Tensor Bitcast(const Arg& a, DType dtype);
 

@@ -2,7 +2,7 @@
 #include "ocannl/train/blocks/init.h"
 
 #include "ocannl/core/tensor/initializer.h"
-#include "ocannl/train/blocks/params.h"
+#include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
 namespace {
@@ -15,8 +15,8 @@ Initializer Scaled(Random random, double scale_sq, int64_t outputs) {
     if (outputs > 0) {
       fan = fan + Mul(outputs, EmbedDim(param, {RowKind::kOutput}));
     }
-    return As(param.node().dtype,
-              Mul(random(*param.graph), Sqrt(scale_sq / fan)));
+    return InDType(Mul(random(*param.graph), Sqrt(scale_sq / fan)),
+                   param.node().dtype);
   };
 }
 
@@ -37,14 +37,14 @@ Initializer XavierNormal(int64_t window) { return Scaled(Standard, 2, window); }
 
 Initializer NormalInit(double standard_deviation) {
   return [=](Tensor param) {
-    return As(param.node().dtype,
-              Mul(Normal(*param.graph), standard_deviation));
+    return InDType(Mul(Normal(*param.graph), standard_deviation),
+                   param.node().dtype);
   };
 }
 
 Initializer ConstantInit(double value) {
   return [=](Tensor param) {
-    return As(param.node().dtype, Number(*param.graph, value));
+    return InDType(Number(*param.graph, value), param.node().dtype);
   };
 }
 

@@ -6,7 +6,6 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
-#include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/softmax.h"
 
 namespace ocannl::train {
@@ -35,7 +34,7 @@ Tensor CrossEntropy(Tensor logits, Tensor targets,
     each = Mul(1 - smoothing, each) + Mul(smoothing, Mean(kClasses, logs));
   }
   if (!options.weights) return call.Of(-Mean(kAll, each));
-  Tensor weights = As(logits.node().dtype, *options.weights);
+  Tensor weights = InDType(*options.weights, logits.node().dtype);
   Tensor total = Einsum1(kAll, weights);
   Tensor sum = Einsum1(kAll, Mul(weights, each));
   return call.Of(-(sum / Select(Equal(total, 0), 1, total)));

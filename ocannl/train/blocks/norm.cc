@@ -29,7 +29,7 @@ Tensor CellsOf(Tensor x) {
 Tensor Mean(absl::string_view spec, Tensor x, SourceLocation where) {
   CallScope call("Mean", spec, {x}, where);
   Tensor sum = Einsum1(spec, x);
-  return call.Of(sum / As(x.node().dtype, CellsOf(x) / CellsOf(sum)));
+  return call.Of(sum / InDType(CellsOf(x) / CellsOf(sum), x.node().dtype));
 }
 
 LayerNorm::LayerNorm(const ParamScope& scope, double epsilon,
@@ -85,7 +85,7 @@ Tensor BatchNorm::operator()(Tensor x, Training* training,
   }
   if (training == kInference) {
     auto state = [&](Tensor t) {
-      return As(x.node().dtype, Einsum1("c => c", StopGradient(t)));
+      return InDType(Einsum1("c => c", StopGradient(t)), x.node().dtype);
     };
     Tensor centred = x - state(mean_);
     return call.Of(Normalise(centred, state(variance_)));
@@ -98,10 +98,10 @@ Tensor BatchNorm::operator()(Tensor x, Training* training,
   }
   Tensor n = EmbedDim(x, {RowKind::kBatch, RowKind::kOutput}) /
              EmbedDim(mean, {RowKind::kOutput});
-  n = As(x.node().dtype, n);
+  n = InDType(n, x.node().dtype);
   Tensor unbiased = Mul(variance, n / Max(1, n - 1));
   auto update = [&](Tensor state, Tensor batch) {
-    batch = As(state.node().dtype, batch);
+    batch = InDType(batch, state.node().dtype);
     Tensor next = Mul(1 - momentum, state) + Mul(momentum, batch);
     training->updates.push_back({.state = state, .value = next});
   };

@@ -5,7 +5,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl::train {
 
@@ -41,11 +40,6 @@ Tensor MakeState(const ParamScope& scope, absl::string_view part,
                     .name = scope.name,
                     .dtype = scope.kept ? scope.kept : scope.dtype},
                    part, std::move(outputs), Dims{}, init, where);
-}
-
-Tensor As(DType dtype, Tensor tensor) {
-  DecideDType(*tensor.graph, tensor.id, dtype);
-  return tensor.node().dtype == dtype ? tensor : Convert(tensor, dtype);
 }
 
 Tensor OptionError(const ParamScope& scope, absl::string_view error,

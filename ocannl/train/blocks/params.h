@@ -53,9 +53,6 @@ Tensor MakeState(const ParamScope& scope, absl::string_view part,
                  std::optional<Dims> outputs, const Initializer& init,
                  SourceLocation where = SourceLocation::Current());
 
-// The tensor as `dtype`; itself when it is, or is open.
-Tensor As(DType dtype, Tensor tensor);
-
 // An error node that says what is wrong with an option of the block `scope`.
 Tensor OptionError(const ParamScope& scope, absl::string_view error,
                    SourceLocation where);

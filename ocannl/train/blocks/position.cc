@@ -52,7 +52,7 @@ Tensor Table(const ParamScope& scope, const Positions& positions, Dims cells,
 // Of the cells p and q of a pair of `x`: what cell p adds to the turned cell q.
 Tensor Turns(ParamScope scope, const Positions& positions, Tensor x,
              SourceLocation where) {
-  scope.dtype = As(x.node().dtype, x).node().dtype;
+  scope.dtype = DecidedDType(x);
   return Table(
       scope, positions, {2, 2},
       [](double angle, int64_t cell) {

@@ -10,7 +10,6 @@
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/call.h"
-#include "ocannl/train/blocks/params.h"
 
 namespace ocannl::train {
 namespace {
@@ -64,7 +63,7 @@ Tensor Sample(Tensor logits, const SampleOptions& options, Tensor counter,
             " and the greatest ", top_k, "; neither may be below 0")),
         where);
   }
-  Tensor x = As(DType::kF32, logits);
+  Tensor x = InDType(logits, DType::kF32);
   if (temperature > 0) {
     Tensor gumbel = -Log(-Log(Uniform(*x.graph, counter)));
     Tensor drawn = x + Mul(temperature, gumbel);
