@@ -216,6 +216,9 @@ struct LoopProgram {
   ExprPool exprs;  // a Leaf's id is a LeafId
   InternPool<loop_ir::LeafId, loop_ir::LeafValue> leaves;
   loop_ir::Block body;
+  // New iterators are not below it, so that some of the statements may be the
+  // body while others wait elsewhere: NextIterator.
+  IteratorId next_iterator{0};
 
   // The expression that reads `value`.
   Expr Read(loop_ir::LeafValue value);

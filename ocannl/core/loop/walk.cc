@@ -64,7 +64,7 @@ std::optional<IteratorId> IteratorNamed(absl::string_view name) {
 }
 
 IteratorId NextIterator(const LoopProgram& program) {
-  IteratorId last;
+  IteratorId last = {program.next_iterator.index - 1};
   WalkLoops(program.body,
             [&](const For& loop) { last = std::max(last, loop.iterator); });
   for (const StaticIndex& index : program.statics) {

@@ -2,9 +2,12 @@
 #include "ocannl/core/schedule/map.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/opt/cost.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/plan.h"
 
 namespace ocannl {
@@ -20,46 +23,57 @@ constexpr double kComputeBoundCost = 8;
 // A nest of at most so many vectors is fully unrolled.
 constexpr int64_t kMaxUnrolledVectors = 64;
 
-class MapWriter {
+class MapScheduler {
  public:
-  MapWriter(NestWriter& writer, const PerfectNest& nest,
-            const std::vector<Set>& epilogues, const Target& target)
-      : writer_(writer), nest_(nest) {
-    LoopProgram& program = writer.program();
-    lane_loop_ = FindLaneLoop(program, nest);
+  // `nest` with the `sets` in it.
+  MapScheduler(LoopProgram& program, const PerfectNest& nest,
+               const std::vector<Set>& sets, const Target& target)
+      : rewriter_(program, Around(nest.outputs, {sets.begin(), sets.end()})),
+        nest_(nest),
+        lane_loop_(FindLaneLoop(program, nest)),
+        transpose_loop_(FindTransposeLoop()) {
     const int64_t size = SizeOfCell(program, nest.set.target);
-    const int64_t lanes = target.vector_bytes / std::max<int64_t>(size, 4);
-    sets_ = {nest.set};
-    sets_.insert(sets_.end(), epilogues.begin(), epilogues.end());
+    lanes_ = target.vector_bytes / std::max<int64_t>(size, 4);
     CostModel costs;
-    double cost = 0;
-    for (const Set& set : sets_) cost += 2 + costs.Cost(program, set.value);
-    transpose_loop_ = FindTransposeLoop();
-    strip_ = lanes;
-    if (!transposes())
-      strip_ *=
-          cost < kComputeBoundCost ? kUnrolledVectors / 2 : kUnrolledVectors;
-    const double vectors =
-        Iterations(nest.outputs) / static_cast<double>(lanes);
-    is_parallel_ = vectors * cost > kMinParallelCycles;
-    is_unrolled_ = vectors <= kMaxUnrolledVectors;
+    for (const Set& set : sets) cost_ += 2 + costs.Cost(program, set.value);
   }
 
-  void Write(Block& block) { WriteOuter(block, 0, {}, true); }
+  void Run() {
+    const std::vector<NestLoop> order = Order();
+    rewriter_.Reorder(order);
+    const size_t outer = order.size() - (transposes() ? 2 : 1);
+    serial_.assign(order.begin(), order.begin() + static_cast<int64_t>(outer));
+    if (transposes()) {
+      for (const Tiles& tiles : CutOffRemainders(order[outer], order.back())) {
+        Transpose(tiles);
+      }
+    } else {
+      VectorizeStrips(order.back());
+    }
+    const double vectors =
+        Iterations(nest_.outputs) / static_cast<double>(lanes_);
+    if (vectors <= kMaxUnrolledVectors) {
+      for (const NestLoop& loop : serial_) rewriter_.Unroll(loop);
+    } else if (vectors * cost_ > kMinParallelCycles && !serial_.empty()) {
+      rewriter_.Parallel(serial_[0]);
+    }
+  }
 
   bool transposes() const { return transpose_loop_ >= 0; }
 
+  void MoveTo(Block& block) && { std::move(rewriter_).MoveTo(block); }
+
  private:
-  // Some iterations of the transposed loop.
-  struct Columns {
-    Affine first;
-    int64_t count;
+  // A loop over columns and, all that is in it, one over lanes.
+  struct Tiles {
+    NestLoop columns;
+    NestLoop lanes;
   };
 
   // The loop that has unit stride in an operand in which the lanes have another
   // stride: both axes are transposed in registers. -1: none.
   int FindTransposeLoop() const {
-    const LoopProgram& program = writer_.program();
+    const LoopProgram& program = rewriter_.program();
     auto stride = [&](const Access& read, size_t loop) {
       return StrideOf(program, read, nest_.outputs[loop].iterator);
     };
@@ -79,130 +93,140 @@ class MapWriter {
     return nest_.outputs[loop].extent >= kMinTransposed;
   }
 
-  LoopKind KindOf(bool is_outermost) const {
-    if (is_unrolled_) return LoopKind::kUnroll;
-    return is_outermost && is_parallel_ ? LoopKind::kPar : LoopKind::kFor;
-  }
-
-  void WriteOuter(Block& block, size_t depth, const IteratorMap& places,
-                  bool is_outermost) {
-    if (depth == nest_.outputs.size()) {
-      return WriteColumns(block, places, is_outermost);
+  // The loops in order: the lanes innermost, around them what is transposed.
+  std::vector<NestLoop> Order() const {
+    std::vector<NestLoop> order;
+    for (int k = 0; k < static_cast<int>(nest_.outputs.size()); ++k) {
+      if (k != lane_loop_ && k != transpose_loop_) {
+        order.push_back(nest_.outputs[k]);
+      }
     }
-    if (static_cast<int>(depth) == lane_loop_ ||
-        static_cast<int>(depth) == transpose_loop_) {
-      return WriteOuter(block, depth + 1, places, is_outermost);
+    if (transposes()) order.push_back(nest_.outputs[transpose_loop_]);
+    order.push_back(nest_.outputs[lane_loop_]);
+    return order;
+  }
+
+  // Iterations of a strip.
+  int64_t Strip() const {
+    if (transposes()) return lanes_;
+    return lanes_ * (cost_ < kComputeBoundCost ? kUnrolledVectors / 2
+                                               : kUnrolledVectors);
+  }
+
+  // The part of the loop that fills no strip.
+  static int64_t RemainderOf(const NestLoop& loop, int64_t size) {
+    return loop.extent > size ? loop.extent % size : 0;
+  }
+
+  // Index-set splitting of both loops: first what is full tiles.
+  std::vector<Tiles> CutOffRemainders(const NestLoop& columns,
+                                      const NestLoop& lanes) {
+    std::vector<Tiles> nests = {{columns, lanes}};
+    if (const int64_t rest = RemainderOf(lanes, Strip())) {
+      const NestLoop other = rewriter_.Cut(lanes, lanes.extent - rest);
+      nests[0].lanes.extent -= rest;
+      nests.push_back({rewriter_.Distribute(columns), other});
     }
-    const NestLoop& loop = nest_.outputs[depth];
-    writer_.Loop(block, KindOf(is_outermost), loop.extent,
-                 [&](Block& body, const Affine& at) {
-                   IteratorMap inner = places;
-                   inner[loop.iterator] = at;
-                   WriteOuter(body, depth + 1, inner, false);
-                 });
+    const int64_t rest = RemainderOf(columns, kColumnsAtOnce);
+    for (size_t k = nests.size(); rest > 0 && k-- > 0;) {
+      Tiles& tiles = nests[k];
+      const NestLoop other =
+          rewriter_.Cut(tiles.columns, tiles.columns.extent - rest);
+      tiles.columns.extent -= rest;
+      const IteratorId copy = {other.iterator.index + 1};
+      nests.push_back({other, {copy, tiles.lanes.extent}});
+    }
+    return nests;
   }
 
-  void WriteColumns(Block& block, const IteratorMap& places,
-                    bool is_outermost) {
-    if (!transposes()) return WriteStrips(block, {0, 1}, places, is_outermost);
-    const int64_t extent = nest_.outputs[transpose_loop_].extent;
-    const bool is_one_strip = extent < 2 * kColumnsAtOnce;
-    writer_.StripMine(block, KindOf(is_outermost), extent, kColumnsAtOnce,
-                      [&](Block& body, const Affine& first, int64_t count) {
-                        WriteStrips(body, {first, count}, places,
-                                    is_outermost && is_one_strip);
-                      });
+  // Vectors of some columns at once.
+  void Transpose(const Tiles& tiles) {
+    const int64_t size = std::min(tiles.columns.extent, kColumnsAtOnce);
+    if (tiles.columns.extent > size) serial_.push_back(tiles.columns);
+    VectorizeStrips(tiles.lanes);
+    rewriter_.UnrollJam(tiles.columns, size);
   }
 
-  void WriteStrips(Block& block, const Columns& columns,
-                   const IteratorMap& places, bool is_outermost) {
-    const NestLoop& loop = nest_.outputs[lane_loop_];
-    writer_.StripMine(block, KindOf(is_outermost), loop.extent, strip_,
-                      [&](Block& strip, const Affine& first, int64_t count) {
-                        writer_.Loop(
-                            strip, LoopKind::kUnroll, columns.count,
-                            [&](Block& body, const Affine& at) {
-                              IteratorMap inner = places;
-                              if (transposes()) {
-                                inner[nest_.outputs[transpose_loop_].iterator] =
-                                    columns.first + at;
-                              }
-                              WriteLanes(body, loop, first, count, inner);
-                            });
-                      });
+  void VectorizeStrips(const NestLoop& lanes) {
+    for (const NestLoop& strip : rewriter_.StripMine(lanes, Strip())) {
+      rewriter_.Vectorize(strip);
+    }
+    if (lanes.extent >= 2 * Strip()) serial_.push_back(lanes);
   }
 
-  void WriteLanes(Block& block, const NestLoop& loop, const Affine& first,
-                  int64_t count, const IteratorMap& places) {
-    writer_.Loop(
-        block, LoopKind::kVec, count, [&](Block& lanes, const Affine& at) {
-          IteratorMap inner = places;
-          inner[loop.iterator] = first + at;
-          for (const Set& set : sets_) {
-            NestWriter::Assign(lanes, writer_.Remapped(set.target, inner),
-                               writer_.Remapped(set.value, inner, {}));
-          }
-        });
-  }
-
-  NestWriter& writer_;
+  NestRewriter rewriter_;
   const PerfectNest& nest_;
-  std::vector<Set> sets_;
-  int lane_loop_;
-  int transpose_loop_;
-  int64_t strip_;  // iterations
-  bool is_parallel_;
-  bool is_unrolled_;
+  const int lane_loop_;
+  const int transpose_loop_;
+  int64_t lanes_;  // of a vector
+  double cost_ = 0;
+  std::vector<NestLoop>
+      serial_;  // loops that are no lanes, the outermost first
 };
 
-// The loops of `nest` from `depth` on; the last one is `count` lanes, added to
-// what `places` maps it to.
-void WriteStrip(NestWriter& writer, const ScatterNest& nest, size_t depth,
-                IteratorMap places, int64_t count, Block& block) {
-  const bool is_last = depth + 1 == nest.loops.size();
-  const NestLoop& loop = nest.loops[depth];
-  writer.Loop(
-      block, is_last ? LoopKind::kVec : LoopKind::kFor,
-      is_last ? count : loop.extent, [&](Block& body, const Affine& at) {
-        Affine& place = places[loop.iterator];
-        place = is_last ? place + at : at;
-        if (!is_last) {
-          return WriteStrip(writer, nest, depth + 1, places, count, body);
-        }
-        Stmt stmt = nest.scatter;
-        writer.Remap(stmt, places);
-        body.stmts.push_back(std::move(stmt));
-      });
+// Takes the loops of one iteration out of `loops`: what their iterators are.
+IteratorMap TakeUnitLoops(std::vector<NestLoop>& loops) {
+  IteratorMap ones;
+  for (const NestLoop& loop : loops) {
+    if (loop.extent == 1) ones[loop.iterator] = 0;
+  }
+  std::erase_if(loops, [](const NestLoop& loop) { return loop.extent == 1; });
+  return ones;
 }
 
 }  // namespace
 
+PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest) {
+  const IteratorMap ones = TakeUnitLoops(nest.outputs);
+  if (ones.empty()) return nest;
+  nest.set.target = writer.Remapped(nest.set.target, ones);
+  nest.set.value = writer.Remapped(nest.set.value, ones, {});
+  return nest;
+}
+
 bool WriteMap(NestWriter& writer, const PerfectNest& nest,
               const std::vector<Set>& epilogues, const Target& target,
               Block& block) {
-  MapWriter map(writer, nest, epilogues, target);
-  map.Write(block);
-  return map.transposes();
+  std::vector<Set> sets = {nest.set};
+  absl::c_copy(epilogues, std::back_inserter(sets));
+  MapScheduler map(writer.program(), nest, sets, target);
+  map.Run();
+  const bool transposes = map.transposes();
+  std::move(map).MoveTo(block);
+  return transposes;
 }
 
-void WriteScatter(NestWriter& writer, const ScatterNest& nest,
-                  const Target& target, Block& block) {
-  const LoopProgram& program = writer.program();
-  const NestLoop& columns = nest.loops.back();
+void WriteScatter(NestWriter& writer, ScatterNest nest, const Target& target,
+                  Block& block) {
+  LoopProgram& program = writer.program();
+  const IteratorMap ones = TakeUnitLoops(nest.loops);
+  Stmt stmt = nest.scatter;
+  if (!ones.empty()) writer.Remap(stmt, ones);
+  const Scatter& scatter = std::get<Scatter>(stmt);
   const int64_t lanes =
       target.vector_bytes /
-      std::max<int64_t>(
-          SizeOfCell(program, program.TargetOf(nest.scatter).cell), 4);
-  const int64_t strip = std::min(kUnrolledVectors * lanes, columns.extent);
+      std::max<int64_t>(SizeOfCell(program, program.TargetOf(scatter).cell), 4);
+  const int64_t strip = kUnrolledVectors * lanes;
   const double cycles =
       Iterations(nest.loops) / static_cast<double>(lanes) *
-      (kLookupCost + CostModel().Cost(program, nest.scatter.value));
-  const bool is_parallel = cycles > kMinParallelCycles;
-  auto write = [&](Block& body, const Affine& first, int64_t count) {
-    WriteStrip(writer, nest, 0, {{columns.iterator, first}}, count, body);
-  };
-  writer.StripMine(block, is_parallel ? LoopKind::kPar : LoopKind::kFor,
-                   columns.extent, strip, write);
+      (kLookupCost + CostModel().Cost(program, scatter.value));
+  const NestLoop columns = nest.loops.back();
+  NestRewriter rewriter(program, Around(nest.loops, {stmt}));
+  const std::vector<NestLoop> strips = rewriter.StripMine(columns, strip);
+  std::vector<NestLoop> order = nest.loops;
+  order.pop_back();
+  for (size_t k = order.size(); strips.size() > 1 && k-- > 0;) {
+    rewriter.Distribute(order[k]);
+  }
+  const bool has_several = columns.extent >= 2 * strip;
+  if (has_several) {
+    order.insert(order.begin(), columns);
+    order.push_back(strips[0]);
+    rewriter.Reorder(order);
+  }
+  for (const NestLoop& loop : strips) rewriter.Vectorize(loop);
+  if (has_several && cycles > kMinParallelCycles) rewriter.Parallel(columns);
+  std::move(rewriter).MoveTo(block);
 }
 
 }  // namespace ocannl

@@ -17,17 +17,20 @@
 
 namespace ocannl {
 
-// Appends the nest, which has no reduced loops and a loop for the lanes
-// (FindLaneLoop), and the `epilogues` over the same loops. Returns whether it
-// transposes an operand in registers.
+// The nest with only the loops that repeat.
+PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest);
+
+// Appends the nest, which has no reduced loops, but one for the lanes
+// (FindLaneLoop) and no unit loops, and the `epilogues` over the same loops.
+// Returns whether it transposes an operand in registers.
 bool WriteMap(NestWriter& writer, const PerfectNest& nest,
               const std::vector<Set>& epilogues, const Target& target,
               Block& block);
 
 // Appends the nest with its last loop strip-mined: strips outside, the other
 // loops, and lanes inside.
-void WriteScatter(NestWriter& writer, const ScatterNest& nest,
-                  const Target& target, Block& block);
+void WriteScatter(NestWriter& writer, ScatterNest nest, const Target& target,
+                  Block& block);
 
 }  // namespace ocannl
 

@@ -100,6 +100,7 @@ class RowFuser {
       nest->set.target = writer_.Remapped(nest->set.target, places);
       nest->set.value = writer_.Remapped(nest->set.value, places, {});
       if (FindLaneLoop(writer_.program(), *nest) >= 0) {
+        nest = WithoutUnitLoops(writer_, *std::move(nest));
         WriteMap(writer_, *nest, {}, target_, block);
         return;
       }

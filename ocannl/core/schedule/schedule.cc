@@ -43,6 +43,7 @@ class Scheduler {
         writer_(&program_),
         stmts_(program_.body.stmts),
         readers_(program_.buffers.size()) {
+    program_.next_iterator = NextIterator(program_);
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
       for (BufferId buffer : effects_.back().reads) ++readers_[buffer];
@@ -155,20 +156,7 @@ class Scheduler {
   std::optional<PerfectNest> NestOf(const Stmt& stmt) {
     std::optional<PerfectNest> nest = AsPerfectNest(program_, stmt);
     if (!nest) return std::nullopt;
-    IteratorMap ones;
-    std::vector<NestLoop> longer;
-    for (const NestLoop& loop : nest->outputs) {
-      if (loop.extent == 1) {
-        ones[loop.iterator] = 0;
-      } else {
-        longer.push_back(loop);
-      }
-    }
-    nest->outputs = std::move(longer);
-    if (ones.empty()) return nest;
-    nest->set.target = writer_.Remapped(nest->set.target, ones);
-    nest->set.value = writer_.Remapped(nest->set.value, ones, {});
-    return nest;
+    return WithoutUnitLoops(writer_, *std::move(nest));
   }
 
   std::optional<PerfectNest> Plannable(const Stmt& stmt) {

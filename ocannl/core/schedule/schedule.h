@@ -6,9 +6,10 @@
 //   Schedule(program, kAvx512Target)
 //
 // Loops over adjacent axes are collapsed (collapse.h). Nests of loops around
-// one assignment are planned (plan.h) and written anew (contract.h, map.h) with
-// the pointwise nests that use their result; anything else stays. The result
-// prints, parses and runs on the interpreter.
+// one assignment are scheduled with the pointwise nests that use their result:
+// contractions are planned (plan.h) and written anew (contract.h), maps are
+// rewritten (map.h); anything else stays. The result prints, parses and runs on
+// the interpreter.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 

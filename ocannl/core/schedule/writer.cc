@@ -8,14 +8,12 @@
 
 namespace ocannl {
 
-NestWriter::NestWriter(LoopProgram* program)
-    : program_(program), next_iterator_(NextIterator(*program)) {}
+NestWriter::NestWriter(LoopProgram* program) : program_(program) {}
 
 void NestWriter::Loop(Block& block, LoopKind kind, int64_t extent,
                       absl::FunctionRef<void(Block& body, Affine at)> write) {
   if (extent == 1) return write(block, 0);
-  For loop{
-      .kind = kind, .iterator = next_iterator_++, .extent = extent, .body = {}};
+  For loop{kind, ReserveIterators(1), extent, {}};
   write(loop.body, Iterator(loop.iterator));
   block.stmts.push_back(std::move(loop));
 }
@@ -73,16 +71,13 @@ void NestWriter::Unrolled(
 }
 
 IteratorId NestWriter::ReserveIterators(int32_t count) {
-  const IteratorId first = next_iterator_;
-  next_iterator_.index += count;
+  const IteratorId first = program_->next_iterator;
+  program_->next_iterator.index += count;
   return first;
 }
 
 For NestWriter::UnitLoop() {
-  return {.kind = LoopKind::kFor,
-          .iterator = next_iterator_++,
-          .extent = 1,
-          .body = {}};
+  return {LoopKind::kFor, ReserveIterators(1), 1, {}};
 }
 
 BufferId NestWriter::NewBuffer(const std::string& name, DType dtype, Dims dims,

@@ -29,7 +29,8 @@ struct LoopRange {
 
 class NestWriter {
  public:
-  // Adds buffers and expressions to the program.
+  // Adds buffers, expressions and iterators to the program; the latter from
+  // its next_iterator on, beyond which it has none.
   explicit NestWriter(LoopProgram* program);
 
   LoopProgram& program() { return *program_; }
@@ -90,7 +91,6 @@ class NestWriter {
 
  private:
   LoopProgram* program_;
-  IteratorId next_iterator_;
 };
 
 }  // namespace ocannl
