@@ -169,12 +169,17 @@ std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
   std::optional<PrivatizableBuffers> privatizable;
   const ConflictCandidates candidates(effects.all);
   for (const Reference& a : effects.all) {
+    const bool is_private = HasItsOwn(loop, program.buffers[a.buffer].role);
+    auto is_privatizable = [&] {
+      return is_private && privatizable && privatizable->Contains(a.buffer);
+    };
+    // Of such a buffer one conflict, with which it was found, tells all.
+    if (is_privatizable()) continue;
     for (const Reference* b : candidates.Of(a)) {
       if (!tester.MayConflict(a, *b, direction)) continue;
-      const bool is_private = HasItsOwn(loop, program.buffers[a.buffer].role);
       if (is_private && !privatizable) privatizable.emplace(program, loop);
-      if (!is_private || !privatizable->Contains(a.buffer))
-        return DependenceOf(a, *b);
+      if (!is_privatizable()) return DependenceOf(a, *b);
+      break;
     }
   }
   return std::nullopt;
