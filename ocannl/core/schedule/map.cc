@@ -2,12 +2,9 @@
 #include "ocannl/core/schedule/map.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/plan.h"
 
 namespace ocannl {
@@ -25,17 +22,20 @@ constexpr int64_t kMaxUnrolledVectors = 64;
 
 class MapScheduler {
  public:
-  // `nest` with the `sets` in it.
-  MapScheduler(LoopProgram& program, const PerfectNest& nest,
-               const std::vector<Set>& sets, const Target& target)
-      : rewriter_(program, Around(nest.outputs, {sets.begin(), sets.end()})),
+  MapScheduler(NestRewriter& rewriter, const PerfectNest& nest,
+               absl::Span<const Set> epilogues, const Target& target)
+      : rewriter_(rewriter),
         nest_(nest),
-        lane_loop_(FindLaneLoop(program, nest)),
+        lane_loop_(FindLaneLoop(rewriter.program(), nest)),
         transpose_loop_(FindTransposeLoop()) {
+    const LoopProgram& program = rewriter.program();
     const int64_t size = SizeOfCell(program, nest.set.target);
     lanes_ = target.vector_bytes / std::max<int64_t>(size, 4);
     CostModel costs;
-    for (const Set& set : sets) cost_ += 2 + costs.Cost(program, set.value);
+    cost_ = 2 + costs.Cost(program, nest.set.value);
+    for (const Set& set : epilogues) {
+      cost_ += 2 + costs.Cost(program, set.value);
+    }
   }
 
   void Run() {
@@ -54,14 +54,13 @@ class MapScheduler {
         Iterations(nest_.outputs) / static_cast<double>(lanes_);
     if (vectors <= kMaxUnrolledVectors) {
       for (const NestLoop& loop : serial_) rewriter_.Unroll(loop);
-    } else if (vectors * cost_ > kMinParallelCycles && !serial_.empty()) {
+    } else if (vectors * cost_ > kMinParallelCycles && !serial_.empty() &&
+               rewriter_.IsOutermost(serial_[0])) {
       rewriter_.Parallel(serial_[0]);
     }
   }
 
   bool transposes() const { return transpose_loop_ >= 0; }
-
-  void MoveTo(Block& block) && { std::move(rewriter_).MoveTo(block); }
 
  private:
   // A loop over columns and, all that is in it, one over lanes.
@@ -154,7 +153,7 @@ class MapScheduler {
     if (lanes.extent >= 2 * Strip()) serial_.push_back(lanes);
   }
 
-  NestRewriter rewriter_;
+  NestRewriter& rewriter_;
   const PerfectNest& nest_;
   const int lane_loop_;
   const int transpose_loop_;
@@ -184,20 +183,15 @@ PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest) {
   return nest;
 }
 
-bool WriteMap(NestWriter& writer, const PerfectNest& nest,
-              const std::vector<Set>& epilogues, const Target& target,
-              Block& block) {
-  std::vector<Set> sets = {nest.set};
-  absl::c_copy(epilogues, std::back_inserter(sets));
-  MapScheduler map(writer.program(), nest, sets, target);
+bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
+                 absl::Span<const Set> epilogues, const Target& target) {
+  MapScheduler map(rewriter, nest, epilogues, target);
   map.Run();
-  const bool transposes = map.transposes();
-  std::move(map).MoveTo(block);
-  return transposes;
+  return map.transposes();
 }
 
-void WriteScatter(NestWriter& writer, ScatterNest nest, const Target& target,
-                  Block& block) {
+void ScheduleScatter(NestWriter& writer, ScatterNest nest, const Target& target,
+                     Block& block) {
   LoopProgram& program = writer.program();
   const IteratorMap ones = TakeUnitLoops(nest.loops);
   Stmt stmt = nest.scatter;

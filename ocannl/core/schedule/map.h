@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WriteMap: elementwise assignments, strip-mined and vectorized along the axis
-// of unit stride, or transposed in registers where an operand has another one;
-// WriteScatter: the same for rows that are scattered.
+// ScheduleMap: elementwise assignments, strip-mined and vectorized along the
+// axis of unit stride, or transposed in registers where an operand has another
+// one; ScheduleScatter: the same for rows that are scattered.
 //
 //   for i1 { for i2 = 0 to 99 { y[i1, i2] := x[i1, i2] * 2; } }
 //     ->  for i1 { vec i2 = 0 to 63 { ... }  vec i3 = 0 to 35 { ... } }
 #ifndef OCANNL_CORE_SCHEDULE_MAP_H_
 #define OCANNL_CORE_SCHEDULE_MAP_H_
 
-#include <vector>
-
+#include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/core/schedule/writer.h"
 
@@ -20,17 +20,16 @@ namespace ocannl {
 // The nest with only the loops that repeat.
 PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest);
 
-// Appends the nest, which has no reduced loops, but one for the lanes
-// (FindLaneLoop) and no unit loops, and the `epilogues` over the same loops.
-// Returns whether it transposes an operand in registers.
-bool WriteMap(NestWriter& writer, const PerfectNest& nest,
-              const std::vector<Set>& epilogues, const Target& target,
-              Block& block);
+// Schedules the output loops of `nest`, which has no others, but one for the
+// lanes (FindLaneLoop) and no unit loops; its set and the `epilogues` stand in
+// them. Returns whether it transposes an operand in registers.
+bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
+                 absl::Span<const Set> epilogues, const Target& target);
 
 // Appends the nest with its last loop strip-mined: strips outside, the other
 // loops, and lanes inside.
-void WriteScatter(NestWriter& writer, ScatterNest nest, const Target& target,
-                  Block& block);
+void ScheduleScatter(NestWriter& writer, ScatterNest nest, const Target& target,
+                     Block& block);
 
 }  // namespace ocannl
 

@@ -75,6 +75,20 @@ void NestRewriter::Parallel(const NestLoop& loop) {
   CHECK_OK(rewrites::Parallel(program_, loop.iterator));
 }
 
+bool NestRewriter::IsOutermost(const NestLoop& loop) const {
+  return absl::c_any_of(program_.body.stmts, [&](const Stmt& stmt) {
+    const For* outermost = std::get_if<For>(&stmt);
+    return outermost != nullptr && outermost->iterator == loop.iterator;
+  });
+}
+
+bool NestRewriter::Fuse(IteratorId first, const For& second) {
+  program_.body.stmts.push_back(second);
+  if (rewrites::Fuse(program_, first, second.iterator).ok()) return true;
+  program_.body.stmts.pop_back();
+  return false;
+}
+
 void NestRewriter::MoveTo(Block& block) && {
   program_.next_iterator = NextIterator(program_);
   absl::c_move(program_.body.stmts, std::back_inserter(block.stmts));

@@ -41,12 +41,19 @@ class NestRewriter {
   // Loop distribution of a loop around two statements. Returns the second loop.
   NestLoop Distribute(const NestLoop& loop);
 
-  // As in rewrite.h.
+  // As in rewrite.h; Unroll is Bind.
   void Reorder(const std::vector<NestLoop>& order);
   void Vectorize(const NestLoop& loop);
   void UnrollJam(const NestLoop& loop, int64_t factor);
   void Unroll(const NestLoop& loop);
   void Parallel(const NestLoop& loop);
+
+  // Whether the loop is in no other one.
+  bool IsOutermost(const NestLoop& loop) const;
+
+  // Loop fusion with a loop of as many iterations, which comes behind it; false
+  // where that is not legal.
+  bool Fuse(IteratorId first, const For& second);
 
   // Appends what became of the nest to `block`.
   void MoveTo(Block& block) &&;

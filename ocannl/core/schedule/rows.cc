@@ -25,95 +25,79 @@ bool Reduces(const LoopProgram& program, const For& loop) {
   return reduces;
 }
 
+// A loop over rows that reduces each, or assigns to its cells.
+struct Member {
+  For loop;                        // without unit loops in it, of a map
+  std::optional<PerfectNest> map;  // with the rows as its outermost loop
+};
+
 class RowFuser {
  public:
   RowFuser(NestWriter& writer, const Target& target)
       : writer_(writer), target_(target) {}
 
   std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
-    const For* first = stmts.empty() ? nullptr : std::get_if<For>(&stmts[0]);
-    if (first == nullptr || first->extent < 2 || !Joins(*first)) {
-      return std::nullopt;
-    }
-    For all = *first;
-    std::vector<const For*> members = {first};
+    std::optional<Member> first = AsMember(stmts, 0);
+    if (!first || first->loop.extent < 2) return std::nullopt;
+    NestRewriter rewriter(writer_.program(), first->loop);
+    std::vector<Member> members = {*std::move(first)};
     size_t count = 1;
     for (size_t k = 1; k < stmts.size(); ++k) {
       if (std::holds_alternative<Comment>(stmts[k])) continue;
-      const For* next = std::get_if<For>(&stmts[k]);
-      if (next == nullptr || !CanFuse(writer_.program(), all, *next) ||
-          !Joins(*next)) {
-        break;
-      }
-      Block body = Remapped(*next, Iterator(first->iterator));
-      for (Stmt& stmt : body.stmts) all.body.stmts.push_back(std::move(stmt));
-      members.push_back(next);
+      std::optional<Member> next = AsMember(stmts, k);
+      if (!next || !rewriter.Fuse(members[0].loop.iterator, next->loop)) break;
+      members.push_back(*std::move(next));
       count = k + 1;
     }
-    if (members.size() < 2 || !has_reduction_) return std::nullopt;
-    return FusedRows{.loop = Write(members), .count = count};
+    const bool is_fused =
+        members.size() > 1 && absl::c_any_of(members, [](const Member& member) {
+          return !member.map;
+        });
+    if (is_fused) Schedule(rewriter, members);
+    Block block;
+    std::move(rewriter).MoveTo(block);
+    if (!is_fused) return std::nullopt;
+    return FusedRows{.loop = std::get<For>(std::move(block.stmts[0])),
+                     .count = count};
   }
 
  private:
-  // Whether the loop reduces rows, or assigns to their cells.
-  bool Joins(const For& loop) {
-    if (!IsParallel(writer_.program(), loop)) return false;
-    const bool reduces = Reduces(writer_.program(), loop);
-    has_reduction_ |= reduces;
-    return reduces || RowMap(loop);
-  }
-
-  // The loop as a nest of assignments whose outermost loop it is.
-  std::optional<PerfectNest> RowMap(const For& loop) const {
-    std::optional<PerfectNest> nest = AsPerfectNest(writer_.program(), loop);
-    const bool is_map = nest && !nest->accumulates() &&
-                        nest->outputs[0].iterator == loop.iterator;
-    return is_map ? nest : std::nullopt;
-  }
-
-  // The loop's body for row `row`.
-  Block Remapped(const For& loop, const Affine& row) {
-    const IteratorMap places = {{loop.iterator, row}};
-    Block body = loop.body;
-    RewriteStmts(body, [&](Stmt& stmt) { writer_.Remap(stmt, places); });
-    return body;
-  }
-
-  For Write(const std::vector<const For*>& members) {
-    Block block;
-    const LoopKind kind =
-        Cycles(members) > kMinParallelCycles ? LoopKind::kPar : LoopKind::kFor;
-    writer_.Loop(block, kind, members[0]->extent,
-                 [&](Block& body, const Affine& row) {
-                   for (const For* member : members) {
-                     WriteMember(body, *member, row);
-                   }
-                 });
-    return std::get<For>(block.stmts[0]);
-  }
-
-  void WriteMember(Block& block, const For& member, const Affine& row) {
-    std::optional<PerfectNest> nest = RowMap(member);
-    if (nest) {
-      const IteratorMap places = {{member.iterator, row}};
-      nest->outputs.erase(nest->outputs.begin());
-      nest->set.target = writer_.Remapped(nest->set.target, places);
-      nest->set.value = writer_.Remapped(nest->set.value, places, {});
-      if (FindLaneLoop(writer_.program(), *nest) >= 0) {
-        nest = WithoutUnitLoops(writer_, *std::move(nest));
-        WriteMap(writer_, *nest, {}, target_, block);
-        return;
-      }
+  std::optional<Member> AsMember(absl::Span<const Stmt> stmts, size_t at) {
+    const For* loop =
+        at < stmts.size() ? std::get_if<For>(&stmts[at]) : nullptr;
+    if (loop == nullptr || !IsParallel(writer_.program(), *loop)) {
+      return std::nullopt;
     }
-    Block body = Remapped(member, row);
-    for (Stmt& stmt : body.stmts) block.stmts.push_back(std::move(stmt));
+    if (Reduces(writer_.program(), *loop)) return Member{*loop, std::nullopt};
+    std::optional<PerfectNest> nest = AsPerfectNest(writer_.program(), *loop);
+    if (!nest || nest->accumulates() ||
+        nest->outputs[0].iterator != loop->iterator) {
+      return std::nullopt;
+    }
+    const NestLoop rows = nest->outputs[0];
+    nest = WithoutUnitLoops(writer_, *std::move(nest));
+    if (rows.extent == 1) return std::nullopt;
+    return Member{std::get<For>(Around(nest->outputs, {nest->set})), nest};
+  }
+
+  void Schedule(NestRewriter& rewriter, std::vector<Member>& members) {
+    const For& rows = members[0].loop;
+    if (Cycles(members) > kMinParallelCycles) {
+      rewriter.Parallel({rows.iterator, rows.extent});
+    }
+    for (Member& member : members) {
+      if (!member.map) continue;
+      member.map->outputs.erase(member.map->outputs.begin());
+      if (FindLaneLoop(writer_.program(), *member.map) < 0) continue;
+      ScheduleMap(rewriter, *member.map, {}, target_);
+    }
   }
 
   // About how long all of them take.
-  double Cycles(const std::vector<const For*>& members) {
+  double Cycles(const std::vector<Member>& members) {
     double cycles = 0;
-    for (const For* member : members) {
-      Count(member->body, static_cast<double>(member->extent), cycles);
+    for (const auto& [loop, map] : members) {
+      Count(loop.body, static_cast<double>(loop.extent), cycles);
     }
     return cycles;
   }
@@ -132,7 +116,6 @@ class RowFuser {
   NestWriter& writer_;
   const Target& target_;
   CostModel costs_;
-  bool has_reduction_ = false;
 };
 
 }  // namespace

@@ -72,7 +72,7 @@ class Scheduler {
       if (scatter) {
         taken_.Add(Decision::kScatter);
         MarkScheduled(k);
-        WriteScatter(writer_, *scatter, target_, result_);
+        ScheduleScatter(writer_, *scatter, target_, result_);
         continue;
       }
       if (!nest) {
@@ -325,9 +325,13 @@ class Scheduler {
 
   void Map(const PerfectNest& nest, const std::vector<Set>& consumers) {
     const size_t before = result_.stmts.size();
+    std::vector<Stmt> sets = {nest.set};
+    absl::c_copy(consumers, std::back_inserter(sets));
+    NestRewriter rewriter(program_, Around(nest.outputs, std::move(sets)));
     taken_.Add(Decision::kMap);
-    taken_.AddIf(WriteMap(writer_, nest, consumers, target_, result_),
+    taken_.AddIf(ScheduleMap(rewriter, nest, consumers, target_),
                  Decision::kTransposedMap);
+    std::move(rewriter).MoveTo(result_);
     taken_.AddIf(!consumers.empty(), Decision::kMapWithEpilogues);
     taken_.AddIf(IsParallelFrom(before), Decision::kParallelMap);
   }
