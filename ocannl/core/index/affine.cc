@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/index/affine.h"
 
-#include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 
@@ -18,15 +18,16 @@ int64_t Affine::FactorOf(Symbol symbol) const {
   return 0;
 }
 
-Affine& Affine::operator+=(const Affine& other) {
-  offset_ += other.offset_;
+Affine& Affine::AddScaled(int64_t factor, const Affine& other) {
+  if (factor == 0) return *this;
+  offset_ += factor * other.offset_;
   for (const Term& term : other.terms_) {
-    auto at = std::lower_bound(
-        terms_.begin(), terms_.end(), term.symbol,
-        [](const Term& t, Symbol symbol) { return t.symbol < symbol; });
+    // From the back: terms are few, and most are added in order.
+    auto at = terms_.end();
+    while (at != terms_.begin() && term.symbol <= std::prev(at)->symbol) --at;
     if (at == terms_.end() || at->symbol != term.symbol) {
-      terms_.insert(at, term);
-    } else if ((at->factor += term.factor) == 0) {
+      terms_.insert(at, {term.symbol, factor * term.factor});
+    } else if ((at->factor += factor * term.factor) == 0) {
       terms_.erase(at);
     }
   }
@@ -35,16 +36,15 @@ Affine& Affine::operator+=(const Affine& other) {
 
 Affine operator*(int64_t factor, const Affine& a) {
   Affine product;
-  if (factor == 0) return product;
-  product = a;
-  product.offset_ *= factor;
-  for (Affine::Term& term : product.terms_) term.factor *= factor;
+  product.AddScaled(factor, a);
   return product;
 }
 
 Affine Affine::Substitute(absl::FunctionRef<Affine(Symbol)> value) const {
   Affine sum = offset_;
-  for (const Term& term : terms_) sum += term.factor * value(term.symbol);
+  for (const Term& term : terms_) {
+    sum.AddScaled(term.factor, value(term.symbol));
+  }
   return sum;
 }
 

@@ -68,7 +68,9 @@ class Affine {
   // The factor of `symbol`: 0 where it does not occur.
   int64_t FactorOf(Symbol symbol) const;
 
-  Affine& operator+=(const Affine& other);
+  Affine& operator+=(const Affine& other) { return AddScaled(1, other); }
+  // *this += factor * other, without a product in between.
+  Affine& AddScaled(int64_t factor, const Affine& other);
   friend Affine operator+(Affine a, const Affine& b) { return a += b; }
   friend Affine operator*(int64_t factor, const Affine& a);
   friend bool operator==(const Affine&, const Affine&) = default;

@@ -88,7 +88,7 @@ Inst NestBuilder::NewRowAccess(Opcode opcode, const LoopProgram& program,
 Memory NestBuilder::MemoryAt(BufferId base, Affine offset, const Lanes& lanes) {
   Symbol lane = Iterator(lanes.iterator);
   int64_t stride = offset.FactorOf(lane);
-  offset += -stride * Affine(lane);
+  offset.AddScaled(-stride, lane);
   int64_t disp = offset.offset() % kMaxDisp;
   offset += -disp;
   CHECK(std::abs(stride) < kMaxDisp);

@@ -265,7 +265,7 @@ Affine ByteOffset(const LoopProgram& program, const Access& access) {
   auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
   Affine offset;
   for (size_t axis = access.indices.size(); axis-- > 0;) {
-    offset += stride * access.indices[axis];
+    offset.AddScaled(stride, access.indices[axis]);
     stride *= buffer.dims[axis];
   }
   return offset;
