@@ -63,8 +63,7 @@ Inst NestBuilder::NewRowAccess(Opcode opcode, const LoopProgram& program,
   auto at = [&](Opcode of, const Access& access, const Lanes& lanes) {
     const Buffer& buffer = program.buffers[access.buffer];
     Inst inst = NewInst(of, buffer.dtype, lanes);
-    inst.memory = MemoryAt(
-        access.buffer, unroller.Resolve(ByteOffset(program, access)), lanes);
+    inst.memory = MemoryAt(access.buffer, unroller.ByteOffsetOf(access), lanes);
     return inst;
   };
   const Lanes& lanes = unroller.lanes();

@@ -120,7 +120,7 @@ std::optional<CellRange> CellRangeOf(const LoopProgram& program,
   const Lanes& lanes = unroller.lanes();
   auto size =
       static_cast<int64_t>(SizeOf(program.buffers[access.buffer].dtype));
-  Affine offset = unroller.Resolve(ByteOffset(program, access));
+  Affine offset = unroller.ByteOffsetOf(access);
   int64_t stride = offset.FactorOf(Iterator(lanes.iterator));
   size_t lane_terms = stride == 0 ? 0 : 1;
   if (offset.terms().size() > lane_terms) return std::nullopt;

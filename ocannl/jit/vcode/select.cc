@@ -51,7 +51,7 @@ class Selector {
 
   MemoryRef MemoryRefOf(const Access& access) {
     const Lanes& lanes = unroller_.lanes();
-    Affine offset = unroller_.Resolve(ByteOffset(program_, access));
+    Affine offset = unroller_.ByteOffsetOf(access);
     const Buffer& buffer = program_.buffers[access.buffer];
     const Memory memory = builder_.MemoryAt(access.buffer, offset, lanes);
     // One cell for all lanes is the same in a tail.

@@ -24,7 +24,7 @@ bool CanOverread(const LoopProgram& program, const Unroller& unroller,
   const Lanes& lanes = unroller.lanes();
   const Buffer& buffer = program.buffers[access.buffer];
   const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
-  const Affine offset = unroller.Resolve(ByteOffset(program, access));
+  const Affine offset = unroller.ByteOffsetOf(access);
   int64_t last = offset.offset();
   for (const Affine::Term& term : offset.terms()) {
     if (term.symbol == Iterator(lanes.iterator)) {

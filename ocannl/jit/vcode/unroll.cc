@@ -250,24 +250,56 @@ void Unroller::VisitLanes(const For& loop, int lanes,
 }
 
 Affine Unroller::Resolve(const Affine& index) const {
-  return index.Substitute([&](Symbol symbol) -> Affine {
-    if (symbol.kind == Symbol::kStatic) return symbol;
-    if (symbol.iterator() == lanes_.iterator) {
-      return Affine(symbol) + Affine(lanes_.first);
+  Affine resolved;
+  AddResolved(1, index, resolved);
+  return resolved;
+}
+
+void Unroller::AddResolved(int64_t factor, const Affine& index,
+                           Affine& sum) const {
+  int64_t offset = index.offset();
+  for (const auto& [symbol, times] : index.terms()) {
+    if (symbol.kind == Symbol::kIterator) {
+      if (symbol.iterator() == lanes_.iterator) {
+        offset += times * lanes_.first;
+      } else if (auto it = fixed_.find(symbol.iterator()); it != fixed_.end()) {
+        sum.AddScaled(factor * times, it->second);
+        continue;
+      }
     }
-    auto it = fixed_.find(symbol.iterator());
-    return it == fixed_.end() ? Affine(symbol) : it->second;
+    sum.AddScaled(factor * times, symbol);
+  }
+  sum.AddScaled(factor, offset);
+}
+
+namespace {
+
+// Calls `add(stride, index)` for each axis of the access, in bytes.
+template <class F>
+void ForStrides(const LoopProgram& program, const Access& access, F add) {
+  const Buffer& buffer = program.buffers[access.buffer];
+  auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
+  for (size_t axis = access.indices.size(); axis-- > 0;) {
+    add(stride, access.indices[axis]);
+    stride *= buffer.dims[axis];
+  }
+}
+
+}  // namespace
+
+Affine Unroller::ByteOffsetOf(const Access& access) const {
+  Affine offset;
+  ForStrides(program_, access, [&](int64_t stride, const Affine& index) {
+    AddResolved(stride, index, offset);
   });
+  return offset;
 }
 
 Affine ByteOffset(const LoopProgram& program, const Access& access) {
-  const Buffer& buffer = program.buffers[access.buffer];
-  auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
   Affine offset;
-  for (size_t axis = access.indices.size(); axis-- > 0;) {
-    offset.AddScaled(stride, access.indices[axis]);
-    stride *= buffer.dims[axis];
-  }
+  ForStrides(program, access, [&](int64_t stride, const Affine& index) {
+    offset.AddScaled(stride, index);
+  });
   return offset;
 }
 

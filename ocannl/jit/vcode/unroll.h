@@ -56,7 +56,13 @@ class Unroller {
   // from the first lane.
   Affine Resolve(const Affine& index) const;
 
+  // ByteOffset where the walk is now.
+  Affine ByteOffsetOf(const Access& access) const;
+
  private:
+  // sum += factor * index, resolved.
+  void AddResolved(int64_t factor, const Affine& index, Affine& sum) const;
+
   void Visit(const Block& block, const UnrollHooks& hooks);
   void VisitLoop(const For& loop, const UnrollHooks& hooks);
   void VisitLanes(const For& loop, int lanes, const UnrollHooks& hooks);
