@@ -41,7 +41,7 @@ void Emitter::CommentPointers() {
 void Emitter::CommentInst(const Inst& inst) {
   if (inst.opcode == Opcode::kSourceLoc) {
     if (inst.offset >= 0) source_loc_ = inst.offset;
-  } else if (inst.opcode == Opcode::kLoop || inst.opcode == Opcode::kEndLoop) {
+  } else if (IsLoopBoundary(inst.opcode)) {
     source_loc_ = commented_ = -1;
     if (inst.opcode == Opcode::kLoop) CommentLoop(inst);
   } else if (source_loc_ != commented_) {

@@ -328,38 +328,11 @@ void Emitter::EmitInst(const Inst& inst) {
   if (HasListing()) CommentInst(inst);
   if (rows_ != nullptr) RecordLineOf(inst);
   switch (inst.opcode) {
-    case Opcode::kApply:
-      return EmitApply(inst);
-    case Opcode::kOrAnd:
-      return EmitOrAnd(inst);
-    case Opcode::kCopy:
-      return EmitCopy(inst);
-    case Opcode::kSplat:
-      return EmitSplat(inst);
-    case Opcode::kLoad:
-      return EmitLoad(inst);
-    case Opcode::kLookup:
-      return EmitLookup(inst);
-    case Opcode::kStore:
-      return EmitStore(inst);
-    case Opcode::kScatter:
-      return EmitScatter(inst);
-    case Opcode::kIndex:
-      return EmitIndex(inst);
-    case Opcode::kExtract:
-      return EmitExtract(inst);
-    case Opcode::kInsert:
-      return EmitInsert(inst);
-    case Opcode::kShuffle:
-      return EmitShuffle(inst);
-    case Opcode::kMemset:
-      return EmitMemset(inst);
-    case Opcode::kLoop:
-      return EmitLoop(inst);
-    case Opcode::kEndLoop:
-      return EmitEndLoop(inst);
-    case Opcode::kSourceLoc:
-      return;
+#define INSTRUCTION(name, ...) \
+  case Opcode::k##name:        \
+    return Emit##name(inst);
+#include "ocannl/jit/vcode/instructions.def"
+#undef INSTRUCTION
   }
 }
 

@@ -77,6 +77,7 @@ class Emitter {
   void AddTo(const PointerLocation& location, int64_t bytes);
   void EmitLoop(const Inst& inst);
   void EmitEndLoop(const Inst& inst);
+  void EmitSourceLoc(const Inst&) {}  // only for listings and debuggers
   void EmitInst(const Inst& inst);
   void EmitStub();
 

@@ -17,33 +17,18 @@ constexpr double kMinUses = 8;
 
 // Whether the instruction may need scratch registers.
 bool NeedsScratch(const Inst& inst) {
-  const bool is_plain = inst.dtype == DType::kF32 || inst.dtype == DType::kF64;
-  switch (inst.opcode) {
-    case Opcode::kLoop:
-    case Opcode::kEndLoop:
-    case Opcode::kSourceLoc:
-    case Opcode::kCopy:
-      return false;
-    case Opcode::kLoad:
-    case Opcode::kStore:
-      return !is_plain || inst.active_lanes < inst.lanes ||
-             inst.memory.stride != static_cast<int>(SizeOf(inst.dtype));
-    case Opcode::kApply:
-      return !is_plain || inst.operand != inst.dtype ||
-             (inst.op != Op::kAdd && inst.op != Op::kSub &&
-              inst.op != Op::kMul && inst.op != Op::kFma);
-    case Opcode::kOrAnd:
-    case Opcode::kSplat:
-    case Opcode::kLookup:
-    case Opcode::kScatter:
-    case Opcode::kIndex:
-    case Opcode::kExtract:
-    case Opcode::kInsert:
-    case Opcode::kShuffle:
-    case Opcode::kMemset:
-      return true;
+  const OpcodeInfo::Scratch scratch = Info(inst.opcode).scratch;
+  if (scratch != OpcodeInfo::Scratch::kMay) {
+    return scratch == OpcodeInfo::Scratch::kAlways;
   }
-  return true;
+  if (inst.dtype != DType::kF32 && inst.dtype != DType::kF64) return true;
+  if (!Computes(inst.opcode)) {
+    return inst.active_lanes < inst.lanes ||
+           inst.memory.stride != static_cast<int>(SizeOf(inst.dtype));
+  }
+  return inst.operand != inst.dtype ||
+         (inst.op != Op::kAdd && inst.op != Op::kSub && inst.op != Op::kMul &&
+          inst.op != Op::kFma);
 }
 
 bool HasScratch(const Nest& nest) {
@@ -104,7 +89,7 @@ class Liveness {
       // Not defined as a whole: live around the loops, from an iteration
       // before.
       const bool is_defined =
-          inst.dst == reg && inst.opcode != Opcode::kInsert &&
+          inst.dst == reg && IsPure(inst.opcode) &&
           std::none_of(inst.args.begin(), inst.args.end(),
                        [&](const Value& arg) { return arg == RegValue(reg); });
       if (!is_defined && !open_.empty()) {

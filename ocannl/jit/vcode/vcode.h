@@ -31,6 +31,7 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/jit/vcode/opcode.h"
 
 namespace ocannl::jit {
 
@@ -78,64 +79,6 @@ struct Memory {
   int32_t disp = 0;
   int32_t stride = 0;  // bytes from one lane to the next; 0: all lanes the same
 };
-
-enum class Opcode : uint8_t {
-  kApply,    // dst = op(args); args[1] of a float's neg or abs is a mask; of
-             // minimum and maximum, args[2] is what vfixupimm does, or, without
-             // AVX-512, a number that makes a NaN of it too, if any
-  kOrAnd,    // dst = args[0] | (args[1] & args[2]), bit by bit; with AVX-512
-  kCopy,     // dst = args[0]
-  kSplat,    // dst = the first lane of args[0], in every lane
-  kLoad,     // dst = memory
-  kLookup,   // dst = memory in the row that args[0] says, or 0 where that is
-             // out of bounds; lookup `offset` of the nest
-  kStore,    // memory = args[0]
-  kScatter,  // memory in the row that args[1] says, unless that is out of
-             // bounds, = args[0]; lookup `offset` of the nest
-  kIndex,    // dst = pointer + memory.disp + lane * memory.stride, a number
-  kExtract,  // dst = the lanes of args[0] from `offset` on
-  kInsert,   // the `active_lanes` of dst from `offset` on = args[0]
-  kShuffle,  // dst = lanes of args[0] and args[1]; `offset` selects
-  kMemset,   // `offset` bytes of memory = 0
-  kLoop,     // begins loop `offset` of the nest
-  kEndLoop,  // ends it
-  kSourceLoc,  // the next ones come from line `offset` of source_lines; -1: nop
-};
-
-// Whether dst = f(args), of which some may be memory or constants: CanBeMemory.
-inline bool Computes(Opcode opcode) {
-  return opcode == Opcode::kApply || opcode == Opcode::kOrAnd;
-}
-
-inline bool WritesMemory(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kStore:
-    case Opcode::kScatter:
-    case Opcode::kMemset:
-      return true;
-    case Opcode::kApply:
-    case Opcode::kOrAnd:
-    case Opcode::kCopy:
-    case Opcode::kSplat:
-    case Opcode::kLoad:
-    case Opcode::kLookup:
-    case Opcode::kIndex:
-    case Opcode::kExtract:
-    case Opcode::kInsert:
-    case Opcode::kShuffle:
-    case Opcode::kLoop:
-    case Opcode::kEndLoop:
-    case Opcode::kSourceLoc:
-      return false;
-  }
-  return true;
-}
-
-// Whether the instruction defines `dst`.
-inline bool HasResult(Opcode opcode) {
-  return !WritesMemory(opcode) && opcode != Opcode::kLoop &&
-         opcode != Opcode::kEndLoop && opcode != Opcode::kSourceLoc;
-}
 
 enum class ShuffleKind : uint8_t {
   kLow32,      // in each 128 bits: a0 b0 a1 b1

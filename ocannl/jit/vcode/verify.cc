@@ -16,40 +16,6 @@ bool Has(const std::vector<T>& all, int64_t index) {
   return index >= 0 && index < static_cast<int64_t>(all.size());
 }
 
-// How many operands an instruction has; -1: those of its op.
-int NumArgs(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kApply:
-      return -1;
-    case Opcode::kOrAnd:
-      return 3;
-    case Opcode::kShuffle:
-    case Opcode::kScatter:
-      return 2;
-    case Opcode::kCopy:
-    case Opcode::kSplat:
-    case Opcode::kLookup:
-    case Opcode::kStore:
-    case Opcode::kExtract:
-    case Opcode::kInsert:
-      return 1;
-    case Opcode::kLoad:
-    case Opcode::kIndex:
-    case Opcode::kMemset:
-    case Opcode::kLoop:
-    case Opcode::kEndLoop:
-    case Opcode::kSourceLoc:
-      return 0;
-  }
-  return 0;
-}
-
-// Whether `inst` has memory, whatever its operands are.
-bool IsMemoryAccess(Opcode opcode) {
-  return WritesMemory(opcode) || opcode == Opcode::kLoad ||
-         opcode == Opcode::kLookup || opcode == Opcode::kIndex;
-}
-
 // Whether operand k, which is memory, may be: of a chain of minima or maxima,
 // Fold makes the last one of two links a third operand.
 bool MayBeMemory(const Inst& inst, int k) {
@@ -81,7 +47,9 @@ class Verifier {
  private:
   Fault FaultOf(const Inst& inst) {
     if (Fault fault = FaultOfOperands(inst)) return fault;
-    if (IsMemoryAccess(inst.opcode)) {
+    const OpcodeInfo::Memory memory = Info(inst.opcode).memory;
+    if (memory != OpcodeInfo::Memory::kNone &&
+        memory != OpcodeInfo::Memory::kOperand) {
       if (Fault fault = FaultOfMemory(inst)) return fault;
     }
     if (Fault fault = FaultOfOffset(inst)) return fault;
@@ -107,9 +75,9 @@ class Verifier {
       }
     }
     // A sign mask or a rule for NaN comes behind the operands of the op.
-    const int wanted = NumArgs(inst.opcode);
+    const int wanted = Info(inst.opcode).operands;
     const bool fits =
-        wanted < 0 ? count >= Info(inst.op).arity : count == wanted;
+        wanted == kOfOp ? count >= Info(inst.op).arity : count == wanted;
     return fits ? nullptr : "the number of operands is not that of its opcode";
   }
 
@@ -118,31 +86,39 @@ class Verifier {
     return inst.active_lanes > inst.lanes ? "memory has more lanes" : nullptr;
   }
 
-  // What `offset` counts.
   Fault FaultOfOffset(const Inst& inst) {
-    switch (inst.opcode) {
-      case Opcode::kLookup:
-      case Opcode::kScatter:
+    using Offset = OpcodeInfo::Offset;
+    switch (Info(inst.opcode).offset) {
+      case Offset::kLookup:
         return Has(nest_.lookups, inst.offset) ? nullptr : "no such lookup";
-      case Opcode::kSourceLoc:
+      case Offset::kLine:
         return inst.offset == -1 || Has(nest_.source_lines, inst.offset)
                    ? nullptr
                    : "no such line";
-      case Opcode::kLoop:
-        if (!Has(nest_.loops, inst.offset)) return "no such loop";
-        if (begun_[inst.offset]) return "the loop begins twice";
-        begun_[inst.offset] = 1;
-        open_.push_back(inst.offset);
-        return nullptr;
-      case Opcode::kEndLoop:
-        if (open_.empty() || open_.back() != inst.offset) {
-          return "it ends another loop than the innermost";
-        }
-        open_.pop_back();
-        return FaultOfIncrements(nest_.loops[inst.offset]);
-      default:
+      case Offset::kLoop:
+        return FaultOfLoop(inst);
+      case Offset::kNothing:
+      case Offset::kLane:
+      case Offset::kSelector:
+      case Offset::kBytes:
         return nullptr;
     }
+    return nullptr;
+  }
+
+  Fault FaultOfLoop(const Inst& inst) {
+    if (!Has(nest_.loops, inst.offset)) return "no such loop";
+    if (inst.opcode == Opcode::kLoop) {
+      if (begun_[inst.offset]) return "the loop begins twice";
+      begun_[inst.offset] = 1;
+      open_.push_back(inst.offset);
+      return nullptr;
+    }
+    if (open_.empty() || open_.back() != inst.offset) {
+      return "it ends another loop than the innermost";
+    }
+    open_.pop_back();
+    return FaultOfIncrements(nest_.loops[inst.offset]);
   }
 
   Fault FaultOfIncrements(const Loop& loop) const {
@@ -153,7 +129,8 @@ class Verifier {
   }
 
   Fault FaultOfResult(const Inst& inst) {
-    if (inst.dst.is_valid() != HasResult(inst.opcode)) {
+    const OpcodeInfo& info = Info(inst.opcode);
+    if (inst.dst.is_valid() != (info.result != OpcodeInfo::Result::kNone)) {
       return inst.dst.is_valid() ? "it has no result" : "it needs a result";
     }
     if (!inst.dst.is_valid()) return nullptr;
@@ -164,8 +141,7 @@ class Verifier {
     }
     is_defined_[inst.dst.index] = 1;
     // Of a mutable one, Fold writes the lower part if the rest is dead.
-    const bool is_part = inst.opcode == Opcode::kInsert ||
-                         inst.opcode == Opcode::kExtract ||
+    const bool is_part = info.offset == OpcodeInfo::Offset::kLane ||
                          (reg.is_mutable && inst.lanes < reg.lanes);
     return reg.lanes == inst.lanes || is_part
                ? nullptr

@@ -13,15 +13,9 @@
 namespace ocannl::jit {
 namespace {
 
-// Whether all that it does is its result.
-bool IsPure(Opcode opcode) {
-  return HasResult(opcode) && opcode != Opcode::kInsert;
-}
-
 // Whether `inst` may change memory or ends a basic block.
 bool IsBarrier(const Inst& inst) {
-  return WritesMemory(inst.opcode) || inst.opcode == Opcode::kLoop ||
-         inst.opcode == Opcode::kEndLoop;
+  return WritesMemory(inst.opcode) || IsLoopBoundary(inst.opcode);
 }
 
 std::vector<int> CountUses(const Nest& nest) {

@@ -63,13 +63,12 @@ class InterleavedLowering {
   // Whether `other` may depend on `column` or on the column adjacent to it, one
   // of which is a store: by buffers, and by ranges from a common pointer.
   bool MayDepend(const Inst& column, const Inst& other) const {
-    const bool loads =
-        other.opcode == Opcode::kLoad || other.opcode == Opcode::kLookup;
-    const bool anywhere = other.opcode == Opcode::kLookup ||
-                          other.opcode == Opcode::kScatter ||
-                          other.opcode == Opcode::kMemset;
-    const bool writes = WritesMemory(other.opcode);
-    if (!writes && !(loads && column.opcode == Opcode::kStore)) return false;
+    const OpcodeInfo& info = Info(other.opcode);
+    const bool reads = info.memory == OpcodeInfo::Memory::kRead;
+    const bool writes = info.memory == OpcodeInfo::Memory::kWritten;
+    if (!writes && !(reads && column.opcode == Opcode::kStore)) return false;
+    // Of a row, or of so many bytes.
+    const bool anywhere = info.offset != OpcodeInfo::Offset::kNothing;
     const int32_t pointer = other.memory.pointer;
     if (editor_.BaseOf(pointer) != editor_.BaseOf(column.memory.pointer)) {
       return false;

@@ -9,8 +9,7 @@ void NestEditor::VisitBasicBlocks(
     absl::FunctionRef<void(size_t, size_t)> visit) {
   size_t begin = 0;
   for (size_t k = 0; k < nest_.insts.size(); ++k) {
-    const Opcode opcode = nest_.insts[k].opcode;
-    if (opcode == Opcode::kLoop || opcode == Opcode::kEndLoop) {
+    if (IsLoopBoundary(nest_.insts[k].opcode)) {
       visit(begin, k);
       begin = k + 1;
     }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opcode: the instructions of VCode, and the row of instructions.def of each.
+//
+//   Info(Opcode::kInsert).result   // kUpdates
+#ifndef OCANNL_JIT_VCODE_OPCODE_H_
+#define OCANNL_JIT_VCODE_OPCODE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace ocannl::jit {
+
+enum class Opcode : uint8_t {
+#define INSTRUCTION(name, ...) k##name,
+#include "ocannl/jit/vcode/instructions.def"
+#undef INSTRUCTION
+};
+
+inline constexpr int kOfOp = -1;  // as many operands as the op
+
+struct OpcodeInfo {
+  enum class Result : uint8_t {
+    kNone,
+    kDefines,  // dst, or the lanes of it that it has
+    kUpdates,  // some lanes of dst, whose others stay: it reads dst too
+  };
+  enum class Memory : uint8_t {
+    kNone,
+    kOperand,  // operands may be memory or constants: CanBeMemory
+    kRead,
+    kWritten,
+    kAddress,  // only the address is computed
+  };
+  enum class Offset : uint8_t {  // what Inst::offset says
+    kNothing,
+    kLane,
+    kSelector,  // of a shuffle
+    kBytes,
+    kLookup,  // a number of `lookups` of the nest
+    kLoop,    // of `loops`
+    kLine,    // of `source_lines`
+  };
+  // Whether it expands into several that need scratch registers. kMay: but for
+  // the plain f32 and f64 ones.
+  enum class Scratch : uint8_t { kNever, kMay, kAlways };
+
+  absl::string_view text;
+  int operands;  // or kOfOp
+  Result result;
+  Memory memory;
+  Offset offset;
+  Scratch scratch;
+};
+
+inline constexpr OpcodeInfo kOpcodes[] = {
+#define INSTRUCTION(name, text, operands, result, memory, offset, scratch) \
+  {text,                                                                   \
+   operands,                                                               \
+   OpcodeInfo::Result::result,                                             \
+   OpcodeInfo::Memory::memory,                                             \
+   OpcodeInfo::Offset::offset,                                             \
+   OpcodeInfo::Scratch::scratch},
+#include "ocannl/jit/vcode/instructions.def"
+#undef INSTRUCTION
+};
+
+inline const OpcodeInfo& Info(Opcode opcode) {
+  return kOpcodes[static_cast<size_t>(opcode)];
+}
+
+// Whether dst = f(operands), of which some may be memory or constants.
+inline bool Computes(Opcode opcode) {
+  return Info(opcode).memory == OpcodeInfo::Memory::kOperand;
+}
+
+inline bool WritesMemory(Opcode opcode) {
+  return Info(opcode).memory == OpcodeInfo::Memory::kWritten;
+}
+
+// Whether it is a boundary between basic blocks.
+inline bool IsLoopBoundary(Opcode opcode) {
+  return Info(opcode).offset == OpcodeInfo::Offset::kLoop;
+}
+
+// Whether all that it does is to define `dst`.
+inline bool IsPure(Opcode opcode) {
+  return Info(opcode).result == OpcodeInfo::Result::kDefines;
+}
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_OPCODE_H_
