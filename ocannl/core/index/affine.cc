@@ -25,7 +25,9 @@ Affine& Affine::AddScaled(int64_t factor, const Affine& other) {
     // From the back: terms are few, and most are added in order.
     auto at = terms_.end();
     while (at != terms_.begin() && term.symbol <= std::prev(at)->symbol) --at;
-    if (at == terms_.end() || at->symbol != term.symbol) {
+    if (at == terms_.end()) {
+      terms_.push_back({term.symbol, factor * term.factor});
+    } else if (at->symbol != term.symbol) {
       terms_.insert(at, {term.symbol, factor * term.factor});
     } else if ((at->factor += factor * term.factor) == 0) {
       terms_.erase(at);
