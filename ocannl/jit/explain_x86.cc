@@ -12,7 +12,7 @@
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/instruction_mix.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
-#include "ocannl/jit/vcode/print.h"
+#include "ocannl/jit/vcode/text/print.h"
 #include "ocannl/jit/x86_backend.h"
 
 namespace ocannl::jit {

@@ -3,7 +3,6 @@
 // Allocate: virtual registers -> registers of the machine, by linear scan
 // (Poletto and Sarkar 1999) over live intervals without holes or splits.
 //
-//   HoistConstants(nest, isa);
 //   Allocation allocation = Allocate(nest, isa);
 //
 // An interval is from a value's definition to its last use, or to the end of a
@@ -50,12 +49,10 @@ int NumRegisters(bool masks, Isa isa);
 int FirstScratch(bool masks, Isa isa);
 int FirstSpillScratch(bool masks, Isa isa);
 
-Allocation Allocate(const Nest& nest, Isa isa);
+// Whether some instruction may need scratch registers.
+bool HasScratch(const Nest& nest);
 
-// Hoist constants (loop-invariant code motion): operands from the constant pool
-// are loaded before the outermost loop in which the register pressure leaves
-// some free, the most frequent ones first.
-void HoistConstants(Nest& nest, Isa isa);
+Allocation Allocate(const Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit
 

@@ -76,6 +76,11 @@ inline bool Computes(Opcode opcode) {
   return Info(opcode).memory == OpcodeInfo::Memory::kOperand;
 }
 
+// Whether it has memory, whatever its operands are.
+inline bool AccessesMemory(Opcode opcode) {
+  return Info(opcode).memory != OpcodeInfo::Memory::kNone && !Computes(opcode);
+}
+
 inline bool WritesMemory(Opcode opcode) {
   return Info(opcode).memory == OpcodeInfo::Memory::kWritten;
 }

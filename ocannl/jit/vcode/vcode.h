@@ -78,6 +78,8 @@ struct Memory {
   int32_t pointer = -1;
   int32_t disp = 0;
   int32_t stride = 0;  // bytes from one lane to the next; 0: all lanes the same
+
+  friend bool operator==(const Memory&, const Memory&) = default;
 };
 
 enum class ShuffleKind : uint8_t {
@@ -102,6 +104,8 @@ struct Inst {
   std::array<Value, 3> args = {};
   Memory memory = {};
   int64_t offset = 0;
+
+  friend bool operator==(const Inst&, const Inst&) = default;
 };
 
 inline Inst Nop() { return {.opcode = Opcode::kSourceLoc, .offset = -1}; }
@@ -110,6 +114,8 @@ struct Register {
   DType dtype;
   uint8_t lanes;
   bool is_mutable;  // has more than one definition: not in SSA form
+
+  friend bool operator==(const Register&, const Register&) = default;
 };
 
 // A pointer counts from a buffer, or is a number.
@@ -118,11 +124,16 @@ struct Pointer {
   BufferId base;
   Affine value;      // in bytes; in ones for kNumber
   double frequency;  // uses in a run
+
+  friend bool operator==(const Pointer&, const Pointer&) = default;
 };
 
 struct PointerIncrement {
   int32_t pointer;
   int64_t bytes;  // in ones for Pointer::kNumber
+
+  friend bool operator==(const PointerIncrement&,
+                         const PointerIncrement&) = default;
 };
 
 struct Loop {
@@ -131,6 +142,8 @@ struct Loop {
   bool is_parallel;  // runs over [lo, hi) of the caller
   double frequency;  // runs of its body
   std::vector<PointerIncrement> increments;
+
+  friend bool operator==(const Loop&, const Loop&) = default;
 };
 
 // The table of a kLookup or kScatter: rows from `size` on are out of bounds.
@@ -138,12 +151,16 @@ struct RowLookup {
   int64_t size;     // rows
   int64_t stride;   // bytes from one to the next
   bool is_uniform;  // the same row for all lanes: its operand has one lane
+
+  friend bool operator==(const RowLookup&, const RowLookup&) = default;
 };
 
 // A statement that instructions come from.
 struct SourceLine {
   const Stmt* stmt;  // of the block that was selected
   std::string text;  // its first line
+
+  friend bool operator==(const SourceLine&, const SourceLine&) = default;
 };
 
 struct Nest {
@@ -154,6 +171,8 @@ struct Nest {
   std::vector<Constant> constants;
   std::vector<RowLookup> lookups;
   std::vector<SourceLine> source_lines;
+
+  friend bool operator==(const Nest&, const Nest&) = default;
 };
 
 }  // namespace ocannl::jit

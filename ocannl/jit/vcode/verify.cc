@@ -47,9 +47,7 @@ class Verifier {
  private:
   Fault FaultOf(const Inst& inst) {
     if (Fault fault = FaultOfOperands(inst)) return fault;
-    const OpcodeInfo::Memory memory = Info(inst.opcode).memory;
-    if (memory != OpcodeInfo::Memory::kNone &&
-        memory != OpcodeInfo::Memory::kOperand) {
+    if (AccessesMemory(inst.opcode)) {
       if (Fault fault = FaultOfMemory(inst)) return fault;
     }
     if (Fault fault = FaultOfOffset(inst)) return fault;

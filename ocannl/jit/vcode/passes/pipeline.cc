@@ -6,8 +6,8 @@
 
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/passes/fold.h"
+#include "ocannl/jit/vcode/passes/hoist_constants.h"
 #include "ocannl/jit/vcode/passes/interleaved.h"
 #include "ocannl/jit/vcode/passes/transpose.h"
 #include "ocannl/jit/vcode/select.h"

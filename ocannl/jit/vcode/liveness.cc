@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/liveness.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ocannl::jit {
+namespace {
+
+class Liveness {
+ public:
+  explicit Liveness(const Nest& nest) : nest_(nest), ends_(EndsOfLoops(nest)) {
+    intervals_.resize(nest.registers.size());
+  }
+
+  std::vector<LiveInterval> Run() && {
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      const Inst& inst = nest_.insts[k];
+      const int at = static_cast<int>(k);
+      if (inst.opcode == Opcode::kLoop) {
+        open_.push_back({at, static_cast<int>(ends_[inst.offset]),
+                         nest_.loops[inst.offset].frequency});
+      }
+      if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
+      for (const Value& arg : inst.args) {
+        if (arg.kind == Value::kReg) Touch(arg.reg(), at, inst);
+      }
+      if (inst.dst.is_valid()) Touch(inst.dst, at, inst);
+    }
+    return std::move(intervals_);
+  }
+
+ private:
+  struct Open {
+    int begin;
+    int end;
+    double frequency;
+  };
+
+  void Touch(VReg reg, int at, const Inst& inst) {
+    LiveInterval& interval = intervals_[reg.index];
+    if (interval.first < 0) {
+      interval.first = at;
+      // Not defined as a whole: live around the loops, from an iteration
+      // before.
+      const bool is_defined =
+          inst.dst == reg && IsPure(inst.opcode) &&
+          std::none_of(inst.args.begin(), inst.args.end(),
+                       [&](const Value& arg) { return arg == RegValue(reg); });
+      if (!is_defined && !open_.empty()) {
+        interval.first = open_.front().begin;
+        interval.last = open_.front().end;
+      }
+    }
+    interval.last = std::max(interval.last, at);
+    for (const Open& open : open_) {
+      if (open.begin <= interval.first) continue;
+      interval.last = std::max(interval.last, open.end);
+      break;
+    }
+    interval.uses += open_.empty() ? 1 : open_.back().frequency;
+    auto size = SizeOf(nest_.registers[reg.index].dtype) == 8 ? 8 : 4;
+    interval.bytes = std::max<int>(interval.bytes, inst.lanes * size);
+  }
+
+  const Nest& nest_;
+  const std::vector<size_t> ends_;
+  std::vector<LiveInterval> intervals_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+std::vector<LiveInterval> LiveIntervals(const Nest& nest) {
+  return Liveness(nest).Run();
+}
+
+std::vector<size_t> EndsOfLoops(const Nest& nest) {
+  std::vector<size_t> ends(nest.loops.size());
+  for (size_t at = 0; at < nest.insts.size(); ++at) {
+    const Inst& inst = nest.insts[at];
+    if (inst.opcode == Opcode::kEndLoop) ends[inst.offset] = at;
+  }
+  return ends;
+}
+
+}  // namespace ocannl::jit

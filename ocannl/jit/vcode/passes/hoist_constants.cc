@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/passes/hoist_constants.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "ocannl/jit/vcode/allocate.h"
+#include "ocannl/jit/vcode/liveness.h"
+#include "ocannl/jit/vcode/operands.h"
+
+namespace ocannl::jit {
+namespace {
+
+// Uses of a constant for which hoisting it pays. The gain is measured by
+// `bazel run //experiments:bench -- --filter=map/,moons/`.
+constexpr double kMinUses = 8;
+
+// Whether operand k is a constant that is loaded.
+bool IsLoaded(const Inst& inst, int k) {
+  return Computes(inst.opcode) && inst.operand != DType::kBool &&
+         inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
+}
+
+class ConstantHoister {
+ public:
+  ConstantHoister(Nest& nest, Isa isa)
+      : nest_(nest), isa_(isa), ends_(EndsOfLoops(nest)) {
+    FindPressure();
+    const int scratch = HasScratch(nest) ? kNumScratch : 0;
+    usable_ = NumRegisters(/*masks=*/false, isa) - scratch;
+    // k0 is not used; without AVX-512 there are no masks.
+    const int masks =
+        std::max(0, NumRegisters(/*masks=*/true, isa) - 1 - scratch);
+    const bool spills =
+        Pressure(0, pressure_.size()) > usable_ || most_masks_ > masks;
+    if (spills) usable_ -= kNumSpillScratch;
+  }
+
+  void Run() {
+    if (nest_.loops.empty()) {
+      HoistBefore(0, nest_.insts.size(), 1,
+                  usable_ - Pressure(0, pressure_.size()));
+    } else {
+      HoistFromLoops(0, nest_.insts.size(), 1, 0);
+    }
+    std::vector<Inst> insts;
+    insts.reserve(nest_.insts.size() + hoisted_.size());
+    auto next = hoisted_.begin();
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      for (; next != hoisted_.end() && next->first == k; ++next) {
+        insts.push_back(next->second);
+      }
+      insts.push_back(nest_.insts[k]);
+    }
+    nest_.insts = std::move(insts);
+  }
+
+ private:
+  // A constant, and the bytes of one in memory.
+  using Key = std::pair<int32_t, int>;
+
+  // Register pressure: how many vectors are live behind each instruction, and
+  // the most masks.
+  void FindPressure() {
+    const std::vector<LiveInterval> intervals = LiveIntervals(nest_);
+    std::vector<int> change[2];  // of vectors, of masks
+    for (std::vector<int>& kind : change) kind.resize(nest_.insts.size() + 1);
+    for (size_t reg = 0; reg < intervals.size(); ++reg) {
+      const LiveInterval& interval = intervals[reg];
+      if (interval.first < 0) continue;
+      std::vector<int>& kind = change[IsMask(nest_.registers[reg].dtype, isa_)];
+      ++kind[interval.first];
+      --kind[std::max(interval.last, interval.first + 1)];
+    }
+    int vectors = 0;
+    int masks = 0;
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      vectors += change[0][k];
+      masks += change[1][k];
+      pressure_.push_back(vectors);
+      most_masks_ = std::max(most_masks_, masks);
+    }
+  }
+
+  // The most vectors that are live at once.
+  int Pressure(size_t first, size_t last) const {
+    return *std::max_element(pressure_.begin() + first,
+                             pressure_.begin() + last);
+  }
+
+  static Key KeyOf(const Inst& inst, int k) {
+    return {inst.args[k].index, SizeOf(inst.operand) == 8 ? 8 : 4};
+  }
+
+  // For the loops in [begin, end), which runs `frequency` times; `taken`
+  // registers hold constants there already.
+  void HoistFromLoops(size_t begin, size_t end, double frequency, int taken) {
+    for (size_t k = begin; k < end; ++k) {
+      if (nest_.insts[k].opcode != Opcode::kLoop) continue;
+      const size_t last = ends_[nest_.insts[k].offset];
+      const int free = usable_ - taken - Pressure(k, last);
+      const int hoisted = HoistBefore(k, last, frequency, free);
+      const double inner = nest_.loops[nest_.insts[k].offset].frequency;
+      HoistFromLoops(k + 1, last, inner, taken + hoisted);
+      k = last;
+    }
+  }
+
+  // Returns how many constants of the instructions got one of `free` registers.
+  int HoistBefore(size_t first, size_t last, double frequency, int free) {
+    if (free <= 0) return 0;
+    std::vector<std::pair<double, Key>> uses;
+    for (const auto& [key, times] : CountUses(first, last)) {
+      if (times >= kMinUses * frequency) uses.push_back({times, key});
+    }
+    std::stable_sort(
+        uses.begin(), uses.end(),
+        [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (uses.size() > static_cast<size_t>(free)) uses.resize(free);
+    std::map<Key, VReg> registers;
+    for (const auto& [times, key] : uses) registers[key] = VReg();
+    for (size_t k = first; k < last; ++k) {
+      Inst& inst = nest_.insts[k];
+      for (int arg = 0; arg < 3; ++arg) {
+        if (!IsLoaded(inst, arg)) continue;
+        auto found = registers.find(KeyOf(inst, arg));
+        if (found == registers.end()) continue;
+        VReg& reg = found->second;
+        if (!reg.is_valid()) {
+          reg = NewRegister(first, found->first, inst.operand);
+        }
+        inst.args[arg] = RegValue(reg);
+      }
+    }
+    return static_cast<int>(uses.size());
+  }
+
+  std::map<Key, double> CountUses(size_t first, size_t last) const {
+    std::map<Key, double> uses;
+    std::vector<double> frequencies = {1};
+    for (size_t k = first; k < last; ++k) {
+      const Inst& inst = nest_.insts[k];
+      if (inst.opcode == Opcode::kEndLoop) frequencies.pop_back();
+      if (inst.opcode == Opcode::kLoop) {
+        frequencies.push_back(nest_.loops[inst.offset].frequency);
+      }
+      for (int arg = 0; arg < 3; ++arg) {
+        if (IsLoaded(inst, arg)) {
+          uses[KeyOf(inst, arg)] += frequencies.back();
+        }
+      }
+    }
+    return uses;
+  }
+
+  // One that holds the constant in all lanes from instruction `at` on.
+  VReg NewRegister(size_t at, Key key, DType dtype) {
+    const VReg reg(nest_.registers.size());
+    const int bytes = isa_ == Isa::kAvx512 ? 64 : 32;
+    const auto lanes = static_cast<uint8_t>(bytes / key.second);
+    nest_.registers.push_back({dtype, lanes, /*is_mutable=*/false});
+    Inst copy = {.opcode = Opcode::kCopy,
+                 .dtype = dtype,
+                 .operand = dtype,
+                 .lanes = lanes,
+                 .active_lanes = lanes};
+    copy.dst = reg;
+    copy.args[0] = {Value::kConst, key.first};
+    hoisted_.emplace(at, copy);
+    return reg;
+  }
+
+  Nest& nest_;
+  const Isa isa_;
+  const std::vector<size_t> ends_;  // of loops
+  int usable_ = 0;                  // vector registers
+  int most_masks_ = 0;
+  std::vector<int> pressure_;            // by instruction
+  std::multimap<size_t, Inst> hoisted_;  // and before which they are set
+};
+
+}  // namespace
+
+void HoistConstants(Nest& nest, Isa isa) {
+  const bool has_some =
+      std::any_of(nest.insts.begin(), nest.insts.end(), [&](const Inst& inst) {
+        return IsLoaded(inst, 0) || IsLoaded(inst, 1) || IsLoaded(inst, 2);
+      });
+  if (has_some) ConstantHoister(nest, isa).Run();
+}
+
+}  // namespace ocannl::jit

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Passes over VCode, each on texts of its own. That the text is all that there
+// is of a nest, //tests/agree:vcode_text_test shows.
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
+#include "ocannl/jit/vcode/text/parse.h"
+#include "ocannl/jit/vcode/text/print.h"
+#include "ocannl/jit/vcode/verify.h"
+#include "tests/support/must_parse.h"
+
+namespace ocannl::jit {
+namespace {
+
+LoopProgram Buffers() {
+  return MustParse(
+      "p ():\n"
+      "  in x : f32[64, 16];\n"
+      "  in y : f32[64, 16];\n"
+      "  out z : f32[64, 16];\n");
+}
+
+struct Case {
+  const char* name;
+  const char* pass;
+  Isa isa;
+  const char* before;
+  const char* after;
+};
+
+class PassTest : public testing::TestWithParam<Case> {};
+
+TEST_P(PassTest, RewritesText) {
+  const Case& c = GetParam();
+  const LoopProgram program = Buffers();
+  absl::StatusOr<Nest> nest = Parse(program, c.before);
+  ASSERT_TRUE(nest.ok()) << nest.status();
+  const absl::Span<const VcodePass> passes = VcodePasses();
+  const auto pass = absl::c_find_if(
+      passes, [&](const VcodePass& p) { return p.name == c.pass; });
+  ASSERT_NE(pass, passes.end());
+  pass->run(*nest, c.isa);
+  EXPECT_TRUE(Verify(*nest).ok()) << Verify(*nest);
+  EXPECT_EQ(absl::StrCat("\n", Print(program, *nest)), c.after);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PassTest,
+    testing::Values(
+        Case{"LoadIsAnOperandOfItsOnlyUse", "fold", Isa::kAvx2, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x8 [p0]
+r1 = load f32x8 [p0 + 32]
+r2 = add f32x8 r0, r1
+r3 = mul f32x8 r2, r1
+store f32x8 [p1], r3
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r1 = load f32x8 [p0 + 32]
+r2 = add f32x8 r1, [p0]
+r3 = mul f32x8 r2, r1
+store f32x8 [p1], r3
+)"},
+        Case{"NoLoadPassesAStore", "fold", Isa::kAvx2, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x8 [p0]
+r1 = load f32x8 [p0 + 32]
+store f32x8 [p1], r1
+r2 = mul f32x8 r1, r0
+store f32x8 [p1 + 32], r2
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x8 [p0]
+r1 = load f32x8 [p0 + 32]
+store f32x8 [p1], r1
+r2 = mul f32x8 r1, r0
+store f32x8 [p1 + 32], r2
+)"},
+        Case{"OrOfAndIsOneInstruction", "fold", Isa::kAvx512, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load i32x16 [p0]
+r1 = load i32x16 [p0 + 64]
+r2 = and i32x16 r0, r1
+r3 = or i32x16 r0, r2
+store i32x16 [p1], r3
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load i32x16 [p0]
+r3 = or_and i32x16 r0, r0, [p0 + 64]
+store i32x16 [p1], r3
+)"},
+        Case{"DeadCodeVanishes", "fold", Isa::kAvx512, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x16 [p0]
+r1 = neg f32x16 r0, -2147483648:i32
+r2 = copy f32x16 2
+store f32x16 [p1], r2
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r2 = copy f32x16 2
+store f32x16 [p1], r2
+)"},
+        Case{"InsertOfAllThatLivesIsTheResultItself", "fold", Isa::kAvx512, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+v0 : f32x16
+v0 = load f32x16 [p0]
+r1 = extract f32x16 first 8 v0 at 8
+r2 = add f32x8 v0, r1
+v0 = insert f32x16 first 8 r2 at 0
+store f32x8 [p1], v0
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+v0 : f32x16
+v0 = load f32x16 [p0]
+r1 = extract f32x16 first 8 v0 at 8
+v0 = add f32x8 v0, r1
+store f32x8 [p1], v0
+)"},
+        Case{"TwoColumnsAreLoadedAsRows", "interleave", Isa::kAvx2, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x8 [p0, stride 8]
+r1 = load f32x8 [p0 + 4, stride 8]
+r2 = sub f32x8 r0, r1
+store f32x8 [p1], r2
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r3 = load f32x8 [p0]
+r4 = load f32x8 [p0 + 32]
+r5 = shuffle f32x8 r3, r4 blocks256 32
+r6 = shuffle f32x8 r3, r4 blocks256 49
+r7 = shuffle f32x8 r5, r6 low32 0
+r8 = shuffle f32x8 r5, r6 high32 0
+r9 = shuffle f32x8 r7, r8 low32 0
+r10 = shuffle f32x8 r7, r8 high32 0
+r2 = sub f32x8 r9, r10
+store f32x8 [p1], r2
+)"},
+        Case{"AStoreBetweenKeepsColumnsApart", "interleave", Isa::kAvx2, R"(
+p0 = &z, uses 1
+r0 = load f32x8 [p0, stride 8]
+store f32x8 [p0 + 4], r0
+r1 = load f32x8 [p0 + 4, stride 8]
+store f32x8 [p0 + 128], r1
+)",
+             R"(
+p0 = &z, uses 1
+r0 = load f32x8 [p0, stride 8]
+store f32x8 [p0 + 4], r0
+r1 = load f32x8 [p0 + 4, stride 8]
+store f32x8 [p0 + 128], r1
+)"},
+        Case{"FewColumnsAreNotTransposed", "transpose", Isa::kAvx2, R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x8 [p0, stride 64]
+r1 = load f32x8 [p0 + 4, stride 64]
+r2 = sub f32x8 r0, r1
+store f32x8 [p1], r2
+)",
+             R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = load f32x8 [p0, stride 64]
+r1 = load f32x8 [p0 + 4, stride 64]
+r2 = sub f32x8 r0, r1
+store f32x8 [p1], r2
+)"},
+        Case{"ConstantsOfALoopAreLoadedBefore", "hoist_constants", Isa::kAvx2,
+             R"(
+p0 = &x + 64*i0, uses 64
+p1 = &z + 64*i0, uses 64
+loop i0 = 0 to 63
+  r0 = load f32x8 [p0]
+  r1 = copy f32x8 0.5
+  r2 = fma f32x8 r1, r0, 3
+  store f32x8 [p1], r2
+end i0: p0 += 64, p1 += 64
+)",
+             R"(
+p0 = &x + 64*i0, uses 64
+p1 = &z + 64*i0, uses 64
+r3 = copy f32x8 3
+loop i0 = 0 to 63
+  r0 = load f32x8 [p0]
+  r1 = copy f32x8 0.5
+  r2 = fma f32x8 r1, r0, r3
+  store f32x8 [p1], r2
+end i0: p0 += 64, p1 += 64
+)"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(ParseTest, SaysWhatIsWrongAndWhere) {
+  struct Wrong {
+    const char* text;
+    const char* message;
+  };
+  for (const Wrong& wrong : {
+           Wrong{"p0 = &w, uses 1", "expected a buffer of the program"},
+           Wrong{"\nr0 = frob f32x8 r1", "line 2 of a nest"},
+           Wrong{"r0 = frob f32x8 r1", "no instruction `frob`"},
+           Wrong{"r0 = copy f33 1", "expected a type"},
+           Wrong{"r0 = copy f32 1 2", "expected the end of the line"},
+           Wrong{"r0 = copy f32 one", "`one` is no operand"},
+           Wrong{"r2 = add f32 r0, r1", "used before its definition"},
+           Wrong{"end i0", "it ends another loop than the innermost"},
+           Wrong{"r0 : f32x8", "only a register v is declared"},
+       }) {
+    const absl::Status status = Parse(Buffers(), wrong.text).status();
+    EXPECT_TRUE(absl::StrContains(status.message(), wrong.message))
+        << wrong.text << "\n"
+        << status;
+  }
+}
+
+}  // namespace
+}  // namespace ocannl::jit

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// That the text of VCode says all that there is of a nest: over the programs of
+// the workloads and those picked by hand, for both instruction sets and after
+// every pass.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/string_view.h"
+#include "experiments/bench/dump.h"
+#include "experiments/bench/workloads.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
+#include "ocannl/jit/vcode/text/parse.h"
+#include "ocannl/jit/vcode/text/print.h"
+#include "ocannl/jit/x86_backend.h"
+
+namespace ocannl::jit {
+namespace {
+
+// The number of `entry` among those that were met.
+template <class T>
+int32_t NumberOf(const T& entry, std::vector<T>& met) {
+  auto at = absl::c_find(met, entry);
+  if (at == met.end()) at = met.insert(at, entry);
+  return static_cast<int32_t>(at - met.begin());
+}
+
+// The nest without what its text leaves out: no-operations, registers and
+// constants without use, statements, and the op of what has none.
+Nest Normalized(const Nest& nest) {
+  Nest result;
+  result.pointers = nest.pointers;
+  result.loops = nest.loops;
+  auto keep = [&](size_t reg) {
+    std::vector<Register>& kept = result.registers;
+    kept.resize(std::max(kept.size(), reg + 1));
+    kept[reg] = nest.registers[reg];
+  };
+  for (size_t reg = 0; reg < nest.registers.size(); ++reg) {
+    if (nest.registers[reg].is_mutable) keep(reg);
+  }
+  for (Inst inst : nest.insts) {
+    if (inst == Nop()) continue;
+    if (inst.opcode != Opcode::kApply) inst.op = Op::kAdd;
+    if (inst.opcode == Opcode::kSourceLoc) {
+      SourceLine line = nest.source_lines[inst.offset];
+      line.stmt = nullptr;
+      inst.offset = NumberOf(line, result.source_lines);
+    }
+    if (Info(inst.opcode).offset == OpcodeInfo::Offset::kLookup) {
+      result.lookups.push_back(nest.lookups[inst.offset]);
+      inst.offset = static_cast<int64_t>(result.lookups.size()) - 1;
+    }
+    if (inst.dst.is_valid()) keep(inst.dst.index);
+    for (Value& arg : inst.args) {
+      if (arg.kind != Value::kConst) continue;
+      arg.index = NumberOf(nest.constants[arg.index], result.constants);
+    }
+    result.insts.push_back(inst);
+  }
+  return result;
+}
+
+// Returns how many nests were seen.
+int CheckText(LoopProgram program, Isa isa) {
+  program = Schedule(std::move(program), TargetOf(isa));
+  int nests = 0;
+  LowerToVcode(program, SplitNests(program.body), isa,
+               [&](absl::string_view pass, const Nest& nest) {
+                 ++nests;
+                 const std::string text = Print(program, nest);
+                 absl::StatusOr<Nest> parsed = Parse(program, text);
+                 ASSERT_TRUE(parsed.ok())
+                     << parsed.status() << "\nafter " << pass << "\n"
+                     << text;
+                 EXPECT_EQ(Print(program, *parsed), text) << "after " << pass;
+                 ASSERT_TRUE(Normalized(*parsed) == Normalized(nest))
+                     << "after " << pass << "\n"
+                     << text;
+               });
+  return nests;
+}
+
+class VcodeTextTest : public testing::TestWithParam<Isa> {};
+
+TEST_P(VcodeTextTest, IsReadBackAsItWas) {
+  int nests = 0;
+  for (const auto& group :
+       {MoonsWorkloads(), MlpWorkloads(), NetWorkloads(), GemmWorkloads(),
+        EinsumWorkloads(), MapWorkloads(), RowWorkloads()}) {
+    for (const WorkloadMaker& maker : group) {
+      absl::StatusOr<std::vector<LoopProgram>> programs = ProgramsOf(maker);
+      ASSERT_TRUE(programs.ok()) << programs.status();
+      SCOPED_TRACE(maker.name);
+      for (LoopProgram& program : *programs) {
+        nests += CheckText(std::move(program), GetParam());
+        if (HasFailure()) return;
+      }
+    }
+  }
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/agree/programs")) {
+    SCOPED_TRACE(entry.path());
+    absl::StatusOr<std::string> text = ReadFile(entry.path());
+    ASSERT_TRUE(text.ok()) << text.status();
+    absl::StatusOr<LoopProgram> program = ocannl::Parse(*text);
+    ASSERT_TRUE(program.ok()) << program.status();
+    nests += CheckText(*std::move(program), GetParam());
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(nests, 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, VcodeTextTest,
+                         testing::Values(Isa::kAvx2, Isa::kAvx512),
+                         [](const auto& test) {
+                           return std::string(Name(test.param));
+                         });
+
+}  // namespace
+}  // namespace ocannl::jit
