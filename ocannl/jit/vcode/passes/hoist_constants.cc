@@ -17,10 +17,17 @@ namespace {
 // `bazel run //experiments:bench -- --filter=map/,moons/`.
 constexpr double kMinUses = 8;
 
-// Whether operand k is a constant that is loaded.
-bool IsLoaded(const Inst& inst, int k) {
-  return Computes(inst.opcode) && inst.operand != DType::kBool &&
-         inst.args[k].kind == Value::kConst && CanBeMemory(inst, k);
+// Whether operand k is a constant that is loaded: from memory as an operand, or
+// into a register that holds nothing else. A zero is made without a load.
+bool IsLoaded(const Nest& nest, const Inst& inst, int k) {
+  if (inst.operand == DType::kBool || inst.args[k].kind != Value::kConst) {
+    return false;
+  }
+  if (inst.opcode == Opcode::kCopy) {
+    return !nest.registers[inst.dst.index].is_mutable &&
+           nest.constants[inst.args[k].index].bits != 0;
+  }
+  return Computes(inst.opcode) && CanBeMemory(inst, k);
 }
 
 class ConstantHoister {
@@ -53,6 +60,13 @@ class ConstantHoister {
         insts.push_back(next->second);
       }
       insts.push_back(nest_.insts[k]);
+    }
+    for (Inst& inst : insts) {
+      for (Value& arg : inst.args) {
+        if (arg.kind != Value::kReg) continue;
+        const auto renamed = renamed_.find(arg.reg());
+        if (renamed != renamed_.end()) arg = RegValue(renamed->second);
+      }
     }
     nest_.insts = std::move(insts);
   }
@@ -124,14 +138,19 @@ class ConstantHoister {
     for (size_t k = first; k < last; ++k) {
       Inst& inst = nest_.insts[k];
       for (int arg = 0; arg < 3; ++arg) {
-        if (!IsLoaded(inst, arg)) continue;
+        if (!IsLoaded(nest_, inst, arg)) continue;
         auto found = registers.find(KeyOf(inst, arg));
         if (found == registers.end()) continue;
         VReg& reg = found->second;
         if (!reg.is_valid()) {
           reg = NewRegister(first, found->first, inst.operand);
         }
-        inst.args[arg] = RegValue(reg);
+        if (inst.opcode == Opcode::kCopy) {
+          renamed_[inst.dst] = reg;
+          inst = Nop();
+        } else {
+          inst.args[arg] = RegValue(reg);
+        }
       }
     }
     return static_cast<int>(uses.size());
@@ -147,7 +166,7 @@ class ConstantHoister {
         frequencies.push_back(nest_.loops[inst.offset].frequency);
       }
       for (int arg = 0; arg < 3; ++arg) {
-        if (IsLoaded(inst, arg)) {
+        if (IsLoaded(nest_, inst, arg)) {
           uses[KeyOf(inst, arg)] += frequencies.back();
         }
       }
@@ -179,6 +198,7 @@ class ConstantHoister {
   int most_masks_ = 0;
   std::vector<int> pressure_;            // by instruction
   std::multimap<size_t, Inst> hoisted_;  // and before which they are set
+  std::map<VReg, VReg> renamed_;         // copies to the hoisted ones
 };
 
 }  // namespace
@@ -186,7 +206,8 @@ class ConstantHoister {
 void HoistConstants(Nest& nest, Isa isa) {
   const bool has_some =
       std::any_of(nest.insts.begin(), nest.insts.end(), [&](const Inst& inst) {
-        return IsLoaded(inst, 0) || IsLoaded(inst, 1) || IsLoaded(inst, 2);
+        return IsLoaded(nest, inst, 0) || IsLoaded(nest, inst, 1) ||
+               IsLoaded(nest, inst, 2);
       });
   if (has_some) ConstantHoister(nest, isa).Run();
 }

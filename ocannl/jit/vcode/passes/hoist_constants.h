@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HoistConstants: to hoist a constant (loop-invariant code motion), an operand
-// in a loop, is to load it before. The outermost loop in which the register
-// pressure leaves some free counts, and the most frequent constants come first.
+// HoistConstants: to hoist a constant (loop-invariant code motion), which a
+// loop has as an operand or copies, is to load it before. The outermost loop in
+// which the register pressure leaves some free counts, and the most frequent
+// constants come first.
 //
 //   loop { r1 = fma r0, r0, 3 }   ->   r2 = copy 3; loop { r1 = fma r0, r0, r2
 //   }

@@ -202,11 +202,11 @@ end i0: p0 += 64, p1 += 64
              R"(
 p0 = &x + 64*i0, uses 64
 p1 = &z + 64*i0, uses 64
-r3 = copy f32x8 3
+r3 = copy f32x8 0.5
+r4 = copy f32x8 3
 loop i0 = 0 to 63
   r0 = load f32x8 [p0]
-  r1 = copy f32x8 0.5
-  r2 = fma f32x8 r1, r0, r3
+  r2 = fma f32x8 r3, r0, r4
   store f32x8 [p1], r2
 end i0: p0 += 64, p1 += 64
 )"}),
