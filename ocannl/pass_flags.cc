@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/pass_flags.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/algorithm/container.h"
@@ -14,7 +15,7 @@ const std::vector<Flag>& PassFlags() {
       {"passes", "", "only these passes, with commas between; `none` for none"},
       {"skip", "", "leave these passes out"},
       {"stop_after", "", "the last pass to run"},
-      {"limit", "-1", "how many passes may run: to find the guilty one"},
+      {"limit", "-1", "passes that may run, VCode's last: to bisect"},
       {"real", "false",
        "also passes that keep the real numbers but not the bits"}};
   return *flags;
@@ -43,6 +44,15 @@ absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line) {
   options.limit = static_cast<int>(limit);
   OCANNL_ASSIGN_OR_RETURN(options.real, line.GetBool("real"));
   return options;
+}
+
+int VcodePassesOf(const PassOptions& options) {
+  if (options.limit < 0) return -1;
+  const auto before = absl::c_count_if(Passes(), [&](const Pass& pass) {
+    return !absl::c_linear_search(options.skip, pass.name) &&
+           (pass.exact || options.real);
+  });
+  return std::max(0, options.limit - static_cast<int>(before));
 }
 
 }  // namespace ocannl

@@ -18,6 +18,10 @@ const std::vector<Flag>& PassFlags();
 // Error: a value that is not one.
 absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line);
 
+// How many passes over the VCode of machine code may run when those of the
+// options have: --limit counts on through them. -1: all.
+int VcodePassesOf(const PassOptions& options);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_PASS_FLAGS_H_

@@ -16,6 +16,7 @@
 #include "ocannl/distributed_flags.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
+#include "ocannl/pass_flags.h"
 #include "ocannl/tiers.h"
 
 namespace ocannl {
@@ -63,6 +64,10 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
   OCANNL_ASSIGN_OR_RETURN(int64_t device, line.GetInt("cuda_device", 0, 1023));
   options.cuda_device = static_cast<int>(device);
   options.cuda_home = UserPath(line.GetString("cuda_home"));
+  if (line.Has("limit")) {
+    OCANNL_ASSIGN_OR_RETURN(const PassOptions passes, PassOptionsOf(line));
+    options.vcode_passes = VcodePassesOf(passes);
+  }
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
   const std::string trace = OwnPath(line, "trace", debug.log);
   options.trace = !trace.empty();

@@ -69,20 +69,22 @@ const Backend* TracedIf(const TierOptions& options, const Backend* tier) {
   return options.trace ? Traced(tier) : tier;
 }
 
-// One backend for each instruction set, number of threads and cache.
+// One backend for each instruction set, number of threads and passes, and
+// cache.
 absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
-  using Key = std::tuple<Isa, int, std::string, int>;
+  using Key = std::tuple<Isa, int, std::string, int, int>;
   static auto* mutex = new std::mutex();
   static auto* backends = new std::map<Key, std::unique_ptr<jit::X86Backend>>();
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<CodeCache> cache,
                           Cache(options.code_cache));
   std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend =
-      (*backends)[{isa, options.threads, options.code_cache, options.fresh}];
+  auto& backend = (*backends)[{isa, options.threads, options.code_cache,
+                               options.fresh, options.vcode_passes}];
   if (backend == nullptr) {
     backend = std::make_unique<jit::X86Backend>(
-        isa,
-        jit::X86Options{.threads = options.threads, .cache = std::move(cache)});
+        isa, jit::X86Options{.threads = options.threads,
+                             .cache = std::move(cache),
+                             .vcode_passes = options.vcode_passes});
   }
   return backend.get();
 }

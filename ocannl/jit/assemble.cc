@@ -91,7 +91,7 @@ class Assembly {
   // A `logger` gets the listing, and `debug` what debuggers are told; null:
   // nothing.
   Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger,
-           DebugInfo* debug) {
+           DebugInfo* debug, int vcode_passes) {
     const std::vector<Block> blocks = SplitNests(program.body);
     if (debug != nullptr) {
       debug->file_name = absl::StrCat(
@@ -99,8 +99,9 @@ class Assembly {
       debug->text = Print(program);
       debug->rows = LinesOf(program, blocks);
     }
-    nests_ = LowerToVcode(program, blocks, isa,
-                          [](absl::string_view, const Nest&) {});
+    nests_ = LowerToVcode(
+        program, blocks, isa, [](absl::string_view, const Nest&) {},
+        vcode_passes);
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);
@@ -173,9 +174,11 @@ class Assembly {
 
 }  // namespace
 
-CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info) {
+CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info,
+                   int vcode_passes) {
   auto debug = with_debug_info ? std::make_shared<DebugInfo>() : nullptr;
-  Assembly assembly(std::move(program), isa, /*logger=*/nullptr, debug.get());
+  Assembly assembly(std::move(program), isa, /*logger=*/nullptr, debug.get(),
+                    vcode_passes);
   CodeImage image = assembly.Image();
   image.debug = std::move(debug);
   return image;
@@ -184,7 +187,8 @@ CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info) {
 std::string Listing(LoopProgram program, Isa isa) {
   asmjit::StringLogger logger;
   logger.setIndentation(asmjit::FormatIndentationGroup::kCode, 4);
-  Assembly assembly(std::move(program), isa, &logger, /*debug=*/nullptr);
+  Assembly assembly(std::move(program), isa, &logger, /*debug=*/nullptr,
+                    /*vcode_passes=*/-1);
   return absl::StrCat(absl::StripSuffix(logger.data(), "\n"), "\n");
 }
 

@@ -13,8 +13,10 @@
 namespace ocannl::jit {
 
 // The code of a program that Verify accepts, as it stands: scheduling comes
-// before. `with_debug_info`: with its lines and buffers.
-CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info = false);
+// before. `with_debug_info`: with its lines and buffers. `vcode_passes`: how
+// many passes over VCode run; -1: all.
+CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info = false,
+                   int vcode_passes = -1);
 
 // The same code as text, with the .ll lines that it comes from, the pointers
 // and the loops as comments. This machine need not have `isa`.

@@ -227,15 +227,18 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
   CompiledProgram compiled;
   OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
   const TraceSpan span("assemble", program.name);
-  compiled.image = Assemble(std::move(scheduled), isa_, WantsGdb());
+  compiled.image =
+      Assemble(std::move(scheduled), isa_, WantsGdb(), options_.vcode_passes);
   KeepOnly(compiled.image.buffers, compiled.plan);
   return compiled;
 }
 
 absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
     const LoopProgram& program) const {
-  // The cache has no lines for debuggers.
-  if (options_.cache == nullptr || WantsGdb()) return CompileNew(program);
+  // The cache has no lines for debuggers, and code of all passes only.
+  if (options_.cache == nullptr || WantsGdb() || options_.vcode_passes >= 0) {
+    return CompileNew(program);
+  }
   const std::string key =
       absl::StrCat(Name(isa_), options_.schedules ? ", scheduled\n" : "\n",
                    CanonicalText(program));

@@ -33,6 +33,7 @@ struct X86Options {
   int threads = 1;        // that run one program
   bool schedules = true;  // false: the machine code of programs as they are
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
+  int vcode_passes = -1;  // how many run (vcode/passes/pipeline.h); -1: all
 };
 
 // Thread-safe. Executables share its threads; one that finds them at work runs

@@ -58,7 +58,9 @@ std::vector<Block> SplitNests(const Block& body) {
 
 std::vector<Nest> LowerToVcode(LoopProgram& program,
                                absl::Span<const Block> blocks, Isa isa,
-                               VcodeObserver observer) {
+                               VcodeObserver observer, int most_passes) {
+  absl::Span<const VcodePass> passes = VcodePasses();
+  if (most_passes >= 0) passes = passes.subspan(0, most_passes);
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
   for (const Block& block : blocks) {
@@ -68,7 +70,7 @@ std::vector<Nest> LowerToVcode(LoopProgram& program,
       nest.loops[0].is_parallel = true;
     }
     observer("select", nest);
-    for (const VcodePass& pass : kPasses) {
+    for (const VcodePass& pass : passes) {
       pass.run(nest, isa);
       observer(pass.name, nest);
     }

@@ -35,10 +35,11 @@ std::vector<Block> SplitNests(const Block& body);
 
 // The nests of `blocks`, those of a program that Verify accepts. The parallel
 // loop that is all that a nest does is marked as such. CHECK-fails if the nests
-// that come out are not valid (vcode/verify.h).
+// that come out are not valid (vcode/verify.h). Of the passes, the first
+// `most_passes` run; -1: all.
 std::vector<Nest> LowerToVcode(LoopProgram& program,
                                absl::Span<const Block> blocks, Isa isa,
-                               VcodeObserver observer);
+                               VcodeObserver observer, int most_passes = -1);
 
 }  // namespace ocannl::jit
 

@@ -48,6 +48,16 @@ TEST(PipelineTest, NamesItsPasses) {
                                  "hoist_constants"));
 }
 
+TEST(PipelineTest, RunsAsManyPassesAsItMay) {
+  LoopProgram program = MustParse(kProgram);
+  std::vector<std::string> names;
+  LowerToVcode(
+      program, SplitNests(program.body), Isa::kAvx512,
+      [&](absl::string_view pass, const Nest&) { names.emplace_back(pass); },
+      /*most_passes=*/2);
+  EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose"));
+}
+
 struct Fault {
   const char* expected;
   std::function<void(Nest& nest, Inst& add, Inst& store)> make;
