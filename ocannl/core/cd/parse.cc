@@ -38,7 +38,7 @@ std::vector<absl::string_view> Symbols() {
 class Parser : private ValueParser {
  public:
   explicit Parser(absl::string_view text)
-      : ValueParser(LoopLexer(text, Symbols()), &code_.exprs) {}
+      : ValueParser(LoopLexer(text, Symbols())) {}
 
   absl::StatusOr<Assignments> Code() {
     OCANNL_RETURN_IF_ERROR(lexer_.TakeHeader(
@@ -64,6 +64,8 @@ class Parser : private ValueParser {
   }
 
  private:
+  ExprPool& Pool() override { return code_.exprs; }
+
   absl::Status Declaration(std::string name, size_t offset) {
     OCANNL_ASSIGN_OR_RETURN(Array array,
                             TakeDeclaration(lexer_, std::move(name), offset));

@@ -24,8 +24,7 @@ namespace {
 
 class Parser : private ValueParser {
  public:
-  explicit Parser(absl::string_view text)
-      : ValueParser(LoopLexer(text), &program_.exprs) {}
+  explicit Parser(absl::string_view text) : ValueParser(LoopLexer(text)) {}
 
   absl::StatusOr<LoopProgram> Program() {
     OCANNL_RETURN_IF_ERROR(Header());
@@ -38,6 +37,8 @@ class Parser : private ValueParser {
   }
 
  private:
+  ExprPool& Pool() override { return program_.exprs; }
+
   absl::Status Header() {
     return lexer_.TakeHeader(program_.name, [&](std::string name,
                                                 std::optional<int64_t> range) {

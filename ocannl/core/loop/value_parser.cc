@@ -21,7 +21,7 @@ constexpr absl::string_view kTooDeep =
 absl::StatusOr<Expr> ValueParser::TakeValue() {
   const size_t offset = lexer_.peek().offset;
   OCANNL_ASSIGN_OR_RETURN(Expr value, Value(1, 0));
-  if (DepthOf(*pool_, value.id(), depths_) > kMaxValueDepth) {
+  if (DepthOf(Pool(), value.id(), depths_) > kMaxValueDepth) {
     return ErrorAt(offset, kTooDeep);
   }
   return value;
@@ -71,7 +71,7 @@ absl::StatusOr<Expr> ValueParser::Primary(int depth) {
   }
   lexer_.Next();
   if (!is_quoted && (token.text == "true" || token.text == "false")) {
-    return Literal(*pool_, DType::kBool, token.text == "true");
+    return Literal(Pool(), DType::kBool, token.text == "true");
   }
   if (!is_quoted && lexer_.peek().text == "(") return Call(token, depth);
   return TakeLeaf(token);
@@ -96,7 +96,7 @@ absl::StatusOr<Expr> ValueParser::Number(absl::string_view sign,
     OCANNL_ASSIGN_OR_RETURN(dtype, lexer_.TakeDType());
   }
   if (std::optional<Constant> constant = ParseConstant(text, dtype)) {
-    return FromConstant(*pool_, *constant);
+    return FromConstant(Pool(), *constant);
   }
   return ErrorAt(
       offset, "`", text, "` is not a number that ", Name(dtype),

@@ -21,10 +21,11 @@ namespace ocannl {
 
 class ValueParser {
  protected:
-  // `pool` gets the values; it may be constructed later.
-  ValueParser(LoopLexer lexer, ExprPool* pool)
-      : lexer_(std::move(lexer)), pool_(pool) {}
+  explicit ValueParser(LoopLexer lexer) : lexer_(std::move(lexer)) {}
   virtual ~ValueParser() = default;
+
+  // What gets the values.
+  virtual ExprPool& Pool() = 0;
 
   // A well-typed value, no deeper than core/ops/depth.h allows.
   absl::StatusOr<Expr> TakeValue();
@@ -52,7 +53,6 @@ class ValueParser {
   absl::StatusOr<Expr> Checked(Op op, const std::vector<Expr>& args,
                                DType wanted, size_t offset);
 
-  ExprPool* const pool_;
   absl::flat_hash_map<ExprId, int> depths_;
 };
 
