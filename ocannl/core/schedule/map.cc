@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/plan.h"

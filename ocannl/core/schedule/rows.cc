@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/rows.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/plan.h"
 
 namespace ocannl {

@@ -21,6 +21,7 @@
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/plan.h"
 #include "ocannl/core/schedule/row_blocks.h"
 #include "ocannl/core/schedule/rows.h"
