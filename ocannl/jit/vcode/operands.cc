@@ -38,6 +38,12 @@ bool CanBeMemory(const Inst& inst, int k) {
   }
 }
 
+bool CanDefine(const Inst& inst, const Register& reg) {
+  return inst.lanes == reg.lanes ||
+         Info(inst.opcode).offset == OpcodeInfo::Offset::kLane ||
+         (reg.is_mutable && inst.lanes < reg.lanes);
+}
+
 bool Commutes(const Inst& inst) {
   return inst.opcode == Opcode::kApply &&
          (inst.op == Op::kFma || (Info(inst.op).traits & kCommutative));

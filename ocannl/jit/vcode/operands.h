@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the operands of an instruction may be.
+// What the operands and the result of an instruction may be.
 #ifndef OCANNL_JIT_VCODE_OPERANDS_H_
 #define OCANNL_JIT_VCODE_OPERANDS_H_
 
@@ -15,6 +15,11 @@ inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
 
 // Whether operand k of `inst`, which Computes, may be a constant or memory.
 bool CanBeMemory(const Inst& inst, int k);
+
+// Whether the lanes of `inst` are such that `reg` may be its result: all of
+// them, or, of a mutable one, the lower ones; those of an extract or insert are
+// counted in what it extracts from or inserts into.
+bool CanDefine(const Inst& inst, const Register& reg);
 
 // Whether the first two operands commute.
 bool Commutes(const Inst& inst);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/promote.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -75,7 +76,11 @@ class PromotionFinder {
     const int64_t end = range.first + range.size;
     auto next = entries.upper_bound(range.first);
     if (next != entries.begin()) {
-      const CellRange& before = std::prev(next)->second.range;
+      CellRange& before = std::prev(next)->second.range;
+      // Its register has the lanes of the widest access to all of it.
+      if (before.first == range.first && before.size == range.size) {
+        before.lanes = std::max(before.lanes, range.lanes);
+      }
       if (before.first + before.size >= end) return true;
       if (before.first < range.first &&
           before.first + before.size > range.first) {

@@ -138,12 +138,8 @@ class Verifier {
       return "a register is defined twice";
     }
     is_defined_[inst.dst.index] = 1;
-    // Of a mutable one, Fold writes the lower part if the rest is dead.
-    const bool is_part = info.offset == OpcodeInfo::Offset::kLane ||
-                         (reg.is_mutable && inst.lanes < reg.lanes);
-    return reg.lanes == inst.lanes || is_part
-               ? nullptr
-               : "its lanes are not those of its register";
+    return CanDefine(inst, reg) ? nullptr
+                                : "its lanes are not those of its register";
   }
 
   const Nest& nest_;

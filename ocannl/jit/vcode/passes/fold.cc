@@ -267,17 +267,19 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
   for (size_t k : folded) {
     Inst& insert = nest.insts[k];
     const VReg value = insert.args[0].reg();
+    const Register& reg = nest.registers[insert.dst.index];
     size_t before = k;
     while (before > 0 && nest.insts[before - 1].opcode == Opcode::kSourceLoc)
       --before;
     Inst* made = before > 0 ? &nest.insts[before - 1] : nullptr;
     if (made != nullptr && made->dst == value && IsPure(made->opcode) &&
-        uses[value.index] == 1 && !nest.registers[value.index].is_mutable) {
+        CanDefine(*made, reg) && uses[value.index] == 1 &&
+        !nest.registers[value.index].is_mutable) {
       made->dst = insert.dst;
       insert = Nop();
     } else {
       insert.opcode = Opcode::kCopy;
-      insert.lanes = nest.registers[value.index].lanes;
+      insert.lanes = std::min(reg.lanes, nest.registers[value.index].lanes);
     }
   }
 }
