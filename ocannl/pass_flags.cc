@@ -48,10 +48,8 @@ absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line) {
 
 int VcodePassesOf(const PassOptions& options) {
   if (options.limit < 0) return -1;
-  const auto before = absl::c_count_if(Passes(), [&](const Pass& pass) {
-    return !absl::c_linear_search(options.skip, pass.name) &&
-           (pass.exact || options.real);
-  });
+  const auto before = absl::c_count_if(
+      Passes(), [&](const Pass& pass) { return options.Allows(pass); });
   return std::max(0, options.limit - static_cast<int>(before));
 }
 

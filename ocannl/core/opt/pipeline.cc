@@ -61,6 +61,10 @@ void CheckAfter(absl::string_view what, const LoopProgram& program) {
 
 absl::Span<const Pass> Passes() { return kPasses; }
 
+bool PassOptions::Allows(const Pass& pass) const {
+  return (pass.exact || real) && !absl::c_linear_search(skip, pass.name);
+}
+
 absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
                                      const PassOptions& options) {
   for (const std::string& name : options.skip) {
@@ -74,9 +78,7 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
   int ran = 0;
   for (const Pass& pass : kPasses) {
     if (options.limit >= 0 && ran >= options.limit) break;
-    bool skipped = absl::c_linear_search(options.skip, pass.name) ||
-                   (!pass.exact && !options.real);
-    if (!skipped) {
+    if (options.Allows(pass)) {
       const TraceSpan span("pass", pass.name);
       program = pass.run(std::move(program));
       ++ran;

@@ -31,6 +31,8 @@ struct PassOptions {
   std::vector<std::string> skip;  // names of passes to leave out
   std::string stop_after;  // stop the first time it has run; empty: never
   int limit = -1;          // how many passes may run; -1: all (bisecting)
+  // Whether the pass may run.
+  bool Allows(const Pass& pass) const;
   // Whether every exact pass runs.
   bool all() const { return skip.empty() && stop_after.empty() && limit < 0; }
   // Called with each pass that ran and the program after it, verified.
