@@ -2,6 +2,7 @@
 #include "ocannl/core/analysis/nest.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/dependence.h"
@@ -113,15 +114,13 @@ std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
   const Scatter* scatter = OnlyIn<Scatter>(program, stmt, loops);
   if (scatter == nullptr) return std::nullopt;
   ScatterNest nest{.loops = {}, .scatter = *scatter};
-  For columns{LoopKind::kFor, loops.back()->iterator, loops.back()->extent, {}};
-  Stmt inside = *scatter;
-  for (size_t k = loops.size(); k-- > 0;) {
-    const auto& [kind, iterator, extent, body] = *loops[k];
-    nest.loops.insert(nest.loops.begin(), {iterator, extent});
-    if (iterator == columns.iterator) continue;
-    inside = For{kind, iterator, extent, {{std::move(inside)}}};
+  for (const For* loop : loops) {
+    nest.loops.push_back({loop->iterator, loop->extent});
   }
-  columns.body.stmts.push_back(std::move(inside));
+  // The columns outermost.
+  std::vector<NestLoop> order = nest.loops;
+  std::rotate(order.begin(), order.end() - 1, order.end());
+  const For columns = std::get<For>(Around(order, {*scatter}));
   if (columns.extent == 1 || !IsParallel(program, columns)) return std::nullopt;
   return nest;
 }
@@ -136,6 +135,15 @@ int64_t StrideOf(const LoopProgram& program, const Access& access,
     cells *= dims[axis];
   }
   return sum;
+}
+
+Stmt Around(const std::vector<NestLoop>& loops, std::vector<Stmt> stmts) {
+  for (size_t k = loops.size(); k-- > 0;) {
+    For loop{LoopKind::kFor, loops[k].iterator, loops[k].extent, {}};
+    loop.body.stmts = std::exchange(stmts, {});
+    stmts.push_back(std::move(loop));
+  }
+  return std::move(stmts[0]);
 }
 
 int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest) {

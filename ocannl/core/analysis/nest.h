@@ -50,6 +50,10 @@ struct ScatterNest {
 std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
                                          const Stmt& stmt);
 
+// Perfectly nested `for` loops, outer first, around `stmts`; the only statement
+// where there are none.
+Stmt Around(const std::vector<NestLoop>& loops, std::vector<Stmt> stmts);
+
 // The index of the output loop that has unit stride in the target, or -1.
 int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest);
 

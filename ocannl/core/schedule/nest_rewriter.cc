@@ -13,15 +13,6 @@ namespace ocannl {
 
 namespace rewrites = rewrite::unverified;
 
-Stmt Around(const std::vector<NestLoop>& loops, std::vector<Stmt> stmts) {
-  for (size_t k = loops.size(); k-- > 0;) {
-    For loop{LoopKind::kFor, loops[k].iterator, loops[k].extent, {}};
-    loop.body.stmts = std::exchange(stmts, {});
-    stmts.push_back(std::move(loop));
-  }
-  return std::move(stmts[0]);
-}
-
 NestRewriter::NestRewriter(LoopProgram& program, Stmt nest)
     : program_(program), others_(std::exchange(program.body, {})) {
   program_.body.stmts.push_back(std::move(nest));

@@ -19,9 +19,6 @@
 
 namespace ocannl {
 
-// Perfectly nested loops, one or more, outer first, around `stmts`.
-Stmt Around(const std::vector<NestLoop>& loops, std::vector<Stmt> stmts);
-
 class NestRewriter {
  public:
   // Until MoveTo, `nest` is all of the program's body. `program` has its

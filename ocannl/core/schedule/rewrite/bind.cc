@@ -3,9 +3,11 @@
 // Bind and ZeroLoops: what a GPU runs at once, and what it can.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
@@ -64,20 +66,12 @@ absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer) {
   }
   IteratorId next = NextIterator(program);
   Set set{{id, {}}, program.exprs.Add(Constant{dtype, 0})};
-  for (size_t axis = 0; axis < dims.size(); ++axis) {
-    set.target.indices.push_back(
-        Iterator(IteratorId{next.index + static_cast<int32_t>(axis)}));
+  std::vector<NestLoop> loops;
+  for (int64_t extent : dims) {
+    loops.push_back({next++, extent});
+    set.target.indices.push_back(Iterator(loops.back().iterator));
   }
-  Stmt stmt = std::move(set);
-  for (size_t axis = dims.size(); axis-- > 0;) {
-    For loop{LoopKind::kFor,
-             {next.index + static_cast<int32_t>(axis)},
-             dims[axis],
-             {}};
-    loop.body.stmts.push_back(std::move(stmt));
-    stmt = std::move(loop);
-  }
-  *site.stmt = std::move(stmt);
+  *site.stmt = Around(loops, {std::move(set)});
   return absl::OkStatus();
 }
 
