@@ -39,7 +39,7 @@ class RowFuser {
 
   std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
     std::optional<Member> first = AsMember(stmts, 0);
-    if (!first || first->loop.extent < 2) return std::nullopt;
+    if (!first) return std::nullopt;
     NestRewriter rewriter(writer_.program(), first->loop);
     std::vector<Member> members = {*std::move(first)};
     size_t count = 1;
@@ -66,7 +66,8 @@ class RowFuser {
   std::optional<Member> AsMember(absl::Span<const Stmt> stmts, size_t at) {
     const For* loop =
         at < stmts.size() ? std::get_if<For>(&stmts[at]) : nullptr;
-    if (loop == nullptr || !IsParallel(writer_.program(), *loop)) {
+    if (loop == nullptr || loop->extent == 1 ||
+        !IsParallel(writer_.program(), *loop)) {
       return std::nullopt;
     }
     if (Reduces(writer_.program(), *loop)) return Member{*loop, std::nullopt};
@@ -75,9 +76,7 @@ class RowFuser {
         nest->outputs[0].iterator != loop->iterator) {
       return std::nullopt;
     }
-    const NestLoop rows = nest->outputs[0];
     nest = WithoutUnitLoops(writer_, *std::move(nest));
-    if (rows.extent == 1) return std::nullopt;
     return Member{std::get<For>(Around(nest->outputs, {nest->set})), nest};
   }
 

@@ -8,8 +8,6 @@
 
 namespace ocannl {
 
-NestWriter::NestWriter(LoopProgram* program) : program_(program) {}
-
 void NestWriter::Loop(Block& block, LoopKind kind, int64_t extent,
                       absl::FunctionRef<void(Block& body, Affine at)> write) {
   if (extent == 1) return write(block, 0);

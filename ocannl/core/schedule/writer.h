@@ -31,7 +31,7 @@ class NestWriter {
  public:
   // Adds buffers, expressions and iterators to the program; the latter from
   // its next_iterator on, beyond which it has none.
-  explicit NestWriter(LoopProgram* program);
+  explicit NestWriter(LoopProgram* program) : program_(program) {}
 
   LoopProgram& program() { return *program_; }
 
