@@ -76,6 +76,25 @@ def expect(found, pattern):
     assert re.search(pattern, found, re.MULTILINE), f"{pattern} not in {found}"
 
 
+def check_origins():
+    """The text around a stop leads back to the line of .cd and its source."""
+    options = ["relu ({w; o=[4]} * x)", "--in=x=range:3"]
+    explained, code = (subprocess.run(
+        [TOOL, "explain", *options, f"--stage={stage}"], check=True,
+        stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "OCANNL_JIT_SYMBOLS": "gdb"}).stdout.splitlines()
+                       for stage in ["schedule", "cd"])
+    (line,) = [k for k, found in enumerate(explained, 1) if "fma(" in found]
+    (of_cd,) = [k for k, found in enumerate(code, 1) if "=:+ w * x" in found]
+    at = answers(gdb(
+        [f"break result_fwd-schedule.ll:{line}", "run", "list 1,30",
+         "delete", "continue"],
+        TOOL, "eval", *options, "--tier=x86"))
+    expect(at["run"], rf"^{line}\t.*fma\(")
+    expect(at["list 1,30"],
+           rf"/\* {of_cd}: n18 =:\+ w \* x .*, command line:1 \*/$")
+
+
 def main():
     if not may_trace():
         print("SKIPPED: GDB cannot run /bin/true here: no ptrace",
@@ -125,6 +144,7 @@ def main():
         expect(at[f"print {name}"], r"= " + re.escape(value) + "$")
     expect(at["print/x octet"], re.escape("= {0x0, 0x38}"))  # the bits
     expect(printed, "exited normally")
+    check_origins()
     left = list(TEMP.glob("ocannl_*"))
     assert not left, left
 

@@ -18,7 +18,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/parse.h"
-#include "ocannl/core/loop/lower.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/ops/expr.h"
@@ -179,7 +179,7 @@ absl::StatusOr<ProgramFile> ParseFile(const std::string& path,
   ProgramFile file;
   if (absl::EndsWith(path, ".cd")) {
     OCANNL_ASSIGN_OR_RETURN(file.code, ParseCd(text));
-    OCANNL_ASSIGN_OR_RETURN(file.program, Lower(*file.code));
+    OCANNL_ASSIGN_OR_RETURN(file.program, LowerToRun(*file.code));
   } else {
     OCANNL_ASSIGN_OR_RETURN(file.program, Parse(text));
   }

@@ -12,6 +12,8 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/base/wanted_debug_symbols.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/opt/virtualize.h"
 
@@ -52,6 +54,10 @@ absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<LoopProgram> LowerToRun(const Assignments& code) {
+  return Lower(WantsGdb() ? WithOrigins(code) : code);
+}
+
 void SetCodeHook(CodeHook hook) { Hook() = std::move(hook); }
 
 absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
@@ -65,7 +71,7 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
   }
   const TraceSpan span("lower", code.name);
   DefaultFloatEnvironment guard;
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, LowerToRun(code));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
   if (options.all()) OCANNL_RETURN_IF_ERROR(CheckVirtual(code, program));
   return program;

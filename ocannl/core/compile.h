@@ -27,6 +27,10 @@ namespace ocannl {
 // to be virtual. Error: it has, with who asked for it and why it cannot be.
 absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program);
 
+// Lower(code), the origins of its loops as comments where GDB reads the text
+// that it executes (OCANNL_JIT_SYMBOLS; WithOrigins of cd/print.h).
+absl::StatusOr<LoopProgram> LowerToRun(const Assignments& code);
+
 // Is called with the code of each routine before it is compiled, and may ask
 // for other memory modes: for debugging (train/debug.h). Its error is that of
 // the compilation. Null: nothing. To be set while nothing is compiled.

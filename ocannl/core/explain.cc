@@ -87,7 +87,7 @@ std::string MemoryText(const Assignments& code) {
 
 absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
                                         const PassOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(code));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, LowerToRun(code));
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainProgram(program, options));
   if (options.all()) {

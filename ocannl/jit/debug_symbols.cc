@@ -205,17 +205,6 @@ void DebugSymbols::Unregister::operator()(Registered* registered) const {
   delete registered;
 }
 
-absl::string_view WantedDebugSymbols() {
-  const char* wanted = std::getenv("OCANNL_JIT_SYMBOLS");
-  return wanted == nullptr ? "" : wanted;
-}
-
-bool WantsGdb() {
-  const std::vector<absl::string_view> words =
-      absl::StrSplit(WantedDebugSymbols(), ',');
-  return absl::c_linear_search(words, "gdb");
-}
-
 absl::Status CheckDebugSymbols(absl::string_view origin,
                                absl::string_view wanted) {
   if (wanted.empty()) return absl::OkStatus();

@@ -58,11 +58,6 @@ class DebugSymbols {
   std::unique_ptr<Registered, Unregister> registered_;
 };
 
-// What the environment variable holds; "" without it.
-absl::string_view WantedDebugSymbols();
-// Whether `gdb` is among that.
-bool WantsGdb();
-
 // Error: `wanted` is none of the above; `origin` is where it was set.
 absl::Status CheckDebugSymbols(absl::string_view origin,
                                absl::string_view wanted);

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/debug_info.h"

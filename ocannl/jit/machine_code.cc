@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/jit/emit/helpers.h"
 
 namespace ocannl::jit {

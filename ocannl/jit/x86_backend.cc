@@ -15,11 +15,11 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/core/loop/canonical_text.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
-#include "ocannl/jit/debug_symbols.h"
 #include "ocannl/jit/machine_code.h"
 #include "ocannl/jit/memory_plan.h"
 
