@@ -56,16 +56,6 @@ Function ScaledInit(std::string name, Scaled scaled) {
       .name = std::move(name), .min_args = 1, .max_args = 2, .apply = apply};
 }
 
-template <class Random>
-Function RandomTensor(std::string name, Random random) {
-  return {.name = std::move(name),
-          .min_args = 0,
-          .max_args = 0,
-          .apply = [random](const Call& call) {
-            return random(*call.graph, call.where);
-          }};
-}
-
 Tensor TensorAt(const Call& call, size_t k) {
   return std::get<Tensor>(call.args[k].value);
 }
@@ -195,6 +185,31 @@ void AddArranging(std::vector<Function>& functions) {
                        .spec = "i, ..."});
 }
 
+// uniform1(), uniform1_at(counter), uniform1_f64(), uniform1_at_f64(counter).
+void AddRandom(std::vector<Function>& functions) {
+  const std::vector<std::pair<std::string, decltype(&Uniform)>> draws = {
+      {"uniform1", Uniform1},
+      {"uniform", Uniform},
+      {"normal1", Normal1},
+      {"normal", Normal}};
+  for (const auto& [name, random] : draws) {
+    for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
+                        DType::kF8E4M3, DType::kF8E5M2}) {
+      const std::string suffix =
+          dtype == DType::kF32 ? "" : absl::StrCat("_", Name(dtype));
+      functions.push_back({name + suffix, 0, 0, [=](const Call& call) {
+                             return random(*call.graph, call.where, {dtype});
+                           }});
+      functions.push_back(
+          {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
+             Tensor counter =
+                 InDType(TensorAt(call, 0), DType::kU32, call.where);
+             return random(*call.graph, call.where, {dtype, counter});
+           }});
+    }
+  }
+}
+
 std::vector<Function> MakeFunctions() {
   std::vector<Function> functions;
   for (Op op : AllOps()) {
@@ -225,11 +240,13 @@ std::vector<Function> MakeFunctions() {
                        }});
   functions.push_back({"type_as", 2, 2, [](const Call& call) {
                          return InDType(TensorAt(call, 0),
-                                        DecidedDType(TensorAt(call, 1)));
+                                        DecidedDType(TensorAt(call, 1)),
+                                        call.where);
                        }});
   functions.push_back({"widen", 1, 1, [](const Call& call) {
                          const Tensor x = TensorAt(call, 0);
-                         return InDType(x, ComputeDType(DecidedDType(x)));
+                         return InDType(x, ComputeDType(DecidedDType(x)),
+                                        call.where);
                        }});
   functions.push_back({"stop_gradient", 1, 1, [](const Call& call) {
                          return StopGradient(call.args[0]);
@@ -240,13 +257,7 @@ std::vector<Function> MakeFunctions() {
                          return Number(*call.graph, call.graph->size(),
                                        call.where);
                        }});
-  functions.push_back(RandomTensor("uniform1", Uniform1));
-  functions.push_back(
-      {"uniform1_at", 1, 1, [](const Call& call) {
-         return Uniform1At(InDType(TensorAt(call, 0), DType::kU32), call.where);
-       }});
-  functions.push_back(RandomTensor("uniform", Uniform));
-  functions.push_back(RandomTensor("normal", Normal));
+  AddRandom(functions);
   functions.push_back(ScaledInit("kaiming", Kaiming));
   functions.push_back(ScaledInit("xavier", Xavier));
   return functions;

@@ -4,6 +4,7 @@
 // ops.def, of conversions and of what core/tensor composes of them.
 //
 //   relu(x)  max(a, b)  f64(x)  bits_u32(x)  uniform1()  kaiming(normal(), 2)
+//   normal_at(counter)  uniform_f16()  normal1_at_f64(counter)
 //   type_as(x, y): x in the dtype of y; widen(x): a narrow float as f32
 //   gather("v, d; b| => b|d", table, ids)  stack("...|i, ...", x, y)
 #ifndef OCANNL_CORE_NOTATION_FUNCTION_H_

@@ -2,7 +2,11 @@
 #include "ocannl/core/tensor/initializer.h"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -11,26 +15,70 @@ namespace ocannl {
 namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
-constexpr double kTiny = 0x1p-24;
+constexpr int kWordBits = 32;
 
-// The words of the graph's next key.
-std::array<uint32_t, 4> NextKey(Graph& graph) {
-  return Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
-                  {graph.seed(), 0, 0, 0});
+// The random words of one key: those of a block for each number of it, and of
+// a counter, where there is one, which makes a key of its own of each value.
+class Words {
+ public:
+  Words(Graph& graph, const Draw& draw, SourceLocation where) : where_(where) {
+    const std::array<uint32_t, 4> key =
+        Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
+                 {graph.seed(), 0, 0, 0});
+    for (uint32_t word : key) key_.emplace_back(word, where);
+    if (!draw.counter) return;
+    std::vector<Arg> of_counter;
+    for (int word = 0; word < 4; ++word) {
+      of_counter.emplace_back(At(Arg(*draw.counter, where), Arg(word, where)),
+                              where);
+    }
+    key_ = std::move(of_counter);
+  }
+
+  Tensor At(const Arg& block, const Arg& word) const {
+    return ThreefryLight(key_[0], key_[1], key_[2], key_[3], block, word);
+  }
+
+ private:
+  SourceLocation where_;
+  std::vector<Arg> key_;
+};
+
+// The number of bits of a significand, the leading one included.
+template <class T>
+constexpr int Precision(T) {
+  return std::numeric_limits<T>::digits;
+}
+template <int exponent_bits, int fraction_bits, bool has_infinity>
+constexpr int Precision(
+    NarrowFloat<exponent_bits, fraction_bits, has_infinity>) {
+  return fraction_bits + 1;
 }
 
-// Word `word` of the blocks at `counter`, under the graph's next key.
-Tensor RandomWords(const Arg& counter, const Arg& word, SourceLocation where) {
-  std::array<uint32_t, 4> key = NextKey(*std::get<Tensor>(counter.value).graph);
-  auto at = [&](uint32_t key_word) { return Arg(key_word, where); };
-  return ThreefryLight(at(key[0]), at(key[1]), at(key[2]), at(key[3]), counter,
-                       word);
+int PrecisionOf(DType dtype) {
+  return VisitDType(dtype, [](auto zero) { return Precision(zero); });
 }
 
-Tensor ToUniform(Tensor words, SourceLocation where) {
-  Tensor high = Shr(Arg(words, where), Arg(8, where));
-  Tensor number = Convert(Arg(high, where), DType::kF32);
-  return Mul(Arg(number, where), Arg(kTiny, where));
+// The leading `bits` of the words, as a number of `dtype`.
+Tensor Leading(Tensor words, int bits, DType dtype, SourceLocation where) {
+  Tensor high = Shr(Arg(words, where), Arg(kWordBits - bits, where));
+  return Convert(Arg(high, where), dtype);
+}
+
+// A number in [0, 1) of words; `at(k)` is word k of those that a cell has.
+template <class At>
+Tensor ToUniform(DType dtype, SourceLocation where, At at) {
+  const int bits = PrecisionOf(dtype);
+  const Arg tiny(std::ldexp(1., -bits), where);
+  if (bits <= kWordBits) {
+    Tensor leading = Leading(at(0), bits, ComputeDType(dtype), where);
+    return InDType(Mul(Arg(leading, where), tiny), dtype, where);
+  }
+  const int low_bits = bits / 2;
+  Tensor high = Leading(at(0), bits - low_bits, dtype, where);
+  Tensor shifted = Mul(Arg(high, where), Arg(std::ldexp(1., low_bits), where));
+  Tensor low = Leading(at(1), low_bits, dtype, where);
+  return Mul(Arg(Add(Arg(shifted, where), Arg(low, where)), where), tiny);
 }
 
 // The number of cells of one row of `param`, in the dtype of `like`.
@@ -49,45 +97,57 @@ Tensor Scaled(Tensor random, double scale_sq, Tensor fan) {
   return Mul(Arg(random, where), Arg(scale, where));
 }
 
-}  // namespace
-
-Tensor Uniform1(Graph& graph, SourceLocation where) {
-  Tensor offsets = Offsets(graph, DType::kU32, where);
-  return ToUniform(RandomWords(Arg(offsets, where), Arg(0, where), where),
-                   where);
-}
-
-Tensor Uniform1At(Tensor counter, SourceLocation where) {
-  auto at = [&](auto value) { return Arg(value, where); };
-  std::array<uint32_t, 4> first = NextKey(*counter.graph);
-  auto key = [&](int word) {
-    return at(ThreefryLight(at(first[0]), at(first[1]), at(first[2]),
-                            at(first[3]), at(counter), at(word)));
-  };
-  Tensor offsets = Offsets(*counter.graph, DType::kU32, where);
-  return ToUniform(
-      ThreefryLight(key(0), key(1), key(2), key(3), at(offsets), at(0)), where);
-}
-
-Tensor Uniform(Graph& graph, SourceLocation where) {
-  Arg offsets(Offsets(graph, DType::kU32, where), where);
-  Tensor block = Shr(offsets, Arg(2, where));
-  Tensor word = And(offsets, Arg(3, where));
-  return ToUniform(RandomWords(Arg(block, where), Arg(word, where), where),
-                   where);
-}
-
-Tensor Normal(Graph& graph, SourceLocation where) {
+Tensor BoxMuller(Graph& graph, SourceLocation where, Draw draw,
+                 Tensor uniform(Graph&, SourceLocation, const Draw&)) {
+  const DType result = draw.dtype;
+  draw.dtype = ComputeDType(result);
   auto at = [&](Tensor tensor) { return Arg(tensor, where); };
   auto number = [&](double value) { return Arg(value, where); };
-  Arg u1 = at(Uniform(graph, where));
-  Arg u2 = at(Uniform(graph, where));
+  Arg u1 = at(uniform(graph, where, draw));
+  Arg u2 = at(uniform(graph, where, draw));
   // u1 moved away from 0, where the logarithm has no value.
-  Tensor lift = Mul(number(kTiny), at(Sub(number(1), u1)));
+  const double tiny = std::ldexp(1., -PrecisionOf(draw.dtype));
+  Tensor lift = Mul(number(tiny), at(Sub(number(1), u1)));
   Tensor log = Log(at(Add(u1, at(lift))));
   Tensor radius = Sqrt(at(Mul(number(-2), at(log))));
   Tensor angle = Cos(at(Mul(number(kTwoPi), u2)));
-  return Mul(at(radius), at(angle));
+  Tensor normal = Mul(at(radius), at(angle));
+  return InDType(normal, result, where);
+}
+
+}  // namespace
+
+Tensor Uniform1(Graph& graph, SourceLocation where, const Draw& draw) {
+  const Words words(graph, draw, where);
+  const Arg offsets(Offsets(graph, DType::kU32, where), where);
+  return ToUniform(draw.dtype, where, [&](int word) {
+    return words.At(offsets, Arg(word, where));
+  });
+}
+
+Tensor Uniform1At(Tensor counter, SourceLocation where) {
+  return Uniform1(*counter.graph, where, {.counter = counter});
+}
+
+Tensor Uniform(Graph& graph, SourceLocation where, const Draw& draw) {
+  const Words words(graph, draw, where);
+  const Arg offsets(Offsets(graph, DType::kU32, where), where);
+  const bool by_two = PrecisionOf(draw.dtype) > kWordBits;
+  const Arg block(Shr(offsets, Arg(by_two ? 1 : 2, where)), where);
+  const Arg cell(And(offsets, Arg(by_two ? 1 : 3, where)), where);
+  return ToUniform(draw.dtype, where, [&](int word) {
+    if (!by_two) return words.At(block, cell);
+    const Arg first(Mul(cell, Arg(2, where)), where);
+    return words.At(block, Arg(Add(first, Arg(word, where)), where));
+  });
+}
+
+Tensor Normal1(Graph& graph, SourceLocation where, const Draw& draw) {
+  return BoxMuller(graph, where, draw, Uniform1);
+}
+
+Tensor Normal(Graph& graph, SourceLocation where, const Draw& draw) {
+  return BoxMuller(graph, where, draw, Uniform);
 }
 
 Tensor DefaultInit(Tensor param) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -78,6 +79,51 @@ TEST(Initializer, ACounterChangesTheNumbers) {
   EXPECT_NEAR(sum / 400, 0.5, 5 / std::sqrt(12. * 400));
 }
 
+// Every float: where the wider draw's leading bits are the narrower one.
+TEST(Initializer, ANarrowDrawIsAWideOneCutOff) {
+  auto cut = [](double x, int bits) {
+    return std::ldexp(std::floor(std::ldexp(x, bits)), -bits);
+  };
+  auto draws = [](DType dtype, int64_t cell) {
+    Graph graph, other;
+    const Tensor counter = Convert(Number(other, 7), DType::kU32);
+    Tensor plain = Uniform1(graph, SourceLocation::Current(), {dtype});
+    Tensor by_counter =
+        Uniform1(other, SourceLocation::Current(), {dtype, counter});
+    EXPECT_EQ(plain.node().dtype, dtype);
+    EXPECT_EQ(by_counter.node().dtype, dtype);
+    return std::pair(ValueAt(plain, cell), ValueAt(by_counter, cell));
+  };
+  const std::vector<std::pair<DType, int>> precisions = {
+      {DType::kF32, 24},   {DType::kF16, 11},   {DType::kBF16, 8},
+      {DType::kF8E4M3, 4}, {DType::kF8E5M2, 3},
+  };
+  bool has_low_bits = false;
+  for (int cell = 0; cell < 50; ++cell) {
+    const auto [wide, wide_at] = draws(DType::kF64, cell);
+    EXPECT_EQ(wide, cut(wide, 53));
+    has_low_bits |= wide != cut(wide, 52);
+    EXPECT_LT(wide, 1);
+    EXPECT_NE(wide, wide_at);
+    for (const auto& [dtype, precision] : precisions) {
+      EXPECT_EQ(draws(dtype, cell),
+                std::pair(cut(wide, precision), cut(wide_at, precision)))
+          << Name(dtype) << " " << cell;
+    }
+  }
+  EXPECT_TRUE(has_low_bits);
+}
+
+TEST(Initializer, ABlockServesTwoCellsOfF64) {
+  Graph graph, other;
+  Tensor by_two = Uniform(graph, SourceLocation::Current(), {DType::kF64});
+  Tensor by_one = Uniform1(other, SourceLocation::Current(), {DType::kF64});
+  for (int block = 0; block < 3; ++block) {
+    EXPECT_EQ(ValueAt(by_two, 2 * block), ValueAt(by_one, block));
+    EXPECT_NE(ValueAt(by_two, 2 * block), ValueAt(by_two, 2 * block + 1));
+  }
+}
+
 TEST(Initializer, EveryRandomTensorDiffers) {
   Graph graph;
   Tensor first = Uniform1(graph), second = Uniform1(graph);
@@ -111,16 +157,21 @@ TEST(Initializer, UniformIsUniform) {
 
 TEST(Initializer, NormalIsNormal) {
   Graph graph;
-  Tensor normal = Normal(graph);
-  double sum = 0, squares = 0;
-  for (int cell = 0; cell < 500; ++cell) {
-    double value = ValueAt(normal, cell);
-    ASSERT_TRUE(std::isfinite(value));
-    sum += value;
-    squares += value * value;
+  const SourceLocation here = SourceLocation::Current();
+  const Tensor counter = Convert(Number(graph, 7), DType::kU32);
+  for (Tensor normal : {Normal(graph), Normal1(graph, here, {DType::kF64}),
+                        Normal(graph, here, {DType::kF16, counter}),
+                        Normal1(graph, here, {DType::kBF16, counter})}) {
+    double sum = 0, squares = 0;
+    for (int cell = 0; cell < 500; ++cell) {
+      double value = ValueAt(normal, cell);
+      ASSERT_TRUE(std::isfinite(value));
+      sum += value;
+      squares += value * value;
+    }
+    EXPECT_NEAR(sum / 500, 0, 0.15);
+    EXPECT_NEAR(squares / 500, 1, 0.2);
   }
-  EXPECT_NEAR(sum / 500, 0, 0.15);
-  EXPECT_NEAR(squares / 500, 1, 0.2);
 }
 
 TEST(Initializer, ScalesByTheSizesOfTheParameter) {
