@@ -11,6 +11,7 @@ import sys
 
 TOOL = pathlib.Path("ocannl/ocannl")
 TEMP = pathlib.Path(os.environ["TEST_TMPDIR"])
+ENVIRONMENT = {**os.environ, "OCANNL_JIT_SYMBOLS": "gdb"}
 
 PROGRAM = """\
 step ():
@@ -55,7 +56,7 @@ def gdb(commands, *program):
     result = subprocess.run(
         ["gdb", "-nx", "-batch", "-x", script, "--args", *program],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "OCANNL_JIT_SYMBOLS": "gdb"}, timeout=120)
+        env=ENVIRONMENT, timeout=120)
     print(result.stdout)
     return result.stdout
 
@@ -81,8 +82,7 @@ def check_origins():
     options = ["relu ({w; o=[4]} * x)", "--in=x=range:3"]
     explained, code = (subprocess.run(
         [TOOL, "explain", *options, f"--stage={stage}"], check=True,
-        stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "OCANNL_JIT_SYMBOLS": "gdb"}).stdout.splitlines()
+        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT).stdout.splitlines()
                        for stage in ["schedule", "cd"])
     (line,) = [k for k, found in enumerate(explained, 1) if "fma(" in found]
     (of_cd,) = [k for k, found in enumerate(code, 1) if "=:+ w * x" in found]

@@ -55,7 +55,7 @@ absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program) {
 }
 
 absl::StatusOr<LoopProgram> LowerToRun(const Assignments& code) {
-  return Lower(WantsGdb() ? WithOrigins(code) : code);
+  return WantsGdb() ? Lower(WithOrigins(code)) : Lower(code);
 }
 
 void SetCodeHook(CodeHook hook) { Hook() = std::move(hook); }
