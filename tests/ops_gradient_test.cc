@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/dtype.h"
@@ -92,13 +93,15 @@ const std::vector<Row>& Rows() {
 }
 
 // What has no gradient, which is not the derivative's doing: numbers, random
-// numbers of each dtype, indices, and what stops it.
+// numbers, also with a counter and of a dtype, indices, and what stops it.
 bool HasNoGradient(absl::string_view name) {
   static const auto* const names = new std::set<absl::string_view>{
-      "stop_gradient", "range",   "dim",    "one_hot",      "argmax",
-      "argmin",        "kaiming", "xavier", "embed_self_id"};
-  return names->contains(name) || absl::StartsWith(name, "uniform") ||
-         absl::StartsWith(name, "normal");
+      "stop_gradient", "range",   "dim",    "one_hot",       "argmax",
+      "argmin",        "kaiming", "xavier", "embed_self_id", "uniform1",
+      "uniform",       "normal1", "normal"};
+  const size_t dtype = name.rfind('_') + 1;
+  if (FindDType(name.substr(dtype))) name = name.substr(0, dtype - 1);
+  return names->contains(absl::StripSuffix(name, "_at"));
 }
 
 bool HasRow(absl::string_view name) {
