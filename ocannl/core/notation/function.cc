@@ -192,19 +192,24 @@ void AddRandom(std::vector<Function>& functions) {
       {"uniform", Uniform},
       {"normal1", Normal1},
       {"normal", Normal}};
+  std::vector<DType> floats;
+#define OCANNL_FLOAT(enumerator, text, type)                              \
+  if (IsSigned(DType::k##enumerator) && !IsInteger(DType::k##enumerator)) \
+    floats.push_back(DType::k##enumerator);
+  OCANNL_DTYPES(OCANNL_FLOAT)
+#undef OCANNL_FLOAT
   for (const auto& [name, random] : draws) {
-    for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
-                        DType::kF8E4M3, DType::kF8E5M2}) {
+    for (DType dtype : floats) {
       const std::string suffix =
           dtype == DType::kF32 ? "" : absl::StrCat("_", Name(dtype));
       functions.push_back({name + suffix, 0, 0, [=](const Call& call) {
-                             return random(*call.graph, call.where, {dtype});
+                             return random(*call.graph, {dtype}, call.where);
                            }});
       functions.push_back(
           {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
              Tensor counter =
                  InDType(TensorAt(call, 0), DType::kU32, call.where);
-             return random(*call.graph, call.where, {dtype, counter});
+             return random(*call.graph, {dtype, counter}, call.where);
            }});
     }
   }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/initializer.h"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "ocannl/core/ops/random.h"
@@ -17,32 +15,30 @@ namespace {
 constexpr double kTwoPi = 6.283185307179586;
 constexpr int kWordBits = 32;
 
-// The random words of one key: those of a block for each number of it, and of
-// a counter, where there is one, which makes a key of its own of each value.
-class Words {
- public:
-  Words(Graph& graph, const Draw& draw, SourceLocation where) : where_(where) {
-    const std::array<uint32_t, 4> key =
-        Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
-                 {graph.seed(), 0, 0, 0});
-    for (uint32_t word : key) key_.emplace_back(word, where);
-    if (!draw.counter) return;
-    std::vector<Arg> of_counter;
-    for (int word = 0; word < 4; ++word) {
-      of_counter.emplace_back(At(Arg(*draw.counter, where), Arg(word, where)),
-                              where);
-    }
-    key_ = std::move(of_counter);
-  }
+// Four words.
+using Key = std::vector<Arg>;
 
-  Tensor At(const Arg& block, const Arg& word) const {
-    return ThreefryLight(key_[0], key_[1], key_[2], key_[3], block, word);
-  }
+// Word `word` of block `block`.
+Tensor WordAt(const Key& key, const Arg& block, const Arg& word) {
+  return ThreefryLight(key[0], key[1], key[2], key[3], block, word);
+}
 
- private:
-  SourceLocation where_;
-  std::vector<Arg> key_;
-};
+// The graph's next key, or that of the counter's value under it.
+Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
+  Key key;
+  for (uint32_t word :
+       Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
+                {graph.seed(), 0, 0, 0})) {
+    key.emplace_back(word, where);
+  }
+  if (!draw.counter) return key;
+  const Arg counter(*draw.counter, where);
+  Key of_counter;
+  for (int word = 0; word < 4; ++word) {
+    of_counter.emplace_back(WordAt(key, counter, Arg(word, where)), where);
+  }
+  return of_counter;
+}
 
 // The number of bits of a significand, the leading one included.
 template <class T>
@@ -97,14 +93,14 @@ Tensor Scaled(Tensor random, double scale_sq, Tensor fan) {
   return Mul(Arg(random, where), Arg(scale, where));
 }
 
-Tensor BoxMuller(Graph& graph, SourceLocation where, Draw draw,
-                 Tensor uniform(Graph&, SourceLocation, const Draw&)) {
+Tensor BoxMuller(Graph& graph, Draw draw, SourceLocation where,
+                 decltype(Uniform) uniform) {
   const DType result = draw.dtype;
   draw.dtype = ComputeDType(result);
   auto at = [&](Tensor tensor) { return Arg(tensor, where); };
   auto number = [&](double value) { return Arg(value, where); };
-  Arg u1 = at(uniform(graph, where, draw));
-  Arg u2 = at(uniform(graph, where, draw));
+  Arg u1 = at(uniform(graph, draw, where));
+  Arg u2 = at(uniform(graph, draw, where));
   // u1 moved away from 0, where the logarithm has no value.
   const double tiny = std::ldexp(1., -PrecisionOf(draw.dtype));
   Tensor lift = Mul(number(tiny), at(Sub(number(1), u1)));
@@ -117,43 +113,39 @@ Tensor BoxMuller(Graph& graph, SourceLocation where, Draw draw,
 
 }  // namespace
 
-Tensor Uniform1(Graph& graph, SourceLocation where, const Draw& draw) {
-  const Words words(graph, draw, where);
+Tensor Uniform1(Graph& graph, const Draw& draw, SourceLocation where) {
+  const Key key = NextKey(graph, draw, where);
   const Arg offsets(Offsets(graph, DType::kU32, where), where);
   return ToUniform(draw.dtype, where, [&](int word) {
-    return words.At(offsets, Arg(word, where));
+    return WordAt(key, offsets, Arg(word, where));
   });
 }
 
-Tensor Uniform1At(Tensor counter, SourceLocation where) {
-  return Uniform1(*counter.graph, where, {.counter = counter});
-}
-
-Tensor Uniform(Graph& graph, SourceLocation where, const Draw& draw) {
-  const Words words(graph, draw, where);
+Tensor Uniform(Graph& graph, const Draw& draw, SourceLocation where) {
+  const Key key = NextKey(graph, draw, where);
   const Arg offsets(Offsets(graph, DType::kU32, where), where);
   const bool by_two = PrecisionOf(draw.dtype) > kWordBits;
   const Arg block(Shr(offsets, Arg(by_two ? 1 : 2, where)), where);
   const Arg cell(And(offsets, Arg(by_two ? 1 : 3, where)), where);
   return ToUniform(draw.dtype, where, [&](int word) {
-    if (!by_two) return words.At(block, cell);
+    if (!by_two) return WordAt(key, block, cell);
     const Arg first(Mul(cell, Arg(2, where)), where);
-    return words.At(block, Arg(Add(first, Arg(word, where)), where));
+    return WordAt(key, block, Arg(Add(first, Arg(word, where)), where));
   });
 }
 
-Tensor Normal1(Graph& graph, SourceLocation where, const Draw& draw) {
-  return BoxMuller(graph, where, draw, Uniform1);
+Tensor Normal1(Graph& graph, const Draw& draw, SourceLocation where) {
+  return BoxMuller(graph, draw, where, Uniform1);
 }
 
-Tensor Normal(Graph& graph, SourceLocation where, const Draw& draw) {
-  return BoxMuller(graph, where, draw, Uniform);
+Tensor Normal(Graph& graph, const Draw& draw, SourceLocation where) {
+  return BoxMuller(graph, draw, where, Uniform);
 }
 
 Tensor DefaultInit(Tensor param) {
   SourceLocation where = param.node().where;
   Tensor centred =
-      Sub(Arg(Uniform1(*param.graph, where), where), Arg(0.5, where));
+      Sub(Arg(Uniform1(*param.graph, {}, where), where), Arg(0.5, where));
   Tensor scaled = Mul(Arg(centred, where), Arg(0.5, where));
   if (param.node().dtype == DType::kF32) return scaled;
   return Convert(Arg(scaled, where), param.node().dtype);

@@ -13,7 +13,8 @@
 // A uniform draw is in [0, 1), a multiple of 2^-p that its dtype holds exactly,
 // where p is the dtype's precision (53 for f64, 24 for f32, 11 for f16): the
 // leading p bits of the words, so that a narrower draw is the wider one cut
-// off, and never rounded to 1.
+// off, and never rounded to 1. (OCANNL's f16 is the low 16 bits over 65536,
+// which f16 cannot hold.)
 #ifndef OCANNL_CORE_TENSOR_INITIALIZER_H_
 #define OCANNL_CORE_TENSOR_INITIALIZER_H_
 
@@ -36,22 +37,18 @@ struct Draw {
 
 // Uniform in [0, 1): a random block of four words per cell, of which Uniform1
 // takes the first ones; or a block for as many cells as it has words for.
-Tensor Uniform1(Graph& graph, SourceLocation where = SourceLocation::Current(),
-                const Draw& draw = {});
-Tensor Uniform(Graph& graph, SourceLocation where = SourceLocation::Current(),
-               const Draw& draw = {});
-
-// Uniform1 of f32 and a counter.
-Tensor Uniform1At(Tensor counter,
-                  SourceLocation where = SourceLocation::Current());
+Tensor Uniform1(Graph& graph, const Draw& draw = {},
+                SourceLocation where = SourceLocation::Current());
+Tensor Uniform(Graph& graph, const Draw& draw = {},
+               SourceLocation where = SourceLocation::Current());
 
 // Standard normal, by Box and Muller ("A note on the generation of random
 // normal deviates", 1958), of two tensors like Uniform1, or Uniform; narrow
 // floats are those of f32 rounded.
-Tensor Normal1(Graph& graph, SourceLocation where = SourceLocation::Current(),
-               const Draw& draw = {});
-Tensor Normal(Graph& graph, SourceLocation where = SourceLocation::Current(),
-              const Draw& draw = {});
+Tensor Normal1(Graph& graph, const Draw& draw = {},
+               SourceLocation where = SourceLocation::Current());
+Tensor Normal(Graph& graph, const Draw& draw = {},
+              SourceLocation where = SourceLocation::Current());
 
 // Uniform in [-0.25, 0.25), of the dtype of `param`: an Initializer.
 Tensor DefaultInit(Tensor param);

@@ -64,7 +64,8 @@ TEST(Initializer, TheSeedChangesTheNumbers) {
 TEST(Initializer, ACounterChangesTheNumbers) {
   auto first = [](uint32_t counter, int64_t cell) {
     Graph graph;
-    return ValueAt(Uniform1At(Convert(Number(graph, counter), DType::kU32)),
+    return ValueAt(Uniform1(graph, {.counter = Convert(Number(graph, counter),
+                                                       DType::kU32)}),
                    cell);
   };
   EXPECT_EQ(first(1, 0), first(1, 0));
@@ -87,9 +88,8 @@ TEST(Initializer, ANarrowDrawIsAWideOneCutOff) {
   auto draws = [](DType dtype, int64_t cell) {
     Graph graph, other;
     const Tensor counter = Convert(Number(other, 7), DType::kU32);
-    Tensor plain = Uniform1(graph, SourceLocation::Current(), {dtype});
-    Tensor by_counter =
-        Uniform1(other, SourceLocation::Current(), {dtype, counter});
+    Tensor plain = Uniform1(graph, {dtype});
+    Tensor by_counter = Uniform1(other, {dtype, counter});
     EXPECT_EQ(plain.node().dtype, dtype);
     EXPECT_EQ(by_counter.node().dtype, dtype);
     return std::pair(ValueAt(plain, cell), ValueAt(by_counter, cell));
@@ -116,8 +116,8 @@ TEST(Initializer, ANarrowDrawIsAWideOneCutOff) {
 
 TEST(Initializer, ABlockServesTwoCellsOfF64) {
   Graph graph, other;
-  Tensor by_two = Uniform(graph, SourceLocation::Current(), {DType::kF64});
-  Tensor by_one = Uniform1(other, SourceLocation::Current(), {DType::kF64});
+  Tensor by_two = Uniform(graph, {DType::kF64});
+  Tensor by_one = Uniform1(other, {DType::kF64});
   for (int block = 0; block < 3; ++block) {
     EXPECT_EQ(ValueAt(by_two, 2 * block), ValueAt(by_one, block));
     EXPECT_NE(ValueAt(by_two, 2 * block), ValueAt(by_two, 2 * block + 1));
@@ -157,11 +157,10 @@ TEST(Initializer, UniformIsUniform) {
 
 TEST(Initializer, NormalIsNormal) {
   Graph graph;
-  const SourceLocation here = SourceLocation::Current();
   const Tensor counter = Convert(Number(graph, 7), DType::kU32);
-  for (Tensor normal : {Normal(graph), Normal1(graph, here, {DType::kF64}),
-                        Normal(graph, here, {DType::kF16, counter}),
-                        Normal1(graph, here, {DType::kBF16, counter})}) {
+  for (Tensor normal : {Normal(graph), Normal1(graph, {DType::kF64}),
+                        Normal(graph, {DType::kF16, counter}),
+                        Normal1(graph, {DType::kBF16, counter})}) {
     double sum = 0, squares = 0;
     for (int cell = 0; cell < 500; ++cell) {
       double value = ValueAt(normal, cell);

@@ -53,7 +53,7 @@ Tensor Dropout(Tensor x, double rate, const Training* training,
   }
   if (training == kInference || rate == 0) return x;
   Tensor step = EmbedSymbol(*x.graph, training->step);
-  Tensor kept = LessEqual(rate, Uniform1At(step));
+  Tensor kept = LessEqual(rate, Uniform1(*step.graph, {.counter = step}));
   return call.Of(Select(kept, x / (1 - rate), 0));
 }
 

@@ -389,7 +389,8 @@ class Builder {
     for (int64_t size : to) {
       if (size < 1) return Unfit("shape ", DimsText(to), " has no cells");
     }
-    const Tensor drawn = Uniform1At(EmbedSymbol(graph_, step_));
+    const Tensor drawn =
+        Uniform1(graph_, {.counter = EmbedSymbol(graph_, step_)});
     TensorNode sized = drawn.node();
     Shape shape;
     shape[RowKind::kOutput] = to;
