@@ -187,32 +187,28 @@ void AddArranging(std::vector<Function>& functions) {
 
 // uniform1(), uniform1_at(counter), uniform1_f64(), uniform1_at_f64(counter).
 void AddRandom(std::vector<Function>& functions) {
-  const std::vector<std::pair<std::string, decltype(&Uniform)>> draws = {
-      {"uniform1", Uniform1},
-      {"uniform", Uniform},
-      {"normal1", Normal1},
-      {"normal", Normal}};
-  std::vector<DType> floats;
-#define OCANNL_FLOAT(enumerator, text, type)                              \
-  if (IsSigned(DType::k##enumerator) && !IsInteger(DType::k##enumerator)) \
-    floats.push_back(DType::k##enumerator);
-  OCANNL_DTYPES(OCANNL_FLOAT)
-#undef OCANNL_FLOAT
-  for (const auto& [name, random] : draws) {
-    for (DType dtype : floats) {
-      const std::string suffix =
-          dtype == DType::kF32 ? "" : absl::StrCat("_", Name(dtype));
-      functions.push_back({name + suffix, 0, 0, [=](const Call& call) {
-                             return random(*call.graph, {dtype}, call.where);
-                           }});
-      functions.push_back(
-          {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
-             Tensor counter =
-                 InDType(TensorAt(call, 0), DType::kU32, call.where);
-             return random(*call.graph, {dtype, counter}, call.where);
-           }});
-    }
+  auto add = [&](const std::string& name, decltype(&Uniform) random,
+                 DType dtype) {
+    const std::string suffix =
+        dtype == DType::kF32 ? "" : absl::StrCat("_", Name(dtype));
+    functions.push_back({name + suffix, 0, 0, [=](const Call& call) {
+                           return random(*call.graph, {dtype}, call.where);
+                         }});
+    functions.push_back(
+        {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
+           Tensor counter = InDType(TensorAt(call, 0), DType::kU32, call.where);
+           return random(*call.graph, {dtype, counter}, call.where);
+         }});
+  };
+#define OCANNL_DRAWS(enumerator, text, type)                                \
+  if (IsSigned(DType::k##enumerator) && !IsInteger(DType::k##enumerator)) { \
+    add("uniform1", Uniform1, DType::k##enumerator);                        \
+    add("uniform", Uniform, DType::k##enumerator);                          \
+    add("normal1", Normal1, DType::k##enumerator);                          \
+    add("normal", Normal, DType::k##enumerator);                            \
   }
+  OCANNL_DTYPES(OCANNL_DRAWS)
+#undef OCANNL_DRAWS
 }
 
 std::vector<Function> MakeFunctions() {
