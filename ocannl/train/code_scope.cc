@@ -144,14 +144,16 @@ absl::Status CodeScope::Compute(Tensor tensor, Assignments& code) {
 }
 
 Tensor CodeScope::Add(absl::string_view name, const Shape& shape, Array array) {
-  TensorId id = graph_.Add({.source = ParamSource{},
-                            .name = array.name,
-                            .text = std::string(name),
-                            .dtype = array.dtype,
-                            .spec = {},
-                            .has_gradient = false,
-                            .where = SourceLocation::Current(),
-                            .named = true});
+  TensorId id =
+      graph_.Add({.source = ParamSource{},
+                  .name = array.name,
+                  .text = std::string(name),
+                  .dtype = array.dtype,
+                  // By which the notation knows scalars.
+                  .spec = shape == Shape() ? SpecOf(shape) : ShapeSpec{},
+                  .has_gradient = false,
+                  .where = SourceLocation::Current(),
+                  .named = true});
   shapes_[id] = shape;
   taken_.insert(array.name);
   arrays_.emplace(graph_[id].name, std::move(array));

@@ -295,17 +295,20 @@ std::vector<std::string> FunctionNames() {
   return names;
 }
 
+bool TakesSoMany(const Function& function, const FunctionCall& call) {
+  const int given = static_cast<int>(call.args.size());
+  return function.takes_spec() != call.spec.empty() &&
+         function.min_args <= given && given <= function.max_args;
+}
+
 absl::StatusOr<Tensor> CallFunction(const Function& function,
                                     const FunctionCall& call) {
+  if (TakesSoMany(function, call)) return function.apply(call);
   if (function.takes_spec() == call.spec.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`", function.name, "` takes ",
         function.takes_spec() ? "a spec in quotes first" : "no spec",
         "; write ", Example(function)));
-  }
-  int given = static_cast<int>(call.args.size());
-  if (function.min_args <= given && given <= function.max_args) {
-    return function.apply(call);
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "`", function.name, "` takes ", function.min_args,
@@ -315,7 +318,7 @@ absl::StatusOr<Tensor> CallFunction(const Function& function,
                 function.max_args)
           : "",
       function.max_args == 1 ? " argument" : " arguments",
-      ", but it was given ", given, "; write ", Example(function)));
+      ", but it was given ", call.args.size(), "; write ", Example(function)));
 }
 
 }  // namespace ocannl

@@ -49,6 +49,9 @@ const Function* FindFunction(absl::string_view name);
 
 std::vector<std::string> FunctionNames();
 
+// Whether it takes so many arguments, and a spec if there is one.
+bool TakesSoMany(const Function& function, const FunctionCall& call);
+
 // The function of the arguments. Errors, without their place: a wrong number
 // of arguments, or what the function itself finds wrong. An error node may be
 // the result, too.

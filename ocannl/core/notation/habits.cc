@@ -27,6 +27,10 @@ constexpr absl::string_view kTranspose =
     "w ++ \"i->o => o->i\"";
 constexpr absl::string_view kConcatenation =
     "a concatenation is written x ++^ \"a; b => a^b\" y";
+constexpr absl::string_view kWrapped =
+    "an array of the host is Data(graph, name, values, spec) in C++ and "
+    "--in=x=FILE.npy for the tool; it needs no room for padding: windows that "
+    "leave an axis, \"h+k; k => h\", skip what is outside";
 constexpr absl::string_view kFilled =
     "a number is as large as its uses want: write 0, or 1";
 
@@ -70,6 +74,9 @@ constexpr Habit kHabits[] = {
     {"concat(", kConcatenation},
     {"concatenate(", kConcatenation},
     {"arange(", "whole numbers from 0 are written range(3)"},
+    {"wrap(", kWrapped},
+    {"wrap_padded(", kWrapped},
+    {"rebatch(", kWrapped},
     {"zeros(", kFilled},
     {"ones(", kFilled},
     {".shape",

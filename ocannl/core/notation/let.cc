@@ -42,10 +42,15 @@ bool AtIn(const Lexer& lexer) {
   return lexer.peek().kind == Token::kName && lexer.peek().text == "in";
 }
 
-void SkipBody(Lexer& lexer) {
-  while (lexer.peek().kind != Token::kEnd && !AtIn(lexer)) {
-    lexer.Next();
+bool AtOperand(const Lexer& lexer, const Scope& scope) {
+  const Token& token = lexer.peek();
+  if (token.kind == Token::kNumber) return true;
+  if (token.kind == Token::kName) return !AtIn(lexer) || scope.Has("in");
+  if (token.kind != Token::kSymbol) return IsQuotedName(token);
+  for (absl::string_view start : {"(", "[", "[|", "{", "!.", "!..", "!@"}) {
+    if (token.text == start) return true;
   }
+  return false;
 }
 
 Tensor NamedAnew(Tensor value, int32_t first, const std::string& name) {

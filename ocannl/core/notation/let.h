@@ -8,7 +8,8 @@
 //   relu(1 - labels *. y)
 //
 // A function of tensors declares its parameters once, however often it is
-// called. Its body knows what stands before it, and is read where it is called.
+// called. Its body knows what stands before it, and is read where it is called,
+// and once before, for the errors that do not depend on its arguments.
 #ifndef OCANNL_CORE_NOTATION_LET_H_
 #define OCANNL_CORE_NOTATION_LET_H_
 
@@ -38,8 +39,9 @@ bool AtLet(Lexer lexer);
 absl::StatusOr<LetHead> TakeLet(Lexer& lexer);
 // Whether next is the `in` of a let.
 bool AtIn(const Lexer& lexer);
-// Skips what stands before the `in` of a let whose head was taken.
-void SkipBody(Lexer& lexer);
+// Whether an operand can start at the next token, of which `in` is none unless
+// something has that name.
+bool AtOperand(const Lexer& lexer, const Scope& scope);
 
 // `value` under `name` if it is new, not before node `first`, and has none.
 Tensor NamedAnew(Tensor value, int32_t first, const std::string& name);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/status_macros.h"
@@ -47,6 +48,18 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                            .where = where});
   const Tensor number = {&graph, id};
   return dtype ? Convert(Arg(number, where), held) : number;
+}
+
+bool HasScalar(absl::Span<const Arg> args) {
+  return absl::c_any_of(args, [](const Arg& arg) {
+    const auto* tensor = std::get_if<Tensor>(&arg.value);
+    if (tensor == nullptr) return true;
+    const TensorNode& node = tensor->node();
+    return std::holds_alternative<NumberSource>(node.source) ||
+           absl::c_all_of(node.spec.rows, [](const std::optional<Dims>& row) {
+             return row && row->empty();
+           });
+  });
 }
 
 }  // namespace ocannl

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/graph.h"
@@ -22,6 +23,9 @@ namespace ocannl {
 absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                                   size_t offset, Graph& graph,
                                   SourceLocation where);
+
+// Whether one of the arguments is a number, or declared to have no axes.
+bool HasScalar(absl::Span<const Arg> args);
 
 }  // namespace ocannl
 

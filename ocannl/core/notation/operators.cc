@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "ocannl/core/notation/habits.h"
+
 namespace ocannl {
 namespace {
 
@@ -51,6 +54,28 @@ const InfixOperator* FindInfix(absl::string_view symbol) {
     if (infix.symbol == symbol) return &infix;
   }
   return nullptr;
+}
+
+absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
+                                           const InfixOperator& infix,
+                                           const EinsumNumbers& numbers,
+                                           size_t& operands) {
+  if (lexer.peek().kind != Token::kString) {
+    absl::string_view example = infix.form == InfixOperator::kReduceOne
+                                    ? "...|... => 0"
+                                : infix.op ? "i; j => ij"
+                                           : "a; b => a^b";
+    return NoSpec(lexer, infix.symbol, example);
+  }
+  const Token token = lexer.Next();
+  if (infix.form == InfixOperator::kReduceMany) {
+    operands = 1 + absl::c_count(token.text, ';');
+    if (infix.op) operands = std::max<size_t>(operands, 2);
+  }
+  absl::Status status =
+      ParseEinsum(token.text, static_cast<int>(operands), numbers).status();
+  if (!status.ok()) return lexer.ErrorAt(token.offset, status.message());
+  return token.text;
 }
 
 std::vector<absl::string_view> NotationSymbols() {

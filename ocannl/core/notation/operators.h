@@ -5,12 +5,16 @@
 #ifndef OCANNL_CORE_NOTATION_OPERATORS_H_
 #define OCANNL_CORE_NOTATION_OPERATORS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/einsum/einsum.h"
 
 namespace ocannl {
 
@@ -50,6 +54,13 @@ inline constexpr AssignOperator kAssignOperators[] = {
 
 // The operator that is written `symbol`, or null.
 const InfixOperator* FindInfix(absl::string_view symbol);
+
+// Takes the spec of `infix`, and sets how many operands kReduceMany has.
+// Errors: there is none, and those of ParseEinsum.
+absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
+                                           const InfixOperator& infix,
+                                           const EinsumNumbers& numbers,
+                                           size_t& operands);
 
 // All operators, brackets and marks, longest first, as Lexer wants them.
 std::vector<absl::string_view> NotationSymbols();

@@ -61,7 +61,7 @@ class Parser {
   absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset,
                                  absl::string_view symbol = "") const {
     const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
-    if (error == nullptr) return tensor;
+    if (error == nullptr || is_trial_) return tensor;
     return lexer_.ErrorAt(
         offset, absl::StrCat(error->status.message(), HabitHint(symbol)));
   }
@@ -83,11 +83,28 @@ class Parser {
           value, Checked(NamedAnew(value, first, name), head.name.offset));
       scope_.Declare(name, value);
     } else {
-      functions_.Add({name, std::move(head.arguments), lexer_});
-      SkipBody(lexer_);
+      const Lexer body = lexer_;
+      OCANNL_ASSIGN_OR_RETURN(lexer_, TryBody(head.arguments));
+      functions_.Add({name, std::move(head.arguments), body});
     }
     return TakeClosing(lexer_, "an operator", "in");
   }
+
+  // Where a body ends. Errors: those that do not depend on what it is called
+  // with, which are told where nothing calls it, too: all but the graph's.
+  absl::StatusOr<Lexer> TryBody(const std::vector<std::string>& names) const {
+    const Graph::Mark before = graph_.mark();
+    Parser trial = *this;
+    trial.is_trial_ = true;
+    Arguments any;
+    for (const std::string& name : names) any.emplace_back(name, AnyTensor());
+    trial.scope_.SetArguments(std::move(any));
+    const absl::Status status = trial.Expression(1, 0).status();
+    graph_.RollBack(before);
+    if (!status.ok()) return status;
+    return trial.lexer_;
+  }
+  Tensor AnyTensor() const { return ocannl::Number(graph_, 1, where_); }
 
   // The body of a function for what stands behind its name: f(a, b) or f a b.
   absl::StatusOr<Tensor> Expand(size_t function, const Token& name, int depth) {
@@ -110,10 +127,12 @@ class Parser {
       }
     }
     while (args.size() < called.arguments.size()) {
-      if (!AtPrimary()) return lexer_.ErrorAt(name.offset, called.Usage());
+      if (!AtOperand(lexer_, scope_))
+        return lexer_.ErrorAt(name.offset, called.Usage());
       OCANNL_RETURN_IF_ERROR(take(Operand(depth + 1)));
     }
     OCANNL_RETURN_IF_ERROR(CountOperation(name.offset));
+    if (is_trial_) return AnyTensor();
     const int32_t first = graph_.size();
     const std::string label = called.Label(args);
     Lexer after = std::exchange(lexer_, called.body);
@@ -183,7 +202,8 @@ class Parser {
     std::optional<Lexer> sizes;  // stands where they start
     size_t operands = infix.form == InfixOperator::kReduceOne ? 1 : 2;
     if (infix.accum) {
-      OCANNL_ASSIGN_OR_RETURN(spec, Spec(infix, operands));
+      OCANNL_ASSIGN_OR_RETURN(spec,
+                              TakeSpec(lexer_, infix, numbers(), operands));
       sizes = lexer_;
       OCANNL_RETURN_IF_ERROR(
           TakeSizeRules(lexer_, scope_, std::nullopt, where_));
@@ -200,6 +220,9 @@ class Parser {
       case InfixOperator::kPointwise:
         return Checked(Pointwise(*infix.op, args), offset, infix.symbol);
       case InfixOperator::kCompose:
+        if (HasScalar(args)) {
+          return Checked(PointMul(args[0], args[1]), offset);
+        }
         return Checked(Compose(args[0], args[1]), offset);
       case InfixOperator::kReduceOne:
       case InfixOperator::kReducePair:
@@ -210,6 +233,7 @@ class Parser {
                                                                  : infix.op,
                            *infix.accum, spec, args, numbers()),
                     offset));
+        if (is_trial_) return result;
         Lexer after = std::exchange(lexer_, *sizes);
         OCANNL_RETURN_IF_ERROR(TakeSizeRules(lexer_, scope_, result, where_));
         lexer_ = std::move(after);
@@ -219,27 +243,6 @@ class Parser {
         break;
     }
     __builtin_unreachable();
-  }
-
-  // Takes the spec of an operator; sets how many operands kReduceMany has.
-  absl::StatusOr<absl::string_view> Spec(const InfixOperator& infix,
-                                         size_t& operands) {
-    if (lexer_.peek().kind != Token::kString) {
-      absl::string_view example = infix.form == InfixOperator::kReduceOne
-                                      ? "...|... => 0"
-                                  : infix.op ? "i; j => ij"
-                                             : "a; b => a^b";
-      return NoSpec(lexer_, infix.symbol, example);
-    }
-    const Token token = lexer_.Next();
-    if (infix.form == InfixOperator::kReduceMany) {
-      operands = 1 + absl::c_count(token.text, ';');
-      if (infix.op) operands = std::max<size_t>(operands, 2);
-    }
-    absl::Status status =
-        ParseEinsum(token.text, static_cast<int>(operands), numbers()).status();
-    if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
-    return token.text;
   }
 
   absl::StatusOr<Tensor> Operand(int depth) {
@@ -257,25 +260,13 @@ class Parser {
     return Checked(Neg(ArgOf(operand)), offset);
   }
 
-  // Whether Primary can start at the next token.
-  bool AtPrimary() const {
-    const Token& token = lexer_.peek();
-    if (token.kind == Token::kNumber) return true;
-    if (token.kind == Token::kName) return !AtIn(lexer_) || scope_.Has("in");
-    if (token.kind != Token::kSymbol) return IsQuotedName(token);
-    for (absl::string_view start : {"(", "[", "[|", "{", "!.", "!..", "!@"}) {
-      if (token.text == start) return true;
-    }
-    return false;
-  }
-
   absl::StatusOr<Tensor> Primary(int depth) {
     const Token token = lexer_.peek();
     if (token.kind == Token::kNumber) {
       return TakeNumber(lexer_, "", token.offset, graph_, where_);
     }
     if (token.kind == Token::kName) return NamedOperand(depth);
-    if (!AtPrimary()) return Unexpected(lexer_, "an operand");
+    if (!AtOperand(lexer_, scope_)) return Unexpected(lexer_, "an operand");
     if (AtArray(lexer_)) {
       OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_));
       return Literal(graph_, array.shape, array.values, where_);
@@ -317,7 +308,7 @@ class Parser {
       return Call(*function, name.offset, depth);
     }
     if (auto tensor = scope_.FindInGraph(name.text)) return *tensor;
-    return scope_.Unknown(lexer_, name, AtPrimary());
+    return scope_.Unknown(lexer_, name, AtOperand(lexer_, scope_));
   }
 
   absl::StatusOr<Tensor> Call(const Function& function, size_t offset,
@@ -342,11 +333,12 @@ class Parser {
         OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
         call.args.push_back(ArgOf(arg));
       }
-    } else if (AtPrimary()) {
+    } else if (AtOperand(lexer_, scope_)) {
       OCANNL_ASSIGN_OR_RETURN(Tensor arg, Operand(depth + 1));
       call.args.push_back(ArgOf(arg));
     }
     absl::StatusOr<Tensor> result = CallFunction(function, call);
+    if (is_trial_ && TakesSoMany(function, call)) return AnyTensor();
     if (result.ok()) return Checked(*result, offset);
     return lexer_.ErrorAt(
         offset, absl::StrCat(result.status().message(),
@@ -368,6 +360,7 @@ class Parser {
                                     "name"));
     }
     if (!declared) return Declare(declaration, depth);
+    if (is_trial_) return *declared;
     if (declaration.dtype) {
       DecideDType(graph_, declared->id, *declaration.dtype);
     }
@@ -392,9 +385,11 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(error);
     const size_t offset = declaration.name.offset;
     OCANNL_RETURN_IF_ERROR(Checked(parameter, offset).status());
-    const auto& source = std::get<ParamSource>(parameter.node().source);
-    OCANNL_RETURN_IF_ERROR(
-        Checked(Tensor{&graph_, *source.init}, offset).status());
+    if (!is_trial_) {
+      const auto& source = std::get<ParamSource>(parameter.node().source);
+      OCANNL_RETURN_IF_ERROR(
+          Checked(Tensor{&graph_, *source.init}, offset).status());
+    }
     scope_.Declare(std::move(name), parameter);
     parameters_.push_back(parameter);
     offsets_.insert(offset);
@@ -425,6 +420,7 @@ class Parser {
   absl::flat_hash_set<size_t> offsets_;  // of their declarations
   TensorFunctions functions_;
   int operations_ = 0;
+  bool is_trial_ = false;              // of a body, with any arguments
   std::optional<Tensor> initialised_;  // whose first value is being read
 };
 
