@@ -25,7 +25,6 @@
 #include "ocannl/distributed_flags.h"
 #include "ocannl/tier_flags.h"
 #include "ocannl/train/distributed/communicator.h"
-#include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/params_hash.h"
 
@@ -102,11 +101,6 @@ struct Run {
       return absl::InvalidArgumentError(
           "--explain shows the step of one shard; leave --shards and "
           "--distributed out");
-    }
-    if (shards > 1 && train::NeedsLossScale(options.dtype)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--dtype=", Name(options.dtype),
-          " needs a scaled loss, which shards do not have; take bf16"));
     }
     if (options.batch_size % shards != 0 && !line.Has("batch_size")) {
       options.batch_size += shards - options.batch_size % shards;

@@ -62,7 +62,7 @@ LossOf Loss(const std::string& text) {
 }
 
 UpdateOf Sgd(double rate, const SgdOptions& options = {}) {
-  return [=](Model& model, Tensor loss) {
+  return [=](Model& model, Tensor loss, const auto&) {
     return train::SgdUpdate(model, loss, Number(model.graph, rate), options);
   };
 }
@@ -207,7 +207,7 @@ std::string TrainAlone(const std::vector<BatchInput>& batch, const LossOf& of,
   CHECK_OK(loss);
   auto gradient = train::GradUpdate(model, *loss);
   CHECK_OK(gradient);
-  auto code = update(model, *loss);
+  auto code = update(model, *loss, std::nullopt);
   CHECK_OK(code);
   const TestDevice host;
   const Context& context = host.context;
@@ -373,8 +373,9 @@ TEST(DataParallelTest, StatesAreTheOwners) {
         Einsum1("...|... => 0", norm(inputs[0], &trainings.back())));
   };
   const UpdateOf update =
-      [&](Model& model, Tensor loss) -> absl::StatusOr<train::UpdateCode> {
-    auto sgd = Sgd(0.1)(model, loss);
+      [&](Model& model, Tensor loss,
+          const auto& scale) -> absl::StatusOr<train::UpdateCode> {
+    auto sgd = Sgd(0.1)(model, loss, scale);
     if (!sgd.ok()) return sgd;
     auto states = train::UpdateStates(model, trainings[0].updates);
     if (!states.ok()) return states;

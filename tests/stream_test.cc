@@ -108,7 +108,7 @@ std::string TrainShards(const Backend* backend, int threads, int steps) {
                         names));
         return Named(parsed.tensor, "loss");
       },
-      [](train::Model& model, Tensor loss) {
+      [](train::Model& model, Tensor loss, const auto&) {
         return train::SgdUpdate(model, loss, Number(model.graph, 0.01),
                                 {.momentum = 0.5});
       });

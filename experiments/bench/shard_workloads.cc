@@ -44,7 +44,7 @@ absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
           [=](train::Model& model, absl::Span<const Tensor> batch) {
             return MlpLoss(model.graph, shard, batch[0], batch[1]);
           },
-          [=](train::Model& model, Tensor loss) {
+          [=](train::Model& model, Tensor loss, const auto&) {
             return train::SgdUpdate(model, loss, Number(model.graph, mlp.rate),
                                     {});
           }));

@@ -94,14 +94,16 @@ absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
                      examples.At(Einsum1("|b => b|", Slice(inputs[0], batch))),
                      lessons.classes, sharded.trainings_.back().get()));
   };
-  auto update_of = [&](train::Model& model, Tensor loss) {
+  auto update_of = [&](train::Model& model, Tensor loss,
+                       const std::optional<train::LossScale>& scale) {
     return TrainingUpdate(model, loss, *sharded.trainings_[0], options,
-                          options.epochs * sharded.batches());
+                          options.epochs * sharded.batches(), scale);
   };
   train::DataParallelOptions parallel = shards;
   parallel.reduction = train::Reduction::kMean;
   parallel.base_seed = options.seed;
   parallel.merge_loss = true;
+  parallel.dtype = options.dtype;
   OCANNL_ASSIGN_OR_RETURN(
       train::DataParallel training,
       train::DataParallel::Make(backend, parallel,

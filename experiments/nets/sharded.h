@@ -57,7 +57,8 @@ class Sharded {
   std::optional<train::DataParallel> training_;
 };
 
-// Seed, reduction and whether losses are merged are not those of `shards`.
+// Seed, dtype, reduction and whether losses are merged are not those of
+// `shards`.
 // Errors: a batch that the shards do not divide; those of BatchOrder::Make and
 // DataParallel::Make.
 absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(

@@ -56,7 +56,8 @@ absl::StatusOr<Tensor> HingeLoss(Model& model,
   return Named(parsed.tensor, "loss");
 }
 
-absl::StatusOr<train::UpdateCode> Sgd(Model& model, Tensor loss) {
+absl::StatusOr<train::UpdateCode> Sgd(Model& model, Tensor loss,
+                                      const std::optional<train::LossScale>&) {
   return train::SgdUpdate(model, loss, Number(model.graph, 0.05),
                           {.momentum = 0.9, .weight_decay = 1e-3});
 }

@@ -28,7 +28,10 @@ struct DataParallel::Shard {
   const Context& context() const { return device.context; }
 
   // The parameters are those of `owner`, unless that is null.
-  absl::Status Build(const LossOf& loss_of, Shard* owner, int64_t bucket_bytes);
+  absl::Status Build(const LossOf& loss_of, Shard* owner,
+                     const DataParallelOptions& options);
+  // The parameters and the scale of the loss.
+  std::vector<Tensor> Shared();
   absl::Status ShareParameters(Shard& owner);
   std::string DescribeParameters();
   absl::StatusOr<double> LossValue() const;
@@ -36,6 +39,7 @@ struct DataParallel::Shard {
   Model model;
   std::vector<Tensor> inputs;
   Tensor loss{};
+  std::optional<LossScale> scale = {};
   std::vector<Tensor> trained;  // the parameters that have a gradient
   VirtualDevice& device;
   std::vector<Routine> gradients;         // the parts of one, in order
@@ -78,16 +82,21 @@ Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
 }  // namespace
 
 absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
-                                        int64_t bucket_bytes) {
+                                        const DataParallelOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
-  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss));
+  OCANNL_ASSIGN_OR_RETURN(scale, LossScaleFor(options.dtype, model));
+  OCANNL_ASSIGN_OR_RETURN(
+      Assignments code,
+      GradUpdate(model, loss, {.scaled_by = TensorOf(scale)}));
   OCANNL_ASSIGN_OR_RETURN(trained,
                           KeepGradients(Parameters(model, loss), code));
   for (Tensor input : inputs) {  // the loss need not depend on all
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
   if (owner != nullptr) OCANNL_RETURN_IF_ERROR(ShareParameters(*owner));
-  for (GradientPart& part : CutAtBuckets(code, trained, bucket_bytes)) {
+  const int64_t bytes =
+      options.communicator == nullptr ? 0 : options.bucket_bytes;
+  for (GradientPart& part : CutAtBuckets(code, trained, bytes)) {
     const Context before =
         gradients.empty() ? context() : gradients.back().context();
     OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(before, part.code, {}));
@@ -106,10 +115,16 @@ absl::Status DataParallel::Shard::ShareParameters(Shard& owner) {
         ", but that on ", owner.device.device.name(), " ", owners,
         "; build it alike for all shards"));
   }
-  for (Tensor p : Parameters(model, loss)) {
+  for (Tensor p : Shared()) {
     OCANNL_RETURN_IF_ERROR(context().Share(p.node().name, owner.context()));
   }
   return absl::OkStatus();
+}
+
+std::vector<Tensor> DataParallel::Shard::Shared() {
+  std::vector<Tensor> shared = Parameters(model, loss);
+  if (scale) shared.push_back(scale->tensor);
+  return shared;
 }
 
 std::string DataParallel::Shard::DescribeParameters() {
@@ -149,6 +164,8 @@ absl::StatusOr<DataParallel> DataParallel::Make(
   }
   made.devices_ =
       std::make_unique<VirtualDevices>(backend, here, options.threads);
+  DataParallelOptions parts = options;
+  parts.communicator = made.communicator_;
   for (int k = 0; k < here; ++k) {
     const int64_t s = ranks == nullptr ? k : k * ranks->ranks() + ranks->rank();
     made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[k]));
@@ -160,8 +177,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
           MakeInput(graph, inputs[i].name, std::move(batch[i][s])));
     }
     OCANNL_RETURN_IF_ERROR(
-        shard.Build(loss_of, k > 0 ? made.shards_[0].get() : nullptr,
-                    ranks == nullptr ? 0 : options.bucket_bytes));
+        shard.Build(loss_of, k > 0 ? made.shards_[0].get() : nullptr, parts));
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
   OCANNL_RETURN_IF_ERROR(made.CheckRanks(options, inputs));
@@ -174,7 +190,8 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   parameters_ = Parameters(owner.model, owner.loss);
   OCANNL_ASSIGN_OR_RETURN(Assignments init,
                           InitParams(owner.model, owner.loss));
-  OCANNL_ASSIGN_OR_RETURN(UpdateCode code, update_of(owner.model, owner.loss));
+  OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
+                          update_of(owner.model, owner.loss, owner.scale));
   OCANNL_RETURN_IF_ERROR(KeepGradients(parameters_, code.update).status());
   OCANNL_ASSIGN_OR_RETURN(
       Routine start,
@@ -211,7 +228,7 @@ absl::Status DataParallel::LinkMerges(const DataParallelOptions& options) {
   std::vector<Context> contexts;
   for (const auto& shard : shards_) contexts.push_back(shard->context());
   OCANNL_ASSIGN_OR_RETURN(
-      replicas_, Replicas::Make(owner.model, parameters_, owner.trained,
+      replicas_, Replicas::Make(owner.model, owner.Shared(), owner.trained,
                                 std::move(contexts), merging));
   if (options.reduction == Reduction::kSum || n_shards() == 1) {
     return absl::OkStatus();

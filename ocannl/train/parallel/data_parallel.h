@@ -41,6 +41,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/model.h"
+#include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/parallel/replicas.h"
 
 namespace ocannl::train {
@@ -63,6 +64,9 @@ struct DataParallelOptions {
   // With other ranks: gradients are merged, in parts of so many bytes or more,
   // while the rest of them is computed (buckets.h); 0: when all are.
   int64_t bucket_bytes = 0;
+  // What the loss is computed with: where that needs it, gradients are those of
+  // a scaled loss (optim/loss_scale.h), of one scale for all shards.
+  DType dtype = DType::kF32;
 };
 
 // A part of the batch: axis 0 is that of the examples. In a graph, the axis is
@@ -78,11 +82,11 @@ struct BatchInput {
 using LossOf = std::function<absl::StatusOr<Tensor>(
     Model& model, absl::Span<const Tensor> inputs)>;
 
-// The code that updates the parameters by their gradients, and the states of
-// blocks, which are the owner's (blocks/state.h): called for the owner's model
-// only.
-using UpdateOf =
-    std::function<absl::StatusOr<UpdateCode>(Model& model, Tensor loss)>;
+// The code that updates the parameters by their gradients, which `scale` scales
+// (ScaledRuleUpdate), and the states of blocks, which are the owner's
+// (blocks/state.h): called for the owner's model only.
+using UpdateOf = std::function<absl::StatusOr<UpdateCode>(
+    Model& model, Tensor loss, const std::optional<LossScale>& scale)>;
 
 // Not thread-safe. Shard 0 is the owner of the parameters, which the others
 // share, those of other ranks as of each step. There, what is the owner's here
