@@ -85,6 +85,7 @@ class ProgramsTest(unittest.TestCase):
             cwd=self.folder)
         self.assertTrue((self.folder / "lenet" / "loss.png").exists())
         self.assertIn("The stages of trace_1 are in stages\n", text)
+        run("gpt2_mini", "--examples=10", "--length=1", "--epochs=1")
         run("gpt2_mini", "--examples=10", "--length=8", "--layers=1",
             "--size=8", "--epochs=1", "--explain=stages", cwd=self.folder)
         written = {path.name for path in (self.folder / "stages").iterdir()}
@@ -129,6 +130,14 @@ class ProgramsTest(unittest.TestCase):
             f"--save={file}")
         text = run("gpt2_mini", *flags, "--shards=3", f"--load={file}")
         self.assertEqual(result(text)["params_hash"], whole["params_hash"])
+
+    def test_shards_share_the_scale_of_a_loss(self):
+        flags = ["--examples=24", "--length=8", "--layers=1", "--size=8",
+                 "--epochs=30", "--batch_size=12", "--dtype=f16"]
+        one, three = (result(run("gpt2_mini", *flags, f"--shards={shards}"))
+                      for shards in (1, 3))
+        self.assertLess(one["test_loss"], 3)
+        self.assertLess(abs(one["test_loss"] - three["test_loss"]), 0.05)
 
     def digits(self):
         """A file of images of two classes: the left and the right half."""

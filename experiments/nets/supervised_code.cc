@@ -38,10 +38,7 @@ absl::Status Batches::Check() const {
                    " fill no batch of ", size_, "; make the batch smaller"));
 }
 
-int64_t Batches::places() const {
-  const Dims& dims = examples_.classes.dims();
-  return NumElements(dims) / dims[0];
-}
+bool Batches::has_places() const { return examples_.classes.dims().size() > 1; }
 
 Batch Batches::At(const std::string& index, bool shuffles) const {
   const int32_t number = graph_.AddStatic(index, count());
@@ -65,7 +62,7 @@ Tensor Batches::Rows(const NdArray& array, absl::string_view what) const {
   ShapeSpec spec;
   Dims batch = {count(), size_};
   Dims cells(array.dims().begin() + 1, array.dims().end());
-  if (places() > 1) {
+  if (has_places()) {
     batch.push_back(cells[0]);
     cells.erase(cells.begin());
   }
@@ -83,7 +80,7 @@ Tensor Batches::Gathered(Tensor rows, const NdArray& array,
   const Tensor all =
       Data(graph_, absl::StrCat(name_, "_", what), array, SpecOf(shape));
   return Gather(
-      places() > 1 ? "n, p, ...; b| => b, p|..." : "n, ...; b| => b|...", all,
+      has_places() ? "n, p, ...; b| => b, p|..." : "n, ...; b| => b|...", all,
       rows);
 }
 

@@ -48,12 +48,12 @@ class Batches {
   Batch At(Tensor rows) const;
 
  private:
-  // batches,size,places|cells: without places and cells where they are one.
+  // batches,size,places|cells: without places where it has none.
   Tensor Rows(const NdArray& array, absl::string_view what) const;
   Tensor Gathered(Tensor rows, const NdArray& array,
                   absl::string_view what) const;
-  // Sequences are places, each with a class of its own.
-  int64_t places() const;
+  // Whether each place of an example has a class of its own.
+  bool has_places() const;
 
   Graph& graph_;
   const Examples& examples_;
@@ -76,7 +76,7 @@ Tensor TrainingLoss(const Net& net, const Batch& batch, int64_t classes,
 absl::StatusOr<train::UpdateCode> TrainingUpdate(
     train::Model& model, Tensor loss, const train::Training& training,
     const SupervisedOptions& options, int64_t steps,
-    const std::optional<train::LossScale>& scale = std::nullopt);
+    const std::optional<train::LossScale>& scale);
 
 }  // namespace ocannl
 
