@@ -5,7 +5,8 @@
 //
 //   stages   each stage of each routine that is compiled (train/debug.h)
 //   hosted   every array keeps its value after a run, to be read
-//   log      log.html: compilations, runs and copies as a tree, with times
+//   log      log.html: compilations, runs and copies as a tree, with times, in
+//            the detail that --log_level asks for
 //   runs     runs.log: all reads and stores; on the interpreter
 //   all      the first three
 #ifndef OCANNL_DEBUG_FLAG_H_

@@ -84,9 +84,7 @@ bool ShowsHelp(const CommandLine& line, absl::string_view head,
     }
   }
   if (!settings.empty()) {
-    absl::StrAppend(
-        &others,
-        ", and settings (`bazel run //ocannl -- settings`):", settings);
+    absl::StrAppend(&others, ", and in SETTINGS.md", settings);
   }
   out << head << CommandLine::Help(own) << WrapWords(others, 0, 2) << "\n";
   return true;

@@ -24,8 +24,7 @@ namespace ocannl {
 const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
       {"tier", "auto",
-       "what runs it: interp, x86, x86-avx2, x86-avx512, cuda, cuda:1 or auto; "
-       "for the command run, all compares"},
+       "interp, x86, x86-avx2, x86-avx512, cuda:1, auto, or all"},
       {"threads", "0", "how many run one program; 0: one for each processor"},
       {"check", "false",
        "run all on the interpreter too, and compare every bit"},
@@ -39,6 +38,8 @@ const std::vector<Flag>& TierFlags() {
       {"trace", "", "what ran when: for Perfetto, or a tree in .html or .txt",
        /*is_output=*/true},
       DebugFlag(),
+      {"log_level", "3",
+       "of these two: 1 runs, 2 also parts and copies, 3 nests"},
       {"log_runs", "", "a file for all reads and stores; on the interpreter",
        /*is_output=*/true},
       {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
@@ -71,7 +72,11 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
   const std::string trace = OwnPath(line, "trace", debug.log);
   options.trace = !trace.empty();
-  if (options.trace) OCANNL_RETURN_IF_ERROR(TraceEvents::Start(trace));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t level, line.GetInt("log_level", 0, 3));
+  if (options.trace) {
+    OCANNL_RETURN_IF_ERROR(
+        TraceEvents::Start(trace, {.level = static_cast<int>(level)}));
+  }
   return options;
 }
 

@@ -190,6 +190,25 @@ std::vector<SpanTree>& OpenSpans() {
   return spans;
 }
 
+std::atomic<int> wanted_level = TraceLimits().level;
+
+// What stands here is a part of compilations and runs.
+struct CategoryLevel {
+  absl::string_view category;
+  int level;
+};
+constexpr CategoryLevel kLevels[] = {
+    {"lower", 2},  {"pass", 2}, {"schedule", 2}, {"assemble", 2},
+    {"stages", 2}, {"copy", 2}, {"wait", 2},     {"nest", 3},
+};
+
+int LevelOf(absl::string_view category) {
+  for (const CategoryLevel& known : kLevels) {
+    if (known.category == category) return known.level;
+  }
+  return 1;
+}
+
 void FlushAtExit() {
   const absl::Status status = TraceEvents::Flush();
   if (!status.ok()) {
@@ -203,8 +222,10 @@ void FlushAtExit() {
 std::atomic<bool> TraceEvents::on = false;
 std::atomic<bool> TraceEvents::is_tree = false;
 
-absl::Status TraceEvents::Start(const std::string& path, int64_t most) {
-  OCANNL_RETURN_IF_ERROR(TheWriter().Open(path, most));
+absl::Status TraceEvents::Start(const std::string& path,
+                                const TraceLimits& limits) {
+  OCANNL_RETURN_IF_ERROR(TheWriter().Open(path, limits.most_spans));
+  wanted_level = limits.level;
   static const int registered = std::atexit(FlushAtExit);
   (void)registered;
   is_tree = FormatOf(path) != Format::kEvents;
@@ -216,6 +237,7 @@ absl::Status TraceEvents::Flush() { return TheWriter().Flush(); }
 
 void TraceSpan::Begin(const char* category, absl::string_view name,
                       const char* key, int64_t value) {
+  if (LevelOf(category) > wanted_level) return;
   category_ = category;
   name_ = std::string(name);
   key_ = key;

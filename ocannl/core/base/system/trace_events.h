@@ -21,20 +21,26 @@
 
 namespace ocannl {
 
+struct TraceLimits {
+  // 1: compilations and runs; 2: also what they are made of, copies and waits;
+  // 3: also every nest of machine code. 0: none.
+  int level = 3;
+  // About 100 MB, which viewers still open.
+  int64_t most_spans = 1'000'000;
+};
+
 // Of the process.
 class TraceEvents {
  public:
-  // From now on until the process ends, or there are `most` spans, writes to
+  // From now on until the process ends, or there are so many spans, writes to
   // the file `path`, which is replaced: one that ends in .html or .txt gets a
   // tree, others events. It is whole JSON or HTML at any time; where a signal
   // ends the process, spans may lack that ended within a tenth of a second of
   // the last write, and of a tree those that are inside of others. Nothing
   // where it was started with the same path. Errors: it was with another; the
   // path is no ordinary file; the system's.
-  static absl::Status Start(const std::string& path, int64_t most = kMostSpans);
-
-  // About 100 MB, which viewers still open.
-  static constexpr int64_t kMostSpans = 1'000'000;
+  static absl::Status Start(const std::string& path,
+                            const TraceLimits& limits = {});
 
   static bool IsOn() { return on.load(std::memory_order_relaxed); }
 

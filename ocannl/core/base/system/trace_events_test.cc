@@ -139,10 +139,26 @@ TEST(TraceEventsTest, KilledItIsWhole) {
   EXPECT_GT(Parse(path).size(), 500u);
 }
 
+TEST(TraceEventsTest, Levels) {
+  for (int level : {0, 1, 2, 3}) {
+    const std::string path = PathOf(absl::StrCat("level_", level, ".json"));
+    const int status = InChild([&] {
+      CHECK_OK(TraceEvents::Start(path, {.level = level}));
+      const TraceSpan run("run", "step");
+      const TraceSpan wait("wait", "for the stream");
+      const TraceSpan nest("nest", "step:nest-0");
+    });
+    EXPECT_EQ(status, 0);
+    int spans = 0;
+    for (const Json& event : Parse(path)) spans += event["ph"] == "X" ? 1 : 0;
+    EXPECT_EQ(spans, level);
+  }
+}
+
 TEST(TraceEventsTest, EndsWithTheLastThatItHolds) {
   const std::string path = PathOf("most.json");
   const int status = InChild([&] {
-    CHECK_OK(TraceEvents::Start(path, 10));
+    CHECK_OK(TraceEvents::Start(path, {.most_spans = 10}));
     for (int k = 0; k < 12; ++k) {
       CHECK_EQ(TraceEvents::IsOn(), k < 10);
       const TraceSpan span("run", "step");
