@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ocannl/cli/input.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/parse.h"
@@ -36,6 +37,15 @@ absl::Status CheckNew(absl::string_view flag, const std::string& name,
   return absl::InvalidArgumentError(
       absl::StrCat("--", flag, "=", name, "=...: the name `", name,
                    "` is given twice; choose another one"));
+}
+
+absl::StatusOr<DType> DefaultDType(const CommandLine& line) {
+  const std::string name = line.GetString("dtype");
+  const std::optional<DType> dtype = FindDType(name);
+  if (dtype && IsFloat(ComputeDType(*dtype))) return *dtype;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--dtype=", name, " is no float; write f32, f64, f16, bf16, f8e4m3 or ",
+      "f8e5m2"));
 }
 
 absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
@@ -183,6 +193,8 @@ const std::vector<Flag>& ExpressionFlags() {
        ":2|3->4 (batch|input->output)"},
       {"let", "", "NAME=EXPR: a name for an expression; in order"},
       {"range", "", "INDEX=N: a static index with values below N"},
+      {"dtype", "f32",
+       "the float of parameters and arrays that nothing decides"},
       {"grad", "", "NAME: also the gradient of the sum of all cells; repeats"},
       {"memory", "",
        "NAME=MODE: where the values of a tensor live, or NAME.grad=MODE; as "
@@ -195,6 +207,8 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
   auto expression = std::make_unique<Expression>();
   Graph& graph = expression->model.graph;
   Names names;
+  OCANNL_ASSIGN_OR_RETURN(const DType dtype, DefaultDType(line));
+  graph.set_default_dtype(dtype);
   OCANNL_RETURN_IF_ERROR(AddStatics(line, graph, names));
   OCANNL_RETURN_IF_ERROR(AddInputs(line, *expression, names));
   for (const std::string& let : line.GetAll("let")) {

@@ -31,7 +31,7 @@ struct Expression {
   Assignments code;  // forward and, if gradients are asked for, backward
 };
 
-// --in, --let, --grad, --range, --memory.
+// --in, --let, --grad, --range, --memory, --dtype.
 const std::vector<Flag>& ExpressionFlags();
 
 // The expression `text` under the flags of `line`. Errors: of the notation, of
