@@ -127,8 +127,9 @@ class Parser {
       }
     }
     while (args.size() < called.arguments.size()) {
-      if (!AtOperand(lexer_, scope_))
+      if (!AtOperand(lexer_, scope_)) {
         return lexer_.ErrorAt(name.offset, called.Usage());
+      }
       OCANNL_RETURN_IF_ERROR(take(Operand(depth + 1)));
     }
     OCANNL_RETURN_IF_ERROR(CountOperation(name.offset));
