@@ -37,32 +37,15 @@ const std::array<x86::Gp, kNumPointerRegisters>& PointerRegisters() {
 // Whether the instruction surely needs no slot of the frame, if no value is
 // spilled.
 bool NeedsNoFrame(const Inst& inst) {
-  const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
-  switch (inst.opcode) {
-    case Opcode::kApply:
-      return inst.dtype == DType::kF32 && inst.operand == DType::kF32 &&
-             (inst.op == Op::kFma || inst.op == Op::kAdd ||
-              inst.op == Op::kSub || inst.op == Op::kMul);
-    case Opcode::kStore:
-      return inst.lanes == 1 || inst.memory.stride == size;
-    case Opcode::kCopy:
-    case Opcode::kSplat:
-    case Opcode::kLoad:
-    case Opcode::kIndex:
-    case Opcode::kShuffle:
-    case Opcode::kMemset:
-    case Opcode::kLoop:
-    case Opcode::kEndLoop:
-    case Opcode::kSourceLoc:
-      return true;
-    case Opcode::kOrAnd:
-    case Opcode::kLookup:
-    case Opcode::kScatter:
-    case Opcode::kExtract:
-    case Opcode::kInsert:
-      return false;
+  const OpcodeInfo::Need need = Info(inst.opcode).frame;
+  if (need != OpcodeInfo::Need::kMay) return need == OpcodeInfo::Need::kNever;
+  if (inst.opcode == Opcode::kStore) {
+    const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
+    return inst.lanes == 1 || inst.memory.stride == size;
   }
-  return false;
+  return inst.dtype == DType::kF32 && inst.operand == DType::kF32 &&
+         (inst.op == Op::kFma || inst.op == Op::kAdd || inst.op == Op::kSub ||
+          inst.op == Op::kMul);
 }
 
 // Whether the nest reads neither statics nor bounds.
@@ -335,6 +318,8 @@ void Emitter::EmitInst(const Inst& inst) {
 #undef INSTRUCTION
   }
 }
+
+void Emitter::EmitSourceLoc(const Inst&) {}  // for listings and debuggers
 
 // Runs helper eax with ecx lanes at rdx; keeps every other register.
 void Emitter::EmitStub() {

@@ -66,6 +66,11 @@ class Emitter {
     int32_t slot = -1;
   };
 
+  // emit_*.cc: EmitLoad and so on, of each instruction.
+#define INSTRUCTION(name, ...) void Emit##name(const Inst& inst);
+#include "ocannl/jit/vcode/instructions.def"
+#undef INSTRUCTION
+
   // emitter.cc: functions, pointers and loops.
   void LayOutFrame(const std::vector<const Nest*>& nests);
   void AssignPointerRegisters();
@@ -75,9 +80,6 @@ class Emitter {
   void InitPointer(const Pointer& pointer, const Gp& reg);
   void AddScaled(const Gp& reg, int32_t slot, int32_t element, int64_t factor);
   void AddTo(const PointerLocation& location, int64_t bytes);
-  void EmitLoop(const Inst& inst);
-  void EmitEndLoop(const Inst& inst);
-  void EmitSourceLoc(const Inst&) {}  // only for listings and debuggers
   void EmitInst(const Inst& inst);
   void EmitStub();
 
@@ -95,24 +97,19 @@ class Emitter {
   void RecordFrame(DebugRows::Base base, int32_t pushed);
 
   // emit_memory.cc: between memory and registers.
-  void EmitLoad(const Inst& inst);
   void LoadBroadcast(const Inst& inst, const Vec& dst, const Mem& from);
   void LoadMask(const Inst& inst);
   void TestLanes(const Inst& inst, const Vec& lanes);
   void LoadSubword(const Inst& inst, const Vec& dst);
   void LoadTail(const Inst& inst, const Vec& dst, const Mem& from);
   void Gather(const Inst& inst, const Vec& dst);
-  void EmitStore(const Inst& inst);
   void StoreScalar(const Inst& inst, const Mem& to);
   void StoreSubword(const Inst& inst, const Vec& packed);
   void StoreTail(const Inst& inst, const Mem& to);
   void Scatter(const Inst& inst);
   Vec NarrowLanes(const Inst& inst);
-  void EmitMemset(const Inst& inst);
 
   // emit_lookup.cc: gathers and scatters of rows, with a bounds check.
-  void EmitLookup(const Inst& inst);
-  void EmitScatter(const Inst& inst);
   void LoadIndex(const Inst& inst, int k);
   void LoadIndexOfLane(const Inst& inst, int lane);
   void ComputeRowAddress(const Inst& inst, const asmjit::Label& none);
@@ -121,23 +118,15 @@ class Emitter {
   void ScatterByScalars(const Inst& inst);
 
   // emit_move.cc: between registers.
-  void EmitCopy(const Inst& inst);
   void LoadConstant(const Vec& dst, DType dtype, uint64_t bits);
   void LoadConstant(const KReg& dst, uint64_t bits);
-  void EmitSplat(const Inst& inst);
-  void EmitIndex(const Inst& inst);
-  void EmitExtract(const Inst& inst);
-  void EmitInsert(const Inst& inst);
   void Rotate(const Inst& inst, const Vec& dst, const Vec& from, int lanes);
   void InsertMask(const Inst& inst);
-  void EmitShuffle(const Inst& inst);
 
   // emit_apply.cc: one primitive. False where no instructions do it.
-  void EmitApply(const Inst& inst);
   bool EmitMaskOp(const Inst& inst);
   bool EmitFloatOp(const Inst& inst);
   bool EmitFma(const Inst& inst);
-  void EmitOrAnd(const Inst& inst);
   bool EmitIntegerOp(const Inst& inst);
   bool EmitCompare(const Inst& inst);
   bool EmitExtreme(const Inst& inst);

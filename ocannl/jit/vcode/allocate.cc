@@ -11,9 +11,9 @@ namespace {
 
 // Whether the instruction may need scratch registers.
 bool NeedsScratch(const Inst& inst) {
-  const OpcodeInfo::Scratch scratch = Info(inst.opcode).scratch;
-  if (scratch != OpcodeInfo::Scratch::kMay) {
-    return scratch == OpcodeInfo::Scratch::kAlways;
+  const OpcodeInfo::Need scratch = Info(inst.opcode).scratch;
+  if (scratch != OpcodeInfo::Need::kMay) {
+    return scratch == OpcodeInfo::Need::kAlways;
   }
   if (inst.dtype != DType::kF32 && inst.dtype != DType::kF64) return true;
   if (!Computes(inst.opcode)) {

@@ -43,26 +43,30 @@ struct OpcodeInfo {
     kLoop,    // of `loops`
     kLine,    // of `source_lines`
   };
-  // Whether it expands into several that need scratch registers. kMay: but for
-  // the plain f32 and f64 ones.
-  enum class Scratch : uint8_t { kNever, kMay, kAlways };
+  enum class Need : uint8_t { kNever, kMay, kAlways };
 
   absl::string_view text;
   int operands;  // or kOfOp
   Result result;
   Memory memory;
   Offset offset;
-  Scratch scratch;
+  // Of scratch registers, where it expands into several instructions. kMay: but
+  // for the plain f32 and f64 ones.
+  Need scratch;
+  // Of slots of the stack frame, beside those of spills.
+  Need frame;
 };
 
 inline constexpr OpcodeInfo kOpcodes[] = {
-#define INSTRUCTION(name, text, operands, result, memory, offset, scratch) \
+#define INSTRUCTION(name, text, operands, result, memory, offset, scratch, \
+                    frame)                                                 \
   {text,                                                                   \
    operands,                                                               \
    OpcodeInfo::Result::result,                                             \
    OpcodeInfo::Memory::memory,                                             \
    OpcodeInfo::Offset::offset,                                             \
-   OpcodeInfo::Scratch::scratch},
+   OpcodeInfo::Need::scratch,                                              \
+   OpcodeInfo::Need::frame},
 #include "ocannl/jit/vcode/instructions.def"
 #undef INSTRUCTION
 };
