@@ -192,19 +192,11 @@ std::vector<SpanTree>& OpenSpans() {
 
 std::atomic<int> wanted_level = TraceLimits().level;
 
-// What stands here is a part of compilations and runs.
-struct CategoryLevel {
-  absl::string_view category;
-  int level;
-};
-constexpr CategoryLevel kLevels[] = {
-    {"lower", 2},  {"pass", 2}, {"schedule", 2}, {"assemble", 2},
-    {"stages", 2}, {"copy", 2}, {"wait", 2},     {"nest", 3},
-};
-
 int LevelOf(absl::string_view category) {
-  for (const CategoryLevel& known : kLevels) {
-    if (known.category == category) return known.level;
+  if (category == "nest") return 3;
+  for (absl::string_view part :
+       {"lower", "pass", "schedule", "assemble", "stages", "copy", "wait"}) {
+    if (category == part) return 2;
   }
   return 1;
 }
