@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cut, Distribute and Collapse: a loop becomes two, and two become one.
+// Cut, Distribute, Collapse and Unroll: a loop becomes two, two become one, and
+// one becomes none.
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -13,11 +14,15 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/loop/words.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/unverified.h"
 
 namespace ocannl::rewrite::unverified {
 namespace {
+
+// Code grows by as much; registers do not.
+constexpr int64_t kMostUnrolled = 16;
 
 // An axis of a buffer that would be one with the axis behind it.
 struct Seam {
@@ -173,6 +178,36 @@ absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at) {
   site.block->stmts.insert(
       site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
       std::move(second));
+  return absl::OkStatus();
+}
+
+absl::Status Unroll(LoopProgram& program, IteratorId loop) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  const For unrolled = site.loop();
+  if (unrolled.kind != LoopKind::kFor) {
+    return IllegalError(Name(loop), " is ", WordOf(unrolled.kind),
+                        "; only one of kind for is unrolled");
+  }
+  if (unrolled.extent > kMostUnrolled) {
+    return IllegalError(Name(loop), " has ", unrolled.extent,
+                        " iterations, and at most ", kMostUnrolled,
+                        " are unrolled; split it");
+  }
+  const bool owns_privates = OwnsPrivates(program, unrolled);
+  std::vector<Stmt>& stmts = site.block->stmts;
+  const auto at = static_cast<int64_t>(site.at);
+  // The last one first, so that each stands behind the loop; that has the names
+  // of the first one.
+  for (int64_t k = unrolled.extent - 1; k >= 0; --k) {
+    Block body = k == 0 ? unrolled.body
+                        : Copy(program, unrolled.body, NextIterator(program),
+                               owns_privates);
+    Substitute(program, body, loop, Affine(k));
+    stmts.insert(stmts.begin() + at + 1,
+                 std::make_move_iterator(body.stmts.begin()),
+                 std::make_move_iterator(body.stmts.end()));
+  }
+  stmts.erase(stmts.begin() + at);
   return absl::OkStatus();
 }
 

@@ -30,6 +30,10 @@ Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at) {
   return Verified(unverified::Cut(program, loop, at), std::move(program));
 }
 
+Rewritten Unroll(LoopProgram program, IteratorId loop) {
+  return Verified(unverified::Unroll(program, loop), std::move(program));
+}
+
 Rewritten Distribute(LoopProgram program, IteratorId loop) {
   return Verified(unverified::Distribute(program, loop), std::move(program));
 }

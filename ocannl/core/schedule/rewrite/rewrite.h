@@ -51,6 +51,11 @@ Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
 // behind it the others. Error: one of them would have none.
 Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at);
 
+// Complete unrolling: the body stands in the place of the loop, once for each
+// iteration, of which there are at most 16; a loop of one is gone. Errors: more
+// iterations; another kind than `for`.
+Rewritten Unroll(LoopProgram program, IteratorId loop);
+
 // Loop distribution (fission): each statement of the loop's body gets a loop of
 // its own, in order; the first one keeps the iterator. Errors: there is but one
 // statement; a dependence would be reversed; one uses a local of another.

@@ -83,6 +83,10 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return unverified::Cut(p, a.loops[0], a.size);
      }},
+    {"unroll", "unroll LOOP", "l", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Unroll(p, a.loops[0]);
+     }},
     {"distribute", "second, third, ... = distribute LOOP", "l", kAnyNumber,
      true,
      [](LoopProgram& p, const Arguments& a) {

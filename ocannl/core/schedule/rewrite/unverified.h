@@ -17,6 +17,7 @@ absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order);
 absl::Status Vectorize(LoopProgram& program, IteratorId loop);
 absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor);
 absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at);
+absl::Status Unroll(LoopProgram& program, IteratorId loop);
 absl::Status Distribute(LoopProgram& program, IteratorId loop);
 absl::Status Collapse(LoopProgram& program, IteratorId outer, IteratorId inner);
 absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
