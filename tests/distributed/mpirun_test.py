@@ -62,6 +62,7 @@ class MpirunTest(unittest.TestCase):
 
     def test_the_bits_of_one_process(self):
         for program, flag in ((MOONS, "devices"),
+                              (GPT2 + ["--epochs=6", "--dtype=f16"], "shards"),
                               (GPT2 + ["--epochs=2"], "shards")):
             for count, several in (4, (1, 2, 4)), (6, (4,)):
                 command = program + [f"--{flag}={count}"]
@@ -103,6 +104,12 @@ class MpirunTest(unittest.TestCase):
         self.assertIn("examples", ran.stderr)
         self.assertIn("start all with the same flags", ran.stderr)
         self.assertNotIn("RESULT", ran.stdout)
+
+    def test_ranks_with_other_dtypes(self):
+        command = mpirun(1, GPT2 + ["--epochs=1"])
+        ran = run(command + [":", "-n", "1", *command[5:], "--dtype=f16"])
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("start all with the same program and flags", ran.stderr)
 
     def test_a_trace_of_each_rank(self):
         path = self.folder / "trace.json"

@@ -94,9 +94,7 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
   if (owner != nullptr) OCANNL_RETURN_IF_ERROR(ShareParameters(*owner));
-  const int64_t bytes =
-      options.communicator == nullptr ? 0 : options.bucket_bytes;
-  for (GradientPart& part : CutAtBuckets(code, trained, bytes)) {
+  for (GradientPart& part : CutAtBuckets(code, trained, options.bucket_bytes)) {
     const Context before =
         gradients.empty() ? context() : gradients.back().context();
     OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(before, part.code, {}));
@@ -165,7 +163,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
   made.devices_ =
       std::make_unique<VirtualDevices>(backend, here, options.threads);
   DataParallelOptions parts = options;
-  parts.communicator = made.communicator_;
+  if (ranks == nullptr) parts.bucket_bytes = 0;
   for (int k = 0; k < here; ++k) {
     const int64_t s = ranks == nullptr ? k : k * ranks->ranks() + ranks->rank();
     made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[k]));
@@ -206,10 +204,10 @@ absl::Status DataParallel::CheckRanks(
     absl::Span<const BatchInput> inputs) const {
   if (communicator_ == nullptr) return absl::OkStatus();
   Shard& own = *shards_[0];
-  std::string text =
-      absl::StrCat(n_shards_, " ", own.gradients.size(), " ",
-                   static_cast<int>(options.reduction), " ", options.merge_loss,
-                   " ", options.base_seed, " ", own.DescribeParameters());
+  std::string text = absl::StrCat(
+      n_shards_, " ", own.gradients.size(), " ", Name(options.dtype), " ",
+      static_cast<int>(options.reduction), " ", options.merge_loss, " ",
+      options.base_seed, " ", own.DescribeParameters());
   for (const auto& [name, values] : inputs) {
     absl::StrAppend(&text, " ", name,
                     DescribeArray(values.dtype(), values.dims()), " ",
