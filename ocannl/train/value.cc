@@ -48,7 +48,7 @@ Op OfTerms(Op accum) {
 
 Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor) {
   auto is_of_numbers = [&](TensorId id) {
-    return IsNumber(graph[id]) ||
+    return IsNumberLike(graph[id].source) ||
            std::holds_alternative<ComputeSource>(graph[id].source);
   };
   if (shape == Shape() &&

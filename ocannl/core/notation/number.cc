@@ -55,7 +55,7 @@ bool HasScalar(absl::Span<const Arg> args) {
     const auto* tensor = std::get_if<Tensor>(&arg.value);
     if (tensor == nullptr) return true;
     const TensorNode& node = tensor->node();
-    return std::holds_alternative<NumberSource>(node.source) ||
+    return IsNumberLike(node.source) ||
            absl::c_all_of(node.spec.rows, [](const std::optional<Dims>& row) {
              return row && row->empty();
            });

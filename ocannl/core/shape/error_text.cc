@@ -19,7 +19,8 @@ constexpr size_t kMaxOrigins = 20;
 }  // namespace
 
 std::string Label(const TensorNode& node) {
-  if (node.named || IsNumber(node)) return node.named ? node.name : node.text;
+  if (node.named || IsNumberLike(node.source))
+    return node.named ? node.name : node.text;
   return absl::StrCat("`", node.text, "`");
 }
 
@@ -65,7 +66,7 @@ std::string ErrorText::Origins(TensorId node,
   std::vector<std::pair<TensorId, TensorId>> origins;
   auto add = [&](TensorId from, RowRef row) {
     const TensorNode& tensor = graph_[row.tensor];
-    bool is_given = tensor.spec[row.kind] || IsNumber(tensor) ||
+    bool is_given = tensor.spec[row.kind] || IsNumberLike(tensor.source) ||
                     std::holds_alternative<DataSource>(tensor.source);
     if (from == node || is_given || !absl::c_linear_search(rows, row)) return;
     origins.emplace_back(from, row.tensor);

@@ -190,7 +190,7 @@ class Inference {
     for (const CoverRule& cover : rules().covers) {
       ranks_.Cover(problem_.RowIndex(cover.covering),
                    problem_.RowIndex(cover.covered),
-                   IsNumber(graph_[cover.covered.tensor]) ||
+                   IsNumberLike(graph_[cover.covered.tensor].source) ||
                        Stretches(graph_[cover.node]));
     }
     for (int failed : ranks_.Solve()) MarkWrongCover(0, failed);

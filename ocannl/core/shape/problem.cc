@@ -121,7 +121,7 @@ ProblemRow MakeRow(const TensorNode& node, RowKind kind, RowRole role,
     row.broadcastable =
         !row.sizes && !std::holds_alternative<DataSource>(node.source);
     row.sizes = (*given)[kind];
-  } else if (IsNumber(node)) {
+  } else if (IsNumberLike(node.source)) {
     row.sizes = Dims();
     row.broadcastable = true;
   } else if (std::holds_alternative<ParamSource>(node.source) &&
@@ -155,7 +155,8 @@ void AllowNoInputs(const Graph& graph, Problem& problem) {
 void FitNumbers(const Graph& graph, const GivenShapes& given,
                 Problem& problem) {
   auto is_open = [&](RowRef row) {
-    return IsNumber(graph[row.tensor]) && !given.contains(row.tensor);
+    return IsNumberLike(graph[row.tensor].source) &&
+           !given.contains(row.tensor);
   };
   for (const CoverRule& cover : problem.rules.covers) {
     const TensorNode& node = graph[cover.node];

@@ -35,7 +35,7 @@ class Collector {
 
   void operator()(const ParamSource& param) {
     if (!param.init) return;
-    if (IsNumber(graph_[*param.init])) {
+    if (IsNumberLike(graph_[*param.init].source)) {
       Covers(*param.init);
     } else {
       Slots(SameShapeSpec(), {*param.init});
@@ -152,12 +152,6 @@ SizeEquation EquationOf(const EinsumAxis& axis) {
 bool Stretches(const TensorNode& node) {
   const auto* compute = std::get_if<ComputeSource>(&node.source);
   return compute != nullptr && compute->stretches;
-}
-
-bool IsNumber(const TensorNode& node) {
-  return std::holds_alternative<NumberSource>(node.source) ||
-         std::holds_alternative<SymbolSource>(node.source) ||
-         std::holds_alternative<DimSource>(node.source);
 }
 
 }  // namespace ocannl

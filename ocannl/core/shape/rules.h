@@ -70,9 +70,6 @@ SizeEquation EquationOf(const EinsumAxis& axis);
 // Whether the tensor is as large as its uses want.
 bool Stretches(const TensorNode& node);
 
-// Whether the tensor is a number, whatever its value comes from.
-bool IsNumber(const TensorNode& node);
-
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_SHAPE_RULES_H_

@@ -180,7 +180,8 @@ class Graph {
 // "`w1 * x` (mlp.cc:42)", "`exp(x)` in `Softmax("i => 0", x)` (mlp.cc:7)"
 std::string Describe(const TensorNode& node);
 
-// Whether the node is a number: its dtype follows the tensors beside it.
+// Whether the node is a number, whatever its value comes from: its dtype
+// follows the tensors beside it, and it is as large as its uses want.
 bool IsNumberLike(const TensorSource& source);
 
 // Every node that `roots` depend on and the roots, operands first. With
