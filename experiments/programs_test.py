@@ -85,7 +85,6 @@ class ProgramsTest(unittest.TestCase):
             cwd=self.folder)
         self.assertTrue((self.folder / "lenet" / "loss.png").exists())
         self.assertIn("The stages of trace_1 are in stages\n", text)
-        run("gpt2_mini", "--examples=10", "--length=1", "--epochs=1")
         run("gpt2_mini", "--examples=10", "--length=8", "--layers=1",
             "--size=8", "--epochs=1", "--explain=stages", cwd=self.folder)
         written = {path.name for path in (self.folder / "stages").iterdir()}
@@ -116,6 +115,11 @@ class ProgramsTest(unittest.TestCase):
         page = pathlib.Path("docs/distributed.md").read_text(encoding="utf-8")
         for line in text.splitlines():
             self.assertIn(f"    {line}\n" if line else "\n", page)
+
+    def test_sequences_of_one_letter(self):
+        text = run("gpt2_mini", "--examples=20", "--length=1", "--layers=1",
+                   "--size=8", "--epochs=2")
+        self.assertEqual(result(text)["steps"], 4)
 
     def test_shards_of_one_process(self):
         flags = ["--examples=24", "--length=8", "--layers=1", "--size=8",

@@ -10,7 +10,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
-#include "ocannl/train/params_hash.h"
+#include "tests/support/owner_hash.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {
@@ -49,13 +49,6 @@ DataParallel Train(DType dtype, int threads) {
   return *std::move(made);
 }
 
-std::string Hash(const DataParallel& training) {
-  auto hash =
-      train::ParamsHash(training.OwnerContext(), training.OwnerParams());
-  CHECK_OK(hash);
-  return *hash;
-}
-
 double Scale(const DataParallel& training) {
   auto value = training.OwnerContext().Read("loss_scale");
   CHECK_OK(value);
@@ -73,7 +66,7 @@ TEST(DataParallelScaleTest, TheBitsOfALossWithoutScale) {
   DataParallel plain = Train(DType::kF32, 1);
   for (int step = 0; step < 5; ++step) {
     CHECK_OK(plain.Step());
-    hashes.push_back(Hash(plain));
+    hashes.push_back(OwnerHash(plain));
   }
   EXPECT_NE(hashes[3], hashes[4]);
   for (int threads : {1, 3}) {
@@ -81,7 +74,7 @@ TEST(DataParallelScaleTest, TheBitsOfALossWithoutScale) {
     EXPECT_EQ(Scale(scaled), 65536);
     for (const std::string& hash : hashes) {
       CHECK_OK(scaled.Step());
-      EXPECT_EQ(Hash(scaled), hash) << threads;
+      EXPECT_EQ(OwnerHash(scaled), hash) << threads;
     }
     EXPECT_EQ(Scale(scaled), 65536);
   }
@@ -96,12 +89,12 @@ TEST(DataParallelScaleTest, HalvesOnAllShards) {
   CHECK_OK(scaled.Step());
   SetScale(scaled, 0x1p127f);
   CHECK_OK(scaled.Step());
-  EXPECT_EQ(Hash(scaled), Hash(plain));
+  EXPECT_EQ(OwnerHash(scaled), OwnerHash(plain));
   EXPECT_EQ(Scale(scaled), 0x1p126);
   SetScale(scaled, 256);
   CHECK_OK(plain.Step());
   CHECK_OK(scaled.Step());
-  EXPECT_EQ(Hash(scaled), Hash(plain));
+  EXPECT_EQ(OwnerHash(scaled), OwnerHash(plain));
 }
 
 }  // namespace

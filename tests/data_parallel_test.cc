@@ -24,6 +24,7 @@
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/params_hash.h"
 #include "tests/support/every_code_is_text.h"
+#include "tests/support/owner_hash.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
@@ -75,13 +76,6 @@ DataParallel Train(const Backend* backend, const DataParallelOptions& options,
   return *std::move(made);
 }
 
-std::string Hash(const DataParallel& training) {
-  auto hash =
-      train::ParamsHash(training.OwnerContext(), training.OwnerParams());
-  CHECK_OK(hash);
-  return *hash;
-}
-
 // y = 2 x, from w = 0.5: the gradient is sum(2 (w x - y) x) = -90.
 constexpr char kLine[] =
     "((x *. {w = 0.5; o=[1]} - y) **. 2) ++ \"...|... => 0\"";
@@ -105,7 +99,7 @@ TEST(DataParallelTest, GoesOnFromAFile) {
   DataParallel resumed = make();
   CHECK_OK(train::RestoreParams(path, state, resumed.OwnerContext()));
   for (int k = 0; k < 3; ++k) CHECK_OK(resumed.Step());
-  EXPECT_EQ(Hash(resumed), Hash(whole));
+  EXPECT_EQ(OwnerHash(resumed), OwnerHash(whole));
 }
 
 TEST(DataParallelTest, OneStepAlongALine) {
@@ -232,7 +226,7 @@ TEST(DataParallelTest, ExactSumsAreThoseOfOneDevice) {
                                     batch, Loss(kHinge), update);
       WriteParameters(training.OwnerContext());
       for (int k = 0; k < 3; ++k) CHECK_OK(training.Step());
-      EXPECT_EQ(Hash(training), alone) << tier << ", " << n_shards;
+      EXPECT_EQ(OwnerHash(training), alone) << tier << ", " << n_shards;
     }
   }
 }
@@ -253,7 +247,7 @@ TEST(DataParallelTest, TheSameBitsOnEveryTierWithAnyThreads) {
                                        .threads = threads},
                                       batch, Loss(kHinge), update);
         for (int step = 0; step < 40; ++step) CHECK_OK(training.Step());
-        const std::string hash = Hash(training);
+        const std::string hash = OwnerHash(training);
         EXPECT_EQ(hashes.emplace(n_shards, hash).first->second, hash)
             << tier << ", " << n_shards << " shards, " << threads;
       }
@@ -279,7 +273,7 @@ TEST(DataParallelTest, OtherBatches) {
   ASSERT_THAT(other.SetBatch(values(5)), IsOk());
   CHECK_OK(one.Step());
   CHECK_OK(other.Step());
-  EXPECT_EQ(Hash(one), Hash(other));
+  EXPECT_EQ(OwnerHash(one), OwnerHash(other));
 
   const std::vector<NdArray> few = {NdArray(DType::kF32, {6, kInputs}),
                                     NdArray(DType::kF32, {6, 1})};
@@ -292,7 +286,7 @@ TEST(DataParallelTest, OtherBatches) {
                        "the batch has 1 inputs, but this training has 2"));
   CHECK_OK(one.Step());
   CHECK_OK(other.Step());
-  EXPECT_EQ(Hash(one), Hash(other));
+  EXPECT_EQ(OwnerHash(one), OwnerHash(other));
 }
 
 // Shard s has the examples [8 s, 8 s + 8); batch k of it are four of them.
@@ -327,7 +321,7 @@ TEST(DataParallelTest, AStaticIndexSlicesTheShards) {
     ASSERT_THAT(sliced.Step(), IsOk());
     ASSERT_THAT(given.SetBatch({part(0, k), part(1, k)}), IsOk());
     ASSERT_THAT(given.Step(), IsOk());
-    EXPECT_EQ(Hash(sliced), Hash(given));
+    EXPECT_EQ(OwnerHash(sliced), OwnerHash(given));
   }
 }
 

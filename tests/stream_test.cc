@@ -33,8 +33,8 @@
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
-#include "ocannl/train/params_hash.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/owner_hash.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl {
@@ -114,10 +114,7 @@ std::string TrainShards(const Backend* backend, int threads, int steps) {
       });
   CHECK_OK(training);
   for (int k = 0; k < steps; ++k) CHECK_OK(training->Step());
-  auto hash =
-      train::ParamsHash(training->OwnerContext(), training->OwnerParams());
-  CHECK_OK(hash);
-  return *std::move(hash);
+  return OwnerHash(*training);
 }
 
 // On demand, 1,000: STREAM_SCHEDULES=1000 bazel run //tests:stream_test

@@ -374,7 +374,6 @@ TEST_F(ParseErrorTest, Lets) {
             "of the text");
   EXPECT_THAT(Error("let f a = a + in f x"),
               HasSubstr("line 1, column 15: no function `in`"));
-  // A body knows its own arguments, not those of its caller.
   // A body is read once where nothing calls it.
   EXPECT_THAT(Error("let f a = a + q in x"), HasSubstr("`q`"));
   EXPECT_THAT(Error("let f a = a + ) in x"), HasSubstr("expected an operand"));
@@ -383,6 +382,7 @@ TEST_F(ParseErrorTest, Lets) {
   EXPECT_THAT(Error("let g b = b in let f a = g in x"),
               HasSubstr("`g` takes 1 argument"));
   EXPECT_THAT(Error("let f a = a ++ \"ij =>> i\" in x"), HasSubstr("=>>"));
+  // A body knows its own arguments, not those of its caller.
   EXPECT_THAT(Error("let f a = b in let g b = f b in g x"),
               HasSubstr("line 1, column 11: no tensor `b`"));
   std::string doubled = "let g0 a = a in ";
