@@ -338,8 +338,8 @@ class Parser {
       OCANNL_ASSIGN_OR_RETURN(Tensor arg, Operand(depth + 1));
       call.args.push_back(ArgOf(arg));
     }
-    absl::StatusOr<Tensor> result = CallFunction(function, call);
     if (is_trial_ && TakesSoMany(function, call)) return AnyTensor();
+    absl::StatusOr<Tensor> result = CallFunction(function, call);
     if (result.ok()) return Checked(*result, offset);
     return lexer_.ErrorAt(
         offset, absl::StrCat(result.status().message(),
