@@ -58,9 +58,8 @@ class Sharded {
 };
 
 // Seed, dtype, reduction and whether losses are merged are not those of
-// `shards`.
-// Errors: a batch that the shards do not divide; those of BatchOrder::Make and
-// DataParallel::Make.
+// `shards`. Errors: a batch that the shards do not divide; those of
+// BatchOrder::Make and DataParallel::Make.
 absl::StatusOr<std::unique_ptr<Sharded>> MakeSharded(
     const Backend* backend, const Lessons& lessons, const MakeNet& make_net,
     const SupervisedOptions& options, const train::DataParallelOptions& shards);

@@ -211,9 +211,8 @@ std::string MeaningOf(const InfixOperator& infix) {
     case InfixOperator::kSwapped:
       return absl::StrCat("`", op, "` of each element, the other way round");
     case InfixOperator::kCompose:
-      return "product of tensors: input axes with output axes; as `*.` with "
-             "what "
-             "has no axes, such as a number";
+      return "product of tensors: input axes with output axes; as `*.` "
+             "with what has no axes, such as a number";
     case InfixOperator::kSlice:
       return "the element of the first batch axis at a static index";
     case InfixOperator::kReduceOne:

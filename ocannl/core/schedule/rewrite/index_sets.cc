@@ -14,14 +14,13 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/loop/words.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/unverified.h"
 
 namespace ocannl::rewrite::unverified {
 namespace {
 
-// Code grows by as much; registers do not.
+// A bound of how code grows, not a tuned one.
 constexpr int64_t kMostUnrolled = 16;
 
 // An axis of a buffer that would be one with the axis behind it.
@@ -185,8 +184,7 @@ absl::Status Unroll(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   const For unrolled = site.loop();
   if (unrolled.kind != LoopKind::kFor) {
-    return IllegalError(Name(loop), " is ", WordOf(unrolled.kind),
-                        "; only one of kind for is unrolled");
+    return IllegalError(Name(loop), " is no `for` loop");
   }
   if (unrolled.extent > kMostUnrolled) {
     return IllegalError(Name(loop), " has ", unrolled.extent,
