@@ -22,16 +22,22 @@ Affine& Affine::AddScaled(int64_t factor, const Affine& other) {
   if (factor == 0) return *this;
   offset_ += factor * other.offset_;
   for (const Term& term : other.terms_) {
-    // From the back: terms are few, and most are added in order.
-    auto at = terms_.end();
-    while (at != terms_.begin() && term.symbol <= std::prev(at)->symbol) --at;
-    if (at == terms_.end()) {
-      terms_.push_back({term.symbol, factor * term.factor});
-    } else if (at->symbol != term.symbol) {
-      terms_.insert(at, {term.symbol, factor * term.factor});
-    } else if ((at->factor += factor * term.factor) == 0) {
-      terms_.erase(at);
-    }
+    AddScaled(factor * term.factor, term.symbol);
+  }
+  return *this;
+}
+
+Affine& Affine::AddScaled(int64_t factor, Symbol symbol) {
+  if (factor == 0) return *this;
+  // From the back: terms are few, and most are added in order.
+  auto at = terms_.end();
+  while (at != terms_.begin() && symbol <= std::prev(at)->symbol) --at;
+  if (at == terms_.end()) {
+    terms_.push_back({symbol, factor});
+  } else if (at->symbol != symbol) {
+    terms_.insert(at, {symbol, factor});
+  } else if ((at->factor += factor) == 0) {
+    terms_.erase(at);
   }
   return *this;
 }

@@ -71,6 +71,11 @@ class Affine {
   Affine& operator+=(const Affine& other) { return AddScaled(1, other); }
   // *this += factor * other, without a product in between.
   Affine& AddScaled(int64_t factor, const Affine& other);
+  Affine& AddScaled(int64_t factor, Symbol symbol);
+  Affine& AddOffset(int64_t offset) {
+    offset_ += offset;
+    return *this;
+  }
   friend Affine operator+(Affine a, const Affine& b) { return a += b; }
   friend Affine operator*(int64_t factor, const Affine& a);
   friend bool operator==(const Affine&, const Affine&) = default;

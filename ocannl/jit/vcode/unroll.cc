@@ -269,7 +269,7 @@ void Unroller::AddResolved(int64_t factor, const Affine& index,
     }
     sum.AddScaled(factor * times, symbol);
   }
-  sum.AddScaled(factor, offset);
+  sum.AddOffset(factor * offset);
 }
 
 namespace {
