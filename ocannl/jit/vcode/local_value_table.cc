@@ -17,7 +17,7 @@ void LocalValueTable::ForOverlaps(const MemoryRef& ref, F visit) {
   auto buffer = available_.find(ref.buffer);
   if (buffer == available_.end()) return;
   auto [begin, end] = RangeOf(ref);
-  for (auto& [pointer, entries] : buffer->second) {
+  for (auto& [pointer, entries] : buffer->second.by_pointer) {
     bool same = pointer == ref.memory.pointer;
     auto it = same ? entries.lower_bound(begin - longest_) : entries.begin();
     while (it != entries.end() && (!same || it->first < end)) {
@@ -34,8 +34,9 @@ void LocalValueTable::ForOverlaps(const MemoryRef& ref, F visit) {
 std::optional<Value> LocalValueTable::Find(const MemoryRef& ref) const {
   auto buffer = available_.find(ref.buffer);
   if (buffer == available_.end()) return std::nullopt;
-  auto entries = buffer->second.find(ref.memory.pointer);
-  if (entries == buffer->second.end()) return std::nullopt;
+  const auto& by_pointer = buffer->second.by_pointer;
+  auto entries = by_pointer.find(ref.memory.pointer);
+  if (entries == by_pointer.end()) return std::nullopt;
   auto [first, last] = entries->second.equal_range(RangeOf(ref).first);
   while (last != first) {
     const Available& entry = (--last)->second;
@@ -49,10 +50,12 @@ std::optional<Value> LocalValueTable::Find(const MemoryRef& ref) const {
 }
 
 void LocalValueTable::AddLoad(const MemoryRef& ref, Value value) {
-  ForOverlaps(ref, [](Available& entry) {
-    entry.store = -1;
-    return false;
-  });
+  if (available_[ref.buffer].has_stores) {
+    ForOverlaps(ref, [](Available& entry) {
+      entry.store = -1;
+      return false;
+    });
+  }
   Add(ref, value, /*store=*/-1);
 }
 
@@ -60,7 +63,9 @@ void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
   auto [begin, end] = RangeOf(ref);
   longest_ = std::max(longest_, end - begin);
   if (value.kind == Value::kReg) held_.insert(value.reg());
-  available_[ref.buffer][ref.memory.pointer].emplace(
+  OfBuffer& buffer = available_[ref.buffer];
+  buffer.has_stores |= store >= 0;
+  buffer.by_pointer[ref.memory.pointer].emplace(
       begin,
       Available{value, ref.memory, ref.lanes, ref.active_lanes, end, store});
 }
@@ -83,7 +88,7 @@ int LocalValueTable::AddStore(const MemoryRef& ref, Value value, int inst) {
 void LocalValueTable::MarkRead(BufferId buffer) {
   auto pointers = available_.find(buffer);
   if (pointers == available_.end()) return;
-  for (auto& [pointer, entries] : pointers->second) {
+  for (auto& [pointer, entries] : pointers->second.by_pointer) {
     for (auto& [begin, entry] : entries) entry.store = -1;
   }
 }
@@ -93,8 +98,8 @@ void LocalValueTable::KillBuffer(BufferId buffer) { available_.erase(buffer); }
 void LocalValueTable::KillRegister(VReg reg) {
   if (held_.erase(reg) == 0) return;
   const Value gone = RegValue(reg);
-  for (auto& [buffer, pointers] : available_) {
-    for (auto& [pointer, entries] : pointers) {
+  for (auto& [buffer, of_buffer] : available_) {
+    for (auto& [pointer, entries] : of_buffer.by_pointer) {
       for (auto it = entries.begin(); it != entries.end();) {
         it = it->second.value == gone ? entries.erase(it) : std::next(it);
       }

@@ -83,9 +83,11 @@ class LocalValueTable {
 
   void Add(const MemoryRef& ref, Value value, int store);
 
-  // By buffer, then by pointer.
-  absl::flat_hash_map<BufferId, absl::flat_hash_map<int32_t, ByOffset>>
-      available_;
+  struct OfBuffer {
+    absl::flat_hash_map<int32_t, ByOffset> by_pointer;
+    bool has_stores = false;
+  };
+  absl::flat_hash_map<BufferId, OfBuffer> available_;
   int64_t longest_ = 0;             // range, in bytes
   absl::flat_hash_set<VReg> held_;  // registers in available_
   absl::flat_hash_map<Computation, VReg> computed_;

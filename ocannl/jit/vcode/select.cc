@@ -6,6 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/print.h"
@@ -226,7 +228,7 @@ class Selector {
     return Compute(inst);
   }
 
-  Typed EvaluateApply(const PostOrderNode& node, const std::vector<Typed>& done,
+  Typed EvaluateApply(const PostOrderNode& node, absl::Span<const Typed> done,
                       VReg into) {
     const Apply& apply = std::get<Apply>(node.expr);
     Inst inst = NewInst(Opcode::kApply, apply.dtype);
@@ -282,8 +284,7 @@ class Selector {
   // The value of `root`; in `into`, if that is valid.
   Value Evaluate(ExprId root, VReg into = {}) {
     const std::vector<PostOrderNode>& nodes = post_orders_.Of(root);
-    std::vector<Typed> done;
-    done.reserve(nodes.size());
+    absl::InlinedVector<Typed, 16> done;  // most expressions are small
     for (const PostOrderNode& node : nodes) {
       VReg target = done.size() + 1 == nodes.size() ? into : VReg();
       done.push_back(std::visit(
