@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/ops/rows.h"
@@ -39,12 +41,17 @@ void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
 }
 
 std::string UnusedName(const LoopProgram& program, const std::string& base) {
-  return UniqueName(base, [&](const std::string& name) {
-    auto is = [&](const auto& thing) { return thing.name == name; };
-    return absl::c_any_of(program.buffers, is) ||
-           absl::c_any_of(program.locals, is) ||
-           absl::c_any_of(program.statics, is);
-  });
+  absl::flat_hash_set<absl::string_view> taken;
+  auto add = [&](const auto& things) {
+    for (const auto& thing : things) {
+      if (absl::StartsWith(thing.name, base)) taken.insert(thing.name);
+    }
+  };
+  add(program.buffers);
+  add(program.locals);
+  add(program.statics);
+  return UniqueName(
+      base, [&](const std::string& name) { return taken.contains(name); });
 }
 
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit) {
@@ -190,8 +197,12 @@ void RewriteLeaves(LoopProgram& program, Stmt& stmt,
         program.leaves.Add(rewrite(program.leaves[scatter->target]));
   }
   if (ExprId* value = ValueOf(stmt)) {
-    *value = RewriteLeaves(program, *value, [&](const LeafValue& leaf) {
-      return program.Read(rewrite(leaf)).id();
+    *value = Rewrite(program.exprs, *value, [&](ExprId id) {
+      const Leaf* node = std::get_if<Leaf>(&program.exprs[id]);
+      if (node == nullptr) return id;
+      const LeafValue& leaf = program.At(*node);
+      LeafValue rewritten = rewrite(leaf);
+      return rewritten == leaf ? id : program.Read(std::move(rewritten)).id();
     });
   }
 }
