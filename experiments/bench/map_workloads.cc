@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -156,16 +157,16 @@ WorkloadMaker FunctionMaker(const Formula& formula) {
           }};
 }
 
-// By the bytes read and, if it is a map, written: as many as the probe's.
+// By the bytes read and, if it is a map, written: `bytes` in all.
 WorkloadMaker BytesMaker(absl::string_view group, const Formula& formula,
-                         ProbeKind probe, bool is_map) {
+                         ProbeKind probe, bool is_map, int64_t bytes) {
   constexpr int64_t kColumns = 512;
   bool in_cache =
       probe == ProbeKind::kCacheCopy || probe == ProbeKind::kCacheRead;
   std::string name =
       absl::StrCat(group, "/", formula.name, "@", in_cache ? "L2" : "memory");
   int64_t arrays = is_map ? formula.takes_y ? 3 : 2 : 1;
-  int64_t rows = ProbeBytes(probe) / 4 / arrays / kColumns;
+  int64_t rows = bytes / 4 / arrays / kColumns;
   return {.name = name,
           .brief = in_cache &&
                    (formula.name == "relu" || formula.name == "column_sums"),
@@ -181,17 +182,28 @@ WorkloadMaker BytesMaker(absl::string_view group, const Formula& formula,
 }  // namespace
 
 std::vector<WorkloadMaker> MapWorkloads() {
+  return MapWorkloadsOf(ProbeBytes(ProbeKind::kCacheCopy));
+}
+
+std::vector<WorkloadMaker> MapWorkloadsOf(int64_t bytes_in_l2) {
+  const int64_t in_memory = ProbeBytes(ProbeKind::kMemoryCopy);
   std::vector<WorkloadMaker> makers;
   for (const Formula& f : Functions()) makers.push_back(FunctionMaker(f));
-  for (ProbeKind probe : {ProbeKind::kCacheCopy, ProbeKind::kMemoryCopy}) {
-    for (const Formula& f : Maps()) {
-      makers.push_back(BytesMaker("map", f, probe, /*is_map=*/true));
-    }
+  for (const Formula& f : Maps()) {
+    makers.push_back(
+        BytesMaker("map", f, ProbeKind::kCacheCopy, true, bytes_in_l2));
   }
-  for (ProbeKind probe : {ProbeKind::kCacheRead, ProbeKind::kMemoryRead}) {
-    for (const Formula& f : Reductions()) {
-      makers.push_back(BytesMaker("reduce", f, probe, /*is_map=*/false));
-    }
+  for (const Formula& f : Maps()) {
+    makers.push_back(
+        BytesMaker("map", f, ProbeKind::kMemoryCopy, true, in_memory));
+  }
+  for (const Formula& f : Reductions()) {
+    makers.push_back(
+        BytesMaker("reduce", f, ProbeKind::kCacheRead, false, bytes_in_l2));
+  }
+  for (const Formula& f : Reductions()) {
+    makers.push_back(
+        BytesMaker("reduce", f, ProbeKind::kMemoryRead, false, in_memory));
   }
   return makers;
 }

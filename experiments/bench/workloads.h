@@ -4,6 +4,7 @@
 #ifndef EXPERIMENTS_BENCH_WORKLOADS_H_
 #define EXPERIMENTS_BENCH_WORKLOADS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "experiments/bench/workload.h"
@@ -33,8 +34,10 @@ std::vector<WorkloadMaker> GemmWorkloads();
 // moves more than it computes.
 std::vector<WorkloadMaker> EinsumWorkloads();
 
-// function/exp ... in L1; map/scale@L2 ..., reduce/sum@memory ...
+// function/exp ... in L1; map/scale@L2 ..., reduce/sum@memory ... Those in L2
+// take half of it, or so many bytes.
 std::vector<WorkloadMaker> MapWorkloads();
+std::vector<WorkloadMaker> MapWorkloadsOf(int64_t bytes_in_l2);
 
 // rows/softmax-256x512 ...: softmax and layer normalisation in L2.
 std::vector<WorkloadMaker> RowWorkloads();

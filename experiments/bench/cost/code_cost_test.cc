@@ -7,6 +7,7 @@
 //   bazel run //experiments/bench/cost:code_cost_test -- --update
 #include "experiments/bench/cost/code_cost.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -29,11 +30,14 @@ using Costs = nlohmann::ordered_json;
 
 constexpr char kFolder[] = "experiments/bench/cost";
 
+// On every machine, whatever its L2 is.
+constexpr int64_t kBytesInL2 = 512 * 1024;
+
 std::vector<WorkloadMaker> Makers() {
   std::vector<WorkloadMaker> all;
   for (const auto& group :
        {MoonsWorkloads(), MlpWorkloads(), NetWorkloads(), GemmWorkloads(),
-        EinsumWorkloads(), MapWorkloads(), RowWorkloads()}) {
+        EinsumWorkloads(), MapWorkloadsOf(kBytesInL2), RowWorkloads()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
