@@ -39,7 +39,8 @@ TEST(ScheduleRandomTest, ProgramsKeepTheirBits) {
     for (const Target& target :
          {kAvx2Target, kAvx512Target, kSmallCachesTarget}) {
       Decisions taken;
-      const std::string text = Print(Schedule(program, target, taken));
+      const std::string text =
+          Print(Schedule(program, target, {.taken = &taken}));
       absl::StatusOr<LoopProgram> again = Parse(text);
       ASSERT_TRUE(again.ok()) << again.status() << "\n" << text;
       ASSERT_EQ(Print(*again), text);

@@ -163,14 +163,16 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   const Isa isa = target.isa;
   const bool has_gpu = !target.gpu.empty();
   if (!has_gpu) stages.push_back(jit::ExplainSchedule(program, isa));
-  if (line.GetString("stage") == "x86") {
+  const std::string& stage = line.GetString("stage");
+  if (!has_gpu && (stage == "fused" || stage == "script")) {
+    absl::c_move(jit::ExplainScript(program, isa), std::back_inserter(stages));
+  } else if (stage == "x86") {
     stages.push_back(jit::ExplainX86(program, isa));
-  } else if (line.GetString("stage") == "instruction_mix") {
+  } else if (stage == "instruction_mix") {
     stages.push_back(jit::ExplainInstructionMix(program, isa));
-  } else if (IsOfVcode(line.GetString("stage"))) {
+  } else if (IsOfVcode(stage)) {
     absl::c_move(jit::ExplainVcode(program, isa), std::back_inserter(stages));
   }
-  const std::string& stage = line.GetString("stage");
   if (has_gpu || stage == "cuda" || stage == "ptx" || stage == "persistent") {
     OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, target.gpu, stages));
   }
@@ -201,8 +203,8 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", origins, vcode, x86, instruction_mix, cuda, ptx, persistent; with "
-      "--target=sm_90, script"));
+      ", origins, fused, script, vcode, x86, instruction_mix, cuda, ptx, "
+      "persistent"));
 }
 
 }  // namespace
@@ -246,12 +248,11 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back(
         {"stage", "all",
-         "shapes, cd, memory, unoptimized, ll, origins, rewritten, schedule, "
-         "script, select, vcode, x86, instruction_mix, cuda, ptx, persistent, "
-         "a pass, or all"});
+         "shapes, cd, memory, unoptimized, ll, origins, rewritten, fused, "
+         "script, schedule, select, vcode, x86, instruction_mix, cuda, ptx, "
+         "persistent, a pass, or all"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
-    all->push_back(
-        {"target", "", "the same, or sm_80 or sm_90, which have scripts"});
+    all->push_back({"target", "", "the same, or sm_80 or sm_90"});
     all->push_back(ExplainFlag());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back(RewriteFlag());

@@ -46,7 +46,7 @@ struct Progress {
 void CountDecisions(const LoopProgram& program, DecisionCounts& counts) {
   for (int target = 0; target < kNumTargets; ++target) {
     Decisions taken;
-    Schedule(program, *kTargets[target], taken);
+    Schedule(program, *kTargets[target], {.taken = &taken});
     for (int k = 0; k < kNumDecisions; ++k) {
       counts[target][k] += taken.Has(static_cast<Decision>(k)) ? 1 : 0;
     }

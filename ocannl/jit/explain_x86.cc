@@ -24,6 +24,18 @@ StageText ExplainSchedule(LoopProgram program, Isa isa) {
           .text = Print(scheduled)};
 }
 
+std::vector<StageText> ExplainScript(LoopProgram program, Isa isa) {
+  ScheduleScript script;
+  Schedule(std::move(program), TargetOf(isa), {.script = &script});
+  const std::string& name = script.fused.name;
+  return {{.stage = "fused",
+           .file_name = absl::StrCat(name, "-fused.ll"),
+           .text = Print(script.fused)},
+          {.stage = "script",
+           .file_name = absl::StrCat(name, ".rewrite"),
+           .text = script.script}};
+}
+
 std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa) {
   LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
   std::vector<StageText> stages;

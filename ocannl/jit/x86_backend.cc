@@ -205,7 +205,8 @@ const Target& TargetOf(Isa isa) {
 }
 
 LoopProgram ScheduleFor(LoopProgram program, Isa isa) {
-  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
+  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa),
+                                   {.legality = rewrite::Legality::kTrust});
   std::vector<Stmt>& stmts = scheduled.body.stmts;
   stmts.insert(stmts.begin(),
                Comment{absl::StrCat("scheduled for ", Name(isa))});

@@ -2,12 +2,16 @@
 #include "ocannl/core/schedule/contract.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 
 namespace ocannl {
 namespace {
@@ -16,421 +20,421 @@ namespace {
 // (`bazel run //experiments:bench -- --filter=gemm`, with A transposed).
 constexpr int64_t kCopiedSteps = 4;
 
-using Replaced = std::vector<std::pair<Access, Access>>;
-
-// Adjacent panels of n.
-struct Panels {
-  Affine first;
-  int64_t count;
-  int64_t size;
-  Affine number = 0;               // of the first one in `packed`
-  const Access* packed = nullptr;  // where B has been packed before
+// The loops of a tiled nest: over tiles, and from kK on in a tile. A loop that
+// is not tiled yet stands where the one over its tiles will.
+enum Level {
+  kOuter,
+  kNBlock,
+  kKBlock,
+  kMTile,
+  kNPanel,
+  kQTile,
+  kK,
+  kM,
+  kQ,
+  kN,
+  kNumLevels
 };
 
-// Iterations of the outermost reduced loop.
-struct KBlock {
-  Affine first;
-  int64_t count;
+// The loops of one copy of the nest; cutting makes several.
+struct Loops {
+  std::array<std::optional<NestLoop>, kNumLevels> at;
+  std::vector<NestLoop> outer;  // kOuter: all but the outermost
+  std::vector<NestLoop> k;      // reduced loops in a tile, but kK
+  // Which of the plan's ranges it is of, by the level of the tiles.
+  std::array<size_t, kNumLevels> range{};
+
+  bool Has(Level level) const { return at[level].has_value(); }
 };
 
+// A loop of the plan: where the one over its tiles stands, and that in a tile.
+struct Axis {
+  Level tiles;
+  Level tile;
+  const std::vector<TileRange>* ranges;
+};
+
+// A microkernel.
 struct Tile {
-  Affine m;
-  int64_t rows;
-  Affine first_layer;
-  int64_t layers;
-  Affine first_column;
-  int64_t columns;
-  KBlock k_block;
-  Replaced packed;
-  BufferId acc = {};  // the buffer of the accumulators
+  Loops loops;
+  // For each statement its loops, outermost first; of the sum k comes first.
+  std::vector<std::vector<NestLoop>> stmts;
 };
 
-// An element of a tile, from the tile's first on each loop.
-struct Cell {
-  Affine m, q, n;
+// The tiles of m, and so on, that share a block of B.
+struct SharedBlock {
+  NestRegion region;
+  std::vector<size_t> tiles;
 };
 
-class ContractWriter {
+void Append(std::vector<NestLoop>& loops, const std::vector<NestLoop>& more) {
+  absl::c_copy(more, std::back_inserter(loops));
+}
+
+class ContractScheduler {
  public:
-  ContractWriter(NestWriter& writer, const PerfectNest& nest,
-                 const ContractPlan& plan, const Epilogue& epilogue)
-      : writer_(writer), nest_(nest), plan_(plan), epilogue_(epilogue) {}
-
-  void Write(Block& block) {
-    // B is packed once for all outer loops where it depends on none of them.
-    const bool packs_once =
-        plan_.packed_b && !plan_.outer.empty() && !plan_.has_k_blocks() &&
-        absl::c_all_of(plan_.outer, [&](const NestLoop& loop) {
-          return StrideOf(writer_.program(), *plan_.packed_b, loop.iterator) ==
-                 0;
-        });
-    for (const TileRange& columns : plan_.n_tiles) {
-      if (!packs_once) break;
-      const Panels all{.first = Affine(columns.first),
-                       .count = columns.count,
-                       .size = columns.size};
-      packed_.push_back(WritePack(block, {}, all, All(), Role::kTemp));
+  ContractScheduler(NestRewriter& rewriter, const Contraction& contraction)
+      : rewriter_(rewriter),
+        nest_(contraction.nest()),
+        plan_(contraction.plan()),
+        sum_(contraction.epilogue().beta_is_zero ? 1 : 0),
+        num_stmts_(sum_ + 1 + contraction.epilogue().sets.size()) {
+    order_ = {kOuter, kNBlock, kKBlock, kMTile, kNPanel,
+              kQTile, kK,      kM,      kQ,     kN};
+    // B that is not packed is streamed from memory once.
+    if (streams_b()) std::swap(order_[3], order_[4]);
+    const Axis k = {kKBlock, kK, &plan_.k_blocks};
+    axes_.push_back({kNBlock, kN, &plan_.n_tiles});
+    axes_.push_back({kMTile, kM, &plan_.m_tiles});
+    axes_.push_back({kQTile, kQ, &plan_.q_tiles});
+    if (plan_.k_blocks_outside_tiles) {
+      axes_.insert(axes_.begin(), k);
+      std::rotate(order_.begin(), order_.begin() + 2, order_.begin() + 3);
+    } else if (plan_.has_k_blocks()) {
+      axes_.insert(axes_.begin() + 1, k);
     }
-    WriteOuter(block, 0, {});
+  }
+
+  void Run() {
+    Loops loops;
+    loops.at[kNBlock] = plan_.n;
+    loops.at[kMTile] = plan_.m;
+    loops.at[kQTile] = plan_.q;
+    loops.k = nest_.reduced;
+    if (plan_.has_k_blocks()) {
+      loops.at[kKBlock] = loops.k[0];
+      loops.k.erase(loops.k.begin());
+    }
+    std::vector<NestLoop> order;
+    if (!plan_.outer.empty()) {
+      loops.outer.assign(plan_.outer.begin() + 1, plan_.outer.end());
+      order.push_back(plan_.outer[0]);
+      parallel_.push_back(plan_.outer[0]);
+    }
+    Append(order, From(order_[0], loops));
+    rewriter_.Reorder(order);
+    const NestRegion region = TileAxes(loops, 0);
+    if (plan_.is_parallel) {
+      for (const NestLoop& loop : parallel_) rewriter_.Parallel(loop);
+    }
+    if (plan_.packed_a) PackA(region);
+    if (plan_.packed_b) PackB();
+    for (Tile& tile : tiles_) Finish(tile);
+    // Private buffers are of one statement.
+    rewriter_.EncloseSerial();
+    rewriter_.RemoveUnitLoops();
   }
 
  private:
-  // Only the outermost loop can be parallel.
-  LoopKind OuterKind(bool is_outermost) const {
-    return is_outermost && plan_.is_parallel ? LoopKind::kPar : LoopKind::kFor;
+  bool streams_b() const { return plan_.has_k_blocks() && !plan_.packed_b; }
+
+  int64_t StrideAlong(const NestLoop& loop, const Access& operand) const {
+    return StrideOf(rewriter_.program(), operand, loop.iterator);
   }
 
-  void WriteOuter(Block& block, size_t depth, const IteratorMap& places) {
-    if (depth == 1 && plan_.k_blocks_outside_tiles && !k_block_) {
-      return ForEachKBlock(
-          block, [&](Block& body) { WriteOuter(body, depth, places); });
+  // ---- Tiling --------------------------------------------------------------
+
+  // The loops from a level on, outermost first.
+  std::vector<NestLoop> From(Level first, const Loops& loops) const {
+    std::vector<NestLoop> order;
+    for (auto level = absl::c_find(order_, first); level != order_.end();
+         ++level) {
+      if (*level == kOuter) Append(order, loops.outer);
+      if (loops.Has(*level)) order.push_back(*loops.at[*level]);
     }
-    if (depth == plan_.outer.size()) return WriteColumns(block, places);
-    const NestLoop& loop = plan_.outer[depth];
-    writer_.Loop(block, OuterKind(depth == 0), loop.extent,
-                 [&](Block& body, const Affine& at) {
-                   IteratorMap inner = places;
-                   inner[loop.iterator] = at;
-                   WriteOuter(body, depth + 1, inner);
-                 });
+    return order;
   }
 
-  void WriteColumns(Block& block, const IteratorMap& places) {
-    const bool outermost = plan_.outer.empty();
-    const Role role = outermost ? Role::kTemp : Role::kPrivate;
-    std::vector<Access> packed_rows;
-    if (plan_.packed_a) packed_rows = WriteRowPacks(block, places, role);
-    for (size_t k = 0; k < plan_.n_tiles.size(); ++k) {
-      const TileRange& columns = plan_.n_tiles[k];
-      const int64_t group = std::min(plan_.panels_per_block, columns.count);
-      // Where there is one block of panels, the tiles of m are parallel.
-      const bool across = columns.count > group;
-      writer_.Loop(block, OuterKind(outermost && across), columns.count / group,
-                   [&](Block& body, const Affine& at) {
-                     Panels some = {columns.size * group * at, group,
-                                    columns.size, group * at};
-                     some.first += Affine(columns.first);
-                     if (!packed_.empty()) some.packed = &packed_[k];
-                     ForEachKBlock(body, [&](Block& inner) {
-                       WriteKBlock(
-                           inner, places, some, packed_rows,
-                           outermost && !across && !plan_.has_k_blocks());
-                     });
-                   });
+  // Tiles the axes from `axes_[axis]` on, which are all that is in a loop.
+  // Returns what they become.
+  NestRegion TileAxes(const Loops& loops, size_t axis) {
+    if (axis == axes_.size()) return AddTile(loops);
+    const Level tiles = axes_[axis].tiles;
+    const size_t first_tile = tiles_.size();
+    std::optional<NestRegion> region;
+    for (Loops& part : Tiles(loops, axis)) {
+      if (tiles == kNBlock) BlockPanels(part);
+      const std::vector<NestLoop> order = From(tiles, part);
+      rewriter_.Reorder(order);
+      AddParallel(part, tiles);
+      NestRegion inside = TileAxes(part, axis + 1);
+      // Panels are tiled already.
+      if (part.Has(tiles) ||
+          (tiles == kMTile && order_[3] == kMTile && part.Has(kNPanel))) {
+        inside = NestRegion(order[0]);
+      }
+      region = region ? NestRegion(region->first, inside.last) : inside;
+    }
+    if (tiles != kMTile) return *region;
+    if (order_[3] == kNPanel && loops.Has(kNPanel)) {
+      region = NestRegion(*loops.at[kNPanel]);
+    }
+    blocks_.push_back({*region, {}});
+    for (size_t k = first_tile; k < tiles_.size(); ++k) {
+      blocks_.back().tiles.push_back(k);
+    }
+    return *region;
+  }
+
+  // Index-set splitting of an axis into its ranges, and strip mining of each.
+  std::vector<Loops> Tiles(const Loops& loops, size_t axis) {
+    const auto& [tiles, tile, ranges] = axes_[axis];
+    std::vector<Loops> parts = {loops};
+    if (!loops.Has(tiles)) return parts;
+    if (ranges->size() > 1) {
+      parts.push_back(CutOff(loops, tiles, (*ranges)[1].first));
+    }
+    for (size_t k = 0; k < parts.size(); ++k) {
+      const TileRange& range = (*ranges)[k];
+      parts[k].range[tiles] = k;
+      std::optional<NestLoop>& over_tiles = parts[k].at[tiles];
+      over_tiles->extent = range.count * range.size;
+      if (range.count == 1) {
+        std::swap(over_tiles, parts[k].at[tile]);
+      } else if (range.size > 1 || tile == kN) {  // kN is there always
+        parts[k].at[tile] = rewriter_.Split(*over_tiles, range.size);
+        over_tiles->extent = range.count;
+      }
+    }
+    return parts;
+  }
+
+  // The loops of what is cut off.
+  Loops CutOff(Loops loops, Level level, int64_t at) {
+    const NestRewriter::Rest rest = rewriter_.Cut(*loops.at[level], at);
+    auto rename = [&](NestLoop& loop) {
+      auto copy = rest.copies.find(loop.iterator);
+      if (copy != rest.copies.end()) loop.iterator = copy->second;
+    };
+    for (std::optional<NestLoop>& loop : loops.at) {
+      if (loop) rename(*loop);
+    }
+    absl::c_for_each(loops.outer, rename);
+    absl::c_for_each(loops.k, rename);
+    loops.at[level] = rest.loop;
+    return loops;
+  }
+
+  // The loop over panels becomes one over blocks of them.
+  void BlockPanels(Loops& loops) {
+    std::optional<NestLoop>& blocks = loops.at[kNBlock];
+    std::optional<NestLoop>& panels = loops.at[kNPanel];
+    const int64_t size = plan_.panels_per_block;
+    if (!blocks || blocks->extent <= size) {
+      std::swap(blocks, panels);
+    } else if (size > 1) {
+      panels = rewriter_.Split(*blocks, size);
+      blocks->extent /= size;
     }
   }
 
-  // Loops over the blocks of k around what `write` appends, unless it is in
-  // them.
-  void ForEachKBlock(Block& block, absl::FunctionRef<void(Block& body)> write) {
-    if (k_block_) return write(block);
-    for (const TileRange& k_blocks : plan_.k_blocks) {
-      writer_.Loop(block, LoopKind::kFor, k_blocks.count,
-                   [&](Block& body, const Affine& at) {
-                     k_block_ = {k_blocks.size * at + Affine(k_blocks.first),
-                                 k_blocks.size};
-                     write(body);
-                     k_block_.reset();
-                   });
+  // Without outer loops, the one over blocks of panels can be parallel; where
+  // there is one block, that over tiles of m.
+  void AddParallel(const Loops& loops, Level tiles) {
+    if (!plan_.outer.empty() || !loops.Has(tiles)) return;
+    if (tiles == kNBlock ||
+        (tiles == kMTile && !loops.Has(kNBlock) && !plan_.has_k_blocks())) {
+      parallel_.push_back(*loops.at[tiles]);
     }
   }
 
-  // All tiles of m for some panels, which stay in L2.
-  void WriteKBlock(Block& block, const IteratorMap& places,
-                   const Panels& columns,
-                   const std::vector<Access>& packed_rows, bool is_outermost) {
-    Replaced packed;
-    Affine number = 0;
-    if (columns.packed != nullptr) {
-      packed.push_back({*plan_.packed_b, *columns.packed});
-      number = columns.number;
-    } else if (plan_.packed_b) {
-      const Role role = is_outermost ? Role::kTemp : Role::kPrivate;
-      packed.push_back({*plan_.packed_b,
-                        WritePack(block, places, columns, *k_block_, role)});
+  // The statements of a tile get loops of their own, and k becomes the
+  // outermost of the sum.
+  NestRegion AddTile(const Loops& loops) {
+    Tile tile{.loops = loops, .stmts = {num_stmts_, From(kM, loops)}};
+    for (size_t k = tile.stmts[0].size(); num_stmts_ > 1 && k-- > 0;) {
+      const std::vector<NestLoop> others =
+          rewriter_.Distribute(tile.stmts[0][k]);
+      for (size_t j = 1; j < num_stmts_; ++j) tile.stmts[j][k] = others[j - 1];
     }
-    for (size_t k = 0; k < plan_.m_tiles.size(); ++k) {
-      const TileRange& rows = plan_.m_tiles[k];
-      auto write = [&](Block& body, const Affine& down, const Affine& across) {
-        Tile tile{.m = rows.size * down + Affine(rows.first),
-                  .rows = rows.size,
-                  .first_layer = 0,
-                  .layers = 1,
-                  .first_column = columns.first + columns.size * across,
-                  .columns = columns.size,
-                  .k_block = *k_block_,
-                  .packed = packed};
-        if (plan_.packed_b) tile.packed[0].second.indices[0] = number + across;
-        if (plan_.packed_a) {
-          tile.packed.push_back({*plan_.packed_a, packed_rows[k]});
-          tile.packed.back().second.indices[0] = down;
+    if (loops.Has(kK)) {
+      tile.loops.k.insert(tile.loops.k.begin(), *loops.at[kK]);
+    }
+    std::vector<NestLoop> order = tile.loops.k;
+    Append(order, tile.stmts[sum_]);
+    rewriter_.Reorder(order);
+    tile.stmts[sum_] = std::move(order);
+    tiles_.push_back(std::move(tile));
+    return RegionOf(tiles_.back());
+  }
+
+  static NestRegion RegionOf(const Tile& tile) {
+    return {tile.stmts.front()[0].iterator, tile.stmts.back()[0].iterator};
+  }
+
+  // ---- Packing -------------------------------------------------------------
+
+  // The reduced loops of the nest, of which a tile has some, on which the
+  // operand depends.
+  std::vector<NestLoop> StepsOf(const Tile& tile, const Access& operand) const {
+    std::vector<NestLoop> steps = nest_.reduced;
+    // There is no loop over a block of one step.
+    if (tile.loops.k.size() < steps.size()) steps.erase(steps.begin());
+    std::erase_if(steps, [&](const NestLoop& loop) {
+      return StrideAlong(loop, operand) == 0;
+    });
+    return steps;
+  }
+
+  // The loop of the sum along m.
+  NestLoop LoopOfM(const Tile& tile) const {
+    return tile.loops.Has(kM) ? tile.stmts[sum_][tile.loops.k.size()]
+                              : *tile.loops.at[kMTile];
+  }
+
+  // A copy of A for a range of tiles of m: [blocks of k, tiles of m, k..., m].
+  // Returns its loops and the number of those over k, which come first now:
+  // consecutive m are closer in memory.
+  std::pair<std::vector<NestLoop>, size_t> CopyOfA(
+      const std::vector<const Tile*>& tiles, const NestRegion& region) {
+    std::vector<IteratorId> along;
+    for (const Tile* tile : tiles) along.push_back(LoopOfM(*tile).iterator);
+    std::vector<NestLoop> copy =
+        rewriter_.Pack(plan_.packed_a->buffer, region, along);
+    const bool has_lanes = tiles[0]->loops.Has(kM);
+    const bool has_tiles = tiles[0]->loops.Has(kMTile);
+    const auto end = copy.end() - (has_lanes ? 1 : 0);
+    const auto steps =
+        end - static_cast<int64_t>(StepsOf(*tiles[0], *plan_.packed_a).size());
+    if (has_tiles) std::rotate(steps - 1, steps, end);
+    rewriter_.Reorder(copy);
+    if (has_lanes) rewriter_.Vectorize(copy.back());
+    const size_t num_steps =
+        copy.size() - (has_lanes ? 1 : 0) - (has_tiles ? 1 : 0);
+    return {std::move(copy), num_steps};
+  }
+
+  // Packs A, all ranges of tiles of m at once.
+  void PackA(const NestRegion& region) {
+    std::map<size_t, std::map<size_t, std::vector<const Tile*>>> ranges;
+    for (const Tile& tile : tiles_) {
+      const auto& range = tile.loops.range;
+      ranges[range[kKBlock]][range[kMTile]].push_back(&tile);
+    }
+    for (const auto& [k_range, m_ranges] : ranges) {
+      std::vector<NestLoop> steps;
+      for (const auto& [m_range, tiles] : m_ranges) {
+        auto [copy, num_steps] = CopyOfA(tiles, region);
+        copy.resize(num_steps);
+        for (size_t k = 0; k < steps.size(); ++k) {
+          rewriter_.Fuse(steps[k], copy[k]);
         }
-        WriteLayers(body, places, tile);
-      };
-      // Unpacked B is streamed from memory once: panels outside, m inside.
-      const bool streams_b = plan_.has_k_blocks() && !plan_.packed_b;
-      writer_.Loop(block, OuterKind(is_outermost),
-                   streams_b ? columns.count : rows.count,
-                   [&](Block& body, const Affine& at) {
-                     writer_.Loop(body, LoopKind::kFor,
-                                  streams_b ? rows.count : columns.count,
-                                  [&](Block& inner, const Affine& then) {
-                                    streams_b ? write(inner, then, at)
-                                              : write(inner, at, then);
-                                  });
-                   });
+        if (steps.empty()) steps = std::move(copy);
+      }
+      for (const NestLoop& strip :
+           rewriter_.StripMine(steps.back(), kCopiedSteps)) {
+        std::vector<NestLoop> parts = {strip};
+        if (m_ranges.size() > 1) Append(parts, rewriter_.Distribute(strip));
+        for (const NestLoop& part : parts) {
+          if (part.extent > 1) rewriter_.UnrollJam(part, part.extent);
+        }
+      }
+      const bool has_loop =
+          steps.size() > 1 || steps[0].extent >= 2 * kCopiedSteps;
+      if (plan_.is_parallel && has_loop && rewriter_.IsOutermost(steps[0])) {
+        rewriter_.Parallel(steps[0]);
+      }
     }
   }
 
-  // `tile` for all tiles of q.
-  void WriteLayers(Block& block, const IteratorMap& places, Tile tile) {
-    for (const TileRange& layers : plan_.q_tiles) {
-      writer_.Loop(block, LoopKind::kFor, layers.count,
-                   [&](Block& body, const Affine& at) {
-                     tile.first_layer = layers.size * at + Affine(layers.first);
-                     tile.layers = layers.size;
-                     WriteTile(body, places, tile);
-                   });
-    }
-  }
-
-  // A packed copy of `operand`: [tile, k..., `loop` within the tile]. Returns
-  // its access with the nest's own iterators; the first index is to be set.
-  Access NewPack(const char* name, const Access& operand, int64_t tiles,
-                 const KBlock& k_block, const NestLoop& loop, int64_t size,
-                 Role role) {
-    Dims dims = {tiles};
-    Access packed{.buffer = {}, .indices = {Affine(0)}};
-    for (const NestLoop& reduced : nest_.reduced) {
-      dims.push_back(reduced.extent);
-      packed.indices.push_back(Iterator(reduced.iterator));
-    }
-    dims[1] = k_block.count;
-    packed.indices[1] += -1 * k_block.first;
-    dims.push_back(size);
-    packed.indices.push_back(Iterator(loop.iterator));
-    packed.buffer = writer_.NewBuffer(
-        name, writer_.program().buffers[operand.buffer].dtype, dims, role);
-    return packed;
-  }
-
-  // Copies `size` elements of `operand` along `loop`, from `first` on.
-  void WriteCopy(Block& block, const Access& operand, Access packed,
-                 const Affine& tile, const IteratorMap& places,
-                 const NestLoop& loop, const Affine& first, int64_t size) {
-    packed.indices[0] = tile;
-    writer_.Loop(block, LoopKind::kVec, size,
-                 [&](Block& lanes, const Affine& at) {
-                   IteratorMap from = places;
-                   IteratorMap to = places;
-                   from[loop.iterator] = first + at;
-                   to[loop.iterator] = at;
-                   Access read = writer_.Remapped(operand, from);
-                   NestWriter::Assign(lanes, writer_.Remapped(packed, to),
-                                      writer_.program().Read(read).id());
-                 });
-  }
-
-  // Packs A, a buffer for each range of tiles of m.
-  std::vector<Access> WriteRowPacks(Block& block, const IteratorMap& places,
-                                    Role role) {
-    const Access& operand = *plan_.packed_a;
-    std::vector<Access> packed;
-    for (const TileRange& rows : plan_.m_tiles) {
-      packed.push_back(NewPack("packed_rows", operand, rows.count, All(),
-                               *plan_.m, rows.size, role));
-    }
-    // Consecutive m are closer in memory than consecutive k.
-    writer_.StripMineNest(
-        block, OuterKind(role == Role::kTemp), RangesOf(All()), kCopiedSteps,
-        places,
-        [&](Block& strip, const IteratorMap& at, const LoopRange& steps) {
-          for (size_t k = 0; k < packed.size(); ++k) {
-            const TileRange& rows = plan_.m_tiles[k];
-            auto copy = [&](Block& tile, const Affine& number) {
-              writer_.Unrolled(
-                  tile, steps, at, [&](Block& body, const IteratorMap& step) {
-                    WriteCopy(body, operand, packed[k], number, step, *plan_.m,
-                              rows.size * number + Affine(rows.first),
-                              rows.size);
-                  });
-            };
-            writer_.Loop(strip, LoopKind::kFor, rows.count, copy);
-          }
+  // Packs B as [panels, k..., n], each block of its own.
+  void PackB() {
+    const Access& b = *plan_.packed_b;
+    // But once for all outer loops where it depends on none of them.
+    const bool packs_once =
+        !plan_.outer.empty() && !plan_.has_k_blocks() &&
+        absl::c_all_of(plan_.outer, [&](const NestLoop& loop) {
+          return StrideAlong(loop, b) == 0;
         });
-    return packed;
-  }
-
-  // Packs B.
-  Access WritePack(Block& block, const IteratorMap& places,
-                   const Panels& columns, const KBlock& k_block, Role role) {
-    const Access& operand = *plan_.packed_b;
-    const Access packed = NewPack("packed", operand, columns.count, k_block,
-                                  plan_.n, columns.size, role);
-    const int64_t unroll = plan_.b_needs_transpose ? kColumnsAtOnce : 1;
-    writer_.Loop(block, LoopKind::kFor, columns.count,
-                 [&](Block& panel, const Affine& number) {
-                   writer_.Unrolled(
-                       panel, RangesOfCopy(k_block, operand), unroll, places,
-                       [&](Block& body, const IteratorMap& at) {
-                         WriteCopy(body, operand, packed, number, at, plan_.n,
-                                   columns.first + columns.size * number,
-                                   columns.size);
-                       });
-                 });
-    return packed;
-  }
-
-  KBlock All() const { return {.first = 0, .count = nest_.reduced[0].extent}; }
-
-  // The reduced loops, in order.
-  std::vector<LoopRange> RangesOf(const KBlock& k_block) const {
-    std::vector<LoopRange> ranges;
-    for (const NestLoop& loop : nest_.reduced) {
-      ranges.push_back({loop.iterator, 0, loop.extent});
+    for (const SharedBlock& block : blocks_) {
+      std::vector<IteratorId> along;
+      for (size_t k : block.tiles) {
+        along.push_back(tiles_[k].stmts[sum_].back().iterator);
+      }
+      std::vector<NestLoop> copy = rewriter_.Pack(
+          b.buffer, packs_once ? NestRegion(plan_.outer[0]) : block.region,
+          along);
+      // It runs along memory: the step of unit stride is the innermost.
+      const std::vector<NestLoop> steps = StepsOf(tiles_[block.tiles[0]], b);
+      const auto first_step =
+          copy.end() - 1 - static_cast<int64_t>(steps.size());
+      for (size_t k = 0; k < steps.size(); ++k) {
+        if (StrideAlong(steps[k], b) != 1) continue;
+        const auto unit = first_step + static_cast<int64_t>(k);
+        std::rotate(unit, unit + 1, copy.end() - 1);
+        break;
+      }
+      rewriter_.Reorder(copy);
+      rewriter_.Vectorize(copy.back());
+      if (!plan_.b_needs_transpose) continue;
+      for (const NestLoop& strip :
+           rewriter_.StripMine(*(copy.end() - 2), kColumnsAtOnce)) {
+        rewriter_.Unroll(strip);
+      }
     }
-    ranges[0].first = k_block.first;
-    ranges[0].count = k_block.count;
-    return ranges;
   }
 
-  // In the order in which a copy of `operand` runs: a loop of unit stride is
-  // the innermost.
-  std::vector<LoopRange> RangesOfCopy(const KBlock& k_block,
-                                      const Access& operand) const {
-    std::vector<LoopRange> ranges = RangesOf(k_block);
-    std::stable_partition(
-        ranges.begin(), ranges.end(), [&](const LoopRange& range) {
-          return StrideOf(writer_.program(), operand, range.iterator) != 1;
-        });
-    return ranges;
-  }
+  // ---- Microkernels --------------------------------------------------------
 
-  // Loops over the elements of a tile.
-  void WriteCells(
-      Block& block, const Tile& tile,
-      absl::FunctionRef<void(Block& body, const Cell& cell)> write) {
-    writer_.Loop(
-        block, LoopKind::kUnroll, tile.rows, [&](Block& row, const Affine& m) {
-          writer_.Loop(row, LoopKind::kUnroll, tile.layers,
-                       [&](Block& layer, const Affine& q) {
-                         writer_.Loop(layer, LoopKind::kVec, tile.columns,
-                                      [&](Block& lanes, const Affine& n) {
-                                        write(lanes, {m, q, n});
-                                      });
-                       });
-        });
-  }
-
-  // `base` with the loops of the tile at the element.
-  IteratorMap IteratorMapOf(const IteratorMap& base, const Tile& tile,
-                            const Cell& cell) {
-    IteratorMap places = base;
-    if (plan_.m) places[plan_.m->iterator] = tile.m + cell.m;
-    if (plan_.q) places[plan_.q->iterator] = tile.first_layer + cell.q;
-    places[plan_.n.iterator] = tile.first_column + cell.n;
-    return places;
-  }
-
-  Access Accumulator(const Tile& tile, const Cell& cell) const {
-    if (plan_.q) return {tile.acc, {cell.m, cell.q, cell.n}};
-    return {tile.acc, {cell.m, cell.n}};
-  }
-
-  void WriteTile(Block& block, const IteratorMap& outer, Tile& tile) {
-    LoopProgram& program = writer_.program();
-    const Access& target = nest_.set.target;
-    const DType dtype = program.buffers[target.buffer].dtype;
-    const Dims dims = plan_.q ? Dims{tile.rows, tile.layers, tile.columns}
-                              : Dims{tile.rows, tile.columns};
-    tile.acc = writer_.NewBuffer("acc", dtype, dims, Role::kPrivate);
-    WriteCells(block, tile, [&](Block& body, const Cell& cell) {
-      Expr start = epilogue_.beta_is_zero
-                       ? Literal(program.exprs, dtype, 0)
-                       : program.Read(writer_.Remapped(
-                             target, IteratorMapOf(outer, tile, cell)));
-      NestWriter::Assign(body, Accumulator(tile, cell), start.id());
-    });
-    writer_.Unrolled(block, RangesOf(tile.k_block), plan_.unroll, outer,
-                     [&](Block& step, const IteratorMap& at) {
-                       WriteCells(step, tile,
-                                  [&](Block& body, const Cell& cell) {
-                                    WriteStep(body, at, tile, cell);
-                                  });
-                     });
-    WriteResults(block, outer, tile);
-  }
-
-  void WriteStep(Block& block, const IteratorMap& at, const Tile& tile,
-                 const Cell& cell) {
-    const Access acc = Accumulator(tile, cell);
-    Replaced replaced = {{nest_.set.target, acc}};
-    IteratorMap in_tile = at;
-    if (plan_.m) in_tile[plan_.m->iterator] = cell.m;
-    in_tile[plan_.n.iterator] = cell.n;
-    for (const auto& [from, to] : tile.packed) {
-      replaced.push_back({from, writer_.Remapped(to, in_tile)});
+  // Lanes, unrolled loops, and accumulators in the place of the target.
+  void Finish(Tile& tile) {
+    for (std::vector<NestLoop>& loops : tile.stmts) {
+      const size_t k = &loops == &tile.stmts[sum_] ? tile.loops.k.size() : 0;
+      for (size_t j = k; j + 1 < loops.size(); ++j) rewriter_.Unroll(loops[j]);
+      rewriter_.Vectorize(loops.back());
     }
-    NestWriter::Assign(
-        block, acc,
-        writer_.Remapped(nest_.set.value, IteratorMapOf(at, tile, cell),
-                         replaced));
-  }
-
-  void WriteResults(Block& block, const IteratorMap& outer, const Tile& tile) {
-    LoopProgram& program = writer_.program();
-    const Access& target = nest_.set.target;
-    for (const Set& epilogue : epilogue_.sets) {
-      WriteCells(block, tile, [&](Block& body, const Cell& at) {
-        const Access cell = Accumulator(tile, at);
-        const IteratorMap places = IteratorMapOf(outer, tile, at);
-        NestWriter::Assign(
-            body,
-            epilogue.target == target
-                ? cell
-                : writer_.Remapped(epilogue.target, places),
-            writer_.Remapped(epilogue.value, places, {{target, cell}}));
-      });
+    NestRegion region = RegionOf(tile);
+    std::vector<NestLoop> strips;
+    if (!tile.loops.k.empty()) {
+      strips = rewriter_.StripMine(tile.loops.k.back(), plan_.unroll);
     }
-    if (epilogue_.result_is_dead) return;
-    // After the epilogue, which may change the result in place.
-    WriteCells(block, tile, [&](Block& body, const Cell& at) {
-      NestWriter::Assign(
-          body, writer_.Remapped(target, IteratorMapOf(outer, tile, at)),
-          program.Read(Accumulator(tile, at)).id());
-    });
+    // What is left of the only reduced loop stands behind it.
+    if (strips.size() > 1 && tile.loops.k.size() == 1 &&
+        sum_ + 1 == num_stmts_) {
+      region.last = strips[1].iterator;
+    }
+    for (const NestLoop& strip : strips) rewriter_.Unroll(strip);
+    rewriter_.Privatize(nest_.set.target.buffer, region);
   }
 
-  NestWriter& writer_;
+  NestRewriter& rewriter_;
   const PerfectNest& nest_;
   const ContractPlan& plan_;
-  const Epilogue& epilogue_;
-  std::vector<Access> packed_;     // B, where it is packed once, by range of n
-  std::optional<KBlock> k_block_;  // inside of the loops over k_blocks
+  const size_t sum_;  // which of the statements
+  const size_t num_stmts_;
+  std::vector<Level> order_;  // outermost first
+  std::vector<Axis> axes_;    // in the order in which they are tiled
+  std::vector<NestLoop> parallel_;
+  std::vector<Tile> tiles_;
+  std::vector<SharedBlock> blocks_;
 };
 
 }  // namespace
 
-void WriteContract(NestWriter& writer, const PerfectNest& nest,
-                   const ContractPlan& plan, const Epilogue& epilogue,
-                   Block& block) {
-  Block written;
-  ContractWriter(writer, nest, plan, epilogue).Write(written);
-  // Private buffers, such as accumulators, are of one statement.
-  Block* group = nullptr;
-  for (Stmt& stmt : written.stmts) {
-    const For* loop = std::get_if<For>(&stmt);
-    if (loop != nullptr && loop->kind == LoopKind::kPar) {
-      block.stmts.push_back(std::move(stmt));
-      group = nullptr;
-      continue;
-    }
-    if (group == nullptr) {
-      block.stmts.push_back(writer.UnitLoop());
-      group = &std::get<For>(block.stmts.back()).body;
-    }
-    group->stmts.push_back(std::move(stmt));
+Contraction::Contraction(NestWriter& writer, PerfectNest nest,
+                         ContractPlan plan, Epilogue epilogue)
+    : nest_(std::move(nest)),
+      plan_(std::move(plan)),
+      epilogue_(std::move(epilogue)) {
+  if (plan_.n.iterator.valid()) return;
+  plan_.n.iterator = writer.ReserveIterators(1);
+  nest_.outputs.push_back(plan_.n);
+}
+
+Stmt Contraction::AsStmt(LoopProgram& program) const {
+  std::vector<Stmt> stmts;
+  if (epilogue_.beta_is_zero) {
+    const DType dtype = program.buffers[nest_.set.target.buffer].dtype;
+    stmts.push_back(
+        Set{nest_.set.target, program.exprs.Add(Constant{dtype, 0})});
   }
+  stmts.push_back(Around(nest_.reduced, {nest_.set}));
+  absl::c_copy(epilogue_.sets, std::back_inserter(stmts));
+  return Around(nest_.outputs, std::move(stmts));
+}
+
+void ScheduleContract(NestRewriter& rewriter, const Contraction& contraction) {
+  ContractScheduler(rewriter, contraction).Run();
 }
 
 }  // namespace ocannl

@@ -4,7 +4,7 @@
 // must know that programs reach all of it.
 //
 //   Decisions taken;
-//   Schedule(program, kAvx512Target, taken);
+//   Schedule(program, kAvx512Target, {.taken = &taken});
 //   if (taken.Has(Decision::kPackedA)) ...
 #ifndef OCANNL_CORE_SCHEDULE_DECISIONS_H_
 #define OCANNL_CORE_SCHEDULE_DECISIONS_H_
@@ -36,7 +36,6 @@
   DECISION(FusedEpilogues, "fused epilogues")            \
   DECISION(InPlaceEpilogue, "epilogue in place")         \
   DECISION(ElidedZeroOut, "elided zero_out")             \
-  DECISION(DeadResult, "dead result")                    \
   DECISION(SunkToConsumer, "sunk to consumer")           \
   DECISION(FusedRows, "fused rows")                      \
   DECISION(RowBlocks, "blocks of rows")                  \

@@ -123,18 +123,19 @@ class MapScheduler {
                                       const NestLoop& lanes) {
     std::vector<Tiles> nests = {{columns, lanes}};
     if (const int64_t rest = RemainderOf(lanes, Strip())) {
-      const NestLoop other = rewriter_.Cut(lanes, lanes.extent - rest);
+      const NestLoop other = rewriter_.Cut(lanes, lanes.extent - rest).loop;
       nests[0].lanes.extent -= rest;
-      nests.push_back({rewriter_.Distribute(columns), other});
+      nests.push_back({rewriter_.Distribute(columns)[0], other});
     }
     const int64_t rest = RemainderOf(columns, kColumnsAtOnce);
     for (size_t k = nests.size(); rest > 0 && k-- > 0;) {
       Tiles& tiles = nests[k];
-      const NestLoop other =
+      const NestRewriter::Rest other =
           rewriter_.Cut(tiles.columns, tiles.columns.extent - rest);
       tiles.columns.extent -= rest;
-      const IteratorId copy = {other.iterator.index + 1};
-      nests.push_back({other, {copy, tiles.lanes.extent}});
+      nests.push_back(
+          {other.loop,
+           {other.copies.at(tiles.lanes.iterator), tiles.lanes.extent}});
     }
     return nests;
   }
@@ -180,7 +181,16 @@ PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest) {
   const IteratorMap ones = TakeUnitLoops(nest.outputs);
   if (ones.empty()) return nest;
   nest.set.target = writer.Remapped(nest.set.target, ones);
-  nest.set.value = writer.Remapped(nest.set.value, ones, {});
+  nest.set.value = writer.Remapped(nest.set.value, ones);
+  return nest;
+}
+
+ScatterNest WithoutUnitLoops(NestWriter& writer, ScatterNest nest) {
+  const IteratorMap ones = TakeUnitLoops(nest.loops);
+  if (ones.empty()) return nest;
+  Stmt stmt = nest.scatter;
+  writer.Remap(stmt, ones);
+  nest.scatter = std::get<Scatter>(stmt);
   return nest;
 }
 
@@ -191,22 +201,18 @@ bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
   return map.transposes();
 }
 
-void ScheduleScatter(NestWriter& writer, ScatterNest nest, const Target& target,
-                     Block& block) {
-  LoopProgram& program = writer.program();
-  const IteratorMap ones = TakeUnitLoops(nest.loops);
-  Stmt stmt = nest.scatter;
-  if (!ones.empty()) writer.Remap(stmt, ones);
-  const Scatter& scatter = std::get<Scatter>(stmt);
+void ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
+                     const Target& target) {
+  const LoopProgram& program = rewriter.program();
   const int64_t lanes =
       target.vector_bytes /
-      std::max<int64_t>(SizeOfCell(program, program.TargetOf(scatter).cell), 4);
+      std::max<int64_t>(
+          SizeOfCell(program, program.TargetOf(nest.scatter).cell), 4);
   const int64_t strip = kUnrolledVectors * lanes;
   const double cycles =
       Iterations(nest.loops) / static_cast<double>(lanes) *
-      (kLookupCost + CostModel().Cost(program, scatter.value));
+      (kLookupCost + CostModel().Cost(program, nest.scatter.value));
   const NestLoop columns = nest.loops.back();
-  NestRewriter rewriter(program, Around(nest.loops, {stmt}));
   const std::vector<NestLoop> strips = rewriter.StripMine(columns, strip);
   std::vector<NestLoop> order = nest.loops;
   order.pop_back();
@@ -221,7 +227,6 @@ void ScheduleScatter(NestWriter& writer, ScatterNest nest, const Target& target,
   }
   for (const NestLoop& loop : strips) rewriter.Vectorize(loop);
   if (has_several && cycles > kMinParallelCycles) rewriter.Parallel(columns);
-  std::move(rewriter).MoveTo(block);
 }
 
 }  // namespace ocannl

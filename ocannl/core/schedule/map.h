@@ -19,6 +19,7 @@ namespace ocannl {
 
 // The nest with only the loops that repeat.
 PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest);
+ScatterNest WithoutUnitLoops(NestWriter& writer, ScatterNest nest);
 
 // Schedules the output loops of `nest`, which has no others, but one for the
 // lanes (FindLaneLoop) and no unit loops; its set and the `epilogues` stand in
@@ -26,10 +27,10 @@ PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest);
 bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
                  absl::Span<const Set> epilogues, const Target& target);
 
-// Appends the nest with its last loop strip-mined: strips outside, the other
-// loops, and lanes inside.
-void ScheduleScatter(NestWriter& writer, ScatterNest nest, const Target& target,
-                     Block& block);
+// Strip-mines the last loop of the nest, which has no unit loops: strips
+// outside, the other loops, and lanes inside.
+void ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
+                     const Target& target);
 
 }  // namespace ocannl
 

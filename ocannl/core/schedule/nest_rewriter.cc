@@ -2,68 +2,175 @@
 #include "ocannl/core/schedule/nest_rewriter.h"
 
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/unverified.h"
 
 namespace ocannl {
 
 namespace rewrites = rewrite::unverified;
 
-NestRewriter::NestRewriter(LoopProgram& program, Stmt nest)
-    : program_(program), others_(std::exchange(program.body, {})) {
+namespace {
+
+std::string NamesOf(absl::Span<const IteratorId> loops) {
+  return absl::StrJoin(loops, " ", [](std::string* text, IteratorId loop) {
+    absl::StrAppend(text, Name(loop));
+  });
+}
+
+}  // namespace
+
+NestRewriter::NestRewriter(NestWriter& writer, Stmt nest)
+    : program_(writer.program()),
+      legality_(writer.legality()),
+      script_(writer.script()),
+      others_(std::exchange(program_.body, {})) {
   program_.body.stmts.push_back(std::move(nest));
+}
+
+template <class... Parts>
+void NestRewriter::Done(const absl::Status& status, const Parts&... line) {
+  CHECK_OK(status);
+  if (script_ != nullptr) absl::StrAppend(script_, line..., "\n");
 }
 
 std::vector<NestLoop> NestRewriter::StripMine(const NestLoop& loop,
                                               int64_t size) {
   if (loop.extent <= size) return {loop};
   if (loop.extent < 2 * size) {
-    return {{loop.iterator, size}, Cut(loop, size)};
+    return {{loop.iterator, size}, Cut(loop, size).loop};
   }
-  IteratorId next = NextIterator(program_);
-  CHECK_OK(rewrites::Split(program_, loop.iterator, size));
-  std::vector<NestLoop> strips = {{next++, size}};
+  std::vector<NestLoop> strips = {Split(loop, size)};
   const int64_t rest = loop.extent % size;
-  if (rest > 0) strips.push_back({next, rest});
+  if (rest > 0) strips.push_back({{strips[0].iterator.index + 1}, rest});
   return strips;
 }
 
-NestLoop NestRewriter::Cut(const NestLoop& loop, int64_t at) {
+NestLoop NestRewriter::Split(const NestLoop& loop, int64_t size) {
   const IteratorId next = NextIterator(program_);
-  CHECK_OK(rewrites::Cut(program_, loop.iterator, at));
-  return {next, loop.extent - at};
+  Done(rewrites::Split(program_, loop.iterator, size), "split ",
+       Name(loop.iterator), " ", size);
+  return {next, size};
 }
 
-NestLoop NestRewriter::Distribute(const NestLoop& loop) {
-  const IteratorId next = NextIterator(program_);
-  CHECK_OK(rewrites::Distribute(program_, loop.iterator));
-  return {next, loop.extent};
+NestRewriter::Rest NestRewriter::Cut(const NestLoop& loop, int64_t at) {
+  IteratorId next = NextIterator(program_);
+  Rest rest{{next++, loop.extent - at}, {}};
+  const auto site = rewrite::FindLoop(program_, loop.iterator);
+  CHECK_OK(site);
+  WalkLoops(site->loop().body,
+            [&](const For& inner) { rest.copies[inner.iterator] = next++; });
+  Done(rewrites::Cut(program_, loop.iterator, at), "cut ", Name(loop.iterator),
+       " ", at);
+  return rest;
+}
+
+std::vector<NestLoop> NestRewriter::Distribute(const NestLoop& loop) {
+  std::vector<NestLoop> others;
+  IteratorId next = NextIterator(program_);
+  Done(rewrites::Distribute(program_, loop.iterator, legality_), "distribute ",
+       Name(loop.iterator));
+  while (next < NextIterator(program_)) others.push_back({next++, loop.extent});
+  return others;
 }
 
 void NestRewriter::Reorder(const std::vector<NestLoop>& order) {
   std::vector<IteratorId> iterators;
   for (const NestLoop& loop : order) iterators.push_back(loop.iterator);
-  CHECK_OK(rewrites::Reorder(program_, iterators));
+  if (iterators.empty()) return;
+  const auto site = rewrite::FindLoop(program_, iterators[0]);
+  CHECK_OK(site);
+  const For* at = &site->loop();
+  size_t k = 1;
+  while (k < iterators.size() && (at = OnlyLoopIn(*at)) != nullptr &&
+         at->iterator == iterators[k]) {
+    ++k;
+  }
+  if (k == iterators.size()) return;  // they are in order
+  Done(rewrites::Reorder(program_, iterators, legality_), "reorder ",
+       NamesOf(iterators));
 }
 
 void NestRewriter::Vectorize(const NestLoop& loop) {
-  CHECK_OK(rewrites::Vectorize(program_, loop.iterator));
+  if (loop.extent == 1) return;
+  Done(rewrites::Vectorize(program_, loop.iterator, legality_), "vectorize ",
+       Name(loop.iterator));
 }
 
 void NestRewriter::UnrollJam(const NestLoop& loop, int64_t factor) {
-  CHECK_OK(rewrites::UnrollJam(program_, loop.iterator, factor));
+  Done(rewrites::UnrollJam(program_, loop.iterator, factor, legality_),
+       "unroll_jam ", Name(loop.iterator), " ", factor);
 }
 
 void NestRewriter::Unroll(const NestLoop& loop) {
-  CHECK_OK(rewrites::Bind(program_, loop.iterator, LoopKind::kUnroll));
+  if (loop.extent == 1) return;
+  Done(rewrites::Bind(program_, loop.iterator, LoopKind::kUnroll), "bind ",
+       Name(loop.iterator), " unroll");
 }
 
 void NestRewriter::Parallel(const NestLoop& loop) {
-  CHECK_OK(rewrites::Parallel(program_, loop.iterator));
+  Done(rewrites::Parallel(program_, loop.iterator, legality_), "parallel ",
+       Name(loop.iterator));
+}
+
+void NestRewriter::Privatize(BufferId buffer, const NestRegion& region) {
+  const std::string name = program_.buffers[buffer].name;
+  Done(rewrites::Privatize(program_, name, region.first, region.last),
+       "privatize ", name, " ", NamesOf({region.first, region.last}));
+}
+
+std::vector<NestLoop> NestRewriter::Pack(BufferId buffer,
+                                         const NestRegion& region,
+                                         const std::vector<IteratorId>& along) {
+  const std::string name = program_.buffers[buffer].name;
+  IteratorId next = NextIterator(program_);
+  Done(rewrites::Pack(program_, name, region.first, region.last, along),
+       "pack ", name, " ", NamesOf({region.first, region.last}), " ",
+       NamesOf(along));
+  std::vector<NestLoop> loops;
+  for (int64_t extent : program_.buffers.back().dims) {
+    loops.push_back({next++, extent});
+  }
+  return loops;
+}
+
+void NestRewriter::EncloseSerial() {
+  // Pairs of loops, from the last one.
+  std::vector<std::pair<IteratorId, IteratorId>> groups;
+  bool is_parallel = true;
+  for (size_t k = program_.body.stmts.size(); k-- > 0;) {
+    const For& loop = std::get<For>(program_.body.stmts[k]);
+    const bool was_parallel = is_parallel;
+    is_parallel = loop.kind == LoopKind::kPar;
+    if (is_parallel) continue;
+    if (was_parallel) groups.emplace_back(loop.iterator, loop.iterator);
+    groups.back().first = loop.iterator;
+  }
+  for (const auto& [first, last] : groups) {
+    if (first == last) continue;
+    Done(rewrites::Enclose(program_, first, last), "enclose ",
+         NamesOf({first, last}));
+  }
+}
+
+void NestRewriter::RemoveUnitLoops() {
+  std::vector<IteratorId> unit_loops;
+  for (const Stmt& stmt : program_.body.stmts) {
+    WalkLoops(std::get<For>(stmt).body, [&](const For& loop) {
+      if (loop.extent == 1) unit_loops.push_back(loop.iterator);
+    });
+  }
+  for (IteratorId loop : unit_loops) {
+    Done(rewrites::Unroll(program_, loop), "unroll ", Name(loop));
+  }
 }
 
 bool NestRewriter::IsOutermost(const NestLoop& loop) const {
@@ -73,7 +180,12 @@ bool NestRewriter::IsOutermost(const NestLoop& loop) const {
   });
 }
 
-bool NestRewriter::Fuse(IteratorId first, const For& second) {
+void NestRewriter::Fuse(const NestLoop& first, const NestLoop& second) {
+  Done(rewrites::Fuse(program_, first.iterator, second.iterator, legality_),
+       "fuse ", NamesOf({first.iterator, second.iterator}));
+}
+
+bool NestRewriter::TryFuse(IteratorId first, const For& second) {
   program_.body.stmts.push_back(second);
   if (rewrites::Fuse(program_, first, second.iterator).ok()) return true;
   program_.body.stmts.pop_back();

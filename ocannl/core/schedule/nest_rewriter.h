@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NestRewriter: the rewrites by which the scheduler transforms a nest. Each is
-// proved legal as those of users are (rewrite/rewrite.h), in time that depends
-// on the nest alone.
+// NestRewriter: the rewrites by which the scheduler transforms a nest
+// (rewrite/rewrite.h), in time that depends on the nest alone. They are proved
+// legal if the writer's are.
 //
-//   NestRewriter nest(program, Around({i, j}, {set}));
+//   NestRewriter nest(writer, Around({i, j}, {set}));
 //   for (const NestLoop& strip : nest.StripMine(j, 16)) nest.Vectorize(strip);
 //   nest.Parallel(i.iterator);
 //   std::move(nest).MoveTo(block);
@@ -12,18 +12,33 @@
 #define OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
 
+// Statements of one block: the loops `first` and `last`, and what is between.
+struct NestRegion {
+  NestRegion() = default;
+  NestRegion(IteratorId first_loop, IteratorId last_loop)
+      : first(first_loop), last(last_loop) {}
+  explicit NestRegion(const NestLoop& loop)
+      : NestRegion(loop.iterator, loop.iterator) {}
+
+  IteratorId first;
+  IteratorId last;
+};
+
 class NestRewriter {
  public:
-  // Until MoveTo, `nest` is all of the program's body. `program` has its
-  // next_iterator beyond all that it has anywhere.
-  NestRewriter(LoopProgram& program, Stmt nest);
+  // Until MoveTo, `nest` is all of the body of the writer's program.
+  NestRewriter(NestWriter& writer, Stmt nest);
 
   const LoopProgram& program() const { return program_; }
 
@@ -31,32 +46,61 @@ class NestRewriter {
   // several; they, first, and what does not fill one are loops of their own.
   std::vector<NestLoop> StripMine(const NestLoop& loop, int64_t size);
 
+  // The same of a loop that `size` divides. Returns the loop over a strip.
+  NestLoop Split(const NestLoop& loop, int64_t size);
+
   // Index-set splitting: the loop keeps its iterations below `at`. Returns the
-  // loop over the others; those in it are copies, numbered from there on.
-  NestLoop Cut(const NestLoop& loop, int64_t at);
+  // loop over the others, and the copies of those that are in the loop.
+  struct Rest {
+    NestLoop loop;
+    absl::flat_hash_map<IteratorId, IteratorId> copies;
+  };
+  Rest Cut(const NestLoop& loop, int64_t at);
 
-  // Loop distribution of a loop around two statements. Returns the second loop.
-  NestLoop Distribute(const NestLoop& loop);
+  // Loop distribution. Returns the loops but the first.
+  std::vector<NestLoop> Distribute(const NestLoop& loop);
 
-  // As in rewrite.h; Unroll is Bind.
+  // As in rewrite.h; Unroll is Bind. Vectorize and Unroll leave a loop of one
+  // iteration as it is.
   void Reorder(const std::vector<NestLoop>& order);
   void Vectorize(const NestLoop& loop);
   void UnrollJam(const NestLoop& loop, int64_t factor);
   void Unroll(const NestLoop& loop);
   void Parallel(const NestLoop& loop);
+  void Privatize(BufferId buffer, const NestRegion& region);
+
+  // Cache read of the accesses that depend on one of the loops `along`. Returns
+  // the loops of the copy, in the order of its axes.
+  std::vector<NestLoop> Pack(BufferId buffer, const NestRegion& region,
+                             const std::vector<IteratorId>& along);
+
+  // Adjacent loops that are not parallel and in no other become one statement.
+  void EncloseSerial();
+
+  // Loops of one iteration that are in other loops become what is in them.
+  void RemoveUnitLoops();
 
   // Whether the loop is in no other one.
   bool IsOutermost(const NestLoop& loop) const;
 
-  // Loop fusion with a loop of as many iterations, which comes behind it; false
-  // where that is not legal.
-  bool Fuse(IteratorId first, const For& second);
+  // Loop fusion of adjacent loops.
+  void Fuse(const NestLoop& first, const NestLoop& second);
+
+  // The same with a loop of as many iterations, which comes behind the nest;
+  // false where that is not legal.
+  bool TryFuse(IteratorId first, const For& second);
 
   // Appends what became of the nest to `block`.
   void MoveTo(Block& block) &&;
 
  private:
+  // The rewrite was done; it is `line` of a script (rewrite/script.h).
+  template <class... Parts>
+  void Done(const absl::Status& status, const Parts&... line);
+
   LoopProgram& program_;
+  const rewrite::Legality legality_;
+  std::string* script_;
   Block others_;
 };
 

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "ocannl/core/analysis/nest.h"
@@ -65,10 +64,6 @@ struct ContractPlan {
 // no output loop has unit stride in the target, n is one lane.
 ContractPlan PlanContract(const LoopProgram& program, const PerfectNest& nest,
                           const Target& target);
-
-// The plan in words, for the scheduled program: "contract 10x16x16: ...".
-std::string Describe(const LoopProgram& program, const PerfectNest& nest,
-                     const ContractPlan& plan);
 
 // A parallel loop has at least so many cycles of work, 4 us: less does not
 // amortize waking the threads (`bazel run //experiments:bench -- --threads=2`).

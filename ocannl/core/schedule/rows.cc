@@ -40,13 +40,14 @@ class RowFuser {
   std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
     std::optional<Member> first = AsMember(stmts, 0);
     if (!first) return std::nullopt;
-    NestRewriter rewriter(writer_.program(), first->loop);
+    NestRewriter rewriter(writer_, first->loop);
     std::vector<Member> members = {*std::move(first)};
     size_t count = 1;
     for (size_t k = 1; k < stmts.size(); ++k) {
       if (std::holds_alternative<Comment>(stmts[k])) continue;
       std::optional<Member> next = AsMember(stmts, k);
-      if (!next || !rewriter.Fuse(members[0].loop.iterator, next->loop)) break;
+      if (!next || !rewriter.TryFuse(members[0].loop.iterator, next->loop))
+        break;
       members.push_back(*std::move(next));
       count = k + 1;
     }

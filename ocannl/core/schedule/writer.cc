@@ -16,58 +16,6 @@ void NestWriter::Loop(Block& block, LoopKind kind, int64_t extent,
   block.stmts.push_back(std::move(loop));
 }
 
-void NestWriter::StripMine(
-    Block& block, LoopKind kind, int64_t extent, int64_t size,
-    absl::FunctionRef<void(Block& body, Affine at, int64_t count)> write) {
-  size = std::min(size, extent);
-  Loop(block, kind, extent / size,
-       [&](Block& body, Affine at) { write(body, size * at, size); });
-  if (extent % size != 0) write(block, extent / size * size, extent % size);
-}
-
-void NestWriter::StripMineNest(
-    Block& block, LoopKind kind, absl::Span<const LoopRange> ranges,
-    int64_t size, const IteratorMap& places,
-    absl::FunctionRef<void(Block& body, const IteratorMap& places,
-                           const LoopRange& strip)>
-        write) {
-  const LoopRange& range = ranges[0];
-  if (ranges.size() == 1) {
-    return StripMine(
-        block, kind, range.count, size,
-        [&](Block& body, const Affine& at, int64_t count) {
-          write(body, places, {range.iterator, range.first + at, count});
-        });
-  }
-  Loop(block, kind, range.count, [&](Block& body, const Affine& at) {
-    IteratorMap inner = places;
-    inner[range.iterator] = range.first + at;
-    StripMineNest(body, LoopKind::kFor, ranges.subspan(1), size, inner, write);
-  });
-}
-
-void NestWriter::Unrolled(
-    Block& block, absl::Span<const LoopRange> ranges, int64_t size,
-    const IteratorMap& places,
-    absl::FunctionRef<void(Block& body, const IteratorMap& places)> write) {
-  StripMineNest(
-      block, LoopKind::kFor, ranges, size, places,
-      [&](Block& body, const IteratorMap& outer, const LoopRange& strip) {
-        Unrolled(body, strip, outer, write);
-      });
-}
-
-void NestWriter::Unrolled(
-    Block& block, const LoopRange& strip, const IteratorMap& places,
-    absl::FunctionRef<void(Block& body, const IteratorMap& places)> write) {
-  Loop(block, LoopKind::kUnroll, strip.count,
-       [&](Block& body, const Affine& at) {
-         IteratorMap inner = places;
-         inner[strip.iterator] = strip.first + at;
-         write(body, inner);
-       });
-}
-
 IteratorId NestWriter::ReserveIterators(int32_t count) {
   const IteratorId first = program_->next_iterator;
   program_->next_iterator.index += count;
@@ -107,25 +55,12 @@ Access NestWriter::Remapped(const Access& access,
   return moved;
 }
 
-ExprId NestWriter::Remapped(
-    ExprId value, const IteratorMap& places,
-    const std::vector<std::pair<Access, Access>>& replaced) {
-  auto moved = [&](const Access& access) {
-    for (const auto& [from, to] : replaced) {
-      if (access == from) return to;
-    }
-    return Remapped(access, places);
-  };
-  return RewriteLeaves(*program_, value, [&](LeafValue leaf) {
-    if (auto* index = std::get_if<Affine>(&leaf)) {
-      *index = RemappedIndex(*index, places);
-    } else if (auto* access = std::get_if<Access>(&leaf)) {
-      *access = moved(*access);
-    } else if (auto* lookup = std::get_if<Lookup>(&leaf)) {
-      lookup->cell = Remapped(lookup->cell, places);
-      lookup->index = moved(lookup->index);
-    }
-    return program_->Read(std::move(leaf)).id();
+ExprId NestWriter::Remapped(ExprId value, const IteratorMap& places) {
+  return RewriteLeaves(*program_, value, [&](const LeafValue& leaf) {
+    return program_
+        ->Read(SubstituteIndices(
+            leaf, [&](Symbol symbol) { return RemappedIndex(symbol, places); }))
+        .id();
   });
 }
 

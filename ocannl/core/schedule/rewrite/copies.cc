@@ -26,43 +26,11 @@
 namespace ocannl::rewrite::unverified {
 namespace {
 
-// Statements of a block, from `first` to `last`.
-struct Region {
-  Block* block;
-  size_t first;
-  size_t last;
-  bool in_body;
-
-  // They, in a loop.
-  For AsLoop(const LoopProgram& program) const {
-    if (first == last) return std::get<For>(block->stmts[first]);
-    const auto begin = block->stmts.begin();
-    return {LoopKind::kFor,
-            NextIterator(program),
-            1,
-            {{begin + static_cast<std::ptrdiff_t>(first),
-              begin + static_cast<std::ptrdiff_t>(last) + 1}}};
-  }
-
-  void Replace(std::vector<Stmt> stmts) const {
-    const auto begin = block->stmts.begin();
-    const auto at =
-        block->stmts.erase(begin + static_cast<std::ptrdiff_t>(first),
-                           begin + static_cast<std::ptrdiff_t>(last) + 1);
-    block->stmts.insert(at, std::make_move_iterator(stmts.begin()),
-                        std::make_move_iterator(stmts.end()));
-  }
-};
-
-absl::StatusOr<Region> FindRegion(LoopProgram& program, IteratorId first,
-                                  IteratorId last) {
-  OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
-  OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, last));
-  if (a.block == b.block && a.at <= b.at) {
-    return Region{a.block, a.at, b.at, a.in_body()};
-  }
-  return IllegalError("the loop over ", Name(last), " does not come after ",
-                      Name(first), " in the same block");
+// The region, taken from its block, as a loop over `iterator` if it is not one.
+For AsLoop(const LoopRegion& region, IteratorId iterator) {
+  std::vector<Stmt> stmts = region.Take();
+  if (stmts.size() == 1) return std::get<For>(std::move(stmts[0]));
+  return {LoopKind::kFor, iterator, 1, {std::move(stmts)}};
 }
 
 // The buffer of that name, if the loop writes it where it should, and only
@@ -82,21 +50,28 @@ absl::StatusOr<BufferId> BufferFor(const LoopProgram& program,
 }
 
 // The region on a copy of `buffer` in fast memory.
-void Place(const Region& region, Stager& stager, bool fills, bool is_private) {
-  std::vector<Stmt> stmts;
-  if (fills) stmts.push_back(stager.CopyLoops(/*into_copy=*/true));
-  if (region.first == region.last) {
-    stmts.push_back(stager.loop());
-  } else {
-    absl::c_copy(stager.loop().body.stmts, std::back_inserter(stmts));
-  }
+void Place(const LoopRegion& region, Stager& stager, bool fills,
+           bool is_private) {
+  std::vector<Stmt> before;
+  std::vector<Stmt> behind;
+  if (fills) before.push_back(stager.CopyLoops(/*into_copy=*/true));
   if (stager.writes()) {
-    stmts.push_back(stager.CopyLoops(/*into_copy=*/false));
+    behind.push_back(stager.CopyLoops(/*into_copy=*/false));
   }
+  const IteratorId next = stager.NewIterator();
+  For loop = stager.TakeLoop();
+  std::vector<Stmt> stmts = std::move(before);
+  if (region.first == region.last) {
+    stmts.push_back(std::move(loop));
+  } else {
+    absl::c_move(loop.body.stmts, std::back_inserter(stmts));
+  }
+  absl::c_move(behind, std::back_inserter(stmts));
   if (region.in_body && is_private) {
     // A private buffer belongs to one statement of the program's body.
-    For all{LoopKind::kFor, stager.NewIterator(), 1, {std::move(stmts)}};
-    stmts = {std::move(all)};
+    For all{LoopKind::kFor, next, 1, {std::move(stmts)}};
+    stmts.clear();
+    stmts.push_back(std::move(all));
   }
   region.Replace(std::move(stmts));
 }
@@ -105,12 +80,13 @@ void Place(const Region& region, Stager& stager, bool fills, bool is_private) {
 
 absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
                        IteratorId first, IteratorId last) {
-  OCANNL_ASSIGN_OR_RETURN(const Region region,
+  OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
                           FindRegion(program, first, last));
-  const For loop = region.AsLoop(program);
+  const IteratorId next = NextIterator(program);
+  For loop = AsLoop(region, next);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
                           BufferFor(program, buffer, loop, true));
-  Stager stager(&program, id, loop);
+  Stager stager(&program, id, std::move(loop), next);
   OCANNL_RETURN_IF_ERROR(stager.Collect());
   stager.UseCopy("acc", Role::kPrivate);
   // Where every cell is written first, there is nothing to read.
@@ -120,12 +96,15 @@ absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
 }
 
 absl::Status Pack(LoopProgram& program, absl::string_view buffer,
-                  IteratorId loop) {
-  OCANNL_ASSIGN_OR_RETURN(const Region region, FindRegion(program, loop, loop));
-  const For packed = region.AsLoop(program);
+                  IteratorId first, IteratorId last,
+                  absl::Span<const IteratorId> along) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
+                          FindRegion(program, first, last));
+  const IteratorId next = NextIterator(program);
+  For packed = AsLoop(region, next);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
                           BufferFor(program, buffer, packed, false));
-  Stager stager(&program, id, packed);
+  Stager stager(&program, id, std::move(packed), next, along);
   OCANNL_RETURN_IF_ERROR(stager.Collect());
   const bool in_body = region.in_body;
   stager.UseCopy("packed", in_body ? Role::kTemp : Role::kPrivate);

@@ -2,12 +2,15 @@
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -121,15 +124,45 @@ absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator) {
                       names.empty() ? "none" : absl::StrJoin(names, ", "));
 }
 
+std::vector<Stmt> LoopRegion::Take() const {
+  std::vector<Stmt> stmts;
+  for (size_t k = first; k <= last; ++k) {
+    stmts.push_back(std::move(block->stmts[k]));
+  }
+  return stmts;
+}
+
+void LoopRegion::Replace(std::vector<Stmt> stmts) const {
+  const auto begin = block->stmts.begin();
+  const auto at =
+      block->stmts.erase(begin + static_cast<std::ptrdiff_t>(first),
+                         begin + static_cast<std::ptrdiff_t>(last) + 1);
+  block->stmts.insert(at, std::make_move_iterator(stmts.begin()),
+                      std::make_move_iterator(stmts.end()));
+}
+
+absl::StatusOr<LoopRegion> FindRegion(LoopProgram& program, IteratorId first,
+                                      IteratorId last) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, last));
+  if (a.block == b.block && a.at <= b.at) {
+    return LoopRegion{a.block, a.at, b.at, a.in_body()};
+  }
+  return IllegalError("the loop over ", Name(last), " does not come after ",
+                      Name(first), " in the same block");
+}
+
 absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
                                     absl::string_view name) {
-  std::vector<std::string> names;
   for (BufferId id : program.buffers.ids()) {
-    names.push_back(program.buffers[id].name);
-    if (names.back() == name) return id;
+    if (program.buffers[id].name == name) return id;
   }
-  return IllegalError("there is no buffer `", name, "`; there are ",
-                      absl::StrJoin(names, ", "));
+  return IllegalError(
+      "there is no buffer `", name, "`; there are ",
+      absl::StrJoin(program.buffers, ", ",
+                    [](std::string* text, const Buffer& buffer) {
+                      absl::StrAppend(text, buffer.name);
+                    }));
 }
 
 void Substitute(LoopProgram& program, Block& block,

@@ -31,6 +31,22 @@ struct LoopSite {
 // Error: the loops that there are.
 absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator);
 
+// Statements of a block, from the one at `first` to the one at `last`.
+struct LoopRegion {
+  Block* block;
+  size_t first;
+  size_t last;
+  bool in_body;  // of the program
+
+  // They are gone from the block but for empty ones, until Replace.
+  std::vector<Stmt> Take() const;
+  void Replace(std::vector<Stmt> stmts) const;
+};
+
+// From the loop `first` to the loop `last`. Error: others, or as of FindLoop.
+absl::StatusOr<LoopRegion> FindRegion(LoopProgram& program, IteratorId first,
+                                      IteratorId last);
+
 // Error: the buffers that there are.
 absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
                                     absl::string_view name);

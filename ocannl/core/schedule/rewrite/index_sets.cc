@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cut, Distribute, Collapse and Unroll: a loop becomes two, two become one, and
-// one becomes none.
+// Cut, Distribute, Collapse, Unroll and Enclose: a loop becomes two, two become
+// one, one becomes none, and none becomes one.
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -182,7 +182,7 @@ absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at) {
 
 absl::Status Unroll(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  const For unrolled = site.loop();
+  For& unrolled = site.loop();
   if (unrolled.kind != LoopKind::kFor) {
     return IllegalError(Name(loop), " is no `for` loop");
   }
@@ -191,42 +191,51 @@ absl::Status Unroll(LoopProgram& program, IteratorId loop) {
                         " iterations, and at most ", kMostUnrolled,
                         " are unrolled; split it");
   }
-  const bool owns_privates = OwnsPrivates(program, unrolled);
+  const int64_t extent = unrolled.extent;
+  const bool owns_privates = extent > 1 && OwnsPrivates(program, unrolled);
   std::vector<Stmt>& stmts = site.block->stmts;
   const auto at = static_cast<int64_t>(site.at);
-  // The last one first, so that each stands behind the loop; that has the names
-  // of the first one.
-  for (int64_t k = unrolled.extent - 1; k >= 0; --k) {
-    Block body = k == 0 ? unrolled.body
-                        : Copy(program, unrolled.body, NextIterator(program),
-                               owns_privates);
+  IteratorId next = NextIterator(program);
+  const Block first = std::move(unrolled.body);
+  stmts.erase(stmts.begin() + at);
+  // The last one first, so that each stands in front of it; the first one
+  // keeps its names.
+  for (int64_t k = extent - 1; k >= 0; --k) {
+    Block body = first;
+    if (k > 0) {
+      body = Copy(program, std::move(body), next, owns_privates);
+      WalkLoops(body, [&](const For&) { ++next.index; });
+    }
     Substitute(program, body, loop, Affine(k));
-    stmts.insert(stmts.begin() + at + 1,
+    stmts.insert(stmts.begin() + at,
                  std::make_move_iterator(body.stmts.begin()),
                  std::make_move_iterator(body.stmts.end()));
   }
-  stmts.erase(stmts.begin() + at);
   return absl::OkStatus();
 }
 
-absl::Status Distribute(LoopProgram& program, IteratorId loop) {
+absl::Status Enclose(LoopProgram& program, IteratorId first, IteratorId last) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
+                          FindRegion(program, first, last));
+  For loop{LoopKind::kFor, NextIterator(program), 1, {}};
+  loop.body.stmts = region.Take();
+  region.Replace({std::move(loop)});
+  return absl::OkStatus();
+}
+
+absl::Status Distribute(LoopProgram& program, IteratorId loop,
+                        Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   // Comments belong to what they stand before.
-  std::vector<Block> parts(1);
   std::vector<size_t> starts = {0};
-  const std::vector<Stmt>& stmts = site.loop().body.stmts;
-  for (size_t k = 0; k < stmts.size(); ++k) {
-    parts.back().stmts.push_back(stmts[k]);
-    if (std::holds_alternative<Comment>(stmts[k]) || k + 1 == stmts.size()) {
-      continue;
-    }
-    parts.emplace_back();
-    starts.push_back(k + 1);
+  std::vector<Stmt>& stmts = site.loop().body.stmts;
+  for (size_t k = 0; k + 1 < stmts.size(); ++k) {
+    if (!std::holds_alternative<Comment>(stmts[k])) starts.push_back(k + 1);
   }
-  if (parts.size() < 2) {
+  if (starts.size() < 2) {
     return IllegalError("all that ", Name(loop), " does is one statement");
   }
-  for (size_t k = 1; k < parts.size(); ++k) {
+  for (size_t k = 1; k < starts.size() && legality == Legality::kProve; ++k) {
     auto dependence = WhyNotDistribute(program, site.loop(), starts[k]);
     if (!dependence) continue;
     const std::string what =
@@ -238,8 +247,12 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop) {
   }
   IteratorId next = NextIterator(program);
   std::vector<Stmt> loops;
-  for (Block& part : parts) {
-    For own = {site.loop().kind, loop, site.loop().extent, std::move(part)};
+  starts.push_back(stmts.size());
+  for (size_t k = 0; k + 1 < starts.size(); ++k) {
+    For own = {site.loop().kind, loop, site.loop().extent, {}};
+    for (size_t j = starts[k]; j < starts[k + 1]; ++j) {
+      own.body.stmts.push_back(std::move(stmts[j]));
+    }
     if (!loops.empty()) {
       own.iterator = next++;
       Substitute(program, own.body, loop, Iterator(own.iterator));

@@ -28,10 +28,12 @@ absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
 }
 
 // `outer`, a loop of the program, changes places with the one in it.
-absl::Status Interchange(const LoopProgram& program, For& outer) {
+absl::Status Interchange(const LoopProgram& program, For& outer,
+                         Legality legality) {
   For& inner = *OnlyLoopIn(outer);
   if (std::optional<Dependence> dependence =
-          WhyNotInterchange(program, outer)) {
+          legality == Legality::kProve ? WhyNotInterchange(program, outer)
+                                       : std::nullopt) {
     return DependenceError(
         program,
         absl::StrCat(Name(outer.iterator), " and ", Name(inner.iterator),
@@ -43,8 +45,9 @@ absl::Status Interchange(const LoopProgram& program, For& outer) {
   std::swap(outer.extent, inner.extent);
   // What was parallel for each iteration of the loop around it may not be for
   // all of them.
-  return outer.kind == LoopKind::kPar ? CheckParallel(program, outer)
-                                      : absl::OkStatus();
+  return outer.kind == LoopKind::kPar && legality == Legality::kProve
+             ? CheckParallel(program, outer)
+             : absl::OkStatus();
 }
 
 // The iterators of `count` loops, each all that is in the one before it.
@@ -102,7 +105,8 @@ absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size) {
   return absl::OkStatus();
 }
 
-absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order) {
+absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
+                     Legality legality) {
   std::vector<IteratorId> chain;
   for (IteratorId first : order) {
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, first));
@@ -119,14 +123,15 @@ absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order) {
     for (; from > to; --from) {
       OCANNL_ASSIGN_OR_RETURN(const LoopSite outer,
                               FindLoop(program, chain[from - 1]));
-      OCANNL_RETURN_IF_ERROR(Interchange(program, outer.loop()));
+      OCANNL_RETURN_IF_ERROR(Interchange(program, outer.loop(), legality));
       std::swap(chain[from - 1], chain[from]);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Vectorize(LoopProgram& program, IteratorId loop) {
+absl::Status Vectorize(LoopProgram& program, IteratorId loop,
+                       Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool around = false;
   WalkLoops(site.loop().body, [&](const For&) { around = true; });
@@ -140,7 +145,9 @@ absl::Status Vectorize(LoopProgram& program, IteratorId loop) {
                         " iterations; split it to have at most ", kMostLanes,
                         " lanes");
   }
-  if (auto dependence = WhyNotVectorizable(program, site.loop())) {
+  if (auto dependence = legality == Legality::kProve
+                            ? WhyNotVectorizable(program, site.loop())
+                            : std::nullopt) {
     return DependenceError(
         program, absl::StrCat(Name(loop), " cannot run as lanes"), *dependence);
   }
@@ -148,7 +155,8 @@ absl::Status Vectorize(LoopProgram& program, IteratorId loop) {
   return absl::OkStatus();
 }
 
-absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor) {
+absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor,
+                       Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
   if (site.loop().kind != LoopKind::kFor) {
     return IllegalError(Name(loop), " is no `for` loop");
@@ -161,7 +169,7 @@ absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor) {
   For* group = &site.loop();
   For* inner = OnlyLoopIn(*group);
   while (inner != nullptr && inner->kind != LoopKind::kVec) {
-    OCANNL_RETURN_IF_ERROR(Interchange(program, *group));
+    OCANNL_RETURN_IF_ERROR(Interchange(program, *group, legality));
     group = inner;
     inner = OnlyLoopIn(*group);
   }
@@ -169,7 +177,8 @@ absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor) {
   return absl::OkStatus();
 }
 
-absl::Status Parallel(LoopProgram& program, IteratorId loop) {
+absl::Status Parallel(LoopProgram& program, IteratorId loop,
+                      Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   bool is_around = false;
   WalkLoops(site.loop().body, [&](const For& inner) {
@@ -181,12 +190,15 @@ absl::Status Parallel(LoopProgram& program, IteratorId loop) {
     return IllegalError(Name(loop), " is ", is_around ? "around" : "inside of",
                         " a loop that is parallel already");
   }
-  OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
+  if (legality == Legality::kProve) {
+    OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
+  }
   site.loop().kind = LoopKind::kPar;
   return absl::OkStatus();
 }
 
-absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second) {
+absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
+                  Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite a, FindLoop(program, first));
   OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, second));
   const std::string what =
@@ -202,7 +214,9 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second) {
   if (a.loop().kind != b.loop().kind || a.loop().extent != b.loop().extent) {
     return IllegalError(what, ": they differ in kind or in how often they run");
   }
-  if (auto dependence = WhyNotFuse(program, a.loop(), b.loop())) {
+  if (auto dependence = legality == Legality::kProve
+                            ? WhyNotFuse(program, a.loop(), b.loop())
+                            : std::nullopt) {
     return DependenceError(program, what, *dependence);
   }
   Block body = std::move(b.loop().body);
@@ -210,7 +224,7 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second) {
   absl::c_move(body.stmts, std::back_inserter(a.loop().body.stmts));
   a.block->stmts.erase(a.block->stmts.begin() + static_cast<int64_t>(b.at));
   const bool vec = a.loop().kind == LoopKind::kVec;
-  return vec ? Vectorize(program, first) : absl::OkStatus();
+  return vec ? Vectorize(program, first, legality) : absl::OkStatus();
 }
 
 }  // namespace ocannl::rewrite::unverified

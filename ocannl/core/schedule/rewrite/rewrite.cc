@@ -34,6 +34,11 @@ Rewritten Unroll(LoopProgram program, IteratorId loop) {
   return Verified(unverified::Unroll(program, loop), std::move(program));
 }
 
+Rewritten Enclose(LoopProgram program, IteratorId first, IteratorId last) {
+  return Verified(unverified::Enclose(program, first, last),
+                  std::move(program));
+}
+
 Rewritten Distribute(LoopProgram program, IteratorId loop) {
   return Verified(unverified::Distribute(program, loop), std::move(program));
 }
@@ -49,8 +54,10 @@ Rewritten Privatize(LoopProgram program, absl::string_view buffer,
                   std::move(program));
 }
 
-Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop) {
-  return Verified(unverified::Pack(program, buffer, loop), std::move(program));
+Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId first,
+               IteratorId last, absl::Span<const IteratorId> along) {
+  return Verified(unverified::Pack(program, buffer, first, last, along),
+                  std::move(program));
 }
 
 Rewritten Parallel(LoopProgram program, IteratorId loop) {

@@ -56,6 +56,10 @@ Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at);
 // iterations; another kind than `for`.
 Rewritten Unroll(LoopProgram program, IteratorId loop);
 
+// The loops from `first` to `last`, statements of one block, become the body of
+// a unit loop, a new one of one iteration, so that they are one statement.
+Rewritten Enclose(LoopProgram program, IteratorId first, IteratorId last);
+
 // Loop distribution (fission): each statement of the loop's body gets a loop of
 // its own, in order; the first one keeps the iterator. Errors: there is but one
 // statement; a dependence would be reversed; one uses a local of another.
@@ -76,10 +80,12 @@ Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner);
 Rewritten Privatize(LoopProgram program, absl::string_view buffer,
                     IteratorId first, IteratorId last);
 
-// Cache read: what the loop reads of `buffer` is copied before it, in the order
-// in which its loops read it. Errors: the loop writes the buffer, or as in
-// Privatize.
-Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId loop);
+// Cache read: what the loops from `first` to `last`, statements of one block,
+// read of `buffer` is copied before them, in the order in which their loops
+// read it; with loops `along` which, only what depends on one of these. Errors:
+// they write the buffer, or as in Privatize.
+Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId first,
+               IteratorId last, absl::Span<const IteratorId> along);
 
 // The loop's iterations may run on several threads, and do where the loop is
 // all of one statement of the program's body. Errors: one reads or writes what

@@ -67,9 +67,12 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return unverified::Privatize(p, a.buffer, a.loops[0], a.loops.back());
      }},
-    {"pack", "pack BUFFER LOOP", "bl", 0, true,
+    {"pack", "pack BUFFER LOOP [LAST_LOOP [ALONG_LOOP ...]]", "bl*", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Pack(p, a.buffer, a.loops[0]);
+       const IteratorId last = a.loops[a.loops.size() > 1 ? 1 : 0];
+       auto along = absl::MakeConstSpan(a.loops);
+       along.remove_prefix(std::min<size_t>(along.size(), 2));
+       return unverified::Pack(p, a.buffer, a.loops[0], last, along);
      }},
     {"parallel", "parallel LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
@@ -86,6 +89,10 @@ constexpr Row kRows[] = {
     {"unroll", "unroll LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        return unverified::Unroll(p, a.loops[0]);
+     }},
+    {"enclose", "loop = enclose LOOP LAST_LOOP", "ln", 1, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return unverified::Enclose(p, a.loops[0], a.loops[1]);
      }},
     {"distribute", "second, third, ... = distribute LOOP", "l", kAnyNumber,
      true,

@@ -167,7 +167,7 @@ absl::Status Stage(LoopProgram& program, absl::string_view buffer,
                         "`, so a copy would not hold what it reads");
   }
   For body{LoopKind::kFor, NextIterator(program), 1, site.loop().body};
-  Stager stager(&program, id, std::move(body));
+  Stager stager(&program, id, std::move(body), NextIterator(program));
   OCANNL_RETURN_IF_ERROR(stager.Collect());
   const Buffer original = program.buffers[id];
   stager.UseCopy("staged", Role::kShared, LayoutOf(original, stager.cells()));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -46,11 +47,13 @@ bool WritesFirst(const Block& block, BufferId buffer,
 
 }  // namespace
 
-Stager::Stager(LoopProgram* program, BufferId buffer, For loop)
+Stager::Stager(LoopProgram* program, BufferId buffer, For loop, IteratorId next,
+               absl::Span<const IteratorId> along)
     : program_(*program),
       buffer_(buffer),
       loop_(std::move(loop)),
-      next_iterator_(NextIterator(program_)) {
+      along_(along.begin(), along.end()),
+      next_iterator_(next) {
   loops_.push_back(&loop_);
   WalkLoops(loop_.body, [&](const For& inner) { loops_.push_back(&inner); });
 }
@@ -58,7 +61,7 @@ Stager::Stager(LoopProgram* program, BufferId buffer, For loop)
 absl::Status Stager::Collect() {
   absl::Status status;
   auto visit = [&](const Access& access) {
-    if (access.buffer == buffer_) status.Update(Add(access));
+    if (IsStaged(access)) status.Update(Add(access));
   };
   WalkStmts(loop_.body, [&](const Stmt& stmt) {
     if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
@@ -71,7 +74,7 @@ absl::Status Stager::Collect() {
     WalkReads(program_, stmt, visit);
     WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
       const auto* lookup = std::get_if<Lookup>(&leaf);
-      if (lookup == nullptr || lookup->cell.buffer != buffer_) return;
+      if (lookup == nullptr || !IsStaged(lookup->cell)) return;
       status.Update(IllegalError("the loop looks up which cell of `", name(),
                                  "` it touches"));
     });
@@ -94,15 +97,23 @@ Cells Stager::CellsOf(const Access& access) const {
     }));
   }
   for (const For* loop : loops_) {
+    const Symbol symbol = Iterator(loop->iterator);
+    auto factor = [&](const Affine& index) { return index.FactorOf(symbol); };
+    if (absl::c_none_of(access.indices, factor)) continue;
     AxisMap move{{}, loop->extent, loop->iterator, KindOfCopy(*loop)};
-    for (const Affine& index : access.indices) {
-      move.factors.push_back(index.FactorOf(Iterator(loop->iterator)));
-    }
-    if (absl::c_any_of(move.factors, [](int64_t f) { return f != 0; })) {
-      cells.moves.push_back(std::move(move));
-    }
+    absl::c_transform(access.indices, std::back_inserter(move.factors), factor);
+    cells.moves.push_back(std::move(move));
   }
   return cells;
+}
+
+bool Stager::IsStaged(const Access& access) const {
+  if (access.buffer != buffer_) return false;
+  return along_.empty() || absl::c_any_of(along_, [&](IteratorId loop) {
+           return absl::c_any_of(access.indices, [&](const Affine& index) {
+             return index.FactorOf(Iterator(loop)) != 0;
+           });
+         });
 }
 
 bool Stager::IsInside(Symbol symbol) const {
@@ -112,33 +123,39 @@ bool Stager::IsInside(Symbol symbol) const {
 }
 
 absl::Status Stager::Add(const Access& access) {
-  if (!cells_) {
-    cells_ = CellsOf(access);
-    first_ = access;
+  for (const auto& [known, moves] : accesses_) {
+    if (known == access) return absl::OkStatus();
   }
-  if (InCopy(access)) return absl::OkStatus();
-  return IllegalError("the loop touches `", PrintAccess(program_, *first_),
-                      "` and `", PrintAccess(program_, access),
-                      "`, which move differently");
-}
-
-// The access in the copy. Equal axis maps may stand for each other: the
-// elements that they reach together are the same.
-std::optional<Access> Stager::InCopy(const Access& access) const {
   Cells cells = CellsOf(access);
+  if (!cells_) cells_ = cells;
+  auto error = [&] {
+    return IllegalError(
+        "the loop touches `", PrintAccess(program_, accesses_[0].first),
+        "` and `", PrintAccess(program_, access), "`, which move differently");
+  };
   if (cells.base != cells_->base ||
       cells.moves.size() != cells_->moves.size()) {
-    return std::nullopt;
+    return error();
   }
+  // Equal axis maps may stand for each other: the elements that they reach
+  // together are the same.
   std::vector<Affine> moves;
   for (const AxisMap& move : cells_->moves) {
     auto like = absl::c_find_if(
         cells.moves, [&](const AxisMap& own) { return own.IsLike(move); });
-    if (like == cells.moves.end()) return std::nullopt;
+    if (like == cells.moves.end()) return error();
     moves.push_back(Iterator(like->iterator));
     cells.moves.erase(like);
   }
-  return CopyAt(moves);
+  accesses_.emplace_back(access, std::move(moves));
+  return absl::OkStatus();
+}
+
+// The access, one of accesses_, in the copy.
+Access Stager::InCopy(const Access& access) const {
+  return CopyAt(absl::c_find_if(accesses_, [&](const auto& known) {
+                  return known.first == access;
+                })->second);
 }
 
 Access Stager::CopyAt(const std::vector<Affine>& moves) const {
@@ -204,7 +221,7 @@ void Stager::UseCopy(const std::string& name, Role role, CopyLayout layout) {
   copy_ = NestWriter(&program_).NewBuffer(name, program_.buffers[buffer_].dtype,
                                           layout_.dims, role);
   auto replace = [&](Access& access) {
-    if (access.buffer == buffer_) access = *InCopy(access);
+    if (IsStaged(access)) access = InCopy(access);
   };
   RewriteStmts(loop_.body, [&](Stmt& stmt) {
     RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
@@ -217,11 +234,16 @@ void Stager::UseCopy(const std::string& name, Role role, CopyLayout layout) {
 
 bool Stager::FillsItself() {
   const IteratorId next = next_iterator_;
-  Block block{{loop_}};
-  if (writes_) block.stmts.push_back(CopyLoops(/*into_copy=*/false));
-  next_iterator_ = next;
   MustWriteRegions written(program_);
-  return WritesFirst(block, copy_, program_, written);
+  written.Enter(loop_);
+  bool fills = WritesFirst(loop_.body, copy_, program_, written);
+  written.Leave();
+  if (fills && writes_) {
+    fills = WritesFirst({{CopyLoops(/*into_copy=*/false)}}, copy_, program_,
+                        written);
+  }
+  next_iterator_ = next;
+  return fills;
 }
 
 Stmt Stager::CopyLoops(bool into_copy) {

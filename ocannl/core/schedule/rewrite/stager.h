@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::rewrite {
@@ -41,8 +43,11 @@ struct CopyLayout {
 
 class Stager {
  public:
-  // `loop` is one of the program's, or made of statements of it.
-  Stager(LoopProgram* program, BufferId buffer, For loop);
+  // `loop` is one of the program's, or made of statements of it; new iterators
+  // are those from `next` on. With loops `along` which, accesses that depend on
+  // none of these stay as they are.
+  Stager(LoopProgram* program, BufferId buffer, For loop, IteratorId next,
+         absl::Span<const IteratorId> along = {});
 
   IteratorId NewIterator() { return next_iterator_++; }
 
@@ -61,6 +66,8 @@ class Stager {
   bool FillsItself();
 
   const For& loop() const { return loop_; }
+  // The accesses are not to be looked at any more.
+  For TakeLoop() { return std::move(loop_); }
   bool writes() const { return writes_; }
   Access CopyAt(const std::vector<Affine>& moves) const;
   Access OriginalAt(const std::vector<Affine>& moves) const;
@@ -71,18 +78,21 @@ class Stager {
  private:
   const std::string& name() const { return program_.buffers[buffer_].name; }
   bool IsInside(Symbol symbol) const;
+  bool IsStaged(const Access& access) const;
   Cells CellsOf(const Access& access) const;
   absl::Status Add(const Access& access);
-  std::optional<Access> InCopy(const Access& access) const;
+  Access InCopy(const Access& access) const;
   bool IsOneToOne() const;
 
   LoopProgram& program_;
   const BufferId buffer_;
   For loop_;
+  const std::vector<IteratorId> along_;
   std::vector<const For*> loops_;  // it and those in it
   IteratorId next_iterator_;
-  std::optional<Cells> cells_;
-  std::optional<Access> first_;
+  std::optional<Cells> cells_;  // of the first access
+  // The accesses; by moves of cells_, the iterators that move them so.
+  std::vector<std::pair<Access, std::vector<Affine>>> accesses_;
   bool writes_ = false;
   BufferId copy_;
   CopyLayout layout_;

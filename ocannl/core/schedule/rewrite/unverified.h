@@ -8,24 +8,33 @@
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_UNVERIFIED_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_UNVERIFIED_H_
 
+#include "ocannl/core/schedule/rewrite/legality.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl::rewrite::unverified {
 
 absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size);
-absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order);
-absl::Status Vectorize(LoopProgram& program, IteratorId loop);
-absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor);
+absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
+                     Legality legality = Legality::kProve);
+absl::Status Vectorize(LoopProgram& program, IteratorId loop,
+                       Legality legality = Legality::kProve);
+absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor,
+                       Legality legality = Legality::kProve);
 absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at);
 absl::Status Unroll(LoopProgram& program, IteratorId loop);
-absl::Status Distribute(LoopProgram& program, IteratorId loop);
+absl::Status Enclose(LoopProgram& program, IteratorId first, IteratorId last);
+absl::Status Distribute(LoopProgram& program, IteratorId loop,
+                        Legality legality = Legality::kProve);
 absl::Status Collapse(LoopProgram& program, IteratorId outer, IteratorId inner);
 absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
                        IteratorId first, IteratorId last);
 absl::Status Pack(LoopProgram& program, absl::string_view buffer,
-                  IteratorId loop);
-absl::Status Parallel(LoopProgram& program, IteratorId loop);
-absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second);
+                  IteratorId first, IteratorId last,
+                  absl::Span<const IteratorId> along);
+absl::Status Parallel(LoopProgram& program, IteratorId loop,
+                      Legality legality = Legality::kProve);
+absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
+                  Legality legality = Legality::kProve);
 absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer);
 absl::Status Bind(LoopProgram& program, IteratorId loop, LoopKind kind);
 absl::Status Stage(LoopProgram& program, absl::string_view buffer,

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FuseNests: loop fusion. A nest gets the pointwise nests that use its result
+// into its loops, and a contraction the zero_out before it; nests that reduce
+// rows and those that use the reduced rows are fused and scheduled (rows.h,
+// row_blocks.h).
+//
+//   zero_out t; for i, j { for k { t[i, j] := ...; } }
+//   for i, j { y[i, j] := relu(t[i, j]); }
+//     ->  for i, j { t[i, j] := 0; for k { t[i, j] := ...; }
+//                    y[i, j] := relu(t[i, j]); }
+//
+// Statements move towards each other for it, where no dependence forbids that.
+#ifndef OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
+#define OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
+
+#include <variant>
+#include <vector>
+
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/rewrite/legality.h"
+#include "ocannl/core/schedule/target.h"
+
+namespace ocannl {
+
+// A pointwise nest, and what is fused with it, in order, with its iterators.
+struct MapNest {
+  PerfectNest nest;
+  std::vector<Set> consumers;
+};
+
+// What a statement is; monostate: one that stays as it is.
+using FusedNest =
+    std::variant<std::monostate, MapNest, Contraction, ScatterNest>;
+
+struct FusedProgram {
+  LoopProgram program;
+  std::vector<FusedNest> nests;  // of each statement of its body
+};
+
+// `program` is one that Verify accepts, and so is the result.
+FusedProgram FuseNests(LoopProgram program, const Target& target,
+                       rewrite::Legality legality, Decisions& taken);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The script of a processor's schedule, given by a user to the program whose
+// nests have been fused, makes that schedule: of every program of the agree
+// suite, of the bench's products and of random ones, for every target.
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/bench/dump.h"
+#include "experiments/bench/workloads.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/loop/parse.h"
+#include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/target.h"
+#include "ocannl/fuzz/compared_tiers.h"
+#include "ocannl/fuzz/programs/generate.h"
+#include "tests/support/must_parse.h"
+#include "tests/support/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+constexpr uint64_t kSeeds = 500;
+
+// Gives the scripts.
+std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
+  std::string scripts;
+  for (const Target& target :
+       {kAvx2Target, kAvx512Target, fuzz::kSmallCachesTarget}) {
+    SCOPED_TRACE(target.vector_bytes);
+    ScheduleScript schedule;
+    Schedule(program, target, {.script = &schedule});
+    absl::StrAppend(&scripts, schedule.script);
+    absl::StatusOr<LoopProgram> fused = Parse(Print(schedule.fused));
+    EXPECT_THAT(fused, IsOk());
+    if (!fused.ok()) continue;
+    const auto again = rewrite::RunScript(*std::move(fused), schedule.script);
+    EXPECT_THAT(again, IsOk()) << schedule.script;
+    if (!again.ok()) continue;
+    EXPECT_EQ(Print(*again), Print(schedule.rewritten)) << schedule.script;
+  }
+  return scripts;
+}
+
+TEST(ScheduleScriptTest, ProgramsOfTheAgreeSuite) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/agree/programs")) {
+    absl::StatusOr<std::string> text = ReadFile(entry.path().string());
+    ASSERT_THAT(text, IsOk());
+    SCOPED_TRACE(entry.path());
+    ExpectScriptMakesSchedule(MustParse(*text));
+  }
+}
+
+TEST(ScheduleScriptTest, WorkloadsOfTheBench) {
+  std::string scripts;
+  for (const auto& group : {MoonsWorkloads(), MlpWorkloads(), GemmWorkloads(),
+                            EinsumWorkloads(), MapWorkloads()}) {
+    for (const WorkloadMaker& maker : group) {
+      SCOPED_TRACE(maker.name);
+      const auto programs = ProgramsOf(maker);
+      ASSERT_THAT(programs, IsOk());
+      for (const LoopProgram& program : *programs) {
+        absl::StrAppend(&scripts, ExpectScriptMakesSchedule(program));
+      }
+    }
+  }
+  // All that the scheduler does is in some script.
+  for (const char* rewrite :
+       {"split", "cut", "distribute", "reorder", "vectorize", "unroll_jam",
+        "bind", "parallel", "privatize", "pack", "enclose", "fuse"}) {
+    EXPECT_TRUE(absl::StrContains(scripts, absl::StrCat("\n", rewrite, " ")))
+        << rewrite;
+  }
+}
+
+TEST(ScheduleScriptTest, RandomPrograms) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    ExpectScriptMakesSchedule(fuzz::Generate(seed, fuzz::PoliciesOf(seed)));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace ocannl
