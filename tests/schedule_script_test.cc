@@ -62,8 +62,9 @@ TEST(ScheduleScriptTest, ProgramsOfTheAgreeSuite) {
 
 TEST(ScheduleScriptTest, WorkloadsOfTheBench) {
   std::string scripts;
-  for (const auto& group : {MoonsWorkloads(), MlpWorkloads(), GemmWorkloads(),
-                            EinsumWorkloads(), MapWorkloads()}) {
+  for (const auto& group :
+       {MoonsWorkloads(), MlpWorkloads(), GemmWorkloads(), EinsumWorkloads(),
+        MapWorkloads(), NetWorkloads(), RowWorkloads()}) {
     for (const WorkloadMaker& maker : group) {
       SCOPED_TRACE(maker.name);
       const auto programs = ProgramsOf(maker);

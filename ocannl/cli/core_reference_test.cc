@@ -114,12 +114,13 @@ the rewrite rules of `opt/rules.h`, elimination of common subexpressions
     {"The schedule: `schedule`",
      R"(Loop transformations for one target (`schedule/target.h`): a contraction
 is tiled for registers and caches (`schedule/plan.h`), with the
-consumers of its result as an epilogue; maps are vectorized; rows are
-fused. What may be reordered is decided by dependence tests
-(`analysis/dependence.h`), which the rewrites by hand ask as well
-(`schedule/rewrite/rewrite.h`). For a GPU a schedule is a script of these
-rewrites (`schedule/gpu/schedule_gpu.h`): maps in full blocks, a thread
-or a block for each sum, products and convolutions in tiles.)",
+consumers of its result as an epilogue (`schedule/fuse_nests.h`); maps
+are vectorized; rows are fused. It is made by rewrites
+(`schedule/rewrite/rewrite.h`), which a user can give as well and which
+ask dependence tests what may be reordered (`analysis/dependence.h`);
+`--stage=script` prints them. For a GPU (`schedule/gpu/schedule_gpu.h`)
+they give maps full blocks, each sum a thread or a block, and products
+and convolutions tiles.)",
      "schedule"},
     {"Machine code: `jit`",
      R"(Outside of core, as every tier. Instructions are selected over virtual

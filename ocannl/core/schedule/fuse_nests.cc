@@ -5,21 +5,17 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/plan.h"
-#include "ocannl/core/schedule/row_blocks.h"
 #include "ocannl/core/schedule/rows.h"
+#include "ocannl/core/schedule/verify_part.h"
 #include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
@@ -57,8 +53,8 @@ class NestFuser {
       if (k >= rows_from_) rows = FuseRows(writer_, left, target_);
       if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
-        AppendRows(std::move(rows->loop));
         k += rows->count - 1;
+        Append(rows->loop, *rows);
         continue;
       }
       const std::optional<PerfectNest> nest = Plannable(k);
@@ -95,21 +91,14 @@ class NestFuser {
 
  private:
   // Whether Verify sees that every cell that `rows` read, of what they write,
-  // is written before, and in the end all of them are. It looks at the program
-  // with nothing but them in it.
-  bool IsProvableAlone(const Block& rows) {
-    const absl::flat_hash_set<BufferId> written = WrittenIn(rows);
-    return IsVerified(rows, [&](BufferId buffer, Role) {
-      return written.contains(buffer) ? Role::kOut : Role::kIn;
-    });
-  }
-
-  // Whether it sees that with `rows` in place of stmts_[k] and those behind it:
-  // it may need a loop as a whole. Of the other statements it looks at those
-  // that touch what `rows` write.
+  // is written before, and in the end all of them are: in the rows alone, or
+  // with them in place of stmts_[k] and those behind it, as it may need a loop
+  // as a whole. Of the other statements it looks at those that touch what the
+  // rows write.
   bool IsProvable(size_t k, const FusedRows& rows) {
-    if (IsProvableAlone({{rows.loop}})) return true;
-    const absl::flat_hash_set<BufferId> written = WrittenIn({{rows.loop}});
+    if (IsProvableAlone(program_, {{rows.loop}})) return true;
+    const absl::flat_hash_set<BufferId> written =
+        WrittenIn(program_, {{rows.loop}});
     CollectUses();
     std::set<size_t> before;
     for (BufferId buffer : written) {
@@ -125,50 +114,10 @@ class NestFuser {
         block.stmts.push_back(stmts_[j]);
       }
     }
-    return IsVerified(std::move(block), [&](BufferId buffer, Role role) {
-      return is_written(buffer) ? role : Role::kInOut;
-    });
-  }
-
-  absl::flat_hash_set<BufferId> WrittenIn(const Block& block) const {
-    absl::flat_hash_set<BufferId> written;
-    WalkStmts(block, [&](const Stmt& stmt) {
-      written.insert(WrittenBy(program_, stmt));
-    });
-    return written;
-  }
-
-  // Whether Verify accepts the program with this body and these roles of
-  // buffers that are not private.
-  bool IsVerified(Block body,
-                  absl::FunctionRef<Role(BufferId buffer, Role role)> role_of) {
-    IdVector<BufferId, Buffer>& buffers = program_.buffers;
-    IdVector<BufferId, Role> roles;
-    for (BufferId k : buffers.ids()) {
-      Role& role = buffers[k].role;
-      roles.push_back(role);
-      if (role == Role::kInOut || role == Role::kPrivate) continue;
-      role = role_of(k, role);
-    }
-    std::swap(program_.body, body);
-    const bool is_verified = Verify(program_).ok();
-    std::swap(program_.body, body);
-    for (BufferId k : roles.ids()) buffers[k].role = roles[k];
-    return is_verified;
-  }
-
-  void AppendRows(For rows) {
-    std::string plan = absl::StrCat("fused rows ", rows.extent);
-    Block stmts = {{rows}};
-    std::optional<RowBlocks> blocks =
-        TransposeReduceRows(writer_, rows, target_);
-    if (blocks && IsProvableAlone(blocks->stmts)) {
-      taken_.Add(Decision::kRowBlocks);
-      absl::StrAppend(&plan, ": blocks of ", blocks->size);
-      stmts = std::move(blocks->stmts);
-    }
-    Append(Comment{plan}, {});
-    for (Stmt& stmt : stmts.stmts) Append(std::move(stmt), {});
+    return IsVerified(program_, std::move(block),
+                      [&](BufferId buffer, Role role) {
+                        return is_written(buffer) ? role : Role::kInOut;
+                      });
   }
 
   // stmts_[k] as a nest of only the loops that repeat.

@@ -2,8 +2,7 @@
 //
 // FuseNests: loop fusion. A nest gets the pointwise nests that use its result
 // into its loops, and a contraction the zero_out before it; nests that reduce
-// rows and those that use the reduced rows are fused and scheduled (rows.h,
-// row_blocks.h).
+// rows are fused with those that use the reduced rows (rows.h).
 //
 //   zero_out t; for i, j { for k { t[i, j] := ...; } }
 //   for i, j { y[i, j] := relu(t[i, j]); }
@@ -22,6 +21,7 @@
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
+#include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {
@@ -34,7 +34,7 @@ struct MapNest {
 
 // What a statement is; monostate: one that stays as it is.
 using FusedNest =
-    std::variant<std::monostate, MapNest, Contraction, ScatterNest>;
+    std::variant<std::monostate, MapNest, Contraction, ScatterNest, FusedRows>;
 
 struct FusedProgram {
   LoopProgram program;

@@ -55,12 +55,20 @@ class RowFuser {
         members.size() > 1 && absl::c_any_of(members, [](const Member& member) {
           return !member.map;
         });
-    if (is_fused) Schedule(rewriter, members);
     Block block;
     std::move(rewriter).MoveTo(block);
     if (!is_fused) return std::nullopt;
-    return FusedRows{.loop = std::get<For>(std::move(block.stmts[0])),
-                     .count = count};
+    FusedRows rows{.loop = std::get<For>(std::move(block.stmts[0])),
+                   .count = count,
+                   .maps = {},
+                   .is_parallel = Cycles(members) > kMinParallelCycles};
+    for (Member& member : members) {
+      if (!member.map) continue;
+      member.map->outputs.erase(member.map->outputs.begin());
+      if (FindLaneLoop(writer_.program(), *member.map) < 0) continue;
+      rows.maps.push_back(*std::move(member.map));
+    }
+    return rows;
   }
 
  private:
@@ -79,19 +87,6 @@ class RowFuser {
     }
     nest = WithoutUnitLoops(writer_, *std::move(nest));
     return Member{std::get<For>(Around(nest->outputs, {nest->set})), nest};
-  }
-
-  void Schedule(NestRewriter& rewriter, std::vector<Member>& members) {
-    const For& rows = members[0].loop;
-    if (Cycles(members) > kMinParallelCycles) {
-      rewriter.Parallel({rows.iterator, rows.extent});
-    }
-    for (Member& member : members) {
-      if (!member.map) continue;
-      member.map->outputs.erase(member.map->outputs.begin());
-      if (FindLaneLoop(writer_.program(), *member.map) < 0) continue;
-      ScheduleMap(rewriter, *member.map, {}, target_);
-    }
   }
 
   // About how long all of them take.
@@ -138,6 +133,16 @@ std::optional<FusedRows> FuseRows(NestWriter& writer,
                                   absl::Span<const Stmt> stmts,
                                   const Target& target) {
   return RowFuser(writer, target).Fuse(stmts);
+}
+
+void ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+                  const Target& target) {
+  if (rows.is_parallel) {
+    rewriter.Parallel({rows.loop.iterator, rows.loop.extent});
+  }
+  for (const PerfectNest& map : rows.maps) {
+    ScheduleMap(rewriter, map, {}, target);
+  }
 }
 
 }  // namespace ocannl

@@ -5,15 +5,18 @@
 //
 //   for i1 { lanes of x[i1, ..]; s[i1] := ...; }
 //   for i2 { for i3 { y[i2, i3] := x[i2, i3] / s[i2]; } }
-//     ->  par i1 { lanes of x[i1, ..]; s[i1] := ...;
-//                  vec i4 { y[i1, i4] := x[i1, i4] / s[i1]; } }
+//     ->  for i1 { lanes of x[i1, ..]; s[i1] := ...;
+//                  for i3 { y[i1, i3] := x[i1, i3] / s[i1]; } }
 #ifndef OCANNL_CORE_SCHEDULE_ROWS_H_
 #define OCANNL_CORE_SCHEDULE_ROWS_H_
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/core/schedule/writer.h"
 
@@ -21,7 +24,9 @@ namespace ocannl {
 
 struct FusedRows {
   For loop;
-  size_t count;  // of the statements that it stands for
+  size_t count;                   // of the statements that it stands for
+  std::vector<PerfectNest> maps;  // in the loop, to be scheduled
+  bool is_parallel;               // there is enough to do
 };
 
 // How many of `stmts`, one or more, there are up to one that is no loop with as
@@ -35,6 +40,10 @@ size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
 std::optional<FusedRows> FuseRows(NestWriter& writer,
                                   absl::Span<const Stmt> stmts,
                                   const Target& target);
+
+// `rewriter` has the loop.
+void ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+                  const Target& target);
 
 }  // namespace ocannl
 

@@ -2,6 +2,8 @@
 #include "ocannl/core/schedule/schedule.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,6 +20,9 @@
 #include "ocannl/core/schedule/fuse_nests.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/row_blocks.h"
+#include "ocannl/core/schedule/rows.h"
+#include "ocannl/core/schedule/verify_part.h"
 #include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
@@ -64,7 +69,9 @@ class NestScheduler {
         taken_(taken),
         writer_(&program, legality, script) {}
 
-  void Run(const std::vector<FusedNest>& nests) {
+  // Gives which statements are loops over rows.
+  std::vector<size_t> Run(const std::vector<FusedNest>& nests) {
+    std::vector<size_t> rows;
     std::vector<Stmt> stmts = std::move(program_.body.stmts);
     program_.body.stmts.clear();
     // New loops are numbered as in a script that is run on all of the program.
@@ -80,6 +87,7 @@ class NestScheduler {
       if (std::holds_alternative<std::monostate>(nests[k])) {
         result.stmts.push_back(std::move(stmts[k]));
       } else {
+        if (std::holds_alternative<FusedRows>(nests[k])) rows.push_back(first);
         program_.next_iterator = std::max(before, behind.back());
         NestRewriter rewriter(writer_, std::move(stmts[k]));
         const std::optional<Decision> if_parallel = Rewrite(rewriter, nests[k]);
@@ -94,6 +102,7 @@ class NestScheduler {
       }
     }
     program_.body = std::move(result);
+    return rows;
   }
 
  private:
@@ -134,6 +143,10 @@ class NestScheduler {
               ScheduleScatter(rewriter, scatter, target_);
               return std::nullopt;
             },
+            [&](const FusedRows& rows) -> IfParallel {
+              ScheduleRows(rewriter, rows, target_);
+              return std::nullopt;
+            },
             [](std::monostate) -> IfParallel { return std::nullopt; },
         },
         nest);
@@ -144,6 +157,25 @@ class NestScheduler {
   Decisions& taken_;
   NestWriter writer_;
 };
+
+// Transposes row reductions in the statements `rows`, where that can be.
+void TransposeRows(LoopProgram& program, const std::vector<size_t>& rows,
+                   const Target& target, Decisions& taken) {
+  program.next_iterator = NextIterator(program);
+  NestWriter writer(&program);
+  // The last one first, as one statement becomes several.
+  for (size_t k = rows.size(); k-- > 0;) {
+    std::vector<Stmt>& stmts = program.body.stmts;
+    const auto at = stmts.begin() + static_cast<int64_t>(rows[k]);
+    std::optional<RowBlocks> blocks =
+        TransposeReduceRows(writer, std::get<For>(*at), target);
+    if (!blocks || !IsProvableAlone(program, blocks->stmts)) continue;
+    taken.Add(Decision::kRowBlocks);
+    stmts.insert(stmts.erase(at),
+                 std::make_move_iterator(blocks->stmts.stmts.begin()),
+                 std::make_move_iterator(blocks->stmts.stmts.end()));
+  }
+}
 
 }  // namespace
 
@@ -163,9 +195,11 @@ LoopProgram Schedule(LoopProgram program, const Target& target,
     options.script->fused = program;
     script = &options.script->script;
   }
-  NestScheduler(program, target, options.legality, taken, script)
-      .Run(fused.nests);
+  const std::vector<size_t> rows =
+      NestScheduler(program, target, options.legality, taken, script)
+          .Run(fused.nests);
   if (options.script != nullptr) options.script->rewritten = program;
+  TransposeRows(program, rows, target, taken);
   // What only accumulators hold is stored for nobody.
   program = EliminateDeadCode(std::move(program));
   if (has_locals) program = EliminateCommonSubexpressions(std::move(program));

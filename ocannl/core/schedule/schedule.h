@@ -24,8 +24,8 @@ namespace ocannl {
 
 // How the nests were rewritten, as a script that users could give
 // (rewrite/script.h): RunScript(fused, script) gives `rewritten`. What is left
-// to do is to eliminate stores that nothing reads, and common subexpressions
-// where the program had locals.
+// to do is to transpose row reductions (row_blocks.h), to eliminate stores that
+// nothing reads, and common subexpressions where the program had locals.
 struct ScheduleScript {
   LoopProgram fused;
   std::string script;

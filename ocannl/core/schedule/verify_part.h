@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verify of statements, in the place of all of a program: takes no time for the
+// others.
+#ifndef OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
+#define OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/loop/loop.h"
+
+namespace ocannl {
+
+absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
+                                        const Block& block);
+
+// Whether Verify accepts the program with this body and these roles of buffers
+// that are not private. The program is the same afterwards.
+bool IsVerified(LoopProgram& program, Block body,
+                absl::FunctionRef<Role(BufferId buffer, Role role)> role_of);
+
+// Whether Verify sees that every cell that `block` reads, of what it writes, is
+// written in it before, and in the end all of them are.
+bool IsProvableAlone(LoopProgram& program, const Block& block);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
