@@ -15,7 +15,7 @@ const std::vector<Flag>& PassFlags() {
       {"passes", "", "only these passes, with commas between; `none` for none"},
       {"skip", "", "leave these passes out"},
       {"stop_after", "", "the last pass to run"},
-      {"limit", "-1", "passes that may run, VCode's last: to bisect"},
+      {"limit", "-1", "passes that may run, to VCode's: to bisect"},
       {"real", "false",
        "also passes that keep the real numbers but not the bits"}};
   return *flags;
@@ -46,7 +46,7 @@ absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line) {
   return options;
 }
 
-int VcodePassesOf(const PassOptions& options) {
+int CodePassesOf(const PassOptions& options) {
   if (options.limit < 0) return -1;
   const auto before = absl::c_count_if(
       Passes(), [&](const Pass& pass) { return options.Allows(pass); });

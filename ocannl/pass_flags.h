@@ -18,9 +18,9 @@ const std::vector<Flag>& PassFlags();
 // Error: a value that is not one.
 absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line);
 
-// How many passes over the VCode of machine code may run when those of the
-// options have: --limit counts on through them. -1: all.
-int VcodePassesOf(const PassOptions& options);
+// How many passes of machine code, its schedule's and its VCode's, may run when
+// those of the options have: --limit counts on through them. -1: all.
+int CodePassesOf(const PassOptions& options);
 
 }  // namespace ocannl
 

@@ -67,7 +67,7 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
   options.cuda_home = UserPath(line.GetString("cuda_home"));
   if (line.Has("limit")) {
     OCANNL_ASSIGN_OR_RETURN(const PassOptions passes, PassOptionsOf(line));
-    options.vcode_passes = VcodePassesOf(passes);
+    options.code_passes = CodePassesOf(passes);
   }
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
   const std::string trace = OwnPath(line, "trace", debug.log);

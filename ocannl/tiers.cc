@@ -79,12 +79,12 @@ absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
                           Cache(options.code_cache));
   std::lock_guard<std::mutex> lock(*mutex);
   auto& backend = (*backends)[{isa, options.threads, options.code_cache,
-                               options.fresh, options.vcode_passes}];
+                               options.fresh, options.code_passes}];
   if (backend == nullptr) {
     backend = std::make_unique<jit::X86Backend>(
         isa, jit::X86Options{.threads = options.threads,
                              .cache = std::move(cache),
-                             .vcode_passes = options.vcode_passes});
+                             .passes = options.code_passes});
   }
   return backend.get();
 }

@@ -24,7 +24,7 @@ struct TierOptions {
   std::string code_cache = "";
   int cuda_device = 0;         // the GPU of tier `cuda`
   std::string cuda_home = "";  // where CUDA's toolkit is (cuda/nvrtc.h)
-  int vcode_passes = -1;       // of machine code, how many run; -1: all
+  int code_passes = -1;        // of machine code, how many run; -1: all
   bool trace = false;  // compilations and runs are spans (traced_backend.h)
 };
 

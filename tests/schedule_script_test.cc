@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "experiments/bench/dump.h"
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
@@ -36,16 +38,21 @@ std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
   for (const Target& target :
        {kAvx2Target, kAvx512Target, fuzz::kSmallCachesTarget}) {
     SCOPED_TRACE(target.vector_bytes);
-    ScheduleScript schedule;
-    Schedule(program, target, {.script = &schedule});
-    absl::StrAppend(&scripts, schedule.script);
-    absl::StatusOr<LoopProgram> fused = Parse(Print(schedule.fused));
+    std::string script;
+    absl::flat_hash_map<std::string, std::string> after;  // each pass
+    Schedule(program, target,
+             {.script = &script,
+              .observer = [&](absl::string_view pass, const LoopProgram& now) {
+                after[pass] = Print(now);
+              }});
+    absl::StrAppend(&scripts, script);
+    absl::StatusOr<LoopProgram> fused = Parse(after["fuse"]);
     EXPECT_THAT(fused, IsOk());
     if (!fused.ok()) continue;
-    const auto again = rewrite::RunScript(*std::move(fused), schedule.script);
-    EXPECT_THAT(again, IsOk()) << schedule.script;
+    const auto again = rewrite::RunScript(*std::move(fused), script);
+    EXPECT_THAT(again, IsOk()) << script;
     if (!again.ok()) continue;
-    EXPECT_EQ(Print(*again), Print(schedule.rewritten)) << schedule.script;
+    EXPECT_EQ(Print(*again), after["rewrite"]) << script;
   }
   return scripts;
 }

@@ -28,6 +28,7 @@
 #include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/jit/explain_x86.h"
@@ -164,8 +165,11 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   const bool has_gpu = !target.gpu.empty();
   if (!has_gpu) stages.push_back(jit::ExplainSchedule(program, isa));
   const std::string& stage = line.GetString("stage");
-  if (!has_gpu && (stage == "fused" || stage == "script")) {
-    absl::c_move(jit::ExplainScript(program, isa), std::back_inserter(stages));
+  const bool is_of_schedule =
+      stage == "script" || absl::c_linear_search(SchedulePasses(), stage);
+  if (!has_gpu && is_of_schedule) {
+    absl::c_move(jit::ExplainScheduling(program, isa),
+                 std::back_inserter(stages));
   } else if (stage == "x86") {
     stages.push_back(jit::ExplainX86(program, isa));
   } else if (stage == "instruction_mix") {
@@ -203,7 +207,7 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", origins, fused, script, vcode, x86, instruction_mix, cuda, ptx, "
+      ", origins, fuse, script, vcode, x86, instruction_mix, cuda, ptx, "
       "persistent"));
 }
 
@@ -248,7 +252,7 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back(
         {"stage", "all",
-         "shapes, cd, memory, unoptimized, ll, origins, rewritten, fused, "
+         "shapes, cd, memory, unoptimized, ll, origins, rewritten, fuse, "
          "script, schedule, select, vcode, x86, instruction_mix, cuda, ptx, "
          "persistent, a pass, or all"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});

@@ -24,16 +24,21 @@ StageText ExplainSchedule(LoopProgram program, Isa isa) {
           .text = Print(scheduled)};
 }
 
-std::vector<StageText> ExplainScript(LoopProgram program, Isa isa) {
-  ScheduleScript script;
-  Schedule(std::move(program), TargetOf(isa), {.script = &script});
-  const std::string& name = script.fused.name;
-  return {{.stage = "fused",
-           .file_name = absl::StrCat(name, "-fused.ll"),
-           .text = Print(script.fused)},
-          {.stage = "script",
-           .file_name = absl::StrCat(name, ".rewrite"),
-           .text = script.script}};
+std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa) {
+  std::vector<StageText> stages;
+  const std::string name = program.name;
+  std::string script;
+  auto add = [&](absl::string_view pass, const LoopProgram& after) {
+    stages.push_back({.stage = std::string(pass),
+                      .file_name = absl::StrCat(name, "-", pass, ".ll"),
+                      .text = Print(after)});
+  };
+  Schedule(std::move(program), TargetOf(isa),
+           {.script = &script, .observer = add});
+  stages.push_back({.stage = "script",
+                    .file_name = absl::StrCat(name, ".rewrite"),
+                    .text = std::move(script)});
+  return stages;
 }
 
 std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa) {

@@ -2,9 +2,9 @@
 //
 // The stages of a program on the x86 tier as text, for any instruction set:
 //
-//   "fused"            p-fused.ll     the program before nests are rewritten
-//   "script"           p.rewrite      how they are (schedule/rewrite/script.h)
-//   "schedule"         p-schedule.ll  the program after Schedule
+//   "collapse", "fuse" p-fuse.ll      the program after that pass of Schedule
+//   "script"           p.rewrite      what its pass "rewrite" does
+//   "schedule"         p-schedule.ll  the program after all
 //   "select", "fold"   p-fold.vcode   its VCode after that pass
 //   "vcode"            p-vcode.vcode  and after all
 //   "x86"              p-x86.s        its machine code
@@ -23,8 +23,8 @@ namespace ocannl::jit {
 // `program` must be one that Verify accepts. A comment in the text names the
 // instruction set.
 StageText ExplainSchedule(LoopProgram program, Isa isa);
-// "fused" and "script".
-std::vector<StageText> ExplainScript(LoopProgram program, Isa isa);
+// After each of its passes, and "script".
+std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa);
 // After each pass, and in the end.
 std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa);
 StageText ExplainX86(LoopProgram program, Isa isa);

@@ -204,9 +204,10 @@ const Target& TargetOf(Isa isa) {
   return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
 }
 
-LoopProgram ScheduleFor(LoopProgram program, Isa isa) {
-  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa),
-                                   {.legality = rewrite::Legality::kTrust});
+LoopProgram ScheduleFor(LoopProgram program, Isa isa, int passes) {
+  LoopProgram scheduled =
+      Schedule(std::move(program), TargetOf(isa),
+               {.legality = rewrite::Legality::kTrust, .passes = passes});
   std::vector<Stmt>& stmts = scheduled.body.stmts;
   stmts.insert(stmts.begin(),
                Comment{absl::StrCat("scheduled for ", Name(isa))});
@@ -223,13 +224,16 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
     const LoopProgram& program) const {
   LoopProgram scheduled = [&] {
     const TraceSpan span("schedule", program.name);
-    return options_.schedules ? ScheduleFor(program, isa_) : program;
+    return options_.schedules ? ScheduleFor(program, isa_, options_.passes)
+                              : program;
   }();
   CompiledProgram compiled;
   OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
   const TraceSpan span("assemble", program.name);
-  compiled.image =
-      Assemble(std::move(scheduled), isa_, WantsGdb(), options_.vcode_passes);
+  const int scheduling = static_cast<int>(SchedulePasses().size());
+  compiled.image = Assemble(
+      std::move(scheduled), isa_, WantsGdb(),
+      options_.passes < 0 ? -1 : std::max(0, options_.passes - scheduling));
   KeepOnly(compiled.image.buffers, compiled.plan);
   return compiled;
 }
@@ -237,7 +241,7 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
 absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
     const LoopProgram& program) const {
   // The cache has no lines for debuggers, and code of all passes only.
-  if (options_.cache == nullptr || WantsGdb() || options_.vcode_passes >= 0) {
+  if (options_.cache == nullptr || WantsGdb() || options_.passes >= 0) {
     return CompileNew(program);
   }
   const std::string key =

@@ -26,14 +26,15 @@ namespace ocannl::jit {
 const Target& TargetOf(Isa isa);
 
 // The program as the machine code of `isa` runs it, with a comment in front
-// that says so.
-LoopProgram ScheduleFor(LoopProgram program, Isa isa);
+// that says so. Of the passes of Schedule so many run; -1: all.
+LoopProgram ScheduleFor(LoopProgram program, Isa isa, int passes = -1);
 
 struct X86Options {
   int threads = 1;        // that run one program
   bool schedules = true;  // false: the machine code of programs as they are
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
-  int vcode_passes = -1;  // how many run (vcode/passes/pipeline.h); -1: all
+  // How many passes run, of SchedulePasses and then of VcodePasses; -1: all.
+  int passes = -1;
 };
 
 // Thread-safe. Executables share its threads; one that finds them at work runs

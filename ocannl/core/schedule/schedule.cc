@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/common_subexpressions.h"
@@ -158,54 +159,112 @@ class NestScheduler {
   NestWriter writer_;
 };
 
-// Transposes row reductions in the statements `rows`, where that can be.
-void TransposeRows(LoopProgram& program, const std::vector<size_t>& rows,
-                   const Target& target, Decisions& taken) {
+// What the passes work on.
+struct State {
+  LoopProgram program;
+  const Target& target;
+  const ScheduleOptions& options;
+  Decisions& taken;
+  bool had_locals;
+  std::vector<FusedNest> nests = {};  // of each statement
+  std::vector<size_t> rows = {};      // statements that are loops over rows
+};
+
+void Inline(State& state) {
+  if (!state.had_locals) return;
+  state.program = InlineLocals(std::move(state.program));
+}
+
+void Collapse(State& state) {
+  state.program = CollapseLoops(std::move(state.program), state.taken);
+}
+
+void Fuse(State& state) {
+  FusedProgram fused = FuseNests(std::move(state.program), state.target,
+                                 state.options.legality, state.taken);
+  state.program = std::move(fused.program);
+  state.program.next_iterator = {0};
+  state.nests = std::move(fused.nests);
+}
+
+void Rewrite(State& state) {
+  state.rows =
+      NestScheduler(state.program, state.target, state.options.legality,
+                    state.taken, state.options.script)
+          .Run(state.nests);
+}
+
+// Transposes the reductions of rows where that can be.
+void TransposeRows(State& state) {
+  LoopProgram& program = state.program;
   program.next_iterator = NextIterator(program);
   NestWriter writer(&program);
   // The last one first, as one statement becomes several.
-  for (size_t k = rows.size(); k-- > 0;) {
+  for (size_t k = state.rows.size(); k-- > 0;) {
     std::vector<Stmt>& stmts = program.body.stmts;
-    const auto at = stmts.begin() + static_cast<int64_t>(rows[k]);
+    const auto at = stmts.begin() + static_cast<int64_t>(state.rows[k]);
     std::optional<RowBlocks> blocks =
-        TransposeReduceRows(writer, std::get<For>(*at), target);
+        TransposeReduceRows(writer, std::get<For>(*at), state.target);
     if (!blocks || !IsProvableAlone(program, blocks->stmts)) continue;
-    taken.Add(Decision::kRowBlocks);
+    state.taken.Add(Decision::kRowBlocks);
     stmts.insert(stmts.erase(at),
                  std::make_move_iterator(blocks->stmts.stmts.begin()),
                  std::make_move_iterator(blocks->stmts.stmts.end()));
   }
 }
 
+// What only accumulators hold is stored for nobody.
+void DropDeadStores(State& state) {
+  state.program = EliminateDeadCode(std::move(state.program));
+}
+
+void ShareAgain(State& state) {
+  if (!state.had_locals) return;
+  state.program = EliminateCommonSubexpressions(std::move(state.program));
+}
+
+struct Pass {
+  absl::string_view name;
+  void (*run)(State& state);
+};
+
+constexpr Pass kPasses[] = {
+    {"inline_locals", Inline},
+    {"collapse", Collapse},
+    {"fuse", Fuse},
+    {"rewrite", Rewrite},
+    {"transpose_rows", TransposeRows},
+    {"drop_dead_stores", DropDeadStores},
+    {"share_again", ShareAgain},
+};
+
 }  // namespace
+
+std::vector<absl::string_view> SchedulePasses() {
+  std::vector<absl::string_view> names;
+  for (const Pass& pass : kPasses) names.push_back(pass.name);
+  return names;
+}
 
 LoopProgram Schedule(LoopProgram program, const Target& target,
                      const ScheduleOptions& options) {
   Decisions ignored;
-  Decisions& taken = options.taken == nullptr ? ignored : *options.taken;
-  const bool has_locals = !program.locals.empty();
-  if (has_locals) program = InlineLocals(std::move(program));
-  program = CollapseLoops(std::move(program), taken);
-  FusedProgram fused =
-      FuseNests(std::move(program), target, options.legality, taken);
-  program = std::move(fused.program);
-  program.next_iterator = {0};
-  std::string* script = nullptr;
-  if (options.script != nullptr) {
-    options.script->fused = program;
-    script = &options.script->script;
+  State state{.program = std::move(program),
+              .target = target,
+              .options = options,
+              .taken = options.taken == nullptr ? ignored : *options.taken,
+              .had_locals = false};
+  state.had_locals = !state.program.locals.empty();
+  int left = options.passes;
+  for (const Pass& pass : kPasses) {
+    if (left-- == 0) break;
+    const TraceSpan span("pass", pass.name);
+    pass.run(state);
+    if (options.observer) options.observer(pass.name, state.program);
   }
-  const std::vector<size_t> rows =
-      NestScheduler(program, target, options.legality, taken, script)
-          .Run(fused.nests);
-  if (options.script != nullptr) options.script->rewritten = program;
-  TransposeRows(program, rows, target, taken);
-  // What only accumulators hold is stored for nobody.
-  program = EliminateDeadCode(std::move(program));
-  if (has_locals) program = EliminateCommonSubexpressions(std::move(program));
-  absl::Status status = Verify(program);
+  absl::Status status = Verify(state.program);
   CHECK(status.ok()) << "after scheduling: " << status.message();
-  return program;
+  return std::move(state.program);
 }
 
 }  // namespace ocannl

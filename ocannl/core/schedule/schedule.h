@@ -7,14 +7,17 @@
 //
 // Loops over adjacent axes are collapsed (collapse.h), nests are fused with
 // those that use their result (fuse_nests.h), and each is rewritten
-// (rewrite/rewrite.h): contractions as planned (plan.h, contract.h), and maps
-// (map.h). Anything else stays. The result prints, parses and runs on the
-// interpreter.
+// (rewrite/rewrite.h): contractions as planned (plan.h, contract.h), maps
+// (map.h), and rows, whose reductions are transposed afterwards (row_blocks.h).
+// Anything else stays. The result prints, parses and runs on the interpreter.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
@@ -22,20 +25,21 @@
 
 namespace ocannl {
 
-// How the nests were rewritten, as a script that users could give
-// (rewrite/script.h): RunScript(fused, script) gives `rewritten`. What is left
-// to do is to transpose row reductions (row_blocks.h), to eliminate stores that
-// nothing reads, and common subexpressions where the program had locals.
-struct ScheduleScript {
-  LoopProgram fused;
-  std::string script;
-  LoopProgram rewritten;
-};
+// The names of the passes, in the order in which they run. Each turns a valid
+// program into a valid one that stores the same bits.
+std::vector<absl::string_view> SchedulePasses();
 
 struct ScheduleOptions {
   rewrite::Legality legality = rewrite::Legality::kProve;
   Decisions* taken = nullptr;  // gets what is done
-  ScheduleScript* script = nullptr;
+  // Gets what the pass "rewrite" does, as a script that users could give
+  // (rewrite/script.h): run on the program after "fuse", it gives that after
+  // "rewrite".
+  std::string* script = nullptr;
+  // Called with the program after each pass.
+  std::function<void(absl::string_view pass, const LoopProgram& program)>
+      observer = nullptr;
+  int passes = -1;  // how many run; -1: all (bisecting)
 };
 
 // `program` must be one that Verify accepts, and so is the result. The result

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // That machine code leaves the interpreter's bits after any number of the
-// passes over VCode: what bisection by --limit relies on.
+// passes of its schedule and over its VCode: what bisection by --limit relies
+// on.
 #include <filesystem>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
+#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/trial.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/jit/x86_backend.h"
@@ -18,12 +20,13 @@ namespace {
 
 using jit::Isa;
 
-TEST(VcodePassesTest, KeepTheBitsAfterEachOne) {
-  const auto passes = static_cast<int>(jit::VcodePasses().size());
+TEST(CodePassesTest, KeepTheBitsAfterEachOne) {
+  const auto passes =
+      static_cast<int>(SchedulePasses().size() + jit::VcodePasses().size());
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     if (!jit::IsSupported(isa)) continue;
     for (int most = 0; most < passes; ++most) {
-      const jit::X86Backend backend(isa, {.vcode_passes = most});
+      const jit::X86Backend backend(isa, {.passes = most});
       for (const auto& entry :
            std::filesystem::directory_iterator("tests/agree/programs")) {
         absl::StatusOr<std::string> text = ReadFile(entry.path());
