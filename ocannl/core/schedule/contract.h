@@ -42,6 +42,7 @@ struct Epilogue {
   std::vector<Set> sets;
 };
 
+// A contraction with its plan and what is fused with it.
 class Contraction {
  public:
   Contraction(NestWriter& writer, PerfectNest nest, ContractPlan plan,
