@@ -100,6 +100,9 @@ absl::Status Pack(LoopProgram& program, absl::string_view buffer,
                   absl::Span<const IteratorId> along) {
   OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
                           FindRegion(program, first, last));
+  for (IteratorId loop : along) {
+    OCANNL_RETURN_IF_ERROR(FindLoop(program, loop).status());
+  }
   const IteratorId next = NextIterator(program);
   For packed = AsLoop(region, next);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
