@@ -4,19 +4,17 @@
 // agree suite and of random ones, for every target.
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 
-#include <filesystem>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/fuzz/programs/generate.h"
+#include "tests/support/agree_programs.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/status_matchers.h"
 
@@ -43,12 +41,9 @@ std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
 }
 
 TEST(ScheduleGpuTest, ProgramsOfTheAgreeSuite) {
-  for (const auto& entry :
-       std::filesystem::directory_iterator("tests/agree/programs")) {
-    absl::StatusOr<std::string> text = ReadFile(entry.path().string());
-    ASSERT_THAT(text, IsOk());
-    SCOPED_TRACE(entry.path());
-    ExpectScriptMakesSchedule(MustParse(*text));
+  for (const auto& [name, program] : AgreePrograms()) {
+    SCOPED_TRACE(name);
+    ExpectScriptMakesSchedule(program);
   }
 }
 

@@ -3,7 +3,6 @@
 // The script of a processor's schedule, given by a user to the program whose
 // nests have been fused, makes that schedule: of every program of the agree
 // suite, of the bench's products and of random ones, for every target.
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +15,6 @@
 #include "experiments/bench/dump.h"
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/rewrite/script.h"
@@ -24,7 +22,7 @@
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/programs/generate.h"
-#include "tests/support/must_parse.h"
+#include "tests/support/agree_programs.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl {
@@ -58,12 +56,9 @@ std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
 }
 
 TEST(ScheduleScriptTest, ProgramsOfTheAgreeSuite) {
-  for (const auto& entry :
-       std::filesystem::directory_iterator("tests/agree/programs")) {
-    absl::StatusOr<std::string> text = ReadFile(entry.path().string());
-    ASSERT_THAT(text, IsOk());
-    SCOPED_TRACE(entry.path());
-    ExpectScriptMakesSchedule(MustParse(*text));
+  for (const auto& [name, program] : AgreePrograms()) {
+    SCOPED_TRACE(name);
+    ExpectScriptMakesSchedule(program);
   }
 }
 

@@ -4,7 +4,6 @@
 // the workloads and those picked by hand, for both instruction sets and after
 // every pass.
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +13,13 @@
 #include "experiments/bench/dump.h"
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/jit/vcode/text/parse.h"
 #include "ocannl/jit/vcode/text/print.h"
 #include "ocannl/jit/x86_backend.h"
+#include "tests/support/agree_programs.h"
 
 namespace ocannl::jit {
 namespace {
@@ -106,14 +105,9 @@ TEST_P(VcodeTextTest, IsReadBackAsItWas) {
       }
     }
   }
-  for (const auto& entry :
-       std::filesystem::directory_iterator("tests/agree/programs")) {
-    SCOPED_TRACE(entry.path());
-    absl::StatusOr<std::string> text = ReadFile(entry.path());
-    ASSERT_TRUE(text.ok()) << text.status();
-    absl::StatusOr<LoopProgram> program = ocannl::Parse(*text);
-    ASSERT_TRUE(program.ok()) << program.status();
-    nests += CheckText(*std::move(program), GetParam());
+  for (const auto& [name, program] : AgreePrograms()) {
+    SCOPED_TRACE(name);
+    nests += CheckText(program, GetParam());
     if (HasFailure()) return;
   }
   EXPECT_GT(nests, 1000);

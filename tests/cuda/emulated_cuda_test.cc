@@ -4,7 +4,6 @@
 // plain C, and of CUDA C with the threads of a GPU emulated.
 #include "ocannl/fuzz/emulated_cuda.h"
 
-#include <filesystem>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -19,6 +18,7 @@
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/trial.h"
 #include "tests/cuda/plain_c.h"
+#include "tests/support/agree_programs.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/status_matchers.h"
 
@@ -116,12 +116,9 @@ TEST_P(TextTest, Statements) {
 }
 
 TEST_P(TextTest, ProgramsOfTheAgreeSuite) {
-  for (const auto& entry :
-       std::filesystem::directory_iterator("tests/agree/programs")) {
-    absl::StatusOr<std::string> text = ReadFile(entry.path().string());
-    ASSERT_THAT(text, IsOk());
-    SCOPED_TRACE(entry.path());
-    ExpectSameBits(MustParse(*text));
+  for (const auto& [name, program] : AgreePrograms()) {
+    SCOPED_TRACE(name);
+    ExpectSameBits(program);
   }
 }
 

@@ -3,7 +3,6 @@
 // NVRTC compiles the kernels of programs, and in what it makes of them every
 // operation rounds as the text says, and no register is spilled. Skipped on a
 // machine without a toolkit.
-#include <filesystem>
 #include <regex>
 #include <string>
 
@@ -16,6 +15,7 @@
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/fuzz/programs/generate.h"
+#include "tests/support/agree_programs.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/status_matchers.h"
 
@@ -63,15 +63,12 @@ class NvrtcKernelsTest : public testing::Test {
 };
 
 TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
-  for (const auto& entry :
-       std::filesystem::directory_iterator("tests/agree/programs")) {
-    absl::StatusOr<std::string> text = ReadFile(entry.path().string());
-    ASSERT_THAT(text, IsOk());
-    SCOPED_TRACE(entry.path());
-    const auto program = rewrite::Demote(MustParse(*text));
-    ASSERT_THAT(program, IsOk());
-    ExpectExact(*program);
-    ExpectExact(gpu::ScheduleGpu(MustParse(*text), gpu::kSm90));
+  for (const auto& [name, program] : AgreePrograms()) {
+    SCOPED_TRACE(name);
+    const auto demoted = rewrite::Demote(program);
+    ASSERT_THAT(demoted, IsOk());
+    ExpectExact(*demoted);
+    ExpectExact(gpu::ScheduleGpu(program, gpu::kSm90));
     if (HasFailure()) return;
   }
 }
