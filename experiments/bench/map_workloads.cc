@@ -189,21 +189,17 @@ std::vector<WorkloadMaker> MapWorkloadsOf(int64_t bytes_in_l2) {
   const int64_t in_memory = ProbeBytes(ProbeKind::kMemoryCopy);
   std::vector<WorkloadMaker> makers;
   for (const Formula& f : Functions()) makers.push_back(FunctionMaker(f));
-  for (const Formula& f : Maps()) {
-    makers.push_back(
-        BytesMaker("map", f, ProbeKind::kCacheCopy, true, bytes_in_l2));
+  for (auto [probe, bytes] : {std::pair(ProbeKind::kCacheCopy, bytes_in_l2),
+                              std::pair(ProbeKind::kMemoryCopy, in_memory)}) {
+    for (const Formula& f : Maps()) {
+      makers.push_back(BytesMaker("map", f, probe, /*is_map=*/true, bytes));
+    }
   }
-  for (const Formula& f : Maps()) {
-    makers.push_back(
-        BytesMaker("map", f, ProbeKind::kMemoryCopy, true, in_memory));
-  }
-  for (const Formula& f : Reductions()) {
-    makers.push_back(
-        BytesMaker("reduce", f, ProbeKind::kCacheRead, false, bytes_in_l2));
-  }
-  for (const Formula& f : Reductions()) {
-    makers.push_back(
-        BytesMaker("reduce", f, ProbeKind::kMemoryRead, false, in_memory));
+  for (auto [probe, bytes] : {std::pair(ProbeKind::kCacheRead, bytes_in_l2),
+                              std::pair(ProbeKind::kMemoryRead, in_memory)}) {
+    for (const Formula& f : Reductions()) {
+      makers.push_back(BytesMaker("reduce", f, probe, /*is_map=*/false, bytes));
+    }
   }
   return makers;
 }
