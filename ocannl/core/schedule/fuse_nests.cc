@@ -28,12 +28,11 @@ constexpr BufferId kElided = {};  // the buffer of an elided zero_out
 
 class NestFuser {
  public:
-  NestFuser(LoopProgram program, const Target& target,
-            rewrite::Legality legality, Decisions& taken)
+  NestFuser(LoopProgram program, const Target& target, Decisions& taken)
       : program_(std::move(program)),
         target_(target),
         taken_(taken),
-        writer_(&program_, legality),
+        writer_(&program_),
         stmts_(program_.body.stmts),
         nests_(stmts_.size()) {
     program_.next_iterator = NextIterator(program_);
@@ -343,8 +342,8 @@ class NestFuser {
 }  // namespace
 
 FusedProgram FuseNests(LoopProgram program, const Target& target,
-                       rewrite::Legality legality, Decisions& taken) {
-  return NestFuser(std::move(program), target, legality, taken).Run();
+                       Decisions& taken) {
+  return NestFuser(std::move(program), target, taken).Run();
 }
 
 }  // namespace ocannl

@@ -20,7 +20,6 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
-#include "ocannl/core/schedule/rewrite/legality.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -43,7 +42,7 @@ struct FusedProgram {
 
 // `program` is one that Verify accepts, and so is the result.
 FusedProgram FuseNests(LoopProgram program, const Target& target,
-                       rewrite::Legality legality, Decisions& taken);
+                       Decisions& taken);
 
 }  // namespace ocannl
 

@@ -180,8 +180,8 @@ void Collapse(State& state) {
 }
 
 void Fuse(State& state) {
-  FusedProgram fused = FuseNests(std::move(state.program), state.target,
-                                 state.options.legality, state.taken);
+  FusedProgram fused =
+      FuseNests(std::move(state.program), state.target, state.taken);
   state.program = std::move(fused.program);
   state.program.next_iterator = {0};
   state.nests = std::move(fused.nests);
@@ -249,12 +249,12 @@ std::vector<absl::string_view> SchedulePasses() {
 LoopProgram Schedule(LoopProgram program, const Target& target,
                      const ScheduleOptions& options) {
   Decisions ignored;
+  const bool had_locals = !program.locals.empty();
   State state{.program = std::move(program),
               .target = target,
               .options = options,
               .taken = options.taken == nullptr ? ignored : *options.taken,
-              .had_locals = false};
-  state.had_locals = !state.program.locals.empty();
+              .had_locals = had_locals};
   int left = options.passes;
   for (const Pass& pass : kPasses) {
     if (left-- == 0) break;
