@@ -41,6 +41,10 @@ class ProductPlanner {
     }
     PrefetchTiles();
     const auto& grid = std::get<For>(program().body.stmts[at_]);
+    for (BufferId id : EffectsOf(program(), grid).writes) {
+      if (program().buffers[id].role != Role::kPrivate) continue;
+      OCANNL_RETURN_IF_ERROR(ThreadAxes(program(), grid.body, id).status());
+    }
     if (SharedBytes(program(), grid.body) <= target_.shared_bytes) {
       return absl::OkStatus();
     }
