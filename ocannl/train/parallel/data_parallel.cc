@@ -15,6 +15,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/buckets.h"
@@ -273,6 +274,8 @@ absl::Status DataParallel::RunGradients() {
   for (size_t part = 0; part < parts; ++part) {
     // What this thread does itself comes last, at the same time as the others.
     for (const bool is_inline : {false, true}) {
+      std::optional<Team::SideBySide> share;
+      if (is_inline) share.emplace();
       for (const auto& shard : shards_) {
         if (shard->device.is_inline != is_inline) continue;
         OCANNL_RETURN_IF_ERROR(shard->gradients[part].Run());

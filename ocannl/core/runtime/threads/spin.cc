@@ -17,8 +17,8 @@ void Pause() {
 
 }  // namespace
 
-uint32_t SpinThenPark(const std::atomic<uint32_t>& value, uint32_t old,
-                      std::chrono::microseconds spin) {
+uint32_t Spin(const std::atomic<uint32_t>& value, uint32_t old,
+              std::chrono::microseconds spin) {
   const Clock::time_point start = Clock::now();
   do {
     for (int k = 0; k < 64; ++k) {
@@ -27,6 +27,13 @@ uint32_t SpinThenPark(const std::atomic<uint32_t>& value, uint32_t old,
       Pause();
     }
   } while (Clock::now() - start < spin);
+  return old;
+}
+
+uint32_t SpinThenPark(const std::atomic<uint32_t>& value, uint32_t old,
+                      std::chrono::microseconds spin) {
+  const uint32_t now = Spin(value, old, spin);
+  if (now != old) return now;
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }

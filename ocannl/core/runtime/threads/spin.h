@@ -20,6 +20,10 @@ namespace ocannl {
 uint32_t SpinThenPark(const std::atomic<uint32_t>& value, uint32_t old,
                       std::chrono::microseconds spin);
 
+// Likewise, but does not park: what it is after `spin`, too.
+uint32_t Spin(const std::atomic<uint32_t>& value, uint32_t old,
+              std::chrono::microseconds spin);
+
 // Adds one, and wakes those who wait for it. What was done before is seen by
 // whoever sees the new value.
 void Advance(std::atomic<uint32_t>& value);

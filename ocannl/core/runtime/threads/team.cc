@@ -70,9 +70,13 @@ void Team::DoShare(int member) {
 }
 
 std::atomic<int> Team::SideBySide::count = 0;
+thread_local int Team::SideBySide::own_count = 0;
 
 bool Team::TryRun(absl::FunctionRef<void(int member)> work) {
-  if (SideBySide::count.load(std::memory_order_relaxed) > 1) return false;
+  if (SideBySide::count.load(std::memory_order_relaxed) >
+      SideBySide::own_count) {
+    return false;
+  }
   std::unique_lock<std::mutex> lock(running_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   MigrateOffCaller(absl::MakeSpan(workers_), callers_processor_);

@@ -41,19 +41,28 @@ class Team {
 
   // Calls work(member) with every member from 0 to size() - 1 at once and
   // returns when all have. The caller is member 0. False, with nothing called,
-  // where the team is at work already, or threads run side by side. What a
+  // where the team is at work already, or another thread is SideBySide. What a
   // member throws, which is memory that ends, is thrown again when all have
   // returned: so none may between the first and the last Wait.
   bool TryRun(absl::FunctionRef<void(int member)> work);
 
-  // A thread that runs programs of its own. While there are several, each has
-  // its share of the processors without any team.
-  struct SideBySide {
-    SideBySide() { count.fetch_add(1, std::memory_order_relaxed); }
-    ~SideBySide() { count.fetch_sub(1, std::memory_order_relaxed); }
+  // This thread has a processor for programs of its own: others call no team
+  // meanwhile.
+  class SideBySide {
+   public:
+    SideBySide() { Join(1); }
+    ~SideBySide() { Join(-1); }
     SideBySide(const SideBySide&) = delete;
 
+   private:
+    friend class Team;
+    static void Join(int more) {
+      count.fetch_add(more, std::memory_order_relaxed);
+      own_count += more;
+    }
+
     static std::atomic<int> count;
+    static thread_local int own_count;  // of `count`: this thread
   };
 
   // Inside of `work`: returns when every member has called it.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -47,6 +48,20 @@ TEST(TeamTest, IsBusyWhileItWorks) {
     if (member == 0) inner = team.TryRun([](int) {});
   }));
   EXPECT_FALSE(inner);
+}
+
+TEST(TeamTest, NobodyIsCalledWhileAnotherThreadRunsPrograms) {
+  Team team(2);
+  bool own = false;
+  bool others = true;
+  {
+    Team::SideBySide share;
+    own = team.TryRun([](int) {});
+    std::thread([&] { others = team.TryRun([](int) {}); }).join();
+  }
+  EXPECT_TRUE(own);
+  EXPECT_FALSE(others);
+  EXPECT_TRUE(team.TryRun([](int) {}));
 }
 
 TEST(TeamTest, WhatAMemberThrowsReachesTheCaller) {

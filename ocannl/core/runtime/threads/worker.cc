@@ -97,22 +97,24 @@ void Worker::Serve() {
   DefaultFloatEnvironment guard;
   uint32_t number = 0;
   while (true) {
-    uint32_t submitted = submitted_.load(std::memory_order_acquire);
-    if (submitted == number) {
-      {
-        Team::SideBySide share;
+    {
+      Team::SideBySide share;  // a thread that spins has its processor, too
+      uint32_t submitted = submitted_.load(std::memory_order_acquire);
+      if (submitted == number) {
         RunIdleTasks();
+        submitted = Spin(submitted_, number, kSpin);
       }
-      submitted = SpinThenPark(submitted_, number, kSpin);
+      const bool is_idle = submitted == number;
+      for (; number != submitted; ++number) {
+        Command command = std::move(ring_[number % kCapacity]);
+        Do(command);
+        command = nullptr;
+        Advance(done_);
+      }
+      if (stops_) return RunIdleTasks();
+      if (!is_idle) continue;
     }
-    Team::SideBySide share;
-    for (; number != submitted; ++number) {
-      Command command = std::move(ring_[number % kCapacity]);
-      Do(command);
-      command = nullptr;
-      Advance(done_);
-    }
-    if (stops_) return RunIdleTasks();
+    submitted_.wait(number, std::memory_order_acquire);
   }
 }
 
