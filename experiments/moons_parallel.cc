@@ -9,8 +9,10 @@
 // The bits depend on the number of devices, and not on that of the threads or
 // of the processes.
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,8 @@
 #include "absl/strings/str_format.h"
 #include "experiments/moons_data.h"
 #include "experiments/support/experiment_main.h"
+#include "experiments/support/metrics_log.h"
+#include "experiments/support/seconds_since.h"
 #include "experiments/support/terminal_plot.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/status_macros.h"
@@ -43,6 +47,7 @@ std::vector<Flag> Flags() {
       {"batch_size", "20", "points of one step, of all devices together"},
       {"len", "400", "points of each moon"},
       {"seed", "1", "of the points and of the parameters' first values"},
+      {"log", "", "a file for the course of training: JSON, a line an epoch"},
       DistributedFlag()};
 }
 
@@ -79,6 +84,26 @@ absl::StatusOr<int64_t> DevicesOf(const CommandLine& line,
                    processes, " processes"));
 }
 
+// Prints eight of the epochs, and writes all to `log`.
+std::function<void(const train::EpochReport&)> TellEpochs(
+    int64_t epochs, const std::optional<MetricsLog>& log,
+    absl::Status& logged) {
+  return [&, epochs, start = Clock::now()](const train::EpochReport& epoch) {
+    if (log) {
+      logged.Update(log->Write({.epoch = epoch.at_epoch + 1,
+                                .step = epoch.at_step - 1,
+                                .loss = epoch.epoch_loss,
+                                .rate = epoch.learning_rate,
+                                .seconds = SecondsSince(start),
+                                .of_test = {}}));
+    }
+    if ((epochs - 1 - epoch.at_epoch) % ((epochs + 7) / 8) != 0) return;
+    std::cout << absl::StrFormat(
+        "Epoch=%d, step=%d, lr=%.4g, epoch loss=%.4g\n", epoch.at_epoch + 1,
+        epoch.at_step, epoch.learning_rate, epoch.epoch_loss);
+  };
+}
+
 absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_ASSIGN_OR_RETURN(const int64_t count, DevicesOf(line, ranks));
@@ -94,13 +119,13 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 100'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));
-  const int64_t told = (options.epochs + 7) / 8;
-  options.per_epoch_callback = [&](const train::EpochReport& epoch) {
-    if ((options.epochs - 1 - epoch.at_epoch) % told != 0) return;
-    std::cout << absl::StrFormat(
-        "Epoch=%d, step=%d, lr=%.4g, epoch loss=%.4g\n", epoch.at_epoch + 1,
-        epoch.at_step, epoch.learning_rate, epoch.epoch_loss);
-  };
+  std::optional<MetricsLog> log;
+  if (line.Has("log") && (ranks == nullptr || ranks->rank() == 0)) {
+    OCANNL_ASSIGN_OR_RETURN(
+        log, MetricsLog::Open(UserPath(line.GetString("log")), 0));
+  }
+  absl::Status logged;
+  options.per_epoch_callback = TellEpochs(options.epochs, log, logged);
   OCANNL_ASSIGN_OR_RETURN(
       const LabelledPoints points,
       HalfMoons(static_cast<int>(len), static_cast<uint32_t>(seed)));
@@ -118,6 +143,7 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
           [](Tensor output, Tensor expectation) {
             return Relu(1 - Mul(expectation, output));
           }));
+  OCANNL_RETURN_IF_ERROR(logged);
   std::cout << TerminalLinePlot(
       {"Loss of each epoch", "epoch", "loss", trained->epoch_losses},
       {.rows = 6});

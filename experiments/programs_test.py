@@ -105,7 +105,14 @@ class ProgramsTest(unittest.TestCase):
                    for threads in (1, 2, 4)]
         self.assertEqual(results[0], results[1])
         self.assertEqual(results[0], results[2])
-        self.assertFits(run("moons_parallel", "--epochs=3"))
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "log.json"
+            text = run("moons_parallel", "--epochs=3", f"--log={log}")
+            self.assertFits(text)
+            epochs = [json.loads(line) for line in log.read_text().splitlines()]
+            self.assertEqual([each["epoch"] for each in epochs], [1, 2, 3])
+            self.assertEqual(epochs[-1]["loss"],
+                             result(text)["final_epoch_loss"])
         text = run("moons_parallel")
         self.assertGreater(result(text)["accuracy"], 0.97)
 
