@@ -1,5 +1,5 @@
-# On a GPU, a scalar between the threads of a map's last cells and of a product:
-# no phase of a block reads what another one has in registers.
+# The remainder of a map, with a private scalar, is fused into the kernel of a
+# product: the scalar's definition and use must stay in one phase.
 structured ():
   temp b6 : f32[1, 5];
   inout b7 : f32[1, 5];

@@ -41,6 +41,7 @@ class ProductPlanner {
     }
     PrefetchTiles();
     const auto& grid = std::get<For>(program().body.stmts[at_]);
+    // Distributing may part what is in registers from its use.
     for (BufferId id : EffectsOf(program(), grid).writes) {
       if (program().buffers[id].role != Role::kPrivate) continue;
       OCANNL_RETURN_IF_ERROR(ThreadAxes(program(), grid.body, id).status());
