@@ -1,19 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/pass_flags.h"
 
-#include <algorithm>
-#include <string>
+#include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
 
 namespace ocannl {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names LoopPasses() {
+  Names names;
+  for (const Pass& pass : Passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+Names CodePasses() {
+  Names names;
+  for (absl::string_view pass : SchedulePasses()) names.emplace_back(pass);
+  for (const jit::VcodePass& pass : jit::VcodePasses()) {
+    names.emplace_back(pass.name);
+  }
+  return names;
+}
+
+// The names that a flag lists, which must be of `passes`.
+absl::StatusOr<Names> NamesOf(const CommandLine& line, absl::string_view flag,
+                              const Names& passes) {
+  Names names = absl::StrSplit(line.GetString(flag), ',', absl::SkipEmpty());
+  for (const std::string& name : names) {
+    if (absl::c_linear_search(passes, name)) continue;
+    const absl::btree_set<std::string> known(passes.begin(), passes.end());
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": no pass `",
+                                                   name, "`; the passes are ",
+                                                   absl::StrJoin(known, ", ")));
+  }
+  return names;
+}
+
+struct Selection {
+  PassOptions loops;
+  Names skipped;  // passes of machine code
+};
+
+absl::StatusOr<Selection> SelectionOf(const CommandLine& line) {
+  const Names code = CodePasses();
+  Names passes = LoopPasses();
+  passes.emplace_back("none");
+  OCANNL_ASSIGN_OR_RETURN(const Names only, NamesOf(line, "passes", passes));
+  passes.pop_back();
+  absl::c_copy(code, std::back_inserter(passes));
+  OCANNL_ASSIGN_OR_RETURN(Names skip, NamesOf(line, "skip", passes));
+  OCANNL_ASSIGN_OR_RETURN(Names stops, NamesOf(line, "stop_after", passes));
+  OCANNL_ASSIGN_OR_RETURN(int64_t limit, line.GetInt("limit", -1, 1000));
+  const std::string stop = stops.empty() ? "" : stops[0];
+  bool stopped = !stop.empty() && !absl::c_linear_search(code, stop);
+
+  Selection selection;
+  PassOptions& loops = selection.loops;
+  OCANNL_ASSIGN_OR_RETURN(loops.real, line.GetBool("real"));
+  if (stopped) loops.stop_after = stop;
+  loops.limit = static_cast<int>(limit);
+  for (const Pass& pass : Passes()) {
+    if (!loops.Allows(pass)) continue;
+    if (absl::c_linear_search(skip, pass.name) ||
+        (!only.empty() && !absl::c_linear_search(only, pass.name))) {
+      loops.skip.emplace_back(pass.name);
+    } else if (limit > 0) {
+      --limit;
+    }
+  }
+  for (const std::string& pass : code) {
+    if (stopped || limit == 0 || absl::c_linear_search(skip, pass)) {
+      selection.skipped.push_back(pass);
+    } else if (limit > 0) {
+      --limit;
+    }
+    stopped = stopped || pass == stop;
+  }
+  return selection;
+}
+
+}  // namespace
 
 const std::vector<Flag>& PassFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"passes", "", "only these passes, with commas between; `none` for none"},
-      {"skip", "", "leave these passes out"},
+      {"passes", "", "of those over loops, only these; `none` for none"},
+      {"skip", "", "leave these passes out, with commas between"},
       {"stop_after", "", "the last pass to run"},
       {"limit", "-1", "passes that may run, to VCode's: to bisect"},
       {"real", "false",
@@ -22,35 +106,17 @@ const std::vector<Flag>& PassFlags() {
 }
 
 absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line) {
-  PassOptions options;
-  std::vector<std::string> only =
-      absl::StrSplit(line.GetString("passes"), ',', absl::SkipEmpty());
-  options.skip = absl::StrSplit(line.GetString("skip"), ',', absl::SkipEmpty());
-  if (!only.empty()) {
-    for (const Pass& pass : Passes()) {
-      if (!absl::c_linear_search(only, pass.name)) {
-        options.skip.emplace_back(pass.name);
-      }
-    }
-    for (const std::string& name : only) {
-      bool known = absl::c_any_of(
-          Passes(), [&](const Pass& pass) { return pass.name == name; });
-      // Optimize tells of names that are not passes.
-      if (!known && name != "none") options.skip.push_back(name);
-    }
-  }
-  options.stop_after = line.GetString("stop_after");
-  OCANNL_ASSIGN_OR_RETURN(int64_t limit, line.GetInt("limit", -1, 1000));
-  options.limit = static_cast<int>(limit);
-  OCANNL_ASSIGN_OR_RETURN(options.real, line.GetBool("real"));
-  return options;
+  OCANNL_ASSIGN_OR_RETURN(Selection selection, SelectionOf(line));
+  return std::move(selection.loops);
 }
 
-int CodePassesOf(const PassOptions& options) {
-  if (options.limit < 0) return -1;
-  const auto before = absl::c_count_if(
-      Passes(), [&](const Pass& pass) { return options.Allows(pass); });
-  return std::max(0, options.limit - static_cast<int>(before));
+absl::StatusOr<std::vector<std::string>> SkippedCodePasses(
+    const CommandLine& line) {
+  if (!line.Has("skip") && !line.Has("stop_after") && !line.Has("limit")) {
+    return Names();
+  }
+  OCANNL_ASSIGN_OR_RETURN(Selection selection, SelectionOf(line));
+  return std::move(selection.skipped);
 }
 
 }  // namespace ocannl

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that choose optimisation passes, for every command that has them.
+// The flags that choose passes, for every command that has them: those over
+// loops, of a schedule and over VCode are one list, in this order.
 #ifndef OCANNL_PASS_FLAGS_H_
 #define OCANNL_PASS_FLAGS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,15 +14,17 @@
 
 namespace ocannl {
 
-// --passes, --skip, --stop_after, --limit and --real.
+// --passes (of those over loops), --skip, --stop_after, --limit and --real.
 const std::vector<Flag>& PassFlags();
 
-// Error: a value that is not one.
+// What the flags say of passes over loops. Errors: a value that is not one; a
+// name of no pass.
 absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line);
 
-// How many passes of machine code, its schedule's and its VCode's, may run when
-// those of the options have: --limit counts on through them. -1: all.
-int CodePassesOf(const PassOptions& options);
+// The names of the passes of machine code, its schedule's and its VCode's, that
+// do not run. Errors: those of PassOptionsOf.
+absl::StatusOr<std::vector<std::string>> SkippedCodePasses(
+    const CommandLine& line);
 
 }  // namespace ocannl
 

@@ -65,10 +65,7 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
   OCANNL_ASSIGN_OR_RETURN(int64_t device, line.GetInt("cuda_device", 0, 1023));
   options.cuda_device = static_cast<int>(device);
   options.cuda_home = UserPath(line.GetString("cuda_home"));
-  if (line.Has("limit")) {
-    OCANNL_ASSIGN_OR_RETURN(const PassOptions passes, PassOptionsOf(line));
-    options.code_passes = CodePassesOf(passes);
-  }
+  OCANNL_ASSIGN_OR_RETURN(options.skip, SkippedCodePasses(line));
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
   const std::string trace = OwnPath(line, "trace", debug.log);
   options.trace = !trace.empty();

@@ -69,22 +69,22 @@ const Backend* TracedIf(const TierOptions& options, const Backend* tier) {
   return options.trace ? Traced(tier) : tier;
 }
 
-// One backend for each instruction set, number of threads and passes, and
-// cache.
+// One backend for each instruction set, number of threads, cache and passes
+// that are left out.
 absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
-  using Key = std::tuple<Isa, int, std::string, int, int>;
+  using Key = std::tuple<Isa, int, std::string, int, std::vector<std::string>>;
   static auto* mutex = new std::mutex();
   static auto* backends = new std::map<Key, std::unique_ptr<jit::X86Backend>>();
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<CodeCache> cache,
                           Cache(options.code_cache));
   std::lock_guard<std::mutex> lock(*mutex);
   auto& backend = (*backends)[{isa, options.threads, options.code_cache,
-                               options.fresh, options.code_passes}];
+                               options.fresh, options.skip}];
   if (backend == nullptr) {
     backend = std::make_unique<jit::X86Backend>(
         isa, jit::X86Options{.threads = options.threads,
                              .cache = std::move(cache),
-                             .passes = options.code_passes});
+                             .skip = options.skip});
   }
   return backend.get();
 }

@@ -22,9 +22,9 @@ struct TierOptions {
   // The directory that keeps machine code for other processes
   // (core/codegen/code_cache.h); "": none.
   std::string code_cache = "";
-  int cuda_device = 0;         // the GPU of tier `cuda`
-  std::string cuda_home = "";  // where CUDA's toolkit is (cuda/nvrtc.h)
-  int code_passes = -1;        // of machine code, how many run; -1: all
+  int cuda_device = 0;                 // the GPU of tier `cuda`
+  std::string cuda_home = "";          // where CUDA's toolkit is (cuda/nvrtc.h)
+  std::vector<std::string> skip = {};  // passes of machine code to leave out
   bool trace = false;  // compilations and runs are spans (traced_backend.h)
 };
 

@@ -163,19 +163,21 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   const LoopProgram& program = explanation.program;
   const Isa isa = target.isa;
   const bool has_gpu = !target.gpu.empty();
-  if (!has_gpu) stages.push_back(jit::ExplainSchedule(program, isa));
+  OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));
+  if (!has_gpu) stages.push_back(jit::ExplainSchedule(program, isa, skip));
   const std::string& stage = line.GetString("stage");
   const bool is_of_schedule =
       stage == "script" || absl::c_linear_search(SchedulePasses(), stage);
   if (!has_gpu && is_of_schedule) {
-    absl::c_move(jit::ExplainScheduling(program, isa),
+    absl::c_move(jit::ExplainScheduling(program, isa, skip),
                  std::back_inserter(stages));
   } else if (stage == "x86") {
-    stages.push_back(jit::ExplainX86(program, isa));
+    stages.push_back(jit::ExplainX86(program, isa, skip));
   } else if (stage == "instruction_mix") {
-    stages.push_back(jit::ExplainInstructionMix(program, isa));
+    stages.push_back(jit::ExplainInstructionMix(program, isa, skip));
   } else if (IsOfVcode(stage)) {
-    absl::c_move(jit::ExplainVcode(program, isa), std::back_inserter(stages));
+    absl::c_move(jit::ExplainVcode(program, isa, skip),
+                 std::back_inserter(stages));
   }
   if (has_gpu || stage == "cuda" || stage == "ptx" || stage == "persistent") {
     OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, target.gpu, stages));

@@ -6,6 +6,7 @@
 
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/jit/explain_x86.h"
+#include "ocannl/pass_flags.h"
 
 namespace ocannl {
 
@@ -24,11 +25,12 @@ absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
     return absl::InvalidArgumentError(
         "--explain= names no directory; write --explain=DIR");
   }
-  explanation.stages.push_back(jit::ExplainSchedule(explanation.program, isa));
-  explanation.stages.push_back(jit::ExplainX86(explanation.program, isa));
+  const LoopProgram& program = explanation.program;
+  OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));
+  explanation.stages.push_back(jit::ExplainSchedule(program, isa, skip));
+  explanation.stages.push_back(jit::ExplainX86(program, isa, skip));
   OCANNL_RETURN_IF_ERROR(WriteStages(explanation.stages, directory));
-  out << "The stages of " << explanation.program.name << " are in " << directory
-      << "\n";
+  out << "The stages of " << program.name << " are in " << directory << "\n";
   return absl::OkStatus();
 }
 

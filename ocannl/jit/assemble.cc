@@ -91,7 +91,7 @@ class Assembly {
   // A `logger` gets the listing, and `debug` what debuggers are told; null:
   // nothing.
   Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger,
-           DebugInfo* debug, int vcode_passes) {
+           DebugInfo* debug, absl::Span<const std::string> skip) {
     const std::vector<Block> blocks = SplitNests(program.body);
     if (debug != nullptr) {
       debug->file_name = absl::StrCat(
@@ -100,8 +100,7 @@ class Assembly {
       debug->rows = LinesOf(program, blocks);
     }
     nests_ = LowerToVcode(
-        program, blocks, isa, [](absl::string_view, const Nest&) {},
-        vcode_passes);
+        program, blocks, isa, [](absl::string_view, const Nest&) {}, skip);
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);
@@ -175,20 +174,20 @@ class Assembly {
 }  // namespace
 
 CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info,
-                   int vcode_passes) {
+                   absl::Span<const std::string> skip) {
   auto debug = with_debug_info ? std::make_shared<DebugInfo>() : nullptr;
   Assembly assembly(std::move(program), isa, /*logger=*/nullptr, debug.get(),
-                    vcode_passes);
+                    skip);
   CodeImage image = assembly.Image();
   image.debug = std::move(debug);
   return image;
 }
 
-std::string Listing(LoopProgram program, Isa isa) {
+std::string Listing(LoopProgram program, Isa isa,
+                    absl::Span<const std::string> skip) {
   asmjit::StringLogger logger;
   logger.setIndentation(asmjit::FormatIndentationGroup::kCode, 4);
-  Assembly assembly(std::move(program), isa, &logger, /*debug=*/nullptr,
-                    /*vcode_passes=*/-1);
+  Assembly assembly(std::move(program), isa, &logger, /*debug=*/nullptr, skip);
   return absl::StrCat(absl::StripSuffix(logger.data(), "\n"), "\n");
 }
 

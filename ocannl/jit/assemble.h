@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/machine_code.h"
 #include "ocannl/jit/vcode/isa.h"
@@ -13,14 +14,15 @@
 namespace ocannl::jit {
 
 // The code of a program that Verify accepts, as it stands: scheduling comes
-// before. `with_debug_info`: with its lines and buffers. `vcode_passes`: how
-// many passes over VCode run; -1: all.
+// before. `with_debug_info`: with its lines and buffers. The passes over VCode
+// of the names in `skip` are left out.
 CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info = false,
-                   int vcode_passes = -1);
+                   absl::Span<const std::string> skip = {});
 
 // The same code as text, with the .ll lines that it comes from, the pointers
 // and the loops as comments. This machine need not have `isa`.
-std::string Listing(LoopProgram program, Isa isa);
+std::string Listing(LoopProgram program, Isa isa,
+                    absl::Span<const std::string> skip = {});
 
 }  // namespace ocannl::jit
 

@@ -17,14 +17,15 @@
 
 namespace ocannl::jit {
 
-StageText ExplainSchedule(LoopProgram program, Isa isa) {
-  const LoopProgram scheduled = ScheduleFor(std::move(program), isa);
+StageText ExplainSchedule(LoopProgram program, Isa isa, Skip skip) {
+  const LoopProgram scheduled = ScheduleFor(std::move(program), isa, skip);
   return {.stage = "schedule",
           .file_name = absl::StrCat(scheduled.name, "-schedule.ll"),
           .text = Print(scheduled)};
 }
 
-std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa) {
+std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa,
+                                         Skip skip) {
   std::vector<StageText> stages;
   const std::string name = program.name;
   std::string script;
@@ -34,15 +35,16 @@ std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa) {
                       .text = Print(after)});
   };
   Schedule(std::move(program), TargetOf(isa),
-           {.script = &script, .observer = add});
+           {.script = &script, .observer = add, .skip = skip});
   stages.push_back({.stage = "script",
                     .file_name = absl::StrCat(name, ".rewrite"),
                     .text = std::move(script)});
   return stages;
 }
 
-std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa) {
-  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
+std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa, Skip skip) {
+  LoopProgram scheduled =
+      Schedule(std::move(program), TargetOf(isa), {.skip = skip});
   std::vector<StageText> stages;
   auto add = [&](absl::string_view stage, std::string text) {
     stages.push_back(
@@ -52,29 +54,33 @@ std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa) {
   };
   const std::string head = absl::StrCat("; ", Name(isa), "\n");
   add("select", head);
-  for (const VcodePass& pass : VcodePasses()) add(pass.name, head);
+  for (const VcodePass& pass : VcodePasses()) {
+    if (!absl::c_linear_search(skip, pass.name)) add(pass.name, head);
+  }
   LowerToVcode(
       scheduled, SplitNests(scheduled.body), isa,
       [&](absl::string_view pass, const Nest& nest) {
         const auto stage = absl::c_find_if(
             stages, [&](const StageText& s) { return s.stage == pass; });
         absl::StrAppend(&stage->text, "nest\n", Print(scheduled, nest));
-      });
+      },
+      skip);
   add("vcode", stages.back().text);
   return stages;
 }
 
-StageText ExplainX86(LoopProgram program, Isa isa) {
-  LoopProgram scheduled = Schedule(std::move(program), TargetOf(isa));
+StageText ExplainX86(LoopProgram program, Isa isa, Skip skip) {
+  LoopProgram scheduled =
+      Schedule(std::move(program), TargetOf(isa), {.skip = skip});
   std::string file_name = absl::StrCat(scheduled.name, "-x86.s");
   return {.stage = "x86",
           .file_name = std::move(file_name),
           .text = absl::StrCat("; ", Name(isa), "\n",
-                               Listing(std::move(scheduled), isa))};
+                               Listing(std::move(scheduled), isa, skip))};
 }
 
-StageText ExplainInstructionMix(LoopProgram program, Isa isa) {
-  StageText mix = ExplainX86(std::move(program), isa);
+StageText ExplainInstructionMix(LoopProgram program, Isa isa, Skip skip) {
+  StageText mix = ExplainX86(std::move(program), isa, skip);
   mix.stage = "instruction_mix";
   mix.file_name = absl::StrCat(absl::StripSuffix(mix.file_name, ".s"), ".mix");
   mix.text = absl::StrCat("; ", Name(isa), "\n", InstructionMix(mix.text));

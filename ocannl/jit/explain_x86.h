@@ -12,23 +12,30 @@
 #ifndef OCANNL_JIT_EXPLAIN_X86_H_
 #define OCANNL_JIT_EXPLAIN_X86_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::jit {
 
+// The names of passes of the schedule and over VCode that are left out.
+using Skip = absl::Span<const std::string>;
+
 // `program` must be one that Verify accepts. A comment in the text names the
 // instruction set.
-StageText ExplainSchedule(LoopProgram program, Isa isa);
+StageText ExplainSchedule(LoopProgram program, Isa isa, Skip skip = {});
 // After each of its passes, and "script".
-std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa);
+std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa,
+                                         Skip skip = {});
 // After each pass, and in the end.
-std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa);
-StageText ExplainX86(LoopProgram program, Isa isa);
-StageText ExplainInstructionMix(LoopProgram program, Isa isa);
+std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa,
+                                    Skip skip = {});
+StageText ExplainX86(LoopProgram program, Isa isa, Skip skip = {});
+StageText ExplainInstructionMix(LoopProgram program, Isa isa, Skip skip = {});
 
 }  // namespace ocannl::jit
 

@@ -204,10 +204,11 @@ const Target& TargetOf(Isa isa) {
   return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
 }
 
-LoopProgram ScheduleFor(LoopProgram program, Isa isa, int passes) {
+LoopProgram ScheduleFor(LoopProgram program, Isa isa,
+                        absl::Span<const std::string> skip) {
   LoopProgram scheduled =
       Schedule(std::move(program), TargetOf(isa),
-               {.legality = rewrite::Legality::kTrust, .passes = passes});
+               {.legality = rewrite::Legality::kTrust, .skip = skip});
   std::vector<Stmt>& stmts = scheduled.body.stmts;
   stmts.insert(stmts.begin(),
                Comment{absl::StrCat("scheduled for ", Name(isa))});
@@ -224,16 +225,14 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
     const LoopProgram& program) const {
   LoopProgram scheduled = [&] {
     const TraceSpan span("schedule", program.name);
-    return options_.schedules ? ScheduleFor(program, isa_, options_.passes)
+    return options_.schedules ? ScheduleFor(program, isa_, options_.skip)
                               : program;
   }();
   CompiledProgram compiled;
   OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
   const TraceSpan span("assemble", program.name);
-  const int scheduling = static_cast<int>(SchedulePasses().size());
-  compiled.image = Assemble(
-      std::move(scheduled), isa_, WantsGdb(),
-      options_.passes < 0 ? -1 : std::max(0, options_.passes - scheduling));
+  compiled.image =
+      Assemble(std::move(scheduled), isa_, WantsGdb(), options_.skip);
   KeepOnly(compiled.image.buffers, compiled.plan);
   return compiled;
 }
@@ -241,7 +240,7 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
 absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
     const LoopProgram& program) const {
   // The cache has no lines for debuggers, and code of all passes only.
-  if (options_.cache == nullptr || WantsGdb() || options_.passes >= 0) {
+  if (options_.cache == nullptr || WantsGdb() || !options_.skip.empty()) {
     return CompileNew(program);
   }
   const std::string key =

@@ -10,9 +10,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/threads/team.h"
@@ -26,15 +28,16 @@ namespace ocannl::jit {
 const Target& TargetOf(Isa isa);
 
 // The program as the machine code of `isa` runs it, with a comment in front
-// that says so. Of the passes of Schedule so many run; -1: all.
-LoopProgram ScheduleFor(LoopProgram program, Isa isa, int passes = -1);
+// that says so. The passes of the names in `skip` are left out.
+LoopProgram ScheduleFor(LoopProgram program, Isa isa,
+                        absl::Span<const std::string> skip = {});
 
 struct X86Options {
   int threads = 1;        // that run one program
   bool schedules = true;  // false: the machine code of programs as they are
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
-  // How many passes run, of SchedulePasses and then of VcodePasses; -1: all.
-  int passes = -1;
+  // Names of passes to leave out, of SchedulePasses and VcodePasses.
+  std::vector<std::string> skip = {};
 };
 
 // Thread-safe. Executables share its threads; one that finds them at work runs

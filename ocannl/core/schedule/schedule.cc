@@ -188,6 +188,7 @@ void Fuse(State& state) {
 }
 
 void Rewrite(State& state) {
+  if (state.nests.empty()) return;  // `fuse` is left out
   state.rows =
       NestScheduler(state.program, state.target, state.options.legality,
                     state.taken, state.options.script)
@@ -255,9 +256,8 @@ LoopProgram Schedule(LoopProgram program, const Target& target,
               .options = options,
               .taken = options.taken == nullptr ? ignored : *options.taken,
               .had_locals = had_locals};
-  int left = options.passes;
   for (const Pass& pass : kPasses) {
-    if (left-- == 0) break;
+    if (absl::c_linear_search(options.skip, pass.name)) continue;
     const TraceSpan span("pass", pass.name);
     pass.run(state);
     if (options.observer) options.observer(pass.name, state.program);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
@@ -39,7 +40,7 @@ struct ScheduleOptions {
   // Called with the program after each pass.
   std::function<void(absl::string_view pass, const LoopProgram& program)>
       observer = nullptr;
-  int passes = -1;  // how many run; -1: all (bisecting)
+  absl::Span<const std::string> skip = {};  // names of passes to leave out
 };
 
 // `program` must be one that Verify accepts, and so is the result. The result

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/passes/pipeline.h"
 
+#include <string>
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/vcode/passes/fold.h"
@@ -58,9 +60,8 @@ std::vector<Block> SplitNests(const Block& body) {
 
 std::vector<Nest> LowerToVcode(LoopProgram& program,
                                absl::Span<const Block> blocks, Isa isa,
-                               VcodeObserver observer, int most_passes) {
-  absl::Span<const VcodePass> passes = VcodePasses();
-  if (most_passes >= 0) passes = passes.subspan(0, most_passes);
+                               VcodeObserver observer,
+                               absl::Span<const std::string> skip) {
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
   for (const Block& block : blocks) {
@@ -70,7 +71,8 @@ std::vector<Nest> LowerToVcode(LoopProgram& program,
       nest.loops[0].is_parallel = true;
     }
     observer("select", nest);
-    for (const VcodePass& pass : passes) {
+    for (const VcodePass& pass : kPasses) {
+      if (absl::c_linear_search(skip, pass.name)) continue;
       pass.run(nest, isa);
       observer(pass.name, nest);
     }

@@ -5,6 +5,7 @@
 #ifndef OCANNL_JIT_VCODE_PASSES_PIPELINE_H_
 #define OCANNL_JIT_VCODE_PASSES_PIPELINE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -35,11 +36,12 @@ std::vector<Block> SplitNests(const Block& body);
 
 // The nests of `blocks`, those of a program that Verify accepts. The parallel
 // loop that is all that a nest does is marked as such. CHECK-fails if the nests
-// that come out are not valid (vcode/verify.h). Of the passes, the first
-// `most_passes` run; -1: all.
+// that come out are not valid (vcode/verify.h). The passes of the names in
+// `skip` are left out.
 std::vector<Nest> LowerToVcode(LoopProgram& program,
                                absl::Span<const Block> blocks, Isa isa,
-                               VcodeObserver observer, int most_passes = -1);
+                               VcodeObserver observer,
+                               absl::Span<const std::string> skip = {});
 
 }  // namespace ocannl::jit
 
