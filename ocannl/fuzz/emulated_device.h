@@ -21,6 +21,7 @@ inline constexpr absl::string_view kEmulatedDevice = R"(
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <utility>
 #define __global__
@@ -45,7 +46,9 @@ static Index threadIdx, blockIdx;
 extern "C" { __attribute__((aligned(64))) unsigned char shared[1 << 18]; }
 
 namespace device {
-constexpr unsigned kMostThreads = 1024, kStack = 1 << 16;
+// A thread of a GPU has at most 512 KiB of local memory (CUDA C++ Programming
+// Guide, technical specifications per compute capability).
+constexpr unsigned kMostThreads = 1024, kStack = (512 << 10) + (64 << 10);
 struct Thread {
   ucontext_t context;
   char* stack;
@@ -76,6 +79,15 @@ void Body() {
   swapcontext(&running->context, &scheduler);
 }
 
+// Behind a page that nobody may touch, so that a stack too small is seen.
+char* MakeStack() {
+  constexpr unsigned kPage = 4096;
+  void* const pages = mmap(0, kPage + kStack, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED || mprotect(pages, kPage, PROT_NONE)) abort();
+  return (char*)pages + kPage;
+}
+
 // A permutation of the numbers below `count`: up, down, Fisher-Yates.
 void Permute(unsigned count, unsigned* order) {
   for (unsigned k = 0; k < count; ++k) {
@@ -93,7 +105,7 @@ void RunBlock(unsigned block, unsigned count) {
   memset(shared, 0xff, sizeof shared);
   for (unsigned k = 0; k < count; ++k) {
     Thread& thread = threads[k];
-    if (!thread.stack) thread.stack = (char*)malloc(kStack);
+    if (!thread.stack) thread.stack = MakeStack();
     getcontext(&thread.context);
     thread.context.uc_stack.ss_sp = thread.stack;
     thread.context.uc_stack.ss_size = kStack;
