@@ -35,16 +35,21 @@ Names CodePasses() {
   return names;
 }
 
+absl::Status CheckName(absl::string_view flag, const std::string& name,
+                       const Names& passes) {
+  if (absl::c_linear_search(passes, name)) return absl::OkStatus();
+  const absl::btree_set<std::string> known(passes.begin(), passes.end());
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": no pass `",
+                                                 name, "`; the passes are ",
+                                                 absl::StrJoin(known, ", ")));
+}
+
 // The names that a flag lists, which must be of `passes`.
 absl::StatusOr<Names> NamesOf(const CommandLine& line, absl::string_view flag,
                               const Names& passes) {
   Names names = absl::StrSplit(line.GetString(flag), ',', absl::SkipEmpty());
   for (const std::string& name : names) {
-    if (absl::c_linear_search(passes, name)) continue;
-    const absl::btree_set<std::string> known(passes.begin(), passes.end());
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": no pass `",
-                                                   name, "`; the passes are ",
-                                                   absl::StrJoin(known, ", ")));
+    OCANNL_RETURN_IF_ERROR(CheckName(flag, name, passes));
   }
   return names;
 }
@@ -61,12 +66,15 @@ absl::StatusOr<Selection> SelectionOf(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(const Names only, NamesOf(line, "passes", passes));
   passes.pop_back();
   absl::c_copy(code, std::back_inserter(passes));
-  OCANNL_ASSIGN_OR_RETURN(Names skip, NamesOf(line, "skip", passes));
-  OCANNL_ASSIGN_OR_RETURN(Names stops, NamesOf(line, "stop_after", passes));
+  OCANNL_ASSIGN_OR_RETURN(const Names skip, NamesOf(line, "skip", passes));
+  const std::string& stop = line.GetString("stop_after");
+  if (!stop.empty()) {
+    OCANNL_RETURN_IF_ERROR(CheckName("stop_after", stop, passes));
+  }
   OCANNL_ASSIGN_OR_RETURN(int64_t limit, line.GetInt("limit", -1, 1000));
-  const std::string stop = stops.empty() ? "" : stops[0];
-  bool stopped = !stop.empty() && !absl::c_linear_search(code, stop);
 
+  // Whoever stops at a pass over loops has none of machine code.
+  bool stopped = !stop.empty() && !absl::c_linear_search(code, stop);
   Selection selection;
   PassOptions& loops = selection.loops;
   OCANNL_ASSIGN_OR_RETURN(loops.real, line.GetBool("real"));
