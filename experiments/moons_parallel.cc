@@ -47,7 +47,7 @@ std::vector<Flag> Flags() {
       {"batch_size", "20", "points of one step, of all devices together"},
       {"len", "400", "points of each moon"},
       {"seed", "1", "of the points and of the parameters' first values"},
-      {"log", "", "a file for the course of training: JSON, a line an epoch"},
+      LogFlag(),
       DistributedFlag()};
 }
 

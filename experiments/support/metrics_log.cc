@@ -30,6 +30,12 @@ std::string LinesBefore(absl::string_view text, int64_t first_step) {
 
 }  // namespace
 
+const Flag& LogFlag() {
+  static const auto* flag = new Flag{
+      "log", "", "a file for the course of training: JSON, a line an epoch"};
+  return *flag;
+}
+
 absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path,
                                             int64_t first_step) {
   const bool goes_on =

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/system/open_file.h"
 
 namespace ocannl {
@@ -31,6 +32,9 @@ struct EpochMetrics {
   double seconds;    // since the training began, of this run
   Measures of_test;  // what was measured after the epoch
 };
+
+// --log.
+const Flag& LogFlag();
 
 class MetricsLog {
  public:

@@ -108,7 +108,7 @@ const std::vector<Flag>& SavingFlags() {
        "steps, as 100, or a time, as 30s or 5m; else an epoch"},
       {"epochs_now", "0", "of this run; 0: all that are left"},
       {"load", "", "a file of --save: training goes on at its step"},
-      {"log", "", "a file for the course of training: JSON, a line an epoch"},
+      LogFlag(),
       {"save", "", "for --load, at the end or Ctrl-C: .npz or .safetensors"}};
   return *flags;
 }
