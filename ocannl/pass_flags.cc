@@ -12,8 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/schedule/schedule.h"
-#include "ocannl/jit/vcode/passes/pipeline.h"
+#include "ocannl/jit/x86_backend.h"
 
 namespace ocannl {
 namespace {
@@ -23,15 +22,6 @@ using Names = std::vector<std::string>;
 Names LoopPasses() {
   Names names;
   for (const Pass& pass : Passes()) names.emplace_back(pass.name);
-  return names;
-}
-
-Names CodePasses() {
-  Names names;
-  for (absl::string_view pass : SchedulePasses()) names.emplace_back(pass);
-  for (const jit::VcodePass& pass : jit::VcodePasses()) {
-    names.emplace_back(pass.name);
-  }
   return names;
 }
 
@@ -60,7 +50,7 @@ struct Selection {
 };
 
 absl::StatusOr<Selection> SelectionOf(const CommandLine& line) {
-  const Names code = CodePasses();
+  const Names code = jit::CodePasses();
   Names passes = LoopPasses();
   passes.emplace_back("none");
   OCANNL_ASSIGN_OR_RETURN(const Names only, NamesOf(line, "passes", passes));

@@ -22,6 +22,7 @@
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/machine_code.h"
 #include "ocannl/jit/memory_plan.h"
+#include "ocannl/jit/vcode/passes/pipeline.h"
 
 namespace ocannl::jit {
 namespace {
@@ -202,6 +203,13 @@ class X86Executable : public Executable {
 
 const Target& TargetOf(Isa isa) {
   return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
+}
+
+std::vector<std::string> CodePasses() {
+  std::vector<std::string> names;
+  for (absl::string_view pass : SchedulePasses()) names.emplace_back(pass);
+  for (const VcodePass& pass : VcodePasses()) names.emplace_back(pass.name);
+  return names;
 }
 
 LoopProgram ScheduleFor(LoopProgram program, Isa isa,

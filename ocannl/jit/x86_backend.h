@@ -32,12 +32,14 @@ const Target& TargetOf(Isa isa);
 LoopProgram ScheduleFor(LoopProgram program, Isa isa,
                         absl::Span<const std::string> skip = {});
 
+// The names of SchedulePasses and VcodePasses, in the order in which they run.
+std::vector<std::string> CodePasses();
+
 struct X86Options {
   int threads = 1;        // that run one program
   bool schedules = true;  // false: the machine code of programs as they are
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
-  // Names of passes to leave out, of SchedulePasses and VcodePasses.
-  std::vector<std::string> skip = {};
+  std::vector<std::string> skip = {};  // those of CodePasses to leave out
 };
 
 // Thread-safe. Executables share its threads; one that finds them at work runs

@@ -8,11 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/trial.h"
-#include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/jit/x86_backend.h"
 #include "tests/support/agree_programs.h"
 
@@ -22,15 +19,6 @@ namespace {
 using jit::Isa;
 
 using Names = std::vector<std::string>;
-
-Names CodePasses() {
-  Names names;
-  for (absl::string_view pass : SchedulePasses()) names.emplace_back(pass);
-  for (const jit::VcodePass& pass : jit::VcodePasses()) {
-    names.emplace_back(pass.name);
-  }
-  return names;
-}
 
 void ExpectBitsWithout(const Names& skip) {
   static const auto* programs =
@@ -47,14 +35,14 @@ void ExpectBitsWithout(const Names& skip) {
 }
 
 TEST(CodePassesTest, KeepTheBitsAfterEachOne) {
-  const Names passes = CodePasses();
+  const Names passes = jit::CodePasses();
   for (auto from = passes.begin(); from != passes.end(); ++from) {
     ExpectBitsWithout(Names(from, passes.end()));
   }
 }
 
 TEST(CodePassesTest, KeepTheBitsWithoutEachOne) {
-  for (const std::string& pass : CodePasses()) ExpectBitsWithout({pass});
+  for (const std::string& pass : jit::CodePasses()) ExpectBitsWithout({pass});
 }
 
 }  // namespace
