@@ -61,19 +61,12 @@ inline bool CanRunAsLanes(const LoopProgram& program, const For& loop) {
 // not be interchanged.
 std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
                                             const For& outer);
-inline bool CanInterchange(const LoopProgram& program, const For& outer) {
-  return !WhyNotInterchange(program, outer);
-}
 
 // Why iteration i of `second` may not run right after iteration i of `first`,
 // the statement before it. Cells that both touch, one writing, they touch in
 // the same iteration, so loops that are parallel still are when fused.
 std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
                                      const For& first, const For& second);
-inline bool CanFuse(const LoopProgram& program, const For& first,
-                    const For& second) {
-  return !WhyNotFuse(program, first, second);
-}
 
 // Why the statements of the body of `loop`, a loop of the program, from `at` on
 // may not run in a loop of their own, after one with those before them.

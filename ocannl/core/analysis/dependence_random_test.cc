@@ -207,7 +207,7 @@ TEST(DependenceRandomTest, AllowsNothingThatTouchedCellsForbid) {
       EXPECT_TRUE(truth.parallel || !is_parallel) << where;
       const bool as_lanes = CanRunAsLanes(program, loop);
       EXPECT_TRUE(truth.lanes || !as_lanes) << where;
-      const bool can_interchange = CanInterchange(program, loop);
+      const bool can_interchange = !WhyNotInterchange(program, loop);
       EXPECT_TRUE(truth.interchange || !can_interchange) << where;
       if (loop.extent == 1) return;
       parallel.Count(truth.parallel, is_parallel);
@@ -269,14 +269,14 @@ TEST(DependenceRandomTest, FusesNothingThatTouchedCellsForbid) {
     const std::vector<std::vector<Event>> runs = RunsOf(program);
     VisitNeighbours(program.body, [&](const For& first, const For& second) {
       if (first.extent != second.extent) {
-        EXPECT_FALSE(CanFuse(program, first, second));
+        EXPECT_TRUE(WhyNotFuse(program, first, second));
         return;
       }
       bool may_fuse = true;
       for (const std::vector<Event>& events : runs) {
         may_fuse = may_fuse && MayFuse(events, first, second);
       }
-      const bool can_fuse = CanFuse(program, first, second);
+      const bool can_fuse = !WhyNotFuse(program, first, second);
       EXPECT_TRUE(may_fuse || !can_fuse)
           << "seed " << seed << ", loops " << Name(first.iterator) << " and "
           << Name(second.iterator) << "\n"

@@ -149,7 +149,7 @@ TEST(DependenceTest, Interchange) {
   for (const PairCase& c : kCases) {
     LoopProgram program = ParseWith(
         absl::StrCat("for i1 = 0 to 3 { for i2 = 0 to 3 {", c.body, "} }\n"));
-    EXPECT_EQ(CanInterchange(program, LastLoop(program)), c.can) << c.body;
+    EXPECT_EQ(!WhyNotInterchange(program, LastLoop(program)), c.can) << c.body;
   }
 }
 
@@ -181,7 +181,7 @@ TEST(DependenceTest, Fuse) {
     LoopProgram program = ParseWith(c.body);
     const std::vector<Stmt>& stmts = program.body.stmts;
     const For& first = std::get<For>(stmts[stmts.size() - 2]);
-    EXPECT_EQ(CanFuse(program, first, LastLoop(program)), c.can) << c.body;
+    EXPECT_EQ(!WhyNotFuse(program, first, LastLoop(program)), c.can) << c.body;
   }
 }
 
