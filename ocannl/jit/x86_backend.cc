@@ -103,7 +103,8 @@ class X86Executable : public Executable {
     if (team_ != nullptr) {
       return Executable::Repeat(buffers, statics, steps, count);
     }
-    std::byte** all = Prepare(buffers);
+    std::byte* const* all =
+        plan_.is_callers ? buffers.data() : Prepare(buffers);
     for (int64_t run = 0; run < count; ++run) {
       if (Nests::kTells && run == 0) {  // what the others do, too
         RunAlone(nests_, all, statics);

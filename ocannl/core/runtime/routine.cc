@@ -26,7 +26,6 @@ absl::Status StaticRef::Set(int64_t value) {
         range == kUnranged ? "" : absl::StrCat(" to ", range - 1)));
   }
   cells_->values[number_] = value;
-  cells_->is_set[number_] = true;
   return absl::OkStatus();
 }
 
@@ -36,8 +35,7 @@ Routine::Routine(std::shared_ptr<const LinkedCode> code, Context context)
   static_cells_ = std::make_shared<StaticRef::Cells>(
       StaticRef::Cells{.routine = name(),
                        .indices = program().statics,
-                       .values = std::vector<int64_t>(count),
-                       .is_set = std::vector<bool>(count)});
+                       .values = std::vector(count, StaticRef::kUnset)});
   for (size_t k = 0; k < count; ++k) {
     statics_.push_back(StaticRef(static_cells_, k));
   }

@@ -29,8 +29,8 @@ class StaticRef {
  public:
   const std::string& name() const { return index().name; }
   std::optional<int64_t> value() const {
-    if (!cells_->is_set[number_]) return std::nullopt;
-    return cells_->values[number_];
+    const int64_t value = cells_->values[number_];
+    return value == kUnset ? std::nullopt : std::optional(value);
   }
   // The number of its values, if it has a range.
   std::optional<int64_t> range() const {
@@ -43,12 +43,12 @@ class StaticRef {
 
  private:
   friend class Routine;
+  static constexpr int64_t kUnset = -1;
   // Those of one routine.
   struct Cells {
     std::string routine;
     std::vector<loop_ir::StaticIndex> indices;
     std::vector<int64_t> values;
-    std::vector<bool> is_set;
   };
   StaticRef(std::shared_ptr<Cells> cells, size_t number)
       : cells_(std::move(cells)), number_(number) {}

@@ -46,25 +46,51 @@ std::string NamesOf(absl::Span<const std::shared_ptr<const LinkedCode>> parts) {
 
 }  // namespace
 
-void Trace::Enqueue(absl::Span<const int64_t> statics) {
-  absl::c_copy(statics, next_.begin() + static_cast<int64_t>(
-                                            current_->first_static[position_]));
-  if (++position_ == current_->parts.size()) AddRepetition();
+// The first `count` parts, one after the other.
+void Trace::Sequence::RunParts(size_t count,
+                               absl::Span<const int64_t> statics) const {
+  for (size_t k = 0; k < count; ++k) {
+    const LinkedCode& part = *parts[k];
+    part.executable->Run(
+        part.buffers,
+        statics.subspan(first_static[k], part.program.statics.size()));
+  }
 }
 
-void Trace::RunUnexpected(const Code& code, absl::Span<const int64_t> statics) {
-  if (current_ != nullptr) {
-    Sync();
-    current_ = nullptr;
+// As Executable::Repeat.
+void Trace::Sequence::Repeat(absl::Span<int64_t> statics,
+                             absl::Span<const int64_t> steps,
+                             int64_t count) const {
+  DefaultFloatEnvironment guard;
+  if (const LinkedCode* all =
+          parts.size() == 1 ? parts[0].get() : whole.get()) {
+    return all->executable->Repeat(all->buffers, statics, steps, count);
   }
+  for (int64_t run = 0; run < count; ++run) {
+    RunParts(parts.size(), statics);
+    for (size_t k = 0; k < statics.size(); ++k) statics[k] += steps[k];
+  }
+}
+
+Trace::Repeating::Repeating(Sequence* of)
+    : sequence(of),
+      slots(of->first_static.back()),
+      first(slots.size()),
+      steps(slots.size()) {}
+
+void Trace::RunUnexpected(const Code& code, absl::Span<const int64_t> statics) {
+  Sync();
+  auto* searching = std::get_if<Searching>(&state_);
+  if (searching == nullptr) searching = &state_.emplace<Searching>();
   DefaultFloatEnvironment guard;
   code->executable->Run(code->buffers, statics);
-  if (history_.size() == kTimesSeen * kLongestPeriod) {
-    history_.erase(history_.begin(), history_.begin() + kLongestPeriod);
+  std::vector<Code>& history = searching->history;
+  if (history.size() == kTimesSeen * kLongestPeriod) {
+    history.erase(history.begin(), history.begin() + kLongestPeriod);
     ForgetWhatIsGone();
   }
-  history_.push_back(code);
-  FindPeriod();
+  history.push_back(code);
+  FindPeriod(*searching);
 }
 
 // Routines that only the trace still holds would hold their arrays for nothing.
@@ -75,12 +101,13 @@ void Trace::ForgetWhatIsGone() {
   auto count = [&](const Code& code) {
     if (++held[code.get()] == code.use_count()) gone.insert(code.get());
   };
-  absl::c_for_each(history_, count);
+  std::vector<Code>& history = std::get<Searching>(state_).history;
+  absl::c_for_each(history, count);
   for (const auto& sequence : sequences_) {
     absl::c_for_each(sequence->parts, count);
   }
   if (gone.empty()) return;
-  history_.clear();
+  history.clear();
   std::erase_if(sequences_, [&](const auto& sequence) {
     return absl::c_any_of(sequence->parts, [&](const Code& part) {
       return gone.contains(part.get());
@@ -88,29 +115,19 @@ void Trace::ForgetWhatIsGone() {
   });
 }
 
-void Trace::FindPeriod() {
-  for (size_t period = 1; kTimesSeen * period <= history_.size(); ++period) {
-    const auto tail = history_.end() - static_cast<int64_t>(period);
+void Trace::FindPeriod(Searching& searching) {
+  const std::vector<Code>& history = searching.history;
+  for (size_t period = 1; kTimesSeen * period <= history.size(); ++period) {
+    const auto tail = history.end() - static_cast<int64_t>(period);
     const auto begin =
-        history_.end() - static_cast<int64_t>(kTimesSeen * period);
+        history.end() - static_cast<int64_t>(kTimesSeen * period);
     if (!std::equal(begin, tail, begin + static_cast<int64_t>(period))) {
       continue;
     }
-    std::vector<Code> parts(tail, history_.end());
+    std::vector<Code> parts(tail, history.end());
     ForgetWhatIsGone();
-    return Enter(std::move(parts));
-  }
-}
-
-void Trace::Enter(std::vector<Code> parts) {
-  history_.clear();
-  current_ = FindOrAdd(std::move(parts));
-  position_ = 0;
-  waiting_ = 0;
-  const size_t count = current_->first_static.back();
-  for (std::vector<int64_t>* statics :
-       {&next_, &first_, &steps_, &predicted_}) {
-    statics->resize(count);
+    state_.emplace<Repeating>(FindOrAdd(std::move(parts)));
+    return;
   }
 }
 
@@ -134,92 +151,73 @@ Trace::Sequence* Trace::FindOrAdd(std::vector<Code> parts) {
   return sequences_.back().get();
 }
 
-void Trace::AddRepetition() {
-  position_ = 0;
-  const bool is_alone = absl::c_any_of(
-      next_, [](int64_t index) { return index >= kGreatestWaiting; });
-  if (is_alone || (waiting_ > 1 && next_ != predicted_)) Flush();
-  if (waiting_ == 0) {
-    first_ = next_;
-  } else {
-    for (size_t k = 0; k < next_.size(); ++k) {
-      if (waiting_ == 1) steps_[k] = next_[k] - first_[k];
-      predicted_[k] = next_[k] + steps_[k];
+void Trace::AddRepetition(Repeating& state) {
+  const bool is_alone = std::exchange(state.bits, 0) >= kGreatestWaiting;
+  const bool is_predicted = std::exchange(state.differs, 0) == 0;
+  state.position = 0;
+  if (is_alone || (state.waiting > 1 && !is_predicted)) Flush(state);
+  for (size_t k = 0; k < state.slots.size(); ++k) {
+    auto& [index, predicted] = state.slots[k];
+    if (state.waiting == 0) {
+      state.first[k] = index;
+    } else {
+      if (state.waiting == 1) state.steps[k] = index - state.first[k];
+      predicted = index + state.steps[k];
     }
   }
-  ++waiting_;
-  if (is_alone || waiting_ >= current_->most_waiting) Flush();
+  ++state.waiting;
+  if (is_alone || state.waiting >= state.sequence->most_waiting) Flush(state);
 }
 
 void Trace::Sync() {
-  if (current_ == nullptr) return;
-  Flush();
-  if (position_ > 0) FlushPartial();
+  auto* state = std::get_if<Repeating>(&state_);
+  if (state == nullptr) return;
+  Flush(*state);
+  if (state->position > 0) FlushPartial(*state);
 }
 
-void Trace::Flush() {
-  if (waiting_ == 0) return;
-  if (waiting_ == 1) absl::c_fill(steps_, 0);
-  Sequence& sequence = *current_;
+void Trace::Flush(Repeating& state) {
+  if (state.waiting == 0) return;
+  if (state.waiting == 1) absl::c_fill(state.steps, 0);
+  Sequence& sequence = *state.sequence;
   if (sequence.parts.size() > 1 && sequence.whole == nullptr &&
       sequence.error.empty() &&
       sequence.repetitions >= kRepetitionsBeforeCompiling) {
     CompileWhole(sequence);
   }
   // One alone, where more may wait, tells nothing new.
-  const bool is_timed = waiting_ >= sequence.most_waiting;
+  const bool is_timed = state.waiting >= sequence.most_waiting;
   const Clock::time_point start = is_timed ? Clock::now() : Clock::time_point();
-  RunLoop();
+  sequence.Repeat(absl::MakeSpan(state.first), state.steps, state.waiting);
   if (is_timed) {
     const double seconds =
         std::chrono::duration<double>(Clock::now() - start).count();
     const double per_repetition =
-        std::max(seconds, 1e-9) / static_cast<double>(waiting_);
+        std::max(seconds, 1e-9) / static_cast<double>(state.waiting);
     const double most =
         std::min({kMostSecondsWaiting / per_repetition,
                   2.0 * static_cast<double>(sequence.most_waiting),
                   static_cast<double>(kMostRepetitionsWaiting)});
     sequence.most_waiting = std::max<int64_t>(1, static_cast<int64_t>(most));
   }
-  sequence.repetitions += waiting_;
+  sequence.repetitions += state.waiting;
   ++sequence.loops;
-  waiting_ = 0;
-}
-
-void Trace::RunLoop() {
-  DefaultFloatEnvironment guard;
-  const Sequence& sequence = *current_;
-  const LinkedCode* whole = sequence.parts.size() == 1 ? sequence.parts[0].get()
-                                                       : sequence.whole.get();
-  if (whole != nullptr) {
-    return whole->executable->Repeat(whole->buffers, absl::MakeSpan(first_),
-                                     steps_, waiting_);
-  }
-  for (int64_t run = 0; run < waiting_; ++run) {
-    RunParts(sequence.parts.size(), first_);
-    for (size_t k = 0; k < first_.size(); ++k) first_[k] += steps_[k];
-  }
-}
-
-// The first `count` parts of the current sequence, one after the other.
-void Trace::RunParts(size_t count, absl::Span<const int64_t> statics) const {
-  for (size_t k = 0; k < count; ++k) {
-    const LinkedCode& part = *current_->parts[k];
-    part.executable->Run(part.buffers,
-                         statics.subspan(current_->first_static[k],
-                                         part.program.statics.size()));
-  }
+  state.waiting = 0;
 }
 
 // Runs the parts of a repetition that came so far. The sequence goes on from
 // there: who looks at this place once may do so each time.
-void Trace::FlushPartial() {
+void Trace::FlushPartial(Repeating& state) {
   DefaultFloatEnvironment guard;
-  RunParts(position_, next_);
-  std::vector<Code> parts = current_->parts;
-  std::rotate(parts.begin(), parts.begin() + static_cast<int64_t>(position_),
+  for (size_t k = 0; k < state.slots.size(); ++k) {
+    state.first[k] = state.slots[k].index;
+  }
+  state.sequence->RunParts(state.position, state.first);
+  std::vector<Code> parts = state.sequence->parts;
+  std::rotate(parts.begin(),
+              parts.begin() + static_cast<int64_t>(state.position),
               parts.end());
-  Enter(std::move(parts));
+  state_.emplace<Repeating>(FindOrAdd(std::move(parts)));
 }
 
 void Trace::CompileWhole(Sequence& sequence) {

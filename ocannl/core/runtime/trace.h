@@ -13,6 +13,9 @@
 // induction variable; a repetition that does not fit begins the next loop, so
 // there is never anything to roll back. A sequence that keeps coming is hot: it
 // is compiled as one program, across the borders of its routines.
+//
+//   Searching --a sequence came three times--> Repeating, with 0, 1, ... whole
+//             <--another command--             repetitions that wait
 #ifndef OCANNL_CORE_RUNTIME_TRACE_H_
 #define OCANNL_CORE_RUNTIME_TRACE_H_
 
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -38,8 +42,11 @@ class Trace {
   // One run of `code`, now or at the next Sync at the latest.
   void Run(const std::shared_ptr<const LinkedCode>& code,
            absl::Span<const int64_t> statics) {
-    if (!IsNext(code.get())) return RunUnexpected(code, statics);
-    Enqueue(statics);
+    auto* state = std::get_if<Repeating>(&state_);
+    if (state == nullptr || !state->Expects(code.get())) {
+      return RunUnexpected(code, statics);
+    }
+    if (state->Add(statics)) AddRepetition(*state);
   }
 
   // Does what was deferred.
@@ -64,37 +71,67 @@ class Trace {
     int64_t repetitions = 0;
     int64_t loops = 0;
     int64_t most_waiting = 1;
+
+    void RunParts(size_t count, absl::Span<const int64_t> statics) const;
+    void Repeat(absl::Span<int64_t> statics, absl::Span<const int64_t> steps,
+                int64_t count) const;
   };
 
-  bool IsNext(const LinkedCode* code) const {
-    return current_ != nullptr && current_->parts[position_].get() == code;
-  }
-  void Enqueue(absl::Span<const int64_t> statics);
+  // No sequence repeats: each command runs at once.
+  struct Searching {
+    std::vector<Code> history;  // the last commands
+  };
+
+  // The commands of a sequence are deferred while they come in its order.
+  // Static indices of all parts are adjacent.
+  struct Repeating {
+    explicit Repeating(Sequence* of);
+
+    bool Expects(const LinkedCode* code) const {
+      return sequence->parts[position].get() == code;
+    }
+    // The next command; whether it ends a repetition.
+    bool Add(absl::Span<const int64_t> statics) {
+      Slot* slot = slots.data() + sequence->first_static[position];
+      for (int64_t index : statics) {
+        slot->index = index;
+        differs |= index ^ slot->predicted;
+        bits |= index;
+        ++slot;
+      }
+      return ++position == sequence->parts.size();
+    }
+
+    struct Slot {
+      int64_t index;
+      int64_t predicted;  // if two repetitions wait
+    };
+
+    Sequence* sequence;
+    // The repetition that comes.
+    size_t position = 0;      // parts of it that came
+    std::vector<Slot> slots;  // their static indices
+    int64_t differs = 0;      // bits in which those are not the predicted ones
+    int64_t bits = 0;         // bits that one of them has
+    // The whole ones, which become one loop.
+    int64_t waiting = 0;
+    std::vector<int64_t> first;  // the static indices of the first of them
+    std::vector<int64_t> steps;  // by which they grow, if two wait
+  };
+
   void RunUnexpected(const Code& code, absl::Span<const int64_t> statics);
   void ForgetWhatIsGone();
-  void FindPeriod();
-  void Enter(std::vector<Code> parts);
+  void FindPeriod(Searching& searching);
   Sequence* FindOrAdd(std::vector<Code> parts);
-  void AddRepetition();
-  void Flush();
-  void RunLoop();
-  void RunParts(size_t count, absl::Span<const int64_t> statics) const;
-  void FlushPartial();
+  void AddRepetition(Repeating& state);
+  void Flush(Repeating& state);
+  void FlushPartial(Repeating& state);
   void CompileWhole(Sequence& sequence);
 
   const Device* device_;
-  std::vector<Code> history_;  // the last commands, while none repeats
   std::vector<std::unique_ptr<Sequence>> sequences_;  // the latest last
-  int num_programs_ = 0;         // of those that were compiled as one
-  Sequence* current_ = nullptr;  // what is expected to come; null: nothing
-
-  // Of the current sequence. Static indices of all parts are adjacent.
-  size_t position_ = 0;             // parts of the next repetition that came
-  std::vector<int64_t> next_;       // the static indices of those
-  int64_t waiting_ = 0;             // whole repetitions
-  std::vector<int64_t> first_;      // the static indices of the first of them
-  std::vector<int64_t> steps_;      // by which they grow, if two wait
-  std::vector<int64_t> predicted_;  // of the next repetition, if two wait
+  int num_programs_ = 0;  // of those that were compiled as one
+  std::variant<Searching, Repeating> state_;
 };
 
 }  // namespace ocannl
