@@ -50,17 +50,19 @@ class Team {
   // meanwhile.
   class SideBySide {
    public:
-    SideBySide() { Join(1); }
-    ~SideBySide() { Join(-1); }
+    SideBySide() { Count(1), ++own_count; }
+    ~SideBySide() { Count(-1), --own_count; }
     SideBySide(const SideBySide&) = delete;
+
+    // Of a thread that others wake: they count it, as it has work before it
+    // runs. It itself calls IsCounted once.
+    static void Count(int more) {
+      count.fetch_add(more, std::memory_order_relaxed);
+    }
+    static void IsCounted() { ++own_count; }
 
    private:
     friend class Team;
-    static void Join(int more) {
-      count.fetch_add(more, std::memory_order_relaxed);
-      own_count += more;
-    }
-
     static std::atomic<int> count;
     static thread_local int own_count;  // of `count`: this thread
   };

@@ -21,7 +21,12 @@ constexpr std::chrono::microseconds kSpin(200);
 }  // namespace
 
 void Event::Wait() const {
-  if (done_ != nullptr) SpinThenPark(*done_, 0, kSpin);
+  if (done_ == nullptr) return;
+  {
+    Team::SideBySide share;  // or a team would wait for this processor
+    if (Spin(*done_, 0, kSpin) != 0) return;
+  }
+  done_->wait(0, std::memory_order_acquire);
 }
 
 Worker::Worker() : ring_(kCapacity) {
@@ -46,6 +51,7 @@ void Worker::Submit(Command command) {
   const uint32_t number = submitted_.load(std::memory_order_relaxed);
   uint32_t done = done_.load(std::memory_order_acquire);
   if (number == done) {  // it may have parked
+    SetAtWork(true);
     MigrateOffCaller(absl::MakeSpan(&thread_, 1), callers_processor_);
   }
   while (number - done == kCapacity) done = SpinThenPark(done_, done, kSpin);
@@ -91,31 +97,38 @@ void Worker::RunIdleTasks() {
   for (IdleTask& task : std::exchange(idle_tasks_, {})) Do(task.command);
 }
 
+void Worker::SetAtWork(bool is_at_work) {
+  if (is_at_work_.exchange(is_at_work) == is_at_work) return;
+  Team::SideBySide::Count(is_at_work ? 1 : -1);
+}
+
 void Worker::Serve() {
   NameThread("stream worker");
   // A new thread starts with the modes of the thread that made it.
   DefaultFloatEnvironment guard;
+  Team::SideBySide::IsCounted();
   uint32_t number = 0;
-  while (true) {
-    {
-      Team::SideBySide share;  // a thread that spins has its processor, too
-      uint32_t submitted = submitted_.load(std::memory_order_acquire);
-      if (submitted == number) {
-        RunIdleTasks();
-        submitted = Spin(submitted_, number, kSpin);
-      }
-      const bool is_idle = submitted == number;
-      for (; number != submitted; ++number) {
-        Command command = std::move(ring_[number % kCapacity]);
-        Do(command);
-        command = nullptr;
-        Advance(done_);
-      }
-      if (stops_) return RunIdleTasks();
-      if (!is_idle) continue;
+  while (!stops_) {
+    SetAtWork(true);
+    uint32_t submitted = submitted_.load(std::memory_order_acquire);
+    if (submitted == number) {
+      RunIdleTasks();
+      submitted = Spin(submitted_, number, kSpin);
     }
-    submitted_.wait(number, std::memory_order_acquire);
+    if (submitted == number) {
+      SetAtWork(false);
+      submitted_.wait(number, std::memory_order_acquire);
+      continue;
+    }
+    for (; number != submitted; ++number) {
+      Command command = std::move(ring_[number % kCapacity]);
+      Do(command);
+      command = nullptr;
+      Advance(done_);
+    }
   }
+  RunIdleTasks();
+  SetAtWork(false);
 }
 
 }  // namespace ocannl

@@ -76,6 +76,9 @@ class Worker {
   };
 
   void Serve();
+  // Whether it has a processor for programs of its own (Team::SideBySide), as
+  // it has while it spins, too.
+  void SetAtWork(bool is_at_work);
   void Do(Command& command);
   void RunIdleTasks();
 
@@ -84,6 +87,7 @@ class Worker {
   std::exception_ptr thrown_;  // by a command, until Drain; of the thread
   std::atomic<uint32_t> submitted_ = 0;
   std::atomic<uint32_t> done_ = 0;
+  std::atomic<bool> is_at_work_ = false;
   bool stops_ = false;  // of the thread
   std::thread thread_;
   int callers_processor_ = -1;  // when it last had nothing to do

@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/runtime/threads/team.h"
 
 namespace ocannl {
 namespace {
@@ -80,6 +81,21 @@ TEST(WorkerTest, IdleTasksRunWhenThereIsNothingElse) {
   });
   worker.Drain();
   EXPECT_EQ(forgotten, 0);
+}
+
+// No team may take the processor of a worker that is about to wake.
+TEST(WorkerTest, IsAtWorkOnceItHasWork) {
+  Team team(2);
+  Worker worker;
+  const auto nothing = [](int) {};
+  while (!team.TryRun(nothing)) std::this_thread::yield();  // until it parks
+  std::atomic<bool> may_go = false;
+  worker.Submit([&] {
+    while (!may_go) std::this_thread::yield();
+  });
+  EXPECT_FALSE(team.TryRun(nothing));
+  may_go = true;
+  while (!team.TryRun(nothing)) std::this_thread::yield();
 }
 
 TEST(WorkerTest, DrainThrowsWhatACommandThrew) {
