@@ -21,6 +21,9 @@ using train::DataParallel;
 
 constexpr int kShards = 2;
 
+// Long enough that waking up a thread before the first step does not count.
+constexpr int kSteps = 50;
+
 NdArray Ramp(const Dims& dims) {
   NdArray array(DType::kF32, dims);
   absl::Span<float> values = array.values<float>();
@@ -30,7 +33,8 @@ NdArray Ramp(const Dims& dims) {
   return array;
 }
 
-// Steps on the batch of `mlp` in two shards, by `threads` streams at once.
+// kSteps steps on the batch of `mlp` in two shards, by `threads` streams at
+// once.
 absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
                                       int threads) {
   Mlp shard = mlp;
@@ -53,7 +57,9 @@ absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
                    .ours = true,
                    .time = [=](int64_t runs) {
                      return SecondsOf(runs, [&] {
-                       CHECK_OK(training->Step());
+                       for (int step = 0; step < kSteps; ++step) {
+                         CHECK_OK(training->Step());
+                       }
                        CHECK_OK(training->OwnerLossValue());
                      });
                    }};
@@ -72,7 +78,7 @@ std::vector<WorkloadMaker> ShardWorkloads() {
          .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
            Workload workload{.name = name,
                              .probe = ProbeKind::kFma,
-                             .work = MlpFlops(named.mlp)};
+                             .work = kSteps * MlpFlops(named.mlp)};
            for (const Tier& tier : setting.tiers) {
              for (int threads : {1, kShards}) {
                OCANNL_ASSIGN_OR_RETURN(workload.contenders.emplace_back(),
