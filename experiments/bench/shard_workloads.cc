@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,8 +24,11 @@ using train::DataParallel;
 
 constexpr int kShards = 2;
 
-// Long enough that waking up a thread before the first step does not count.
-constexpr int kSteps = 50;
+// Steps of one run: many, so that waking a thread before the first of them does
+// not count, unless they are long.
+int64_t StepsOf(const Mlp& mlp) {
+  return std::clamp<int64_t>(std::llround(2.5e8 / MlpFlops(mlp)), 1, 50);
+}
 
 NdArray Ramp(const Dims& dims) {
   NdArray array(DType::kF32, dims);
@@ -33,8 +39,8 @@ NdArray Ramp(const Dims& dims) {
   return array;
 }
 
-// kSteps steps on the batch of `mlp` in two shards, by `threads` streams at
-// once.
+// StepsOf(mlp) steps on the batch of `mlp` in two shards, by `threads` streams
+// at once.
 absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
                                       int threads) {
   Mlp shard = mlp;
@@ -53,11 +59,12 @@ absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
                                     {});
           }));
   auto training = std::make_shared<DataParallel>(std::move(made));
+  const int64_t steps = StepsOf(mlp);
   return Contender{.name = absl::StrCat(tier.name, ", ", threads, " at once"),
                    .ours = true,
                    .time = [=](int64_t runs) {
                      return SecondsOf(runs, [&] {
-                       for (int step = 0; step < kSteps; ++step) {
+                       for (int64_t step = 0; step < steps; ++step) {
                          CHECK_OK(training->Step());
                        }
                        CHECK_OK(training->OwnerLossValue());
@@ -78,7 +85,8 @@ std::vector<WorkloadMaker> ShardWorkloads() {
          .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
            Workload workload{.name = name,
                              .probe = ProbeKind::kFma,
-                             .work = kSteps * MlpFlops(named.mlp)};
+                             .work = static_cast<double>(StepsOf(named.mlp)) *
+                                     MlpFlops(named.mlp)};
            for (const Tier& tier : setting.tiers) {
              for (int threads : {1, kShards}) {
                OCANNL_ASSIGN_OR_RETURN(workload.contenders.emplace_back(),
