@@ -24,8 +24,9 @@ using train::DataParallel;
 
 constexpr int kShards = 2;
 
-// Steps of one run: many, so that waking a thread before the first of them does
-// not count, unless they are long.
+// Steps of one run: enough that waking a thread before the first of them does
+// not count; a run of the interpreter takes half a second then. To measure:
+// `bazel run //experiments:bench -- --filter=shards/ --peers=false`.
 int64_t StepsOf(const Mlp& mlp) {
   return std::clamp<int64_t>(std::llround(2.5e8 / MlpFlops(mlp)), 1, 50);
 }
@@ -39,10 +40,10 @@ NdArray Ramp(const Dims& dims) {
   return array;
 }
 
-// StepsOf(mlp) steps on the batch of `mlp` in two shards, by `threads` streams
-// at once.
+// `steps` steps on the batch of `mlp` in two shards, by `threads` streams at
+// once.
 absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
-                                      int threads) {
+                                      int threads, int64_t steps) {
   Mlp shard = mlp;
   shard.batch /= kShards;
   OCANNL_ASSIGN_OR_RETURN(
@@ -59,7 +60,6 @@ absl::StatusOr<Contender> ContenderOf(const Mlp& mlp, const Tier& tier,
                                     {});
           }));
   auto training = std::make_shared<DataParallel>(std::move(made));
-  const int64_t steps = StepsOf(mlp);
   return Contender{.name = absl::StrCat(tier.name, ", ", threads, " at once"),
                    .ours = true,
                    .time = [=](int64_t runs) {
@@ -83,14 +83,16 @@ std::vector<WorkloadMaker> ShardWorkloads() {
         {.name = name,
          .brief = name == "shards/small",
          .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
-           Workload workload{.name = name,
-                             .probe = ProbeKind::kFma,
-                             .work = static_cast<double>(StepsOf(named.mlp)) *
-                                     MlpFlops(named.mlp)};
+           const int64_t steps = StepsOf(named.mlp);
+           Workload workload{
+               .name = name,
+               .probe = ProbeKind::kFma,
+               .work = static_cast<double>(steps) * MlpFlops(named.mlp)};
            for (const Tier& tier : setting.tiers) {
              for (int threads : {1, kShards}) {
-               OCANNL_ASSIGN_OR_RETURN(workload.contenders.emplace_back(),
-                                       ContenderOf(named.mlp, tier, threads));
+               OCANNL_ASSIGN_OR_RETURN(
+                   workload.contenders.emplace_back(),
+                   ContenderOf(named.mlp, tier, threads, steps));
              }
            }
            return workload;
