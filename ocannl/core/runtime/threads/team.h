@@ -55,11 +55,11 @@ class Team {
     SideBySide(const SideBySide&) = delete;
 
     // Of a thread that others wake: they count it, as it has work before it
-    // runs. It itself calls IsCounted once.
+    // runs. It itself calls TakeShare once.
     static void Count(int more) {
       count.fetch_add(more, std::memory_order_relaxed);
     }
-    static void IsCounted() { ++own_count; }
+    static void TakeShare() { ++own_count; }
 
    private:
     friend class Team;

@@ -18,15 +18,20 @@ constexpr uint32_t kCapacity = 1024;
 // To measure: `bazel run //experiments:bench -- --filter=shards/ --threads=1`.
 constexpr std::chrono::microseconds kSpin(200);
 
+// As SpinThenPark, but no team waits for the processor of a thread that spins.
+uint32_t WaitSideBySide(const std::atomic<uint32_t>& value, uint32_t old) {
+  {
+    Team::SideBySide share;
+    const uint32_t now = Spin(value, old, kSpin);
+    if (now != old) return now;
+  }
+  return SpinThenPark(value, old, {});
+}
+
 }  // namespace
 
 void Event::Wait() const {
-  if (done_ == nullptr) return;
-  {
-    Team::SideBySide share;  // or a team would wait for this processor
-    if (Spin(*done_, 0, kSpin) != 0) return;
-  }
-  done_->wait(0, std::memory_order_acquire);
+  if (done_ != nullptr) WaitSideBySide(*done_, 0);
 }
 
 Worker::Worker() : ring_(kCapacity) {
@@ -54,7 +59,7 @@ void Worker::Submit(Command command) {
     SetAtWork(true);
     MigrateOffCaller(absl::MakeSpan(&thread_, 1), callers_processor_);
   }
-  while (number - done == kCapacity) done = SpinThenPark(done_, done, kSpin);
+  while (number - done == kCapacity) done = WaitSideBySide(done_, done);
   ring_[number % kCapacity] = std::move(command);
   Advance(submitted_);
 }
@@ -106,7 +111,7 @@ void Worker::Serve() {
   NameThread("stream worker");
   // A new thread starts with the modes of the thread that made it.
   DefaultFloatEnvironment guard;
-  Team::SideBySide::IsCounted();
+  Team::SideBySide::TakeShare();
   uint32_t number = 0;
   while (!stops_) {
     SetAtWork(true);
