@@ -170,7 +170,7 @@ void AddHandWritten(const Moons& moons, int64_t steps, Workload& workload) {
           return fused.loss();
         }));
   } else {
-    workload.missing.push_back("hand AVX-512: not this processor");
+    workload.missing.emplace_back("hand AVX-512: not this processor");
   }
   workload.contenders.push_back(OfHand<MoonsArrays>(
       "plain C++ -O1", arrays, steps, [](MoonsArrays& plain, int step) {

@@ -8,6 +8,9 @@
 //
 // References stay valid while values are added. Values need operator== and
 // AbslHashValue. Not thread-safe.
+//
+// Who names a pool's type declares it `extern template` and instantiates it in
+// one source: what many sources include is else compiled in each.
 #ifndef OCANNL_CORE_BASE_POOL_H_
 #define OCANNL_CORE_BASE_POOL_H_
 
@@ -37,16 +40,15 @@ struct PoolHash<std::variant<Ts...>> {
 template <class IdType, class T>
 class InternPool {
  public:
+  InternPool();
+  InternPool(const InternPool&);
+  InternPool(InternPool&&);
+  InternPool& operator=(const InternPool&);
+  InternPool& operator=(InternPool&&);
+  ~InternPool();
+
   // The id of `value`, which is stored unless an equal one already is.
-  IdType Add(T value) {
-    const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
-    const auto known = ids_.find(Key{hash, value, *this});
-    if (known != ids_.end()) return known->id;
-    const IdType id = {size()};
-    ids_.insert({hash, id});
-    values_.push_back(std::move(value));
-    return id;
-  }
+  IdType Add(T value);
 
   // An id of no value ends the process: noexcept meets the exception of at().
   const T& operator[](IdType id) const noexcept {
@@ -83,6 +85,31 @@ class InternPool {
   std::deque<T> values_;
   absl::flat_hash_set<Slot, Hash, Equal> ids_;
 };
+
+template <class IdType, class T>
+InternPool<IdType, T>::InternPool() = default;
+template <class IdType, class T>
+InternPool<IdType, T>::InternPool(const InternPool&) = default;
+template <class IdType, class T>
+InternPool<IdType, T>::InternPool(InternPool&&) = default;
+template <class IdType, class T>
+InternPool<IdType, T>& InternPool<IdType, T>::operator=(const InternPool&) =
+    default;
+template <class IdType, class T>
+InternPool<IdType, T>& InternPool<IdType, T>::operator=(InternPool&&) = default;
+template <class IdType, class T>
+InternPool<IdType, T>::~InternPool() = default;
+
+template <class IdType, class T>
+IdType InternPool<IdType, T>::Add(T value) {
+  const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
+  const auto known = ids_.find(Key{hash, value, *this});
+  if (known != ids_.end()) return known->id;
+  const IdType id = {size()};
+  ids_.insert({hash, id});
+  values_.push_back(std::move(value));
+  return id;
+}
 
 }  // namespace ocannl
 

@@ -201,12 +201,19 @@ struct Comment {
 struct Stmt : std::variant<For, Set, Scatter, DeclareLocal, SetLocal, ZeroOut,
                            Comment> {
   using variant::variant;
+  Stmt(const Stmt&);
+  Stmt(Stmt&&) noexcept;
+  Stmt& operator=(const Stmt&);
+  Stmt& operator=(Stmt&&) noexcept;
+  ~Stmt();
 };
 inline bool operator==(const Block& a, const Block& b) {
   return a.stmts == b.stmts;
 }
 
 }  // namespace loop_ir
+
+extern template class InternPool<loop_ir::LeafId, loop_ir::LeafValue>;
 
 struct LoopProgram {
   std::string name;

@@ -2,6 +2,17 @@
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
+namespace loop_ir {
+
+Stmt::Stmt(const Stmt&) = default;
+Stmt::Stmt(Stmt&&) noexcept = default;
+Stmt& Stmt::operator=(const Stmt&) = default;
+Stmt& Stmt::operator=(Stmt&&) noexcept = default;
+Stmt::~Stmt() = default;
+
+}  // namespace loop_ir
+
+template class InternPool<LeafId, LeafValue>;
 
 Expr LoopProgram::Read(LeafValue value) {
   DType dtype = DType::kI64;

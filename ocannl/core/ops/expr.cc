@@ -15,6 +15,8 @@
 
 namespace ocannl {
 
+template class InternPool<ExprId, ExprNode>;
+
 DType TypeOf(const ExprPool& pool, ExprId id) {
   return std::visit([](const auto& node) { return node.dtype; }, pool[id]);
 }

@@ -70,6 +70,7 @@ struct Apply {
 
 using ExprNode = std::variant<Constant, Leaf, Apply>;
 using ExprPool = InternPool<ExprId, ExprNode>;
+extern template class InternPool<ExprId, ExprNode>;
 
 DType TypeOf(const ExprPool& pool, ExprId id);
 
