@@ -29,11 +29,12 @@ def cc_binary(copts = [], deps = [], **kwargs):
     )
 
 # Debian's archives are not position-independent code, so no shared library can
-# be made of ours, in whatever workspace they are built.
-def cc_library(copts = [], deps = [], **kwargs):
+# be made of ours, in whatever workspace they are built. `precompiled` is the name
+# of the header of //tools that each source includes first.
+def cc_library(copts = [], deps = [], precompiled = "common_headers", **kwargs):
     native.cc_library(
-        copts = COPTS + _include_first("common_headers") + copts,
-        deps = deps + _COMMON,
+        copts = COPTS + _include_first(precompiled) + copts,
+        deps = deps + [Label("//tools:" + precompiled)],
         linkstatic = True,
         **kwargs
     )
