@@ -7,10 +7,8 @@
 //   pool.Add(a) == pool.Add(b)   if and only if   a == b
 //
 // References stay valid while values are added. Values need operator== and
-// AbslHashValue. Not thread-safe.
-//
-// Who names a pool's type declares it `extern template` and instantiates it in
-// one source: what many sources include is else compiled in each.
+// AbslHashValue. Not thread-safe. Who names a pool's type declares it `extern
+// template` and instantiates it in one source, so that no other compiles it.
 #ifndef OCANNL_CORE_BASE_POOL_H_
 #define OCANNL_CORE_BASE_POOL_H_
 
