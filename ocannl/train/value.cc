@@ -17,14 +17,14 @@ absl::Status SetLogic(const AssignStatement& statement,
   absl::string_view logic = *statement.logic;
   const size_t operands = source.operands.size();
   source.accum = OfTerms(statement.accum.value_or(Op::kAdd));
-  source.spec = std::nullopt;
   if (logic == ".") {
     source.accum = std::nullopt;
-    source.logic = ComputeSource::kPointwise;
+    using Pointwise = ComputeSource::Pointwise;  // it may stretch
+    if (!std::holds_alternative<Pointwise>(source.logic)) source.logic = {};
     return absl::OkStatus();
   }
   if (logic == "@") {
-    source.logic = ComputeSource::kCompose;
+    source.logic = ComputeSource::Compose();
     const bool divides = source.op == Op::kDiv || source.op == Op::kPow;
     if (operands == 2 && !divides) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -35,8 +35,7 @@ absl::Status SetLogic(const AssignStatement& statement,
   absl::StatusOr<EinsumSpec> parsed =
       ParseEinsum(logic, static_cast<int>(operands), numbers);
   if (!parsed.ok()) return WrongSpec(logic, parsed.status());
-  source.logic = ComputeSource::kEinsum;
-  source.spec = *std::move(parsed);
+  source.logic = *std::move(parsed);
   return absl::OkStatus();
 }
 
@@ -49,7 +48,8 @@ Op OfTerms(Op accum) {
 Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor) {
   auto is_of_numbers = [&](TensorId id) {
     return IsNumberLike(graph[id].source) ||
-           std::holds_alternative<ComputeSource>(graph[id].source);
+           std::holds_alternative<ComputeSource>(graph[id].source) ||
+           std::holds_alternative<ScanSource>(graph[id].source);
   };
   if (shape == Shape() &&
       absl::c_all_of(TopologicalOrder(graph, {tensor}, false), is_of_numbers)) {
@@ -69,13 +69,9 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
     return graph.Add(std::move(node));
   }
   const auto* compute = std::get_if<ComputeSource>(&node.source);
-  if (node.named || compute == nullptr || compute->runs_along) {
+  if (node.named || compute == nullptr) {
     node.named = false;
-    node.source = ComputeSource{.op = std::nullopt,
-                                .accum = std::nullopt,
-                                .logic = ComputeSource::kPointwise,
-                                .spec = std::nullopt,
-                                .operands = {root.id}};
+    node.source = ComputeSource{.operands = {root.id}};
   }
   if (statement.logic) {
     OCANNL_RETURN_IF_ERROR(

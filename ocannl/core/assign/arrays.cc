@@ -113,18 +113,18 @@ void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
   }
 }
 
-size_t RunningAxis(const Shapes& shapes, const ComputeSource& source) {
-  const Shape& shape = shapes.at(source.operands[0]);
+size_t AxisOf(const Shapes& shapes, const ScanSource& scan) {
+  const Shape& shape = shapes.at(scan.of);
   size_t axis = 0;
   for (RowKind kind : kRowKinds) {
-    const EinsumRow& row = source.spec->result[static_cast<int>(kind)];
+    const EinsumRow& row = scan.spec.result[static_cast<int>(kind)];
     for (const EinsumAxis& each :
          ExpandRow(row, static_cast<int>(shape[kind].size()), 0)) {
-      if (each.name == source.runs_along) return axis;
+      if (each.name == scan.axis) return axis;
       ++axis;
     }
   }
-  CHECK(false) << "no axis " << *source.runs_along;
+  CHECK(false) << "no axis " << scan.axis;
   __builtin_unreachable();
 }
 

@@ -45,8 +45,8 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
 void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
                     int32_t source);
 
-// Which axis of its operand and result `source` sums along (runs_along).
-size_t RunningAxis(const Shapes& shapes, const ComputeSource& source);
+// Which axis of its operand and result the scan sums along.
+size_t AxisOf(const Shapes& shapes, const ScanSource& scan);
 
 // Appends `lhs = sums`, or with `accum` likewise, where `sums` are the prefix
 // sums (the inclusive scan) of `source` along the axis, or the suffix sums if

@@ -45,6 +45,10 @@ class ForwardBuilder {
             },
             [&](const SliceSource& s) { Slice(id, s); },
             [&](const ReshapeSource& s) { Reshape(id, s.of); },
+            [&](const ScanSource& s) {
+              AssignRunningSums(code_, Value(id), std::nullopt, Value(s.of),
+                                AxisOf(shapes_, s), /*backwards=*/false);
+            },
             [&](const ComputeSource& s) { FromOperands(id, s); },
             [&](const ErrorSource&) {
               CHECK(false) << "inference let it pass";
@@ -129,18 +133,13 @@ class ForwardBuilder {
   }
 
   void FromOperands(TensorId id, const ComputeSource& source) {
-    if (source.runs_along) {
-      return AssignRunningSums(code_, Value(id), std::nullopt,
-                               Value(source.operands[0]),
-                               RunningAxis(shapes_, source), false);
-    }
     std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
     if (pieces.empty()) return FromNothing(id, source);
     const std::optional<GatherIndices> gather =
         FindGather(shapes_, id, source, pieces);
     if (gather) {
-      return source.gathers->scatters ? Scatter(id, source, *gather)
-                                      : Gather(id, source, *gather);
+      return gather->scatters ? Scatter(id, source, *gather)
+                              : Gather(id, source, *gather);
     }
     if (IsContracted(source)) {
       for (size_t i = 0; i < pieces.size(); ++i) {
@@ -184,7 +183,7 @@ class ForwardBuilder {
     }
     const int32_t to = code_.AddArray(std::move(array));
     Assign assign = GatherCells(
-        gather, to, Value(source.operands[1]), Value(source.gathers->ids),
+        gather, to, Value(source.operands[1]), Value(gather.id_source),
         OperandLeaf(code_.exprs, graph_, source, 1, 0).id());
     code_.list.push_back(assign);
     if (!sums) return;
@@ -200,7 +199,7 @@ class ForwardBuilder {
                const GatherIndices& gather) {
     const int32_t cells = Value(source.operands[1]);
     Assign assign =
-        ScatterCells(gather, cells, Value(id), Value(source.gathers->ids),
+        ScatterCells(gather, cells, Value(id), Value(gather.id_source),
                      OperandLeaf(code_.exprs, graph_, source, 1, 0).id());
     assign.reset = true;
     code_.list.push_back(std::move(assign));

@@ -217,7 +217,7 @@ Product ProductOf(Assignments& code, const Graph& graph, const Shapes& shapes,
 
 bool IsContracted(const ComputeSource& source) {
   return source.op == Op::kMul && source.accum == Op::kAdd &&
-         source.logic == ComputeSource::kEinsum && source.operands.size() > 2;
+         source.spec() != nullptr && source.operands.size() > 2;
 }
 
 void AssignContracted(Assignments& code, const Product& product, bool reset) {

@@ -72,16 +72,20 @@ std::vector<IteratorId> GatherIndices::RowMajor() const {
 std::optional<GatherIndices> FindGather(
     const Shapes& shapes, TensorId id, const ComputeSource& source,
     absl::Span<const ProjectedPiece> pieces) {
-  if (!source.gathers || pieces.size() != 1 || pieces[0].operands.size() != 3) {
+  const auto* logic = std::get_if<ComputeSource::Gather>(&source.logic);
+  if (logic == nullptr || pieces.size() != 1 ||
+      pieces[0].operands.size() != 3) {
     return std::nullopt;
   }
   const Projections& all = pieces[0].projections;
-  const bool scatters = source.gathers->scatters;
+  const bool scatters = logic->scatters;
   GatherIndices gather{.extents = all.extents,
                        .table = scatters ? all.lhs : all.operands[1],
                        .axis = -1,
                        .ids = all.operands[0],
-                       .cells = scatters ? all.operands[1] : all.lhs};
+                       .cells = scatters ? all.operands[1] : all.lhs,
+                       .id_source = logic->ids,
+                       .scatters = scatters};
   const Shape& chosen = shapes.at(source.operands[0]);
   Dims rest = chosen.dims();
   const size_t last =
@@ -96,7 +100,7 @@ std::optional<GatherIndices> FindGather(
       gather.axis = static_cast<int32_t>(axis);
     }
   }
-  if (gather.axis < 0 || shapes.at(source.gathers->ids).dims() != rest) {
+  if (gather.axis < 0 || shapes.at(logic->ids).dims() != rest) {
     return std::nullopt;
   }
   gather.table[gather.axis] = 0;

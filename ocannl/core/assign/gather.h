@@ -32,7 +32,9 @@ struct GatherIndices {
   Indices table;        // of the array that has the indexed axis; 0 there
   int32_t axis;         // that one
   Indices ids;
-  Indices cells;  // of the other array
+  Indices cells;       // of the other array
+  TensorId id_source;  // whose array `ids` is of
+  bool scatters;       // from the cells into the table
 
   // The loops that the index depends on, then the others: in this order, what
   // is read of one row is contiguous.
@@ -40,9 +42,9 @@ struct GatherIndices {
 };
 
 // The cells that tensor `id` gathers or scatters, if `source`, that of its
-// node, has a GatherNote; `pieces` are its projections. nullopt: where they are
-// not one cell for each of the other loops, or may be outside of the arrays on
-// other axes.
+// node, is such an einsum; `pieces` are its projections. nullopt: where they
+// are not one cell for each of the other loops, or may be outside of the arrays
+// on other axes.
 std::optional<GatherIndices> FindGather(
     const Shapes& shapes, TensorId id, const ComputeSource& source,
     absl::Span<const ProjectedPiece> pieces);

@@ -98,10 +98,7 @@ class Backprop {
   void Propagate(TensorId id) {
     const TensorSource& source = graph_[id].source;
     const auto* compute = std::get_if<ComputeSource>(&source);
-    if (compute != nullptr && compute->runs_along) {
-      AssignRunningSums(code_, Gradient(compute->operands[0]), Op::kAdd,
-                        Gradient(id), RunningAxis(shapes_, *compute), true);
-    } else if (compute != nullptr) {
+    if (compute != nullptr) {
       const std::vector<ProjectedPiece> pieces =
           ProjectPieces(graph_, shapes_, id);
       const std::optional<GatherIndices> gather =
@@ -115,6 +112,9 @@ class Backprop {
           PropagatePiece(id, *compute, pieces[k], first, k);
         }
       }
+    } else if (const auto* scan = std::get_if<ScanSource>(&source)) {
+      AssignRunningSums(code_, Gradient(scan->of), Op::kAdd, Gradient(id),
+                        AxisOf(shapes_, *scan), /*backwards=*/true);
     } else if (const auto* slice = std::get_if<SliceSource>(&source)) {
       Expr g = MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), kGradient);
       Accumulate(id, {slice->of}, Project(graph_, shapes_, id), 0, g, 0,
@@ -159,12 +159,11 @@ class Backprop {
     const int32_t to = Gradient(operand);
     const int32_t from = Gradient(id);
     const int32_t ids =
-        code_.AddArray(ValueArray(graph_, shapes_, source.gathers->ids));
+        code_.AddArray(ValueArray(graph_, shapes_, gather.id_source));
     const ExprId leaf =
         MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), 0).id();
-    Assign assign = source.gathers->scatters
-                        ? GatherCells(gather, to, from, ids, leaf)
-                        : ScatterCells(gather, from, to, ids, leaf);
+    Assign assign = gather.scatters ? GatherCells(gather, to, from, ids, leaf)
+                                    : ScatterCells(gather, from, to, ids, leaf);
     assign.accum = Op::kAdd;
     code_.list.push_back(std::move(assign));
   }

@@ -138,10 +138,9 @@ class Definer {
       const auto* compute = std::get_if<ComputeSource>(&source);
       const bool is_leaf = std::holds_alternative<ParamSource>(source) &&
                            parsed.parameters.empty();
-      const bool is_pointwise = compute != nullptr && compute->op &&
-                                *compute->op != Op::kConvert &&
-                                *compute->op != Op::kBitcast &&
-                                compute->logic != ComputeSource::kEinsum;
+      const bool is_pointwise =
+          compute != nullptr && compute->op && *compute->op != Op::kConvert &&
+          *compute->op != Op::kBitcast && compute->spec() == nullptr;
       if (is_leaf || is_pointwise ||
           std::holds_alternative<NumberSource>(source)) {
         continue;

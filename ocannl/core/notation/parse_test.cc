@@ -52,10 +52,12 @@ std::string Computed(const Graph& graph, const TensorNode& node,
   if (compute.op == Op::kConvert || compute.op == Op::kBitcast) {
     absl::StrAppend(&op, "_", Name(node.dtype));
   }
-  if (compute.logic == ComputeSource::kCompose) op = "Compose";
-  if (compute.logic == ComputeSource::kEinsum) {
+  if (std::holds_alternative<ComputeSource::Compose>(compute.logic)) {
+    op = "Compose";
+  }
+  if (const EinsumSpec* spec = compute.spec()) {
     op = absl::StrCat(*compute.accum == Op::kAdd ? "Sum" : "Max", op, "[",
-                      ToString(*compute.spec), "]");
+                      ToString(*spec), "]");
   }
   return absl::StrCat(op, "(", operands, ")");
 }
@@ -93,6 +95,9 @@ std::string Structure(const Graph& graph, TensorId id) {
           },
           [&](const ReshapeSource& reshape) {
             return absl::StrCat("Reshape(", Structure(graph, reshape.of), ")");
+          },
+          [&](const ScanSource& scan) {
+            return absl::StrCat("Scan(", Structure(graph, scan.of), ")");
           },
           [&](const ComputeSource& compute) {
             return Computed(graph, node, compute);

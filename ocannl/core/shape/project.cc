@@ -71,7 +71,8 @@ Naming NameAxes(const Shapes& shapes, TensorId id, const TensorSource& source) {
     return naming;
   }
   naming.result = NameRows(shapes.at(id), kRows);
-  if (std::get<ComputeSource>(source).logic == ComputeSource::kCompose) {
+  const auto& logic = std::get<ComputeSource>(source).logic;
+  if (std::holds_alternative<ComputeSource::Compose>(logic)) {
     naming.operands = {
         NameRows(shapes.at(operands[0]), {"batch", "output", "reduced"}),
         NameRows(shapes.at(operands[1]), {"batch", "reduced", "input"})};
@@ -149,8 +150,9 @@ std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {
     all.operands.push_back(static_cast<int>(k));
   }
   const auto* compute = std::get_if<ComputeSource>(&source);
-  if (compute == nullptr || !compute->spec) return {all};
-  auto pieces = PiecesOf(*compute->spec, /*one_at_a_time=*/!compute->has_op());
+  if (compute == nullptr || compute->spec() == nullptr) return {all};
+  auto pieces =
+      PiecesOf(*compute->spec(), /*one_at_a_time=*/!compute->has_op());
   CHECK_OK(pieces.status());
   return *std::move(pieces);
 }

@@ -44,18 +44,20 @@ class Collector {
 
   void operator()(const SliceSource& slice) { Slots(SliceSpec(), {slice.of}); }
 
+  void operator()(const ScanSource& scan) { Slots(scan.spec, {scan.of}); }
+
   void operator()(const ComputeSource& compute) {
-    switch (compute.logic) {
-      case ComputeSource::kPointwise:
-        for (TensorId operand : compute.operands) Covers(operand);
-        break;
-      case ComputeSource::kCompose:
-        Compose(compute.operands[0], compute.operands[1]);
-        break;
-      case ComputeSource::kEinsum:
-        Slots(*compute.spec, compute.operands);
-        break;
-    }
+    using Source = ComputeSource;
+    const std::vector<TensorId>& operands = compute.operands;
+    std::visit(
+        Overload{
+            [&](const Source::Pointwise&) {
+              for (TensorId operand : operands) Covers(operand);
+            },
+            [&](const Source::Compose&) { Compose(operands[0], operands[1]); },
+            [&](const EinsumSpec& spec) { Slots(spec, operands); },
+            [&](const Source::Gather& g) { Slots(g.spec, operands); }},
+        compute.logic);
   }
 
  private:
@@ -107,15 +109,14 @@ void AddRules(const Graph& graph, TensorId id, Rules& rules) {
                       [](const ErrorSource&) {},
                       [&](const ParamSource& source) { collect(source); },
                       [&](const SliceSource& source) { collect(source); },
+                      [&](const ScanSource& source) { collect(source); },
                       [&](const ComputeSource& source) { collect(source); }},
              graph[id].source);
 }
 
 const EinsumSpec* SpecOf(const TensorSource& source) {
-  if (std::holds_alternative<SliceSource>(source)) return &SliceSpec();
-  const auto* compute = std::get_if<ComputeSource>(&source);
-  bool has_spec = compute != nullptr && compute->spec.has_value();
-  return has_spec ? &*compute->spec : nullptr;
+  const bool slices = std::holds_alternative<SliceSource>(source);
+  return slices ? &SliceSpec() : EinsumOf(source);
 }
 
 std::vector<EinsumAxis> ExpandRow(const EinsumRow& row, int rank, int place) {
@@ -151,7 +152,9 @@ SizeEquation EquationOf(const EinsumAxis& axis) {
 
 bool Stretches(const TensorNode& node) {
   const auto* compute = std::get_if<ComputeSource>(&node.source);
-  return compute != nullptr && compute->stretches;
+  if (compute == nullptr) return false;
+  const auto* logic = std::get_if<ComputeSource::Pointwise>(&compute->logic);
+  return logic != nullptr && logic->stretches;
 }
 
 }  // namespace ocannl

@@ -114,12 +114,8 @@ Tensor Stretch(Tensor a, SourceLocation where) {
   const TensorNode& node = a.node();
   if (std::holds_alternative<ErrorSource>(node.source)) return a;
   TensorNode stretched = {
-      .source = ComputeSource{.op = std::nullopt,
-                              .accum = std::nullopt,
-                              .logic = ComputeSource::kPointwise,
-                              .spec = std::nullopt,
-                              .operands = {a.id},
-                              .stretches = true},
+      .source = ComputeSource{.logic = ComputeSource::Pointwise{true},
+                              .operands = {a.id}},
       .name = "",
       .text = CallText("stretch", "", {&node}),
       .dtype = node.dtype,

@@ -53,7 +53,6 @@ class Formulas {
 // How the operands meet, and the error if they cannot.
 absl::Status SetLogic(const OpDefinition& definition, absl::string_view logic,
                       ComputeSource& source) {
-  source.logic = ComputeSource::kPointwise;
   if (logic == ".") return absl::OkStatus();
   source.accum = definition.accum;
   if (!source.accum) {
@@ -63,15 +62,14 @@ absl::Status SetLogic(const OpDefinition& definition, absl::string_view logic,
                      "`v =:+ ...` or `v =:@^ ...`"));
   }
   if (logic == "@" && source.operands.size() == 2) {
-    source.logic = ComputeSource::kCompose;
+    source.logic = ComputeSource::Compose();
     return absl::OkStatus();
   }
-  source.logic = ComputeSource::kEinsum;
   absl::StatusOr<EinsumSpec> spec =
       ParseEinsum(logic, static_cast<int>(source.operands.size()));
   absl::Status status = spec.status();
   if (status.ok()) {
-    source.spec = *spec;
+    source.logic = *spec;
     status = PiecesOf(*spec, /*one_at_a_time=*/false).status();
   }
   return status.ok() ? status : WrongSpec(logic, status);
@@ -103,11 +101,7 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                     absl::Span<const Arg> args, absl::string_view logic) {
   CHECK(!args.empty() && std::holds_alternative<Tensor>(args[0].value));
   Graph& graph = *std::get<Tensor>(args[0].value).graph;
-  ComputeSource source = {.op = std::nullopt,
-                          .accum = std::nullopt,
-                          .logic = ComputeSource::kPointwise,
-                          .spec = std::nullopt,
-                          .operands = {}};
+  ComputeSource source;
   for (const Arg& arg : args) {
     Tensor tensor = std::holds_alternative<Tensor>(arg.value)
                         ? std::get<Tensor>(arg.value)

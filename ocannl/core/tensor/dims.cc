@@ -31,13 +31,13 @@ std::vector<std::string> NamesIn(const EinsumSpec& spec) {
 
 absl::StatusOr<SpecName> Find(Tensor of, absl::string_view name) {
   const TensorNode& node = of.node();
-  const auto* compute = std::get_if<ComputeSource>(&node.source);
-  if (compute == nullptr || !compute->spec) {
+  const EinsumSpec* spec = EinsumOf(node.source);
+  if (spec == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe(node), " has no spec with a `", name,
                      "`; name an axis of an einsum"));
   }
-  std::vector<std::string> names = NamesIn(*compute->spec);
+  std::vector<std::string> names = NamesIn(*spec);
   if (absl::c_linear_search(names, name)) {
     return SpecName{.node = of.id, .name = std::string(name)};
   }

@@ -92,8 +92,7 @@ int32_t Graph::AddStatic(std::string name, std::optional<int64_t> range) {
 
 void Graph::AddSizeRule(SizeRule rule) {
   auto check = [&](const SpecName& name) {
-    CHECK(std::get<ComputeSource>(nodes_[name.node.index].source).spec)
-        << name.name;
+    CHECK(EinsumOf(nodes_[name.node.index].source)) << name.name;
   };
   check(rule.name);
   if (const auto* other = std::get_if<SpecName>(&rule.is)) check(*other);
@@ -123,16 +122,19 @@ absl::Status Graph::SetMemoryMode(TensorId id, const MemoryRequest& request) {
   return UpdateOf(node.name, request, node.memory);
 }
 
-void Graph::SetGathers(TensorId id, GatherNote note) {
-  auto& source = std::get<ComputeSource>(nodes_[id.index].source);
-  CHECK(source.op == Op::kSelect && source.accum == Op::kAdd);
-  source.gathers = std::move(note);
+void Graph::SetGather(TensorId id, TensorId ids, bool scatters) {
+  auto* source = std::get_if<ComputeSource>(&nodes_[id.index].source);
+  if (source == nullptr) return;
+  CHECK(source->op == Op::kSelect && source->accum == Op::kAdd);
+  source->logic = ComputeSource::Gather{*source->spec(), ids, scatters};
 }
 
-void Graph::SetRunsAlong(TensorId id, std::string axis) {
-  auto& source = std::get<ComputeSource>(nodes_[id.index].source);
-  CHECK(!source.op && source.accum == Op::kAdd);
-  source.runs_along = std::move(axis);
+void Graph::SetScan(TensorId id, std::string axis) {
+  TensorSource& source = nodes_[id.index].source;
+  const auto* einsum = std::get_if<ComputeSource>(&source);
+  if (einsum == nullptr) return;
+  CHECK(!einsum->has_op() && einsum->accum == Op::kAdd);
+  source = ScanSource{einsum->operands[0], *einsum->spec(), std::move(axis)};
 }
 
 void Graph::SetInit(TensorId parameter, TensorId init) {

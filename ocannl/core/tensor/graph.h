@@ -111,9 +111,10 @@ class Graph {
   void SetText(TensorId id, std::string text);  // for error messages
   // Error: the request contradicts an earlier one.
   absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
-  // CHECK-fails if the node is no such sum.
-  void SetGathers(TensorId id, GatherNote note);
-  void SetRunsAlong(TensorId id, std::string axis);
+  // The einsum, a sum of selected cells, gathers by `ids`, or scatters; the one
+  // that copies its operand sums along `axis`. An error stays one.
+  void SetGather(TensorId id, TensorId ids, bool scatters);
+  void SetScan(TensorId id, std::string axis);
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);

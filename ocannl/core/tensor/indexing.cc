@@ -52,13 +52,6 @@ Tensor ReduceWhere(Op accum, std::vector<EinsumSlot> operands,
                 {Arg(condition, where), Arg(a, where), Arg(otherwise, where)});
 }
 
-Tensor Noted(Tensor sums, GatherNote note) {
-  if (!std::holds_alternative<ErrorSource>(sums.node().source)) {
-    sums.graph->SetGathers(sums.id, std::move(note));
-  }
-  return sums;
-}
-
 // The one plain axis that `slot` has and `others` have not.
 absl::StatusOr<std::string> OwnAxis(const EinsumSlot& slot,
                                     const std::vector<EinsumSlot>& others,
@@ -134,7 +127,8 @@ Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
     Tensor sums = ReduceWhere(
         Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
         IsIndex(slots[1], ids, 0, where), table, 0, where);
-    return Noted(sums, {.ids = ids.id, .scatters = false});
+    ids.graph->SetGather(sums.id, ids.id, /*scatters=*/false);
+    return sums;
   });
 }
 
@@ -153,7 +147,8 @@ Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
         Op::kAdd, {Behind(slots[1], PlainAxis(axis)), slots[0]}, parsed.result,
         IsIndex(slots[1], ids, 0, where), values, 0, where);
     OCANNL_RETURN_IF_ERROR(SetDim(sums, axis, size));
-    return Noted(sums, {.ids = ids.id, .scatters = true});
+    ids.graph->SetGather(sums.id, ids.id, /*scatters=*/true);
+    return sums;
   });
 }
 
@@ -171,9 +166,7 @@ Tensor CumulativeSum(absl::string_view axis, Tensor a, SourceLocation where) {
   return Composed(graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     Tensor sums = Einsum1(SpecText({along.slot}, along.slot), Arg(a, where));
-    if (!std::holds_alternative<ErrorSource>(sums.node().source)) {
-      graph.SetRunsAlong(sums.id, along.name);
-    }
+    graph.SetScan(sums.id, along.name);
     return sums;
   });
 }

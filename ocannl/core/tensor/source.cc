@@ -5,6 +5,17 @@
 
 namespace ocannl {
 
+const EinsumSpec* ComputeSource::spec() const {
+  if (const auto* gather = std::get_if<Gather>(&logic)) return &gather->spec;
+  return std::get_if<EinsumSpec>(&logic);
+}
+
+const EinsumSpec* EinsumOf(const TensorSource& source) {
+  if (const auto* scan = std::get_if<ScanSource>(&source)) return &scan->spec;
+  const auto* compute = std::get_if<ComputeSource>(&source);
+  return compute == nullptr ? nullptr : compute->spec();
+}
+
 std::vector<TensorId> OperandsOf(const TensorSource& source) {
   using Ids = std::vector<TensorId>;
   return std::visit(
@@ -16,6 +27,7 @@ std::vector<TensorId> OperandsOf(const TensorSource& source) {
                [](const DimSource&) { return Ids(); },
                [](const SliceSource& slice) { return Ids{slice.of}; },
                [](const ReshapeSource& reshape) { return Ids{reshape.of}; },
+               [](const ScanSource& scan) { return Ids{scan.of}; },
                [](const ComputeSource& compute) { return compute.operands; },
                [](const ErrorSource&) { return Ids(); }},
       source);

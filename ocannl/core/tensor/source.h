@@ -68,37 +68,44 @@ struct ReshapeSource {
   TensorId of;
 };
 
-struct OpDefinition;  // defined_op.h
-
-// That a sum of the cells of operand 1 where operand 0 is true selects them by
-// `ids`: operand 0 has the axes of `ids` and one output axis more, and is true
-// where that is the id. Operand 1 has that axis, so that one cell of it is the
-// sum, or, if the sum `scatters`, the result has it.
-struct GatherNote {
-  TensorId ids;
-  bool scatters;
+// Prefix sums (the inclusive scan): along `axis` of operand and result, which
+// `spec` names, cell i is the sum of the cells 0 to i.
+struct ScanSource {
+  TensorId of;
+  EinsumSpec spec;  // result and operand are alike
+  std::string axis;
 };
+
+struct OpDefinition;  // defined_op.h
 
 // accum over the reduced axes of op(operands...).
 struct ComputeSource {
-  enum Logic : uint8_t {
-    kPointwise,  // "."  axes pair up from both ends of each row, broadcasting
-    kCompose,  // "@"  input axes of the first pair with output axes of the 2nd
-    kEinsum,   // as `spec` says
+  // ".": axes pair up from both ends of each row, broadcasting.
+  struct Pointwise {
+    bool stretches;  // the result is as large as its uses want
   };
+  // "@": input axes of the first pair with output axes of the second.
+  struct Compose {};
+  // An einsum that sums the cells of operand 1 where operand 0 is true, and so
+  // selects them by `ids`: operand 0 has the axes of `ids` and one output axis
+  // more, and is true where that is the id. Operand 1 has that axis, so that
+  // one cell of it is the sum, or, if the sum `scatters`, the result has it.
+  struct Gather {
+    EinsumSpec spec;
+    TensorId ids;
+    bool scatters;
+  };
+  using Logic = std::variant<Pointwise, Compose, EinsumSpec, Gather>;
+
   // None: the operand itself, one at a time. kMul: the product of 2 or more.
-  std::optional<Op> op;
-  std::optional<Op> accum;  // over reduced axes: kAdd, kMax or kMin
-  Logic logic;
-  std::optional<EinsumSpec> spec;  // of kEinsum
+  std::optional<Op> op = {};
+  std::optional<Op> accum = {};  // over reduced axes: kAdd, kMax or kMin
+  Logic logic = {};
   std::vector<TensorId> operands;
-  bool stretches = false;  // the result is as large as its uses want
   std::shared_ptr<const OpDefinition> defined = nullptr;  // in the place of op
-  std::optional<GatherNote> gathers = std::nullopt;
-  // An axis of operand and result: cell i is the sum of the cells 0 to i.
-  std::optional<std::string> runs_along = std::nullopt;
 
   bool has_op() const { return op || defined != nullptr; }
+  const EinsumSpec* spec() const;  // null: pointwise or composed
 };
 
 // A construction that failed.
@@ -109,7 +116,10 @@ struct ErrorSource {
 using TensorSource =
     std::variant<NumberSource, DataSource, ParamSource, OffsetsSource,
                  SymbolSource, DimSource, SliceSource, ReshapeSource,
-                 ComputeSource, ErrorSource>;
+                 ScanSource, ComputeSource, ErrorSource>;
+
+// The spec of a scan or of an einsum; null: it has none.
+const EinsumSpec* EinsumOf(const TensorSource& source);
 
 // The tensors that `source` reads, in order; a parameter reads none.
 std::vector<TensorId> OperandsOf(const TensorSource& source);

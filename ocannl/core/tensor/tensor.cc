@@ -204,11 +204,7 @@ Tensor PointwiseOf(Op op, absl::Span<const Arg> args,
   }
   absl::StatusOr<DType> dtype = builder.Type(op, wanted);
   std::string text = PointwiseText(builder.graph(), op, wanted, builder.ids());
-  ComputeSource source = {.op = op,
-                          .accum = std::nullopt,
-                          .logic = ComputeSource::kPointwise,
-                          .spec = std::nullopt,
-                          .operands = builder.ids()};
+  ComputeSource source = {.op = op, .operands = builder.ids()};
   return builder.Finish(std::move(source), std::move(text), dtype, op);
 }
 
@@ -291,8 +287,7 @@ Tensor Compose(const Arg& a, const Arg& b) {
   std::string text = ComposeText(builder.graph(), builder.ids());
   ComputeSource source = {.op = Op::kMul,
                           .accum = Op::kAdd,
-                          .logic = ComputeSource::kCompose,
-                          .spec = std::nullopt,
+                          .logic = ComputeSource::Compose(),
                           .operands = builder.ids()};
   return builder.Finish(std::move(source), std::move(text),
                         builder.Type(Op::kMul, std::nullopt), Op::kMul);
@@ -325,10 +320,8 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
       ReduceText(builder.graph(), op, accum, spec, builder.ids());
   ComputeSource source = {.op = op,
                           .accum = accum,
-                          .logic = ComputeSource::kEinsum,
-                          .spec = std::nullopt,
+                          .logic = parsed.value_or(EinsumSpec()),
                           .operands = builder.ids()};
-  if (parsed.ok()) source.spec = *parsed;
   return builder.Finish(std::move(source), std::move(text),
                         ReducedType(dtype, builder.operand(0), status), typed);
 }

@@ -54,10 +54,24 @@ TEST_F(TensorTest, OperatorsBuildWhatTheySay) {
   EXPECT_EQ(Compute(-x_).op, Op::kNeg);
   EXPECT_EQ(Compute(Fma(x_, y_, 1)).operands.size(), 3u);
   Tensor product = w_ * x_;
-  EXPECT_EQ(Compute(product).logic, ComputeSource::kCompose);
+  using Source = ComputeSource;
+  EXPECT_TRUE(std::holds_alternative<Source::Compose>(Compute(product).logic));
   EXPECT_EQ(Compute(product).accum, Op::kAdd);
-  EXPECT_EQ(Compute(PointMul(x_, y_)).logic, ComputeSource::kPointwise);
-  EXPECT_EQ(Compute(PointMul(x_, y_)).accum, std::nullopt);
+  const Source& pointwise = Compute(PointMul(x_, y_));
+  EXPECT_TRUE(std::holds_alternative<Source::Pointwise>(pointwise.logic));
+  EXPECT_EQ(pointwise.accum, std::nullopt);
+}
+
+TEST_F(TensorTest, IndexingBuildsWhatItSays) {
+  Tensor ids = MakeData("ids", DType::kI64);
+  const auto& gather = std::get<ComputeSource::Gather>(
+      Compute(Gather("v, d; b| => b|d", x_, ids)).logic);
+  EXPECT_EQ(gather.ids, ids.id);
+  EXPECT_FALSE(gather.scatters);
+  const auto& scan =
+      std::get<ScanSource>(CumulativeSum("...|...,i", x_).node().source);
+  EXPECT_EQ(scan.of, x_.id);
+  EXPECT_EQ(scan.axis, "i");
 }
 
 TEST_F(TensorTest, ReductionsBuildWhatTheySay) {

@@ -56,10 +56,10 @@ bool IsCall(absl::string_view text) {
 Level LevelOf(const TensorNode& node) {
   if (node.named || IsCall(node.text)) return kTight;
   if (std::holds_alternative<SliceSource>(node.source)) return kLoose;
+  if (EinsumOf(node.source) != nullptr) return kLoose;
   const auto* compute = std::get_if<ComputeSource>(&node.source);
-  if (compute == nullptr) return kTight;
-  if (compute->logic == ComputeSource::kEinsum) return kLoose;
-  return compute->op ? LevelOf(*compute->op) : kTight;
+  const bool has_op = compute != nullptr && compute->op;
+  return has_op ? LevelOf(*compute->op) : kTight;
 }
 
 // `least` is the level that needs no parentheses.
