@@ -41,10 +41,10 @@ struct GatherIndices {
   std::vector<IteratorId> RowMajor() const;
 };
 
-// The cells that tensor `id` gathers or scatters, if `source`, that of its
-// node, is such an einsum; `pieces` are its projections. nullopt: where they
-// are not one cell for each of the other loops, or may be outside of the arrays
-// on other axes.
+// The cells that tensor `id` gathers or scatters, if the logic of `source`, its
+// source, is a Gather; `pieces` are its projections. nullopt: where they are
+// not one cell for each of the other loops, or may be outside of the arrays on
+// other axes.
 std::optional<GatherIndices> FindGather(
     const Shapes& shapes, TensorId id, const ComputeSource& source,
     absl::Span<const ProjectedPiece> pieces);

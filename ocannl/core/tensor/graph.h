@@ -112,7 +112,8 @@ class Graph {
   // Error: the request contradicts an earlier one.
   absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
   // The einsum, a sum of selected cells, gathers by `ids`, or scatters; the one
-  // that copies its operand sums along `axis`. An error stays one.
+  // that copies its operand sums along `axis`. An error stays one;
+  // CHECK-fails for any other node.
   void SetGather(TensorId id, TensorId ids, bool scatters);
   void SetScan(TensorId id, std::string axis);
   // What computes the first value of a parameter; it may mention its sizes,
