@@ -28,12 +28,51 @@ def cc_binary(copts = [], deps = [], **kwargs):
         **kwargs
     )
 
+def _unity_source_impl(ctx):
+    source = ctx.actions.declare_file(ctx.label.name + ".cc")
+    ctx.actions.write(source, "".join([
+        "#include \"%s\"\n" % src.short_path.replace("../", "external/")
+        for src in ctx.files.srcs
+    ]))
+    return [DefaultInfo(files = depset([source]))]
+
+_unity_source = rule(
+    implementation = _unity_source_impl,
+    attrs = {"srcs": attr.label_list(allow_files = [".cc"])},
+)
+
+# Compiles `srcs` as one translation unit (a unity build, or jumbo build): half
+# of the time of most sources is headers and templates that their neighbours
+# need too. --define=unity=off compiles each by itself.
+#
 # Debian's archives are not position-independent code, so no shared library can
 # be made of ours, in whatever workspace they are built. `precompiled` is the name
 # of the header of //tools that each source includes first.
-def cc_library(copts = [], deps = [], precompiled = "common_headers", **kwargs):
+def cc_library(
+        name,
+        srcs = [],
+        copts = [],
+        deps = [],
+        textual_hdrs = [],
+        precompiled = "common_headers",
+        **kwargs):
+    sources = [src for src in srcs if src.endswith(".cc")]
+    if len(sources) > 1:
+        unity = name + "_unity"
+        _unity_source(name = unity, srcs = sources)
+        textual_hdrs = textual_hdrs + sources
+        srcs = [src for src in srcs if src not in sources] + select({
+            str(Label("//tools:unity_off")): sources,
+            "//conditions:default": [unity],
+        })
+
+        # A type of one source's unnamed namespace is in one unit still.
+        copts = copts + ["-Wno-subobject-linkage"]
     native.cc_library(
+        name = name,
+        srcs = srcs,
         copts = COPTS + _include_first(precompiled) + copts,
+        textual_hdrs = textual_hdrs,
         deps = deps + [Label("//tools:" + precompiled)],
         linkstatic = True,
         **kwargs

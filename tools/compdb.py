@@ -28,6 +28,7 @@ def bazel(*args):
 def compile_actions(targets):
     query = f'mnemonic("CppCompile", {" + ".join(targets)})'
     text = bazel("aquery", "--output=jsonproto", "--include_artifacts=false",
+                 "--define=unity=off",
                  "--ui_event_filters=-info", "--noshow_progress", query)
     return json.loads(text).get("actions", [])
 

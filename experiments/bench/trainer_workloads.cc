@@ -92,7 +92,7 @@ absl::StatusOr<Contender> TrainerContender(const Tier& tier, const Moons& moons,
       [=] { CHECK_OK(trainer->trainer().session().Sync()); });
 }
 
-absl::StatusOr<Workload> Make(const Setting& setting) {
+absl::StatusOr<Workload> MakeMoonsTrainer(const Setting& setting) {
   OCANNL_ASSIGN_OR_RETURN(Moons prepared, PrepareMoons());
   auto moons = std::make_shared<const Moons>(std::move(prepared));
   Mlp mlp{.sizes = {2, kMoonsHidden, kMoonsHidden, 1}, .batch = kMoonsBatch};
@@ -114,7 +114,7 @@ absl::StatusOr<Workload> Make(const Setting& setting) {
 }  // namespace
 
 std::vector<WorkloadMaker> TrainerWorkloads() {
-  return {{.name = "moons/trainer", .brief = true, .make = Make}};
+  return {{.name = "moons/trainer", .brief = true, .make = MakeMoonsTrainer}};
 }
 
 }  // namespace ocannl

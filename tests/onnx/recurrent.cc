@@ -47,7 +47,7 @@ struct State {
   Value h, c;  // batch, hidden; `c` of an LSTM only
 };
 
-using Step = State (*)(const OpCall&, const Layer&, const Value& x,
+using Cell = State (*)(const OpCall&, const Layer&, const Value& x,
                        const State&);
 
 State RnnStep(const OpCall&, const Layer& layer, const Value& x,
@@ -106,8 +106,8 @@ absl::Status CheckLengths(const OpCall& call, int64_t steps) {
   return absl::UnimplementedError("sequences of several lengths");
 }
 
-OpRule Recurrent(std::string name, Step step) {
-  auto rule = [step](const OpCall& call) -> absl::StatusOr<Outputs> {
+OpRule Recurrent(std::string name, Cell cell) {
+  auto rule = [cell](const OpCall& call) -> absl::StatusOr<Outputs> {
     const bool batch_first = call.Whole("layout", 0) != 0;
     const Value x = batch_first ? Transpose(call[0], {1, 0, 2}) : call[0];
     OCANNL_RETURN_IF_ERROR(CheckLengths(call, x.dims[0]));
@@ -122,7 +122,7 @@ OpRule Recurrent(std::string name, Step step) {
     State state = {initial(5), initial(6)};
     std::vector<Value> all;
     for (int64_t t = 0; t < x.dims[0]; ++t) {
-      state = step(call, layer, Reshape(Part(x, 0, t, 1), {batch, x.dims[2]}),
+      state = cell(call, layer, Reshape(Part(x, 0, t, 1), {batch, x.dims[2]}),
                    state);
       all.push_back(Reshape(state.h, {1, 1, batch, layer.hidden}));
     }

@@ -109,7 +109,7 @@ absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
 }
 
 // The numbers of input `k`, if there are any.
-absl::StatusOr<std::vector<double>> Numbers(const OpCall& call, size_t k) {
+absl::StatusOr<std::vector<double>> NumbersOf(const OpCall& call, size_t k) {
   std::vector<double> numbers;
   if (!call.Has(k)) return numbers;
   OCANNL_ASSIGN_OR_RETURN(NdArray array, call.Elements(k));
@@ -122,9 +122,10 @@ absl::StatusOr<std::vector<double>> Numbers(const OpCall& call, size_t k) {
 // Of inputs `roi`, `scales` and `sizes`, in the order of Resize.
 absl::StatusOr<Outputs> Resize(const OpCall& call, std::string mode,
                                size_t first) {
-  OCANNL_ASSIGN_OR_RETURN(std::vector<double> region, Numbers(call, 1));
-  OCANNL_ASSIGN_OR_RETURN(std::vector<double> scales, Numbers(call, first));
-  OCANNL_ASSIGN_OR_RETURN(std::vector<double> sizes, Numbers(call, first + 1));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<double> region, NumbersOf(call, 1));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<double> scales, NumbersOf(call, first));
+  OCANNL_ASSIGN_OR_RETURN(std::vector<double> sizes,
+                          NumbersOf(call, first + 1));
   Value x = call[0];
   for (int k = 0; k < x.rank(); ++k) {
     Resized axis = {.from = x.dims[k], .to = 0, .step = 1, .start = 0};

@@ -17,7 +17,7 @@
 namespace ocannl {
 namespace {
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxBrackets = 200;
 
 struct Bracket {
   absl::string_view open;
@@ -70,7 +70,7 @@ class ArrayParser {
   };
 
   absl::Status Element(int depth) {
-    if (depth > kMaxDepth) {
+    if (depth > kMaxBrackets) {
       return lexer_.Error("the array is nested too deeply");
     }
     if (AtArray(lexer_)) return Brackets(depth);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/notation/function.h"
 
-#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <variant>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/number.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
@@ -24,7 +24,6 @@ namespace {
 using Call = FunctionCall;
 
 constexpr double kScaleSquared = 6;  // of the source documents
-constexpr double kMaxWhole = 0x1p53;
 constexpr int kMaxStacked = 64;
 constexpr char kLastAxis[] = "..., i";
 
@@ -64,8 +63,7 @@ Tensor TensorAt(const Call& call, size_t k) {
 absl::StatusOr<int64_t> WholeAt(const Call& call, size_t k) {
   const TensorNode& node = TensorAt(call, k).node();
   const auto* number = std::get_if<NumberSource>(&node.source);
-  if (number != nullptr && number->value == std::trunc(number->value) &&
-      std::abs(number->value) <= kMaxWhole) {
+  if (number != nullptr && IsWholeNumber(number->value)) {
     return static_cast<int64_t>(number->value);
   }
   return absl::InvalidArgumentError(absl::StrCat(

@@ -5,6 +5,7 @@
 #ifndef OCANNL_CORE_NOTATION_NUMBER_H_
 #define OCANNL_CORE_NOTATION_NUMBER_H_
 
+#include <cmath>
 #include <cstddef>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,11 @@ namespace ocannl {
 absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                                   size_t offset, Graph& graph,
                                   SourceLocation where);
+
+// Whether it is an integer of at most 2^53: beyond it doubles skip some.
+inline bool IsWholeNumber(double value) {
+  return std::abs(value) <= 0x1p53 && std::trunc(value) == value;
+}
 
 // Whether one of the arguments is a number, or declared to have no axes.
 bool HasScalar(absl::Span<const Arg> args);

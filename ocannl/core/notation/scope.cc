@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/notation/scope.h"
 
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -11,12 +10,11 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/habits.h"
+#include "ocannl/core/notation/number.h"
 #include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl {
 namespace {
-
-constexpr double kMaxWhole = 0x1p53;  // beyond it doubles skip integers
 
 template <class Map>
 void AppendKeys(const Map& map, std::vector<std::string>& keys) {
@@ -76,12 +74,10 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
         absl::StrCat("no number `", name.text, "`",
                      NearNamesHint(name.text, all), "; put it into the names"));
   }
-  double value = found->second;
-  bool is_whole = std::abs(value) <= kMaxWhole && std::trunc(value) == value;
-  if (!whole || is_whole) return value;
+  if (!whole || IsWholeNumber(found->second)) return found->second;
   return lexer.ErrorAt(
       name.offset,
-      absl::StrCat("`", name.text, "` is ", NumberText(value),
+      absl::StrCat("`", name.text, "` is ", NumberText(found->second),
                    ", where a whole number must stand; give it one"));
 }
 

@@ -16,7 +16,7 @@ namespace ocannl {
 namespace {
 
 // Deep enough for any code worth writing, shallow enough for any stack.
-constexpr int kMaxDepth = 100;
+constexpr int kMaxStatementDepth = 100;
 
 std::vector<absl::string_view> StatementSymbols() {
   std::vector<absl::string_view> symbols = NotationSymbols();
@@ -97,7 +97,7 @@ class StatementParser {
   }
 
   absl::Status One(int depth, std::vector<Statement>& statements) {
-    if (depth > kMaxDepth) {
+    if (depth > kMaxStatementDepth) {
       return lexer_.Error("the statements are nested too deeply");
     }
     if (lexer_.Accept("~~")) return Block(depth, statements);

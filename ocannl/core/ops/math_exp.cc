@@ -63,7 +63,7 @@ constexpr double kTanhTail64[] = {
     -0.0014549577143012919, 0.00058631273839195432, -0.00022855653393587995,
     7.7135639139915173e-05, -1.606829886046269e-05};
 
-const ExpConstants& ConstantsOf(DType dtype) {
+const ExpConstants& ExpConstantsOf(DType dtype) {
   static constexpr ExpConstants kF32 = {.log2e = 1.44269502,
                                         .ln2_hi = 0x1.62e4p-1,
                                         .ln2_lo = 1.42860677e-06,
@@ -107,7 +107,7 @@ struct Reduction {
 // k is 1, 2 or -1: all that is multiplied by it stays exact.
 Reduction Reduce(Expr x, int k, int offset) {
   const FloatFormat& format = FormatOf(x.dtype());
-  const ExpConstants& constants = ConstantsOf(x.dtype());
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
   Expr shifted = Fma(x, k * constants.log2e, format.rounder + offset);
   Expr n = shifted - (format.rounder + offset);
   Expr r = Fma(n, -constants.ln2_lo / k, Fma(n, -constants.ln2_hi / k, x));
@@ -118,7 +118,7 @@ Reduction Reduce(Expr x, int k, int offset) {
 Expr Slope(Expr r, int k) {
   std::vector<double> tail;
   double factor = k / std::abs(k);
-  for (double c : ConstantsOf(r.dtype()).exp_tail) {
+  for (double c : ExpConstantsOf(r.dtype()).exp_tail) {
     tail.push_back(c * (factor *= k));
   }
   return Fma(Polynomial(r, tail), r, k / std::abs(k));
@@ -134,7 +134,7 @@ Expr Scale(Expr y, Expr word) {
 // x = n + r; the low bits of `word` are n + 2 bias.
 Reduction ReduceExp2(Expr x) {
   const FloatFormat& format = FormatOf(x.dtype());
-  const ExpConstants& constants = ConstantsOf(x.dtype());
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
   x = Clamp(x, constants.exp2_least, constants.exp2_most);
   const double offset = format.rounder + 2 * format.bias;
   Expr shifted = x + offset;
@@ -143,14 +143,14 @@ Reduction ReduceExp2(Expr x) {
 
 // 2^(n + r)
 Expr FinishExp2(Expr word, Expr r) {
-  Expr slope = Polynomial(r, ConstantsOf(r.dtype()).exp2_tail);
+  Expr slope = Polynomial(r, ExpConstantsOf(r.dtype()).exp2_tail);
   return Scale(Fma(slope, r, 1), word);
 }
 
 }  // namespace
 
 Expr ExpValue(Expr x) {
-  const ExpConstants& constants = ConstantsOf(x.dtype());
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
   x = Clamp(x, constants.exp_least, constants.exp_most);
   Reduction reduction = Reduce(x, 1, 2 * FormatOf(x.dtype()).bias);
   Expr y = Fma(Slope(reduction.r, 1), reduction.r, 1);
@@ -160,7 +160,7 @@ Expr ExpValue(Expr x) {
 PairReduction ReduceExp(Pair x, int shift) {
   const DType dtype = x.hi.dtype();
   const FloatFormat& format = FormatOf(dtype);
-  const ExpConstants& constants = ConstantsOf(dtype);
+  const ExpConstants& constants = ExpConstantsOf(dtype);
   const double offset = format.rounder + (format.bias + shift);
   Expr shifted = Fma(x.hi, constants.log2e, offset);
   Expr n = shifted - offset;
@@ -171,7 +171,7 @@ PairReduction ReduceExp(Pair x, int shift) {
 
 ScaledExp ExpOfPair(Pair x, int shift) {
   auto [power, r] = ReduceExp(x, shift);
-  Expr tail = Polynomial(r.hi, ConstantsOf(r.hi.dtype()).exp_tail);
+  Expr tail = Polynomial(r.hi, ExpConstantsOf(r.hi.dtype()).exp_tail);
   return {.power = power, .r = r.hi, .rest = Fma(r.hi * r.hi, tail, r.lo)};
 }
 
@@ -187,7 +187,7 @@ Expr Exp2Value(Expr x) {
 
 // 1 - 1 / ((e^2x + 1) / 2), or an odd polynomial where that would lose digits.
 Expr TanhValue(Expr x) {
-  const ExpConstants& constants = ConstantsOf(x.dtype());
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
   Expr a = Min(constants.tanh_most, Abs(x));
   Reduction reduction = Reduce(a, 2, FormatOf(x.dtype()).bias);
   Expr power = PowerOfTwo(reduction.word, x.dtype());
@@ -204,7 +204,7 @@ Expr TanhValue(Expr x) {
 // result is multiplied by a power of two that keeps it finite and normal.
 Expr SigmoidValue(Expr x) {
   const FloatFormat& format = FormatOf(x.dtype());
-  const ExpConstants& constants = ConstantsOf(x.dtype());
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
   const double scale = std::ldexp(1, -constants.sigmoid_shift);
   x = Clamp(x, constants.exp_least, constants.sigmoid_most);
   Reduction reduction = Reduce(x, -1, format.bias - constants.sigmoid_shift);

@@ -56,7 +56,7 @@ struct GeluConstants {
   double linear_hi, linear_lo, cubic_hi, cubic_lo;
 };
 
-const GeluConstants& ConstantsOf(DType dtype) {
+const GeluConstants& GeluConstantsOf(DType dtype) {
   static constexpr GeluConstants kF32 = {.end = 15,
                                          .tanh_end = 11,
                                          .shift = 64,
@@ -89,7 +89,7 @@ Expr WithoutTail(Expr x, Expr a, Pair d, const ScaledExp& power, double unit) {
 
 // d of the normal distribution.
 Pair NormalDivisor(Expr a) {
-  const GeluConstants& constants = ConstantsOf(a.dtype());
+  const GeluConstants& constants = GeluConstantsOf(a.dtype());
   Expr quotient =
       Polynomial(a, constants.top) / Polynomial(a, constants.bottom);
   Pair slope = FastTwoSum(LiteralLike(a, kSqrtTwoPi), quotient);
@@ -99,7 +99,7 @@ Pair NormalDivisor(Expr a) {
 
 // -a (kLinear + kCubic a^2)
 Pair LogisticExponent(Expr a) {
-  const GeluConstants& c = ConstantsOf(a.dtype());
+  const GeluConstants& c = GeluConstantsOf(a.dtype());
   Pair square = TwoProduct(a, a);
   Expr hi = Fma(square.hi, c.cubic_hi, c.linear_hi);
   Expr small =
@@ -124,7 +124,7 @@ Expr Clamped(Expr x) {
 }  // namespace
 
 Expr GeluValue(Expr x) {
-  const GeluConstants& constants = ConstantsOf(x.dtype());
+  const GeluConstants& constants = GeluConstantsOf(x.dtype());
   Expr a = Min(constants.end, Abs(x));
   ScaledExp power = ExpOfPair(TwoProduct(a, a * -0.5), constants.shift);
   return WithoutTail(x, a, NormalDivisor(a), power,
@@ -138,7 +138,7 @@ Expr GeluSlope(Expr x) {
 }
 
 Expr GeluTanhValue(Expr x) {
-  const GeluConstants& constants = ConstantsOf(x.dtype());
+  const GeluConstants& constants = GeluConstantsOf(x.dtype());
   Expr a = Min(constants.tanh_end, Abs(x));
   ScaledExp power = ExpOfPair(LogisticExponent(a), constants.shift);
   // d = kScale (1 + e^z): a / d is not denormal.

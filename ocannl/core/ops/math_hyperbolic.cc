@@ -75,7 +75,7 @@ constexpr double kAtanhTail64[] = {
     0.11111109263100925,  0.090909959220673714, 0.076898535377348809,
     0.067090982381782585, 0.054464508881459442, 0.076517308460165107};
 
-const HyperbolicConstants& ConstantsOf(DType dtype) {
+const HyperbolicConstants& HyperbolicConstantsOf(DType dtype) {
   static constexpr HyperbolicConstants kF32 = {.expm1_least = -18,
                                                .expm1_most = 89,
                                                .sinh_most = 90,
@@ -120,7 +120,7 @@ struct ExpParts {
 };
 
 ExpParts ExpPartsOf(Expr x, int shift) {
-  const HyperbolicConstants& constants = ConstantsOf(x.dtype());
+  const HyperbolicConstants& constants = HyperbolicConstantsOf(x.dtype());
   auto [power, r] = ReduceExp({.hi = x, .lo = LiteralLike(x, 0)}, shift);
   Expr square = r.hi * r.hi;
   Expr sinh = Polynomial(square, constants.sinh_tail);
@@ -138,7 +138,7 @@ Expr SumOfPowers(Expr x, int sign) {
   // A and B are divided by 4: nothing is infinite before its time.
   constexpr int kShift = -3;
   const ExpParts parts =
-      ExpPartsOf(Min(ConstantsOf(x.dtype()).sinh_most, x), kShift);
+      ExpPartsOf(Min(HyperbolicConstantsOf(x.dtype()).sinh_most, x), kShift);
   const double both =
       std::ldexp(2 * (format.bias + kShift), format.fraction_bits);
   Expr word = both - Bitcast(parts.power, format.word);
@@ -156,7 +156,7 @@ Expr SumOfPowers(Expr x, int sign) {
 
 // log(x + root), of which the second is the lesser one for acosh.
 Expr LogOfSum(Expr x, Expr greater, Expr lesser, Expr rest) {
-  const double large = ConstantsOf(x.dtype()).large;
+  const double large = HyperbolicConstantsOf(x.dtype()).large;
   // An eighth of the sum, of which there is a rough reciprocal.
   Pair sum = FastTwoSum(greater * 0.125, lesser * 0.125);
   Expr is_large = large < x;
@@ -174,7 +174,7 @@ Expr Finite(Expr a, Expr y) {
 
 // 2 ((2^n / 2 - 1 / 2) + 2^n / 2 (e^r - 1)), summed from the greatest on.
 Expr Expm1Value(Expr x) {
-  const HyperbolicConstants& constants = ConstantsOf(x.dtype());
+  const HyperbolicConstants& constants = HyperbolicConstantsOf(x.dtype());
   Expr inside = Min(constants.expm1_most, Max(constants.expm1_least, x));
   auto [power, r, sinh_rest, square, cosh_rest] = ExpPartsOf(inside, -1);
   Expr less = power - 0.5;
@@ -188,7 +188,7 @@ Expr Expm1Value(Expr x) {
 Expr SinhValue(Expr x) {
   Expr a = Abs(x);
   Expr y = SumOfPowers(a, -1);
-  return WithSign(Select(a < ConstantsOf(x.dtype()).tiny, a, y), x);
+  return WithSign(Select(a < HyperbolicConstantsOf(x.dtype()).tiny, a, y), x);
 }
 
 Expr CoshValue(Expr x) { return SumOfPowers(Abs(x), 1); }
@@ -198,7 +198,7 @@ Expr AsinhValue(Expr x) {
   Expr hi = Fma(a, a, 1);
   Pair root = SqrtOfPair({.hi = hi, .lo = Fma(a, a, 1 - hi)});
   Expr log = LogOfSum(a, root.hi, a, root.lo);
-  Expr near = Odd(a, ConstantsOf(x.dtype()).asinh_tail);
+  Expr near = Odd(a, HyperbolicConstantsOf(x.dtype()).asinh_tail);
   return WithSign(Select(a < 0.5, near, Finite(a, log)), x);
 }
 
@@ -211,7 +211,7 @@ Expr AcoshValue(Expr x) {
   Expr lo = Select(is_near, 0, Fma(t, t, twice - hi));
   Pair root = SqrtOfPair({.hi = hi, .lo = lo});
   Expr log = LogOfSum(x, x, root.hi, root.lo);
-  Expr p = Polynomial(t, ConstantsOf(x.dtype()).acosh_tail);
+  Expr p = Polynomial(t, HyperbolicConstantsOf(x.dtype()).acosh_tail);
   Expr near = root.hi + Fma(root.hi * t, p, root.lo);
   return Select(is_near, near, Finite(x, log));
 }
@@ -222,7 +222,7 @@ Expr AtanhValue(Expr x) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const FloatFormat& format = FormatOf(x.dtype());
-  const HyperbolicConstants& constants = ConstantsOf(x.dtype());
+  const HyperbolicConstants& constants = HyperbolicConstantsOf(x.dtype());
   Expr a = Abs(x);
   Expr d = 1 - a;
   Expr d_lo = (1 - d) - a;

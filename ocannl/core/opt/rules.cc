@@ -14,7 +14,7 @@ namespace {
 
 // The variables x, y, z and c.
 constexpr int kVariables = 4;
-using Binding = std::array<ExprId, kVariables>;
+using Substitution = std::array<ExprId, kVariables>;
 
 Expr True(Expr c) { return LiteralLike(c, 1); }
 Expr False(Expr c) { return LiteralLike(c, 0); }
@@ -40,7 +40,7 @@ std::unique_ptr<RuleSet> MakeRules(DType dtype) {
 }
 
 bool Match(const ExprPool& patterns, ExprId pattern, const ExprPool& pool,
-           ExprId id, Binding& binding) {
+           ExprId id, Substitution& binding) {
   return std::visit(Overload{
                         [&](const Constant& constant) {
                           const auto* other = std::get_if<Constant>(&pool[id]);
@@ -70,8 +70,8 @@ bool Match(const ExprPool& patterns, ExprId pattern, const ExprPool& pool,
                     patterns[pattern]);
 }
 
-ExprId Build(const ExprPool& patterns, ExprId pattern, const Binding& binding,
-             ExprPool& pool) {
+ExprId Build(const ExprPool& patterns, ExprId pattern,
+             const Substitution& binding, ExprPool& pool) {
   return std::visit(
       Overload{
           [&](const Constant& constant) { return pool.Add(constant); },
@@ -98,7 +98,7 @@ const RuleSet& RulesFor(DType dtype) {
 
 std::optional<ExprId> ApplyRule(const RuleSet& set, const Rule& rule,
                                 ExprPool& pool, ExprId root) {
-  Binding binding;
+  Substitution binding;
   if (!Match(set.pool, rule.before, pool, root, binding)) return std::nullopt;
   return Build(set.pool, rule.after, binding, pool);
 }

@@ -32,7 +32,7 @@ namespace {
 
 // Copies that a thread makes one after the other are unrolled, of the inner
 // loops, up to so many: each needs a register meanwhile.
-constexpr int64_t kMostUnrolled = 32;
+constexpr int64_t kMostUnrolledCopy = 32;
 // What a thread reads of one row at once, so what rows keep aligned.
 constexpr int64_t kBytesAtOnce = 16;
 
@@ -126,7 +126,7 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
   int64_t unrolled = 1;
   for (For& loop : turns) {
     unrolled *= loop.extent;
-    if (unrolled <= kMostUnrolled) loop.kind = LoopKind::kUnroll;
+    if (unrolled <= kMostUnrolledCopy) loop.kind = LoopKind::kUnroll;
     wrap(loop);
   }
   for (For& loop : across) wrap(loop);
