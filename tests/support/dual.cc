@@ -126,6 +126,10 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
       return Chain(x, (v < 0 ? power : 1) / (1 + power),
                    power / ((1 + power) * (1 + power)));
     }
+    case Op::kSilu: {
+      const double p = 1 / (1 + std::exp(-v));
+      return Chain(x, Exact(op, v), p + p * (1 - p) * v);
+    }
     case Op::kPow:
       return Pow(x, args[1]);
     default:

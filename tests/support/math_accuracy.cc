@@ -23,6 +23,11 @@ __extension__ using Quad = __float128;
 template <class T>
 using Wider = std::conditional_t<std::is_same_v<T, double>, long double, Quad>;
 
+template <class Wide>
+Wide Silu(Wide x) {
+  return std::isinf(x) ? std::max(x, Wide(-0.0)) : x * Sigmoid(x);
+}
+
 // Where the gelus are the identity, or nothing is left of them.
 template <class Wide>
 bool IsFar(Wide x) {
@@ -114,6 +119,8 @@ Wide WideReference(Op op, Wide x, Wide y) {
       return std::cbrt(x);
     case Op::kSigmoid:
       return Sigmoid(x);
+    case Op::kSilu:
+      return Silu(x);
     case Op::kSoftplus:
       return std::max(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)));
     case Op::kRsqrt:
@@ -166,6 +173,7 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kTanh, .f32 = 1.17, .f64 = 1.30},
       {.op = Op::kErf, .f32 = 1.10, .f64 = 1.15},
       {.op = Op::kSigmoid, .f32 = 1.37, .f64 = 1.37},
+      {.op = Op::kSilu, .f32 = 1.00, .f64 = 1.00},
       {.op = Op::kSoftplus, .f32 = 1.68, .f64 = 1.75},
       {.op = Op::kRsqrt, .f32 = 1.50, .f64 = 1.50},
       {.op = Op::kGelu, .f32 = 2.00, .f64 = 2.00},

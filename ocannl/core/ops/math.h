@@ -19,6 +19,7 @@
 //   cosh     0.729    0x1.155e6ap+3     0.06 %         38   0.810    44
 //   tanh     1.167    0x1.40653ap-1     0.17 %         34   1.235    45
 //   sigmoid  1.364   -0x1.b61bb2p+4     2.12 %         26   1.290    31
+//   silu     0.991   -0x1.4cd6e6p+2     0.12 %         30   0.977    35
 //   asinh    0.869    0x1.003cdep-1     0.33 %         66   0.910    84
 //   acosh    0.855    0x1.8aa6aap+0     0.14 %         63   0.842    81
 //   atanh    0.812    0x1.d91bb6p-2     0.05 %         50   0.777    55
@@ -66,6 +67,7 @@ Expr SinValue(Expr x);
 Expr CosValue(Expr x);
 Expr TanhValue(Expr x);
 Expr SigmoidValue(Expr x);
+Expr SiluValue(Expr x);
 Expr ErfValue(Expr x);
 Expr GeluValue(Expr x);
 Expr GeluTanhValue(Expr x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, exp2, tanh and sigmoid.
+// exp, exp2, tanh, sigmoid and silu.
 //
 // All reduce x = n ln2 + r with |r| <= ln2 / 2 by subtraction of n ln2 in two
 // parts (Cody and Waite 1980) and use e^r - 1 = r (1 + r q(r)) with a
@@ -28,8 +28,10 @@ struct ExpConstants {
   double exp2_least;                   // and so for exp2.
   double exp2_most;                    //
   double tanh_most;                    // tanh of more is 1,
-  double sigmoid_most;                 // sigmoid too
+  double sigmoid_most;                 // sigmoid too, silu x;
+  double silu_least;                   // silu of less is -0.
   int sigmoid_shift;                   // 2^-shift e^-x is finite
+  int silu_shift;                      // for x from silu_least on too
   absl::Span<const double> exp_tail;   // q
   absl::Span<const double> exp2_tail;  // (2^r - 1) / r
   absl::Span<const double> tanh_tail;  // (tanh(x) / x - 1) / x^2 in x^2
@@ -73,7 +75,9 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp2_most = 128,
                                         .tanh_most = 10,
                                         .sigmoid_most = 18,
+                                        .silu_least = -110,
                                         .sigmoid_shift = 32,
+                                        .silu_shift = 48,
                                         .exp_tail = kExpTail32,
                                         .exp2_tail = kExp2Tail32,
                                         .tanh_tail = kTanhTail32};
@@ -86,7 +90,9 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp2_most = 1024,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
+                                        .silu_least = -752,
                                         .sigmoid_shift = 64,
+                                        .silu_shift = 80,
                                         .exp_tail = kExpTail64,
                                         .exp2_tail = kExp2Tail64,
                                         .tanh_tail = kTanhTail64};
@@ -147,6 +153,18 @@ Expr FinishExp2(Expr word, Expr r) {
   return Scale(Fma(slope, r, 1), word);
 }
 
+// 2^-shift (1 + e^-x), finite and normal, as a sum and what it lost.
+Pair LogisticSum(Expr x, int shift) {
+  const double scale = std::ldexp(1, -shift);
+  Reduction reduction = Reduce(x, -1, FormatOf(x.dtype()).bias - shift);
+  Expr power = PowerOfTwo(reduction.word, x.dtype());
+  Expr slope = power * Slope(reduction.r, -1);
+  Expr one = power + scale;
+  Expr sum = Fma(slope, reduction.r, one);
+  return {.hi = sum,
+          .lo = Fma(slope, reduction.r, one - sum) + ((power - one) + scale)};
+}
+
 }  // namespace
 
 Expr ExpValue(Expr x) {
@@ -200,21 +218,27 @@ Expr TanhValue(Expr x) {
   return WithSign(Select(a < 0.625, small, large), x);
 }
 
-// 1 / (1 + e^-x), the quotient corrected by what the sum lost. All but the
-// result is multiplied by a power of two that keeps it finite and normal.
 Expr SigmoidValue(Expr x) {
-  const FloatFormat& format = FormatOf(x.dtype());
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
-  const double scale = std::ldexp(1, -constants.sigmoid_shift);
+  const int shift = constants.sigmoid_shift;
   x = Clamp(x, constants.exp_least, constants.sigmoid_most);
-  Reduction reduction = Reduce(x, -1, format.bias - constants.sigmoid_shift);
-  Expr power = PowerOfTwo(reduction.word, x.dtype());
-  Expr slope = power * Slope(reduction.r, -1);
-  Expr one = power + scale;
-  Expr sum = Fma(slope, reduction.r, one);
-  Expr lost = Fma(slope, reduction.r, one - sum) + ((power - one) + scale);
+  auto [sum, lost] = LogisticSum(x, shift);
   Expr minus = -1 / sum;
-  return Fma(minus, minus * lost, minus) * -scale;
+  return Fma(minus, minus * lost, minus) * -std::ldexp(1, -shift);
+}
+
+// x / (1 + e^-x): x times a rounded reciprocal, corrected by what is left over
+// of x when that is multiplied back. All signs are such that -0 gives -0.
+Expr SiluValue(Expr x) {
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
+  const int shift = constants.silu_shift;
+  Expr a = Clamp(x, constants.silu_least, constants.sigmoid_most);
+  auto [sum, lost] = LogisticSum(a, shift);
+  Expr minus = -1 / sum;
+  Expr y = minus * a;
+  Expr rest = Fma(y, lost, Fma(y, sum, a));
+  Expr corrected = Fma(rest, minus, y) * -std::ldexp(1, -shift);
+  return Select(constants.sigmoid_most < x, x, corrected);
 }
 
 }  // namespace ocannl
