@@ -26,7 +26,10 @@ struct Counts {
   void Add(const jit::LoopMix& mix, int64_t times) {
     instructions += times * mix.instructions;
     for (const auto& [mnemonic, count] : mix.by_mnemonic) {
-      if (absl::StartsWith(mnemonic, "vfmadd")) fma += times * count;
+      // vfmadd, vfmsub, vfnmadd
+      const bool is_fma = absl::StartsWith(mnemonic, "vfm") ||
+                          absl::StartsWith(mnemonic, "vfnm");
+      if (is_fma) fma += times * count;
     }
     loads += times * (mix.of_memory - mix.stores);
     stores += times * mix.stores;

@@ -132,7 +132,10 @@ void Emitter::EmitApply(const Inst& inst) {
 }
 
 bool Emitter::EmitFloatOp(const Inst& inst) {
-  if (inst.op == Op::kFma) return EmitFma(inst);
+  if (inst.op == Op::kFma) {
+    EmitFused(inst);
+    return true;
+  }
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   if (inst.op == Op::kMinimum || inst.op == Op::kMaximum) {
@@ -194,37 +197,6 @@ bool Emitter::EmitExtreme(const Inst& inst) {
        asmjit::imm(3));  // unordered
   Emit(id, dst, b, a);
   Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, scratch);
-  return true;
-}
-
-// One of the second and the third operand may be memory.
-bool Emitter::EmitFma(const Inst& inst) {
-  const bool f64 = inst.dtype == DType::kF64;
-  const uint32_t ab_c = f64 ? Ids::kIdVfmadd231pd : Ids::kIdVfmadd231ps;
-  const uint32_t ba_c = f64 ? Ids::kIdVfmadd213pd : Ids::kIdVfmadd213ps;
-  const uint32_t ac_b = f64 ? Ids::kIdVfmadd132pd : Ids::kIdVfmadd132ps;
-  const int bytes = BytesOf(inst.dtype, inst.lanes);
-  Vec dst = Out(inst);
-  Vec a = In(inst, 0);
-  Operand b = RegOrMem(inst, 1, bytes);
-  Operand c = RegOrMem(inst, 2, bytes);
-  if (c == dst) {
-    Emit(ab_c, dst, a, b);
-  } else if (c.isMem()) {
-    if (b == dst) {
-      Emit(ba_c, dst, a, c);
-    } else {
-      if (dst != a) assembler_.vmovaps(dst, a);
-      Emit(ba_c, dst, b, c);
-    }
-  } else if (dst == a) {
-    b.isMem() ? Emit(ac_b, dst, c, b) : Emit(ba_c, dst, b, c);
-  } else if (b == dst) {
-    Emit(ba_c, dst, a, c);
-  } else {
-    Emit(Ids::kIdVmovaps, dst, c);
-    Emit(ab_c, dst, a, b);
-  }
   return true;
 }
 

@@ -126,12 +126,14 @@ class Emitter {
   // emit_apply.cc: one primitive. False where no instructions do it.
   bool EmitMaskOp(const Inst& inst);
   bool EmitFloatOp(const Inst& inst);
-  bool EmitFma(const Inst& inst);
   bool EmitIntegerOp(const Inst& inst);
   bool EmitCompare(const Inst& inst);
   bool EmitExtreme(const Inst& inst);
   bool EmitSelect(const Inst& inst);
   bool EmitHelperCall(const Inst& inst);
+
+  // emit_fma.cc: all but the spilled result.
+  void EmitFused(const Inst& inst);
 
   // emit_convert.cc
   bool EmitConvert(const Inst& inst);

@@ -4,10 +4,19 @@
 #include <utility>
 
 namespace ocannl::jit {
+namespace {
+
+bool IsFma(const Inst& inst) {
+  return inst.opcode == Opcode::kFnmadd || inst.opcode == Opcode::kFmsub ||
+         (inst.opcode == Opcode::kApply && inst.op == Op::kFma);
+}
+
+}  // namespace
 
 bool CanBeMemory(const Inst& inst, int k) {
   if (SizeOf(inst.operand) < 4 || k == 0) return false;
   if (inst.opcode == Opcode::kOrAnd) return k == 2;
+  if (IsFma(inst)) return inst.args[3 - k].kind == Value::kReg;
   switch (inst.op) {
     case Op::kAdd:
     case Op::kSub:
@@ -26,8 +35,6 @@ bool CanBeMemory(const Inst& inst, int k) {
     case Op::kEqual:
     case Op::kNotEqual:
       return IsFloat(inst.operand);
-    case Op::kFma:
-      return inst.args[3 - k].kind == Value::kReg;
     case Op::kMinimum:
     case Op::kMaximum:
       return k == 2 && inst.args[2].kind == Value::kConst;
@@ -45,8 +52,8 @@ bool CanDefine(const Inst& inst, const Register& reg) {
 }
 
 bool Commutes(const Inst& inst) {
-  return inst.opcode == Opcode::kApply &&
-         (inst.op == Op::kFma || (Info(inst.op).traits & kCommutative));
+  return IsFma(inst) || (inst.opcode == Opcode::kApply &&
+                         (Info(inst.op).traits & kCommutative) != 0);
 }
 
 void OrderOperands(Inst& inst) {

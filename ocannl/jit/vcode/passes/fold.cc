@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "ocannl/jit/vcode/operands.h"
 
 namespace ocannl::jit {
@@ -97,6 +98,42 @@ void FuseOrAnds(Nest& nest) {
     inst.args[1] = both.args[0];
     inst.args[2] = both.args[1];
     both = Nop();
+  }
+}
+
+// The operand of an fma that is the result of one of `negations`, if any.
+Value* NegatedOperand(Inst& inst, absl::Span<const Inst* const> negations) {
+  if (inst.opcode != Opcode::kApply || inst.op != Op::kFma) return nullptr;
+  for (Value& arg : inst.args) {
+    if (arg.kind != Value::kReg) continue;
+    const Inst* negation = negations[arg.index];
+    if (negation != nullptr && negation->lanes == inst.lanes) return &arg;
+  }
+  return nullptr;
+}
+
+// Negations of which every use is an operand of an fma, and the only negated
+// one of it.
+void FuseNegations(Nest& nest) {
+  auto is_mutable = [&](VReg reg) {
+    return nest.registers[reg.index].is_mutable;
+  };
+  std::vector<int> other_uses = CountUses(nest);
+  std::vector<const Inst*> negations(nest.registers.size(), nullptr);  // by dst
+  for (Inst& inst : nest.insts) {
+    if (const Value* negated = NegatedOperand(inst, negations)) {
+      --other_uses[negated->index];
+    } else if (inst.opcode == Opcode::kApply && inst.op == Op::kNeg &&
+               inst.args[0].kind == Value::kReg && !is_mutable(inst.dst) &&
+               !is_mutable(inst.args[0].reg())) {
+      negations[inst.dst.index] = &inst;
+    }
+  }
+  for (Inst& inst : nest.insts) {
+    Value* negated = NegatedOperand(inst, negations);
+    if (negated == nullptr || other_uses[negated->index] > 0) continue;
+    inst.opcode = negated == &inst.args[2] ? Opcode::kFmsub : Opcode::kFnmadd;
+    *negated = negations[negated->index]->args[0];
   }
 }
 
@@ -288,6 +325,7 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
 
 void Fold(Nest& nest, Isa isa) {
   isa == Isa::kAvx512 ? FuseOrAnds(nest) : FoldExtremes(nest);
+  FuseNegations(nest);
   std::vector<int> uses = CountUses(nest);
   EliminateDeadCode(nest, uses);
   FoldInserts(nest, uses);

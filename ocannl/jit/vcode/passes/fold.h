@@ -4,6 +4,7 @@
 //
 //   r0 = load x+0;    r1 = add r2, r0      ->   r1 = add r2, x+0
 //   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or_and r4, r2, r3
+//   r0 = neg r2;      r1 = fma r0, r3, r4  ->   r1 = fnmadd r2, r3, r4
 //   r0 = add v, r2;   v[0..8) = r0         ->   v = add v, r2
 //   r0 = load x+0;    v = maximum v, r0;   v = maximum v, r1
 //                          ->   v = max r0, v;   v = maximum v, r1, x+0
@@ -16,7 +17,8 @@
 namespace ocannl::jit {
 
 // Folds loads that have one use into memory operands, and eliminates dead code.
-// With AVX-512, or(a, and(b, c)) becomes a ternary logic instruction. Without,
+// A negation that only fmas use becomes part of them. With AVX-512,
+// or(a, and(b, c)) becomes a ternary logic instruction. Without,
 // of two links of a reduction by minimum or maximum only the second tests for
 // NaN, the terms of both at once. Inserts into registers of which all other
 // lanes are dead become copies.

@@ -91,6 +91,25 @@ r0 = load i32x16 [p0]
 r3 = or_and i32x16 r0, r0, [p0 + 64]
 store i32x16 [p1], r3
 )"},
+        Case{"NegationIsPartOfEveryFmaThatUsesIt", "fold", Isa::kAvx2, R"(
+r0 = load f32x8 [p0]
+r1 = neg f32x8 r0, -2147483648:i32
+r2 = fma f32x8 r1, r0, 1
+r3 = fma f32x8 r2, r2, r1
+r4 = neg f32x8 r3, -2147483648:i32
+r5 = fma f32x8 r4, r2, r3
+store f32x8 [p1], r4
+store f32x8 [p1 + 32], r5
+)",
+             R"(
+r0 = load f32x8 [p0]
+r2 = fnmadd f32x8 r0, r0, 1
+r3 = fmsub f32x8 r2, r2, r0
+r4 = neg f32x8 r3, -2147483648:i32
+r5 = fma f32x8 r4, r2, r3
+store f32x8 [p1], r4
+store f32x8 [p1 + 32], r5
+)"},
         Case{"DeadCodeVanishes", "fold", Isa::kAvx512, R"(
 r0 = load f32x16 [p0]
 r1 = neg f32x16 r0, -2147483648:i32
