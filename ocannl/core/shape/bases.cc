@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/rules.h"
+#include "ocannl/core/shape/unifier.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -35,8 +36,7 @@ class BasisInference {
     for (const auto& row : axes_) {
       for (int axis : row) count = std::max(count, axis + 1);
     }
-    for (int axis = 0; axis < count; ++axis) parents_.push_back(axis);
-    bases_.resize(count);
+    while (bases_.size() < count) bases_.Add();
     for (TensorId id : problem_.nodes) Give(id, given);
     OCANNL_RETURN_IF_ERROR(Slots());
     return Covers();
@@ -49,7 +49,7 @@ class BasisInference {
       bool any = false;
       for (RowKind kind : kRowKinds) {
         for (int axis : Row({id, kind})) {
-          const std::string& basis = bases_[Find(axis)];
+          const std::string& basis = bases_[axis];
           const bool is_default = basis == kDefault;
           any = any || (!is_default && !basis.empty());
           of_tensor[static_cast<int>(kind)].push_back(is_default ? "" : basis);
@@ -62,14 +62,6 @@ class BasisInference {
  private:
   const std::vector<int>& Row(RowRef row) const {
     return axes_[problem_.RowIndex(row)];
-  }
-
-  int Find(int axis) const {
-    while (parents_[axis] != axis) {
-      parents_[axis] = parents_[parents_[axis]];
-      axis = parents_[axis];
-    }
-    return axis;
   }
 
   void Give(TensorId id, const TensorBases& given) {
@@ -127,20 +119,16 @@ class BasisInference {
   }
 
   absl::Status Equate(TensorId node, Place a, Place b) {
-    const int root_a = Find(Row(a.row)[a.axis]);
-    const int root_b = Find(Row(b.row)[b.axis]);
-    if (root_a == root_b) return absl::OkStatus();
-    std::string& of_a = bases_[root_a];
-    std::string& of_b = bases_[root_b];
-    if (!of_a.empty() && !of_b.empty() && of_a != of_b) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "shape error in ", Describe(graph_[node]),
-          ": different bases: ", Text(a), " is in ", of_a, ", ", Text(b),
-          " in ", of_b, "\n  hint: give axes that go together one basis"));
-    }
-    if (of_b.empty()) of_b = of_a;
-    parents_[root_a] = root_b;
-    return absl::OkStatus();
+    const int of_a = Row(a.row)[a.axis], of_b = Row(b.row)[b.axis];
+    auto merge = [](std::string& to, const std::string& from, int) {
+      if (to.empty()) to = from;
+      return from.empty() || to == from;
+    };
+    if (bases_.Unify(of_a, of_b, 0, merge)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shape error in ", Describe(graph_[node]), ": different bases: ",
+        Text(a), " is in ", bases_[of_a], ", ", Text(b), " in ", bases_[of_b],
+        "\n  hint: give axes that go together one basis"));
   }
 
   std::string Text(Place place) const {
@@ -154,8 +142,7 @@ class BasisInference {
   const Problem& problem_;
   const std::vector<std::vector<int>>& axes_;
   const SizeSystem& sizes_;
-  mutable std::vector<int> parents_;
-  std::vector<std::string> bases_;  // of the roots; empty: not known
+  Unifier<std::string> bases_;  // empty: not known
 };
 
 }  // namespace

@@ -2,58 +2,36 @@
 #include "ocannl/core/shape/rank.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "absl/algorithm/container.h"
 
 namespace ocannl {
 
 int RankSystem::Add(RowRole role) {
-  int row = static_cast<int>(parents_.size());
-  parents_.push_back(row);
-  offsets_.push_back(0);
-  classes_.emplace_back().role = role;
+  const int row = classes_.Add();
+  classes_[row].role = role;
   return row;
 }
 
-int RankSystem::Find(int row) const {
-  int parent = parents_[row];
-  if (parent == row) return row;
-  int root = Find(parent);  // shallow: the smaller class joins the larger
-  if (parent != root) {
-    offsets_[row] += offsets_[parent];
-    parents_[row] = root;
-  }
-  return root;
-}
-
 bool RankSystem::SetLength(int row, int length) {
-  Class& c = ClassOf(row);
-  int of_root = length - OffsetOf(row);
+  Class& c = classes_[row];
+  int of_root = length - classes_.OffsetOf(row);
   if (c.length && *c.length != of_root) return false;
   c.length = of_root;
   return true;
 }
 
 bool RankSystem::SetDifference(int a, int b, int difference) {
-  int root_a = Find(a), root_b = Find(b);
-  // len(root_a) - len(root_b)
-  int shift = difference + OffsetOf(b) - OffsetOf(a);
-  if (root_a == root_b) return shift == 0;
-  if (classes_[root_a].size > classes_[root_b].size) {
-    std::swap(root_a, root_b);
-    shift = -shift;
-  }
-  Class& from = classes_[root_a];
-  Class& to = classes_[root_b];
-  if (from.length && to.length && *from.length != *to.length + shift) {
-    return false;
-  }
-  parents_[root_a] = root_b;
-  offsets_[root_a] = shift;
-  to.size += from.size;
-  to.role = std::max(to.role, from.role);
-  to.low = std::max(to.low, from.low - shift);
-  if (from.length) to.length = *from.length - shift;
-  return true;
+  auto merge = [](Class& to, const Class& from, int shift) {
+    if (from.length && to.length && *from.length != *to.length + shift) {
+      return false;
+    }
+    to.role = std::max(to.role, from.role);
+    to.low = std::max(to.low, from.low - shift);
+    if (from.length) to.length = *from.length - shift;
+    return true;
+  };
+  return classes_.Unify(a, b, difference, merge);
 }
 
 void RankSystem::Cover(int covering, int covered, bool broadcastable) {
@@ -78,10 +56,11 @@ void RankSystem::Assign(int root, int length) {
 void RankSystem::RaiseLow(int edge) {
   ++steps_;
   CoverEdge& cover = covers_[edge];
-  int root = Find(cover.covering);
+  int root = classes_.Find(cover.covering);
   Class& larger = classes_[root];
-  const Class& smaller = ClassOf(cover.covered);
-  int low = smaller.low + OffsetOf(cover.covered) - OffsetOf(cover.covering);
+  const Class& smaller = classes_[cover.covered];
+  int low = smaller.low + classes_.OffsetOf(cover.covered) -
+            classes_.OffsetOf(cover.covering);
   if (low > larger.low) {
     if (larger.length || low > kMaxRank) {
       cover.failed = true;
@@ -119,10 +98,11 @@ void RankSystem::LowerHighs() {
     for (int edge : larger.covering) {
       ++steps_;
       const CoverEdge& cover = covers_[edge];
-      int root = Find(cover.covered);
+      int root = classes_.Find(cover.covered);
       Class& smaller = classes_[root];
       if (smaller.known || cover.failed) continue;
-      int bound = high + OffsetOf(cover.covering) - OffsetOf(cover.covered);
+      int bound = high + classes_.OffsetOf(cover.covering) -
+                  classes_.OffsetOf(cover.covered);
       if (smaller.high && *smaller.high <= bound) continue;
       smaller.high = bound;
       down_.push_back(root);
@@ -146,42 +126,39 @@ bool RankSystem::AssignLeavesByUse() {
 bool RankSystem::AssignPreferred() {
   steps_ += static_cast<int64_t>(preferred_.size());
   for (auto [row, length] : preferred_) {
-    const int root = Find(row);
+    const int root = classes_.Find(row);
     const Class& c = classes_[root];
-    if (!c.known) Assign(root, std::max(length - OffsetOf(row), c.low));
+    if (!c.known)
+      Assign(root, std::max(length - classes_.OffsetOf(row), c.low));
   }
   return !up_.empty();
 }
 
 bool RankSystem::AssignFreeLeaves() {
   steps_ += static_cast<int64_t>(classes_.size());
-  for (size_t root = 0; root < classes_.size(); ++root) {
+  for (int root : classes_.Roots()) {
     const Class& c = classes_[root];
-    bool is_root = parents_[root] == static_cast<int>(root);
-    if (is_root && !c.known && c.role == RowRole::kLeaf) {
-      Assign(static_cast<int>(root), c.low);
-    }
+    if (!c.known && c.role == RowRole::kLeaf) Assign(root, c.low);
   }
   return !up_.empty();
 }
 
 std::vector<int> RankSystem::Solve() {
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
-    ClassOf(covers_[edge].covering).covering.push_back(static_cast<int>(edge));
-    ClassOf(covers_[edge].covered).covered.push_back(static_cast<int>(edge));
+    const CoverEdge& cover = covers_[edge];
+    const int k = static_cast<int>(edge);
+    classes_[cover.covering].covering.push_back(k);
+    classes_[cover.covered].covered.push_back(k);
   }
-  for (size_t root = 0; root < classes_.size(); ++root) {
-    if (parents_[root] != static_cast<int>(root)) continue;
-    if (classes_[root].length) {
-      Assign(static_cast<int>(root), *classes_[root].length);
-    } else {
-      Push(static_cast<int>(root), up_);
-    }
+  for (int root : classes_.Roots()) {
+    const std::optional<int> length = classes_[root].length;
+    length ? Assign(root, *length) : Push(root, up_);
   }
   do {
     RaiseLows();
     LowerHighs();
-  } while (AssignLeavesByUse() || AssignPreferred() || AssignFreeLeaves());
+  } while (
+      absl::c_any_of(kDefaults, [&](auto rule) { return (this->*rule)(); }));
   std::vector<int> failed;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
     if (covers_[edge].failed) failed.push_back(static_cast<int>(edge));
@@ -190,12 +167,12 @@ std::vector<int> RankSystem::Solve() {
 }
 
 int RankSystem::Length(int row) const {
-  const Class& c = classes_[Find(row)];
-  return c.length.value_or(c.low) + OffsetOf(row);
+  const Class& c = classes_[row];
+  return c.length.value_or(c.low) + classes_.OffsetOf(row);
 }
 
 bool RankSystem::IsDetermined(int row) const {
-  const Class& c = classes_[Find(row)];
+  const Class& c = classes_[row];
   return c.role != RowRole::kParameter || c.known;
 }
 

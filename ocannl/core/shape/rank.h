@@ -4,7 +4,7 @@
 //
 //   rows w, x, y;  len(w) = len(x) + 1;  y covers x   ->   len(x) <= len(y)
 //
-// Unification: equations are solved by union-find with offsets (Tarjan 1975),
+// Unification: equations are solved by union-find with offsets (unifier.h),
 // with an occurs check (Robinson 1965): len(a) = len(a) + 1 contradicts.
 // Inequalities are solved by bounds propagation with a worklist. A computed row
 // gets its least solution, as many axes as the rows that it covers demand; a
@@ -18,6 +18,8 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "ocannl/core/shape/unifier.h"
 
 namespace ocannl {
 
@@ -43,9 +45,7 @@ class RankSystem {
   // len(row) = length unless anything else tells.
   void Prefer(int row, int length) { preferred_.emplace_back(row, length); }
   // Whether the calls of SetLength tell the length.
-  bool HasLength(int row) const {
-    return classes_[Find(row)].length.has_value();
-  }
+  bool HasLength(int row) const { return classes_[row].length.has_value(); }
   // len(covering) >= len(covered). A broadcastable row, as that of a number,
   // has axes but does not determine how many the covering row has.
   void Cover(int covering, int covered, bool broadcastable);
@@ -70,7 +70,6 @@ class RankSystem {
     std::optional<int> length;  // determined
     bool known = false;         // something demands a length, or there is one
     bool queued = false;
-    int size = 1;
     std::vector<int> covering;  // the covers in which it is the larger
     std::vector<int> covered;   // in which it is the smaller
   };
@@ -80,23 +79,21 @@ class RankSystem {
     bool failed = false;
   };
 
-  int Find(int row) const;
-  // len(row) - len(root)
-  int OffsetOf(int row) const { return Find(row), offsets_[row]; }
-  Class& ClassOf(int row) { return classes_[Find(row)]; }
   void Push(int root, std::vector<int>& queue);
   void Assign(int root, int length);  // a solution
   void RaiseLows();
   void RaiseLow(int edge);
   void LowerHighs();
+  // What is assumed of rows that nothing determines, in this order. Each says
+  // whether it assigned a length.
   bool AssignLeavesByUse();
   bool AssignPreferred();
   bool AssignFreeLeaves();
+  static constexpr bool (RankSystem::*kDefaults[])() = {
+      &RankSystem::AssignLeavesByUse, &RankSystem::AssignPreferred,
+      &RankSystem::AssignFreeLeaves};
 
-  // Union-find: len(row) = len(parent) + offset; compressed by Find.
-  mutable std::vector<int> parents_;
-  mutable std::vector<int> offsets_;
-  std::vector<Class> classes_;  // of the roots
+  Unifier<Class> classes_;
   std::vector<CoverEdge> covers_;
   std::vector<std::pair<int, int>> preferred_;  // rows and lengths
   std::vector<int> up_, down_, used_;           // classes to visit

@@ -15,9 +15,8 @@ constexpr int64_t kMaxSize = int64_t{1} << 46;
 }  // namespace
 
 int SizeSystem::Add(RowRole role) {
-  int axis = static_cast<int>(parents_.size());
-  parents_.push_back(axis);
-  classes_.emplace_back().role = role;
+  const int axis = classes_.Add();
+  classes_[axis].role = role;
   return axis;
 }
 
@@ -27,42 +26,29 @@ int SizeSystem::AddName() {
   return axis;
 }
 
-int SizeSystem::Find(int axis) const {
-  while (parents_[axis] != axis) {
-    parents_[axis] = parents_[parents_[axis]];
-    axis = parents_[axis];
-  }
-  return axis;
-}
-
 void SizeSystem::Set(int axis, int64_t size, bool broadcastable) {
   classes_[axis].size = size;
   classes_[axis].broadcastable = broadcastable;
 }
 
 bool SizeSystem::Equate(int a, int b) {
-  a = Find(a);
-  b = Find(b);
-  if (a == b) return true;
-  if (classes_[a].members > classes_[b].members) std::swap(a, b);
-  const Class& from = classes_[a];
-  Class& to = classes_[b];
-  if (from.size != 0 && to.size != 0) {
-    if (from.size != to.size) return false;
-    to.broadcastable = to.broadcastable && from.broadcastable;
-  } else if (from.size != 0) {
-    to.size = from.size;
-    to.broadcastable = from.broadcastable;
-  }
-  parents_[a] = b;
-  to.role = std::max(to.role, from.role);
-  to.members += from.members;
-  to.is_name = to.is_name && from.is_name;
-  return true;
+  auto merge = [](Class& to, const Class& from, int) {
+    if (from.size != 0 && to.size != 0) {
+      if (from.size != to.size) return false;
+      to.broadcastable = to.broadcastable && from.broadcastable;
+    } else if (from.size != 0) {
+      to.size = from.size;
+      to.broadcastable = from.broadcastable;
+    }
+    to.role = std::max(to.role, from.role);
+    to.is_name = to.is_name && from.is_name;
+    return true;
+  };
+  return classes_.Unify(a, b, 0, merge);
 }
 
 void SizeSystem::AtLeast(int axis, int64_t size) {
-  Class& c = classes_[Find(axis)];
+  Class& c = classes_[axis];
   c.at_least = std::max(c.at_least, size);
   bounds_.push_back({.axis = axis, .size = size});
 }
@@ -83,19 +69,19 @@ void SizeSystem::Multiply(int whole, absl::Span<const int> axes) {
   relations_.back().multiplies = true;
 }
 
-void SizeSystem::Assign(int root, int64_t size, bool broadcastable) {
-  Class& c = classes_[root];
+void SizeSystem::Assign(int axis, int64_t size, bool broadcastable) {
+  Class& c = classes_[axis];
   c.size = size;
   c.broadcastable = broadcastable;
-  for (int edge : c.covered) --classes_[Find(covers_[edge].covering)].open;
-  queue_.push_back(root);
+  for (int edge : c.covered) --classes_[covers_[edge].covering].open;
+  queue_.push_back(classes_.Find(axis));
 }
 
 void SizeSystem::PropagateUp(int root) {
   const Class& smaller = classes_[root];
   steps_ += static_cast<int64_t>(smaller.covered.size());
   for (int edge : smaller.covered) {
-    int above = Find(covers_[edge].covering);
+    int above = classes_.Find(covers_[edge].covering);
     Class& larger = classes_[above];
     if (smaller.broadcastable) {
       larger.covers_broadcastable = true;
@@ -112,7 +98,7 @@ void SizeSystem::PropagateDown(int root) {
   int64_t size = larger.size != 0 ? larger.size : larger.by_use;
   steps_ += static_cast<int64_t>(larger.covering.size());
   for (int edge : larger.covering) {
-    int below = Find(covers_[edge].covered);
+    int below = classes_.Find(covers_[edge].covered);
     Class& smaller = classes_[below];
     if (smaller.size != 0) {
       bool fits = smaller.size == size || smaller.broadcastable;
@@ -127,9 +113,9 @@ void SizeSystem::PropagateDown(int root) {
   }
 }
 
-void SizeSystem::AssignEmpty(int root) {
-  classes_[root].empty = true;
-  for (int k : classes_[root].relations) Propagate(relations_[k]);
+void SizeSystem::AssignEmpty(int axis) {
+  classes_[axis].empty = true;
+  for (int k : classes_[axis].relations) Propagate(relations_[k]);
 }
 
 void SizeSystem::Fail(Relation& relation) {
@@ -149,7 +135,7 @@ void SizeSystem::Propagate(Relation& relation) {
   __int128 sum = relation.constant;
   __int128 factor = 0;  // of the unknown
   for (const Part& part : relation.parts) {
-    int root = Find(part.axis);
+    int root = classes_.Find(part.axis);
     const Class& c = classes_[root];
     if (c.size != 0 || c.empty) {
       sum += static_cast<__int128>(part.factor) * c.size;
@@ -176,11 +162,11 @@ void SizeSystem::Propagate(Relation& relation) {
 }
 
 void SizeSystem::PropagateProduct(Relation& relation) {
-  const int whole = Find(relation.parts.back().axis);
+  const int whole = classes_.Find(relation.parts.back().axis);
   int unknown = -1;
   int64_t product = 1;
   for (size_t k = 0; k + 1 < relation.parts.size(); ++k) {
-    const int root = Find(relation.parts[k].axis);
+    const int root = classes_.Find(relation.parts[k].axis);
     const int64_t size = classes_[root].size;
     if (size == 0 && unknown >= 0) return;
     if (size == 0) unknown = root;
@@ -228,9 +214,8 @@ bool SizeSystem::AssignUsedLeaves() {
 bool SizeSystem::AssignAtLeast() {
   steps_ += static_cast<int64_t>(bounds_.size());
   for (const Bound& bound : bounds_) {
-    int root = Find(bound.axis);
-    const Class& c = classes_[root];
-    if (c.size == 0 && c.at_least > 1) Assign(root, c.at_least, false);
+    const Class& c = classes_[bound.axis];
+    if (c.size == 0 && c.at_least > 1) Assign(bound.axis, c.at_least, false);
   }
   return !queue_.empty();
 }
@@ -245,11 +230,10 @@ bool SizeSystem::IsOpen(const Class& c) const {
 
 bool SizeSystem::AssignFreeLeaves() {
   steps_ += static_cast<int64_t>(classes_.size());
-  for (size_t root = 0; root < classes_.size(); ++root) {
+  for (int root : classes_.Roots()) {
     const Class& c = classes_[root];
-    bool is_root = parents_[root] == static_cast<int>(root);
-    if (is_root && c.size == 0 && c.role == RowRole::kLeaf && !IsOpen(c)) {
-      Assign(static_cast<int>(root), 1, true);
+    if (c.size == 0 && c.role == RowRole::kLeaf && !IsOpen(c)) {
+      Assign(root, 1, true);
     }
   }
   return !queue_.empty();
@@ -258,12 +242,7 @@ bool SizeSystem::AssignFreeLeaves() {
 // What covers broadcastable 1s only is one, too: from the operands up.
 bool SizeSystem::AssignCovering() {
   steps_ += static_cast<int64_t>(classes_.size());
-  std::vector<int> ready;
-  for (size_t root = 0; root < classes_.size(); ++root) {
-    if (parents_[root] == static_cast<int>(root)) {
-      ready.push_back(static_cast<int>(root));
-    }
-  }
+  std::vector<int> ready = classes_.Roots();
   bool any = false;
   for (size_t i = 0; i < ready.size(); ++i) {
     ++steps_;
@@ -273,7 +252,7 @@ bool SizeSystem::AssignCovering() {
     Assign(ready[i], 1, true);
     any = true;
     for (int edge : c.covered) {
-      int above = Find(covers_[edge].covering);
+      int above = classes_.Find(covers_[edge].covering);
       classes_[above].covers_broadcastable = true;
       ready.push_back(above);
     }
@@ -286,11 +265,10 @@ bool SizeSystem::AssignRelatedByUse() {
   steps_ += static_cast<int64_t>(relations_.size());
   for (Relation& relation : relations_) {
     for (const Part& part : relation.parts) {
-      int root = Find(part.axis);
-      const Class& c = classes_[root];
+      const Class& c = classes_[part.axis];
       bool open = !relation.done && !relation.failed;
       if (!open || c.size != 0 || c.by_use == 0) continue;
-      Assign(root, c.by_use, false);
+      Assign(part.axis, c.by_use, false);
       Propagate(relation);
     }
   }
@@ -304,9 +282,8 @@ std::vector<int> SizeSystem::OpenParts(const Relation& relation) const {
     return open;
   }
   for (const Part& part : relation.parts) {
-    int root = Find(part.axis);
-    const Class& c = classes_[root];
-    if (c.is_name && c.size == 0 && !c.empty) open.push_back(root);
+    const Class& c = classes_[part.axis];
+    if (c.is_name && c.size == 0 && !c.empty) open.push_back(part.axis);
   }
   return open;
 }
@@ -320,7 +297,7 @@ void SizeSystem::FailOpenWindows() {
     int64_t open = 0;
     __int128 sum = relation.constant;
     for (const Part& part : relation.parts) {
-      const Class& c = classes_[Find(part.axis)];
+      const Class& c = classes_[part.axis];
       const bool is_open = c.size == 0 && !c.empty;
       open += is_open ? 1 : 0;
       sum += static_cast<__int128>(part.factor) * (is_open ? 1 : c.size);
@@ -341,8 +318,8 @@ bool SizeSystem::AssignEmptyParts() {
 // What is left, in circles of covers; but not above an open parameter.
 bool SizeSystem::AssignRest() {
   steps_ += static_cast<int64_t>(classes_.size() + relations_.size());
-  for (size_t axis = 0; axis < classes_.size(); ++axis) {
-    const Class& c = classes_[Find(static_cast<int>(axis))];
+  for (int root : classes_.Roots()) {
+    const Class& c = classes_[root];
     if (c.size == 0 && c.role == RowRole::kParameter) return false;
   }
   for (Relation& relation : relations_) {
@@ -352,8 +329,7 @@ bool SizeSystem::AssignRest() {
   for (RowRole least : {RowRole::kLeaf, RowRole::kComputed}) {
     if (!queue_.empty()) break;
     if (least == RowRole::kComputed) FailOpenWindows();
-    for (size_t axis = 0; axis < classes_.size(); ++axis) {
-      int root = Find(static_cast<int>(axis));
+    for (int root : classes_.Roots()) {
       const Class& c = classes_[root];
       bool open = c.size == 0 && !c.empty;
       if (open && c.role >= least) Assign(root, 1, true);
@@ -365,8 +341,8 @@ bool SizeSystem::AssignRest() {
 // Tells the classes which covers they are in.
 void SizeSystem::Connect() {
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
-    int above = Find(covers_[edge].covering);
-    int below = Find(covers_[edge].covered);
+    int above = classes_.Find(covers_[edge].covering);
+    int below = classes_.Find(covers_[edge].covered);
     if (above == below) continue;
     classes_[above].covering.push_back(static_cast<int>(edge));
     classes_[below].covered.push_back(static_cast<int>(edge));
@@ -374,7 +350,7 @@ void SizeSystem::Connect() {
   }
   for (size_t k = 0; k < relations_.size(); ++k) {
     for (const Part& part : relations_[k].parts) {
-      std::vector<int>& relations = classes_[Find(part.axis)].relations;
+      std::vector<int>& relations = classes_[part.axis].relations;
       bool is_new =
           relations.empty() || relations.back() != static_cast<int>(k);
       if (is_new) relations.push_back(static_cast<int>(k));
@@ -384,18 +360,14 @@ void SizeSystem::Connect() {
 
 SizeSystem::Unsatisfiable SizeSystem::Solve() {
   Connect();
-  for (size_t root = 0; root < classes_.size(); ++root) {
+  for (int root : classes_.Roots()) {
     const Class& c = classes_[root];
-    bool is_root = parents_[root] == static_cast<int>(root);
-    if (is_root && c.size != 0) {
-      Assign(static_cast<int>(root), c.size, c.broadcastable);
-    }
+    if (c.size != 0) Assign(root, c.size, c.broadcastable);
   }
   do {
     Propagate();
-  } while (AssignUsedLeaves() || AssignAtLeast() || AssignFreeLeaves() ||
-           AssignCovering() || AssignRelatedByUse() || AssignEmptyParts() ||
-           AssignRest());
+  } while (
+      absl::c_any_of(kDefaults, [&](auto rule) { return (this->*rule)(); }));
   Unsatisfiable unsatisfiable;
   for (size_t edge = 0; edge < covers_.size(); ++edge) {
     if (covers_[edge].failed) {

@@ -5,10 +5,11 @@
 //   y covers x   ->   x = y, or x is broadcastable: 1, and nobody gave it
 //   x = 2 * y + k - 2, as windows demand   ->   each from the others
 //
-// Equations of two axes are solved by union-find, the others by constraint
-// propagation with a worklist: a relation with one unknown determines it. As in
-// RankSystem, a computed axis is what the axes that it covers demand, a leaf's
-// axis what the axes that cover it are, or a broadcastable 1 if they differ.
+// Equations of two axes are solved by union-find (unifier.h), the others by
+// constraint propagation with a worklist: a relation with one unknown
+// determines it. As in RankSystem, a computed axis is what the axes that it
+// covers demand, a leaf's axis what the axes that cover it are, or a
+// broadcastable 1 if they differ.
 #ifndef OCANNL_CORE_SHAPE_SIZE_H_
 #define OCANNL_CORE_SHAPE_SIZE_H_
 
@@ -18,6 +19,7 @@
 
 #include "absl/types/span.h"
 #include "ocannl/core/shape/rank.h"
+#include "ocannl/core/shape/unifier.h"
 
 namespace ocannl {
 
@@ -57,11 +59,9 @@ class SizeSystem {
   int64_t steps() const { return steps_; }
 
   // 0 if unknown: after Solve, a parameter's axis and what depends on it.
-  int64_t Size(int axis) const { return classes_[Find(axis)].size; }
+  int64_t Size(int axis) const { return classes_[axis].size; }
   // Whether the axis is of a size of 1 that nobody gave.
-  bool IsBroadcastable(int axis) const {
-    return classes_[Find(axis)].broadcastable;
-  }
+  bool IsBroadcastable(int axis) const { return classes_[axis].broadcastable; }
 
  private:
   struct Class {
@@ -71,10 +71,9 @@ class SizeSystem {
     int64_t at_least = 1;
     int64_t by_use = 0;  // what the covering axes are; 1 if they differ
     bool covers_broadcastable = false;
-    bool is_name = false;  // of no array
-    bool empty = false;    // a part without cells: `size` is 0
-    int open = 0;          // covered axes whose size is unknown
-    int members = 1;
+    bool is_name = false;       // of no array
+    bool empty = false;         // a part without cells: `size` is 0
+    int open = 0;               // covered axes whose size is unknown
     std::vector<int> covering;  // the covers in which it is the larger
     std::vector<int> covered;   // in which it is the smaller
     std::vector<int> relations;
@@ -101,29 +100,34 @@ class SizeSystem {
     int64_t size;
   };
 
-  int Find(int axis) const;
-  void Assign(int root, int64_t size, bool broadcastable);
+  void Assign(int axis, int64_t size, bool broadcastable);
   void Connect();
   void Propagate();
   void PropagateUp(int root);
   void PropagateDown(int root);
   void Propagate(Relation& relation);
   void PropagateProduct(Relation& relation);
-  void AssignEmpty(int root);
+  void AssignEmpty(int axis);
   void Fail(Relation& relation);
   bool IsOpen(const Class& c) const;
+  std::vector<int> OpenParts(const Relation& relation) const;
+  void FailOpenWindows();
+  // What is assumed of axes that nothing determines, in this order. Each says
+  // whether it assigned a size.
   bool AssignUsedLeaves();
   bool AssignAtLeast();
   bool AssignFreeLeaves();
   bool AssignCovering();
   bool AssignRelatedByUse();
-  std::vector<int> OpenParts(const Relation& relation) const;
   bool AssignEmptyParts();
-  void FailOpenWindows();
   bool AssignRest();
+  static constexpr bool (SizeSystem::*kDefaults[])() = {
+      &SizeSystem::AssignUsedLeaves,   &SizeSystem::AssignAtLeast,
+      &SizeSystem::AssignFreeLeaves,   &SizeSystem::AssignCovering,
+      &SizeSystem::AssignRelatedByUse, &SizeSystem::AssignEmptyParts,
+      &SizeSystem::AssignRest};
 
-  mutable std::vector<int> parents_;
-  std::vector<Class> classes_;  // of the roots
+  Unifier<Class> classes_;
   std::vector<CoverEdge> covers_;
   std::vector<Bound> bounds_;
   std::vector<Relation> relations_;
