@@ -75,14 +75,7 @@ class Decoder {
   }
 
   int32_t AddressOf(const Access& access) {
-    const Buffer& buffer = program_.buffers[access.buffer];
-    int64_t stride = static_cast<int64_t>(SizeOf(buffer.dtype));
-    Affine offset;
-    for (size_t axis = access.indices.size(); axis-- > 0;) {
-      offset += stride * access.indices[axis];
-      stride *= buffer.dims[axis];
-    }
-    return RegisterOf(access.buffer.index, offset);
+    return RegisterOf(access.buffer.index, ByteOffset(program_, access));
   }
 
   // With `find`(the types of cell and index) as the handler; `other` is the

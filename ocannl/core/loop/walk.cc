@@ -142,6 +142,25 @@ void WalkReads(const LoopProgram& program, const Stmt& stmt,
              [&](const LeafValue& leaf) { WalkCells(leaf, visit); });
 }
 
+void WalkStrides(
+    const LoopProgram& program, const Access& access,
+    absl::FunctionRef<void(int64_t stride, const Affine& index)> visit) {
+  const Buffer& buffer = program.buffers[access.buffer];
+  auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
+  for (size_t axis = access.indices.size(); axis-- > 0;) {
+    visit(stride, access.indices[axis]);
+    stride *= buffer.dims[axis];
+  }
+}
+
+Affine ByteOffset(const LoopProgram& program, const Access& access) {
+  Affine offset;
+  WalkStrides(program, access, [&](int64_t stride, const Affine& index) {
+    offset.AddScaled(stride, index);
+  });
+  return offset;
+}
+
 int64_t LookupStride(const LoopProgram& program, const Lookup& lookup) {
   const Dims& dims = program.buffers[lookup.cell.buffer].dims;
   int64_t stride = 1;

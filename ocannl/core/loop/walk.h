@@ -64,6 +64,14 @@ void WalkReads(const LoopProgram& program, ExprId value,
 void WalkReads(const LoopProgram& program, const Stmt& stmt,
                absl::FunctionRef<void(const Access&)> visit);
 
+// Every axis, the last one first: its stride, in bytes, and index.
+void WalkStrides(
+    const LoopProgram& program, const Access& access,
+    absl::FunctionRef<void(int64_t stride, const Affine& index)> visit);
+
+// How many bytes lie between the buffer's first cell and that of `access`.
+Affine ByteOffset(const LoopProgram& program, const Access& access);
+
 // The stride, in cells, of `lookup` along the axis that it looks up.
 int64_t LookupStride(const LoopProgram& program, const Lookup& lookup);
 

@@ -272,33 +272,10 @@ void Unroller::AddResolved(int64_t factor, const Affine& index,
   sum.AddOffset(factor * offset);
 }
 
-namespace {
-
-// Calls `add(stride, index)` for each axis of the access, in bytes.
-template <class F>
-void ForStrides(const LoopProgram& program, const Access& access, F add) {
-  const Buffer& buffer = program.buffers[access.buffer];
-  auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
-  for (size_t axis = access.indices.size(); axis-- > 0;) {
-    add(stride, access.indices[axis]);
-    stride *= buffer.dims[axis];
-  }
-}
-
-}  // namespace
-
 Affine Unroller::ByteOffsetOf(const Access& access) const {
   Affine offset;
-  ForStrides(program_, access, [&](int64_t stride, const Affine& index) {
+  WalkStrides(program_, access, [&](int64_t stride, const Affine& index) {
     AddResolved(stride, index, offset);
-  });
-  return offset;
-}
-
-Affine ByteOffset(const LoopProgram& program, const Access& access) {
-  Affine offset;
-  ForStrides(program, access, [&](int64_t stride, const Affine& index) {
-    offset.AddScaled(stride, index);
   });
   return offset;
 }

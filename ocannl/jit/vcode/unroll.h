@@ -80,9 +80,6 @@ class Unroller {
   absl::flat_hash_map<IteratorId, Affine> fixed_;  // of unrolled loops
 };
 
-// How many bytes lie between the first cell and that of `access`.
-Affine ByteOffset(const LoopProgram& program, const Access& access);
-
 // Whether `index` is between the least and the greatest i32.
 bool FitsI32(const LoopProgram& program, const ExtentOf& extents,
              const Affine& index);
