@@ -218,6 +218,7 @@ Expr TanhValue(Expr x) {
   return WithSign(Select(a < 0.625, small, large), x);
 }
 
+// 1 / (1 + e^-x), the quotient corrected by what the sum lost.
 Expr SigmoidValue(Expr x) {
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
   const int shift = constants.sigmoid_shift;
