@@ -17,6 +17,13 @@ extern "C" const char* __lsan_default_suppressions() {  // NOLINT
   return "leak:libfontconfig.so\n";
 }
 
+// For --config=tsan, which does not see the locks of libraries that are not
+// instrumented.
+extern "C" const char* __tsan_default_suppressions();   // NOLINT
+extern "C" const char* __tsan_default_suppressions() {  // NOLINT
+  return "called_from_lib:libfontconfig.so\ncalled_from_lib:libglib-2.0.so\n";
+}
+
 namespace ocannl {
 namespace {
 
