@@ -118,14 +118,18 @@ void FuseNegations(Nest& nest) {
   auto is_mutable = [&](VReg reg) {
     return nest.registers[reg.index].is_mutable;
   };
+  auto is_negation = [&](const Inst& inst) {
+    return inst.opcode == Opcode::kApply && inst.op == Op::kNeg &&
+           inst.args[0].kind == Value::kReg && !is_mutable(inst.dst) &&
+           !is_mutable(inst.args[0].reg());
+  };
+  if (std::none_of(nest.insts.begin(), nest.insts.end(), is_negation)) return;
   std::vector<int> other_uses = CountUses(nest);
   std::vector<const Inst*> negations(nest.registers.size(), nullptr);  // by dst
   for (Inst& inst : nest.insts) {
     if (const Value* negated = NegatedOperand(inst, negations)) {
       --other_uses[negated->index];
-    } else if (inst.opcode == Opcode::kApply && inst.op == Op::kNeg &&
-               inst.args[0].kind == Value::kReg && !is_mutable(inst.dst) &&
-               !is_mutable(inst.args[0].reg())) {
+    } else if (is_negation(inst)) {
       negations[inst.dst.index] = &inst;
     }
   }
