@@ -127,13 +127,10 @@ std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
 
 int64_t StrideOf(const LoopProgram& program, const Access& access,
                  IteratorId iterator) {
-  const Dims& dims = program.buffers[access.buffer].dims;
-  int64_t cells = 1;
   int64_t sum = 0;
-  for (size_t axis = dims.size(); axis-- > 0;) {
-    sum += cells * access.indices[axis].FactorOf(Iterator(iterator));
-    cells *= dims[axis];
-  }
+  WalkStrides(program, access, [&](int64_t stride, const Affine& index) {
+    sum += stride * index.FactorOf(Iterator(iterator));
+  });
   return sum;
 }
 

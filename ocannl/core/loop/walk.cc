@@ -145,18 +145,19 @@ void WalkReads(const LoopProgram& program, const Stmt& stmt,
 void WalkStrides(
     const LoopProgram& program, const Access& access,
     absl::FunctionRef<void(int64_t stride, const Affine& index)> visit) {
-  const Buffer& buffer = program.buffers[access.buffer];
-  auto stride = static_cast<int64_t>(SizeOf(buffer.dtype));
-  for (size_t axis = access.indices.size(); axis-- > 0;) {
+  const Dims& dims = program.buffers[access.buffer].dims;
+  int64_t stride = 1;
+  for (size_t axis = dims.size(); axis-- > 0; stride *= dims[axis]) {
     visit(stride, access.indices[axis]);
-    stride *= buffer.dims[axis];
   }
 }
 
 Affine ByteOffset(const LoopProgram& program, const Access& access) {
+  const auto size =
+      static_cast<int64_t>(SizeOf(program.buffers[access.buffer].dtype));
   Affine offset;
   WalkStrides(program, access, [&](int64_t stride, const Affine& index) {
-    offset.AddScaled(stride, index);
+    offset.AddScaled(size * stride, index);
   });
   return offset;
 }

@@ -64,7 +64,7 @@ void WalkReads(const LoopProgram& program, ExprId value,
 void WalkReads(const LoopProgram& program, const Stmt& stmt,
                absl::FunctionRef<void(const Access&)> visit);
 
-// Every axis, the last one first: its stride, in bytes, and index.
+// Every axis, the last one first: its stride, in cells, and index.
 void WalkStrides(
     const LoopProgram& program, const Access& access,
     absl::FunctionRef<void(int64_t stride, const Affine& index)> visit);

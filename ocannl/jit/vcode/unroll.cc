@@ -273,9 +273,11 @@ void Unroller::AddResolved(int64_t factor, const Affine& index,
 }
 
 Affine Unroller::ByteOffsetOf(const Access& access) const {
+  const auto size =
+      static_cast<int64_t>(SizeOf(program_.buffers[access.buffer].dtype));
   Affine offset;
   WalkStrides(program_, access, [&](int64_t stride, const Affine& index) {
-    AddResolved(stride, index, offset);
+    AddResolved(size * stride, index, offset);
   });
   return offset;
 }
