@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unifier: classes of unknowns that are equal, or differ by a known number.
+// Unifier: unification of unknowns that are equal, or differ by a number.
 //
 //   Unify(a, b, 1);  Unify(b, c, 0)   ->   one class; OffsetOf(a) is
 //                                          OffsetOf(c) + 1
