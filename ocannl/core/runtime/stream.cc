@@ -92,21 +92,22 @@ void Stream::ForgetReaders(Readers& readers) {
   });
 }
 
-void Stream::AddReader(std::shared_ptr<const DeviceArray> array, Event event) {
+void Stream::AddReader(const std::shared_ptr<const DeviceArray>& array,
+                       Event event) {
   ForgetReaders(*readers_);
   if (event.IsDone()) return;
-  readers_->push_back({std::move(array), std::move(event)});
+  readers_->push_back(Reader(array, std::move(event)));
 }
 
-void Stream::AddSharer(std::shared_ptr<const DeviceArray> array,
+void Stream::AddSharer(const std::shared_ptr<const DeviceArray>& array,
                        Stream& other) {
   ForgetReaders(*readers_);
-  readers_->push_back({std::move(array), other.handle()});
+  readers_->push_back(Reader(array, other.handle()));
 }
 
 absl::Status Stream::WaitForReaders(const DeviceArray& array) {
   for (const Reader& reader : *readers_) {
-    if (reader.array.lock().get() != &array) continue;
+    if (!reader.Reads(array)) continue;
     if (const Event* done = std::get_if<Event>(&reader.until)) {
       WaitFor(*done);
     } else if (const auto* sharer =
@@ -120,8 +121,7 @@ absl::Status Stream::WaitForReaders(const DeviceArray& array) {
     }
   }
   std::erase_if(*readers_, [&](const Reader& reader) {
-    return reader.array.lock().get() == &array &&
-           std::holds_alternative<Event>(reader.until);
+    return reader.Reads(array) && std::holds_alternative<Event>(reader.until);
   });
   return absl::OkStatus();
 }
@@ -145,14 +145,14 @@ void Stream::PointMerge(std::shared_ptr<DeviceArray> place,
   ReleaseMerge();
   source_ = source.readers_;
   ForgetReaders(*source_);
-  source_->push_back({points_at, std::monostate()});
+  source_->push_back(Reader(points_at, std::monostate()));
   merge_.Hold(std::move(place), std::move(points_at));
 }
 
 void Stream::ReleaseMerge() {
   if (source_ != nullptr) {
     for (Reader& reader : *source_) {
-      if (reader.array.lock() != merge_.points_at() ||
+      if (!reader.Reads(*merge_.points_at()) ||
           !std::holds_alternative<std::monostate>(reader.until)) {
         continue;
       }

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -73,10 +74,11 @@ class Stream {
   void WaitFor(const Event& event);
 
   // That other streams read `array` until `event`.
-  void AddReader(std::shared_ptr<const DeviceArray> array, Event event);
+  void AddReader(const std::shared_ptr<const DeviceArray>& array, Event event);
 
   // That whatever work `other` has may read `array`.
-  void AddSharer(std::shared_ptr<const DeviceArray> array, Stream& other);
+  void AddSharer(const std::shared_ptr<const DeviceArray>& array,
+                 Stream& other);
 
   // To be called before work that writes arrays is given to the stream: it is
   // done after what reads them. Error: a merge buffer points at one.
@@ -118,10 +120,21 @@ class Stream {
 
   // Of an array of this stream.
   struct Reader {
-    std::weak_ptr<const DeviceArray> array;
     // Until it is done; a merge buffer that points at the array, nobody knows
     // for how long; a stream that shares it, if it is still there.
-    std::variant<Event, std::monostate, std::weak_ptr<Stream*>> until;
+    using Until = std::variant<Event, std::monostate, std::weak_ptr<Stream*>>;
+
+    Reader(const std::shared_ptr<const DeviceArray>& of, Until while_reading)
+        : array(of), address(of.get()), until(std::move(while_reading)) {}
+
+    // Without a lock, whose count threads would contend for.
+    bool Reads(const DeviceArray& of) const {
+      return address == &of && !array.expired();
+    }
+
+    std::weak_ptr<const DeviceArray> array;
+    const DeviceArray* address;
+    Until until;
   };
   using Readers = std::vector<Reader>;
   static void ForgetReaders(Readers& readers);
