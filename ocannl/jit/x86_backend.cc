@@ -159,7 +159,8 @@ class X86Executable : public Executable {
 
   bool RunTogether(std::byte** callers,
                    absl::Span<const int64_t> statics) const {
-    absl::FixedArray<std::atomic<int64_t>, 64> claimed(code_.sections.size());
+    absl::FixedArray<std::atomic<int64_t>, 64> claimed(code_.sections.size() *
+                                                       team_->size());
     return team_->TryRun([&](int member) {
       std::byte** own = callers;
       if (member > 0) {
@@ -171,7 +172,9 @@ class X86Executable : public Executable {
         const typename Nests::Span span(nests_, k);
         const MachineCode::Section& section = code_.sections[k];
         if (section.iterations > 0) {
-          RunClaimed(section, own, statics, claimed[k]);
+          RunClaimed(section, own, statics, member,
+                     absl::MakeSpan(claimed).subspan(k * team_->size(),
+                                                     team_->size()));
         } else if (member == 0) {
           section.function(own, statics.data(), 0, 0);
         }
@@ -179,16 +182,26 @@ class X86Executable : public Executable {
     });
   }
 
-  // Dynamic scheduling: claims chunks of iterations until none is left.
+  // Affinity scheduling (Markatos and LeBlanc 1992): each member has a part of
+  // the iterations, the same in all nests, as its cache holds what it computed
+  // in the last one. It claims chunks of that, then of what others have left.
+  // `claimed` is how many of each part are.
   void RunClaimed(const MachineCode::Section& section, std::byte** buffers,
-                  absl::Span<const int64_t> statics,
-                  std::atomic<int64_t>& claimed) const {
-    const int64_t end = section.iterations;
-    const int64_t grain = std::max<int64_t>(1, end / (8 * team_->size()));
-    while (true) {
-      const int64_t lo = claimed.fetch_add(grain, std::memory_order_relaxed);
-      if (lo >= end) return;
-      section.function(buffers, statics.data(), lo, std::min(lo + grain, end));
+                  absl::Span<const int64_t> statics, int member,
+                  absl::Span<std::atomic<int64_t>> claimed) const {
+    const auto size = static_cast<int64_t>(claimed.size());
+    const int64_t grain = std::max<int64_t>(1, section.iterations / (8 * size));
+    for (int64_t k = 0; k < size; ++k) {
+      const int64_t part = (member + k) % size;
+      const int64_t begin = section.iterations * part / size;
+      const int64_t end = section.iterations * (part + 1) / size;
+      while (true) {
+        const int64_t lo =
+            begin + claimed[part].fetch_add(grain, std::memory_order_relaxed);
+        if (lo >= end) break;
+        section.function(buffers, statics.data(), lo,
+                         std::min(lo + grain, end));
+      }
     }
   }
 
