@@ -71,12 +71,11 @@ class X86Executable : public Executable {
   X86Executable(absl::string_view name, MachineCode code, MemoryPlan plan,
                 std::shared_ptr<Team> team)
       : code_(std::move(code)), plan_(std::move(plan)), nests_(name) {
-    if (absl::c_any_of(code_.sections, [](const MachineCode::Section& section) {
-          return section.iterations > 0;
-        })) {
-      team_ = std::move(team);
+    for (const MachineCode::Section& section : code_.sections) {
+      is_parallel_ |= section.iterations > 0;
     }
-    const bool is_alone = team_ == nullptr && plan_.is_callers;
+    if (is_parallel_) team_ = std::move(team);
+    const bool is_alone = !is_parallel_ && plan_.is_callers;
     if (is_alone && code_.sections.size() == 1 && !Nests::kTells) {
       only_ = &code_.sections[0];
     }
@@ -90,17 +89,18 @@ class X86Executable : public Executable {
       return only_->function(buffers.data(), statics.data(), 0,
                              only_->iterations);
     }
-    if (team_ == nullptr && plan_.is_callers) {
+    Team* const team = TeamNow();
+    if (team == nullptr && plan_.is_callers) {
       return RunAlone(nests_, buffers.data(), statics);
     }
     std::byte** all = Prepare(buffers);
-    if (team_ != nullptr && RunTogether(all, statics)) return;
+    if (team != nullptr && RunTogether(*team, all, statics)) return;
     RunAlone(nests_, all, statics);
   }
 
   void Repeat(absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
               absl::Span<const int64_t> steps, int64_t count) const override {
-    if (team_ != nullptr) {
+    if (TeamNow() != nullptr) {
       return Executable::Repeat(buffers, statics, steps, count);
     }
     std::byte* const* all =
@@ -116,6 +116,11 @@ class X86Executable : public Executable {
   }
 
  private:
+  Team* TeamNow() const {
+    if (!is_parallel_) return nullptr;
+    return Team::Current() != nullptr ? Team::Current() : team_.get();
+  }
+
   // The addresses of all buffers, in this thread's scratch memory.
   std::byte** Prepare(absl::Span<std::byte* const> buffers) const {
     std::byte* scratch = Scratch(plan_.bytes);
@@ -157,24 +162,24 @@ class X86Executable : public Executable {
     for (auto [buffer, at] : bindings) pointers[buffer] = scratch + at;
   }
 
-  bool RunTogether(std::byte** callers,
+  bool RunTogether(Team& team, std::byte** callers,
                    absl::Span<const int64_t> statics) const {
     absl::FixedArray<std::atomic<int64_t>, 64> claimed(code_.sections.size() *
-                                                       team_->size());
-    return team_->TryRun([&](int member) {
+                                                       team.size());
+    return team.TryRun([&](int member) {
       std::byte** own = callers;
       if (member > 0) {
         own = PrepareMember(callers);
       }
       for (size_t k = 0; k < code_.sections.size(); ++k) {
-        if (k > 0) team_->Wait();
+        if (k > 0) team.Wait();
         if (own == nullptr) continue;  // The others do its share.
         const typename Nests::Span span(nests_, k);
         const MachineCode::Section& section = code_.sections[k];
         if (section.iterations > 0) {
-          RunClaimed(section, own, statics, member,
-                     absl::MakeSpan(claimed).subspan(k * team_->size(),
-                                                     team_->size()));
+          RunClaimed(
+              section, own, statics, member,
+              absl::MakeSpan(claimed).subspan(k * team.size(), team.size()));
         } else if (member == 0) {
           section.function(own, statics.data(), 0, 0);
         }
@@ -207,7 +212,8 @@ class X86Executable : public Executable {
 
   MachineCode code_;
   MemoryPlan plan_;
-  std::shared_ptr<Team> team_;
+  std::shared_ptr<Team> team_;  // null: one thread
+  bool is_parallel_ = false;    // has loops for a team
   [[no_unique_address]] const Nests nests_;
   // All that there is to call, with the caller's buffers; else null.
   const MachineCode::Section* only_ = nullptr;

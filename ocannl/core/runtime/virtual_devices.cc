@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/runtime/threads/team.h"
 
 namespace ocannl {
 
@@ -25,6 +25,13 @@ VirtualDevices::VirtualDevices(const Backend* backend, int count, int threads) {
         absl::StrCat("virtual:", k), backend,
         thread > 0 ? workers_[thread - 1].get() : nullptr));
   }
+}
+
+std::unique_ptr<Team> VirtualDevices::MakeTeam() const {
+  std::vector<Worker*> workers;
+  for (const auto& worker : workers_) workers.push_back(worker.get());
+  if (workers.empty()) return nullptr;
+  return std::make_unique<Team>(absl::MakeConstSpan(workers));
 }
 
 void VirtualDevices::Append(VirtualDevices others) {

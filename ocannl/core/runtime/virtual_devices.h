@@ -19,6 +19,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/stream.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/runtime/threads/worker.h"
 
 namespace ocannl {
@@ -50,6 +51,9 @@ class VirtualDevices {
 
   // Those of `others` stand behind these.
   void Append(VirtualDevices others);
+
+  // The thread that calls and the workers; null: there are none.
+  std::unique_ptr<Team> MakeTeam() const;
 
   size_t size() const { return devices_.size(); }
   VirtualDevice& operator[](size_t k) const { return *devices_[k]; }

@@ -15,7 +15,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
-#include "ocannl/core/runtime/threads/team.h"
+#include "ocannl/core/runtime/stream.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/buckets.h"
@@ -163,6 +163,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
   }
   made.devices_ =
       std::make_unique<VirtualDevices>(backend, here, options.threads);
+  made.team_ = made.devices_->MakeTeam();
   DataParallelOptions parts = options;
   if (ranks == nullptr) parts.bucket_bytes = 0;
   for (int k = 0; k < here; ++k) {
@@ -272,13 +273,14 @@ absl::Status DataParallel::RunGradients() {
                              : SyncRanks());
   const size_t parts = shards_[0]->gradients.size();
   for (size_t part = 0; part < parts; ++part) {
-    // What this thread does itself comes last, at the same time as the others.
+    // What this thread does itself comes last, at the same time as the others:
+    // now, and not when the trace is asked for it.
+    const Team::SideBySide share;
     for (const bool is_inline : {false, true}) {
-      std::optional<Team::SideBySide> share;
-      if (is_inline) share.emplace();
       for (const auto& shard : shards_) {
         if (shard->device.is_inline != is_inline) continue;
         OCANNL_RETURN_IF_ERROR(shard->gradients[part].Run());
+        if (is_inline && team_ != nullptr) shard->context().stream().Record();
       }
     }
     if (parts == 1) continue;
@@ -288,16 +290,28 @@ absl::Status DataParallel::RunGradients() {
   return absl::OkStatus();
 }
 
+absl::Status DataParallel::RunOnAllThreads(
+    absl::FunctionRef<absl::Status()> work) {
+  if (team_ == nullptr) return work();
+  const Team::Scope scope(team_.get());
+  OCANNL_RETURN_IF_ERROR(work());
+  OwnerContext().stream().Record();  // not behind the end of the scope
+  return absl::OkStatus();
+}
+
 absl::Status DataParallel::GradSync() {
-  OCANNL_RETURN_IF_ERROR(
-      shards_[0]->gradients.size() > 1
-          ? replicas_->FinishMerge()
-          : replicas_->MergeGradients(static_cast<int>(n_shards())));
-  return mean_ && has_owner() ? mean_->Run() : absl::OkStatus();
+  return RunOnAllThreads([&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(
+        shards_[0]->gradients.size() > 1
+            ? replicas_->FinishMerge()
+            : replicas_->MergeGradients(static_cast<int>(n_shards())));
+    return mean_ && has_owner() ? mean_->Run() : absl::OkStatus();
+  });
 }
 
 absl::Status DataParallel::RunUpdate() {
-  return has_owner() ? update_->Run() : absl::OkStatus();
+  if (!has_owner()) return absl::OkStatus();
+  return RunOnAllThreads([&] { return update_->Run(); });
 }
 
 bool DataParallel::has_owner() const {

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,6 +38,7 @@
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/distributed/communicator.h"
@@ -168,6 +170,9 @@ class DataParallel {
   DataParallel();
   absl::Status LinkOwner(const UpdateOf& update_of);
   absl::Status LinkMerges(const DataParallelOptions& options);
+  // Runs `work`, of the owner's stream, on all threads, as others than its own
+  // would wait for what it computes.
+  absl::Status RunOnAllThreads(absl::FunctionRef<absl::Status()> work);
   // Error: other ranks make another training.
   absl::Status CheckRanks(const DataParallelOptions& options,
                           absl::Span<const BatchInput> inputs) const;
@@ -175,6 +180,7 @@ class DataParallel {
   int64_t n_shards_ = 0;
   Communicator* communicator_ = nullptr;     // null: there is one rank
   std::unique_ptr<VirtualDevices> devices_;  // outlive the shards
+  std::unique_ptr<Team> team_;               // of their threads; null: one
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;

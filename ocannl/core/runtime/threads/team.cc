@@ -12,12 +12,13 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/runtime/threads/spin.h"
+#include "ocannl/core/runtime/threads/worker.h"
 
 namespace ocannl {
 namespace {
 
 // To measure: `bazel run //experiments:bench -- --filter=width/ --threads=2`.
-constexpr std::chrono::microseconds kSpin(20);
+constexpr std::chrono::microseconds kTeamSpin(20);
 
 }  // namespace
 
@@ -30,20 +31,26 @@ int Team::MaxSize() {
 
 Team::Team(int size) {
   CHECK(size >= 1) << size;
-  workers_.reserve(size - 1);  // All that can fail below is a new thread.
+  threads_.reserve(size - 1);  // All that can fail below is a new thread.
   try {
     for (int member = 1; member < size; ++member) {
-      workers_.emplace_back([this, member] { Serve(member); });
+      threads_.emplace_back([this, member] { Serve(member); });
     }
   } catch (const std::system_error&) {
     // Those that are there do all the work.
   }
 }
 
+Team::Team(absl::Span<Worker* const> workers) {
+  for (Worker* worker : workers) {
+    if (worker->has_thread()) workers_.push_back(worker);
+  }
+}
+
 Team::~Team() {
   stops_.store(true, std::memory_order_relaxed);
   Advance(round_);
-  for (std::thread& worker : workers_) worker.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void Team::Serve(int member) {
@@ -52,7 +59,7 @@ void Team::Serve(int member) {
   DefaultFloatEnvironment guard;
   uint32_t seen = 0;
   while (true) {
-    SpinThenPark(round_, seen, kSpin);
+    SpinThenPark(round_, seen, kTeamSpin);
     ++seen;
     if (stops_.load(std::memory_order_relaxed)) return;
     DoShare(member);
@@ -71,17 +78,24 @@ void Team::DoShare(int member) {
 
 std::atomic<int> Team::SideBySide::count = 0;
 thread_local int Team::SideBySide::own_count = 0;
+constinit thread_local Team* Team::Scope::current = nullptr;
 
 bool Team::TryRun(absl::FunctionRef<void(int member)> work) {
-  if (SideBySide::count.load(std::memory_order_relaxed) >
-      SideBySide::own_count) {
+  if (workers_.empty() && SideBySide::count.load(std::memory_order_relaxed) >
+                              SideBySide::own_count) {
     return false;
   }
   std::unique_lock<std::mutex> lock(running_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  MigrateOffCaller(absl::MakeSpan(workers_), callers_processor_);
+  MigrateOffCaller(absl::MakeSpan(threads_), callers_processor_);
   work_.emplace(work);
   Advance(round_);
+  for (size_t k = 0; k < workers_.size(); ++k) {
+    workers_[k]->Submit([this, member = static_cast<int>(k) + 1] {
+      DoShare(member);
+      Wait();
+    });
+  }
   DoShare(0);
   Wait();
   if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, {}));
@@ -95,7 +109,7 @@ void Team::Wait() {
     arrived_.store(0, std::memory_order_relaxed);
     Advance(phase_);
   } else {
-    SpinThenPark(phase_, phase, kSpin);
+    SpinThenPark(phase_, phase, kTeamSpin);
   }
 }
 

@@ -20,11 +20,15 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 
 namespace ocannl {
+
+class Worker;
 
 class Team {
  public:
@@ -34,16 +38,23 @@ class Team {
   ~Team();
   Team(const Team&) = delete;
 
+  // The caller of TryRun and the threads of `workers`, which outlive the team.
+  // Their only commands meanwhile are the caller's.
+  explicit Team(absl::Span<Worker* const> workers);
+
   // The number of processors that this process may use.
   static int MaxSize();
 
-  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  int size() const {
+    return static_cast<int>(threads_.size() + workers_.size()) + 1;
+  }
 
   // Calls work(member) with every member from 0 to size() - 1 at once and
   // returns when all have. The caller is member 0. False, with nothing called,
-  // where the team is at work already, or another thread is SideBySide. What a
-  // member throws, which is memory that ends, is thrown again when all have
-  // returned: so none may between the first and the last Wait.
+  // where the team is at work already, or, unless it is one of workers, another
+  // thread is SideBySide. What a member throws, which is memory that ends, is
+  // thrown again when all have returned: so none may between the first and the
+  // last Wait.
   bool TryRun(absl::FunctionRef<void(int member)> work);
 
   // This thread has a processor for programs of its own: others call no team
@@ -67,6 +78,22 @@ class Team {
     static thread_local int own_count;  // of `count`: this thread
   };
 
+  // While it lives, `team`, unless that is null, does the programs that this
+  // thread runs, in the place of their backend's.
+  class Scope {
+   public:
+    explicit Scope(Team* team)
+        : before_(std::exchange(current, team != nullptr ? team : current)) {}
+    ~Scope() { current = before_; }
+    Scope(const Scope&) = delete;
+
+   private:
+    friend class Team;
+    static constinit thread_local Team* current;
+    Team* const before_;
+  };
+  static Team* Current() { return Scope::current; }  // null: the backend's
+
   // Inside of `work`: returns when every member has called it.
   void Wait();
 
@@ -76,7 +103,8 @@ class Team {
   void Serve(int member);
   void DoShare(int member);
 
-  std::vector<std::thread> workers_;
+  std::vector<std::thread> threads_;  // its own
+  std::vector<Worker*> workers_;
   std::mutex running_;
   int callers_processor_ = -1;  // where the last caller was; guarded by it
   std::optional<Work> work_;

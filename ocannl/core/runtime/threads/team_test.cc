@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ocannl/core/runtime/threads/worker.h"
 
 namespace ocannl {
 namespace {
@@ -39,6 +40,42 @@ TEST(TeamTest, NobodyPassesWaitBeforeAllAreThere) {
     }
   }));
   EXPECT_FALSE(early);
+}
+
+TEST(TeamTest, WorkersAreMembers) {
+  Worker first, second;
+  Team team({&first, &second});
+  ASSERT_EQ(team.size(), 3);
+  std::thread::id of_first, of_second;
+  first.Submit([&] { of_first = std::this_thread::get_id(); });
+  second.Submit([&] { of_second = std::this_thread::get_id(); });
+  std::vector<std::thread::id> members(3);
+  for (int round = 0; round < 100; ++round) {
+    ASSERT_TRUE(team.TryRun([&](int member) {
+      members[member] = std::this_thread::get_id();
+      team.Wait();
+    }));
+  }
+  EXPECT_EQ(members,
+            std::vector({std::this_thread::get_id(), of_first, of_second}));
+}
+
+TEST(TeamTest, ScopeIsOfOneThread) {
+  Team outer(1), inner(1);
+  EXPECT_EQ(Team::Current(), nullptr);
+  {
+    const Team::Scope scope(&outer);
+    Team* elsewhere = &outer;
+    std::thread([&] { elsewhere = Team::Current(); }).join();
+    EXPECT_EQ(elsewhere, nullptr);
+    {
+      const Team::Scope inside(&inner);
+      EXPECT_EQ(Team::Current(), &inner);
+    }
+    const Team::Scope none(nullptr);
+    EXPECT_EQ(Team::Current(), &outer);
+  }
+  EXPECT_EQ(Team::Current(), nullptr);
 }
 
 TEST(TeamTest, IsBusyWhileItWorks) {

@@ -16,13 +16,13 @@ namespace {
 constexpr uint32_t kCapacity = 1024;
 
 // To measure: `bazel run //experiments:bench -- --filter=shards/ --threads=1`.
-constexpr std::chrono::microseconds kSpin(200);
+constexpr std::chrono::microseconds kWorkerSpin(200);
 
 // As SpinThenPark, but no team waits for the processor of a thread that spins.
 uint32_t WaitSideBySide(const std::atomic<uint32_t>& value, uint32_t old) {
   {
     Team::SideBySide share;
-    const uint32_t now = Spin(value, old, kSpin);
+    const uint32_t now = Spin(value, old, kWorkerSpin);
     if (now != old) return now;
   }
   return SpinThenPark(value, old, {});
@@ -43,13 +43,13 @@ Worker::Worker() : ring_(kCapacity) {
 }
 
 Worker::~Worker() {
-  if (!thread_.joinable()) return;
+  if (!has_thread()) return;
   Submit([this] { stops_ = true; });
   thread_.join();
 }
 
 void Worker::Submit(Command command) {
-  if (!thread_.joinable()) {
+  if (!has_thread()) {
     Do(command);
     return RunIdleTasks();
   }
@@ -118,7 +118,7 @@ void Worker::Serve() {
     uint32_t submitted = submitted_.load(std::memory_order_acquire);
     if (submitted == number) {
       RunIdleTasks();
-      submitted = Spin(submitted_, number, kSpin);
+      submitted = Spin(submitted_, number, kWorkerSpin);
     }
     if (submitted == number) {
       SetAtWork(false);

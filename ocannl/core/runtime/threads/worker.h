@@ -51,6 +51,8 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
 
+  bool has_thread() const { return thread_.joinable(); }
+
   // Does `command` after all that were submitted before. Waits while there are
   // a thousand before it.
   void Submit(Command command);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The threads of the shards compute gradients without a team, as all of them
+// are at work, then merge and update together.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/notation/parse.h"
+#include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/threads/team.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/interp/interp_backend.h"
+#include "ocannl/tiers.h"
+#include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/data_parallel.h"
+#include "tests/support/owner_hash.h"
+
+namespace ocannl {
+namespace {
+
+using train::DataParallel;
+using train::Model;
+
+NdArray Ramp(int64_t rows) {
+  NdArray array(DType::kF32, {rows, 256});
+  absl::Span<float> values = array.values<float>();
+  for (size_t k = 0; k < values.size(); ++k) {
+    values[k] = static_cast<float>(k % 13) / 16 - 0.37f;
+  }
+  return array;
+}
+
+// A layer of 256 x 256, whose merge and update are worth several threads.
+DataParallel Train(const Backend* backend, int n_shards, int threads) {
+  auto training = DataParallel::Make(
+      backend, {.n_shards = n_shards, .threads = threads},
+      {{"x", Ramp(16)}, {"y", Ramp(16)}},
+      [](Model& model,
+         absl::Span<const Tensor> batch) -> absl::StatusOr<Tensor> {
+        Names names;
+        names.tensors = {{"x", batch[0]}, {"y", batch[1]}};
+        auto loss = ParseTensor(
+            model.graph,
+            "((({w = 0.01; o=[256]} * x) - y) **. 2) ++ \"...|... => 0\"",
+            names);
+        if (!loss.ok()) return loss.status();
+        return Named(loss->tensor, "loss");
+      },
+      [](Model& model, Tensor loss, const auto&) {
+        return train::SgdUpdate(model, loss, Number(model.graph, 1e-3), {});
+      });
+  CHECK_OK(training);
+  return *std::move(training);
+}
+
+std::string HashAfterSteps(const Backend* backend, int threads) {
+  DataParallel training = Train(backend, 4, threads);
+  for (int step = 0; step < 100; ++step) CHECK_OK(training.Step());
+  return OwnerHash(training);
+}
+
+// The names of the programs whose nests a worker of streams did a part of.
+std::set<std::string> ProgramsOfWorkers(const std::string& trace) {
+  const nlohmann::json events = nlohmann::json::parse(trace);
+  std::set<int64_t> workers;
+  for (const auto& event : events) {
+    if (event["name"] == "thread_name" &&
+        event["args"]["name"] == "stream worker") {
+      workers.insert(event["tid"].get<int64_t>());
+    }
+  }
+  std::set<std::string> programs;
+  for (const auto& event : events) {
+    if (event.value("cat", "") != "nest") continue;
+    if (!workers.contains(event["tid"].get<int64_t>())) continue;
+    const std::string name = event["name"];
+    programs.insert(name.substr(0, name.find(":nest-")));
+  }
+  return programs;
+}
+
+TEST(ShardTeamTest, MergesAndUpdatesOnAllThreads) {
+  const std::string tier = AvailableTiers().back();
+  if (!absl::StartsWith(tier, "x86-")) {
+    GTEST_SKIP() << "nothing to compare: " << tier << " has no parallel loops";
+  }
+  const std::string path =
+      absl::StrCat(testing::TempDir(), "/shard_team_trace.json");
+  CHECK_OK(TraceEvents::Start(path));
+  const Backend* backend = *FindTier(tier, {.threads = 1});
+  const std::string alone = HashAfterSteps(backend, 1);
+  CHECK_OK(TraceEvents::Flush());
+  EXPECT_EQ(ProgramsOfWorkers(*ReadFile(path)), std::set<std::string>());
+  EXPECT_EQ(HashAfterSteps(backend, 3), alone);
+  CHECK_OK(TraceEvents::Flush());
+  EXPECT_THAT(ProgramsOfWorkers(*ReadFile(path)),
+              testing::IsSupersetOf({"merge_w.grad", "sgd_update"}));
+}
+
+// Two threads meet here, again and again.
+class Rendezvous {
+ public:
+  void Meet() {
+    const int last = arrived_.fetch_add(1) | 1;
+    while (arrived_ <= last) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int> arrived_ = 0;
+};
+
+struct Asked {
+  Team team{2};
+  Rendezvous before, behind;
+  std::atomic<int> runs = 0, taken = 0;
+};
+
+// The interpreter, whose gradients ask for a team while those of two threads
+// run.
+class AskingBackend : public Backend {
+ public:
+  explicit AskingBackend(Asked& asked) : asked_(asked) {}
+
+  absl::string_view name() const override { return "asking"; }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const LoopProgram& program) const override {
+    auto interp = interp::InterpBackend().Compile(program);
+    if (!interp.ok() || program.name != "loss_gradient") return interp;
+    return std::make_unique<Gradient>(*std::move(interp), asked_);
+  }
+
+ private:
+  class Gradient : public Executable {
+   public:
+    Gradient(std::unique_ptr<Executable> interp, Asked& asked)
+        : interp_(std::move(interp)), asked_(asked) {}
+
+    bool HasScratch() const override { return interp_->HasScratch(); }
+
+    void Run(absl::Span<std::byte* const> buffers,
+             absl::Span<const int64_t> statics) const override {
+      interp_->Run(buffers, statics);
+      asked_.before.Meet();
+      ++asked_.runs;
+      if (asked_.team.TryRun([](int) {})) ++asked_.taken;
+      asked_.behind.Meet();
+    }
+
+   private:
+    std::unique_ptr<Executable> interp_;
+    Asked& asked_;
+  };
+
+  Asked& asked_;
+};
+
+TEST(ShardTeamTest, GradientsHaveNoTeam) {
+  Asked asked;
+  const AskingBackend backend(asked);
+  DataParallel training = Train(&backend, 2, 2);
+  for (int step = 0; step < 20; ++step) CHECK_OK(training.Step());
+  CHECK_OK(training.MeanLoss());
+  EXPECT_EQ(asked.runs, 40);
+  EXPECT_EQ(asked.taken, 0);
+}
+
+}  // namespace
+}  // namespace ocannl
