@@ -113,7 +113,7 @@ the rewrite rules of `opt/rules.h`, elimination of common subexpressions
      "ll"},
     {"The schedule: `schedule`",
      R"(Loop transformations for one target (`schedule/target.h`): a contraction
-is tiled for registers and caches (`schedule/plan.h`), with the
+is tiled for registers and caches (`schedule/tiling/plan.h`), with the
 consumers of its result as an epilogue (`schedule/fuse_nests.h`); maps
 are vectorized; rows are fused. It is made by rewrites
 (`schedule/rewrite/rewrite.h`), which a user can give as well and which

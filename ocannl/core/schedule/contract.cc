@@ -83,11 +83,11 @@ class ContractScheduler {
               kQTile, kK,      kM,      kQ,     kN};
     // B that is not packed is streamed from memory once.
     if (streams_b()) std::swap(order_[3], order_[4]);
-    const Axis k = {kKBlock, kK, &plan_.k_blocks};
-    axes_.push_back({kNBlock, kN, &plan_.n_tiles});
-    axes_.push_back({kMTile, kM, &plan_.m_tiles});
-    axes_.push_back({kQTile, kQ, &plan_.q_tiles});
-    if (plan_.k_blocks_outside_tiles) {
+    const Axis k = {kKBlock, kK, &plan_.blocks.k};
+    axes_.push_back({kNBlock, kN, &plan_.tiles.n});
+    axes_.push_back({kMTile, kM, &plan_.tiles.m});
+    axes_.push_back({kQTile, kQ, &plan_.tiles.q});
+    if (plan_.blocks.k_outside_tiles) {
       axes_.insert(axes_.begin(), k);
       std::rotate(order_.begin(), order_.begin() + 2, order_.begin() + 3);
     } else if (plan_.has_k_blocks()) {
@@ -97,19 +97,20 @@ class ContractScheduler {
 
   void Run() {
     Loops loops;
-    loops.at[kNBlock] = plan_.n;
-    loops.at[kMTile] = plan_.m;
-    loops.at[kQTile] = plan_.q;
+    loops.at[kNBlock] = plan_.loops.n;
+    loops.at[kMTile] = plan_.loops.m;
+    loops.at[kQTile] = plan_.loops.q;
     loops.k = nest_.reduced;
     if (plan_.has_k_blocks()) {
       loops.at[kKBlock] = loops.k[0];
       loops.k.erase(loops.k.begin());
     }
     std::vector<NestLoop> order;
-    if (!plan_.outer.empty()) {
-      loops.outer.assign(plan_.outer.begin() + 1, plan_.outer.end());
-      order.push_back(plan_.outer[0]);
-      parallel_.push_back(plan_.outer[0]);
+    if (!plan_.loops.outer.empty()) {
+      loops.outer.assign(plan_.loops.outer.begin() + 1,
+                         plan_.loops.outer.end());
+      order.push_back(plan_.loops.outer[0]);
+      parallel_.push_back(plan_.loops.outer[0]);
     }
     Append(order, From(order_[0], loops));
     rewriter_.Reorder(order);
@@ -219,7 +220,7 @@ class ContractScheduler {
   void BlockPanels(Loops& loops) {
     std::optional<NestLoop>& blocks = loops.at[kNBlock];
     std::optional<NestLoop>& panels = loops.at[kNPanel];
-    const int64_t size = plan_.panels_per_block;
+    const int64_t size = plan_.blocks.panels;
     if (!blocks || blocks->extent <= size) {
       std::swap(blocks, panels);
     } else if (size > 1) {
@@ -231,7 +232,7 @@ class ContractScheduler {
   // Without outer loops, the one over blocks of panels can be parallel; where
   // there is one block, that over tiles of m.
   void AddParallel(const Loops& loops, Level tiles) {
-    if (!plan_.outer.empty() || !loops.Has(tiles)) return;
+    if (!plan_.loops.outer.empty() || !loops.Has(tiles)) return;
     if (tiles == kNBlock ||
         (tiles == kMTile && !loops.Has(kNBlock) && !plan_.has_k_blocks())) {
       parallel_.push_back(*loops.at[tiles]);
@@ -342,8 +343,8 @@ class ContractScheduler {
     const Access& b = *plan_.packed_b;
     // But once for all outer loops where it depends on none of them.
     const bool packs_once =
-        !plan_.outer.empty() && !plan_.has_k_blocks() &&
-        absl::c_all_of(plan_.outer, [&](const NestLoop& loop) {
+        !plan_.loops.outer.empty() && !plan_.has_k_blocks() &&
+        absl::c_all_of(plan_.loops.outer, [&](const NestLoop& loop) {
           return StrideAlong(loop, b) == 0;
         });
     for (const SharedBlock& block : blocks_) {
@@ -352,8 +353,8 @@ class ContractScheduler {
         along.push_back(tiles_[k].stmts[sum_].back().iterator);
       }
       std::vector<NestLoop> copy = rewriter_.Pack(
-          b.buffer, packs_once ? NestRegion(plan_.outer[0]) : block.region,
-          along);
+          b.buffer,
+          packs_once ? NestRegion(plan_.loops.outer[0]) : block.region, along);
       // It runs along memory: the step of unit stride is the innermost.
       const std::vector<NestLoop> steps = StepsOf(tiles_[block.tiles[0]], b);
       const auto first_step =
@@ -386,7 +387,7 @@ class ContractScheduler {
     NestRegion region = RegionOf(tile);
     std::vector<NestLoop> strips;
     if (!tile.loops.k.empty()) {
-      strips = rewriter_.StripMine(tile.loops.k.back(), plan_.unroll);
+      strips = rewriter_.StripMine(tile.loops.k.back(), plan_.tiles.unroll);
     }
     // What is left of the only reduced loop stands behind it.
     if (strips.size() > 1 && tile.loops.k.size() == 1 &&
@@ -416,9 +417,9 @@ Contraction::Contraction(NestWriter& writer, PerfectNest nest,
     : nest_(std::move(nest)),
       plan_(std::move(plan)),
       epilogue_(std::move(epilogue)) {
-  if (plan_.n.iterator.valid()) return;
-  plan_.n.iterator = writer.ReserveIterators(1);
-  nest_.outputs.push_back(plan_.n);
+  if (plan_.loops.n.iterator.valid()) return;
+  plan_.loops.n.iterator = writer.ReserveIterators(1);
+  nest_.outputs.push_back(plan_.loops.n);
 }
 
 Stmt Contraction::AsStmt(LoopProgram& program) const {

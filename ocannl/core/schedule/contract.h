@@ -28,7 +28,7 @@
 
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/plan.h"
+#include "ocannl/core/schedule/tiling/plan.h"
 #include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {

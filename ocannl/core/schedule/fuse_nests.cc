@@ -13,8 +13,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/map.h"
-#include "ocannl/core/schedule/plan.h"
 #include "ocannl/core/schedule/rows.h"
+#include "ocannl/core/schedule/tiling/plan.h"
 #include "ocannl/core/schedule/verify_part.h"
 #include "ocannl/core/schedule/writer.h"
 

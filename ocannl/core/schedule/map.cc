@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/schedule/plan.h"
+#include "ocannl/core/schedule/tiling/plan.h"
 
 namespace ocannl {
 namespace {

@@ -11,7 +11,7 @@
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/plan.h"
+#include "ocannl/core/schedule/tiling/plan.h"
 
 namespace ocannl {
 namespace {

@@ -33,12 +33,12 @@ void RecordContraction(const Contraction& contraction, Decisions& taken) {
   const ContractPlan& plan = contraction.plan();
   const std::vector<Set>& epilogue = contraction.epilogue().sets;
   taken.Add(Decision::kContract);
-  taken.AddIf(plan.n.extent == 1, Decision::kOneLane);
-  taken.AddIf(plan.m.has_value(), Decision::kTiledM);
-  taken.AddIf(!plan.outer.empty(), Decision::kOuterLoops);
-  taken.AddIf(plan.m_tiles.size() > 1, Decision::kUnequalTilesOfM);
-  taken.AddIf(plan.n_tiles.size() > 1, Decision::kRemainderOfN);
-  taken.AddIf(plan.panels_per_block > 1, Decision::kPanelBlocks);
+  taken.AddIf(plan.loops.n.extent == 1, Decision::kOneLane);
+  taken.AddIf(plan.loops.m.has_value(), Decision::kTiledM);
+  taken.AddIf(!plan.loops.outer.empty(), Decision::kOuterLoops);
+  taken.AddIf(plan.tiles.m.size() > 1, Decision::kUnequalTilesOfM);
+  taken.AddIf(plan.tiles.n.size() > 1, Decision::kRemainderOfN);
+  taken.AddIf(plan.blocks.panels > 1, Decision::kPanelBlocks);
   taken.AddIf(plan.has_k_blocks(), Decision::kKBlocks);
   taken.AddIf(plan.packed_b.has_value(), plan.b_needs_transpose
                                              ? Decision::kTransposedB

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plan: the tile sizes of a tensor contraction and what of it is packed.
+//
+//   y[b, o] += w[o, i] * x[b, i], 64 x 48 x 256
+//     ->  contract: tiles of mr = 12 rows and nr = 48 columns, w packed
+//
+// The scheme is that of a packed matrix product (Goto and van de Geijn, Anatomy
+// of High-Performance Matrix Multiplication, 2008; BLIS), for any einsum: a
+// microkernel keeps mr x nr accumulators in registers while k runs; B is packed
+// in panels of nr columns and kc steps that stay in L2. First the loops of a
+// tile are chosen (tile_loops.h). What follows are functions of extents,
+// strides and target (shape.h): register_blocking.h, then cache_blocking.h.
+#ifndef OCANNL_CORE_SCHEDULE_TILING_PLAN_H_
+#define OCANNL_CORE_SCHEDULE_TILING_PLAN_H_
+
+#include <optional>
+
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/target.h"
+#include "ocannl/core/schedule/tiling/cache_blocking.h"
+#include "ocannl/core/schedule/tiling/register_blocking.h"
+#include "ocannl/core/schedule/tiling/tile_loops.h"
+
+namespace ocannl {
+
+struct ContractPlan {
+  TileLoops loops;
+  RegisterBlocks tiles;
+  CacheBlocks blocks;
+  std::optional<Access> packed_a, packed_b;  // those of the blocks
+  bool b_needs_transpose = false;  // n is not the unit-stride axis of B
+  bool is_parallel = false;
+
+  // Whether accumulators are stored to the target and loaded between blocks.
+  bool has_k_blocks() const {
+    return blocks.k.size() > 1 || blocks.k[0].count > 1;
+  }
+};
+
+// Chooses a plan for a nest that accumulates numbers of at least 32 bits.
+ContractPlan PlanContract(const LoopProgram& program, const PerfectNest& nest,
+                          const Target& target);
+
+// A parallel loop has at least so many cycles of work, 4 us: less does not
+// amortize waking the threads (`bazel run //experiments:bench -- --threads=2`).
+inline constexpr double kMinParallelCycles = 16'000;
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_TILING_PLAN_H_

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/tiling/register_blocking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "ocannl/core/index/division.h"
+
+namespace ocannl {
+namespace {
+
+// To measure these:
+// `bazel run //experiments:bench -- --filter=gemm,einsum,reduce`.
+
+// ---- Cost -------------------------------------------------------------------
+
+// Products of a step up to which the next step waits for some of them, as two
+// start in each cycle.
+constexpr double kFmaLatencyTimesPorts = 6;
+// Cycles of a tile besides its steps: loads and stores of accumulators, and the
+// branch that is mispredicted.
+constexpr double kTileOverhead = 12;
+// What a load from L2 costs more than one from L1, a vector.
+constexpr double kL2LoadCycles = 0.25;
+// What a load across two cache lines costs more, a vector.
+constexpr double kLineCrossingCycles = 0.2;
+// Ways of a set of L1, in which lines at a distance of pages compete, and what
+// the next line costs: a miss for each of them.
+constexpr int64_t kL1Ways = 8;
+constexpr double kL1MissCycles = 2;
+
+// Whether the lines of `mr` rows that one iteration of k reads are still in L1
+// when the next one reads on in them: lines at a distance of a page fall in the
+// same set.
+bool FitsInL1(const ContractShape::Operand& read, int64_t mr) {
+  const int64_t distance = read.m * read.cell_bytes;
+  return distance == 0 ||
+         mr * std::gcd(distance, kPageBytes) <= kL1Ways * kPageBytes;
+}
+
+// Of one iteration of k of a tile of mr x qr x `vectors` accumulators.
+double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
+                  int64_t qr, int64_t vectors) {
+  int64_t loads = 0;
+  int64_t n_loads = 0;  // those that depend on n
+  int64_t misses = 0;   // of lines evicted from L1
+  for (const ContractShape::Operand& read : shape.operands) {
+    const int64_t count = (read.m != 0 ? mr : 1) * (read.q != 0 ? qr : 1) *
+                          (read.n != 0 ? vectors : 1);
+    loads += count;
+    if (read.n != 0) n_loads += count;
+    if (!FitsInL1(read, mr)) misses += mr;
+  }
+  const double products = static_cast<double>(mr * qr * vectors) / 2;
+  const double latency_bound = (products + kFmaLatencyTimesPorts) / 2;
+  // Two loads issue in each cycle, at 90 % of the peak.
+  const double issue_bound = 1.1 * static_cast<double>(loads) / 2;
+  // Without q, half of L1 is for what m reads.
+  const auto cache = static_cast<double>(target.l1_bytes);
+  const bool is_in_l1 =
+      shape.Steps() * static_cast<double>(n_loads * target.vector_bytes) <=
+      (shape.has_q ? 3 * cache / 4 : cache / 2);
+  const bool crosses_lines = shape.n % shape.Lanes(target) != 0;
+  const double more = (is_in_l1 ? 0 : kL2LoadCycles) +
+                      (crosses_lines ? kLineCrossingCycles : 0);
+  return std::max({products, latency_bound, issue_bound}) +
+         more * static_cast<double>(n_loads) +
+         kL1MissCycles * static_cast<double>(misses);
+}
+
+// Of all tiles, with all iterations of k.
+double TileCycles(const ContractShape& shape, const Target& target,
+                  const RegisterBlocks& tiles) {
+  double cycles = 0;
+  for (const TileRange& m : tiles.m) {
+    for (const TileRange& q : tiles.q) {
+      for (const TileRange& n : tiles.n) {
+        const int64_t vectors = CeilDiv(n.size, shape.Lanes(target));
+        cycles +=
+            static_cast<double>(m.count * q.count * n.count) *
+            (shape.Steps() *
+                 StepCycles(shape, target, m.size, q.size, vectors) +
+             kTileOverhead + static_cast<double>(m.size * q.size * vectors));
+      }
+    }
+  }
+  return cycles;
+}
+
+// ---- Choice -----------------------------------------------------------------
+
+constexpr int64_t kMaxUnrolledBody = 384;  // products
+// Vectors of n in a tile (nr / lanes), and ku of a matrix-vector product, whose
+// loads are not reused.
+constexpr int64_t kMaxVectorsPerRow = 4;
+constexpr int64_t kMaxGemvUnroll = 16;
+constexpr int64_t kMaxQTile = 6;
+
+// The other registers hold loads and temporaries of single instructions. A
+// transposing copy has more values than registers: three more hold spilled
+// ones.
+int64_t MaxAccumulators(const ContractShape& shape, const Target& target,
+                        int64_t vectors) {
+  const bool transposes = shape.b && shape.operands[*shape.b].n != 1;
+  // Only AVX-512 has embedded broadcasts from memory; with q, what a row reads
+  // is in a register.
+  const int64_t others = 2 + (target.vector_bytes < 64 ? 1 : 0) +
+                         (shape.has_q ? 1 : 0) + (transposes ? 3 : 0);
+  const int64_t all = target.vector_registers;
+  return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
+}
+
+bool IsGemv(const ContractShape& shape, const Target& target) {
+  const auto row = static_cast<double>(shape.n * shape.cell_bytes);
+  return shape.m == 1 && shape.q == 1 &&
+         shape.Steps() * row <= static_cast<double>(target.l2_bytes);
+}
+
+// The vectors of a row of a matrix-vector product: B streams from L2 fastest in
+// long contiguous runs. A sum needs registers for nothing but accumulators.
+int64_t MaxGemvVectors(const ContractShape& shape, const Target& target) {
+  const bool sums_rows =
+      shape.is_sum && shape.b && shape.operands[*shape.b].n == 1;
+  return target.vector_registers / (sums_rows ? 1 : 2);
+}
+
+int64_t ChooseUnroll(const ContractShape& shape, const Target& target,
+                     const RegisterBlocks& tiles) {
+  const int64_t products = tiles.m[0].size * tiles.q[0].size *
+                           CeilDiv(tiles.n[0].size, shape.Lanes(target));
+  const int64_t unroll =
+      std::clamp<int64_t>(kMaxUnrolledBody / products, 1, shape.k.back());
+  if (unroll == shape.k.back()) return unroll;
+  return std::min(unroll, IsGemv(shape, target) ? kMaxGemvUnroll : kMaxUnroll);
+}
+
+}  // namespace
+
+RegisterBlocks BlockForRegisters(const ContractShape& shape,
+                                 const Target& target) {
+  RegisterBlocks best{.cycles = INFINITY};
+  const int64_t max_vectors =
+      IsGemv(shape, target) ? MaxGemvVectors(shape, target) : kMaxVectorsPerRow;
+  for (int64_t qr = std::min(shape.q, kMaxQTile); qr > 0; --qr) {
+    for (int64_t vectors = 1; vectors <= max_vectors; ++vectors) {
+      const int64_t wide = qr * vectors;
+      const int64_t most = MaxAccumulators(shape, target, wide) / wide;
+      for (int64_t mr = 1; mr <= most; ++mr) {
+        RegisterBlocks tiles{
+            .m = BalancedTiles(shape.m, mr),
+            .q = BalancedTiles(shape.q, qr),
+            .n = TilesWithRemainder(shape.n, vectors * shape.Lanes(target))};
+        tiles.cycles = TileCycles(shape, target, tiles);
+        if (tiles.cycles < best.cycles) best = std::move(tiles);
+      }
+    }
+  }
+  best.unroll = ChooseUnroll(shape, target, best);
+  return best;
+}
+
+}  // namespace ocannl

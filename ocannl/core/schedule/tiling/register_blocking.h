@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Register blocking: the size of the microkernel, mr x qr x nr accumulators
+// that stay in registers while k runs, and ku, how often k is unrolled. Of all
+// that fit, the one of the least cycles in closed form: a roofline of the
+// microkernel, the largest of its product, load and latency bounds, with
+// penalties for loads that miss L1 (Williams, Waterman and Patterson 2009).
+//
+//   512 x 512 x 512 on AVX-512   ->   mr = 12, nr = 32, ku = 8
+#ifndef OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_
+#define OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ocannl/core/schedule/target.h"
+#include "ocannl/core/schedule/tiling/shape.h"
+#include "ocannl/core/schedule/tiling/tile_range.h"
+
+namespace ocannl {
+
+// ku where k goes on, but of a matrix-vector product.
+inline constexpr int64_t kMaxUnroll = 8;
+
+struct RegisterBlocks {
+  std::vector<TileRange> m = {};  // their size is mr
+  std::vector<TileRange> q = {};  // qr
+  std::vector<TileRange> n = {};  // nr
+  int64_t unroll = 1;             // ku
+  double cycles = 0;              // of all tiles
+};
+
+RegisterBlocks BlockForRegisters(const ContractShape& shape,
+                                 const Target& target);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/tiling/tile_loops.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+
+namespace ocannl {
+namespace {
+
+// Iterations of k after which strided stores of the target are amortized
+// (`bazel run //experiments:bench -- --filter=einsum`).
+constexpr double kMinReductionForStridedStores = 64;
+
+class LoopChooser {
+ public:
+  LoopChooser(const LoopProgram& program, const PerfectNest& nest,
+              const Target& target)
+      : program_(program),
+        nest_(nest),
+        lanes_(target.vector_bytes / SizeOfCell(program, nest.set.target)),
+        reads_(OperandsOf(program, nest)) {}
+
+  TileLoops Run() {
+    std::vector<NestLoop> loops = nest_.outputs;
+    const int lanes = LaneLoop();
+    chosen_.n = {.iterator = {}, .extent = 1};
+    if (lanes >= 0) {
+      chosen_.n = loops[lanes];
+      loops.erase(loops.begin() + lanes);
+    }
+    for (const Access& read : reads_) {
+      if (Stride(read, chosen_.n) != 0) n_operands_.push_back(read);
+    }
+    ChooseUnrolled(loops);
+    for (const NestLoop& loop : loops) {
+      auto is = [&](const std::optional<NestLoop>& other) {
+        return other && other->iterator == loop.iterator;
+      };
+      if (!is(chosen_.m) && !is(chosen_.q)) chosen_.outer.push_back(loop);
+    }
+    return std::move(chosen_);
+  }
+
+ private:
+  int64_t Stride(const Access& access, const NestLoop& loop) const {
+    return StrideOf(program_, access, loop.iterator);
+  }
+
+  // n: the loop that has unit stride in the target. Where that is short, a loop
+  // that fills vectors: in the place of two iterations, one of stride 2, whose
+  // lanes back ends load and store deinterleaved; or, where k amortizes strided
+  // stores, one that has unit stride in the operands.
+  int LaneLoop() const {
+    const int contiguous = FindLaneLoop(program_, nest_);
+    if (contiguous < 0) return contiguous;
+    const int64_t few = nest_.outputs[contiguous].extent;
+    const bool are_pairs =
+        few == 2 && SizeOfCell(program_, nest_.set.target) == 4;
+    const bool are_long =
+        few * 2 <= lanes_ &&
+        Iterations(nest_.reduced) >= kMinReductionForStridedStores;
+    for (size_t k = 0; k < nest_.outputs.size(); ++k) {
+      const NestLoop& loop = nest_.outputs[k];
+      if (loop.extent % lanes_ != 0) continue;
+      if ((are_pairs && Stride(nest_.set.target, loop) == 2) ||
+          (are_long && HasUnitStrideOperands(loop))) {
+        return static_cast<int>(k);
+      }
+    }
+    return contiguous;
+  }
+
+  // Whether all operands that depend on `loop` have unit stride along it, and
+  // there is one.
+  bool HasUnitStrideOperands(const NestLoop& loop) const {
+    bool any = false;
+    for (const Access& read : reads_) {
+      const int64_t stride = Stride(read, loop);
+      if (stride != 0 && stride != 1) return false;
+      any |= stride == 1;
+    }
+    return any;
+  }
+
+  // m: the innermost of the `loops` on which fewest operands of n depend, so
+  // that rows share their loads. q: a loop on which other operands depend than
+  // on m, or one like n where n is narrower than a vector. What m reads stays
+  // in L1 while all tiles of q run: m is that of the two with the shorter
+  // stride along k.
+  void ChooseUnrolled(const std::vector<NestLoop>& loops) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const NestLoop& loop : loops) {
+      const int64_t count = NumOperandsAlong(loop);
+      if (n_operands_.empty() || count > least) continue;
+      if (count > 0 && n_operands_.size() == 1) continue;
+      least = count;
+      chosen_.m = loop;
+    }
+    const bool is_narrow = least == 0 && chosen_.n.extent <= lanes_ &&
+                           Stride(n_operands_[0], chosen_.n) == 1;
+    for (const NestLoop& loop : loops) {
+      const bool is_q = is_narrow ? DependsOnSameOperandsAsN(loop) : least > 0;
+      if (chosen_.m && is_q && !ShareAnOperand(*chosen_.m, loop)) {
+        chosen_.q = loop;
+      }
+    }
+    if (chosen_.q &&
+        ReductionStride(*chosen_.q) < ReductionStride(*chosen_.m)) {
+      std::swap(*chosen_.m, *chosen_.q);
+    }
+  }
+
+  // How many operands depend on n and on `loop`.
+  int64_t NumOperandsAlong(const NestLoop& loop) const {
+    return absl::c_count_if(n_operands_, [&](const Access& read) {
+      return Stride(read, loop) != 0;
+    });
+  }
+
+  bool ShareAnOperand(const NestLoop& a, const NestLoop& b) const {
+    return absl::c_any_of(n_operands_, [&](const Access& read) {
+      return Stride(read, a) != 0 && Stride(read, b) != 0;
+    });
+  }
+
+  // Whether the operands that depend on `loop` are those that depend on n.
+  bool DependsOnSameOperandsAsN(const NestLoop& loop) const {
+    return absl::c_all_of(reads_, [&](const Access& read) {
+      return (Stride(read, loop) != 0) == (Stride(read, chosen_.n) != 0);
+    });
+  }
+
+  // The stride of the innermost reduced loop in the operands of n that depend
+  // on `loop`.
+  int64_t ReductionStride(const NestLoop& loop) const {
+    int64_t step = 0;
+    for (const Access& read : n_operands_) {
+      if (Stride(read, loop) == 0) continue;
+      step = std::max(step, std::abs(Stride(read, nest_.reduced.back())));
+    }
+    return step;
+  }
+
+  const LoopProgram& program_;
+  const PerfectNest& nest_;
+  const int64_t lanes_;
+  const std::vector<Access> reads_;  // operands
+  std::vector<Access> n_operands_;   // those that depend on n
+  TileLoops chosen_;
+};
+
+}  // namespace
+
+TileLoops ChooseTileLoops(const LoopProgram& program, const PerfectNest& nest,
+                          const Target& target) {
+  return LoopChooser(program, nest, target).Run();
+}
+
+}  // namespace ocannl

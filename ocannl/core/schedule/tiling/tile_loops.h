@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TileLoops: which output loops of a contraction make its tiles.
+//
+//   y[m, q, n] += a[m, k, n] * b[k, q, n]
+//
+// n is vectorized, m and q are unrolled, and k is all reduced loops. B is the
+// operand that depends on n, A that which depends on m. Where A depends on n as
+// well, rows share no loads unless the tile has a second unrolled loop q, on
+// which B depends and A does not. A narrow n has a q too: of adjacent products.
+#ifndef OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
+#define OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
+
+#include <optional>
+#include <vector>
+
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/target.h"
+
+namespace ocannl {
+
+struct TileLoops {
+  std::vector<NestLoop> outer;  // other output loops, in order
+  std::optional<NestLoop> m;
+  std::optional<NestLoop> q;
+  NestLoop n;
+};
+
+// Where no output loop has unit stride in the target, n is one lane.
+TileLoops ChooseTileLoops(const LoopProgram& program, const PerfectNest& nest,
+                          const Target& target);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
