@@ -147,6 +147,8 @@ RegisterBlocks BlockForRegisters(const ContractShape& shape,
   for (int64_t qr = std::min(shape.q, kMaxQTile); qr > 0; --qr) {
     for (int64_t vectors = 1; vectors <= max_vectors; ++vectors) {
       const int64_t wide = qr * vectors;
+      // Accumulators of one row would spill.
+      if (qr > 1 && wide > target.vector_registers * 3 / 4) continue;
       const int64_t most = MaxAccumulators(shape, target, wide) / wide;
       for (int64_t mr = 1; mr <= most; ++mr) {
         RegisterBlocks tiles{

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/index/division.h"
 #include "ocannl/core/schedule/tiling/plan.h"
 #include "ocannl/core/schedule/tiling/shape.h"
 #include "tests/support/must_parse.h"
@@ -215,6 +216,9 @@ TEST(TilingTest, TilesCoverTheirLoopsAndFit) {
       EXPECT_GE(unroll, 1);
       EXPECT_LE(unroll, shape.k.back());
       EXPECT_EQ(n[0].count % plan.blocks.panels, 0);
+      const int64_t vectors = CeilDiv(n[0].size, shape.Lanes(target));
+      const int64_t accumulators = m[0].size * q[0].size * vectors;
+      EXPECT_LE(accumulators, target.vector_registers);
       if (!plan.packed_b || !plan.has_k_blocks()) continue;
       double panel = static_cast<double>(plan.blocks.k[0].size * n[0].size * 4);
       for (size_t k = 1; k < shape.k.size(); ++k) {
