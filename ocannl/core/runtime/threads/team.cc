@@ -48,6 +48,7 @@ Team::Team(absl::Span<Worker* const> workers) {
 }
 
 Team::~Team() {
+  for (Worker* worker : workers_) worker->Record().Wait();  // they left Wait()
   stops_.store(true, std::memory_order_relaxed);
   Advance(round_);
   for (std::thread& thread : threads_) thread.join();

@@ -44,13 +44,13 @@ TEST(TeamTest, NobodyPassesWaitBeforeAllAreThere) {
 
 TEST(TeamTest, WorkersAreMembers) {
   Worker first, second;
-  Team team({&first, &second});
-  ASSERT_EQ(team.size(), 3);
   std::thread::id of_first, of_second;
   first.Submit([&] { of_first = std::this_thread::get_id(); });
   second.Submit([&] { of_second = std::this_thread::get_id(); });
   std::vector<std::thread::id> members(3);
   for (int round = 0; round < 100; ++round) {
+    Team team({&first, &second});
+    ASSERT_EQ(team.size(), 3);
     ASSERT_TRUE(team.TryRun([&](int member) {
       members[member] = std::this_thread::get_id();
       team.Wait();
