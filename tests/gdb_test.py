@@ -95,6 +95,28 @@ def check_origins():
            rf"/\* {of_cd}: n18 =:\+ w \* x .*, command line:1 \*/$")
 
 
+def check_slow_operations():
+    """The stack from an operation that is a call of C++ down to its line."""
+    program = TEMP / "divide.ll"
+    program.write_text("""\
+divide ():
+  in x : i64[4];
+  out y : i64[4];
+  for i0 = 0 to 3 { y[i0] := x[i0] / 3:i64; }
+""", encoding="utf-8")
+    at = answers(gdb(
+        ["break ocannl::jit::RunHelper", "run", "backtrace", "finish",
+         "stepi 40", "backtrace 2", "delete", "continue"],
+        TOOL, "run", program, "--in=x=range", "--tier=x86"))
+    place = r"in divide:nest-0 \(\) at .*divide-schedule.ll:\d+$"
+    expect(at["backtrace"], r"^#1 .* in divide:slow_op \(\)$")
+    expect(at["backtrace"], f"^#2 .* {place}")
+    expect(at["backtrace"], r"in main ")
+    expect(at["backtrace 2"], r"^#0 .* in divide:slow_op \(\)$")
+    expect(at["backtrace 2"], f"^#1 .* {place}")
+    expect(at["continue"], "exited normally")
+
+
 def main():
     if not may_trace():
         print("SKIPPED: GDB cannot run /bin/true here: no ptrace",
@@ -145,6 +167,7 @@ def main():
     expect(at["print/x octet"], re.escape("= {0x0, 0x38}"))  # the bits
     expect(printed, "exited normally")
     check_origins()
+    check_slow_operations()
     left = list(TEMP.glob("ocannl_*"))
     assert not left, left
 

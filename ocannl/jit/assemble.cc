@@ -124,6 +124,11 @@ class Assembly {
         debug->buffers.emplace_back(buffer.index, program.buffers[buffer]);
       }
     }
+    const auto stub = static_cast<int64_t>(assembler.offset());
+    if (emitter.EmitStub() && debug != nullptr) {
+      debug->stub = stub;
+      debug->ends.push_back(static_cast<int64_t>(assembler.offset()));
+    }
     emitter.EmitPool();
     run_helper_ = emitter.run_helper();
   }

@@ -21,7 +21,7 @@ namespace ocannl::jit {
 namespace {
 
 // DWARF's numbers of registers.
-enum : uint8_t { kRax = 0, kRdi = 5, kRsp = 7, kReturnAddress = 16 };
+enum : uint8_t { kRdi = 5, kRsp = 7, kReturnAddress = 16 };
 
 // libdwarf asks for a section; its number is the answer.
 int AddSection(const char* name, int, Dwarf_Unsigned, Dwarf_Unsigned,
@@ -67,8 +67,7 @@ std::string FrameInstructions(int64_t begin, int64_t end,
       add({DW_CFA_def_cfa_expression, 5, DW_OP_breg0 + kRsp, 0, DW_OP_deref,
            DW_OP_plus_uconst, above});
     } else {
-      add({DW_CFA_def_cfa, frame.base == DebugRows::Base::kRax ? kRax : kRsp,
-           above});
+      add({DW_CFA_def_cfa, static_cast<int64_t>(frame.base), above});
     }
     for (; saved < frame.pushed; ++saved) {
       add({DW_CFA_offset | DebugRows::kPushed[saved], saved + 2});
@@ -171,8 +170,10 @@ class DwarfWriter {
     const Dwarf_Unsigned end = Address(info_.ends[k]);
     Dwarf_P_Die die = NewDie(DW_TAG_subprogram, unit_, symbol.name);
     AddRange(die, begin, end);
-    for (const auto& [number, buffer] : info_.buffers) {
-      AddBuffer(die, number, buffer);
+    if (info_.stub != begin - Address(0)) {
+      for (const auto& [number, buffer] : info_.buffers) {
+        AddBuffer(die, number, buffer);
+      }
     }
     frame_bytes_.push_back(FrameInstructions(
         static_cast<int64_t>(begin - Address(0)), info_.ends[k], frames_));
@@ -222,7 +223,9 @@ class DwarfWriter {
       OCANNL_DWARF(dwarf_add_line_entry_c, debug_, file, Address(row.begin),
                    row.line, 0, /*is_stmt=*/1, 0, 0, 0, 0, 0);
     }
-    OCANNL_DWARF(dwarf_lne_end_sequence_a, debug_, Address(info_.ends.back()));
+    // The stub is of no line.
+    OCANNL_DWARF(dwarf_lne_end_sequence_a, debug_,
+                 Address(info_.stub.value_or(info_.ends.back())));
   }
 
   // The bytes of all sections, but for those that are relocations.

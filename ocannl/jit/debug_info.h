@@ -11,6 +11,7 @@
 #define OCANNL_JIT_DEBUG_INFO_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ struct DebugInfo {
   std::string file_name;  // "step-schedule.ll"
   std::string text;       // of the program: what its lines are
   DebugRows rows;
-  std::vector<int64_t> ends;  // of the functions, in the code
+  std::vector<int64_t> ends;    // of the functions, in the code, and the stub
+  std::optional<int64_t> stub;  // where that of helper calls begins; none: none
   // Those whose addresses the code reads, and where in its argument.
   std::vector<std::pair<int32_t, Buffer>> buffers;
 };

@@ -26,6 +26,14 @@ std::vector<DebugSymbol> SymbolsOf(const CodeImage& image,
                        .begin = code + begin,
                        .size = end - begin});
   }
+  if (image.debug != nullptr && image.debug->stub) {
+    const std::byte* begin = code + *image.debug->stub;
+    symbols.back().size = begin - symbols.back().begin;
+    symbols.push_back(
+        {.name = absl::StrCat(name, ":slow_op"),
+         .begin = begin,
+         .size = static_cast<size_t>(code + image.bytes.size() - begin)});
+  }
   return symbols;
 }
 

@@ -22,9 +22,10 @@ struct DebugRows {
 
   // The canonical frame address, the caller's rsp before the call, is `base`
   // and 8 bytes for the return address and for each register that is pushed.
-  enum class Base : uint8_t {
-    kRsp,
-    kRax,   // which is what rsp was before it became the frame's
+  enum class Base : uint8_t {  // but for kSlot, a register, as DWARF numbers it
+    kRax = 0,  // which is what rsp was before it became the frame's
+    kRbx = 3,  // likewise
+    kRsp = 7,
     kSlot,  // what the frame's first slot holds
   };
   struct Frame {

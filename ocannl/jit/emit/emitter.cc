@@ -322,7 +322,8 @@ void Emitter::EmitInst(const Inst& inst) {
 void Emitter::EmitSourceLoc(const Inst&) {}  // for listings and debuggers
 
 // Runs helper eax with ecx lanes at rdx; keeps every other register.
-void Emitter::EmitStub() {
+bool Emitter::EmitStub() {
+  if (!uses_stub_) return false;
   x86::Assembler& a = assembler_;
   const int vectors = NumRegisters(/*masks=*/false, isa_);
   const int bytes = VectorBytes(isa_);
@@ -330,9 +331,12 @@ void Emitter::EmitStub() {
   const std::array<Gp, 6> saved = {x86::rdi, x86::rsi, x86::r8,
                                    x86::r9,  x86::r10, x86::r11};
   a.bind(stub_label_);
+  RecordFrame(DebugRows::Base::kRsp, 0);
+  a.push(x86::rbx);
+  RecordFrame(DebugRows::Base::kRsp, 1);
+  a.mov(x86::rbx, x86::rsp);
+  RecordFrame(DebugRows::Base::kRbx, 1);
   for (const Gp& reg : saved) a.push(reg);
-  a.push(x86::rbp);
-  a.mov(x86::rbp, x86::rsp);
   a.sub(x86::rsp, masks_at + 64);
   a.and_(x86::rsp, -64);
   for (int k = 0; k < vectors; ++k) {
@@ -352,15 +356,16 @@ void Emitter::EmitStub() {
   for (int k = 1; Has512() && k < 8; ++k) {
     a.kmovw(x86::k(k), x86::ptr(x86::rsp, masks_at + 8 * k));
   }
-  a.mov(x86::rsp, x86::rbp);
-  a.pop(x86::rbp);
+  a.lea(x86::rsp, x86::ptr(x86::rbx, -8 * static_cast<int>(saved.size())));
   for (size_t k = saved.size(); k-- > 0;) a.pop(saved[k]);
+  a.pop(x86::rbx);
+  RecordFrame(DebugRows::Base::kRsp, 0);
   a.ret();
+  return true;
 }
 
 void Emitter::EmitPool() {
   if (uses_stub_) {
-    EmitStub();
     assembler_.align(asmjit::AlignMode::kData, sizeof(uint64_t));
     assembler_.bind(run_helper_);
     assembler_.embedUInt64(0);

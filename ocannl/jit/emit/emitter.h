@@ -45,8 +45,9 @@ class Emitter {
   // A function that runs the nests in order.
   void EmitFunction(const std::vector<const Nest*>& nests);
 
-  // The constant pool and the stub of helper calls. Called once, after the
-  // functions.
+  // The stub of helper calls, if there are any: whether. Called once, after the
+  // functions, and then EmitPool, the constant pool.
+  bool EmitStub();
   void EmitPool();
 
   // Where the address of RunHelper is to be written; not bound: nowhere.
@@ -81,7 +82,6 @@ class Emitter {
   void AddScaled(const Gp& reg, int32_t slot, int32_t element, int64_t factor);
   void AddTo(const PointerLocation& location, int64_t bytes);
   void EmitInst(const Inst& inst);
-  void EmitStub();
 
   // emit_comment.cc: what only a listing shows.
   bool HasListing() const { return assembler_.logger() != nullptr; }
