@@ -20,14 +20,19 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/threads/team.h"
+#include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers.h"
+#include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
+#include "ocannl/train/parallel/replicas.h"
+#include "ocannl/train/parallel/round_robin.h"
 #include "tests/support/owner_hash.h"
 
 namespace ocannl {
@@ -126,12 +131,14 @@ class Rendezvous {
 
 struct Asked {
   Team team{2};
+  bool meets = true;
   Rendezvous before, behind;
-  std::atomic<int> runs = 0, taken = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> runs = 0, taken = 0, taken_by_workers = 0;
 };
 
-// The interpreter, whose gradients ask for a team while those of two threads
-// run.
+// The interpreter, whose gradients ask for a team, while those of two threads
+// run if these meet.
 class AskingBackend : public Backend {
  public:
   explicit AskingBackend(Asked& asked) : asked_(asked) {}
@@ -156,10 +163,15 @@ class AskingBackend : public Backend {
     void Run(absl::Span<std::byte* const> buffers,
              absl::Span<const int64_t> statics) const override {
       interp_->Run(buffers, statics);
-      asked_.before.Meet();
+      if (asked_.meets) asked_.before.Meet();
       ++asked_.runs;
-      if (asked_.team.TryRun([](int) {})) ++asked_.taken;
-      asked_.behind.Meet();
+      if (asked_.team.TryRun([](int) {})) {
+        ++asked_.taken;
+        if (std::this_thread::get_id() != asked_.caller) {
+          ++asked_.taken_by_workers;
+        }
+      }
+      if (asked_.meets) asked_.behind.Meet();
     }
 
    private:
@@ -178,6 +190,44 @@ TEST(ShardTeamTest, GradientsHaveNoTeam) {
   CHECK_OK(training.MeanLoss());
   EXPECT_EQ(asked.runs, 40);
   EXPECT_EQ(asked.taken, 0);
+}
+
+// Two devices in turn, of which a worker has the second one.
+TEST(ShardTeamTest, NeitherHaveThoseOfAWorkerInParallelUpdate) {
+  Asked asked;
+  asked.meets = false;
+  const AskingBackend backend(asked);
+  Model model;
+  Names names;
+  names.statics.emplace("k", model.graph.AddStatic("k", 20));
+  const Tensor loss =
+      Named(ParseTensor(model.graph,
+                        "({w = 0.5; o=[1]} *. !@k) ++ \"...|... => 0\"", names)
+                ->tensor,
+            "loss");
+  Assignments gradient = *train::GradUpdate(model, loss);
+  Assignments update =
+      train::SgdUpdate(model, loss, Number(model.graph, 0.1), {})->update;
+  const std::vector<Tensor> parameters = train::Parameters(model, loss);
+  CHECK_OK(Keep(gradient, "w.grad"));
+  CHECK_OK(Keep(update, "w.grad"));
+  VirtualDevices devices(&backend, 2, 2);
+  std::vector<Context> contexts;
+  std::vector<Routine> gradients;
+  for (size_t k = 0; k < devices.size(); ++k) {
+    contexts.push_back(devices[k].context);
+    gradients.push_back(*ToRoutine(contexts[k], gradient, {}));
+  }
+  CHECK_OK(ToRoutine(contexts[0], *train::InitParams(model, loss), {})->Run());
+  Routine updating = *ToRoutine(contexts[0], update, {});
+  auto replicas =
+      train::Replicas::Make(model, parameters, parameters, contexts);
+  CHECK_OK(replicas);
+  CHECK_OK(replicas->ShareParameters());
+  CHECK_OK(train::ParallelUpdate(absl::MakeSpan(gradients), updating, *replicas,
+                                 [](int) { return absl::OkStatus(); }));
+  EXPECT_EQ(asked.runs, 20);
+  EXPECT_EQ(asked.taken_by_workers, 0);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/train/sequential_loop.h"
 
 namespace ocannl::train {
@@ -77,6 +78,7 @@ absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync) {
+  const Team::SideBySide share;  // among those of the replicas' streams
   auto run = [&](int replica) -> absl::Status {
     const std::optional<int> here = replicas.Here(replica);
     return here ? RunAsFirst(gradients, *here) : absl::OkStatus();
