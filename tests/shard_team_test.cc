@@ -3,6 +3,7 @@
 // The threads of the shards compute gradients without a team, as all of them
 // are at work, then merge and update together.
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -117,28 +119,24 @@ TEST(ShardTeamTest, MergesAndUpdatesOnAllThreads) {
               testing::IsSupersetOf({"merge_w.grad", "sgd_update"}));
 }
 
-// Two threads meet here, again and again.
-class Rendezvous {
- public:
-  void Meet() {
-    const int last = arrived_.fetch_add(1) | 1;
-    while (arrived_ <= last) std::this_thread::yield();
+struct Asked {
+  // Returns when it is so, or patience ends.
+  void WaitUntil(absl::FunctionRef<bool()> is_so) const {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!is_so() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
   }
 
- private:
-  std::atomic<int> arrived_ = 0;
-};
-
-struct Asked {
-  Team team{2};
-  bool meets = true;
-  Rendezvous before, behind;
+  std::chrono::milliseconds patience{10'000};
   const std::thread::id caller = std::this_thread::get_id();
-  std::atomic<int> runs = 0, taken = 0, taken_by_workers = 0;
+  std::atomic<bool> caller_runs = false;
+  Team team{2};
+  std::atomic<int> asked = 0, taken = 0;
 };
 
-// The interpreter, whose gradients ask for a team, while those of two threads
-// run if these meet.
+// The interpreter, whose gradients ask for a team on a worker's thread, while
+// one runs on the caller's.
 class AskingBackend : public Backend {
  public:
   explicit AskingBackend(Asked& asked) : asked_(asked) {}
@@ -163,15 +161,16 @@ class AskingBackend : public Backend {
     void Run(absl::Span<std::byte* const> buffers,
              absl::Span<const int64_t> statics) const override {
       interp_->Run(buffers, statics);
-      if (asked_.meets) asked_.before.Meet();
-      ++asked_.runs;
-      if (asked_.team.TryRun([](int) {})) {
-        ++asked_.taken;
-        if (std::this_thread::get_id() != asked_.caller) {
-          ++asked_.taken_by_workers;
-        }
+      if (std::this_thread::get_id() == asked_.caller) {
+        const int before = asked_.asked;
+        asked_.caller_runs = true;
+        asked_.WaitUntil([&] { return asked_.asked > before; });
+        asked_.caller_runs = false;
+      } else {
+        asked_.WaitUntil([&] { return asked_.caller_runs.load(); });
+        if (asked_.team.TryRun([](int) {})) ++asked_.taken;
+        ++asked_.asked;
       }
-      if (asked_.meets) asked_.behind.Meet();
     }
 
    private:
@@ -188,14 +187,15 @@ TEST(ShardTeamTest, GradientsHaveNoTeam) {
   DataParallel training = Train(&backend, 2, 2);
   for (int step = 0; step < 20; ++step) CHECK_OK(training.Step());
   CHECK_OK(training.MeanLoss());
-  EXPECT_EQ(asked.runs, 40);
+  EXPECT_EQ(asked.asked, 20);
   EXPECT_EQ(asked.taken, 0);
 }
 
-// Two devices in turn, of which a worker has the second one.
-TEST(ShardTeamTest, NeitherHaveThoseOfAWorkerInParallelUpdate) {
+// Two devices in turn; the caller's begins before the worker's, unless it is
+// put off.
+TEST(ShardTeamTest, NeitherHaveThoseOfParallelUpdate) {
   Asked asked;
-  asked.meets = false;
+  asked.patience = std::chrono::milliseconds(20);
   const AskingBackend backend(asked);
   Model model;
   Names names;
@@ -226,8 +226,8 @@ TEST(ShardTeamTest, NeitherHaveThoseOfAWorkerInParallelUpdate) {
   CHECK_OK(replicas->ShareParameters());
   CHECK_OK(train::ParallelUpdate(absl::MakeSpan(gradients), updating, *replicas,
                                  [](int) { return absl::OkStatus(); }));
-  EXPECT_EQ(asked.runs, 20);
-  EXPECT_EQ(asked.taken_by_workers, 0);
+  EXPECT_EQ(asked.asked, 10);
+  EXPECT_EQ(asked.taken, 0);
 }
 
 }  // namespace
