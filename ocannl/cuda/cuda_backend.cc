@@ -18,7 +18,7 @@
 #include "ocannl/core/runtime/plan_buffers.h"
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/gpu/one_block.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/cuda/call_order.h"
 #include "ocannl/cuda/gpu.h"
 #include "ocannl/cuda/kernel_text.h"
@@ -51,7 +51,7 @@ struct CudaBackend::State {
   explicit State(CudaOptions given) : options(std::move(given)) {}
 
   absl::StatusOr<LoopProgram> Scheduled(const LoopProgram& program) const {
-    if (!options.schedules) return rewrite::Demote(program);
+    if (!options.schedules) return rewrite::RunScript(program, "demote");
     return gpu::ScheduleGpu(program, Target());
   }
 

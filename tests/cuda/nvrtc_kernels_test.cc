@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/fuzz/programs/generate.h"
@@ -65,7 +65,7 @@ class NvrtcKernelsTest : public testing::Test {
 TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
   for (const auto& [name, program] : AgreePrograms()) {
     SCOPED_TRACE(name);
-    const auto demoted = rewrite::Demote(program);
+    const auto demoted = rewrite::RunScript(program, "demote");
     ASSERT_THAT(demoted, IsOk());
     ExpectExact(*demoted);
     ExpectExact(gpu::ScheduleGpu(program, gpu::kSm90));

@@ -12,11 +12,9 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl {
-
-namespace rewrites = rewrite::unverified;
 
 namespace {
 
@@ -56,7 +54,7 @@ std::vector<NestLoop> NestRewriter::StripMine(const NestLoop& loop,
 
 NestLoop NestRewriter::Split(const NestLoop& loop, int64_t size) {
   const IteratorId next = NextIterator(program_);
-  Done(rewrites::Split(program_, loop.iterator, size), "split ",
+  Done(rewrite::Split(program_, loop.iterator, size), "split ",
        Name(loop.iterator), " ", size);
   return {next, size};
 }
@@ -68,7 +66,7 @@ NestRewriter::Rest NestRewriter::Cut(const NestLoop& loop, int64_t at) {
   CHECK_OK(site);
   WalkLoops(site->loop().body,
             [&](const For& inner) { rest.copies[inner.iterator] = next++; });
-  Done(rewrites::Cut(program_, loop.iterator, at), "cut ", Name(loop.iterator),
+  Done(rewrite::Cut(program_, loop.iterator, at), "cut ", Name(loop.iterator),
        " ", at);
   return rest;
 }
@@ -76,7 +74,7 @@ NestRewriter::Rest NestRewriter::Cut(const NestLoop& loop, int64_t at) {
 std::vector<NestLoop> NestRewriter::Distribute(const NestLoop& loop) {
   std::vector<NestLoop> others;
   IteratorId next = NextIterator(program_);
-  Done(rewrites::Distribute(program_, loop.iterator, legality_), "distribute ",
+  Done(rewrite::Distribute(program_, loop.iterator, legality_), "distribute ",
        Name(loop.iterator));
   while (next < NextIterator(program_)) others.push_back({next++, loop.extent});
   return others;
@@ -95,35 +93,35 @@ void NestRewriter::Reorder(const std::vector<NestLoop>& order) {
     ++k;
   }
   if (k == iterators.size()) return;  // they are in order
-  Done(rewrites::Reorder(program_, iterators, legality_), "reorder ",
+  Done(rewrite::Reorder(program_, iterators, legality_), "reorder ",
        NamesOf(iterators));
 }
 
 void NestRewriter::Vectorize(const NestLoop& loop) {
   if (loop.extent == 1) return;
-  Done(rewrites::Vectorize(program_, loop.iterator, legality_), "vectorize ",
+  Done(rewrite::Vectorize(program_, loop.iterator, legality_), "vectorize ",
        Name(loop.iterator));
 }
 
 void NestRewriter::UnrollJam(const NestLoop& loop, int64_t factor) {
-  Done(rewrites::UnrollJam(program_, loop.iterator, factor, legality_),
+  Done(rewrite::UnrollJam(program_, loop.iterator, factor, legality_),
        "unroll_jam ", Name(loop.iterator), " ", factor);
 }
 
 void NestRewriter::Unroll(const NestLoop& loop) {
   if (loop.extent == 1) return;
-  Done(rewrites::Bind(program_, loop.iterator, LoopKind::kUnroll), "bind ",
+  Done(rewrite::Bind(program_, loop.iterator, LoopKind::kUnroll), "bind ",
        Name(loop.iterator), " unroll");
 }
 
 void NestRewriter::Parallel(const NestLoop& loop) {
-  Done(rewrites::Parallel(program_, loop.iterator, legality_), "parallel ",
+  Done(rewrite::Parallel(program_, loop.iterator, legality_), "parallel ",
        Name(loop.iterator));
 }
 
 void NestRewriter::Privatize(BufferId buffer, const NestRegion& region) {
   const std::string name = program_.buffers[buffer].name;
-  Done(rewrites::Privatize(program_, name, region.first, region.last),
+  Done(rewrite::Privatize(program_, name, region.first, region.last),
        "privatize ", name, " ", NamesOf({region.first, region.last}));
 }
 
@@ -132,9 +130,8 @@ std::vector<NestLoop> NestRewriter::Pack(BufferId buffer,
                                          const std::vector<IteratorId>& along) {
   const std::string name = program_.buffers[buffer].name;
   IteratorId next = NextIterator(program_);
-  Done(rewrites::Pack(program_, name, region.first, region.last, along),
-       "pack ", name, " ", NamesOf({region.first, region.last}), " ",
-       NamesOf(along));
+  Done(rewrite::Pack(program_, name, region.first, region.last, along), "pack ",
+       name, " ", NamesOf({region.first, region.last}), " ", NamesOf(along));
   std::vector<NestLoop> loops;
   for (int64_t extent : program_.buffers.back().dims) {
     loops.push_back({next++, extent});
@@ -156,7 +153,7 @@ void NestRewriter::EncloseSerial() {
   }
   for (const auto& [first, last] : groups) {
     if (first == last) continue;
-    Done(rewrites::Enclose(program_, first, last), "enclose ",
+    Done(rewrite::Enclose(program_, first, last), "enclose ",
          NamesOf({first, last}));
   }
 }
@@ -169,7 +166,7 @@ void NestRewriter::RemoveUnitLoops() {
     });
   }
   for (IteratorId loop : unit_loops) {
-    Done(rewrites::Unroll(program_, loop), "unroll ", Name(loop));
+    Done(rewrite::Unroll(program_, loop), "unroll ", Name(loop));
   }
 }
 
@@ -181,13 +178,13 @@ bool NestRewriter::IsOutermost(const NestLoop& loop) const {
 }
 
 void NestRewriter::Fuse(const NestLoop& first, const NestLoop& second) {
-  Done(rewrites::Fuse(program_, first.iterator, second.iterator, legality_),
+  Done(rewrite::Fuse(program_, first.iterator, second.iterator, legality_),
        "fuse ", NamesOf({first.iterator, second.iterator}));
 }
 
 bool NestRewriter::TryFuse(IteratorId first, const For& second) {
   program_.body.stmts.push_back(second);
-  if (rewrites::Fuse(program_, first, second.iterator).ok()) return true;
+  if (rewrite::Fuse(program_, first, second.iterator).ok()) return true;
   program_.body.stmts.pop_back();
   return false;
 }

@@ -16,7 +16,7 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/script.h"
 
 namespace ocannl::gpu {
 namespace {
@@ -92,7 +92,8 @@ double CountRuns(const LoopProgram& program, const Block& block) {
 
 absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
                                              const GpuTarget& target) {
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram demoted, rewrite::Demote(program));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram demoted,
+                          rewrite::RunScript(program, "demote"));
   LoopProgram block = ScheduleGpu(std::move(demoted), OneProcessor(target));
   IteratorId next = NextIterator(block);
   For grid{LoopKind::kGrid, next++, 1, {}};

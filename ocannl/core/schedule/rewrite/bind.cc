@@ -13,9 +13,9 @@
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 // The first zero_out of the buffer in the block, outer statements before inner.
@@ -75,4 +75,4 @@ absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer) {
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

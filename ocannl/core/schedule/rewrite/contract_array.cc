@@ -23,9 +23,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 // Where statements mention a buffer.
@@ -180,4 +180,4 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

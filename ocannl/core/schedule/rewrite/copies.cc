@@ -20,10 +20,10 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/core/schedule/rewrite/stager.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 // The region, taken from its block, as a loop over `iterator` if it is not one.
@@ -115,4 +115,4 @@ absl::Status Pack(LoopProgram& program, absl::string_view buffer,
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

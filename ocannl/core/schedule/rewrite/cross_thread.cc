@@ -16,9 +16,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 bool HasVec(const For& loop) {
@@ -128,4 +128,4 @@ absl::Status CrossThread(LoopProgram& program, IteratorId loop) {
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 
 absl::Status Demote(LoopProgram& program) {
   absl::flat_hash_map<LocalId, Access> cells;
@@ -41,4 +41,4 @@ absl::Status Demote(LoopProgram& program) {
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

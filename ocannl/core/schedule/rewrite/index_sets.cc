@@ -15,9 +15,9 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 // A bound of how code grows, not a tuned one.
@@ -288,4 +288,4 @@ absl::Status Collapse(LoopProgram& program, IteratorId outer,
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

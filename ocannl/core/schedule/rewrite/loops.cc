@@ -11,9 +11,9 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 // Lanes of a loop, each vector of which is code of its own.
@@ -227,4 +227,4 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
   return vec ? Vectorize(program, first, legality) : absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

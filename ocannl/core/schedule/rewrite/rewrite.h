@@ -1,119 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rewrites: loop transformations for schedules by hand, one legal step at a
-// time.
+// Rewrites: loop transformations, one legal step at a time, of which the
+// scheduler's plans and schedules by hand are made.
 //
-//   program = Split(program, i3, 16)        strip mining: i3 over strips of i4
-//   program = Reorder(program, {i3, i1})    interchange
-//   program = Vectorize(program, i4)
+//   Split(program, i3, 16)        strip mining: i3 over strips of i4
+//   Reorder(program, {i3, i1})    interchange
+//   Vectorize(program, i4)
 //
-// Each gives a program with the same bits, SplitReduce one whose sums are in
-// another order; or an error that names the dependence. A loop is named by its
-// iterator. New iterators are the next ones, in the order in which the comments
-// name them. A nest stays as it is made once one of its loops is not a `for`:
-// Schedule plans all others. script.h reads rewrites from text.
+// Each gives the program the same bits, SplitReduce sums in another order; or
+// an error that names the dependence, after which the program may be half
+// rewritten. The program is one that Verify accepts, or that rewrites gave:
+// that it accepts what they give is for the end of all of them to see, as
+// script.h does, which reads them from text. A loop is named by its iterator.
+// New iterators are the next ones, in the order in which the comments name
+// them. All but ZeroLoops, Collapse, Demote and Sink change only the statements
+// of the program's body that the loops are in, and the buffers that those name.
+// A nest stays as it is made once one of its loops is not a `for`: Schedule
+// plans all others.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/rewrite/legality.h"
 
 namespace ocannl::rewrite {
-
-using Rewritten = absl::StatusOr<LoopProgram>;
 
 // Strip mining: the loop goes over strips of `size` iterations; a new one in it
 // goes over a strip, of the same kind unless that is `par`. A second new loop
 // does the remainder afterwards. Errors: a size beyond the loop's; a nest of
 // more than kMaxLoopDepth loops (core/ops/depth.h).
-Rewritten Split(LoopProgram program, IteratorId loop, int64_t size);
+absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size);
 
 // Interchange: perfectly nested loops in the order of `order`, outermost first.
 // Errors: other loops; a dependence would be reversed.
-Rewritten Reorder(LoopProgram program, absl::Span<const IteratorId> order);
+absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
+                     Legality legality = Legality::kProve);
 
 // The loop's iterations become lanes: each statement for all of them before the
 // next one. Errors: there is a loop inside; more than 1024 iterations; a lane
 // reads what an earlier one writes.
-Rewritten Vectorize(LoopProgram program, IteratorId loop);
+absl::Status Vectorize(LoopProgram& program, IteratorId loop,
+                       Legality legality = Legality::kProve);
 
 // Unroll and jam: the loop is split, and the loop over a group of `factor`
 // iterations is interchanged inwards, up to lanes or what is more than a loop,
 // and unrolled. A new loop, and one for the remainder as in Split; with a
 // factor of all iterations neither. Errors: those of Split and Reorder.
-Rewritten UnrollJam(LoopProgram program, IteratorId loop, int64_t factor);
+absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor,
+                       Legality legality = Legality::kProve);
 
 // Index-set splitting: the loop does its iterations below `at`, a new one
 // behind it the others. Error: one of them would have none.
-Rewritten Cut(LoopProgram program, IteratorId loop, int64_t at);
+absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at);
 
 // Complete unrolling: the body stands in the place of the loop, once for each
 // iteration, of which there are at most 16; a loop of one is gone. Errors: more
 // iterations; another kind than `for`.
-Rewritten Unroll(LoopProgram program, IteratorId loop);
+absl::Status Unroll(LoopProgram& program, IteratorId loop);
 
 // The loops from `first` to `last`, statements of one block, become the body of
 // a unit loop, a new one of one iteration, so that they are one statement.
-Rewritten Enclose(LoopProgram program, IteratorId first, IteratorId last);
+absl::Status Enclose(LoopProgram& program, IteratorId first, IteratorId last);
 
 // Loop distribution (fission): each statement of the loop's body gets a loop of
 // its own, in order; the first one keeps the iterator. Errors: there is but one
 // statement; a dependence would be reversed; one uses a local of another.
-Rewritten Distribute(LoopProgram program, IteratorId loop);
+absl::Status Distribute(LoopProgram& program, IteratorId loop,
+                        Legality legality = Legality::kProve);
 
 // Collapse (coalescing): the loop `inner`, which is all that is in `outer`, and
 // that one become one, `outer`. Where they go over two adjacent axes of a
 // buffer, these are one axis from then on, in all of the program; the layout in
 // memory stays. Errors: other loops; an index in which the two do not count as
 // one, or two axes of which one is looked up.
-Rewritten Collapse(LoopProgram program, IteratorId outer, IteratorId inner);
+absl::Status Collapse(LoopProgram& program, IteratorId outer, IteratorId inner);
 
 // Cache write: what the loops from `first` to `last`, statements of one block,
 // write of `buffer` is in a private buffer, which may be registers, while they
 // run, and is stored after them; it is loaded before them where they read it.
 // Errors: they write none, or access them in ways of which one does not tell
 // the other.
-Rewritten Privatize(LoopProgram program, absl::string_view buffer,
-                    IteratorId first, IteratorId last);
+absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
+                       IteratorId first, IteratorId last);
 
 // Cache read: what the loops from `first` to `last`, statements of one block,
 // read of `buffer` is copied before them, in the order in which their loops
 // read it; with loops `along` which, only what depends on one of these. Errors:
 // they write the buffer, or as in Privatize.
-Rewritten Pack(LoopProgram program, absl::string_view buffer, IteratorId first,
-               IteratorId last, absl::Span<const IteratorId> along);
+absl::Status Pack(LoopProgram& program, absl::string_view buffer,
+                  IteratorId first, IteratorId last,
+                  absl::Span<const IteratorId> along);
 
 // The loop's iterations may run on several threads, and do where the loop is
 // all of one statement of the program's body. Errors: one reads or writes what
 // another writes; it is inside of such a loop or around one.
-Rewritten Parallel(LoopProgram program, IteratorId loop);
+absl::Status Parallel(LoopProgram& program, IteratorId loop,
+                      Legality legality = Legality::kProve);
 
 // Loop fusion: the loop `second`, right after `first`, becomes part of its
 // body. Errors: other places, kinds or extents; a dependence would be reversed.
-Rewritten Fuse(LoopProgram program, IteratorId first, IteratorId second);
+absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
+                  Legality legality = Legality::kProve);
 
 // The first zero_out of `buffer` becomes loops over its axes.
-Rewritten ZeroLoops(LoopProgram program, absl::string_view buffer);
+absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer);
 
-// The iterations of the loops become blocks (`grid`) and threads (`thread`) of
-// a GPU, or none of them (`for`, `unroll`). All loops of a nest are bound at
-// once: blocks without threads are no kernel. Errors: one iteration reads or
-// writes what another writes; loops in places where such loops do not stand.
-struct Binding {
-  IteratorId loop;
-  LoopKind kind;
-};
-Rewritten Bind(LoopProgram program, absl::Span<const Binding> bindings);
+// The iterations of the loop become blocks (`grid`) or threads (`thread`) of a
+// GPU, or none of them (`for`, `unroll`). Verify sees when all loops of a nest
+// are bound: blocks without threads are no kernel. Error: one iteration reads
+// or writes what another writes.
+absl::Status Bind(LoopProgram& program, IteratorId loop, LoopKind kind);
 
 // Cache read into shared memory (shared memory tiling): what the body of the
 // loop, which is around the threads of a block, reads of `buffer` is copied by
 // all of them in a phase of its own in front. Errors: no loop around threads;
 // it writes the buffer, or as in Privatize.
-Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
+absl::Status Stage(LoopProgram& program, absl::string_view buffer,
+                   IteratorId loop);
 
 // Software pipelining with register prefetching: of a loop that begins with
 // copies of Stage, each iteration reads what the next one copies into registers
@@ -121,36 +129,36 @@ Rewritten Stage(LoopProgram program, absl::string_view buffer, IteratorId loop);
 // stands before the loop, and the last iteration's work behind it. Errors: no
 // such copies, or some of a number of cells that no `unroll` counts; the loop
 // writes what it copies.
-Rewritten Prefetch(LoopProgram program, IteratorId loop);
+absl::Status Prefetch(LoopProgram& program, IteratorId loop);
 
 // Register demotion: locals of the program's body, which no kernel shares with
 // another one, become temps.
-Rewritten Demote(LoopProgram program);
+absl::Status Demote(LoopProgram& program);
 
 // Array contraction: `buffer`, a temp that only the loop uses and of which each
 // iteration reads only what it has written, becomes private, with each axis as
 // long as what an iteration uses of it, and without those of one index. Errors:
 // a use elsewhere; a cell that is looked up; a loop that is lanes, blocks or
 // threads.
-Rewritten ContractArray(LoopProgram program, absl::string_view buffer,
-                        IteratorId loop);
+absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
+                           IteratorId loop);
 
 // Cross-thread reduction: the loop and those around it become blocks (`grid`),
 // the `vec` loops in it their threads; what stands between these runs in one
 // thread, and private buffers become shared. Errors: loops around it that hold
 // more; none of it is `vec`; as of Bind.
-Rewritten CrossThread(LoopProgram program, IteratorId loop);
+absl::Status CrossThread(LoopProgram& program, IteratorId loop);
 
 // Code sinking: the loop, a statement of the program's body, moves down to the
 // first one that reads what it writes or writes what it touches, or to the end.
-// Errors: it stands there already; locals of the body.
-Rewritten Sink(LoopProgram program, IteratorId loop);
+// Errors, with nothing changed: it stands there already; locals of the body.
+absl::Status Sink(LoopProgram& program, IteratorId loop);
 
 // Sums, products and extremes over contiguous memory are accumulated in 64
 // lanes (loop/split_reduce.h), which changes how they round. The loop is the
 // outermost of the reduction's. Errors: the loops hold anything else; no run of
 // cells to put in lanes.
-Rewritten SplitReduce(LoopProgram program, IteratorId loop);
+absl::Status SplitReduce(LoopProgram& program, IteratorId loop);
 
 }  // namespace ocannl::rewrite
 

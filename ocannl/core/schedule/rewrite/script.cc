@@ -16,11 +16,12 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
-#include "ocannl/core/schedule/rewrite/verified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -49,94 +50,86 @@ constexpr int kAnyNumber = 1 << 20;
 constexpr Row kRows[] = {
     {"split", "inner[, tail] = split LOOP SIZE", "l#", 2, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Split(p, a.loops[0], a.size);
+       return Split(p, a.loops[0], a.size);
      }},
     {"reorder", "reorder LOOP LOOP ...", "il*", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return unverified::Reorder(p, a.loops);
-     }},
+     [](LoopProgram& p, const Arguments& a) { return Reorder(p, a.loops); }},
     {"vectorize", "vectorize LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Vectorize(p, a.loops[0]);
+       return Vectorize(p, a.loops[0]);
      }},
     {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "l#", 2, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::UnrollJam(p, a.loops[0], a.size);
+       return UnrollJam(p, a.loops[0], a.size);
      }},
     {"privatize", "privatize BUFFER LOOP [LAST_LOOP]", "bl?", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Privatize(p, a.buffer, a.loops[0], a.loops.back());
+       return Privatize(p, a.buffer, a.loops[0], a.loops.back());
      }},
     {"pack", "pack BUFFER LOOP [LAST_LOOP [ALONG_LOOP ...]]", "bl*", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        const IteratorId last = a.loops[a.loops.size() > 1 ? 1 : 0];
        auto along = absl::MakeConstSpan(a.loops);
        along.remove_prefix(std::min<size_t>(along.size(), 2));
-       return unverified::Pack(p, a.buffer, a.loops[0], last, along);
+       return Pack(p, a.buffer, a.loops[0], last, along);
      }},
     {"parallel", "parallel LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Parallel(p, a.loops[0]);
+       return Parallel(p, a.loops[0]);
      }},
     {"fuse", "fuse LOOP LOOP", "ln", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Fuse(p, a.loops[0], a.loops[1]);
+       return Fuse(p, a.loops[0], a.loops[1]);
      }},
     {"cut", "rest = cut LOOP AT", "l#", 1, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Cut(p, a.loops[0], a.size);
+       return Cut(p, a.loops[0], a.size);
      }},
     {"unroll", "unroll LOOP", "l", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return unverified::Unroll(p, a.loops[0]);
-     }},
+     [](LoopProgram& p, const Arguments& a) { return Unroll(p, a.loops[0]); }},
     {"enclose", "loop = enclose LOOP LAST_LOOP", "ln", 1, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Enclose(p, a.loops[0], a.loops[1]);
+       return Enclose(p, a.loops[0], a.loops[1]);
      }},
     {"distribute", "second, third, ... = distribute LOOP", "l", kAnyNumber,
      true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Distribute(p, a.loops[0]);
+       return Distribute(p, a.loops[0]);
      }},
     {"collapse", "collapse OUTER INNER", "li", 0, false,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Collapse(p, a.loops[0], a.loops[1]);
+       return Collapse(p, a.loops[0], a.loops[1]);
      }},
     {"zero_loops", "outer, inner, ... = zero_loops BUFFER", "b", kAnyNumber,
      false,
-     [](LoopProgram& p, const Arguments& a) {
-       return unverified::ZeroLoops(p, a.buffer);
-     }},
+     [](LoopProgram& p, const Arguments& a) { return ZeroLoops(p, a.buffer); }},
     {kBind, "bind LOOP grid|thread|unroll|for", "lk", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Bind(p, a.loops[0], a.kind);
+       return Bind(p, a.loops[0], a.kind);
      }},
     {"stage", "stage BUFFER LOOP", "bg", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Stage(p, a.buffer, a.loops[0]);
+       return Stage(p, a.buffer, a.loops[0]);
      }},
     {"prefetch", "prefetch LOOP", "g", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::Prefetch(p, a.loops[0]);
+       return Prefetch(p, a.loops[0]);
      }},
     {"demote", "demote", "", 0, false,
-     [](LoopProgram& p, const Arguments&) { return unverified::Demote(p); }},
+     [](LoopProgram& p, const Arguments&) { return Demote(p); }},
     {"contract_array", "contract_array BUFFER LOOP", "tl", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::ContractArray(p, a.buffer, a.loops[0]);
+       return ContractArray(p, a.buffer, a.loops[0]);
      }},
     {"cross_thread", "cross_thread LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::CrossThread(p, a.loops[0]);
+       return CrossThread(p, a.loops[0]);
      }},
     {"sink", "sink LOOP", "s", 0, false,
-     [](LoopProgram& p, const Arguments& a) {
-       return unverified::Sink(p, a.loops[0]);
-     }},
+     [](LoopProgram& p, const Arguments& a) { return Sink(p, a.loops[0]); }},
     {kSplitReduce, "split_reduce LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
-       return unverified::SplitReduce(p, a.loops[0]);
+       return SplitReduce(p, a.loops[0]);
      }},
 };
 
@@ -233,8 +226,9 @@ bool IsBinding(absl::string_view line) {
 
 // Verifies at the end or, if it is `stepwise`, after each line, but after all
 // bindings in a row at once.
-Rewritten RunLines(LoopProgram program, const std::vector<Line>& lines,
-                   bool stepwise) {
+absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
+                                     const std::vector<Line>& lines,
+                                     bool stepwise) {
   ScriptRunner runner(std::move(program));
   for (size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
@@ -292,9 +286,11 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
 }
 
 absl::Status ScriptRunner::Verify() {
-  OCANNL_ASSIGN_OR_RETURN(program_,
-                          Verified(absl::OkStatus(), std::move(program_)));
-  return absl::OkStatus();
+  absl::Status status = ocannl::Verify(program_);
+  if (status.ok()) status = gpu::VerifyKernels(program_);
+  if (status.ok()) return status;
+  return IllegalError("the result would break a rule of programs: ",
+                      status.message());
 }
 
 bool ScriptRunner::Try(absl::string_view line) {
@@ -334,7 +330,7 @@ absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
                                       absl::string_view script) {
   const std::vector<Line> lines = LinesOf(script);
   // To verify takes as long as the program is, so it is done once.
-  Rewritten rewritten = RunLines(program, lines, false);
+  absl::StatusOr<LoopProgram> rewritten = RunLines(program, lines, false);
   if (rewritten.ok()) return rewritten;
   // But after each line where one is to blame.
   return RunLines(std::move(program), lines, true);

@@ -13,9 +13,9 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 
 absl::Status Sink(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
@@ -50,4 +50,4 @@ absl::Status Sink(LoopProgram& program, IteratorId loop) {
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite

@@ -24,10 +24,10 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/core/schedule/rewrite/stager.h"
-#include "ocannl/core/schedule/rewrite/unverified.h"
 
-namespace ocannl::rewrite::unverified {
+namespace ocannl::rewrite {
 namespace {
 
 // Copies that a thread makes one after the other are unrolled, of the inner
@@ -177,4 +177,4 @@ absl::Status Stage(LoopProgram& program, absl::string_view buffer,
   return absl::OkStatus();
 }
 
-}  // namespace ocannl::rewrite::unverified
+}  // namespace ocannl::rewrite
