@@ -55,8 +55,8 @@ struct DataParallelOptions {
   int64_t n_shards = 1;  // of all ranks: shard s is that of rank s mod ranks
   Reduction reduction = Reduction::kSum;
   uint32_t base_seed = 42;  // the graph of shard s has the seed base_seed + s
-  // That run shards at once, then merge and update together; 0: as many as there
-  // are processors. Where it is 1, the thread that calls does all.
+  // That run shards at once, then merge and update together; 0: as many as
+  // there are processors. Where it is 1, the thread that calls does all.
   int threads = 0;
   // Null: this process has all shards. It must outlive the training.
   Communicator* communicator = nullptr;
