@@ -40,6 +40,7 @@ class Line {
     for (BufferId id : program.buffers.ids()) {
       const Role role = program.buffers[id].role;
       if (IsScratch(role) && !IsOfNest(role)) temps_.push_back(id);
+      if (role == Role::kPrivate) privates_.push_back(id);
     }
   }
 
@@ -51,10 +52,11 @@ class Line {
     const For* loop = loops_[Below(loops_.size())];
     std::string text(form.name);
     for (char kind : form.arguments) {
-      if (kind == 't' && !temps_.empty()) {
-        const BufferId temp = random_.Pick(temps_);
-        absl::StrAppend(&text, " ", program_.buffers[temp].name);
-        loop = LoopAround(temp, loop);
+      if (kind == 't' || kind == 'p') {
+        const std::vector<BufferId>& some = kind == 't' ? temps_ : privates_;
+        const BufferId id = some.empty() ? BufferId(0) : random_.Pick(some);
+        absl::StrAppend(&text, " ", program_.buffers[id].name);
+        loop = LoopAround(id, loop);
         continue;
       }
       absl::StrAppend(&text, " ", Argument(kind, *loop));
@@ -147,7 +149,7 @@ class Line {
   std::vector<const For*> loops_;
   std::vector<const For*> movable_;  // what stands behind needs them not
   std::vector<const For*> grids_;
-  std::vector<BufferId> temps_;
+  std::vector<BufferId> temps_, privates_;
 };
 
 }  // namespace

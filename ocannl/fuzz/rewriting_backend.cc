@@ -19,7 +19,9 @@ class RewrittenExecutable : public Executable {
     for (const Buffer& buffer : after.buffers) {
       place_.push_back({});
       for (BufferId old : before.buffers.ids()) {
-        if (before.buffers[old].name == buffer.name) place_.back() = old;
+        const auto& [name, dtype, dims, role] = before.buffers[old];
+        const bool has_grown = NumElements(dims) < NumElements(buffer.dims);
+        if (name == buffer.name && !has_grown) place_.back() = old;
       }
     }
   }

@@ -2,7 +2,8 @@
 //
 // ContractArray: scratch of which each iteration of a loop needs its own part
 // only becomes that part (array contraction; Sarkar and Gao, Optimization of
-// array accesses by collective loop transformations, 1991).
+// array accesses by collective loop transformations, 1991). ExpandArray is the
+// inverse (array expansion; Feautrier 1988).
 //
 //   for i0 { for i1 { t[i0, i1] := x[i0, i1] * 2; }     t : f32[8, 16]
 //            for i2 { y[i0, i2] := t[i0, 15 - i2]; } }
@@ -13,11 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
@@ -27,6 +30,9 @@
 
 namespace ocannl::rewrite {
 namespace {
+
+// Cells of what ExpandArray makes: private memory is each thread's.
+constexpr int64_t kMostExpanded = int64_t{1} << 20;
 
 // Where statements mention a buffer.
 struct Uses {
@@ -55,6 +61,34 @@ Uses UsesOf(const LoopProgram& program, const Block& block, BufferId buffer) {
     });
   });
   return uses;
+}
+
+// Error: there are others of the buffer than these `uses`, which are in the
+// loop, or they do not name its cells.
+absl::Status CheckIsOf(const LoopProgram& program, const Uses& uses,
+                       BufferId buffer, IteratorId loop) {
+  const std::string& name = program.buffers[buffer].name;
+  if (uses.count() == 0 ||
+      uses.count() != UsesOf(program, program.body, buffer).count()) {
+    return IllegalError("`", name, "` is used outside of ", Name(loop));
+  }
+  if (uses.lookups == 0 && !uses.cells.empty()) return absl::OkStatus();
+  return IllegalError("cells of `", name, "` are looked up, or none is named");
+}
+
+// Calls `rewrite` with each cell of the buffer that the block names.
+void RewriteCells(LoopProgram& program, Block& block, BufferId buffer,
+                  absl::FunctionRef<void(Access& cell)> rewrite) {
+  auto visit = [&](Access& cell) {
+    if (cell.buffer == buffer) rewrite(cell);
+  };
+  RewriteStmts(block, [&](Stmt& stmt) {
+    RewriteLeaves(program, stmt, [&](LeafValue leaf) {
+      if (auto* cell = std::get_if<Access>(&leaf)) visit(*cell);
+      if (auto* lookup = std::get_if<Lookup>(&leaf)) visit(lookup->index);
+      return leaf;
+    });
+  });
 }
 
 // What the cells of an axis are in an iteration of the loops: those from `base`
@@ -147,14 +181,7 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
                         " runs as lanes, blocks or threads");
   }
   const Uses uses = UsesOf(program, site.loop().body, id);
-  if (uses.count() == 0 ||
-      uses.count() != UsesOf(program, program.body, id).count()) {
-    return IllegalError("`", name, "` is used outside of ", Name(loop));
-  }
-  if (uses.lookups > 0 || uses.cells.empty()) {
-    return IllegalError("cells of `", name,
-                        "` are looked up, or none is named");
-  }
+  OCANNL_RETURN_IF_ERROR(CheckIsOf(program, uses, id, loop));
   const std::vector<Window> windows =
       WindowsOf(uses.cells, buffer.dims, site.loop());
   buffer.role = Role::kPrivate;
@@ -162,21 +189,48 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
   for (const Window& window : windows) {
     if (window.size > 1) buffer.dims.push_back(window.size);
   }
-  auto rebase = [&](Access& cell) {
-    if (cell.buffer == id) Rebase(windows, cell);
-  };
-  RewriteStmts(site.loop().body, [&](Stmt& stmt) {
-    RewriteLeaves(program, stmt, [&](LeafValue leaf) {
-      if (auto* cell = std::get_if<Access>(&leaf)) rebase(*cell);
-      if (auto* lookup = std::get_if<Lookup>(&leaf)) rebase(lookup->index);
-      return leaf;
-    });
-  });
+  RewriteCells(program, site.loop().body, id,
+               [&](Access& cell) { Rebase(windows, cell); });
   if (!IsPrivatizable(program, site.loop(), id)) {
     return IllegalError("an iteration of ", Name(loop), " reads of `", name,
                         "` what it has not written before, or not for each ",
                         "iteration of a par loop in it");
   }
+  return absl::OkStatus();
+}
+
+absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
+                         IteratorId loop) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, name));
+  Buffer& buffer = program.buffers[id];
+  if (buffer.role != Role::kPrivate) {
+    return IllegalError("`", name, "` is not private");
+  }
+  if (site.loop().kind == LoopKind::kGrid ||
+      site.loop().kind == LoopKind::kThread) {
+    return IllegalError(Name(loop), " runs as blocks or threads");
+  }
+  const Uses uses = UsesOf(program, site.loop().body, id);
+  OCANNL_RETURN_IF_ERROR(CheckIsOf(program, uses, id, loop));
+  if (!IsPrivatizable(program, site.loop(), id)) {
+    return IllegalError("an iteration of ", Name(loop), " reads of `", name,
+                        "` what it has not written before");
+  }
+  const bool has_places = absl::c_any_of(uses.cells, [&](const Access& cell) {
+    return absl::c_any_of(cell.indices, [&](const Affine& index) {
+      return index.FactorOf(Iterator(loop)) != 0;
+    });
+  });
+  const int64_t extent = site.loop().extent;
+  if (has_places || extent > kMostExpanded / NumElements(buffer.dims)) {
+    return IllegalError("`", name, "` has indices of ", Name(loop), ", or ",
+                        "would have more than ", kMostExpanded, " cells");
+  }
+  buffer.dims.insert(buffer.dims.begin(), extent);
+  RewriteCells(program, site.loop().body, id, [&](Access& cell) {
+    cell.indices.insert(cell.indices.begin(), Iterator(loop));
+  });
   return absl::OkStatus();
 }
 

@@ -143,6 +143,14 @@ absl::Status Demote(LoopProgram& program);
 absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
                            IteratorId loop);
 
+// Array expansion, the inverse: `buffer`, private, that only the loop uses and
+// of which each iteration reads only what it has written, gets a first axis, of
+// which each iteration has a place of its own, so that the loop can be
+// distributed. Errors: a use elsewhere; a cell that is looked up; a loop that
+// is blocks or threads, or that its indices have already; more than 2^20 cells.
+absl::Status ExpandArray(LoopProgram& program, absl::string_view buffer,
+                         IteratorId loop);
+
 // Cross-thread reduction: the loop and those around it become blocks (`grid`),
 // the `vec` loops in it their threads; what stands between these runs in one
 // thread, and private buffers become shared. Errors: loops around it that hold

@@ -121,6 +121,10 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return ContractArray(p, a.buffer, a.loops[0]);
      }},
+    {"expand_array", "expand_array BUFFER LOOP", "pl", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return ExpandArray(p, a.buffer, a.loops[0]);
+     }},
     {"cross_thread", "cross_thread LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        return CrossThread(p, a.loops[0]);
@@ -183,7 +187,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
   Arguments arguments;
   for (size_t k = 0; k < words.size(); ++k) {
     const char kind = k < least ? row.form[k] : 'l';
-    if (kind == 'b' || kind == 't') {
+    if (absl::StrContains("btp", kind)) {
       arguments.buffer = words[k];
     } else if (kind == 'k') {
       OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));
