@@ -330,14 +330,15 @@ absl::StatusOr<std::vector<std::string>> CudaBackend::ModulesOf(
   std::vector<absl::StatusOr<std::string>> codes(count);
   std::atomic<size_t> next = 0;
   Team team(std::clamp(static_cast<int>(count), 1, Team::MaxSize()));
-  CHECK(team.TryRun([&](int) {
+  const auto work = [&](int) {
     for (size_t k; (k = next++) < count;) {
       codes[k] =
           state_->CodeOf(SourceOf(functions.subspan(k * kFunctionsOfModule,
                                                     kFunctionsOfModule)),
                          name);
     }
-  }));
+  };
+  if (!team.TryRun(work)) work(0);  // other threads have the processors
   std::vector<std::string> modules;
   for (absl::StatusOr<std::string>& code : codes) {
     OCANNL_ASSIGN_OR_RETURN(modules.emplace_back(), std::move(code));
