@@ -105,13 +105,14 @@ divide ():
   for i0 = 0 to 3 { y[i0] := x[i0] / 3:i64; }
 """, encoding="utf-8")
     at = answers(gdb(
-        ["break ocannl::jit::RunHelper", "run", "backtrace", "finish",
-         "stepi 40", "backtrace 2", "delete", "continue"],
+        ["break ocannl::jit::RunHelper", "run", "backtrace", "up 2", "print x",
+         "down 2", "finish", "stepi 40", "backtrace 2", "delete", "continue"],
         TOOL, "run", program, "--in=x=range", "--tier=x86"))
     place = r"in divide:nest-0 \(\) at .*divide-schedule.ll:\d+$"
     expect(at["backtrace"], r"^#1 .* in divide:slow_op \(\)$")
     expect(at["backtrace"], f"^#2 .* {place}")
     expect(at["backtrace"], r"in main ")
+    expect(at["print x"], re.escape("= {0, 1, 2, 3}"))
     expect(at["backtrace 2"], r"^#0 .* in divide:slow_op \(\)$")
     expect(at["backtrace 2"], f"^#1 .* {place}")
     expect(at["continue"], "exited normally")

@@ -57,6 +57,7 @@ std::string FrameInstructions(int64_t begin, int64_t end,
     for (int64_t value : values) bytes.push_back(static_cast<char>(value));
   };
   int32_t saved = 0;
+  bool had_rdi = false;
   for (; !rows.empty() && rows[0].begin < end; rows.remove_prefix(1)) {
     const DebugRows::Frame& frame = rows[0];
     const int64_t delta = frame.begin - begin;
@@ -69,6 +70,10 @@ std::string FrameInstructions(int64_t begin, int64_t end,
     } else {
       add({DW_CFA_def_cfa, static_cast<int64_t>(frame.base), above});
     }
+    const bool has_rdi = frame.base == DebugRows::Base::kRbx;
+    if (has_rdi) add({DW_CFA_offset | kRdi, 3});
+    if (had_rdi && !has_rdi) add({DW_CFA_restore | kRdi});
+    had_rdi = has_rdi;
     for (; saved < frame.pushed; ++saved) {
       add({DW_CFA_offset | DebugRows::kPushed[saved], saved + 2});
     }

@@ -24,9 +24,9 @@ struct DebugRows {
   // and 8 bytes for the return address and for each register that is pushed.
   enum class Base : uint8_t {  // but for kSlot, a register, as DWARF numbers it
     kRax = 0,  // which is what rsp was before it became the frame's
-    kRbx = 3,  // likewise
+    kRbx = 3,  // likewise, of the stub; rdi is pushed behind rbx
     kRsp = 7,
-    kSlot,  // what the frame's first slot holds
+    kSlot = 255,  // what the frame's first slot holds
   };
   struct Frame {
     int64_t begin;

@@ -335,8 +335,9 @@ bool Emitter::EmitStub() {
   a.push(x86::rbx);
   RecordFrame(DebugRows::Base::kRsp, 1);
   a.mov(x86::rbx, x86::rsp);
+  a.push(saved[0]);
   RecordFrame(DebugRows::Base::kRbx, 1);
-  for (const Gp& reg : saved) a.push(reg);
+  for (size_t k = 1; k < saved.size(); ++k) a.push(saved[k]);
   a.sub(x86::rsp, masks_at + 64);
   a.and_(x86::rsp, -64);
   for (int k = 0; k < vectors; ++k) {
