@@ -207,12 +207,21 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
   if (buffer.role != Role::kPrivate) {
     return IllegalError("`", name, "` is not private");
   }
-  if (site.loop().kind == LoopKind::kGrid ||
-      site.loop().kind == LoopKind::kThread) {
-    return IllegalError(Name(loop), " runs as blocks or threads");
+  std::vector<For*> loops = site.around;
+  loops.push_back(&site.loop());
+  if (absl::c_any_of(loops, [](const For* around) {
+        return around->kind == LoopKind::kGrid ||
+               around->kind == LoopKind::kThread;
+      })) {
+    return IllegalError("expand `", name, "` before ", Name(loop),
+                        " runs as blocks or threads");
   }
   const Uses uses = UsesOf(program, site.loop().body, id);
   OCANNL_RETURN_IF_ERROR(CheckIsOf(program, uses, id, loop));
+  if (uses.zeroings > 0) {
+    return IllegalError("a zero_out of `", name, "` would zero the places of ",
+                        "all iterations; do `zero_loops ", name, "` first");
+  }
   if (!IsPrivatizable(program, site.loop(), id)) {
     return IllegalError("an iteration of ", Name(loop), " reads of `", name,
                         "` what it has not written before");
@@ -222,10 +231,14 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
       return index.FactorOf(Iterator(loop)) != 0;
     });
   });
+  if (has_places) {
+    return IllegalError("indices of `", name, "` depend on ", Name(loop),
+                        " already");
+  }
   const int64_t extent = site.loop().extent;
-  if (has_places || extent > kMostExpanded / NumElements(buffer.dims)) {
-    return IllegalError("`", name, "` has indices of ", Name(loop), ", or ",
-                        "would have more than ", kMostExpanded, " cells");
+  if (extent > kMostExpanded / NumElements(buffer.dims)) {
+    return IllegalError("`", name, "` would have more than ", kMostExpanded,
+                        " cells");
   }
   buffer.dims.insert(buffer.dims.begin(), extent);
   RewriteCells(program, site.loop().body, id, [&](Access& cell) {
