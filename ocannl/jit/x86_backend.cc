@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/fixed_array.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
@@ -86,8 +85,7 @@ class X86Executable : public Executable {
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
     if (only_ != nullptr) {
-      return only_->function(buffers.data(), statics.data(), 0,
-                             only_->iterations);
+      return only_->function(buffers.data(), statics.data(), 0, 0);
     }
     Team* const team = TeamNow();
     if (team == nullptr && plan_.is_callers) {
@@ -188,9 +186,9 @@ class X86Executable : public Executable {
   }
 
   // Affinity scheduling (Markatos and LeBlanc 1992): each member has a part of
-  // the iterations, the same in all nests, as its cache holds what it computed
-  // in the last one. It claims chunks of that, then of what others have left.
-  // `claimed` is how many of each part are.
+  // the iterations, the same in nests of as many, as its cache holds what it
+  // computed in the last one. It claims chunks of that, then of what others
+  // have left. `claimed` counts those of each part.
   void RunClaimed(const MachineCode::Section& section, std::byte** buffers,
                   absl::Span<const int64_t> statics, int member,
                   absl::Span<std::atomic<int64_t>> claimed) const {
@@ -212,7 +210,7 @@ class X86Executable : public Executable {
 
   MachineCode code_;
   MemoryPlan plan_;
-  std::shared_ptr<Team> team_;  // null: one thread
+  std::shared_ptr<Team> team_;  // null: nothing for one, or one thread
   bool is_parallel_ = false;    // has loops for a team
   [[no_unique_address]] const Nests nests_;
   // All that there is to call, with the caller's buffers; else null.

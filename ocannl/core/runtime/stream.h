@@ -127,7 +127,7 @@ class Stream {
     Reader(const std::shared_ptr<const DeviceArray>& of, Until while_reading)
         : array(of), address(of.get()), until(std::move(while_reading)) {}
 
-    // Without a lock, whose count threads would contend for.
+    // Without weak_ptr::lock, whose count threads would contend for.
     bool Reads(const DeviceArray& of) const {
       return address == &of && !array.expired();
     }

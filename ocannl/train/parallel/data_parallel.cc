@@ -273,8 +273,8 @@ absl::Status DataParallel::RunGradients() {
                              : SyncRanks());
   const size_t parts = shards_[0]->gradients.size();
   for (size_t part = 0; part < parts; ++part) {
-    // What this thread does itself comes last, at the same time as the others:
-    // now, and not when the trace is asked for it.
+    // What this thread does itself comes last, at the same time as the others.
+    // Record has it done now, if it is put off, while it counts as at work.
     const Team::SideBySide share;
     for (const bool is_inline : {false, true}) {
       for (const auto& shard : shards_) {

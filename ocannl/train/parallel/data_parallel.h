@@ -170,7 +170,7 @@ class DataParallel {
   DataParallel();
   absl::Status LinkOwner(const UpdateOf& update_of);
   absl::Status LinkMerges(const DataParallelOptions& options);
-  // Runs `work`, of the owner's stream, on all threads, as others than its own
+  // Runs `work`, of the owner's stream, with the workers as its team: they
   // would wait for what it computes.
   absl::Status RunOnAllThreads(absl::FunctionRef<absl::Status()> work);
   // Error: other ranks make another training.
@@ -180,7 +180,7 @@ class DataParallel {
   int64_t n_shards_ = 0;
   Communicator* communicator_ = nullptr;     // null: there is one rank
   std::unique_ptr<VirtualDevices> devices_;  // outlive the shards
-  std::unique_ptr<Team> team_;               // of their threads; null: one
+  std::unique_ptr<Team> team_;               // of their threads, if several
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;

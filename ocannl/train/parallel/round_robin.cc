@@ -78,7 +78,8 @@ absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync) {
-  const Team::SideBySide share;  // among those of the replicas' streams
+  // Workers of the replicas' streams call no team: this thread is at work, too.
+  const Team::SideBySide share;
   auto run = [&](int replica) -> absl::Status {
     const std::optional<int> here = replicas.Here(replica);
     return here ? RunAsFirst(gradients, *here) : absl::OkStatus();

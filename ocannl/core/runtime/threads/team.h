@@ -39,7 +39,7 @@ class Team {
   Team(const Team&) = delete;
 
   // The caller of TryRun and the threads of `workers`, which outlive the team.
-  // Their only commands meanwhile are the caller's.
+  // Only the thread that submits to them may call TryRun and end the team.
   explicit Team(absl::Span<Worker* const> workers);
 
   // The number of processors that this process may use.

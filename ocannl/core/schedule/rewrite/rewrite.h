@@ -9,9 +9,10 @@
 //
 // Each gives the program the same bits, SplitReduce sums in another order; or
 // an error that names the dependence, after which the program may be half
-// rewritten. The program is one that Verify accepts, or that rewrites gave:
-// that it accepts what they give is for the end of all of them to see, as
-// script.h does, which reads them from text. A loop is named by its iterator.
+// rewritten. The program is one that Verify accepts, or that rewrites gave.
+// Whoever calls them checks what the last one gave with Verify and
+// gpu::VerifyKernels, as RunScript (script.h) does, which reads rewrites from
+// text. A loop is named by its iterator.
 // New iterators are the next ones, in the order in which the comments name
 // them. All but ZeroLoops, Collapse, Demote and Sink change only the statements
 // of the program's body that the loops are in, and the buffers that those name.
@@ -146,8 +147,9 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
 // Array expansion, the inverse: `buffer`, private, that only the loop uses and
 // of which each iteration reads only what it has written, gets a first axis, of
 // which each iteration has a place of its own, so that the loop can be
-// distributed. Errors: a use elsewhere; a cell that is looked up; a loop that
-// is blocks or threads, or that its indices have already; more than 2^20 cells.
+// distributed. Errors: another role; a use elsewhere; a cell that is looked up;
+// a zero_out; a loop that is, or is in, blocks or threads, or that its indices
+// have already; more than 2^20 cells.
 absl::Status ExpandArray(LoopProgram& program, absl::string_view buffer,
                          IteratorId loop);
 

@@ -2,8 +2,8 @@
 //
 // Plan: the tile sizes of a tensor contraction and what of it is packed.
 //
-//   y[b, o] += w[o, i] * x[b, i], 64 x 48 x 256
-//     ->  contract: tiles of mr = 12 rows and nr = 48 columns, w packed
+//   y[m, n] += a[m, k] * b[k, n], 513 x 512 x 514, on AVX-512
+//     ->  tiles of mr = 12 rows and nr = 32 columns, b packed
 //
 // The scheme is that of a packed matrix product (Goto and van de Geijn, Anatomy
 // of High-Performance Matrix Multiplication, 2008; BLIS), for any einsum: a

@@ -19,7 +19,8 @@
 
 namespace ocannl {
 
-// ku where k goes on, but of a matrix-vector product.
+// The greatest ku of a loop that is not unrolled whole, unless the product is
+// one of a matrix and a vector.
 inline constexpr int64_t kMaxUnroll = 8;
 
 struct RegisterBlocks {

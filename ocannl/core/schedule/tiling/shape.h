@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ContractShape: a tensor contraction as numbers: the extents of its loops and
-// the strides of its operands along them. Its tile sizes depend on nothing
-// else.
+// the strides of its operands along them. Besides these, tile sizes depend on
+// the target alone.
 //
 //   y[m, n] += a[m, k] * b[k, n], 64 x 48 x 256
 //     ->  m = 64, n = 48, k = {256}; a: m = 256, k = {1}; b: n = 1, k = {48}
