@@ -18,6 +18,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/fuzz/emulated_cuda.h"
@@ -102,6 +103,17 @@ TEST(CudaBackendTest, RunsAgainAsAGraph) {
   EXPECT_EQ((*backend)->name(), "cuda:0");
   EXPECT_THAT((*backend)->Report(), HasSubstr("cuda:0 is emulated (sm_90)"));
   EXPECT_THAT((*backend)->Report(), HasSubstr(" 1 graphs"));
+}
+
+// A team that compiles kernels may be refused.
+TEST(CudaBackendTest, CompilesWhileAnotherThreadIsAtWork) {
+  Team::SideBySide::Count(1);
+  auto backend = fuzz::OpenEmulatedCuda({});
+  ASSERT_THAT(backend, IsOk());
+  const auto results = Results(**backend);
+  Team::SideBySide::Count(-1);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(*results, Expected());
 }
 
 // Runs that were put off are one loop of launches, in which the device counts
