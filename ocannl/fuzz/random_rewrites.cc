@@ -54,7 +54,7 @@ class Line {
     for (char kind : form.arguments) {
       if (kind == 't' || kind == 'p') {
         const std::vector<BufferId>& some = kind == 't' ? temps_ : privates_;
-        const BufferId id = some.empty() ? BufferId(0) : random_.Pick(some);
+        const BufferId id = some.empty() ? BufferId{0} : random_.Pick(some);
         absl::StrAppend(&text, " ", program_.buffers[id].name);
         loop = LoopAround(id, loop);
         continue;
