@@ -10,12 +10,12 @@ namespace ocannl {
 
 ContractPlan PlanContract(const LoopProgram& program, const PerfectNest& nest,
                           const Target& target) {
+  const std::vector<Access> operands = OperandsOf(program, nest);
   ContractPlan plan;
-  plan.loops = ChooseTileLoops(program, nest, target);
-  const ContractShape shape = ShapeOf(program, nest, plan.loops);
+  plan.loops = ChooseTileLoops(program, nest, operands, target);
+  const ContractShape shape = ShapeOf(program, nest, operands, plan.loops);
   plan.tiles = BlockForRegisters(shape, target);
   plan.blocks = BlockForCaches(shape, plan.tiles, target);
-  const std::vector<Access> operands = OperandsOf(program, nest);
   if (const auto a = plan.blocks.packed_a) plan.packed_a = operands[*a];
   if (const auto b = plan.blocks.packed_b) {
     plan.packed_b = operands[*b];

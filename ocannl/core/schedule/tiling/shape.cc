@@ -21,6 +21,7 @@ double ContractShape::Steps() const {
 }
 
 ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
+                      absl::Span<const Access> operands,
                       const TileLoops& loops) {
   ContractShape shape;
   if (loops.m) shape.m = loops.m->extent;
@@ -33,7 +34,7 @@ ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
   shape.target_cells =
       NumElements(program.buffers[nest.set.target.buffer].dims);
   int num_along_n = 0;
-  for (const Access& read : OperandsOf(program, nest)) {
+  for (const Access& read : operands) {
     auto stride = [&](const NestLoop& loop) {
       return StrideOf(program, read, loop.iterator);
     };

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/core/schedule/tiling/tile_loops.h"
@@ -45,7 +46,9 @@ struct ContractShape {
   double Steps() const;  // iterations of all reduced loops
 };
 
+// `operands` are OperandsOf(program, nest), and those of the shape in order.
 ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
+                      absl::Span<const Access> operands,
                       const TileLoops& loops);
 
 }  // namespace ocannl

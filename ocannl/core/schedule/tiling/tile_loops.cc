@@ -20,11 +20,11 @@ constexpr double kMinReductionForStridedStores = 64;
 class LoopChooser {
  public:
   LoopChooser(const LoopProgram& program, const PerfectNest& nest,
-              const Target& target)
+              absl::Span<const Access> operands, const Target& target)
       : program_(program),
         nest_(nest),
         lanes_(target.vector_bytes / SizeOfCell(program, nest.set.target)),
-        reads_(OperandsOf(program, nest)) {}
+        reads_(operands) {}
 
   TileLoops Run() {
     std::vector<NestLoop> loops = nest_.outputs;
@@ -150,16 +150,17 @@ class LoopChooser {
   const LoopProgram& program_;
   const PerfectNest& nest_;
   const int64_t lanes_;
-  const std::vector<Access> reads_;  // operands
-  std::vector<Access> n_operands_;   // those that depend on n
+  const absl::Span<const Access> reads_;  // operands
+  std::vector<Access> n_operands_;        // those that depend on n
   TileLoops chosen_;
 };
 
 }  // namespace
 
 TileLoops ChooseTileLoops(const LoopProgram& program, const PerfectNest& nest,
+                          absl::Span<const Access> operands,
                           const Target& target) {
-  return LoopChooser(program, nest, target).Run();
+  return LoopChooser(program, nest, operands, target).Run();
 }
 
 }  // namespace ocannl

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -26,8 +27,10 @@ struct TileLoops {
   NestLoop n;
 };
 
-// Where no output loop has unit stride in the target, n is one lane.
+// `operands` are OperandsOf(program, nest). Where no output loop has unit
+// stride in the target, n is one lane.
 TileLoops ChooseTileLoops(const LoopProgram& program, const PerfectNest& nest,
+                          absl::Span<const Access> operands,
                           const Target& target);
 
 }  // namespace ocannl

@@ -82,7 +82,7 @@ struct Planned {
       : program(ProgramOf(einsum)),
         nest(*AsPerfectNest(program, program.body.stmts[0])),
         plan(PlanContract(program, nest, target)),
-        shape(ShapeOf(program, nest, plan.loops)) {}
+        shape(ShapeOf(program, nest, OperandsOf(program, nest), plan.loops)) {}
 
   LoopProgram program;
   PerfectNest nest;
