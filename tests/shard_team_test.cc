@@ -23,7 +23,6 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/runtime/virtual_devices.h"
@@ -35,6 +34,7 @@
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/parallel/round_robin.h"
+#include "tests/support/must_parse_tensor.h"
 #include "tests/support/owner_hash.h"
 
 namespace ocannl {
@@ -57,16 +57,15 @@ DataParallel Train(const Backend* backend, int n_shards, int threads) {
   auto training = DataParallel::Make(
       backend, {.n_shards = n_shards, .threads = threads},
       {{"x", Ramp(16)}, {"y", Ramp(16)}},
-      [](Model& model,
-         absl::Span<const Tensor> batch) -> absl::StatusOr<Tensor> {
+      [](Model& model, absl::Span<const Tensor> batch) {
         Names names;
         names.tensors = {{"x", batch[0]}, {"y", batch[1]}};
-        auto loss = ParseTensor(
-            model.graph,
-            "((({w = 0.01; o=[256]} * x) - y) **. 2) ++ \"...|... => 0\"",
-            names);
-        if (!loss.ok()) return loss.status();
-        return Named(loss->tensor, "loss");
+        return Named(
+            MustParseTensor(
+                model.graph,
+                "((({w = 0.01; o=[256]} * x) - y) **. 2) ++ \"...|... => 0\"",
+                names),
+            "loss");
       },
       [](Model& model, Tensor loss, const auto&) {
         return train::SgdUpdate(model, loss, Number(model.graph, 1e-3), {});
@@ -200,11 +199,10 @@ TEST(ShardTeamTest, NeitherHaveThoseOfParallelUpdate) {
   Model model;
   Names names;
   names.statics.emplace("k", model.graph.AddStatic("k", 20));
-  const Tensor loss =
-      Named(ParseTensor(model.graph,
-                        "({w = 0.5; o=[1]} *. !@k) ++ \"...|... => 0\"", names)
-                ->tensor,
-            "loss");
+  const Tensor loss = Named(
+      MustParseTensor(model.graph,
+                      "({w = 0.5; o=[1]} *. !@k) ++ \"...|... => 0\"", names),
+      "loss");
   Assignments gradient = *train::GradUpdate(model, loss);
   Assignments update =
       train::SgdUpdate(model, loss, Number(model.graph, 0.1), {})->update;

@@ -34,6 +34,13 @@ namespace {
 // Cells of what ExpandArray makes: private memory is each thread's.
 constexpr int64_t kMostExpanded = int64_t{1} << 20;
 
+// Whether the loop, or one around it, is of that kind.
+bool IsIn(const LoopSite& site, LoopKind kind) {
+  return site.loop().kind == kind ||
+         absl::c_any_of(site.around,
+                        [&](const For* loop) { return loop->kind == kind; });
+}
+
 // Where statements mention a buffer.
 struct Uses {
   std::vector<Access> cells;
@@ -170,13 +177,8 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
   if (!IsScratch(buffer.role) || IsOfNest(buffer.role)) {
     return IllegalError("`", name, "` is no temp");
   }
-  std::vector<For*> loops = site.around;
-  loops.push_back(&site.loop());
-  if (absl::c_any_of(loops, [](const For* around) {
-        return around->kind == LoopKind::kVec ||
-               around->kind == LoopKind::kGrid ||
-               around->kind == LoopKind::kThread;
-      })) {
+  if (IsIn(site, LoopKind::kVec) || IsIn(site, LoopKind::kGrid) ||
+      IsIn(site, LoopKind::kThread)) {
     return IllegalError("contract `", name, "` before ", Name(loop),
                         " runs as lanes, blocks or threads");
   }
@@ -207,12 +209,7 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
   if (buffer.role != Role::kPrivate) {
     return IllegalError("`", name, "` is not private");
   }
-  std::vector<For*> loops = site.around;
-  loops.push_back(&site.loop());
-  if (absl::c_any_of(loops, [](const For* around) {
-        return around->kind == LoopKind::kGrid ||
-               around->kind == LoopKind::kThread;
-      })) {
+  if (IsIn(site, LoopKind::kGrid) || IsIn(site, LoopKind::kThread)) {
     return IllegalError("expand `", name, "` before ", Name(loop),
                         " runs as blocks or threads");
   }
