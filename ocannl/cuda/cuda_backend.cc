@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/cuda/call_order.h"
+#include "ocannl/cuda/calls_in_queue.h"
 #include "ocannl/cuda/gpu.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/make_call.h"
@@ -45,8 +48,7 @@ constexpr size_t kMostPhases = 64;
 
 }  // namespace
 
-// What executables share. Runs hold the mutex: the kernels of one are not mixed
-// with those of another one, as all use one arena.
+// What executables share. Runs hold the mutex while they are submitted.
 struct CudaBackend::State {
   explicit State(CudaOptions given) : options(std::move(given)) {}
 
@@ -78,20 +80,11 @@ struct CudaBackend::State {
     return code;
   }
 
-  // At least so many bytes.
-  absl::StatusOr<std::byte*> Arena(size_t bytes) {
-    if (arena.size() < bytes) {
-      OCANNL_ASSIGN_OR_RETURN(arena, DeviceMemory::Allocate(bytes, *gpu));
-    }
-    return arena.address();
-  }
-
   const CudaOptions options;
   Compiler compiler;
   std::string compiler_id;
   std::unique_ptr<const Gpu> gpu;
   mutable std::mutex mutex;  // guards the rest
-  DeviceMemory arena;
   absl::Status run_status;
   int64_t kernels = 0, serial_kernels = 0, graphs = 0, persistent = 0;
 };
@@ -119,7 +112,7 @@ class CudaBackend::CudaExecutable : public Executable {
                  kernels[k].buffers.size() + (num_statics_ > 0)));
       calls_.back().after = order[k];
     }
-    if (text.advance) OCANNL_RETURN_IF_ERROR(LoadAdvance(text));
+    if (text.advance) OCANNL_RETURN_IF_ERROR(AddAdvance(text));
     kernels_ = std::move(kernels);
     return absl::OkStatus();
   }
@@ -154,12 +147,7 @@ class CudaBackend::CudaExecutable : public Executable {
   }
 
   // The last call, when all others are done: the next value of static indices.
-  absl::Status LoadAdvance(const KernelText& text) {
-    OCANNL_ASSIGN_OR_RETURN(
-        statics_,
-        DeviceMemory::Allocate(2 * num_statics_ * sizeof(int64_t), gpu()));
-    stored_.resize(2 * num_statics_, 0);
-    for (KernelCall& call : calls_) call.arguments.back() = statics_.address();
+  absl::Status AddAdvance(const KernelText& text) {
     std::vector<bool> is_waited_for(calls_.size(), false);
     for (const KernelCall& call : calls_) {
       for (size_t other : call.after) is_waited_for[other] = true;
@@ -167,7 +155,6 @@ class CudaBackend::CudaExecutable : public Executable {
     const Kernel kernel{
         .function = *text.advance, .buffers = {}, .written = {}};
     OCANNL_ASSIGN_OR_RETURN(KernelCall call, CallOf(text, kernel, 1));
-    call.arguments = {statics_.address()};
     for (size_t k = 0; k < is_waited_for.size(); ++k) {
       if (!is_waited_for[k]) call.after.push_back(k);
     }
@@ -175,45 +162,70 @@ class CudaBackend::CudaExecutable : public Executable {
     return absl::OkStatus();
   }
 
+  // What a queue has of it.
+  struct InQueue {
+    std::weak_ptr<const GpuQueue> queue;
+    CallsInQueue calls;
+    bool is_hot = false;  // and whether `persistent` was made, decided
+    std::unique_ptr<PersistentKernel> persistent = nullptr;
+  };
+
+  absl::StatusOr<InQueue*> In(const GpuQueue& queue) const {
+    auto found = in_queues_.find(&queue);
+    // Another one may have been where the queue is.
+    if (found == in_queues_.end() || found->second.queue.expired()) {
+      std::erase_if(in_queues_, [](const auto& entry) {
+        return entry.second.queue.expired();
+      });
+      OCANNL_ASSIGN_OR_RETURN(CallsInQueue calls,
+                              CallsInQueue::Make(gpu(), calls_, num_statics_));
+      found = in_queues_
+                  .emplace(&queue, InQueue{.queue = queue.weak_from_this(),
+                                           .calls = std::move(calls)})
+                  .first;
+    }
+    return &found->second;
+  }
+
   absl::Status TryRepeat(absl::Span<std::byte* const> buffers,
                          absl::Span<const int64_t> statics,
                          absl::Span<const int64_t> steps, int64_t count) const {
     runs_ += count;
-    PersistentKernel* const persistent = Persistent();
-    if (persistent != nullptr && count > 1) {
-      OCANNL_ASSIGN_OR_RETURN(std::byte * arena,
-                              state_.Arena(persistent->arena_bytes()));
-      return persistent->Run(buffers, arena, statics, steps, count);
+    GpuQueue& queue = gpu().CurrentQueue();
+    OCANNL_ASSIGN_OR_RETURN(InQueue* const in, In(queue));
+    MakePersistentIfHot(*in);
+    if (in->persistent != nullptr && count > 1) {
+      OCANNL_ASSIGN_OR_RETURN(std::byte * scratch,
+                              queue.Scratch(in->persistent->arena_bytes()));
+      return in->persistent->Run(buffers, scratch, statics, steps, count);
     }
-    for (size_t k = 0; k < num_statics_; ++k) {
-      OCANNL_RETURN_IF_ERROR(Store(statics[k], k));
-      OCANNL_RETURN_IF_ERROR(Store(steps[k], num_statics_ + k));
+    OCANNL_ASSIGN_OR_RETURN(
+        std::byte * scratch,
+        queue.Scratch(static_cast<size_t>(plan_.arena_bytes)));
+    CallsInQueue::Addresses addresses;
+    for (BufferId id : plan_.offsets.ids()) {
+      const int64_t offset = plan_.offsets[id];
+      addresses.push_back(offset >= 0 ? scratch + offset : buffers[id.index]);
     }
-    OCANNL_ASSIGN_OR_RETURN(const bool is_bound, Bind(buffers));
-    if (graph_ == nullptr && (is_bound || count > 1) && calls_.size() > 1) {
-      OCANNL_ASSIGN_OR_RETURN(graph_, gpu().Build(calls_));
-      ++state_.graphs;
-    }
-    for (int64_t run = 0; run < count; ++run) {
-      OCANNL_RETURN_IF_ERROR(Launch());
-      for (size_t k = 0; k < num_statics_; ++k) stored_[k] += steps[k];
-    }
-    return absl::OkStatus();
+    const int64_t graphs = in->calls.graphs();
+    absl::Status status =
+        in->calls.Repeat(kernels_, addresses, statics, steps, count);
+    state_.graphs += in->calls.graphs() - graphs;
+    return status;
   }
 
-  // One for all runs, when there were enough to wait for its compilation; null:
+  // One for all runs, when there were enough to wait for its compilation; none:
   // not yet, or the program is too large for a block, or it was refused as no
   // single kernel of it is: the others go on.
-  PersistentKernel* Persistent() const {
-    if (runs_ >= state_.options.runs_before_persistent &&
-        !std::exchange(is_hot_, true) && IsSmall()) {
-      auto made = MakePersistent();
-      if (made.ok()) {
-        persistent_ = *std::move(made);
-        ++state_.persistent;
-      }
+  void MakePersistentIfHot(InQueue& in) const {
+    if (runs_ < state_.options.runs_before_persistent ||
+        std::exchange(in.is_hot, true) || !IsSmall()) {
+      return;
     }
-    return persistent_.get();
+    auto made = MakePersistent();
+    if (!made.ok()) return;
+    in.persistent = *std::move(made);
+    ++state_.persistent;
   }
 
   bool IsSmall() const {
@@ -226,49 +238,18 @@ class CudaBackend::CudaExecutable : public Executable {
   absl::StatusOr<std::unique_ptr<PersistentKernel>> MakePersistent() const {
     OCANNL_ASSIGN_OR_RETURN(const LoopProgram block,
                             gpu::ScheduleOneBlock(program_, state_.Target()));
-    return PersistentKernel::Make(block, gpu(), state_.options.runs_of_launch,
-                                  [&](const std::string& text) {
-                                    return state_.CodeOf(text, program_.name);
-                                  });
+    return PersistentKernel::Make(
+        block, gpu(), state_.options.runs_of_launch,
+        [&](const std::string& text) { return PersistentCode(text); });
   }
 
-  // All calls once.
-  absl::Status Launch() const {
-    if (graph_ != nullptr) return gpu().Launch(*graph_);
-    for (const KernelCall& call : calls_) {
-      OCANNL_RETURN_IF_ERROR(gpu().Launch(call));
+  // Of one text; all queues have the same.
+  absl::StatusOr<std::string> PersistentCode(const std::string& text) const {
+    if (persistent_code_.empty()) {
+      OCANNL_ASSIGN_OR_RETURN(persistent_code_,
+                              state_.CodeOf(text, program_.name));
     }
-    return absl::OkStatus();
-  }
-
-  // Of the values of static indices and their steps, the one of that number.
-  absl::Status Store(int64_t value, size_t number) const {
-    if (stored_[number] == value) return absl::OkStatus();
-    OCANNL_RETURN_IF_ERROR(
-        gpu().Store(value, statics_.address() + number * sizeof(int64_t)));
-    stored_[number] = value;
-    return absl::OkStatus();
-  }
-
-  // Makes those the buffers of the calls; whether they were so before.
-  absl::StatusOr<bool> Bind(absl::Span<std::byte* const> buffers) const {
-    OCANNL_ASSIGN_OR_RETURN(
-        std::byte * arena,
-        state_.Arena(static_cast<size_t>(plan_.arena_bytes)));
-    bool is_bound = true;
-    for (size_t k = 0; k < kernels_.size(); ++k) {
-      std::vector<const std::byte*>& arguments = calls_[k].arguments;
-      for (size_t j = 0; j < kernels_[k].buffers.size(); ++j) {
-        const BufferId id = kernels_[k].buffers[j];
-        const int64_t offset = plan_.offsets[id];
-        const std::byte* address =
-            offset >= 0 ? arena + offset : buffers[id.index];
-        is_bound = is_bound && arguments[j] == address;
-        arguments[j] = address;
-      }
-    }
-    if (!is_bound) graph_ = nullptr;
-    return is_bound;
+    return persistent_code_;
   }
 
   State& state_;
@@ -278,15 +259,11 @@ class CudaBackend::CudaExecutable : public Executable {
   // Each has the next kFunctionsOfModule functions.
   std::vector<std::unique_ptr<const Module>> modules_;
   std::vector<Kernel> kernels_;
-  DeviceMemory statics_;
+  std::vector<KernelCall> calls_;  // of the kernels, and of `advance`
   // The state's mutex guards these.
-  // The values of the static indices on the device, and then their steps.
-  mutable std::vector<int64_t> stored_;
-  mutable std::vector<KernelCall> calls_;  // of the kernels, and of `advance`
-  mutable std::unique_ptr<const Graph> graph_;  // of these calls, or null
+  mutable std::map<const GpuQueue*, InQueue> in_queues_;
   mutable int64_t runs_ = 0;
-  mutable bool is_hot_ = false;  // and whether `persistent_` was made, decided
-  mutable std::unique_ptr<PersistentKernel> persistent_;
+  mutable std::string persistent_code_;
 };
 
 absl::StatusOr<std::unique_ptr<const CudaBackend>> CudaBackend::Open(
@@ -322,6 +299,9 @@ CudaBackend::~CudaBackend() = default;
 
 absl::string_view CudaBackend::name() const { return state_->gpu->name(); }
 const MemorySpace& CudaBackend::memory() const { return *state_->gpu; }
+std::shared_ptr<DeviceQueue> CudaBackend::MakeQueue() const {
+  return state_->gpu->MakeQueue();
+}
 
 absl::StatusOr<std::vector<std::string>> CudaBackend::ModulesOf(
     absl::Span<const KernelFunction> functions, const std::string& name) const {

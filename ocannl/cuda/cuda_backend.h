@@ -49,8 +49,8 @@ struct CudaOptions {
   double runs_of_launch = 1e9;
 };
 
-// Thread-safe. Must outlive its executables and all memory of its space. Runs
-// of all executables are done one after the other.
+// Thread-safe. Must outlive its executables, its queues, and all memory of its
+// space. Runs in one queue are done one after the other.
 class CudaBackend : public Backend {
  public:
   // With the driver and the NVRTC of this machine. Errors: those of FindDriver,
@@ -67,6 +67,7 @@ class CudaBackend : public Backend {
 
   absl::string_view name() const override;  // "cuda:0"
   const MemorySpace& memory() const override;
+  std::shared_ptr<DeviceQueue> MakeQueue() const override;
 
   // `program` must be one that Verify accepts. Errors: what the compiler or the
   // driver says; a kernel with too many arguments.

@@ -24,9 +24,11 @@ namespace ocannl::cuda {
 using Result = int;  // CUresult
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
+inline constexpr Result kNotReady = 600;   // CUDA_ERROR_NOT_READY
 
 using DevicePointer = uint64_t;  // CUdeviceptr
 using ContextHandle = struct CUctx_st*;
+using EventHandle = struct CUevent_st*;
 using FunctionHandle = struct CUfunc_st*;
 using GraphExecHandle = struct CUgraphExec_st*;
 using GraphHandle = struct CUgraph_st*;
@@ -41,7 +43,11 @@ inline constexpr int kComputeCapabilityMinor = 76;
 inline constexpr int kMaxSharedMemoryPerBlockOptin = 97;
 inline constexpr int kMaxDynamicSharedSizeBytes = 8;
 
-inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
+// CU_STREAM_DEFAULT: what the legacy stream, null, is given comes after all
+// that such streams were given before, and before all that they are given
+// later.
+inline constexpr unsigned kBlockingStream = 0;
+inline constexpr unsigned kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
 
 // CUDA_KERNEL_NODE_PARAMS_v2.
 struct KernelNode {
@@ -74,11 +80,21 @@ struct KernelNode {
   DRIVER_FUNCTION(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2",     \
                   (int device))                                                \
   DRIVER_FUNCTION(CtxSetCurrent, "cuCtxSetCurrent", (ContextHandle context))   \
+  DRIVER_FUNCTION(CtxSynchronize, "cuCtxSynchronize", ())                      \
   DRIVER_FUNCTION(StreamCreate, "cuStreamCreate",                              \
                   (StreamHandle * stream, unsigned flags))                     \
   DRIVER_FUNCTION(StreamDestroy, "cuStreamDestroy_v2", (StreamHandle stream))  \
   DRIVER_FUNCTION(StreamSynchronize, "cuStreamSynchronize",                    \
                   (StreamHandle stream))                                       \
+  DRIVER_FUNCTION(StreamWaitEvent, "cuStreamWaitEvent",                        \
+                  (StreamHandle stream, EventHandle event, unsigned flags))    \
+  DRIVER_FUNCTION(EventCreate, "cuEventCreate",                                \
+                  (EventHandle * event, unsigned flags))                       \
+  DRIVER_FUNCTION(EventDestroy, "cuEventDestroy_v2", (EventHandle event))      \
+  DRIVER_FUNCTION(EventRecord, "cuEventRecord",                                \
+                  (EventHandle event, StreamHandle stream))                    \
+  DRIVER_FUNCTION(EventQuery, "cuEventQuery", (EventHandle event))             \
+  DRIVER_FUNCTION(EventSynchronize, "cuEventSynchronize", (EventHandle event)) \
   DRIVER_FUNCTION(MemAlloc, "cuMemAlloc_v2",                                   \
                   (DevicePointer * address, size_t bytes))                     \
   DRIVER_FUNCTION(MemFree, "cuMemFree_v2", (DevicePointer address))            \

@@ -37,6 +37,63 @@ class Arguments {
 
 }  // namespace
 
+// An event of CUDA.
+class GpuEvent : public DeviceEvent {
+ public:
+  GpuEvent(const Gpu* gpu, EventHandle handle) : gpu_(*gpu), handle_(handle) {}
+  GpuEvent(const GpuEvent&) = delete;
+  ~GpuEvent() override { gpu_.driver_.EventDestroy(handle_); }
+
+  EventHandle handle() const { return handle_; }
+
+  bool IsDone() const override {
+    return gpu_.driver_.EventQuery(handle_) == kSuccess;
+  }
+  void Wait() const override {
+    if (gpu_.Enter().ok()) gpu_.driver_.EventSynchronize(handle_);
+  }
+
+ private:
+  const Gpu& gpu_;
+  const EventHandle handle_;
+};
+
+GpuQueue::~GpuQueue() {
+  if (handle_ == nullptr) return;
+  (void)gpu_.Enter();
+  gpu_.driver_.StreamDestroy(handle_);
+}
+
+absl::StatusOr<std::shared_ptr<const DeviceEvent>> GpuQueue::Record() {
+  OCANNL_RETURN_IF_ERROR(gpu_.Enter());
+  EventHandle handle = nullptr;
+  OCANNL_RETURN_IF_ERROR(
+      gpu_.Check(gpu_.driver_.EventCreate(&handle, kDisableTiming), "event"));
+  auto event = std::make_shared<const GpuEvent>(&gpu_, handle);
+  OCANNL_RETURN_IF_ERROR(
+      gpu_.Check(gpu_.driver_.EventRecord(handle, handle_), "event"));
+  return event;
+}
+
+absl::Status GpuQueue::WaitFor(const DeviceEvent& event) {
+  const auto* on_gpu = dynamic_cast<const GpuEvent*>(&event);
+  if (on_gpu == nullptr) {
+    event.Wait();
+    return absl::OkStatus();
+  }
+  OCANNL_RETURN_IF_ERROR(gpu_.Enter());
+  return gpu_.Check(
+      gpu_.driver_.StreamWaitEvent(handle_, on_gpu->handle(), /*flags=*/0),
+      "wait for an event");
+}
+
+absl::StatusOr<std::byte*> GpuQueue::Scratch(size_t bytes) {
+  if (scratch_.size() < bytes) {
+    OCANNL_ASSIGN_OR_RETURN(scratch_, DeviceMemory::Allocate(bytes, gpu_));
+  }
+  return scratch_.address();
+}
+
 Module::~Module() {
   (void)gpu_.Enter();
   gpu_.driver_.ModuleUnload(handle_);
@@ -100,16 +157,26 @@ absl::Status Gpu::Init(int ordinal) {
   OCANNL_RETURN_IF_ERROR(Check(
       driver_.DevicePrimaryCtxRetain(&context, device_), "context of a GPU"));
   context_ = context;
-  OCANNL_RETURN_IF_ERROR(Enter());
-  return Check(driver_.StreamCreate(&stream_, kNonBlockingStream),
-               "stream of a GPU");
+  legacy_ = std::make_shared<GpuQueue>(this, nullptr);
+  return absl::OkStatus();
 }
 
 Gpu::~Gpu() {
-  if (context_ == nullptr) return;
-  (void)Enter();
-  if (stream_ != nullptr) driver_.StreamDestroy(stream_);
-  driver_.DevicePrimaryCtxRelease(device_);
+  if (context_ != nullptr) driver_.DevicePrimaryCtxRelease(device_);
+}
+
+std::shared_ptr<GpuQueue> Gpu::MakeQueue() const {
+  StreamHandle handle = nullptr;
+  if (!Enter().ok() ||
+      driver_.StreamCreate(&handle, kBlockingStream) != kSuccess) {
+    return nullptr;
+  }
+  return std::make_shared<GpuQueue>(this, handle);
+}
+
+GpuQueue& Gpu::CurrentQueue() const {
+  auto* queue = dynamic_cast<GpuQueue*>(DeviceQueue::Current());
+  return queue != nullptr && &queue->gpu_ == this ? *queue : *legacy_;
 }
 
 absl::StatusOr<int> Gpu::Attribute(int attribute) const {
@@ -131,7 +198,7 @@ absl::StatusOr<std::byte*> Gpu::Allocate(size_t bytes) const {
   bytes = std::max<size_t>(bytes, 1);  // of nothing, the driver gives none
   OCANNL_RETURN_IF_ERROR(Check(driver_.MemAlloc(&address, bytes), what));
   absl::Status zeroed =
-      Check(driver_.MemsetD8Async(address, 0, bytes, stream_), what);
+      Check(driver_.MemsetD8Async(address, 0, bytes, /*stream=*/nullptr), what);
   if (zeroed.ok()) return reinterpret_cast<std::byte*>(address);
   driver_.MemFree(address);
   return zeroed;
@@ -149,16 +216,19 @@ absl::Status Gpu::Copy(const std::byte* from, size_t bytes, std::byte* to,
   switch (kind) {
     case CopyKind::kIn:
       // Returns when the driver has a copy of the bytes.
-      return Check(driver_.MemcpyHtoDAsync(AddressOf(to), from, bytes, stream_),
+      return Check(driver_.MemcpyHtoDAsync(AddressOf(to), from, bytes,
+                                           CurrentQueue().handle_),
                    "copy to the GPU");
     case CopyKind::kOut:
       OCANNL_RETURN_IF_ERROR(
-          Check(driver_.MemcpyDtoHAsync(to, AddressOf(from), bytes, stream_),
+          Check(driver_.MemcpyDtoHAsync(to, AddressOf(from), bytes,
+                                        CurrentQueue().handle_),
                 "copy from the GPU"));
-      return Synchronize();
+      return Check(driver_.StreamSynchronize(CurrentQueue().handle_),
+                   "a kernel");
     case CopyKind::kWithin:
       return Check(driver_.MemcpyDtoDAsync(AddressOf(to), AddressOf(from),
-                                           bytes, stream_),
+                                           bytes, CurrentQueue().handle_),
                    "copy on the GPU");
   }
   __builtin_unreachable();
@@ -171,7 +241,7 @@ absl::Status Gpu::Store(int64_t value, std::byte* cell) const {
     OCANNL_RETURN_IF_ERROR(
         Check(driver_.MemsetD32Async(AddressOf(cell) + 4 * half,
                                      static_cast<uint32_t>(bits >> 32 * half),
-                                     1, stream_),
+                                     1, CurrentQueue().handle_),
               "static index"));
   }
   return absl::OkStatus();
@@ -192,8 +262,8 @@ absl::Status Gpu::Launch(const KernelCall& call) const {
   return Check(
       driver_.LaunchKernel(call.function, static_cast<unsigned>(call.blocks), 1,
                            1, static_cast<unsigned>(call.threads), 1, 1,
-                           static_cast<unsigned>(call.shared_bytes), stream_,
-                           nullptr, arguments.extra()),
+                           static_cast<unsigned>(call.shared_bytes),
+                           CurrentQueue().handle_, nullptr, arguments.extra()),
       "launch of a kernel");
 }
 
@@ -235,13 +305,13 @@ absl::StatusOr<std::unique_ptr<const Graph>> Gpu::Build(
 
 absl::Status Gpu::Launch(const Graph& graph) const {
   OCANNL_RETURN_IF_ERROR(Enter());
-  return Check(driver_.GraphLaunch(graph.handle_, stream_),
+  return Check(driver_.GraphLaunch(graph.handle_, CurrentQueue().handle_),
                "launch of a graph");
 }
 
 absl::Status Gpu::Synchronize() const {
   OCANNL_RETURN_IF_ERROR(Enter());
-  return Check(driver_.StreamSynchronize(stream_), "a kernel");
+  return Check(driver_.CtxSynchronize(), "a kernel");
 }
 
 }  // namespace ocannl::cuda

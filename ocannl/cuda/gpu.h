@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gpu: one GPU: its memory, its modules of machine code, and a stream, in which
-// copies and launches are done in the order of the calls.
+// Gpu: one GPU: its memory, its modules of machine code, and its queues, which
+// are CUDA's streams. Copies and launches go to the queue of the thread
+// (DeviceQueue::Scope), or without one to the legacy stream, which the driver
+// orders with all of them.
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto gpu, Gpu::Open(*FindDriver(), 0));
 //   OCANNL_ASSIGN_OR_RETURN(auto module, gpu->Load(cubin));
@@ -22,11 +24,35 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/runtime/device_memory.h"
+#include "ocannl/core/runtime/device_queue.h"
+#include "ocannl/core/runtime/threads/event.h"
 #include "ocannl/cuda/driver.h"
 
 namespace ocannl::cuda {
 
 class Gpu;
+
+// A stream of CUDA. The GPU outlives it.
+class GpuQueue : public DeviceQueue,
+                 public std::enable_shared_from_this<GpuQueue> {
+ public:
+  GpuQueue(const Gpu* gpu, StreamHandle handle) : gpu_(*gpu), handle_(handle) {}
+  GpuQueue(const GpuQueue&) = delete;
+  ~GpuQueue() override;
+
+  absl::StatusOr<std::shared_ptr<const DeviceEvent>> Record() override;
+  absl::Status WaitFor(const DeviceEvent& event) override;
+
+  // At least so many bytes for temps of what is given to the queue next, until
+  // the next call. Error: no memory.
+  absl::StatusOr<std::byte*> Scratch(size_t bytes);
+
+ private:
+  friend class Gpu;
+  const Gpu& gpu_;
+  const StreamHandle handle_;  // null: the legacy stream
+  DeviceMemory scratch_;
+};
 
 // Kernels that a GPU has loaded.
 class Module {
@@ -89,6 +115,12 @@ class Gpu : public MemorySpace {
   absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
                     CopyKind kind) const override;
 
+  // Null: the driver gives no more.
+  std::shared_ptr<GpuQueue> MakeQueue() const;
+
+  // That of the calling thread, which is the legacy stream's if it has none.
+  GpuQueue& CurrentQueue() const;
+
   // Makes the eight bytes at `cell` those of `value`, in its turn.
   absl::Status Store(int64_t value, std::byte* cell) const;
 
@@ -103,12 +135,14 @@ class Gpu : public MemorySpace {
       absl::Span<const KernelCall> calls) const;
   absl::Status Launch(const Graph& graph) const;
 
-  // Returns when all is done. Error: that of a kernel.
+  // Returns when what all queues were given is done. Error: that of a kernel.
   absl::Status Synchronize() const;
 
  private:
   friend class Module;
   friend class Graph;
+  friend class GpuQueue;
+  friend class GpuEvent;
 
   explicit Gpu(DriverFunctions driver) : driver_(std::move(driver)) {}
   absl::Status Init(int ordinal);
@@ -123,7 +157,7 @@ class Gpu : public MemorySpace {
   const DriverFunctions driver_;
   int device_ = 0;
   ContextHandle context_ = nullptr;
-  StreamHandle stream_ = nullptr;
+  std::shared_ptr<GpuQueue> legacy_;
   std::string name_;
   std::string model_;
   std::string architecture_;

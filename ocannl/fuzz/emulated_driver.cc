@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,59 +16,23 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/system/shared_library.h"
-#include "ocannl/core/codegen/compile_c.h"
 #include "ocannl/core/runtime/device_memory.h"
-#include "ocannl/fuzz/emulated_device.h"
+#include "ocannl/fuzz/emulated_kernels.h"
+#include "ocannl/fuzz/emulated_streams.h"
 
 namespace ocannl::fuzz {
 namespace {
 
 using cuda::DevicePointer;
 using cuda::Result;
-using Library = std::shared_ptr<const SharedLibrary>;
 
 constexpr Result kInvalidValue = 1;     // CUDA_ERROR_INVALID_VALUE
 constexpr Result kNoBinary = 209;       // CUDA_ERROR_NO_BINARY_FOR_GPU
 constexpr Result kInvalidHandle = 400;  // CUDA_ERROR_INVALID_HANDLE
 constexpr Result kNotFound = 500;       // CUDA_ERROR_NOT_FOUND
 constexpr Result kUnknown = 999;        // CUDA_ERROR_UNKNOWN
-
-constexpr size_t kMaxArguments = 512;
-
-// No address of the host has this bit.
-constexpr DevicePointer kDeviceBit = DevicePointer{1} << 62;
-
-char* HostAddress(DevicePointer address) {
-  return reinterpret_cast<char*>(address ^ kDeviceBit);
-}
-
-struct Function {
-  Library code;
-  void (*kernel)();
-  std::shared_ptr<unsigned> runs;
-};
-
-struct Call {
-  Function function;
-  unsigned blocks, threads;
-  std::vector<long> arguments;
-  std::vector<size_t> after;
-
-  void Run() const {
-    std::vector<long> all(kMaxArguments);
-    for (size_t k = 0; k < arguments.size(); ++k) {
-      all[k] = reinterpret_cast<long>(HostAddress(arguments[k]));
-    }
-    auto* const launch =
-        function.code->Find<void(void (*)(), const long*, unsigned, unsigned,
-                                 unsigned, unsigned)>("launch");
-    launch(function.kernel, all.data(), static_cast<unsigned>(arguments.size()),
-           blocks, threads, (*function.runs)++ % 3);
-  }
-};
 
 struct Module {
   Library code;
@@ -102,12 +65,22 @@ struct Mapping {
   size_t bytes, pages;
 };
 
+using Stream = EmulatedStreams::Stream;
+using Context = EmulatedStreams::Context;
+
+struct Event {
+  EmulatedStreams::WorkPtr work = nullptr;  // null: it was not recorded
+};
+
+// Of the calling thread.
+thread_local Context* current_context = nullptr;
+
 struct Driver {
   std::mutex mutex;  // guards the rest
   int calls = 0;
   int failing = 0;
-  std::deque<std::function<void()>> work;  // of all streams
-  int contexts = 0;
+  EmulatedStreams streams;
+  int retained = 0;  // how often contexts were
   std::map<char*, Mapping> memory;
   std::set<const void*> objects;  // all others
   std::mt19937 random{1};
@@ -115,24 +88,12 @@ struct Driver {
   // Whether this call is to fail.
   bool Fails() { return ++calls == failing; }
 
-  void RunAll() {
-    for (; !work.empty(); work.pop_front()) work.front()();
+  Stream& StreamOf(cuda::StreamHandle handle) {
+    return handle == nullptr ? current_context->legacy
+                             : *reinterpret_cast<Stream*>(handle);
   }
-
-  // The calls of a graph in a random order that their dependences allow.
-  void RunGraph(const Calls& graph) {
-    std::vector<bool> done(graph.size(), false);
-    for (size_t rest = graph.size(); rest > 0; --rest) {
-      std::vector<size_t> ready;
-      for (size_t k = 0; k < graph.size(); ++k) {
-        bool waits = done[k];
-        for (size_t other : graph[k].after) waits = waits || !done[other];
-        if (!waits) ready.push_back(k);
-      }
-      const size_t next = ready[random() % ready.size()];
-      graph[next].Run();
-      done[next] = true;
-    }
+  void Give(cuda::StreamHandle handle, std::function<void()> run) {
+    streams.Give(*current_context, StreamOf(handle), std::move(run));
   }
 };
 
@@ -150,7 +111,6 @@ void Register(Object* object, Handle* handle) {
 template <class Object, class Handle>
 Result Delete(Handle handle) {
   if (TheDriver().objects.erase(handle) == 0) return kInvalidHandle;
-  TheDriver().RunAll();
   delete reinterpret_cast<Object*>(handle);
   return cuda::kSuccess;
 }
@@ -210,38 +170,90 @@ void SetDevice(cuda::DriverFunctions& driver) {
     return cuda::kSuccess;
   };
   driver.DevicePrimaryCtxRetain = [](cuda::ContextHandle* context,
-                                     int) -> Result {
+                                     int device) -> Result {
     OCANNL_CALL;
-    ++TheDriver().contexts;
-    *context = reinterpret_cast<cuda::ContextHandle>(&TheDriver());
+    ++TheDriver().retained;
+    *context = reinterpret_cast<cuda::ContextHandle>(
+        &TheDriver().streams.context(device));
     return cuda::kSuccess;
   };
   driver.DevicePrimaryCtxRelease = [](int) -> Result {
     OCANNL_RELEASE;
-    --TheDriver().contexts;
+    --TheDriver().retained;
     return cuda::kSuccess;
   };
-  driver.CtxSetCurrent = [](cuda::ContextHandle) -> Result {
+  driver.CtxSetCurrent = [](cuda::ContextHandle context) -> Result {
     OCANNL_CALL;
+    current_context = reinterpret_cast<Context*>(context);
+    return cuda::kSuccess;
+  };
+}
+
+void SetStreams(cuda::DriverFunctions& driver) {
+  driver.CtxSynchronize = []() -> Result {
+    OCANNL_CALL;
+    TheDriver().streams.RunAll();
+    return cuda::kSuccess;
+  };
+  driver.StreamCreate = [](cuda::StreamHandle* handle,
+                           unsigned flags) -> Result {
+    OCANNL_CALL;
+    if (flags != cuda::kBlockingStream) return kInvalidValue;
+    auto* stream = new Stream();
+    current_context->others.insert(stream);
+    Register(stream, handle);
+    return cuda::kSuccess;
+  };
+  driver.StreamDestroy = [](cuda::StreamHandle handle) -> Result {
+    OCANNL_RELEASE;
+    auto* stream = reinterpret_cast<Stream*>(handle);
+    TheDriver().streams.Remove(*stream);
+    return Delete<Stream>(handle);
+  };
+  driver.StreamSynchronize = [](cuda::StreamHandle handle) -> Result {
+    OCANNL_CALL;
+    TheDriver().streams.RunUntil(TheDriver().StreamOf(handle).last);
+    return cuda::kSuccess;
+  };
+}
+
+void SetEvents(cuda::DriverFunctions& driver) {
+  driver.StreamWaitEvent = [](cuda::StreamHandle stream,
+                              cuda::EventHandle handle, unsigned) -> Result {
+    OCANNL_CALL;
+    const auto& work = reinterpret_cast<const Event*>(handle)->work;
+    if (work != nullptr) TheDriver().StreamOf(stream).awaited.push_back(work);
+    return cuda::kSuccess;
+  };
+  driver.EventCreate = [](cuda::EventHandle* handle, unsigned) -> Result {
+    OCANNL_CALL;
+    Register(new Event(), handle);
+    return cuda::kSuccess;
+  };
+  driver.EventDestroy = [](cuda::EventHandle handle) -> Result {
+    OCANNL_RELEASE;
+    return Delete<Event>(handle);
+  };
+  driver.EventRecord = [](cuda::EventHandle handle,
+                          cuda::StreamHandle stream) -> Result {
+    OCANNL_CALL;
+    TheDriver().Give(stream, [] {});
+    reinterpret_cast<Event*>(handle)->work = TheDriver().StreamOf(stream).last;
+    return cuda::kSuccess;
+  };
+  driver.EventQuery = [](cuda::EventHandle handle) -> Result {
+    OCANNL_CALL;
+    const auto& work = reinterpret_cast<const Event*>(handle)->work;
+    return work == nullptr || work->is_done ? cuda::kSuccess : cuda::kNotReady;
+  };
+  driver.EventSynchronize = [](cuda::EventHandle handle) -> Result {
+    OCANNL_CALL;
+    TheDriver().streams.RunUntil(reinterpret_cast<const Event*>(handle)->work);
     return cuda::kSuccess;
   };
 }
 
 void SetMemory(cuda::DriverFunctions& driver) {
-  driver.StreamCreate = [](cuda::StreamHandle* stream, unsigned) -> Result {
-    OCANNL_CALL;
-    Register(new int(0), stream);
-    return cuda::kSuccess;
-  };
-  driver.StreamDestroy = [](cuda::StreamHandle stream) -> Result {
-    OCANNL_RELEASE;
-    return Delete<int>(stream);
-  };
-  driver.StreamSynchronize = [](cuda::StreamHandle) -> Result {
-    OCANNL_CALL;
-    TheDriver().RunAll();
-    return cuda::kSuccess;
-  };
   driver.MemAlloc = [](DevicePointer* address, size_t bytes) -> Result {
     OCANNL_CALL;
     const Mapping mapping(bytes);
@@ -256,7 +268,7 @@ void SetMemory(cuda::DriverFunctions& driver) {
     OCANNL_RELEASE;
     auto found = TheDriver().memory.find(HostAddress(address));
     if (found == TheDriver().memory.end()) return kInvalidValue;
-    TheDriver().RunAll();
+    TheDriver().streams.RunAll();
     found->second.Unmap(found->first);
     TheDriver().memory.erase(found);
     return cuda::kSuccess;
@@ -265,16 +277,16 @@ void SetMemory(cuda::DriverFunctions& driver) {
 
 void SetCopies(cuda::DriverFunctions& driver) {
   driver.MemsetD8Async = [](DevicePointer to, unsigned char value, size_t bytes,
-                            cuda::StreamHandle) -> Result {
+                            cuda::StreamHandle stream) -> Result {
     OCANNL_CALL;
-    TheDriver().work.push_back(
-        [=] { std::memset(HostAddress(to), value, bytes); });
+    TheDriver().Give(stream,
+                     [=] { std::memset(HostAddress(to), value, bytes); });
     return cuda::kSuccess;
   };
   driver.MemsetD32Async = [](DevicePointer to, unsigned value, size_t words,
-                             cuda::StreamHandle) -> Result {
+                             cuda::StreamHandle stream) -> Result {
     OCANNL_CALL;
-    TheDriver().work.push_back([=] {
+    TheDriver().Give(stream, [=] {
       for (size_t k = 0; k < words; ++k) {
         std::memcpy(HostAddress(to) + 4 * k, &value, sizeof(value));
       }
@@ -282,51 +294,42 @@ void SetCopies(cuda::DriverFunctions& driver) {
     return cuda::kSuccess;
   };
   driver.MemcpyHtoDAsync = [](DevicePointer to, const void* from, size_t bytes,
-                              cuda::StreamHandle) -> Result {
+                              cuda::StreamHandle stream) -> Result {
     OCANNL_CALL;
     // Memory that is not page-locked is copied before the call returns.
     const auto* first = static_cast<const char*>(from);
-    TheDriver().work.push_back(
-        [to, copy = std::vector<char>(first, first + bytes)] {
-          std::memcpy(HostAddress(to), copy.data(), copy.size());
-        });
+    TheDriver().Give(stream,
+                     [to, copy = std::vector<char>(first, first + bytes)] {
+                       std::memcpy(HostAddress(to), copy.data(), copy.size());
+                     });
     return cuda::kSuccess;
   };
   driver.MemcpyDtoHAsync = [](void* to, DevicePointer from, size_t bytes,
-                              cuda::StreamHandle) -> Result {
+                              cuda::StreamHandle stream) -> Result {
     OCANNL_CALL;
+    TheDriver().Give(stream,
+                     [=] { std::memcpy(to, HostAddress(from), bytes); });
     // To memory that is not page-locked, it is done when the call returns.
-    TheDriver().RunAll();
-    std::memcpy(to, HostAddress(from), bytes);
+    TheDriver().streams.RunUntil(TheDriver().StreamOf(stream).last);
     return cuda::kSuccess;
   };
   driver.MemcpyDtoDAsync = [](DevicePointer to, DevicePointer from,
-                              size_t bytes, cuda::StreamHandle) -> Result {
+                              size_t bytes,
+                              cuda::StreamHandle stream) -> Result {
     OCANNL_CALL;
-    TheDriver().work.push_back(
-        [=] { std::memcpy(HostAddress(to), HostAddress(from), bytes); });
+    TheDriver().Give(stream, [=] {
+      std::memcpy(HostAddress(to), HostAddress(from), bytes);
+    });
     return cuda::kSuccess;
   };
-}
-
-// A text that comes again is not compiled again.
-absl::StatusOr<Library> Compiled(const std::string& text) {
-  static auto* compiled = new std::map<std::string, Library>();
-  Library& library = (*compiled)[text];
-  if (library != nullptr) return library;
-  auto code = CompileC(absl::StrCat(kEmulatedDevice, text),
-                       {"-O1", "-march=native", "-ffp-contract=off",
-                        "-fno-strict-aliasing", "-lstdc++", "-lm"},
-                       "c++");
-  if (code.ok()) library = *code;
-  return code;
 }
 
 void SetKernels(cuda::DriverFunctions& driver) {
   driver.ModuleLoadData = [](cuda::ModuleHandle* handle,
                              const void* image) -> Result {
     OCANNL_CALL;
-    absl::StatusOr<Library> code = Compiled(static_cast<const char*>(image));
+    absl::StatusOr<Library> code =
+        CompileKernels(static_cast<const char*>(image));
     if (!code.ok()) return kNoBinary;
     Register(new Module{*std::move(code), {}}, handle);
     return cuda::kSuccess;
@@ -354,11 +357,12 @@ void SetKernels(cuda::DriverFunctions& driver) {
   };
   driver.LaunchKernel = [](cuda::FunctionHandle function, unsigned blocks,
                            unsigned, unsigned, unsigned threads, unsigned,
-                           unsigned, unsigned, cuda::StreamHandle, void**,
-                           void** extra) -> Result {
+                           unsigned, unsigned, cuda::StreamHandle stream,
+                           void**, void** extra) -> Result {
     OCANNL_CALL;
-    TheDriver().work.push_back(
-        [call = CallOf(function, blocks, threads, extra)] { call.Run(); });
+    TheDriver().Give(stream, [call = CallOf(function, blocks, threads, extra)] {
+      call.Run();
+    });
     return cuda::kSuccess;
   };
 }
@@ -400,10 +404,10 @@ void SetGraphs(cuda::DriverFunctions& driver) {
     return Delete<Calls>(handle);
   };
   driver.GraphLaunch = [](cuda::GraphExecHandle exec,
-                          cuda::StreamHandle) -> Result {
+                          cuda::StreamHandle stream) -> Result {
     OCANNL_CALL;
-    TheDriver().work.push_back([calls = *reinterpret_cast<const Calls*>(exec)] {
-      TheDriver().RunGraph(calls);
+    TheDriver().Give(stream, [calls = *reinterpret_cast<const Calls*>(exec)] {
+      RunGraph(calls, TheDriver().random);
     });
     return cuda::kSuccess;
   };
@@ -417,6 +421,8 @@ void SetGraphs(cuda::DriverFunctions& driver) {
 cuda::DriverFunctions EmulatedDriver() {
   cuda::DriverFunctions driver;
   SetDevice(driver);
+  SetStreams(driver);
+  SetEvents(driver);
   SetMemory(driver);
   SetCopies(driver);
   SetKernels(driver);
@@ -432,7 +438,7 @@ int FailCall(int n) {
 
 int NumDriverObjects() {
   std::lock_guard<std::mutex> lock(TheDriver().mutex);
-  return TheDriver().contexts + static_cast<int>(TheDriver().memory.size() +
+  return TheDriver().retained + static_cast<int>(TheDriver().memory.size() +
                                                  TheDriver().objects.size());
 }
 

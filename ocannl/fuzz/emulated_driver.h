@@ -4,10 +4,10 @@
 // code is a text of kernels, which gcc compiles (emulated_device.h).
 //
 // It is as unkind as a real one may be: nothing is done before somebody waits
-// for it, calls of a graph come in any order that their dependences allow, a
-// kernel runs its threads in another order each time, new memory holds anything
-// and ends where pages begin that nobody may touch, and the host cannot follow
-// its addresses.
+// for it, and then streams take turns at random, calls of a graph come in any
+// order that their dependences allow, a kernel runs its threads in another
+// order each time, new memory holds anything and ends where pages begin that
+// nobody may touch, and the host cannot follow its addresses.
 #ifndef OCANNL_FUZZ_EMULATED_DRIVER_H_
 #define OCANNL_FUZZ_EMULATED_DRIVER_H_
 
@@ -22,7 +22,7 @@ cuda::DriverFunctions EmulatedDriver();
 // 0: none does. How many calls there were since the last of this.
 int FailCall(int n);
 
-// Contexts, streams, modules, graphs and pieces of memory that there are.
+// Contexts, streams, events, modules, graphs and pieces of memory there are.
 int NumDriverObjects();
 
 }  // namespace ocannl::fuzz

@@ -182,8 +182,8 @@ absl::Status Context::Write(absl::string_view name,
       std::shared_ptr<DeviceArray> array,
       FindOrMake(name, values.dtype(), values.dims(), "the write"));
   OCANNL_RETURN_IF_ERROR(PrepareToWrite(*array, "the host"));
-  stream().Sync();
-  OCANNL_RETURN_IF_ERROR(array->memory.CopyIn(values.data()));
+  OCANNL_RETURN_IF_ERROR(
+      stream().DoNow([&] { return array->memory.CopyIn(values.data()); }));
   array->written = true;
   state_->arrays.emplace(array->name, array);
   return absl::OkStatus();
@@ -194,8 +194,8 @@ absl::Status Context::WriteMerge(absl::string_view name,
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> place,
       stream().merge().PlaceOf(name, values.dtype(), values.dims()));
-  stream().Sync();
-  OCANNL_RETURN_IF_ERROR(place->memory.CopyIn(values.data()));
+  OCANNL_RETURN_IF_ERROR(
+      stream().DoNow([&] { return place->memory.CopyIn(values.data()); }));
   stream().HoldMerge(std::move(place));
   return absl::OkStatus();
 }
@@ -240,9 +240,11 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
       stream().WaitFor((*owner)->Record());
     }
   }
-  stream().Sync();
-  OCANNL_RETURN_IF_ERROR(stream().status());
-  OCANNL_RETURN_IF_ERROR(array->memory.CopyOut(values.data()));
+  absl::Status copied = stream().DoNow([&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(stream().status());
+    return array->memory.CopyOut(values.data());
+  });
+  OCANNL_RETURN_IF_ERROR(copied);
   OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
   return values;
 }

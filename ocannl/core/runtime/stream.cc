@@ -17,7 +17,7 @@ Stream::~Stream() {
   if (worker == nullptr) return;
   worker->Submit([this] {
     options_.worker->Forget(this);  // whatever Sync throws
-    trace_.Sync();
+    SyncTrace();
   });
   worker->Record().Wait();
 }
@@ -32,37 +32,64 @@ void Stream::Enqueue(const std::shared_ptr<const LinkedCode>& code,
   absl::InlinedVector<int64_t, 4> values(statics.begin(), statics.end());
   Submit([this, code, values = std::move(values)] {
     RunNow(code, values);
-    options_.worker->WhenIdle(this, [this] { trace_.Sync(); });
+    options_.worker->WhenIdle(this, [this] { SyncTrace(); });
   });
 }
 
+void Stream::SyncTrace() {
+  const DeviceQueue::Scope scope(queue_.get());
+  trace_.Sync();
+}
+
+absl::Status Stream::SyncTraceAndDo(absl::AnyInvocable<absl::Status()>& work) {
+  const DeviceQueue::Scope scope(queue_.get());
+  trace_.Sync();
+  return work();
+}
+
 absl::Status Stream::Do(absl::AnyInvocable<absl::Status()> work) {
-  if (options_.worker == nullptr) {
-    trace_.Sync();
-    return work();
-  }
+  if (options_.worker == nullptr) return SyncTraceAndDo(work);
   Submit([this, work = std::move(work)]() mutable {
-    trace_.Sync();
-    status_.Update(work());
+    status_.Update(SyncTraceAndDo(work));
   });
   return absl::OkStatus();
 }
 
-void Stream::Sync() {
-  if (options_.worker == nullptr) return trace_.Sync();
+absl::Status Stream::DoNow(absl::FunctionRef<absl::Status()> work) {
+  Flush();
+  const DeviceQueue::Scope scope(queue_.get());
+  return work();
+}
+
+void Stream::Flush() {
+  if (options_.worker == nullptr) return SyncTrace();
   const TraceSpan span("wait", "for the stream");
-  Submit([this] { trace_.Sync(); });
+  Submit([this] { SyncTrace(); });
   options_.worker->Drain();
+}
+
+void Stream::Sync() {
+  Flush();
+  if (queue_ != nullptr) Record().Wait();
+}
+
+std::shared_ptr<const DeviceEvent> Stream::RecordOnDevice() {
+  if (queue_ == nullptr) return nullptr;
+  auto event = queue_->Record();
+  status_.Update(event.status());
+  return event.ok() ? *std::move(event) : nullptr;
 }
 
 Event Stream::Record() {
   if (options_.worker == nullptr) {
-    trace_.Sync();
-    return Event();
+    SyncTrace();
+    return Event(RecordOnDevice());
   }
   if (recorded_) return last_record_;
-  Submit([this] { trace_.Sync(); });
-  last_record_ = options_.worker->Record();
+  Submit([this] { SyncTrace(); });
+  last_record_ = options_.worker->Record(
+      queue_ == nullptr ? Worker::DevicePoint()
+                        : [this] { return RecordOnDevice(); });
   recorded_ = true;
   return last_record_;
 }
@@ -70,16 +97,17 @@ Event Stream::Record() {
 void Stream::WaitFor(const Event& event) {
   if (event.IsDone() || event == last_wait_) return;
   last_wait_ = event;
-  if (options_.worker == nullptr) {
-    trace_.Sync();  // what was deferred can be done meanwhile
-    const TraceSpan span("wait", "for another stream");
-    return event.Wait();
-  }
-  Submit([this, event] {
-    trace_.Sync();
-    const TraceSpan span("wait", "for another stream");
-    event.Wait();
-  });
+  if (options_.worker == nullptr) return WaitOnDevice(event);
+  Submit([this, event] { WaitOnDevice(event); });
+}
+
+void Stream::WaitOnDevice(const Event& event) {
+  SyncTrace();  // what was deferred can be done meanwhile
+  const TraceSpan span("wait", "for another stream");
+  const auto on_device = event.WaitUntilSubmitted();
+  if (on_device == nullptr) return;
+  if (queue_ == nullptr) return on_device->Wait();
+  status_.Update(queue_->WaitFor(*on_device));
 }
 
 // Forgets those who read no more.

@@ -16,11 +16,13 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/device_queue.h"
 #include "ocannl/core/runtime/linked_code.h"
 #include "ocannl/core/runtime/merge_buffer.h"
 #include "ocannl/core/runtime/threads/worker.h"
@@ -39,7 +41,11 @@ class Stream {
   // The device must outlive the stream, and so must its worker, which may serve
   // streams of other devices too, all of one thread.
   explicit Stream(const Device* device, const StreamOptions& options = {})
-      : device_(device), options_(options), trace_(device), merge_(device) {}
+      : device_(device),
+        options_(options),
+        queue_(device->backend().MakeQueue()),
+        trace_(device),
+        merge_(device) {}
   // Returns when all work is done.
   ~Stream();
   Stream(const Stream&) = delete;
@@ -57,17 +63,21 @@ class Stream {
   // that of status().
   absl::Status Do(absl::AnyInvocable<absl::Status()> work);
 
+  // Does `work` now, after what came before.
+  absl::Status DoNow(absl::FunctionRef<absl::Status()> work);
+
   // Returns when all work is done.
   void Sync();
 
-  // The first error of work that a worker did; to be asked after Sync.
+  // The first error of work that a worker did, or of the queue of the device;
+  // to be asked after Sync.
   const absl::Status& status() const { return status_; }
 
   // The stream, for those who must not outlive it.
   std::weak_ptr<Stream*> handle() const { return self_; }
 
   // Is done when all work so far is, which begins now at the latest. Without a
-  // worker, it is done.
+  // worker, it is done, but for what the device has.
   Event Record();
 
   // What comes from now on is done after `event`.
@@ -109,6 +119,7 @@ class Stream {
  private:
   void RunNow(const std::shared_ptr<const LinkedCode>& code,
               absl::Span<const int64_t> statics) {
+    const DeviceQueue::Scope scope(queue_.get());
     if (options_.traces) return trace_.Run(code, statics);
     DefaultFloatEnvironment guard;
     code->executable->Run(code->buffers, statics);
@@ -116,6 +127,13 @@ class Stream {
   void Enqueue(const std::shared_ptr<const LinkedCode>& code,
                absl::Span<const int64_t> statics);
   void Submit(Worker::Command command);
+  // Of the thread that does the work: runs what was deferred, and then `work`.
+  void SyncTrace();
+  absl::Status SyncTraceAndDo(absl::AnyInvocable<absl::Status()>& work);
+  std::shared_ptr<const DeviceEvent> RecordOnDevice();
+  void WaitOnDevice(const Event& event);
+  // Returns when all work is submitted: done, but for what the device has.
+  void Flush();
   absl::Status WaitForReadersOf(const LinkedCode& code);
 
   // Of an array of this stream.
@@ -141,8 +159,9 @@ class Stream {
 
   const Device* device_;
   StreamOptions options_;
-  Trace trace_;          // of the worker, but for Sync
-  absl::Status status_;  // likewise
+  std::shared_ptr<DeviceQueue> queue_;  // of the worker; null: none
+  Trace trace_;                         // of the worker, but for Sync
+  absl::Status status_;                 // likewise
   MergeBuffer merge_;
   std::shared_ptr<Stream*> self_ = std::make_shared<Stream*>(this);
   std::shared_ptr<Readers> readers_ = std::make_shared<Readers>();

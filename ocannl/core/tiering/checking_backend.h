@@ -32,6 +32,9 @@ class CheckingBackend : public Backend {
   absl::string_view name() const override { return checked_.name(); }
 
   const MemorySpace& memory() const override { return checked_.memory(); }
+  std::shared_ptr<DeviceQueue> MakeQueue() const override {
+    return checked_.MakeQueue();
+  }
 
   // Errors: those of either tier.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(

@@ -45,6 +45,9 @@ class TieredBackend : public Backend {
   const MemorySpace& memory() const override {
     return tiering_.first->memory();
   }
+  std::shared_ptr<DeviceQueue> MakeQueue() const override {
+    return tiering_.first->MakeQueue();
+  }
 
   // Errors: those of the first tier. What the second one cannot compile stays
   // on the first.

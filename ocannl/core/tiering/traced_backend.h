@@ -31,6 +31,9 @@ class TracedBackend : public Backend {
 
   absl::string_view name() const override { return backend_.name(); }
   const MemorySpace& memory() const override { return backend_.memory(); }
+  std::shared_ptr<DeviceQueue> MakeQueue() const override {
+    return backend_.MakeQueue();
+  }
 
   // Errors: those of the backend.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(

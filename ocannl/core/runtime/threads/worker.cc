@@ -30,8 +30,14 @@ uint32_t WaitSideBySide(const std::atomic<uint32_t>& value, uint32_t old) {
 
 }  // namespace
 
+std::shared_ptr<const DeviceEvent> Event::WaitUntilSubmitted() const {
+  if (state_ == nullptr) return nullptr;
+  WaitSideBySide(state_->is_submitted, 0);
+  return state_->on_device;
+}
+
 void Event::Wait() const {
-  if (done_ != nullptr) WaitSideBySide(*done_, 0);
+  if (const auto on_device = WaitUntilSubmitted()) on_device->Wait();
 }
 
 Worker::Worker() : ring_(kCapacity) {
@@ -76,10 +82,13 @@ void Worker::Forget(const void* key) {
                 [&](const IdleTask& task) { return task.key == key; });
 }
 
-Event Worker::Record() {
+Event Worker::Record(DevicePoint on_device) {
   Event event;
-  event.done_ = std::make_shared<std::atomic<uint32_t>>(0);
-  Submit([done = event.done_] { Advance(*done); });
+  event.state_ = std::make_shared<Event::State>();
+  Submit([state = event.state_, on_device = std::move(on_device)]() mutable {
+    if (on_device != nullptr) state->on_device = on_device();
+    Advance(state->is_submitted);
+  });
   return event;
 }
 

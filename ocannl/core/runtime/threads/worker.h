@@ -6,8 +6,6 @@
 //   Worker worker;
 //   worker.Submit([&] { ... });       // returns at once
 //   worker.Drain();                   // all is done
-//
-// Event: a point in such a queue.
 #ifndef OCANNL_CORE_RUNTIME_THREADS_WORKER_H_
 #define OCANNL_CORE_RUNTIME_THREADS_WORKER_H_
 
@@ -19,26 +17,9 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "ocannl/core/runtime/threads/event.h"
 
 namespace ocannl {
-
-// Copies stand for the same point. Thread-safe.
-class Event {
- public:
-  // One that was.
-  Event() = default;
-
-  friend bool operator==(const Event&, const Event&) = default;
-
-  bool IsDone() const { return done_ == nullptr || *done_ != 0; }
-
-  // Returns when it is done.
-  void Wait() const;
-
- private:
-  friend class Worker;
-  std::shared_ptr<std::atomic<uint32_t>> done_;  // 0 or 1
-};
 
 // For one thread that submits.
 class Worker {
@@ -64,8 +45,11 @@ class Worker {
   // Not any more; only for commands to call, too.
   void Forget(const void* key);
 
-  // Is done when all that was submitted so far is.
-  Event Record();
+  using DevicePoint = absl::AnyInvocable<std::shared_ptr<const DeviceEvent>()>;
+
+  // Is done when all that was submitted so far is, and so is what `on_device`
+  // returns then, unless that is null.
+  Event Record(DevicePoint on_device = nullptr);
 
   // Returns when all is done. Throws what a command threw first, which is
   // memory that ends.
