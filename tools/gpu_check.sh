@@ -14,12 +14,12 @@
 # after a failure, 3 if there was nothing to run on.
 set -u
 
-readonly PROGRAMS="ocannl moons lenet cifar_conv gpt2_mini bench_programs"
+readonly PROGRAMS="ocannl moons moons_parallel lenet cifar_conv gpt2_mini bench_programs"
 
 pack() {
   local dir=$1
   ./bazelw build //ocannl //experiments/bench:bench_main \
-    //experiments:{moons,lenet,cifar_conv,gpt2_mini,bench_programs} || exit 1
+    //experiments:{moons,moons_parallel,lenet,cifar_conv,gpt2_mini,bench_programs} || exit 1
   rm -rf "$dir" && mkdir -p "$dir/agree" "$dir/bench" || exit 1
   strip -o "$dir/ocannl" bazel-bin/ocannl/cli/tool_main || exit 1
   local name
@@ -179,6 +179,7 @@ run() {
     fi
   done
   try "moons" training moons
+  try "streams" training moons_parallel --devices=4 --epochs=10
   try "lenet" training lenet --epochs=1 --examples=500
   try "cifar_conv" training cifar_conv --epochs=1 --examples=200
   try "gpt2_mini" training gpt2_mini --epochs=1 --examples=64

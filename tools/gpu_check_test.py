@@ -35,7 +35,8 @@ class GpuCheckTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.pack = self.folder / "pack"
         write(self.pack / "ocannl", TOOL.replace("NO_GPU", "0"))
-        for name in "moons", "lenet", "cifar_conv", "gpt2_mini":
+        for name in ("moons", "moons_parallel", "lenet", "cifar_conv",
+                     "gpt2_mini"):
             write(self.pack / name, TRAINING)
         write(self.pack / "bench_programs", BENCH)
         for program in "agree/sum.ll", "agree/gpu_sum.ll", "bench/map.ll":

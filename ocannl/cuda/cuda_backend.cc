@@ -84,7 +84,9 @@ struct CudaBackend::State {
   Compiler compiler;
   std::string compiler_id;
   std::unique_ptr<const Gpu> gpu;
+  NcclFinder find_nccl;
   mutable std::mutex mutex;  // guards the rest
+  std::unique_ptr<const NcclNetwork> network;
   absl::Status run_status;
   int64_t kernels = 0, serial_kernels = 0, graphs = 0, persistent = 0;
 };
@@ -279,17 +281,18 @@ absl::StatusOr<std::unique_ptr<const CudaBackend>> CudaBackend::Open(
                                 nvrtc.Compile(text, name, architecture));
         return std::move(code.cubin);
       },
-      absl::StrCat("NVRTC ", major, ".", minor));
+      absl::StrCat("NVRTC ", major, ".", minor), FindNccl);
 }
 
 absl::StatusOr<std::unique_ptr<const CudaBackend>> CudaBackend::Open(
     CudaOptions options, DriverFunctions driver, Compiler compiler,
-    std::string compiler_id) {
+    std::string compiler_id, NcclFinder find_nccl) {
   auto state = std::make_unique<State>(std::move(options));
   OCANNL_ASSIGN_OR_RETURN(state->gpu,
                           Gpu::Open(std::move(driver), state->options.device));
   state->compiler = std::move(compiler);
   state->compiler_id = std::move(compiler_id);
+  state->find_nccl = std::move(find_nccl);
   return absl::WrapUnique(new CudaBackend(std::move(state)));
 }
 
@@ -301,6 +304,17 @@ absl::string_view CudaBackend::name() const { return state_->gpu->name(); }
 const MemorySpace& CudaBackend::memory() const { return *state_->gpu; }
 std::shared_ptr<DeviceQueue> CudaBackend::MakeQueue() const {
   return state_->gpu->MakeQueue();
+}
+
+const DeviceNetwork* CudaBackend::network() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  if (const auto find = std::exchange(state_->find_nccl, nullptr)) {
+    if (absl::StatusOr<NcclFunctions> nccl = find(); nccl.ok()) {
+      state_->network =
+          std::make_unique<NcclNetwork>(*state_->gpu, *std::move(nccl));
+    }
+  }
+  return state_->network.get();
 }
 
 absl::StatusOr<std::vector<std::string>> CudaBackend::ModulesOf(

@@ -26,6 +26,7 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/cuda/driver.h"
 #include "ocannl/cuda/kernel_text.h"
+#include "ocannl/cuda/nccl.h"
 
 namespace ocannl::cuda {
 
@@ -49,8 +50,8 @@ struct CudaOptions {
   double runs_of_launch = 1e9;
 };
 
-// Thread-safe. Must outlive its executables, its queues, and all memory of its
-// space. Runs in one queue are done one after the other.
+// Thread-safe. Must outlive its executables, its queues, its network, and all
+// memory of its space. Runs in one queue are done one after the other.
 class CudaBackend : public Backend {
  public:
   // With the driver and the NVRTC of this machine. Errors: those of FindDriver,
@@ -58,16 +59,19 @@ class CudaBackend : public Backend {
   static absl::StatusOr<std::unique_ptr<const CudaBackend>> Open(
       CudaOptions options);
 
-  // With others: `compiler_id` names the compiler for the cache.
+  // With others: `compiler_id` names the compiler for the cache; `find_nccl` is
+  // called once at most; null: there is none.
+  using NcclFinder = std::function<absl::StatusOr<NcclFunctions>()>;
   static absl::StatusOr<std::unique_ptr<const CudaBackend>> Open(
       CudaOptions options, DriverFunctions driver, Compiler compiler,
-      std::string compiler_id);
+      std::string compiler_id, NcclFinder find_nccl = nullptr);
 
   ~CudaBackend() override;
 
   absl::string_view name() const override;  // "cuda:0"
   const MemorySpace& memory() const override;
   std::shared_ptr<DeviceQueue> MakeQueue() const override;
+  const DeviceNetwork* network() const override;
 
   // `program` must be one that Verify accepts. Errors: what the compiler or the
   // driver says; a kernel with too many arguments.

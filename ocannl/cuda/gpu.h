@@ -43,6 +43,8 @@ class GpuQueue : public DeviceQueue,
   absl::StatusOr<std::shared_ptr<const DeviceEvent>> Record() override;
   absl::Status WaitFor(const DeviceEvent& event) override;
 
+  StreamHandle handle() const { return handle_; }  // null: the legacy stream
+
   // At least so many bytes for temps of what is given to the queue next, until
   // the next call. Error: no memory.
   absl::StatusOr<std::byte*> Scratch(size_t bytes);
@@ -50,7 +52,7 @@ class GpuQueue : public DeviceQueue,
  private:
   friend class Gpu;
   const Gpu& gpu_;
-  const StreamHandle handle_;  // null: the legacy stream
+  const StreamHandle handle_;
   DeviceMemory scratch_;
 };
 
@@ -115,6 +117,9 @@ class Gpu : public MemorySpace {
   absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
                     CopyKind kind) const override;
 
+  // Makes its context that of the calling thread, as all functions here do.
+  absl::Status Enter() const;
+
   // Null: the driver gives no more.
   std::shared_ptr<GpuQueue> MakeQueue() const;
 
@@ -147,9 +152,6 @@ class Gpu : public MemorySpace {
   explicit Gpu(DriverFunctions driver) : driver_(std::move(driver)) {}
   absl::Status Init(int ordinal);
   absl::StatusOr<int> Attribute(int attribute) const;
-
-  // Makes its context that of the calling thread.
-  absl::Status Enter() const;
   absl::Status Check(Result result, absl::string_view what) const {
     return driver_.Check(result, what);
   }

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/device_memory.h"
+#include "ocannl/core/runtime/device_network.h"
 #include "ocannl/core/runtime/device_queue.h"
 
 namespace ocannl {
@@ -60,6 +61,9 @@ class Backend {
   // A new one of the device; null: it has none, or no more. The backend must
   // outlive it.
   virtual std::shared_ptr<DeviceQueue> MakeQueue() const { return nullptr; }
+
+  // Of its memory with that of other processes; null: there is none.
+  virtual const DeviceNetwork* network() const { return nullptr; }
 
   // Error: the program asks for what this tier cannot do, named.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(

@@ -249,50 +249,55 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   return values;
 }
 
-absl::Status Context::Use(absl::string_view name, UseBytes use) const {
+bool Context::IsInPlace(Bytes where) const {
+  return where == Bytes::kInPlace ||
+         stream().device().backend().memory().is_host();
+}
+
+absl::Status Context::Use(absl::string_view name, UseBytes use,
+                          Bytes where) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindWritten(name));
   const Backend& backend = stream().device().backend();
-  return stream().Do(
-      [array, &backend, use = std::move(use)]() mutable -> absl::Status {
-        OCANNL_RETURN_IF_ERROR(backend.RunStatus());
-        const DeviceMemory& memory = array->memory;
-        if (backend.memory().is_host()) {
-          return use({memory.address(), memory.size()});
-        }
-        std::vector<std::byte> bytes(memory.size());
-        OCANNL_RETURN_IF_ERROR(memory.CopyOut(bytes.data()));
-        return use(bytes);
-      });
+  return stream().Do([array, &backend, in_place = IsInPlace(where),
+                      use = std::move(use)]() mutable -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(backend.RunStatus());
+    const DeviceMemory& memory = array->memory;
+    if (in_place) return use({memory.address(), memory.size()});
+    std::vector<std::byte> bytes(memory.size());
+    OCANNL_RETURN_IF_ERROR(memory.CopyOut(bytes.data()));
+    return use(bytes);
+  });
 }
 
 absl::Status Context::FillArray(const std::shared_ptr<DeviceArray>& array,
-                                FillBytes fill) const {
-  const bool is_host = stream().device().backend().memory().is_host();
-  return stream().Do(
-      [array, is_host, fill = std::move(fill)]() mutable -> absl::Status {
-        const DeviceMemory& memory = array->memory;
-        if (is_host) return fill({memory.address(), memory.size()});
-        std::vector<std::byte> bytes(memory.size());
-        OCANNL_RETURN_IF_ERROR(fill(absl::MakeSpan(bytes)));
-        return memory.CopyIn(bytes.data());
-      });
+                                FillBytes fill, Bytes where) const {
+  return stream().Do([array, in_place = IsInPlace(where),
+                      fill = std::move(fill)]() mutable -> absl::Status {
+    const DeviceMemory& memory = array->memory;
+    if (in_place) return fill({memory.address(), memory.size()});
+    std::vector<std::byte> bytes(memory.size());
+    OCANNL_RETURN_IF_ERROR(fill(absl::MakeSpan(bytes)));
+    return memory.CopyIn(bytes.data());
+  });
 }
 
-absl::Status Context::Fill(absl::string_view name, FillBytes fill) const {
+absl::Status Context::Fill(absl::string_view name, FillBytes fill,
+                           Bytes where) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
   OCANNL_RETURN_IF_ERROR(PrepareToWrite(*array, "the host"));
-  OCANNL_RETURN_IF_ERROR(FillArray(array, std::move(fill)));
+  OCANNL_RETURN_IF_ERROR(FillArray(array, std::move(fill), where));
   array->written = true;
   return absl::OkStatus();
 }
 
-absl::Status Context::FillMerge(absl::string_view name, FillBytes fill) const {
+absl::Status Context::FillMerge(absl::string_view name, FillBytes fill,
+                                Bytes where) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> place,
       stream().merge().PlaceOf(name, array->dtype, array->dims));
-  OCANNL_RETURN_IF_ERROR(FillArray(place, std::move(fill)));
+  OCANNL_RETURN_IF_ERROR(FillArray(place, std::move(fill), where));
   stream().HoldMerge(std::move(place));
   return absl::OkStatus();
 }

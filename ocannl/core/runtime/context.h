@@ -81,17 +81,22 @@ class Context {
                           const NdArray& values) const;
 
   // Calls `use` with the bytes of an array, after the work of this stream so
-  // far and on the thread that does that; its error is that of Stream::Do.
-  // Error: it was never written.
+  // far and on the thread that does that; its error is that of Stream::Do. They
+  // are a copy on the host, or with kInPlace where the array is: addresses that
+  // only code of the device may follow. Error: it was never written.
   using UseBytes =
       absl::AnyInvocable<absl::Status(absl::Span<const std::byte>)>;
-  absl::Status Use(absl::string_view name, UseBytes use) const;
+  enum class Bytes { kOnHost, kInPlace };
+  absl::Status Use(absl::string_view name, UseBytes use,
+                   Bytes where = Bytes::kOnHost) const;
 
   // Write and WriteMerge of what `fill` leaves in the bytes, likewise, for an
   // array that is there. Errors: those of Write.
   using FillBytes = absl::AnyInvocable<absl::Status(absl::Span<std::byte>)>;
-  absl::Status Fill(absl::string_view name, FillBytes fill) const;
-  absl::Status FillMerge(absl::string_view name, FillBytes fill) const;
+  absl::Status Fill(absl::string_view name, FillBytes fill,
+                    Bytes where = Bytes::kOnHost) const;
+  absl::Status FillMerge(absl::string_view name, FillBytes fill,
+                         Bytes where = Bytes::kOnHost) const;
 
   // Errors: no such array, or one that was never written; that of a run
   // (Backend::RunStatus) or of a copy (Stream::status).
@@ -165,8 +170,9 @@ class Context {
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
       absl::string_view name) const;
 
+  bool IsInPlace(Bytes where) const;
   absl::Status FillArray(const std::shared_ptr<DeviceArray>& array,
-                         FillBytes fill) const;
+                         FillBytes fill, Bytes where) const;
 
   // Copies `array` of `from` into `to` of this one, in the order of both
   // streams.

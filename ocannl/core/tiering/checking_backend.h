@@ -35,6 +35,7 @@ class CheckingBackend : public Backend {
   std::shared_ptr<DeviceQueue> MakeQueue() const override {
     return checked_.MakeQueue();
   }
+  const DeviceNetwork* network() const override { return checked_.network(); }
 
   // Errors: those of either tier.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(

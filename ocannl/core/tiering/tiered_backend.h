@@ -48,6 +48,9 @@ class TieredBackend : public Backend {
   std::shared_ptr<DeviceQueue> MakeQueue() const override {
     return tiering_.first->MakeQueue();
   }
+  const DeviceNetwork* network() const override {
+    return tiering_.first->network();
+  }
 
   // Errors: those of the first tier. What the second one cannot compile stays
   // on the first.

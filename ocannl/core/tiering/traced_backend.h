@@ -34,6 +34,7 @@ class TracedBackend : public Backend {
   std::shared_ptr<DeviceQueue> MakeQueue() const override {
     return backend_.MakeQueue();
   }
+  const DeviceNetwork* network() const override { return backend_.network(); }
 
   // Errors: those of the backend.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(

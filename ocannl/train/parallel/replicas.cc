@@ -18,6 +18,7 @@
 #include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/code.h"
+#include "ocannl/train/distributed/connect_devices.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl::train {
@@ -65,14 +66,19 @@ struct Replicas::Exchange {
     return stream.status();
   }
 
-  // Unless one before it failed: the ranks no longer agree which is next.
+  // Of arrays, whose bytes are where `bytes` says. Unless one before it failed:
+  // the ranks no longer agree which is next.
   absl::Status Say(absl::FunctionRef<absl::Status(Communicator&)> message) {
-    if (failed.ok()) failed = message(*ranks);
+    if (failed.ok()) failed = message(devices ? *devices : *ranks);
     return failed;
+  }
+  Context::Bytes bytes() const {
+    return devices ? Context::Bytes::kInPlace : Context::Bytes::kOnHost;
   }
 
   Communicator* ranks;
-  absl::Status failed;  // of the stream's thread
+  std::unique_ptr<Communicator> devices;  // null: by way of the hosts
+  absl::Status failed;                    // of the stream's thread
   std::unique_ptr<Worker> worker;
   Stream stream;
 };
@@ -97,6 +103,9 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
   if (ranks != nullptr) {
     made.exchange_ = std::make_unique<Exchange>(
         ranks, &made.contexts_[0].stream().device(), !options.buckets.empty());
+    OCANNL_ASSIGN_OR_RETURN(
+        made.exchange_->devices,
+        ConnectDevices(made.contexts_[0].stream().device().backend(), *ranks));
     for (Context& context : made.merging_) {
       context = Context(&made.exchange_->stream);
     }
@@ -196,7 +205,8 @@ absl::Status Replicas::Merge(MergePair pair, absl::Span<const int> bucket) {
         return exchange->Say(
             [&](Communicator& with) { return with.Send(rank, bytes); });
       };
-      OCANNL_RETURN_IF_ERROR(merging_[*from].Use(merged_[array], send));
+      OCANNL_RETURN_IF_ERROR(
+          merging_[*from].Use(merged_[array], send, exchange->bytes()));
     }
   }
   if (to) merging_[*to].ReleaseMerge();
@@ -214,7 +224,7 @@ absl::Status Replicas::FillMergeBuffer(int to, std::optional<int> from,
       return exchange->Say(
           [&](Communicator& with) { return with.Receive(rank, bytes); });
     };
-    return context.FillMerge(name, receive);
+    return context.FillMerge(name, receive, exchange->bytes());
   }
   const Context& source = merging_[*from];
   return copies_ || !context.SharesMemoryWith(source)
@@ -247,9 +257,9 @@ absl::Status Replicas::BroadcastParameters() {
     const std::string& name = p.node().name;
     if (Here(0)) {
       OCANNL_RETURN_IF_ERROR(context.Copy(name, contexts_[0]));
-      OCANNL_RETURN_IF_ERROR(context.Use(name, send));
+      OCANNL_RETURN_IF_ERROR(context.Use(name, send, all->bytes()));
     } else {
-      OCANNL_RETURN_IF_ERROR(context.Fill(name, receive));
+      OCANNL_RETURN_IF_ERROR(context.Fill(name, receive, all->bytes()));
     }
   }
   OCANNL_RETURN_IF_ERROR(exchange_->Finish());
