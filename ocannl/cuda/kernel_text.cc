@@ -197,8 +197,7 @@ class FunctionWriter : public CWriter {
     std::vector<std::string> stores;
     auto declare = [&](const Access& access, bool is_read, bool is_written) {
       const std::string name = absl::StrCat("p", num_vectors_++);
-      const absl::string_view type =
-          CType(program().buffers[access.buffer].dtype);
+      const std::string type = CType(program().buffers[access.buffer].dtype);
       const std::string vector =
           absl::StrCat("vec_t<", type, ", ", loop.extent, ">");
       const std::string first = CellText(FirstOf(access, loop));

@@ -310,20 +310,12 @@ void CheckPrimitive(Op op, DType condition, DType operand, DType result) {
       << Info(op).name << " of " << Name(operand) << " to " << Name(result);
 }
 
-std::vector<DType> AllDTypes() {
-  return {
-#define OCANNL_LIST(name, text, type) DType::k##name,
-      OCANNL_DTYPES(OCANNL_LIST)
-#undef OCANNL_LIST
-  };
-}
-
 TEST(InterpTest, EveryPrimitiveOfEveryType) {
   int checked = 0;
   for (Op op : AllOps()) {
     if (!Info(op).primitive) continue;
-    for (DType operand : AllDTypes()) {
-      for (DType wanted : AllDTypes()) {
+    for (DType operand : kDTypes) {
+      for (DType wanted : kDTypes) {
         std::vector<DType> types(Info(op).arity, operand);
         if (op == Op::kSelect) types[0] = DType::kBool;
         absl::StatusOr<DType> result = ResultType(op, types, wanted);

@@ -93,6 +93,20 @@ TEST(SoftmaxTest, WhatIsMaskedWeighsNothing) {
   ExpectGradient({2}, {3}, none);
 }
 
+TEST(SoftmaxTest, MasksNarrowFloats) {
+  for (DType dtype : kDTypes) {
+    if (!IsNarrow(dtype)) continue;
+    auto apply = [&](const ParamScope& scope, Tensor x) {
+      Tensor first = Equal(Range(*scope.graph, 3, *scope.dtype), 0);
+      return Convert(train::MaskedSoftmax(kRows, Convert(x, dtype), first),
+                     *scope.dtype);
+    };
+    EXPECT_THAT(ValuesOf({1}, {3}, {.x = {-5, 7, 0}}, apply),
+                ElementsAre(1, 0, 0))
+        << Name(dtype);
+  }
+}
+
 TEST(CrossEntropyTest, ShapesGradientBits) {
   EXPECT_EQ(ShapesOf({5}, {4}, Entropy(0, false)), "=> 1");
   for (bool ignore : {false, true}) {

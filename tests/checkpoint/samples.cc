@@ -24,9 +24,7 @@ std::vector<train::NamedArray> SampleArrays(uint64_t seed) {
     }
     arrays.emplace_back(Name(dtype), array);
   };
-#define OCANNL_ADD(name, text, type) add(DType::k##name);
-  OCANNL_DTYPES(OCANNL_ADD)
-#undef OCANNL_ADD
+  for (DType dtype : kDTypes) add(dtype);
   arrays.emplace_back("a scalar", NdArray::Of<double>({}, {-0.0}));
   arrays.emplace_back("w1.empty", NdArray(DType::kF64, {0, 3}));
   arrays.emplace_back(

@@ -14,7 +14,7 @@
 namespace ocannl::onnx {
 namespace {
 
-constexpr std::pair<int, DType> kDTypes[] = {
+constexpr std::pair<int, DType> kOnnxDTypes[] = {
     {1, DType::kF32},  {2, DType::kU8},   {4, DType::kU16},  {6, DType::kI32},
     {7, DType::kI64},  {9, DType::kBool}, {10, DType::kF16}, {11, DType::kF64},
     {12, DType::kU32}, {13, DType::kU64}, {16, DType::kBF16}};
@@ -134,7 +134,7 @@ absl::Status ReadGraph(absl::string_view message, OnnxModel& model) {
 }  // namespace
 
 absl::StatusOr<DType> DTypeOfCode(int64_t code) {
-  for (const auto& [known, dtype] : kDTypes) {
+  for (const auto& [known, dtype] : kOnnxDTypes) {
     if (known == code) return dtype;
   }
   return absl::UnimplementedError(absl::StrCat("elements of type ", code));

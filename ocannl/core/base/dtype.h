@@ -41,6 +41,12 @@ enum class DType : uint8_t {
 #undef OCANNL_ENUMERATOR
 };
 
+inline constexpr DType kDTypes[] = {
+#define OCANNL_LIST(name, text, type) DType::k##name,
+    OCANNL_DTYPES(OCANNL_LIST)
+#undef OCANNL_LIST
+};
+
 // The name as in every text form: "f32".
 absl::string_view Name(DType dtype);
 

@@ -39,7 +39,11 @@ struct NarrowFloat {
   static_assert(exponent_bits <= 8 && fraction_bits < 23, "float holds all");
   using Bits = std::conditional_t<1 + exponent_bits + fraction_bits == 16,
                                   uint16_t, uint8_t>;
+  static constexpr int kExponentBits = exponent_bits;
+  static constexpr int kFractionBits = fraction_bits;
+  static constexpr bool kHasInfinity = has_infinity;
   static constexpr int kBias = (1 << (exponent_bits - 1)) - 1;
+  static constexpr int kMaxExponent = kBias + (has_infinity ? 0 : 1);
   static constexpr Bits kSign = Bits{1} << (exponent_bits + fraction_bits);
   static constexpr Bits kNaN =
       has_infinity ? (kSign - 1) ^ ((1 << (fraction_bits - 1)) - 1) : kSign - 1;

@@ -122,19 +122,16 @@ FUNCTION f32_t widen(u32_t bits, int exponent, int fraction, bool_t infinity) {
 
 // What follows of narrow() and widen(): the widths of exponent and fraction,
 // and whether there is an infinity.
-absl::string_view FormatOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return "5, 10, 1";
-    case DType::kBF16:
-      return "8, 7, 1";
-    case DType::kF8E5M2:
-      return "5, 2, 1";
-    case DType::kF8E4M3:
-      return "4, 3, 0";
-    default:
+std::string FormatOf(DType dtype) {
+  return VisitDType(dtype, [](auto zero) -> std::string {
+    using T = decltype(zero);
+    if constexpr (kIsNarrow<T>) {
+      return absl::StrCat(T::kExponentBits, ", ", T::kFractionBits, ", ",
+                          T::kHasInfinity ? 1 : 0);
+    } else {
       return "";
-  }
+    }
+  });
 }
 
 // From a float to an integer.
@@ -151,11 +148,11 @@ std::string SaturatingText(DType to, DType from, absl::string_view a) {
 
 std::string ConvertText(DType to, DType from, const std::string& a) {
   if (to == from) return a;
-  if (const absl::string_view format = FormatOf(from); !format.empty()) {
+  if (const std::string format = FormatOf(from); !format.empty()) {
     return ConvertText(to, DType::kF32,
                        absl::StrCat("widen(", a, ", ", format, ")"));
   }
-  if (const absl::string_view format = FormatOf(to); !format.empty()) {
+  if (const std::string format = FormatOf(to); !format.empty()) {
     std::string number = absl::StrCat("(f64_t)", a);
     if (IsInteger(from) && SizeOf(from) == 8) {
       const bool is_signed = IsSigned(from);
@@ -230,32 +227,9 @@ std::string WithPrelude(CDialect dialect, absl::string_view text) {
   return all;
 }
 
-absl::string_view CType(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return "bool_t";
-    case DType::kF8E4M3:
-    case DType::kF8E5M2:
-    case DType::kU8:
-      return "u8_t";
-    case DType::kBF16:
-    case DType::kF16:
-    case DType::kU16:
-      return "u16_t";
-    case DType::kI32:
-      return "i32_t";
-    case DType::kU32:
-      return "u32_t";
-    case DType::kI64:
-      return "i64_t";
-    case DType::kU64:
-      return "u64_t";
-    case DType::kF32:
-      return "f32_t";
-    case DType::kF64:
-      return "f64_t";
-  }
-  return "";
+std::string CType(DType dtype) {
+  return IsNarrow(dtype) ? absl::StrCat("u", 8 * SizeOf(dtype), "_t")
+                         : absl::StrCat(Name(dtype), "_t");
 }
 
 std::string CConstant(const Constant& constant) {

@@ -28,7 +28,7 @@ enum class CDialect {
 std::string WithPrelude(CDialect dialect, absl::string_view text);
 
 // Of a cell in memory: "f32_t"; "u16_t" for f16 and bf16, "u8_t" for f8.
-absl::string_view CType(DType dtype);
+std::string CType(DType dtype);
 
 std::string CConstant(const Constant& constant);
 

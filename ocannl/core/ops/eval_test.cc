@@ -11,12 +11,6 @@
 namespace ocannl {
 namespace {
 
-constexpr DType kAllTypes[] = {
-#define OCANNL_NAME(name, text, type) DType::k##name,
-    OCANNL_DTYPES(OCANNL_NAME)
-#undef OCANNL_NAME
-};
-
 // op on numbers of type `dtype`, as a double.
 double Eval(Op op, DType dtype, const std::vector<double>& args) {
   std::vector<Constant> constants;
@@ -57,8 +51,8 @@ TEST(EvalTest, Bools) {
 }
 
 TEST(EvalTest, ConversionsBetweenAllTypes) {
-  for (DType from : kAllTypes) {
-    for (DType to : kAllTypes) {
+  for (DType from : kDTypes) {
+    for (DType to : kDTypes) {
       const Constant one = MakeConstant(from, 1);
       EXPECT_EQ(EvalPrimitive(Op::kConvert, to, {one}), MakeConstant(to, 1));
     }
@@ -83,7 +77,7 @@ TEST(EvalTest, EveryPrimitiveHasAValueOnEveryTypeThatItTakes) {
   for (Op op : AllOps()) {
     const OpInfo& info = Info(op);
     if (!info.primitive) continue;
-    for (DType dtype : kAllTypes) {
+    for (DType dtype : kDTypes) {
       EXPECT_EQ(VisitDType(dtype,
                            [&](auto zero) {
                              return Fits<decltype(zero)>(info.typing);

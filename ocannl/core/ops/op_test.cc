@@ -15,12 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr DType kAllTypes[] = {
-#define OCANNL_NAME(name, text, type) DType::k##name,
-    OCANNL_DTYPES(OCANNL_NAME)
-#undef OCANNL_NAME
-};
-
 std::string ErrorOf(Op op, const std::vector<DType>& args, DType wanted) {
   absl::StatusOr<DType> type = ResultType(op, args, wanted);
   EXPECT_EQ(type.status().code(), absl::StatusCode::kInvalidArgument);
@@ -74,7 +68,7 @@ TEST(OpTest, ResultTypesOfOperandsOfOneType) {
   };
   for (const auto& [op, types] : kTaken) {
     std::vector<DType> taken;
-    for (DType dtype : kAllTypes) {
+    for (DType dtype : kDTypes) {
       absl::StatusOr<DType> type = ResultType(op, {dtype, dtype}, dtype);
       if (!type.ok()) continue;
       EXPECT_EQ(*type, dtype);
@@ -85,7 +79,7 @@ TEST(OpTest, ResultTypesOfOperandsOfOneType) {
 }
 
 TEST(OpTest, ComparisonGivesBool) {
-  for (DType dtype : kAllTypes) {
+  for (DType dtype : kDTypes) {
     absl::StatusOr<DType> type = ResultType(Op::kLess, {dtype, dtype}, dtype);
     EXPECT_EQ(type.ok(), !IsNarrow(dtype));
     EXPECT_EQ(type.value_or(DType::kBool), DType::kBool);
@@ -103,8 +97,8 @@ TEST(OpTest, SelectGivesTheTypeOfItsBranches) {
 }
 
 TEST(OpTest, ConvertGivesAnyTypeAndBitcastOneOfTheSameSize) {
-  for (DType from : kAllTypes) {
-    for (DType to : kAllTypes) {
+  for (DType from : kDTypes) {
+    for (DType to : kDTypes) {
       EXPECT_EQ(*ResultType(Op::kConvert, {from}, to), to);
       const bool same_size = SizeOf(from) == SizeOf(to);
       const bool numbers = from != DType::kBool && to != DType::kBool;

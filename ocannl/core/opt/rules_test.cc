@@ -20,12 +20,6 @@
 namespace ocannl {
 namespace {
 
-constexpr DType kDTypes[] = {
-#define OCANNL_ENUMERATOR(name, text, type) DType::k##name,
-    OCANNL_DTYPES(OCANNL_ENUMERATOR)
-#undef OCANNL_ENUMERATOR
-};
-
 // Bit patterns that break wrong rules: zeros of both signs, ones, denormals,
 // the largest and the smallest, infinities and NaN; and some ordinary numbers.
 std::vector<Constant> Samples(DType dtype) {

@@ -2,7 +2,6 @@
 #include "ocannl/core/runtime/npy_header.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,52 +11,44 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
 namespace {
 
-// How NumPy writes a type: a Python expression.
-struct Descr {
-  absl::string_view text;
-  DType dtype;
-};
-constexpr std::array<Descr, 13> kDescrs = {
-    {{"'|b1'", DType::kBool},
-     {"'|u1'", DType::kU8},
-     {"'<u2'", DType::kU16},
-     {"'<i4'", DType::kI32},
-     {"'<u4'", DType::kU32},
-     {"'<i8'", DType::kI64},
-     {"'<u8'", DType::kU64},
-     {"'<f2'", DType::kF16},
-     {"'<f4'", DType::kF32},
-     {"'<f8'", DType::kF64},
-     {"[('bf16', '<u2')]", DType::kBF16},
-     {"[('f8e4m3', '|u1')]", DType::kF8E4M3},
-     {"[('f8e5m2', '|u1')]", DType::kF8E5M2}}};
+// How NumPy writes a type: a Python expression. Floats that it has not are the
+// only field of a structure, whose name tells.
+std::string DescrOf(DType dtype) {
+  const size_t size = SizeOf(dtype);
+  const auto text = [&](absl::string_view kind) {
+    return absl::StrCat("'", size == 1 ? "|" : "<", kind, size, "'");
+  };
+  if (dtype == DType::kBool) return text("b");
+  if (IsFloat(dtype) || dtype == DType::kF16) return text("f");
+  if (IsInteger(dtype)) return text(IsSigned(dtype) ? "i" : "u");
+  return absl::StrCat("[('", Name(dtype), "', ", text("u"), ")]");
+}
 
 absl::Status Error(absl::string_view message) {
   return absl::InvalidArgumentError(message);
 }
 
 absl::StatusOr<DType> ParseDescr(absl::string_view text) {
-  for (const Descr& descr : kDescrs) {
-    if (descr.text == text) return descr.dtype;
+  for (DType dtype : kDTypes) {
+    if (DescrOf(dtype) == text) return dtype;
   }
   if (absl::StartsWith(text, "'>")) {
     return Error(absl::StrCat(
         "its numbers are big-endian (", text,
         "); save array.astype(array.dtype.newbyteorder('<')) instead"));
   }
-  return Error(
-      absl::StrCat("its numbers are of type ", text, ", not one of ",
-                   absl::StrJoin(kDescrs, " ",
-                                 [](std::string* out, const Descr& descr) {
-                                   absl::StrAppend(out, descr.text);
-                                 }),
-                   "; save array.astype('<f4') instead"));
+  return Error(absl::StrCat("its numbers are of type ", text, ", not one of ",
+                            absl::StrJoin(kDTypes, " ",
+                                          [](std::string* out, DType dtype) {
+                                            absl::StrAppend(out,
+                                                            DescrOf(dtype));
+                                          }),
+                            "; save array.astype('<f4') instead"));
 }
 
 // A reader of the few Python expressions that a header is made of.
@@ -120,9 +111,9 @@ class Parser {
     keys_.emplace_back(key);
     OCANNL_RETURN_IF_ERROR(Expect(":"));
     if (key == "descr") {
-      for (const Descr& descr : kDescrs) {
-        header_.dtype = descr.dtype;
-        if (Accept(descr.text)) return absl::OkStatus();
+      for (DType dtype : kDTypes) {
+        header_.dtype = dtype;
+        if (Accept(DescrOf(dtype))) return absl::OkStatus();
       }
       OCANNL_ASSIGN_OR_RETURN(absl::string_view text, String());
       OCANNL_ASSIGN_OR_RETURN(
@@ -184,14 +175,11 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view text) {
 }
 
 std::string Format(const NpyHeader& header) {
-  const Descr* descr =
-      std::find_if(kDescrs.begin(), kDescrs.end(),
-                   [&](const Descr& d) { return d.dtype == header.dtype; });
-  CHECK(descr != kDescrs.end()) << Name(header.dtype);
-  return absl::StrCat("{'descr': ", descr->text, ", 'fortran_order': ",
-                      header.fortran_order ? "True" : "False", ", 'shape': (",
-                      absl::StrJoin(header.dims, ", "),
-                      header.dims.size() == 1 ? ",), }" : "), }");
+  return absl::StrCat(
+      "{'descr': ", DescrOf(header.dtype),
+      ", 'fortran_order': ", header.fortran_order ? "True" : "False",
+      ", 'shape': (", absl::StrJoin(header.dims, ", "),
+      header.dims.size() == 1 ? ",), }" : "), }");
 }
 
 }  // namespace ocannl

@@ -73,12 +73,6 @@ class Policies {
 
 Policies DrawPolicies(Random& random);
 
-inline constexpr DType kDTypes[] = {
-#define OCANNL_LIST(name, text, type) DType::k##name,
-    OCANNL_DTYPES(OCANNL_LIST)
-#undef OCANNL_LIST
-};
-
 // A size of an axis or a loop: small, or around a multiple of the lanes.
 int64_t DrawExtent(Random& random, const Policies& policies);
 

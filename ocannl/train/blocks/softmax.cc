@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/softmax.h"
 
+#include <cmath>
 #include <limits>
 
 #include "ocannl/train/blocks/call.h"
@@ -8,10 +9,24 @@
 namespace ocannl::train {
 namespace {
 
-// Below all numbers that matter, and not rounded to an infinity when stored.
+bool HasInfinity(DType dtype) {
+  return VisitDType(dtype, [](auto zero) {
+    if constexpr (kIsNarrow<decltype(zero)>)
+      return decltype(zero)::kHasInfinity;
+    return true;
+  });
+}
+
+// Below all numbers that matter, and not rounded to an infinity when stored:
+// of the greatest exponent, with two bits of the fraction.
 double Lowest(DType dtype) {
-  const bool small = dtype == DType::kF16 || dtype == DType::kF8E5M2;
-  return small ? -57344 : -3e38;
+  return VisitDType(dtype, [](auto zero) {
+    using T = decltype(zero);
+    if constexpr (kIsNarrow<T>) {
+      if (T::kExponentBits < 8) return -std::ldexp(1.75, T::kMaxExponent);
+    }
+    return -3e38;
+  });
 }
 
 }  // namespace
@@ -25,10 +40,16 @@ Tensor Softmax(absl::string_view spec, Tensor x, SourceLocation where) {
 Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
                      SourceLocation where) {
   CallScope call("MaskedSoftmax", spec, {x, mask}, where);
-  Tensor seen = Select(mask, x, -std::numeric_limits<double>::infinity());
+  const DType dtype = x.node().dtype;
+  const double lowest = Lowest(dtype);
+  const bool has_infinity = HasInfinity(dtype);
+  Tensor seen =
+      Select(mask, x,
+             has_infinity ? -std::numeric_limits<double>::infinity() : lowest);
   // Finite, so that nothing is the difference of infinities.
-  Tensor most = Max(Lowest(x.node().dtype), EinMax1(spec, seen));
+  Tensor most = Max(lowest, EinMax1(spec, seen));
   Tensor e = Exp(seen - StopGradient(most));
+  if (!has_infinity) e = Select(mask, e, 0);
   // The sum is at least 1, or 0 where nothing is seen.
   return call.Of(e / Max(0.5, Einsum1(spec, e)));
 }

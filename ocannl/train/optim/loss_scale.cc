@@ -117,8 +117,11 @@ absl::StatusOr<LossScale> MakeLossScale(Model& model,
 }
 
 bool NeedsLossScale(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kF8E5M2 ||
-         dtype == DType::kF8E4M3;
+  return VisitDType(dtype, [](auto zero) {
+    using T = decltype(zero);
+    if constexpr (kIsNarrow<T>) return T::kExponentBits < 8;  // those of f32
+    return false;
+  });
 }
 
 absl::StatusOr<std::optional<LossScale>> LossScaleFor(DType dtype,
