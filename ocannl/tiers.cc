@@ -172,9 +172,8 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
         "command run has it");
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no tier ", name,
-                   "; the tiers are interp, x86, x86-avx2, x86-avx512, cuda, "
-                   "cuda:0, cuda:1, ... and auto"));
+      absl::StrCat("no tier ", name, "; the tiers are ", kTierNames,
+                   ", cuda:0, cuda:1, ... and auto"));
 }
 
 }  // namespace

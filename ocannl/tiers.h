@@ -28,6 +28,10 @@ struct TierOptions {
   bool trace = false;  // compilations and runs are spans (traced_backend.h)
 };
 
+// Those below but for cuda:0 and the like, and auto; as in messages and helps.
+inline constexpr absl::string_view kTierNames =
+    "interp, x86, x86-avx2, x86-avx512, cuda";
+
 // The backend of tier `name`, which lives as long as the program:
 //
 //   interp                  the interpreter
