@@ -34,6 +34,7 @@
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/parallel/round_robin.h"
+#include "tests/support/fit_squares.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/owner_hash.h"
 
@@ -43,33 +44,11 @@ namespace {
 using train::DataParallel;
 using train::Model;
 
-NdArray Ramp(int64_t rows) {
-  NdArray array(DType::kF32, {rows, 256});
-  absl::Span<float> values = array.values<float>();
-  for (size_t k = 0; k < values.size(); ++k) {
-    values[k] = static_cast<float>(k % 13) / 16 - 0.37f;
-  }
-  return array;
-}
-
 // A layer of 256 x 256, whose merge and update are worth several threads.
 DataParallel Train(const Backend* backend, int n_shards, int threads) {
-  auto training = DataParallel::Make(
-      backend, {.n_shards = n_shards, .threads = threads},
-      {{"x", Ramp(16)}, {"y", Ramp(16)}},
-      [](Model& model, absl::Span<const Tensor> batch) {
-        Names names;
-        names.tensors = {{"x", batch[0]}, {"y", batch[1]}};
-        return Named(
-            MustParseTensor(
-                model.graph,
-                "((({w = 0.01; o=[256]} * x) - y) **. 2) ++ \"...|... => 0\"",
-                names),
-            "loss");
-      },
-      [](Model& model, Tensor loss, const auto&) {
-        return train::SgdUpdate(model, loss, Number(model.graph, 1e-3), {});
-      });
+  auto training =
+      FitSquares(backend, {.n_shards = n_shards, .threads = threads},
+                 "{w = 0.01; o=[256]} * x", 16, 256, 1e-3);
   CHECK_OK(training);
   return *std::move(training);
 }

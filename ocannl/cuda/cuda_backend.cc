@@ -87,7 +87,6 @@ struct CudaBackend::State {
   NcclFinder find_nccl;
   mutable std::mutex mutex;  // guards the rest
   std::unique_ptr<const NcclNetwork> network;
-  absl::Status run_status;
   int64_t kernels = 0, serial_kernels = 0, graphs = 0, persistent = 0;
 };
 
@@ -132,8 +131,8 @@ class CudaBackend::CudaExecutable : public Executable {
               absl::Span<const int64_t> steps, int64_t count) const override {
     std::lock_guard<std::mutex> lock(state_.mutex);
     // What other runs left means nothing after an error.
-    if (!state_.run_status.ok()) return;
-    state_.run_status.Update(TryRepeat(buffers, statics, steps, count));
+    if (!gpu().status().ok()) return;
+    gpu().Note(TryRepeat(buffers, statics, steps, count));
     for (size_t k = 0; k < num_statics_; ++k) statics[k] += steps[k] * count;
   }
 
@@ -360,10 +359,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CudaBackend::Compile(
   return executable;
 }
 
-absl::Status CudaBackend::RunStatus() const {
-  std::lock_guard<std::mutex> lock(state_->mutex);
-  return state_->run_status;
-}
+absl::Status CudaBackend::RunStatus() const { return state_->gpu->status(); }
 
 std::string CudaBackend::Report() const {
   std::lock_guard<std::mutex> lock(state_->mutex);

@@ -11,6 +11,7 @@
 #ifndef OCANNL_CUDA_DRIVER_H_
 #define OCANNL_CUDA_DRIVER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,7 @@ using StreamHandle = struct CUstream_st*;
 inline constexpr int kMultiprocessorCount = 16;
 inline constexpr int kComputeCapabilityMajor = 75;
 inline constexpr int kComputeCapabilityMinor = 76;
+inline constexpr int kPageableMemoryAccess = 88;
 inline constexpr int kMaxSharedMemoryPerBlockOptin = 97;
 inline constexpr int kMaxDynamicSharedSizeBytes = 8;
 
@@ -48,6 +50,11 @@ inline constexpr int kMaxDynamicSharedSizeBytes = 8;
 // later.
 inline constexpr unsigned kBlockingStream = 0;
 inline constexpr unsigned kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
+
+// CUuuid: no two GPUs of the world have the same.
+struct Uuid {
+  std::array<char, 16> bytes;
+};
 
 // CUDA_KERNEL_NODE_PARAMS_v2.
 struct KernelNode {
@@ -73,6 +80,8 @@ struct KernelNode {
   DRIVER_FUNCTION(DeviceGet, "cuDeviceGet", (int* device, int ordinal))        \
   DRIVER_FUNCTION(DeviceGetName, "cuDeviceGetName",                            \
                   (char* name, int size, int device))                          \
+  DRIVER_FUNCTION(DeviceGetUuid, "cuDeviceGetUuid_v2",                         \
+                  (Uuid * uuid, int device))                                   \
   DRIVER_FUNCTION(DeviceGetAttribute, "cuDeviceGetAttribute",                  \
                   (int* value, int attribute, int device))                     \
   DRIVER_FUNCTION(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",          \

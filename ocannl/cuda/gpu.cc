@@ -40,22 +40,34 @@ class Arguments {
 // An event of CUDA.
 class GpuEvent : public DeviceEvent {
  public:
-  GpuEvent(const Gpu* gpu, EventHandle handle) : gpu_(*gpu), handle_(handle) {}
+  explicit GpuEvent(std::shared_ptr<const PrimaryContext> context)
+      : context_(std::move(context)) {}
   GpuEvent(const GpuEvent&) = delete;
-  ~GpuEvent() override { gpu_.driver_.EventDestroy(handle_); }
+  ~GpuEvent() override {
+    (void)context_->Enter();
+    if (handle_ != nullptr) driver().EventDestroy(handle_);
+  }
+
+  Result Record(StreamHandle stream) {
+    const Result result = driver().EventCreate(&handle_, kDisableTiming);
+    return result != kSuccess ? result : driver().EventRecord(handle_, stream);
+  }
 
   EventHandle handle() const { return handle_; }
-
   bool IsDone() const override {
-    return gpu_.driver_.EventQuery(handle_) == kSuccess;
+    return driver().EventQuery(handle_) != kNotReady;
   }
+  // Whoever reads what the device has left is told of its errors.
   void Wait() const override {
-    if (gpu_.Enter().ok()) gpu_.driver_.EventSynchronize(handle_);
+    (void)context_->Enter();
+    driver().EventSynchronize(handle_);
   }
 
  private:
-  const Gpu& gpu_;
-  const EventHandle handle_;
+  const DriverFunctions& driver() const { return context_->driver(); }
+
+  const std::shared_ptr<const PrimaryContext> context_;
+  EventHandle handle_ = nullptr;
 };
 
 GpuQueue::~GpuQueue() {
@@ -64,27 +76,22 @@ GpuQueue::~GpuQueue() {
   gpu_.driver_.StreamDestroy(handle_);
 }
 
-absl::StatusOr<std::shared_ptr<const DeviceEvent>> GpuQueue::Record() {
-  OCANNL_RETURN_IF_ERROR(gpu_.Enter());
-  EventHandle handle = nullptr;
-  OCANNL_RETURN_IF_ERROR(
-      gpu_.Check(gpu_.driver_.EventCreate(&handle, kDisableTiming), "event"));
-  auto event = std::make_shared<const GpuEvent>(&gpu_, handle);
-  OCANNL_RETURN_IF_ERROR(
-      gpu_.Check(gpu_.driver_.EventRecord(handle, handle_), "event"));
-  return event;
+std::shared_ptr<const DeviceEvent> GpuQueue::Record() {
+  absl::Status status = gpu_.Enter();
+  auto event = std::make_shared<GpuEvent>(gpu_.context_);
+  if (status.ok()) status = gpu_.Check(event->Record(handle_), "event");
+  if (status.ok()) return event;
+  gpu_.Note(status);
+  return nullptr;
 }
 
-absl::Status GpuQueue::WaitFor(const DeviceEvent& event) {
+void GpuQueue::WaitFor(const DeviceEvent& event) {
   const auto* on_gpu = dynamic_cast<const GpuEvent*>(&event);
-  if (on_gpu == nullptr) {
-    event.Wait();
-    return absl::OkStatus();
-  }
-  OCANNL_RETURN_IF_ERROR(gpu_.Enter());
-  return gpu_.Check(
+  if (on_gpu == nullptr) return event.Wait();
+  gpu_.Note(gpu_.Enter());
+  gpu_.Note(gpu_.Check(
       gpu_.driver_.StreamWaitEvent(handle_, on_gpu->handle(), /*flags=*/0),
-      "wait for an event");
+      "wait for an event"));
 }
 
 absl::StatusOr<std::byte*> GpuQueue::Scratch(size_t bytes) {
@@ -120,7 +127,8 @@ absl::StatusOr<FunctionHandle> Module::Find(const std::string& name,
 }
 
 Graph::~Graph() {
-  (void)gpu_.Synchronize();  // It may still run.
+  (void)gpu_.Enter();
+  // If it still runs, it ends then.
   gpu_.driver_.GraphExecDestroy(handle_);
 }
 
@@ -153,16 +161,15 @@ absl::Status Gpu::Init(int ordinal) {
   OCANNL_ASSIGN_OR_RETURN(max_shared_bytes_,
                           Attribute(kMaxSharedMemoryPerBlockOptin));
   OCANNL_ASSIGN_OR_RETURN(multiprocessors_, Attribute(kMultiprocessorCount));
+  OCANNL_ASSIGN_OR_RETURN(const int reads, Attribute(kPageableMemoryAccess));
+  reads_host_memory_ = reads != 0;
+  OCANNL_RETURN_IF_ERROR(Check(driver_.DeviceGetUuid(&uuid_, device_), name_));
   ContextHandle context = nullptr;
   OCANNL_RETURN_IF_ERROR(Check(
       driver_.DevicePrimaryCtxRetain(&context, device_), "context of a GPU"));
-  context_ = context;
+  context_ = std::make_shared<PrimaryContext>(driver_, device_, context);
   legacy_ = std::make_shared<GpuQueue>(this, nullptr);
   return absl::OkStatus();
-}
-
-Gpu::~Gpu() {
-  if (context_ != nullptr) driver_.DevicePrimaryCtxRelease(device_);
 }
 
 std::shared_ptr<GpuQueue> Gpu::MakeQueue() const {
@@ -188,7 +195,7 @@ absl::StatusOr<int> Gpu::Attribute(int attribute) const {
 }
 
 absl::Status Gpu::Enter() const {
-  return Check(driver_.CtxSetCurrent(context_), "context of a GPU");
+  return Check(context_->Enter(), "context of a GPU");
 }
 
 absl::StatusOr<std::byte*> Gpu::Allocate(size_t bytes) const {
@@ -215,17 +222,19 @@ absl::Status Gpu::Copy(const std::byte* from, size_t bytes, std::byte* to,
   OCANNL_RETURN_IF_ERROR(Enter());
   switch (kind) {
     case CopyKind::kIn:
-      // Returns when the driver has a copy of the bytes.
-      return Check(driver_.MemcpyHtoDAsync(AddressOf(to), from, bytes,
-                                           CurrentQueue().handle_),
-                   "copy to the GPU");
+      // Returns when the driver has a copy of the bytes, unless the GPU reads
+      // them itself ("API synchronization behavior" of the driver's manual).
+      OCANNL_RETURN_IF_ERROR(
+          Check(driver_.MemcpyHtoDAsync(AddressOf(to), from, bytes,
+                                        CurrentQueue().handle_),
+                "copy to the GPU"));
+      return reads_host_memory_ ? Finish() : absl::OkStatus();
     case CopyKind::kOut:
       OCANNL_RETURN_IF_ERROR(
           Check(driver_.MemcpyDtoHAsync(to, AddressOf(from), bytes,
                                         CurrentQueue().handle_),
                 "copy from the GPU"));
-      return Check(driver_.StreamSynchronize(CurrentQueue().handle_),
-                   "a kernel");
+      return Finish();
     case CopyKind::kWithin:
       return Check(driver_.MemcpyDtoDAsync(AddressOf(to), AddressOf(from),
                                            bytes, CurrentQueue().handle_),
@@ -307,6 +316,20 @@ absl::Status Gpu::Launch(const Graph& graph) const {
   OCANNL_RETURN_IF_ERROR(Enter());
   return Check(driver_.GraphLaunch(graph.handle_, CurrentQueue().handle_),
                "launch of a graph");
+}
+
+absl::Status Gpu::status() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return status_;
+}
+
+void Gpu::Note(const absl::Status& error) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  status_.Update(error);
+}
+
+absl::Status Gpu::Finish() const {
+  return Check(driver_.StreamSynchronize(CurrentQueue().handle_), "a kernel");
 }
 
 absl::Status Gpu::Synchronize() const {

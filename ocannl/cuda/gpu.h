@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,25 @@ namespace ocannl::cuda {
 
 class Gpu;
 
+// What a GPU has for this process. Modules, memory and the like end with the
+// last one that shares it.
+class PrimaryContext {
+ public:
+  PrimaryContext(const DriverFunctions& driver, int device,
+                 ContextHandle handle)
+      : driver_(driver), device_(device), handle_(handle) {}
+  PrimaryContext(const PrimaryContext&) = delete;
+  ~PrimaryContext() { driver_.DevicePrimaryCtxRelease(device_); }
+
+  const DriverFunctions& driver() const { return driver_; }
+  Result Enter() const { return driver_.CtxSetCurrent(handle_); }
+
+ private:
+  const DriverFunctions driver_;
+  const int device_;
+  const ContextHandle handle_;
+};
+
 // A stream of CUDA. The GPU outlives it.
 class GpuQueue : public DeviceQueue,
                  public std::enable_shared_from_this<GpuQueue> {
@@ -40,8 +60,8 @@ class GpuQueue : public DeviceQueue,
   GpuQueue(const GpuQueue&) = delete;
   ~GpuQueue() override;
 
-  absl::StatusOr<std::shared_ptr<const DeviceEvent>> Record() override;
-  absl::Status WaitFor(const DeviceEvent& event) override;
+  std::shared_ptr<const DeviceEvent> Record() override;
+  void WaitFor(const DeviceEvent& event) override;
 
   StreamHandle handle() const { return handle_; }  // null: the legacy stream
 
@@ -96,7 +116,7 @@ class Graph {
   const GraphExecHandle handle_;
 };
 
-// Thread-safe. Outlives its modules, graphs and memory.
+// Thread-safe. Outlives its queues, modules, graphs and memory.
 class Gpu : public MemorySpace {
  public:
   // The GPU of number `ordinal`. Errors: no GPU of that number; what the driver
@@ -104,13 +124,13 @@ class Gpu : public MemorySpace {
   static absl::StatusOr<std::unique_ptr<const Gpu>> Open(DriverFunctions driver,
                                                          int ordinal);
   Gpu(const Gpu&) = delete;
-  ~Gpu() override;
 
   absl::string_view name() const override { return name_; }  // "cuda:0"
   const std::string& model() const { return model_; }        // "NVIDIA H200"
   const std::string& architecture() const { return architecture_; }  // "sm_90"
   int64_t max_shared_bytes() const { return max_shared_bytes_; }  // of a block
   int64_t multiprocessors() const { return multiprocessors_; }
+  const Uuid& uuid() const { return uuid_; }
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) const override;
   void Free(std::byte* address) const override;
@@ -125,6 +145,10 @@ class Gpu : public MemorySpace {
 
   // That of the calling thread, which is the legacy stream's if it has none.
   GpuQueue& CurrentQueue() const;
+
+  // The first of the errors that were noted: of work that nobody waits for.
+  absl::Status status() const;
+  void Note(const absl::Status& error) const;
 
   // Makes the eight bytes at `cell` those of `value`, in its turn.
   absl::Status Store(int64_t value, std::byte* cell) const;
@@ -147,24 +171,29 @@ class Gpu : public MemorySpace {
   friend class Module;
   friend class Graph;
   friend class GpuQueue;
-  friend class GpuEvent;
 
   explicit Gpu(DriverFunctions driver) : driver_(std::move(driver)) {}
   absl::Status Init(int ordinal);
   absl::StatusOr<int> Attribute(int attribute) const;
+  // Returns when what the queue of the thread was given is done.
+  absl::Status Finish() const;
   absl::Status Check(Result result, absl::string_view what) const {
     return driver_.Check(result, what);
   }
 
   const DriverFunctions driver_;
   int device_ = 0;
-  ContextHandle context_ = nullptr;
-  std::shared_ptr<GpuQueue> legacy_;
+  std::shared_ptr<const PrimaryContext> context_;
   std::string name_;
   std::string model_;
   std::string architecture_;
   int64_t max_shared_bytes_ = 0;
   int64_t multiprocessors_ = 0;
+  Uuid uuid_ = {};
+  bool reads_host_memory_ = false;  // that is not page-locked
+  mutable std::mutex mutex_;
+  mutable absl::Status status_;       // guarded by it
+  std::shared_ptr<GpuQueue> legacy_;  // ends before all else
 };
 
 }  // namespace ocannl::cuda

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/cuda/nccl.h"
 
+#include <xxhash.h>
+
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,29 +19,39 @@ class NcclLink : public DeviceLink {
   NcclLink(const Gpu& gpu, const NcclFunctions& nccl, NcclCommHandle comm)
       : gpu_(gpu), nccl_(nccl), comm_(comm) {}
   NcclLink(const NcclLink&) = delete;
-  ~NcclLink() override {
-    (void)gpu_.Synchronize();  // Messages may be under way.
-    nccl_.CommDestroy(comm_);
+  ~NcclLink() override { Abort(); }
+
+  // CommDestroy would wait for all ranks, of which one may have failed.
+  void Abort() override {
+    if (is_aborted_.exchange(true)) return;
+    (void)gpu_.Enter();
+    nccl_.CommAbort(comm_);
   }
 
   absl::Status Send(int to, absl::Span<const std::byte> bytes) override {
-    OCANNL_RETURN_IF_ERROR(gpu_.Enter());
+    OCANNL_RETURN_IF_ERROR(Enter());
     return nccl_.Check(nccl_.Send(bytes.data(), bytes.size(), kNcclUint8, to,
                                   comm_, gpu_.CurrentQueue().handle()),
                        absl::StrCat("message to rank ", to));
   }
 
   absl::Status Receive(int from, absl::Span<std::byte> bytes) override {
-    OCANNL_RETURN_IF_ERROR(gpu_.Enter());
+    OCANNL_RETURN_IF_ERROR(Enter());
     return nccl_.Check(nccl_.Recv(bytes.data(), bytes.size(), kNcclUint8, from,
                                   comm_, gpu_.CurrentQueue().handle()),
                        absl::StrCat("message of rank ", from));
   }
 
  private:
+  absl::Status Enter() const {
+    if (is_aborted_) return absl::CancelledError("NCCL: messages were ended");
+    return gpu_.Enter();
+  }
+
   const Gpu& gpu_;
   const NcclFunctions& nccl_;
   const NcclCommHandle comm_;
+  std::atomic<bool> is_aborted_ = false;
 };
 
 }  // namespace
@@ -72,6 +85,10 @@ absl::StatusOr<NcclFunctions> FindNccl() {
   return absl::NotFoundError(absl::StrCat(
       kLibrary, " cannot send from GPU to GPU, which NCCL can since 2.7; ",
       "install a newer one"));
+}
+
+uint64_t NcclNetwork::DeviceId() const {
+  return XXH64(gpu_.uuid().bytes.data(), gpu_.uuid().bytes.size(), 0);
 }
 
 absl::StatusOr<DeviceNetwork::Key> NcclNetwork::MakeKey() const {

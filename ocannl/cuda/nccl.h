@@ -9,6 +9,7 @@
 #define OCANNL_CUDA_NCCL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -35,7 +36,7 @@ struct NcclUniqueId {                     // ncclUniqueId
   NCCL_FUNCTION(GetUniqueId, (NcclUniqueId * id))                              \
   NCCL_FUNCTION(CommInitRank,                                                  \
                 (NcclCommHandle * comm, int ranks, NcclUniqueId id, int rank)) \
-  NCCL_FUNCTION(CommDestroy, (NcclCommHandle comm))                            \
+  NCCL_FUNCTION(CommAbort, (NcclCommHandle comm))                              \
   NCCL_FUNCTION(Send, (const void* from, size_t count, int type, int to,       \
                        NcclCommHandle comm, StreamHandle stream))              \
   NCCL_FUNCTION(Recv, (void* to, size_t count, int type, int from,             \
@@ -61,6 +62,7 @@ class NcclNetwork : public DeviceNetwork {
   NcclNetwork(const Gpu& gpu, NcclFunctions nccl)
       : gpu_(gpu), nccl_(std::move(nccl)) {}
 
+  uint64_t DeviceId() const override;
   absl::StatusOr<Key> MakeKey() const override;
   absl::StatusOr<std::unique_ptr<DeviceLink>> Connect(
       int rank, int ranks, const Key& key) const override;

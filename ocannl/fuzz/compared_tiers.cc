@@ -17,7 +17,7 @@
 #include "ocannl/cuda/cuda_backend.h"
 #include "ocannl/cuda/driver.h"
 #include "ocannl/cuda/nvrtc.h"
-#include "ocannl/fuzz/emulated_cuda.h"
+#include "ocannl/fuzz/emulation/emulated_cuda.h"
 #include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/fuzz/random_rewrites.h"
 #include "ocannl/fuzz/rewriting_backend.h"

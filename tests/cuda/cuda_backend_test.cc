@@ -21,8 +21,8 @@
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/tiering/checking_backend.h"
-#include "ocannl/fuzz/emulated_cuda.h"
-#include "ocannl/fuzz/emulated_driver.h"
+#include "ocannl/fuzz/emulation/emulated_cuda.h"
+#include "ocannl/fuzz/emulation/emulated_driver.h"
 #include "ocannl/fuzz/trial.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/support/must_parse.h"
@@ -93,6 +93,24 @@ absl::StatusOr<std::vector<float>> Results(const Backend& backend,
 }
 
 std::vector<float> Expected() { return *Results(interp::InterpBackend()); }
+
+// What a stream has copied from another one, or the first error.
+absl::StatusOr<std::vector<float>> CopiedResults(const Backend& backend) {
+  const Device device("gpu", &backend);
+  Stream from(&device), to(&device);
+  const Context source(&from), target(&to);
+  OCANNL_RETURN_IF_ERROR(source.Write("y", NdArray(DType::kF32, {70})));
+  OCANNL_ASSIGN_OR_RETURN(Routine more, source.CompileAndLink(MustParse(R"(
+      more ():
+        inout y : f32[70];
+        for i0 = 0 to 69 { y[i0] := y[i0] + 0.5; }
+    )")));
+  OCANNL_RETURN_IF_ERROR(more.Run());
+  OCANNL_RETURN_IF_ERROR(target.Copy("y", source));
+  OCANNL_RETURN_IF_ERROR(more.context().Write("y", NdArray(DType::kF32, {70})));
+  OCANNL_ASSIGN_OR_RETURN(const NdArray y, target.Read("y"));
+  return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
+}
 
 TEST(CudaBackendTest, RunsAgainAsAGraph) {
   auto backend = fuzz::OpenEmulatedCuda({});
@@ -250,6 +268,9 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
     OCANNL_ASSIGN_OR_RETURN(const std::vector<float> repeated,
                             Results(*persistent, /*traces=*/true));
     results.insert(results.end(), repeated.begin(), repeated.end());
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<float> copied,
+                            CopiedResults(*backend));
+    results.insert(results.end(), copied.begin(), copied.end());
     return results;
   };
   const absl::StatusOr<std::vector<float>> unhurt = run();

@@ -14,56 +14,25 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/core/runtime/virtual_devices.h"
-#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/cuda/cuda_backend.h"
-#include "ocannl/fuzz/emulated_cuda.h"
-#include "ocannl/fuzz/emulated_driver.h"
+#include "ocannl/fuzz/emulation/emulated_cuda.h"
+#include "ocannl/fuzz/emulation/emulated_driver.h"
 #include "ocannl/interp/interp_backend.h"
-#include "ocannl/train/model.h"
-#include "ocannl/train/optim/rules.h"
-#include "ocannl/train/parallel/data_parallel.h"
+#include "tests/support/fit_squares.h"
 #include "tests/support/must_parse.h"
-#include "tests/support/must_parse_tensor.h"
 #include "tests/support/owner_hash.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl {
 namespace {
 
-using train::DataParallel;
-using train::Model;
-
-NdArray Ramp(int64_t rows, int64_t columns) {
-  NdArray array(DType::kF32, {rows, columns});
-  absl::Span<float> values = array.values<float>();
-  for (size_t k = 0; k < values.size(); ++k) {
-    values[k] = static_cast<float>(k % 13) / 16 - 0.37f;
-  }
-  return array;
-}
-
 std::string HashAfterSteps(const Backend* backend, int threads) {
-  auto training = DataParallel::Make(
-      backend, {.n_shards = 4, .threads = threads},
-      {{"x", Ramp(16, 5)}, {"y", Ramp(16, 5)}},
-      [](Model& model, absl::Span<const Tensor> batch) {
-        Names names;
-        names.tensors = {{"x", batch[0]}, {"y", batch[1]}};
-        return Named(
-            MustParseTensor(
-                model.graph,
-                "((({w = 0.01; o=[5]} * x) - y) **. 2) ++ \"...|... => 0\"",
-                names),
-            "loss");
-      },
-      [](Model& model, Tensor loss, const auto&) {
-        return train::SgdUpdate(model, loss, Number(model.graph, 0.05), {});
-      });
+  auto training = FitSquares(backend, {.n_shards = 4, .threads = threads},
+                             "{w = 0.01; o=[5]} * x", 16, 5, 0.05);
   CHECK_OK(training);
   for (int step = 0; step < 12; ++step) CHECK_OK(training->Step());
   return OwnerHash(*training);
@@ -166,7 +135,7 @@ TEST(CudaStreamsTest, StreamsDoNotWaitForEachOther) {
   EXPECT_GT(at_work, 0);
 }
 
-// Through all of them and back, without a wait of the host in between.
+// Through all of them and back; on one GPU without a wait of the host.
 TEST(CudaStreamsTest, ArraysGoFromQueueToQueue) {
   auto first = fuzz::OpenEmulatedCuda({.device = 0});
   auto second = fuzz::OpenEmulatedCuda({.device = 1});

@@ -2,7 +2,7 @@
 //
 // What gcc makes of the texts of programs leaves the interpreter's bits: of
 // plain C, and of CUDA C with the threads of a GPU emulated.
-#include "ocannl/fuzz/emulated_cuda.h"
+#include "ocannl/fuzz/emulation/emulated_cuda.h"
 
 #include <string>
 

@@ -4,15 +4,9 @@
 // process. GPUs are emulated, and so is NCCL, on their streams.
 #include "ocannl/cuda/nccl.h"
 
-#include <condition_variable>
-#include <cstddef>
-#include <deque>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,15 +15,12 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/compile.h"
-#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/cuda/cuda_backend.h"
-#include "ocannl/fuzz/emulated_driver.h"
+#include "ocannl/fuzz/emulation/emulated_driver.h"
+#include "ocannl/fuzz/emulation/emulated_nccl.h"
 #include "ocannl/interp/interp_backend.h"
-#include "ocannl/train/model.h"
-#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
-#include "tests/support/must_parse_tensor.h"
+#include "tests/support/fit_squares.h"
 #include "tests/support/owner_hash.h"
 #include "tests/support/ranks.h"
 #include "tests/support/status_matchers.h"
@@ -41,130 +32,26 @@ using cuda::NcclFunctions;
 using cuda::NcclResult;
 using testing::Each;
 using train::Communicator;
-using train::DataParallel;
-using train::Model;
 
 constexpr NcclResult kInvalidUsage = 5;  // ncclInvalidUsage
 
-struct Network {
-  std::mutex mutex;
-  std::condition_variable changed;
-  int keys = 0;
-  std::map<char, int> joined;              // by the first byte of the key
-  using Way = std::tuple<char, int, int>;  // the key, from and to
-  std::map<Way, std::deque<std::vector<std::byte>>> messages;
-  int received = 0;
-};
-
-Network& TheNetwork() {
-  static auto* network = new Network();
-  return *network;
-}
-
-struct Rank {
-  char key;
-  int rank;
-};
-
-Rank& RankOf(cuda::NcclCommHandle comm) {
-  return *reinterpret_cast<Rank*>(comm);
-}
-
-NcclFunctions EmulatedNccl() {
-  NcclFunctions nccl;
-  nccl.GetErrorString = [](NcclResult) { return "emulated"; };
-  nccl.GetUniqueId = [](cuda::NcclUniqueId* id) -> NcclResult {
-    std::lock_guard<std::mutex> lock(TheNetwork().mutex);
-    id->bytes = {static_cast<char>(++TheNetwork().keys)};
-    return 0;
-  };
-  nccl.CommInitRank = [](cuda::NcclCommHandle* comm, int ranks,
-                         cuda::NcclUniqueId id, int rank) -> NcclResult {
-    Network& network = TheNetwork();
-    std::unique_lock<std::mutex> lock(network.mutex);
-    int& joined = network.joined[id.bytes[0]];
-    ++joined;
-    network.changed.notify_all();
-    network.changed.wait(lock, [&] { return joined == ranks; });
-    *comm = reinterpret_cast<cuda::NcclCommHandle>(new Rank{id.bytes[0], rank});
-    return 0;
-  };
-  nccl.CommDestroy = [](cuda::NcclCommHandle comm) -> NcclResult {
-    delete &RankOf(comm);
-    return 0;
-  };
-  nccl.Send = [](const void* from, size_t count, int type, int to,
-                 cuda::NcclCommHandle comm,
-                 cuda::StreamHandle stream) -> NcclResult {
-    if (type != cuda::kNcclUint8) return kInvalidUsage;
-    std::vector<std::byte> bytes(count);
-    CHECK_EQ(fuzz::EmulatedDriver().MemcpyDtoHAsync(
-                 bytes.data(), reinterpret_cast<cuda::DevicePointer>(from),
-                 count, stream),
-             cuda::kSuccess);
-    Network& network = TheNetwork();
-    std::lock_guard<std::mutex> lock(network.mutex);
-    network.messages[{RankOf(comm).key, RankOf(comm).rank, to}].push_back(
-        std::move(bytes));
-    network.changed.notify_all();
-    return 0;
-  };
-  nccl.Recv = [](void* to, size_t count, int type, int from,
-                 cuda::NcclCommHandle comm,
-                 cuda::StreamHandle stream) -> NcclResult {
-    if (type != cuda::kNcclUint8) return kInvalidUsage;
-    Network& network = TheNetwork();
-    std::unique_lock<std::mutex> lock(network.mutex);
-    auto& waiting =
-        network.messages[{RankOf(comm).key, from, RankOf(comm).rank}];
-    network.changed.wait(lock, [&] { return !waiting.empty(); });
-    const std::vector<std::byte> bytes = std::move(waiting.front());
-    waiting.pop_front();
-    ++network.received;
-    CHECK_EQ(bytes.size(), count);
-    CHECK_EQ(fuzz::EmulatedDriver().MemcpyHtoDAsync(
-                 reinterpret_cast<cuda::DevicePointer>(to), bytes.data(), count,
-                 stream),
-             cuda::kSuccess);
-    return 0;
-  };
-  return nccl;
-}
-
-NdArray Ramp(int64_t rows) {
-  NdArray array(DType::kF32, {rows, 5});
-  absl::Span<float> values = array.values<float>();
-  for (size_t k = 0; k < values.size(); ++k) {
-    values[k] = static_cast<float>(k % 13) / 16 - 0.37f;
-  }
-  return array;
+absl::StatusOr<train::DataParallel> Training(const Backend* backend,
+                                             Communicator* ranks,
+                                             int64_t bucket_bytes) {
+  return FitSquares(backend,
+                    {.n_shards = 5,
+                     .threads = 2,
+                     .communicator = ranks,
+                     .bucket_bytes = bucket_bytes},
+                    "{w2 = 0.1; o=[5]} * relu ({w = 0.01; o=[7]} * x)", 20, 5,
+                    0.05);
 }
 
 absl::StatusOr<std::string> HashAfterSteps(const Backend* backend,
                                            Communicator* ranks,
                                            int64_t bucket_bytes) {
-  OCANNL_ASSIGN_OR_RETURN(
-      DataParallel training,
-      DataParallel::Make(
-          backend,
-          {.n_shards = 5,
-           .threads = 2,
-           .communicator = ranks,
-           .bucket_bytes = bucket_bytes},
-          {{"x", Ramp(20)}, {"y", Ramp(20)}},
-          [](Model& model, absl::Span<const Tensor> batch) {
-            Names names;
-            names.tensors = {{"x", batch[0]}, {"y", batch[1]}};
-            return Named(
-                MustParseTensor(model.graph,
-                                "((({w2 = 0.1; o=[5]} * relu ({w = 0.01; "
-                                "o=[7]} * x)) - y) **. 2) ++ \"...|... => 0\"",
-                                names),
-                "loss");
-          },
-          [](Model& model, Tensor loss, const auto&) {
-            return train::SgdUpdate(model, loss, Number(model.graph, 0.05), {});
-          }));
+  OCANNL_ASSIGN_OR_RETURN(train::DataParallel training,
+                          Training(backend, ranks, bucket_bytes));
   for (int step = 0; step < 5; ++step) {
     OCANNL_RETURN_IF_ERROR(training.Step());
   }
@@ -179,11 +66,15 @@ std::string Expected() {
   return *hash;
 }
 
-// Of rank `k`, on a GPU of its own as far as there are two; `nccl`: it has one.
 std::unique_ptr<const cuda::CudaBackend> Gpu(
-    int k, std::optional<NcclFunctions> nccl) {
+    int device, std::optional<NcclFunctions> nccl = fuzz::EmulatedNccl()) {
+  cuda::DriverFunctions driver = fuzz::EmulatedDriver();
+  driver.DeviceGetCount = [](int* count) -> cuda::Result {
+    *count = 4;
+    return cuda::kSuccess;
+  };
   auto backend = cuda::CudaBackend::Open(
-      {.device = k % 2}, fuzz::EmulatedDriver(),
+      {.device = device}, driver,
       [](const std::string& text, const std::string&,
          const std::string&) -> absl::StatusOr<std::string> { return text; },
       "gcc",
@@ -199,11 +90,11 @@ TEST(NcclTest, RanksHaveTheBitsOfOneProcess) {
   const std::string expected = Expected();
   for (int ranks : {2, 3, 4}) {
     for (int64_t bucket_bytes : {0, 64}) {
-      TheNetwork().received = 0;
+      const int before = fuzz::NumNcclMessages();
       std::vector<std::string> hashes(ranks);
       EXPECT_THAT(OnRanks(ranks,
                           [&](Communicator& rank) -> absl::Status {
-                            const auto gpu = Gpu(rank.rank(), EmulatedNccl());
+                            const auto gpu = Gpu(rank.rank());
                             OCANNL_ASSIGN_OR_RETURN(
                                 hashes[rank.rank()],
                                 HashAfterSteps(gpu.get(), &rank, bucket_bytes));
@@ -212,46 +103,71 @@ TEST(NcclTest, RanksHaveTheBitsOfOneProcess) {
                   Each(IsOk()));
       EXPECT_THAT(hashes, Each(expected)) << ranks << ", " << bucket_bytes;
       // Two gradients and two parameters in each step, at least.
-      EXPECT_GE(TheNetwork().received, 5 * 4);
+      EXPECT_GE(fuzz::NumNcclMessages(), before + 5 * 4);
     }
   }
 }
 
 // Without a network that connects all, messages go by way of the hosts.
 TEST(NcclTest, AllRanksHaveItOrNone) {
-  NcclFunctions refuses = EmulatedNccl();
-  refuses.CommInitRank = [](cuda::NcclCommHandle*, int, cuda::NcclUniqueId,
-                            int) -> NcclResult { return kInvalidUsage; };
-  NcclFunctions makes_no_key = EmulatedNccl();
+  NcclFunctions refuses = fuzz::EmulatedNccl();
+  refuses.CommInitRank = [](cuda::NcclCommHandle* comm, int ranks,
+                            cuda::NcclUniqueId id, int rank) -> NcclResult {
+    const NcclFunctions nccl = fuzz::EmulatedNccl();
+    nccl.CommInitRank(comm, ranks, id, rank);
+    nccl.CommAbort(*comm);
+    return kInvalidUsage;
+  };
+  NcclFunctions makes_no_key = fuzz::EmulatedNccl();
   makes_no_key.GetUniqueId = [](cuda::NcclUniqueId*) -> NcclResult {
     return kInvalidUsage;
   };
   const std::string expected = Expected();
-  using Found = std::optional<NcclFunctions>;
-  for (const auto& [first, second] :
-       std::vector<std::pair<Found, Found>>{{EmulatedNccl(), std::nullopt},
-                                            {std::nullopt, EmulatedNccl()},
-                                            {refuses, refuses},
-                                            {makes_no_key, EmulatedNccl()}}) {
-    TheNetwork().received = 0;
+  struct Case {
+    std::optional<NcclFunctions> first, second;
+    int second_device = 1;
+  };
+  for (const Case& found :
+       std::vector<Case>{{fuzz::EmulatedNccl(), std::nullopt},
+                         {std::nullopt, fuzz::EmulatedNccl()},
+                         {fuzz::EmulatedNccl(), refuses},
+                         {makes_no_key, fuzz::EmulatedNccl()},
+                         {fuzz::EmulatedNccl(), fuzz::EmulatedNccl(), 0}}) {
+    const int before = fuzz::NumNcclMessages();
     std::vector<std::string> hashes(2);
     EXPECT_THAT(
         OnRanks(2,
                 [&](Communicator& rank) -> absl::Status {
-                  const auto gpu =
-                      Gpu(rank.rank(), rank.rank() == 0 ? first : second);
+                  const bool is_first = rank.rank() == 0;
+                  const auto gpu = Gpu(is_first ? 0 : found.second_device,
+                                       is_first ? found.first : found.second);
                   OCANNL_ASSIGN_OR_RETURN(hashes[rank.rank()],
                                           HashAfterSteps(gpu.get(), &rank, 0));
                   return absl::OkStatus();
                 }),
         Each(IsOk()));
     EXPECT_THAT(hashes, Each(expected));
-    EXPECT_EQ(TheNetwork().received, 0);
+    EXPECT_EQ(fuzz::NumNcclMessages(), before);
   }
 }
 
+// A rank that gives up does not wait for messages that nobody will send.
+TEST(NcclTest, ARankEndsWhileItWaitsForAnother) {
+  EXPECT_THAT(OnRanks(2,
+                      [&](Communicator& rank) -> absl::Status {
+                        const auto gpu = Gpu(rank.rank());
+                        OCANNL_ASSIGN_OR_RETURN(
+                            train::DataParallel training,
+                            Training(gpu.get(), &rank, /*bucket_bytes=*/64));
+                        OCANNL_RETURN_IF_ERROR(training.Step());
+                        return rank.rank() == 0 ? training.RunGradients()
+                                                : absl::OkStatus();
+                      }),
+              Each(IsOk()));
+}
+
 TEST(NcclTest, SaysWhatFailed) {
-  NcclFunctions broken = EmulatedNccl();
+  NcclFunctions broken = fuzz::EmulatedNccl();
   broken.Send = [](const void*, size_t, int, int, cuda::NcclCommHandle,
                    cuda::StreamHandle) -> NcclResult { return 1; };
   // The other one would wait for the message.

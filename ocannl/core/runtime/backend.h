@@ -75,10 +75,10 @@ class Backend {
     return Compile(program);
   }
 
-  // The first error of a run of what it compiled; what any run since then left
-  // means nothing. Runs may be deferred, so that it is not for them to return
-  // it: who reads what they left asks (context.h). Most tiers have no such
-  // errors.
+  // The first error of a run of what it compiled, or of a queue; what any run
+  // since then left means nothing. Runs may be deferred, so that it is not for
+  // them to return it: who reads what they left asks (context.h). Most tiers
+  // have no such errors.
   virtual absl::Status RunStatus() const { return absl::OkStatus(); }
 
   // What it did so far, for people; empty: there is nothing to tell.

@@ -26,8 +26,9 @@ enum class CopyKind {
 };
 
 // An address space. Only code that runs there follows its addresses; the host
-// copies. Copies are done in the order of the calls and of the runs that were
-// begun before. Errors of all but Allocate: the device failed.
+// copies. Copies and runs are done in the order of the calls, or if the thread
+// has a queue, in that queue (device_queue.h). Errors of all but Allocate: the
+// device failed.
 class MemorySpace {
  public:
   virtual ~MemorySpace() = default;

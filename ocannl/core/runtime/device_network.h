@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -28,6 +29,10 @@ class DeviceLink {
   virtual ~DeviceLink() = default;
   virtual absl::Status Send(int to, absl::Span<const std::byte> bytes) = 0;
   virtual absl::Status Receive(int from, absl::Span<std::byte> bytes) = 0;
+
+  // Ends messages that are under way; those that come are errors. Waits for no
+  // other rank. For any thread.
+  virtual void Abort() = 0;
 };
 
 // Thread-safe.
@@ -37,11 +42,14 @@ class DeviceNetwork {
 
   virtual ~DeviceNetwork() = default;
 
+  // Another number for each device there is, on whatever machine.
+  virtual uint64_t DeviceId() const = 0;
+
   // A new one, for one call of Connect in each rank. Error: the network failed.
   virtual absl::StatusOr<Key> MakeKey() const = 0;
 
-  // Returns when all ranks have called it. Errors: the network failed; two
-  // ranks have one device.
+  // Returns when all ranks, each with a device of its own, have called it.
+  // Error: the network failed.
   virtual absl::StatusOr<std::unique_ptr<DeviceLink>> Connect(
       int rank, int ranks, const Key& key) const = 0;
 };

@@ -6,30 +6,28 @@
 //
 //   const DeviceQueue::Scope scope(queue.get());
 //   code.Run(buffers, {});             // goes to the queue
-//   OCANNL_ASSIGN_OR_RETURN(auto event, queue->Record());
-//   OCANNL_RETURN_IF_ERROR(other_queue->WaitFor(*event));
+//   other_queue->WaitFor(*queue->Record());
 #ifndef OCANNL_CORE_RUNTIME_DEVICE_QUEUE_H_
 #define OCANNL_CORE_RUNTIME_DEVICE_QUEUE_H_
 
 #include <memory>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "ocannl/core/runtime/threads/event.h"
 
 namespace ocannl {
 
-// For one thread at a time. Errors: the device failed.
+// For one thread at a time. Errors are those of Backend::RunStatus.
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
 
-  // Is done when all that the queue was given so far is.
-  virtual absl::StatusOr<std::shared_ptr<const DeviceEvent>> Record() = 0;
+  // Is done when all that the queue was given so far is; null: the device
+  // failed.
+  virtual std::shared_ptr<const DeviceEvent> Record() = 0;
 
   // What the queue is given from now on is done after `event`, of any device.
-  virtual absl::Status WaitFor(const DeviceEvent& event) = 0;
+  virtual void WaitFor(const DeviceEvent& event) = 0;
 
   // What the thread runs and copies on the device meanwhile goes to that queue.
   // Null: as before.

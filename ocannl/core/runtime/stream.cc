@@ -70,26 +70,21 @@ void Stream::Flush() {
 
 void Stream::Sync() {
   Flush();
-  if (queue_ != nullptr) Record().Wait();
-}
-
-std::shared_ptr<const DeviceEvent> Stream::RecordOnDevice() {
-  if (queue_ == nullptr) return nullptr;
-  auto event = queue_->Record();
-  status_.Update(event.status());
-  return event.ok() ? *std::move(event) : nullptr;
+  if (queue_ == nullptr) return;
+  Record().Wait();
+  status_.Update(device_->backend().RunStatus());
 }
 
 Event Stream::Record() {
   if (options_.worker == nullptr) {
     SyncTrace();
-    return Event(RecordOnDevice());
+    return queue_ == nullptr ? Event() : Event(queue_->Record());
   }
   if (recorded_) return last_record_;
   Submit([this] { SyncTrace(); });
   last_record_ = options_.worker->Record(
       queue_ == nullptr ? Worker::DevicePoint()
-                        : [this] { return RecordOnDevice(); });
+                        : [this] { return queue_->Record(); });
   recorded_ = true;
   return last_record_;
 }
@@ -107,7 +102,7 @@ void Stream::WaitOnDevice(const Event& event) {
   const auto on_device = event.WaitUntilSubmitted();
   if (on_device == nullptr) return;
   if (queue_ == nullptr) return on_device->Wait();
-  status_.Update(queue_->WaitFor(*on_device));
+  queue_->WaitFor(*on_device);
 }
 
 // Forgets those who read no more.

@@ -46,7 +46,7 @@ class Stream {
         queue_(device->backend().MakeQueue()),
         trace_(device),
         merge_(device) {}
-  // Returns when all work is done.
+  // Returns when all work is submitted.
   ~Stream();
   Stream(const Stream&) = delete;
 
@@ -69,8 +69,8 @@ class Stream {
   // Returns when all work is done.
   void Sync();
 
-  // The first error of work that a worker did, or of the queue of the device;
-  // to be asked after Sync.
+  // The first error of work that a worker did, or that a device of its own
+  // queue had; to be asked after Sync.
   const absl::Status& status() const { return status_; }
 
   // The stream, for those who must not outlive it.
@@ -130,7 +130,6 @@ class Stream {
   // Of the thread that does the work: runs what was deferred, and then `work`.
   void SyncTrace();
   absl::Status SyncTraceAndDo(absl::AnyInvocable<absl::Status()>& work);
-  std::shared_ptr<const DeviceEvent> RecordOnDevice();
   void WaitOnDevice(const Event& event);
   // Returns when all work is submitted: done, but for what the device has.
   void Flush();

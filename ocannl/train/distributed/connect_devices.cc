@@ -2,45 +2,32 @@
 #include "ocannl/train/distributed/connect_devices.h"
 
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/runtime/device_network.h"
 
 namespace ocannl::train {
 namespace {
 
-class DeviceRank : public Communicator {
- public:
-  DeviceRank(Communicator& ranks, std::unique_ptr<DeviceLink> link)
-      : ranks_(ranks), link_(std::move(link)) {}
-
-  int rank() const override { return ranks_.rank(); }
-  int ranks() const override { return ranks_.ranks(); }
-  absl::Status Send(int to, absl::Span<const std::byte> bytes) override {
-    return link_->Send(to, bytes);
-  }
-  absl::Status Receive(int from, absl::Span<std::byte> bytes) override {
-    return link_->Receive(from, bytes);
-  }
-  void Abort(absl::string_view why) override { ranks_.Abort(why); }
-
- private:
-  Communicator& ranks_;
-  const std::unique_ptr<DeviceLink> link_;
-};
-
-absl::StatusOr<bool> ForAll(Communicator& ranks, bool here) {
+// The values of all ranks, each of which has one.
+absl::StatusOr<std::vector<uint64_t>> Gathered(Communicator& ranks,
+                                               uint64_t here) {
   std::vector<uint64_t> all(ranks.ranks(), here);
   OCANNL_RETURN_IF_ERROR(AllGather(ranks, absl::MakeSpan(all)));
-  return absl::c_all_of(all, [](uint64_t value) { return value != 0; });
+  return all;
+}
+
+absl::StatusOr<bool> ForAll(Communicator& ranks, bool here) {
+  OCANNL_ASSIGN_OR_RETURN(const auto all, Gathered(ranks, here ? 1 : 0));
+  return !absl::c_linear_search(all, uint64_t{0});
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(
+absl::StatusOr<std::unique_ptr<DeviceRanks>> ConnectDevices(
     const Backend& backend, Communicator& ranks) {
   const DeviceNetwork* const network = backend.network();
   absl::StatusOr<DeviceNetwork::Key> key = DeviceNetwork::Key();
@@ -48,11 +35,15 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(
   OCANNL_ASSIGN_OR_RETURN(bool all,
                           ForAll(ranks, network != nullptr && key.ok()));
   if (!all) return nullptr;
+  OCANNL_ASSIGN_OR_RETURN(const auto devices,
+                          Gathered(ranks, network->DeviceId()));
+  const std::set<uint64_t> different(devices.begin(), devices.end());
+  if (different.size() < devices.size()) return nullptr;
   OCANNL_RETURN_IF_ERROR(BroadcastValue(&ranks, *key));
   auto link = network->Connect(ranks.rank(), ranks.ranks(), *key);
   OCANNL_ASSIGN_OR_RETURN(all, ForAll(ranks, link.ok()));
   if (!all) return nullptr;
-  return std::make_unique<DeviceRank>(ranks, *std::move(link));
+  return std::make_unique<DeviceRanks>(ranks, *std::move(link));
 }
 
 }  // namespace ocannl::train

@@ -66,6 +66,12 @@ struct Replicas::Exchange {
     return stream.status();
   }
 
+  // Before arrays end, which waits for all that has them, such as a message of
+  // a rank that failed.
+  void Disconnect() {
+    if (devices != nullptr) devices->Disconnect();
+  }
+
   // Of arrays, whose bytes are where `bytes` says. Unless one before it failed:
   // the ranks no longer agree which is next.
   absl::Status Say(absl::FunctionRef<absl::Status(Communicator&)> message) {
@@ -77,8 +83,8 @@ struct Replicas::Exchange {
   }
 
   Communicator* ranks;
-  std::unique_ptr<Communicator> devices;  // null: by way of the hosts
-  absl::Status failed;                    // of the stream's thread
+  std::unique_ptr<DeviceRanks> devices;  // null: by way of the hosts
+  absl::Status failed;                   // of the stream's thread
   std::unique_ptr<Worker> worker;
   Stream stream;
 };
@@ -86,7 +92,9 @@ struct Replicas::Exchange {
 Replicas::Replicas() = default;
 Replicas::Replicas(Replicas&&) noexcept = default;
 Replicas& Replicas::operator=(Replicas&&) noexcept = default;
-Replicas::~Replicas() = default;
+Replicas::~Replicas() {
+  if (exchange_ != nullptr) exchange_->Disconnect();
+}
 
 absl::StatusOr<Replicas> Replicas::Make(Model& model,
                                         absl::Span<const Tensor> parameters,

@@ -48,8 +48,8 @@ class Event {
   // Returns when it is done.
   void Wait() const;
 
-  // Returns when the work before it was submitted: what is left to wait for, or
-  // null, if it is done.
+  // Returns when the work before it was submitted: what is left to wait for;
+  // null: nothing.
   std::shared_ptr<const DeviceEvent> WaitUntilSubmitted() const;
 
  private:

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/runtime/threads/spin.h"
@@ -86,8 +87,9 @@ Event Worker::Record(DevicePoint on_device) {
   Event event;
   event.state_ = std::make_shared<Event::State>();
   Submit([state = event.state_, on_device = std::move(on_device)]() mutable {
+    // Also where memory ends: nobody is to wait for ever.
+    const absl::Cleanup submitted = [&] { Advance(state->is_submitted); };
     if (on_device != nullptr) state->on_device = on_device();
-    Advance(state->is_submitted);
   });
   return event;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulated_driver.h"
-
-#include <sys/mman.h>
+#include "ocannl/fuzz/emulation/emulated_driver.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/system/shared_library.h"
-#include "ocannl/core/runtime/device_memory.h"
-#include "ocannl/fuzz/emulated_kernels.h"
-#include "ocannl/fuzz/emulated_streams.h"
+#include "ocannl/fuzz/emulation/emulated_kernels.h"
+#include "ocannl/fuzz/emulation/emulated_streams.h"
+#include "ocannl/fuzz/emulation/guarded_memory.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -41,30 +40,6 @@ struct Module {
 
 using Calls = std::vector<Call>;
 
-// Memory that ends at a page that nobody may touch, up to the alignment that
-// the engine relies on, and has another such page before it.
-struct Mapping {
-  explicit Mapping(size_t wanted)
-      : bytes((wanted + kAlignment - 1) / kAlignment * kAlignment),
-        pages((bytes + kPage - 1) / kPage * kPage) {}
-
-  char* Map() const {
-    void* all = mmap(nullptr, pages + 2 * kPage, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED) return nullptr;
-    char* const first = static_cast<char*>(all) + kPage;
-    CHECK_EQ(mprotect(first, pages, PROT_READ | PROT_WRITE), 0);
-    return first + pages - bytes;
-  }
-  void Unmap(char* address) const {
-    CHECK_EQ(munmap(address + bytes - pages - kPage, pages + 2 * kPage), 0);
-  }
-
-  static constexpr size_t kAlignment = DeviceMemory::kAlignment;
-  static constexpr size_t kPage = 4096;
-  size_t bytes, pages;
-};
-
 using Stream = EmulatedStreams::Stream;
 using Context = EmulatedStreams::Context;
 
@@ -80,8 +55,7 @@ struct Driver {
   int calls = 0;
   int failing = 0;
   EmulatedStreams streams;
-  int retained = 0;  // how often contexts were
-  std::map<char*, Mapping> memory;
+  std::map<char*, GuardedMemory> memory;
   std::set<const void*> objects;  // all others
   std::mt19937 random{1};
 
@@ -89,8 +63,10 @@ struct Driver {
   bool Fails() { return ++calls == failing; }
 
   Stream& StreamOf(cuda::StreamHandle handle) {
-    return handle == nullptr ? current_context->legacy
-                             : *reinterpret_cast<Stream*>(handle);
+    if (handle == nullptr) return current_context->legacy;
+    auto* const stream = reinterpret_cast<Stream*>(handle);
+    CHECK(current_context->others.contains(stream)) << "of another context";
+    return *stream;
   }
   void Give(cuda::StreamHandle handle, std::function<void()> run) {
     streams.Give(*current_context, StreamOf(handle), std::move(run));
@@ -128,9 +104,9 @@ Call CallOf(cuda::FunctionHandle function, unsigned blocks, unsigned threads,
 
 // Each call of the driver holds its mutex, and may fail, unless it gives
 // something back.
-#define OCANNL_RELEASE std::lock_guard<std::mutex> lock(TheDriver().mutex)
-#define OCANNL_CALL                                    \
-  std::lock_guard<std::mutex> lock(TheDriver().mutex); \
+#define OCANNL_RELEASE std::unique_lock<std::mutex> lock(TheDriver().mutex)
+#define OCANNL_CALL                                     \
+  std::unique_lock<std::mutex> lock(TheDriver().mutex); \
   if (TheDriver().Fails()) return kUnknown
 
 void SetDevice(cuda::DriverFunctions& driver) {
@@ -161,6 +137,11 @@ void SetDevice(cuda::DriverFunctions& driver) {
     std::strncpy(name, "emulated", size);
     return cuda::kSuccess;
   };
+  driver.DeviceGetUuid = [](cuda::Uuid* uuid, int device) -> Result {
+    OCANNL_CALL;
+    uuid->bytes = {static_cast<char>(device)};
+    return cuda::kSuccess;
+  };
   driver.DeviceGetAttribute = [](int* value, int attribute, int) -> Result {
     OCANNL_CALL;
     *value = attribute == cuda::kComputeCapabilityMajor         ? 9
@@ -169,22 +150,26 @@ void SetDevice(cuda::DriverFunctions& driver) {
                                                                 : 0;
     return cuda::kSuccess;
   };
+}
+
+void SetContexts(cuda::DriverFunctions& driver) {
   driver.DevicePrimaryCtxRetain = [](cuda::ContextHandle* context,
                                      int device) -> Result {
     OCANNL_CALL;
-    ++TheDriver().retained;
-    *context = reinterpret_cast<cuda::ContextHandle>(
-        &TheDriver().streams.context(device));
+    Context& made = TheDriver().streams.contexts()[device];
+    ++made.retained;
+    *context = reinterpret_cast<cuda::ContextHandle>(&made);
     return cuda::kSuccess;
   };
-  driver.DevicePrimaryCtxRelease = [](int) -> Result {
+  driver.DevicePrimaryCtxRelease = [](int device) -> Result {
     OCANNL_RELEASE;
-    --TheDriver().retained;
+    --TheDriver().streams.contexts()[device].retained;
     return cuda::kSuccess;
   };
   driver.CtxSetCurrent = [](cuda::ContextHandle context) -> Result {
     OCANNL_CALL;
     current_context = reinterpret_cast<Context*>(context);
+    CHECK_GT(current_context->retained, 0);
     return cuda::kSuccess;
   };
 }
@@ -192,7 +177,7 @@ void SetDevice(cuda::DriverFunctions& driver) {
 void SetStreams(cuda::DriverFunctions& driver) {
   driver.CtxSynchronize = []() -> Result {
     OCANNL_CALL;
-    TheDriver().streams.RunAll();
+    TheDriver().streams.RunAll(*current_context, lock);
     return cuda::kSuccess;
   };
   driver.StreamCreate = [](cuda::StreamHandle* handle,
@@ -207,12 +192,12 @@ void SetStreams(cuda::DriverFunctions& driver) {
   driver.StreamDestroy = [](cuda::StreamHandle handle) -> Result {
     OCANNL_RELEASE;
     auto* stream = reinterpret_cast<Stream*>(handle);
-    TheDriver().streams.Remove(*stream);
+    TheDriver().streams.Remove(*stream, lock);
     return Delete<Stream>(handle);
   };
   driver.StreamSynchronize = [](cuda::StreamHandle handle) -> Result {
     OCANNL_CALL;
-    TheDriver().streams.RunUntil(TheDriver().StreamOf(handle).last);
+    TheDriver().streams.RunUntil(TheDriver().StreamOf(handle).last, lock);
     return cuda::kSuccess;
   };
 }
@@ -248,7 +233,8 @@ void SetEvents(cuda::DriverFunctions& driver) {
   };
   driver.EventSynchronize = [](cuda::EventHandle handle) -> Result {
     OCANNL_CALL;
-    TheDriver().streams.RunUntil(reinterpret_cast<const Event*>(handle)->work);
+    TheDriver().streams.RunUntil(reinterpret_cast<const Event*>(handle)->work,
+                                 lock);
     return cuda::kSuccess;
   };
 }
@@ -256,7 +242,7 @@ void SetEvents(cuda::DriverFunctions& driver) {
 void SetMemory(cuda::DriverFunctions& driver) {
   driver.MemAlloc = [](DevicePointer* address, size_t bytes) -> Result {
     OCANNL_CALL;
-    const Mapping mapping(bytes);
+    const GuardedMemory mapping(bytes);
     char* const memory = mapping.Map();
     if (memory == nullptr) return cuda::kOutOfMemory;
     std::memset(memory, 0xff, mapping.bytes);
@@ -268,7 +254,7 @@ void SetMemory(cuda::DriverFunctions& driver) {
     OCANNL_RELEASE;
     auto found = TheDriver().memory.find(HostAddress(address));
     if (found == TheDriver().memory.end()) return kInvalidValue;
-    TheDriver().streams.RunAll();
+    TheDriver().streams.RunAll(*current_context, lock);
     found->second.Unmap(found->first);
     TheDriver().memory.erase(found);
     return cuda::kSuccess;
@@ -310,7 +296,7 @@ void SetCopies(cuda::DriverFunctions& driver) {
     TheDriver().Give(stream,
                      [=] { std::memcpy(to, HostAddress(from), bytes); });
     // To memory that is not page-locked, it is done when the call returns.
-    TheDriver().streams.RunUntil(TheDriver().StreamOf(stream).last);
+    TheDriver().streams.RunUntil(TheDriver().StreamOf(stream).last, lock);
     return cuda::kSuccess;
   };
   driver.MemcpyDtoDAsync = [](DevicePointer to, DevicePointer from,
@@ -421,6 +407,7 @@ void SetGraphs(cuda::DriverFunctions& driver) {
 cuda::DriverFunctions EmulatedDriver() {
   cuda::DriverFunctions driver;
   SetDevice(driver);
+  SetContexts(driver);
   SetStreams(driver);
   SetEvents(driver);
   SetMemory(driver);
@@ -428,6 +415,19 @@ cuda::DriverFunctions EmulatedDriver() {
   SetKernels(driver);
   SetGraphs(driver);
   return driver;
+}
+
+void GiveStream(cuda::StreamHandle stream, std::function<void()> run,
+                std::function<bool()> is_ready) {
+  std::lock_guard<std::mutex> lock(TheDriver().mutex);
+  TheDriver().streams.Give(*current_context, TheDriver().StreamOf(stream),
+                           std::move(run), std::move(is_ready));
+}
+
+void ChangeWhatIsReady(absl::FunctionRef<void()> change) {
+  std::lock_guard<std::mutex> lock(TheDriver().mutex);
+  change();
+  TheDriver().streams.NotifyAll();
 }
 
 int FailCall(int n) {
@@ -438,8 +438,11 @@ int FailCall(int n) {
 
 int NumDriverObjects() {
   std::lock_guard<std::mutex> lock(TheDriver().mutex);
-  return TheDriver().retained + static_cast<int>(TheDriver().memory.size() +
-                                                 TheDriver().objects.size());
+  size_t count = TheDriver().memory.size() + TheDriver().objects.size();
+  for (const Context& context : TheDriver().streams.contexts()) {
+    count += context.retained;
+  }
+  return static_cast<int>(count);
 }
 
 }  // namespace ocannl::fuzz

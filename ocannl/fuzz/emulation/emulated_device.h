@@ -3,8 +3,8 @@
 // What CUDA C has of a device, as C++ for the processor: stands in front of the
 // text of kernels (cuda/kernel_text.h). Threads of a block are coroutines that
 // switch at __syncthreads(), as in the manual page of makecontext(3).
-#ifndef OCANNL_FUZZ_EMULATED_DEVICE_H_
-#define OCANNL_FUZZ_EMULATED_DEVICE_H_
+#ifndef OCANNL_FUZZ_EMULATION_EMULATED_DEVICE_H_
+#define OCANNL_FUZZ_EMULATION_EMULATED_DEVICE_H_
 
 #include "absl/strings/string_view.h"
 
@@ -149,4 +149,4 @@ static void __syncthreads() {
 
 }  // namespace ocannl::fuzz
 
-#endif  // OCANNL_FUZZ_EMULATED_DEVICE_H_
+#endif  // OCANNL_FUZZ_EMULATION_EMULATED_DEVICE_H_

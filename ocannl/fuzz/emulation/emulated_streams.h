@@ -2,25 +2,29 @@
 //
 // EmulatedStreams: what the streams of emulated GPUs were given, and the order
 // in which that is done: any that CUDA's rules allow, drawn at random.
-#ifndef OCANNL_FUZZ_EMULATED_STREAMS_H_
-#define OCANNL_FUZZ_EMULATED_STREAMS_H_
+#ifndef OCANNL_FUZZ_EMULATION_EMULATED_STREAMS_H_
+#define OCANNL_FUZZ_EMULATION_EMULATED_STREAMS_H_
 
 #include <array>
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <set>
 #include <vector>
 
 namespace ocannl::fuzz {
 
+// Whoever calls its functions holds one mutex.
 class EmulatedStreams {
  public:
   // Something that a stream was given.
   struct Work {
     std::function<void()> run;
+    std::function<bool()> is_ready;                  // null: it is
     std::vector<std::shared_ptr<const Work>> after;  // beside what is before it
     bool is_done = false;
   };
@@ -35,30 +39,37 @@ class EmulatedStreams {
   // Of a device. What its legacy stream is given comes after all that its
   // others were given before, and before all that they are given later.
   struct Context {
+    int retained = 0;  // how often
     Stream legacy;
     std::set<Stream*> others;
   };
 
-  Context& context(int device) {
-    return contexts_[static_cast<size_t>(device)];
-  }
+  std::array<Context, 4>& contexts() { return contexts_; }  // of all devices
 
-  void Give(Context& context, Stream& stream, std::function<void()> run);
+  void Give(Context& context, Stream& stream, std::function<void()> run,
+            std::function<bool()> is_ready = nullptr);
 
-  // Does what streams were given, until `work` is done; null: it is.
-  void RunUntil(const WorkPtr& work);
-  void RunAll();
+  // Does what streams were given, until `work` is done; null: it is. Waits for
+  // what other threads give them, in `lock` of the mutex.
+  using Lock = std::unique_lock<std::mutex>;
+  void RunUntil(WorkPtr work, Lock& lock);
+  // All that a context was given.
+  void RunAll(const Context& context, Lock& lock);
 
   // Ends it when all of it is done.
-  void Remove(Stream& stream);
+  void Remove(Stream& stream, Lock& lock);
+
+  // What is ready may be more than before.
+  void NotifyAll() { changed_.notify_all(); }
 
  private:
   bool RunAny();
 
-  std::array<Context, 2> contexts_;
+  std::condition_variable changed_;
+  std::array<Context, 4> contexts_;
   std::mt19937 random_{1};
 };
 
 }  // namespace ocannl::fuzz
 
-#endif  // OCANNL_FUZZ_EMULATED_STREAMS_H_
+#endif  // OCANNL_FUZZ_EMULATION_EMULATED_STREAMS_H_

@@ -3,8 +3,8 @@
 // The CUDA tier on emulated GPUs (emulated_driver.h).
 //
 //   EXPECT_EQ(fuzz::Trial(program, kind, seed).Try(EmulatedCuda()), "");
-#ifndef OCANNL_FUZZ_EMULATED_CUDA_H_
-#define OCANNL_FUZZ_EMULATED_CUDA_H_
+#ifndef OCANNL_FUZZ_EMULATION_EMULATED_CUDA_H_
+#define OCANNL_FUZZ_EMULATION_EMULATED_CUDA_H_
 
 #include <functional>
 #include <memory>
@@ -28,4 +28,4 @@ const Backend& EmulatedScheduledCuda();
 
 }  // namespace ocannl::fuzz
 
-#endif  // OCANNL_FUZZ_EMULATED_CUDA_H_
+#endif  // OCANNL_FUZZ_EMULATION_EMULATED_CUDA_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulated_cuda.h"
+#include "ocannl/fuzz/emulation/emulated_cuda.h"
 
 #include <utility>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
-#include "ocannl/fuzz/emulated_driver.h"
+#include "ocannl/fuzz/emulation/emulated_driver.h"
 
 namespace ocannl::fuzz {
 namespace {

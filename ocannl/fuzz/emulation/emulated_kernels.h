@@ -2,8 +2,8 @@
 //
 // The kernels of emulated GPUs: functions of a text of CUDA C, which gcc
 // compiles with what a GPU has around it (emulated_device.h).
-#ifndef OCANNL_FUZZ_EMULATED_KERNELS_H_
-#define OCANNL_FUZZ_EMULATED_KERNELS_H_
+#ifndef OCANNL_FUZZ_EMULATION_EMULATED_KERNELS_H_
+#define OCANNL_FUZZ_EMULATION_EMULATED_KERNELS_H_
 
 #include <cstddef>
 #include <memory>
@@ -52,4 +52,4 @@ void RunGraph(absl::Span<const Call> calls, std::mt19937& random);
 
 }  // namespace ocannl::fuzz
 
-#endif  // OCANNL_FUZZ_EMULATED_KERNELS_H_
+#endif  // OCANNL_FUZZ_EMULATION_EMULATED_KERNELS_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulated_kernels.h"
+#include "ocannl/fuzz/emulation/emulated_kernels.h"
 
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/codegen/compile_c.h"
-#include "ocannl/fuzz/emulated_device.h"
+#include "ocannl/fuzz/emulation/emulated_device.h"
 
 namespace ocannl::fuzz {
 namespace {

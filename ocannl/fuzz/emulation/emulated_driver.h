@@ -8,15 +8,27 @@
 // order that their dependences allow, a kernel runs its threads in another
 // order each time, new memory holds anything and ends where pages begin that
 // nobody may touch, and the host cannot follow its addresses.
-#ifndef OCANNL_FUZZ_EMULATED_DRIVER_H_
-#define OCANNL_FUZZ_EMULATED_DRIVER_H_
+#ifndef OCANNL_FUZZ_EMULATION_EMULATED_DRIVER_H_
+#define OCANNL_FUZZ_EMULATION_EMULATED_DRIVER_H_
 
+#include <functional>
+
+#include "absl/functional/function_ref.h"
 #include "ocannl/cuda/driver.h"
 
 namespace ocannl::fuzz {
 
-// Of two GPUs "emulated" of compute capability 9.0.
+// Of two GPUs "emulated" of compute capability 9.0, or of up to four, if
+// DeviceGetCount is another function.
 cuda::DriverFunctions EmulatedDriver();
+
+// Does `run` in its turn, once `is_ready` (null: it is), which is asked while
+// no other thread calls the driver. For the thread's context.
+void GiveStream(cuda::StreamHandle stream, std::function<void()> run,
+                std::function<bool()> is_ready = nullptr);
+
+// Makes a `change` after which more may be ready, likewise.
+void ChangeWhatIsReady(absl::FunctionRef<void()> change);
 
 // Makes the n-th call of the driver from now on fail, the next one if n is 1;
 // 0: none does. How many calls there were since the last of this.
@@ -27,4 +39,4 @@ int NumDriverObjects();
 
 }  // namespace ocannl::fuzz
 
-#endif  // OCANNL_FUZZ_EMULATED_DRIVER_H_
+#endif  // OCANNL_FUZZ_EMULATION_EMULATED_DRIVER_H_

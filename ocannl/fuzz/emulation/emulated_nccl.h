@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// EmulatedNccl: messages between emulated GPUs (emulated_driver.h) of several
+// threads. A stream that is to receive waits for the message, and the host does
+// not, as with NCCL.
+#ifndef OCANNL_FUZZ_EMULATION_EMULATED_NCCL_H_
+#define OCANNL_FUZZ_EMULATION_EMULATED_NCCL_H_
+
+#include "ocannl/cuda/nccl.h"
+
+namespace ocannl::fuzz {
+
+cuda::NcclFunctions EmulatedNccl();
+
+// How many messages were received so far.
+int NumNcclMessages();
+
+}  // namespace ocannl::fuzz
+
+#endif  // OCANNL_FUZZ_EMULATION_EMULATED_NCCL_H_
