@@ -25,7 +25,6 @@ namespace ocannl::cuda {
 using Result = int;  // CUresult
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
-inline constexpr Result kNotReady = 600;   // CUDA_ERROR_NOT_READY
 
 using DevicePointer = uint64_t;  // CUdeviceptr
 using ContextHandle = struct CUctx_st*;

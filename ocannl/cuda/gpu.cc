@@ -55,7 +55,7 @@ class GpuEvent : public DeviceEvent {
 
   EventHandle handle() const { return handle_; }
   bool IsDone() const override {
-    return driver().EventQuery(handle_) != kNotReady;
+    return driver().EventQuery(handle_) == kSuccess;
   }
   // Whoever reads what the device has left is told of its errors.
   void Wait() const override {

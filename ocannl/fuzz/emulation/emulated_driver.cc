@@ -31,6 +31,7 @@ constexpr Result kInvalidValue = 1;     // CUDA_ERROR_INVALID_VALUE
 constexpr Result kNoBinary = 209;       // CUDA_ERROR_NO_BINARY_FOR_GPU
 constexpr Result kInvalidHandle = 400;  // CUDA_ERROR_INVALID_HANDLE
 constexpr Result kNotFound = 500;       // CUDA_ERROR_NOT_FOUND
+constexpr Result kNotReady = 600;       // CUDA_ERROR_NOT_READY
 constexpr Result kUnknown = 999;        // CUDA_ERROR_UNKNOWN
 
 struct Module {
@@ -229,7 +230,7 @@ void SetEvents(cuda::DriverFunctions& driver) {
   driver.EventQuery = [](cuda::EventHandle handle) -> Result {
     OCANNL_CALL;
     const auto& work = reinterpret_cast<const Event*>(handle)->work;
-    return work == nullptr || work->is_done ? cuda::kSuccess : cuda::kNotReady;
+    return work == nullptr || work->is_done ? cuda::kSuccess : kNotReady;
   };
   driver.EventSynchronize = [](cuda::EventHandle handle) -> Result {
     OCANNL_CALL;
