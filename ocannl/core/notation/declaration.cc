@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -15,6 +16,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/function.h"
+#include "ocannl/core/tensor/initializer.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -51,6 +55,34 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
       absl::c_any_of(bases, [](const auto& basis) { return !basis.empty(); });
   if (any) spec.bases[static_cast<int>(*kind)] = std::move(bases);
   return absl::OkStatus();
+}
+
+absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
+                         const Declaration& again) {
+  std::string error;
+  for (RowKind kind : kRowKinds) {
+    const auto k = static_cast<int>(kind);
+    if (again.spec[kind] && again.spec.bases[k] != parameter.spec.bases[k]) {
+      error = absl::StrCat("other bases in ", kRowLetters[k]);
+    }
+  }
+  for (RowKind kind : kRowKinds) {
+    const std::optional<Dims>& dims = again.spec[kind];
+    if (!dims || dims == parameter.spec[kind]) continue;
+    error = absl::StrCat(RowText(kind, dims), " where it had ",
+                         RowText(kind, parameter.spec[kind]));
+  }
+  if (again.init) error = "a first value";
+  if (again.dtype.value_or(parameter.dtype) != parameter.dtype) {
+    error = absl::StrCat(Name(*again.dtype), " where it was ",
+                         Name(parameter.dtype));
+  }
+  if (error.empty()) return absl::OkStatus();
+  absl::string_view name = again.name.text;
+  return lexer.ErrorAt(
+      again.name.offset,
+      absl::StrCat("parameter `", name, "` is declared again, with ", error,
+                   "; say it the first time and write {", name, "} here"));
 }
 
 }  // namespace
@@ -111,32 +143,48 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
   return declaration;
 }
 
-absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
-                         const Declaration& again) {
-  std::string error;
-  for (RowKind kind : kRowKinds) {
-    const auto k = static_cast<int>(kind);
-    if (again.spec[kind] && again.spec.bases[k] != parameter.spec.bases[k]) {
-      error = absl::StrCat("other bases in ", kRowLetters[k]);
+absl::StatusOr<Tensor> ParameterTable::Declare(
+    const Lexer& lexer, Scope& scope, const Declaration& declaration,
+    absl::FunctionRef<absl::StatusOr<Tensor>(Tensor parameter)> first_value) {
+  const absl::string_view name = declaration.name.text;
+  const size_t offset = declaration.name.offset;
+  if (const std::optional<Tensor> known = scope.FindDeclared(name)) {
+    // The body of a function declares it each time.
+    if (offsets_.contains(offset) || scope.is_trial()) return *known;
+    if (declaration.dtype) {
+      DecideDType(graph_, known->id, *declaration.dtype);
     }
+    OCANNL_RETURN_IF_ERROR(CheckAgrees(lexer, known->node(), declaration));
+    return *known;
   }
-  for (RowKind kind : kRowKinds) {
-    const std::optional<Dims>& dims = again.spec[kind];
-    if (!dims || dims == parameter.spec[kind]) continue;
-    error = absl::StrCat(RowText(kind, dims), " where it had ",
-                         RowText(kind, parameter.spec[kind]));
+  if (scope.names().tensors.contains(name)) {
+    return lexer.ErrorAt(
+        offset,
+        absl::StrCat("the names have a tensor `", name, "` already; write ",
+                     name, " for it, or give the parameter another name"));
   }
-  if (again.init) error = "a first value";
-  if (again.dtype.value_or(parameter.dtype) != parameter.dtype) {
-    error = absl::StrCat(Name(*again.dtype), " where it was ",
-                         Name(parameter.dtype));
+  absl::Status error;
+  Initializer init = DefaultInit;
+  if (declaration.init) {
+    init = [&](Tensor parameter) {
+      absl::StatusOr<Tensor> value = first_value(parameter);
+      error = value.status();
+      return value.ok() ? *value : ErrorTensor(graph_, error, where_);
+    };
   }
-  if (error.empty()) return absl::OkStatus();
-  absl::string_view name = again.name.text;
-  return lexer.ErrorAt(
-      again.name.offset,
-      absl::StrCat("parameter `", name, "` is declared again, with ", error,
-                   "; say it the first time and write {", name, "} here"));
+  const Tensor parameter = Param(graph_, std::string(name), declaration.spec,
+                                 declaration.dtype, init, where_);
+  OCANNL_RETURN_IF_ERROR(error);
+  if (!scope.is_trial()) {
+    OCANNL_RETURN_IF_ERROR(GraphError(lexer, offset, parameter));
+    const auto& source = std::get<ParamSource>(parameter.node().source);
+    OCANNL_RETURN_IF_ERROR(
+        GraphError(lexer, offset, Tensor{&graph_, *source.init}));
+  }
+  scope.Declare(std::string(name), parameter);
+  list_.push_back(parameter);
+  offsets_.insert(offset);
+  return parameter;
 }
 
 }  // namespace ocannl

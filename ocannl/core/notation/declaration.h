@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a declaration of a parameter says, before any of it is built.
+// Declarations of parameters: what one says, and the parameters of a text.
 //
 //   w: f64 = normal(); i=[2]; o=[3, n] }
 #ifndef OCANNL_CORE_NOTATION_DECLARATION_H_
@@ -11,13 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/source_location.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
+#include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
 
@@ -40,9 +43,30 @@ absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names,
 // because the rows, which stand after it, must be known first.
 absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names);
 
-// Whether `again`, of the same name as `parameter`, says nothing else of it.
-absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
-                         const Declaration& again);
+// The parameters that a text declares.
+class ParameterTable {
+ public:
+  // The graph must outlive it.
+  ParameterTable(Graph& graph, SourceLocation where)
+      : graph_(graph), where_(where) {}
+
+  // The parameter of `declaration`, which `scope` has from here on. If it says
+  // a first value, `first_value` reads that, once the parameter is there.
+  // Errors: those of the graph and of `first_value`; the names have a tensor of
+  // that name; the parameter is there, and this says something else of it.
+  absl::StatusOr<Tensor> Declare(
+      const Lexer& lexer, Scope& scope, const Declaration& declaration,
+      absl::FunctionRef<absl::StatusOr<Tensor>(Tensor parameter)> first_value);
+
+  // In the order of the text.
+  const std::vector<Tensor>& list() const { return list_; }
+
+ private:
+  Graph& graph_;
+  SourceLocation where_;
+  std::vector<Tensor> list_;
+  absl::flat_hash_set<size_t> offsets_;  // of their declarations
+};
 
 }  // namespace ocannl
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/number.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/arrange.h"
@@ -267,7 +268,7 @@ const std::vector<Function>& Functions() {
   return *functions;
 }
 
-// "max(a, b)"
+// "max(a, b)", with what else may be meant.
 std::string Example(const Function& function) {
   std::string text = absl::StrCat(function.name, "(");
   if (function.takes_spec()) absl::StrAppend(&text, "\"", function.spec, "\"");
@@ -275,7 +276,7 @@ std::string Example(const Function& function) {
     absl::StrAppend(&text, i > 0 || function.takes_spec() ? ", " : "",
                     std::string(1, 'a' + i));
   }
-  return text + ")";
+  return text + ")" + NameHabitHint(function.name, /*is_call=*/true);
 }
 
 }  // namespace

@@ -162,16 +162,20 @@ std::string NameHabitHint(absl::string_view name, bool is_call) {
   return hint;
 }
 
-std::string SignOfPowerText(absl::string_view base, absl::string_view symbol,
-                            absl::string_view exponent) {
+absl::Status SignOfPower(const Lexer& lexer, size_t sign,
+                         absl::string_view symbol, size_t power) {
+  const absl::string_view text = lexer.text().substr(0, lexer.peek().offset);
+  absl::string_view base = text.substr(sign + 1, power - sign - 1);
+  absl::string_view exponent = text.substr(power + symbol.size());
   for (absl::string_view* part : {&base, &exponent}) {
     *part = absl::StripAsciiWhitespace(*part);
     if (part->size() > kMaxQuoted) *part = "...";
   }
-  return absl::StrCat("a sign in front of `", symbol,
-                      "` can be read in two ways; write (-", base, ") ", symbol,
-                      " ", exponent, " or -(", base, " ", symbol, " ", exponent,
-                      ")");
+  return lexer.ErrorAt(
+      sign, absl::StrCat("a sign in front of `", symbol,
+                         "` can be read in two ways; write (-", base, ") ",
+                         symbol, " ", exponent, " or -(", base, " ", symbol,
+                         " ", exponent, ")"));
 }
 
 absl::Status Unexpected(const Lexer& lexer, absl::string_view what) {

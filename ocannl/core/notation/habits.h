@@ -22,9 +22,11 @@ std::string HabitHint(absl::string_view written);
 // The same for the unknown name `name`: sum, x.T, x.sum.
 std::string NameHabitHint(absl::string_view name, bool is_call);
 
-// Of -x **. 2: how the two ways to read it are written.
-std::string SignOfPowerText(absl::string_view base, absl::string_view symbol,
-                            absl::string_view exponent);
+// Behind -x **. 2, of which the sign is outside in mathematics and would be
+// inside here: how the two ways to read it are written. `power` is where
+// `symbol` stands.
+absl::Status SignOfPower(const Lexer& lexer, size_t sign,
+                         absl::string_view symbol, size_t power);
 
 // "expected <what>, found ..." at the next token, with what is known of it.
 absl::Status Unexpected(const Lexer& lexer, absl::string_view what);

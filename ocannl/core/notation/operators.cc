@@ -2,9 +2,11 @@
 #include "ocannl/core/notation/operators.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/notation/habits.h"
+#include "ocannl/core/notation/number.h"
 
 namespace ocannl {
 namespace {
@@ -76,6 +78,30 @@ absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
       ParseEinsum(token.text, static_cast<int>(operands), numbers).status();
   if (!status.ok()) return lexer.ErrorAt(token.offset, status.message());
   return token.text;
+}
+
+Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
+                  std::vector<Arg> args, const EinsumNumbers& numbers) {
+  switch (infix.form) {
+    case InfixOperator::kSwapped:
+      std::swap(args[0], args[1]);
+      [[fallthrough]];
+    case InfixOperator::kPointwise:
+      return Pointwise(*infix.op, args);
+    case InfixOperator::kCompose:
+      return HasScalar(args) ? PointMul(args[0], args[1])
+                             : Compose(args[0], args[1]);
+    case InfixOperator::kReduceOne:
+    case InfixOperator::kReducePair:
+    case InfixOperator::kReduceMany: {
+      const bool is_mul3 = args.size() == 3 && infix.op == Op::kMul;
+      return Reduce(is_mul3 ? Op::kMul3 : infix.op, *infix.accum, spec, args,
+                    numbers);
+    }
+    case InfixOperator::kSlice:
+      break;
+  }
+  __builtin_unreachable();
 }
 
 std::vector<absl::string_view> NotationSymbols() {

@@ -15,6 +15,7 @@
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
+#include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
 
@@ -61,6 +62,10 @@ absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
                                            const InfixOperator& infix,
                                            const EinsumNumbers& numbers,
                                            size_t& operands);
+
+// What `infix`, no slice, makes of its operands; a reduction does so by `spec`.
+Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
+                  std::vector<Arg> args, const EinsumNumbers& numbers);
 
 // All operators, brackets and marks, longest first, as Lexer wants them.
 std::vector<absl::string_view> NotationSymbols();

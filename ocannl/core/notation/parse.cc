@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/notation/parse.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
+#include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/array.h"
@@ -24,9 +20,7 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/notation/size_rules.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
-#include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -43,8 +37,8 @@ class Parser {
       : graph_(graph),
         scope_(graph, names),
         where_(where),
-        text_(text),
-        lexer_(text, NotationSymbols()) {}
+        lexer_(text, NotationSymbols()),
+        parameters_(graph, where) {}
 
   absl::StatusOr<ParsedTensor> Parse() {
     while (AtLet(lexer_)) OCANNL_RETURN_IF_ERROR(Define());
@@ -52,18 +46,17 @@ class Parser {
     if (lexer_.peek().kind != Token::kEnd) {
       return Unexpected(lexer_, "an operator or the end of the text");
     }
-    return ParsedTensor{.tensor = tensor, .parameters = std::move(parameters_)};
+    return ParsedTensor{.tensor = tensor, .parameters = parameters_.list()};
   }
 
  private:
-  // What the graph made of something, maybe of an operator, or its error with
-  // the place.
+  // What the graph made of something, maybe of an operator, or its error.
   absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset,
                                  absl::string_view symbol = "") const {
-    const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
-    if (error == nullptr || is_trial_) return tensor;
-    return lexer_.ErrorAt(
-        offset, absl::StrCat(error->status.message(), HabitHint(symbol)));
+    if (!scope_.is_trial()) {
+      OCANNL_RETURN_IF_ERROR(GraphError(lexer_, offset, tensor, symbol));
+    }
+    return tensor;
   }
 
   // let y = ... in, or let f x = ... in.
@@ -95,10 +88,7 @@ class Parser {
   absl::StatusOr<Lexer> TryBody(const std::vector<std::string>& names) const {
     const Graph::Mark before = graph_.mark();
     Parser trial = *this;
-    trial.is_trial_ = true;
-    Arguments any;
-    for (const std::string& name : names) any.emplace_back(name, AnyTensor());
-    trial.scope_.SetArguments(std::move(any));
+    trial.scope_.StartTrial(names, AnyTensor());
     const absl::Status status = trial.Expression(1, 0).status();
     graph_.RollBack(before);
     if (!status.ok()) return status;
@@ -109,31 +99,9 @@ class Parser {
   // The body of a function for what stands behind its name: f(a, b) or f a b.
   absl::StatusOr<Tensor> Expand(size_t function, const Token& name, int depth) {
     const TensorFunction called = functions_[function];
-    Arguments args;
-    auto take = [&](absl::StatusOr<Tensor> arg) {
-      if (!arg.ok()) return arg.status();
-      if (args.size() < called.arguments.size()) {
-        args.emplace_back(called.arguments[args.size()], *arg);
-        return absl::OkStatus();
-      }
-      return lexer_.ErrorAt(name.offset, called.Usage());
-    };
-    if (lexer_.Accept("(")) {
-      do {
-        OCANNL_RETURN_IF_ERROR(take(Expression(1, depth + 1)));
-      } while (lexer_.Accept(","));
-      if (!lexer_.Accept(")")) {
-        return Unexpected(lexer_, "an operator, `,` or `)`");
-      }
-    }
-    while (args.size() < called.arguments.size()) {
-      if (!AtOperand(lexer_, scope_)) {
-        return lexer_.ErrorAt(name.offset, called.Usage());
-      }
-      OCANNL_RETURN_IF_ERROR(take(Operand(depth + 1)));
-    }
+    OCANNL_ASSIGN_OR_RETURN(Arguments args, TakeArguments(called, name, depth));
     OCANNL_RETURN_IF_ERROR(CountOperation(name.offset));
-    if (is_trial_) return AnyTensor();
+    if (scope_.is_trial()) return AnyTensor();
     const int32_t first = graph_.size();
     const std::string label = called.Label(args);
     Lexer after = std::exchange(lexer_, called.body);
@@ -150,6 +118,33 @@ class Parser {
     return Checked(NamedAnew(*value, first, label), name.offset);
   }
 
+  // (a, b) or a b: what is given to `called`, whose name is at `name`.
+  absl::StatusOr<Arguments> TakeArguments(const TensorFunction& called,
+                                          const Token& name, int depth) {
+    const size_t count = called.arguments.size();
+    Arguments args;
+    if (lexer_.Accept("(")) {
+      do {
+        OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
+        if (args.size() == count) {
+          return lexer_.ErrorAt(name.offset, called.Usage());
+        }
+        args.emplace_back(called.arguments[args.size()], arg);
+      } while (lexer_.Accept(","));
+      if (!lexer_.Accept(")")) {
+        return Unexpected(lexer_, "an operator, `,` or `)`");
+      }
+    }
+    while (args.size() < count) {
+      if (!AtOperand(lexer_, scope_)) {
+        return lexer_.ErrorAt(name.offset, called.Usage());
+      }
+      OCANNL_ASSIGN_OR_RETURN(Tensor arg, Operand(depth + 1));
+      args.emplace_back(called.arguments[args.size()], arg);
+    }
+    return args;
+  }
+
   absl::Status CountOperation(size_t offset) {
     if (++operations_ <= kMaxOperations) return absl::OkStatus();
     return lexer_.ErrorAt(
@@ -157,10 +152,6 @@ class Parser {
                              " operations; make a part of it a tensor of its "
                              "own"));
   }
-
-  Arg ArgOf(Tensor tensor) const { return Arg(tensor, where_); }
-
-  const EinsumNumbers& numbers() const { return scope_.names().numbers; }
 
   // Precedence climbing: operators of at least `precedence` and their operands.
   absl::StatusOr<Tensor> Expression(int precedence, int depth) {
@@ -170,23 +161,14 @@ class Parser {
       const InfixOperator* infix = FindInfix(lexer_.peek().text);
       if (infix == nullptr || infix->precedence < precedence) break;
       if (infix->op == Op::kPow && first.text == "-") {
-        return SignOfPower(first.offset, *infix, depth);
+        const size_t power = lexer_.Next().offset;
+        OCANNL_RETURN_IF_ERROR(
+            Expression(infix->precedence, depth + 1).status());
+        return SignOfPower(lexer_, first.offset, infix->symbol, power);
       }
       OCANNL_ASSIGN_OR_RETURN(left, Infix(*infix, left, depth));
     }
     return left;
-  }
-
-  // The error of -x **. 2, of which the sign is outside in mathematics and
-  // would be inside here.
-  absl::Status SignOfPower(size_t sign, const InfixOperator& infix, int depth) {
-    const size_t power = lexer_.Next().offset;
-    OCANNL_RETURN_IF_ERROR(Expression(infix.precedence, depth + 1).status());
-    const size_t exponent = power + infix.symbol.size();
-    return lexer_.ErrorAt(
-        sign, SignOfPowerText(
-                  text_.substr(sign + 1, power - sign - 1), infix.symbol,
-                  text_.substr(exponent, lexer_.peek().offset - exponent)));
   }
 
   // An operator and what stands to its right.
@@ -194,17 +176,17 @@ class Parser {
                                int depth) {
     const size_t offset = lexer_.Next().offset;
     OCANNL_RETURN_IF_ERROR(CountOperation(offset));
-    std::vector<Arg> args = {ArgOf(left)};
+    std::vector<Arg> args = {Arg(left, where_)};
     if (infix.form == InfixOperator::kSlice) {
       OCANNL_ASSIGN_OR_RETURN(int32_t index, scope_.TakeStatic(lexer_));
       return Checked(Slice(args[0], index), offset);
     }
+    const EinsumNumbers& numbers = scope_.names().numbers;
     absl::string_view spec;
     std::optional<Lexer> sizes;  // stands where they start
     size_t operands = infix.form == InfixOperator::kReduceOne ? 1 : 2;
     if (infix.accum) {
-      OCANNL_ASSIGN_OR_RETURN(spec,
-                              TakeSpec(lexer_, infix, numbers(), operands));
+      OCANNL_ASSIGN_OR_RETURN(spec, TakeSpec(lexer_, infix, numbers, operands));
       sizes = lexer_;
       OCANNL_RETURN_IF_ERROR(
           TakeSizeRules(lexer_, scope_, std::nullopt, where_));
@@ -212,38 +194,14 @@ class Parser {
     while (args.size() < operands) {
       int precedence = infix.precedence + (infix.right_associative() ? 0 : 1);
       OCANNL_ASSIGN_OR_RETURN(Tensor right, Expression(precedence, depth + 1));
-      args.push_back(ArgOf(right));
+      args.emplace_back(right, where_);
     }
-    switch (infix.form) {
-      case InfixOperator::kSwapped:
-        std::swap(args[0], args[1]);
-        [[fallthrough]];
-      case InfixOperator::kPointwise:
-        return Checked(Pointwise(*infix.op, args), offset, infix.symbol);
-      case InfixOperator::kCompose:
-        if (HasScalar(args)) {
-          return Checked(PointMul(args[0], args[1]), offset);
-        }
-        return Checked(Compose(args[0], args[1]), offset);
-      case InfixOperator::kReduceOne:
-      case InfixOperator::kReducePair:
-      case InfixOperator::kReduceMany: {
-        OCANNL_ASSIGN_OR_RETURN(
-            Tensor result,
-            Checked(Reduce(operands == 3 && infix.op == Op::kMul ? Op::kMul3
-                                                                 : infix.op,
-                           *infix.accum, spec, args, numbers()),
-                    offset));
-        if (is_trial_) return result;
-        Lexer after = std::exchange(lexer_, *sizes);
-        OCANNL_RETURN_IF_ERROR(TakeSizeRules(lexer_, scope_, result, where_));
-        lexer_ = std::move(after);
-        return result;
-      }
-      case InfixOperator::kSlice:
-        break;
+    const Tensor made = ApplyInfix(infix, spec, std::move(args), numbers);
+    OCANNL_ASSIGN_OR_RETURN(Tensor result, Checked(made, offset, infix.symbol));
+    if (sizes && !scope_.is_trial()) {
+      OCANNL_RETURN_IF_ERROR(TakeSizeRules(*sizes, scope_, result, where_));
     }
-    __builtin_unreachable();
+    return result;
   }
 
   absl::StatusOr<Tensor> Operand(int depth) {
@@ -258,7 +216,7 @@ class Parser {
       return TakeNumber(lexer_, "-", offset, graph_, where_);
     }
     OCANNL_ASSIGN_OR_RETURN(Tensor operand, Operand(depth + 1));
-    return Checked(Neg(ArgOf(operand)), offset);
+    return Checked(Neg(Arg(operand, where_)), offset);
   }
 
   absl::StatusOr<Tensor> Primary(int depth) {
@@ -332,96 +290,43 @@ class Parser {
           return Unexpected(lexer_, "an operator, `,` or `)`");
         }
         OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
-        call.args.push_back(ArgOf(arg));
+        call.args.emplace_back(arg, where_);
       }
     } else if (AtOperand(lexer_, scope_)) {
       OCANNL_ASSIGN_OR_RETURN(Tensor arg, Operand(depth + 1));
-      call.args.push_back(ArgOf(arg));
+      call.args.emplace_back(arg, where_);
     }
-    if (is_trial_ && TakesSoMany(function, call)) return AnyTensor();
+    if (scope_.is_trial() && TakesSoMany(function, call)) return AnyTensor();
     absl::StatusOr<Tensor> result = CallFunction(function, call);
     if (result.ok()) return Checked(*result, offset);
-    return lexer_.ErrorAt(
-        offset, absl::StrCat(result.status().message(),
-                             NameHabitHint(function.name, /*is_call=*/true)));
+    return lexer_.ErrorAt(offset, result.status().message());
   }
 
   absl::StatusOr<Tensor> Parameter(int depth) {
     OCANNL_ASSIGN_OR_RETURN(Declaration declaration,
                             ParseDeclaration(lexer_, scope_.names()));
-    const Token name = declaration.name;
-    auto declared = scope_.FindDeclared(name.text);
-    // The body of a function declares it each time.
-    if (declared && offsets_.contains(name.offset)) return *declared;
-    if (!declared && scope_.names().tensors.contains(name.text)) {
-      return lexer_.ErrorAt(
-          name.offset, absl::StrCat("the names have a tensor `", name.text,
-                                    "` already; write ", name.text,
-                                    " for it, or give the parameter another "
-                                    "name"));
-    }
-    if (!declared) return Declare(declaration, depth);
-    if (is_trial_) return *declared;
-    if (declaration.dtype) {
-      DecideDType(graph_, declared->id, *declaration.dtype);
-    }
-    OCANNL_RETURN_IF_ERROR(CheckAgrees(lexer_, declared->node(), declaration));
-    return *declared;
-  }
-
-  absl::StatusOr<Tensor> Declare(const Declaration& declaration, int depth) {
-    absl::Status error;
-    Initializer init = DefaultInit;
-    if (declaration.init) {
-      init = [&](Tensor parameter) {
-        absl::StatusOr<Tensor> value =
-            FirstValue(parameter, *declaration.init, depth);
-        error = value.status();
-        return value.ok() ? *value : ErrorTensor(graph_, error, where_);
-      };
-    }
-    std::string name(declaration.name.text);
-    Tensor parameter =
-        Param(graph_, name, declaration.spec, declaration.dtype, init, where_);
-    OCANNL_RETURN_IF_ERROR(error);
-    const size_t offset = declaration.name.offset;
-    OCANNL_RETURN_IF_ERROR(Checked(parameter, offset).status());
-    if (!is_trial_) {
-      const auto& source = std::get<ParamSource>(parameter.node().source);
-      OCANNL_RETURN_IF_ERROR(
-          Checked(Tensor{&graph_, *source.init}, offset).status());
-    }
-    scope_.Declare(std::move(name), parameter);
-    parameters_.push_back(parameter);
-    offsets_.insert(offset);
-    return parameter;
-  }
-
-  // Reads the first value of `parameter` where it stands, further left.
-  absl::StatusOr<Tensor> FirstValue(Tensor parameter, const Lexer& at,
-                                    int depth) {
-    Lexer after = std::exchange(lexer_, at);
-    std::optional<Tensor> outer = std::exchange(initialised_, parameter);
-    absl::StatusOr<Tensor> value = Expression(1, depth + 1);
-    bool ends = IsNext(lexer_, ";") || IsNext(lexer_, "}");
-    if (value.ok() && !ends) {
-      value = Unexpected(lexer_, "an operator, `;` or `}`");
-    }
-    lexer_ = std::move(after);
-    initialised_ = outer;
-    return value;
+    // Reads the first value where it stands, further left.
+    auto first_value = [&](Tensor parameter) {
+      Lexer after = std::exchange(lexer_, *declaration.init);
+      std::optional<Tensor> outer = std::exchange(initialised_, parameter);
+      absl::StatusOr<Tensor> value = Expression(1, depth + 1);
+      if (value.ok() && !IsNext(lexer_, ";") && !IsNext(lexer_, "}")) {
+        value = Unexpected(lexer_, "an operator, `;` or `}`");
+      }
+      lexer_ = std::move(after);
+      initialised_ = outer;
+      return value;
+    };
+    return parameters_.Declare(lexer_, scope_, declaration, first_value);
   }
 
   Graph& graph_;
   Scope scope_;
   SourceLocation where_;
-  absl::string_view text_;
   Lexer lexer_;
-  std::vector<Tensor> parameters_;
-  absl::flat_hash_set<size_t> offsets_;  // of their declarations
+  ParameterTable parameters_;
   TensorFunctions functions_;
   int operations_ = 0;
-  bool is_trial_ = false;              // of a body, with any arguments
   std::optional<Tensor> initialised_;  // whose first value is being read
 };
 

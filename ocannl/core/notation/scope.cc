@@ -2,6 +2,7 @@
 #include "ocannl/core/notation/scope.h"
 
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +80,14 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
       name.offset,
       absl::StrCat("`", name.text, "` is ", NumberText(found->second),
                    ", where a whole number must stand; give it one"));
+}
+
+absl::Status GraphError(const Lexer& lexer, size_t offset, Tensor tensor,
+                        absl::string_view symbol) {
+  const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
+  if (error == nullptr) return absl::OkStatus();
+  return lexer.ErrorAt(
+      offset, absl::StrCat(error->status.message(), HabitHint(symbol)));
 }
 
 void Scope::Declare(std::string name, Tensor tensor) {

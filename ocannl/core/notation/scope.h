@@ -45,6 +45,11 @@ absl::StatusOr<DType> TakeDType(Lexer& lexer);
 absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
                                        bool whole);
 
+// What the graph found wrong with `tensor`, maybe of the operator `symbol`,
+// at `offset`.
+absl::Status GraphError(const Lexer& lexer, size_t offset, Tensor tensor,
+                        absl::string_view symbol = "");
+
 // What the arguments of a function stand for.
 using Arguments = std::vector<std::pair<std::string, Tensor>>;
 
@@ -63,6 +68,14 @@ class Scope {
   Arguments SetArguments(Arguments arguments) {
     return std::exchange(arguments_, std::move(arguments));
   }
+
+  // From here on each of `arguments` is `any`, in the place of any others: what
+  // the graph finds wrong with them is no error.
+  void StartTrial(const std::vector<std::string>& arguments, Tensor any) {
+    for (const auto& name : arguments) arguments_.emplace_back(name, any);
+    is_trial_ = true;
+  }
+  bool is_trial() const { return is_trial_; }
 
   // An argument, or else what the text declares, or else what the names have;
   // what else the user of the graph named so.
@@ -90,6 +103,7 @@ class Scope {
   const Names& names_;
   absl::flat_hash_map<std::string, Tensor> declared_;
   Arguments arguments_;
+  bool is_trial_ = false;
 };
 
 }  // namespace ocannl

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -69,9 +68,7 @@ class RuleParser {
                                   "` already; give the size another name"));
     }
     const Tensor size = EmbedDim(of, name.text, where_);
-    if (const auto* error = std::get_if<ErrorSource>(&size.node().source)) {
-      return lexer_.ErrorAt(name.offset, error->status.message());
-    }
+    OCANNL_RETURN_IF_ERROR(GraphError(lexer_, name.offset, size));
     scope_.Declare(std::string(as.text), size);
     return absl::OkStatus();
   }
