@@ -13,7 +13,9 @@
 #ifndef OCANNL_CORE_SHAPE_ERRORS_H_
 #define OCANNL_CORE_SHAPE_ERRORS_H_
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -70,6 +72,29 @@ class ShapeErrors : private ErrorText {
   bool IsBefore(RowRef a, RowRef b, TensorId node) const;
   std::string CoversHint(const CoverRule& rule, RowRef conflicting) const;
   std::string OneCellHint(const SlotRule& rule, int axis) const;
+};
+
+// Of the errors that a stage of an inference finds, that of the first
+// operation, worded once everything is known.
+class FirstError {
+ public:
+  using Wording = std::function<absl::Status(const ShapeErrors&)>;
+
+  void Report(TensorId node, Wording wording) {
+    if (wording_ && (is_settled_ || node_ <= node)) return;
+    wording_ = std::move(wording);
+    node_ = node;
+  }
+  // The stage ends: an error that there is stays.
+  void Settle() { is_settled_ = wording_ != nullptr; }
+
+  // Null if there is none.
+  const Wording& wording() const { return wording_; }
+
+ private:
+  Wording wording_;
+  TensorId node_;
+  bool is_settled_ = false;
 };
 
 }  // namespace ocannl

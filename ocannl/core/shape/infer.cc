@@ -2,25 +2,51 @@
 #include "ocannl/core/shape/infer.h"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/bases.h"
 #include "ocannl/core/shape/errors.h"
 #include "ocannl/core/shape/problem.h"
 #include "ocannl/core/shape/rank.h"
-#include "ocannl/core/shape/reshape_sizes.h"
 #include "ocannl/core/shape/results.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/shape/size_rules.h"
+#include "ocannl/core/shape/slot_rules.h"
 
 namespace ocannl {
 namespace {
+
+// Relates the sizes on both sides of each reshape, which have the same number
+// of cells. `axes` has those of each row of `problem`, in `sizes`. Returns the
+// reshape of each relation, in order.
+std::vector<TensorId> RelateReshapes(const Graph& graph, const Problem& problem,
+                                     absl::Span<const std::vector<int>> axes,
+                                     SizeSystem& sizes) {
+  std::vector<TensorId> reshapes;
+  for (TensorId id : problem.nodes) {
+    const auto* reshape = std::get_if<ReshapeSource>(&graph[id].source);
+    if (reshape == nullptr || !problem.index.contains(reshape->of)) continue;
+    const int cells = sizes.Add(RowRole::kComputed);
+    for (TensorId tensor : {reshape->of, id}) {
+      std::vector<int> all;
+      for (RowKind kind : kRowKinds) {
+        absl::c_copy(axes[problem.RowIndex({tensor, kind})],
+                     std::back_inserter(all));
+      }
+      sizes.Multiply(cells, all);
+      reshapes.push_back(id);
+    }
+  }
+  return reshapes;
+}
 
 // Solves first how many axes each row has, then the size of each axis. A rule
 // that cannot hold is put aside, so that the message can name all sizes.
@@ -30,26 +56,32 @@ class Inference {
       : graph_(graph),
         problem_(std::move(problem)),
         wrong_covers_(problem_.rules.covers.size(), false),
-        wrong_slots_(problem_.rules.slots.size(), false),
         own_names_(OwnNames(graph, problem_)),
-        size_rules_(graph, problem_.index, own_names_) {}
+        size_rules_(graph, problem_.index, own_names_),
+        slots_(graph, problem_, size_rules_, error_) {}
 
   absl::Status Run() {
     AddRows();
-    SlotRanks();
+    slots_.SetRanks(ranks_);
+    for (const SizeRule* rule : size_rules_.SetRanks(ranks_)) {
+      ReportRule(*rule);
+    }
     OCANNL_RETURN_IF_ERROR(CheckAxes(graph_, problem_, ranks_));
     CoverRanks();
+    error_.Settle();
     AddAxes();
-    SetWrittenPositions();
-    SlotSizes();
+    slots_.SetSizes(axes_, sizes_);
+    for (const SizeRule* rule : size_rules_.SetSizes(ranks_, sizes_)) {
+      ReportRule(*rule);
+    }
     reshapes_ = RelateReshapes(graph_, problem_, axes_, sizes_);
     CoverSizes();
-    if (!error_) CheckParameters();
-    if (!error_) CheckResults();
-    if (!error_) CheckOwnNames();
-    if (!error_) return CheckAxes(graph_, problem_, ranks_);
-    return error_(ShapeErrors(graph_, rules(),
-                              [this](RowRef row) { return Known(row); }));
+    if (!error_.wording()) CheckParameters();
+    if (!error_.wording()) CheckResults();
+    if (!error_.wording()) CheckOwnNames();
+    if (!error_.wording()) return CheckAxes(graph_, problem_, ranks_);
+    return error_.wording()(ShapeErrors(
+        graph_, rules(), [this](RowRef row) { return Known(row); }));
   }
 
   int64_t steps() const { return ranks_.steps() + sizes_.steps(); }
@@ -60,18 +92,13 @@ class Inference {
         InferBases(graph_, problem_, axes_, sizes_, shapes.bases));
     for (TensorId id : problem_.nodes) {
       const auto* dim = std::get_if<DimSource>(&graph_[id].source);
-      const bool captures = dim != nullptr && !dim->name.empty();
-      if (!captures || shapes.contains(id)) continue;
-      int64_t size = 1;
-      for (int axis : size_rules_.AxesOf({dim->of, dim->name})) {
-        size *= sizes_.Size(axis);
+      if (dim != nullptr && !dim->name.empty() && !shapes.contains(id)) {
+        shapes.names[dim->of][dim->name] =
+            NumElements(Sizes(SpecName{dim->of, dim->name}));
       }
-      shapes.names[dim->of][dim->name] = size;
-    }
-    for (TensorId id : problem_.nodes) {
       for (RowKind kind : kRowKinds) shapes[id][kind] = Sizes({id, kind});
     }
-    for (const auto& [node, names] : names_) {
+    for (const auto& [node, names] : slots_.names()) {
       for (const auto& [name, axis] : names) {
         shapes.names[node][name] = sizes_.Size(axis);
       }
@@ -80,41 +107,18 @@ class Inference {
   }
 
  private:
-  // An error, worded once everything is known.
-  using ErrorMaker = std::function<absl::Status(const ShapeErrors&)>;
-  // An axis that is read at a position, or at the values of a static index.
-  struct Position {
-    size_t slot;
-    int axis;
-    int64_t at_least;
-  };
-
-  // An axis whose size comes from those of others.
-  struct RelatedAxis {
-    size_t slot;
-    int axis;
-    EinsumAxis form;
-  };
-
   const Rules& rules() const { return problem_.rules; }
 
-  Dims Sizes(RowRef row) const {
+  Dims SizesOf(absl::Span<const int> axes) const {
     Dims sizes;
-    for (int axis : axes_[problem_.RowIndex(row)]) {
-      sizes.push_back(sizes_.Size(axis));
-    }
+    for (int axis : axes) sizes.push_back(sizes_.Size(axis));
     return sizes;
   }
-
-  // The first operation's counts, and ranks before sizes.
-  void Report(int stage, TensorId node, ErrorMaker error) {
-    if (error_ && std::make_pair(error_stage_, error_node_) <=
-                      std::make_pair(stage, node)) {
-      return;
-    }
-    error_ = std::move(error);
-    error_stage_ = stage;
-    error_node_ = node;
+  Dims Sizes(const SpecName& name) const {
+    return SizesOf(size_rules_.AxesOf(name));
+  }
+  Dims Sizes(RowRef row) const {
+    return SizesOf(axes_[problem_.RowIndex(row)]);
   }
 
   void AddRows() {
@@ -126,64 +130,19 @@ class Inference {
     }
   }
 
-  void SlotRanks() {
-    absl::flat_hash_map<std::string, int> variables;  // of one node
-    for (size_t i = 0; i < rules().slots.size(); ++i) {
-      const SlotRule& slot = rules().slots[i];
-      if (slot.place == 0) variables.clear();
-      int row = problem_.RowIndex(slot.row);
-      // A number has no more axes than it must.
-      if (problem_.rows[row].broadcastable) {
-        ranks_.Prefer(row, slot.axes->size());
-      }
-      bool fits;
-      if (slot.axes->variable) {
-        auto [at, is_new] = variables.try_emplace(*slot.axes->variable, -1);
-        if (is_new) at->second = ranks_.Add(RowRole::kComputed);
-        size_rules_.AddRow(slot.node, *slot.axes->variable, at->second);
-        fits = ranks_.SetDifference(row, at->second, slot.axes->size());
-        if (!fits && !ranks_.HasLength(row)) {
-          MarkWrongSlot(i, &ShapeErrors::OccursCheck);
-          continue;
-        }
-      } else {
-        fits = ranks_.SetLength(row, slot.axes->size());
-      }
-      if (!fits) MarkWrongSlot(i, &ShapeErrors::Rank);
-    }
-    for (const SizeRule* rule : size_rules_.SetRanks(ranks_)) {
-      MarkWrongRule(0, *rule);
-    }
-  }
-
-  void MarkWrongRule(int stage, const SizeRule& rule) {
-    Report(stage, rule.name.node, [this, &rule](const ShapeErrors& write) {
-      auto sizes_of = [&](const SpecName& name) {
-        Dims sizes;
-        for (int axis : size_rules_.AxesOf(name)) {
-          sizes.push_back(sizes_.Size(axis));
-        }
-        return sizes;
-      };
-      return write.Rule(rule, sizes_of);
+  void ReportRule(const SizeRule& rule) {
+    error_.Report(rule.name.node, [this, &rule](const ShapeErrors& write) {
+      return write.Rule(rule,
+                        [this](const SpecName& name) { return Sizes(name); });
     });
   }
 
-  void MarkWrongSlot(size_t i,
-                     absl::Status (ShapeErrors::*wording)(const SlotRule&)
-                         const) {
-    const SlotRule& slot = rules().slots[i];
-    wrong_slots_[i] = true;
-    Report(0, slot.node, [&slot, wording](const ShapeErrors& write) {
-      return (write.*wording)(slot);
-    });
-  }
-
-  void MarkWrongCover(int stage, int i) {
+  void PutAside(int i) {
     const CoverRule& cover = rules().covers[i];
     wrong_covers_[i] = true;
-    Report(stage, cover.node,
-           [&cover](const ShapeErrors& write) { return write.Covers(cover); });
+    error_.Report(cover.node, [&cover](const ShapeErrors& write) {
+      return write.Covers(cover);
+    });
   }
 
   void CoverRanks() {
@@ -193,14 +152,8 @@ class Inference {
                    IsNumberLike(graph_[cover.covered.tensor].source) ||
                        Stretches(graph_[cover.node]));
     }
-    for (int failed : ranks_.Solve()) MarkWrongCover(0, failed);
-    for (size_t i = 0; i < rules().slots.size(); ++i) {
-      const SlotRule& slot = rules().slots[i];
-      bool is_short =
-          ranks_.Length(problem_.RowIndex(slot.row)) < slot.axes->size();
-      if (!is_short || wrong_slots_[i]) continue;
-      MarkWrongSlot(i, &ShapeErrors::Rank);
-    }
+    for (int failed : ranks_.Solve()) PutAside(failed);
+    slots_.CheckRanks(ranks_);
   }
 
   void AddAxes() {
@@ -219,93 +172,8 @@ class Inference {
     }
   }
 
-  // The axes of the row as the spec of its operation names them.
-  std::vector<EinsumAxis> Names(const SlotRule& slot) const {
-    size_t rank = axes_[problem_.RowIndex(slot.row)].size();
-    return ExpandRow(*slot.axes, static_cast<int>(rank), slot.place);
-  }
-
-  // A result that is written at one position ends there.
-  void SetWrittenPositions() {
-    for (size_t i = 0; i < rules().slots.size(); ++i) {
-      const SlotRule& slot = rules().slots[i];
-      if (wrong_slots_[i] || !(slot.row.tensor == slot.node)) continue;
-      std::vector<EinsumAxis> names = Names(slot);
-      for (size_t k = 0; k < names.size(); ++k) {
-        if (!names[k].is_position()) continue;
-        int64_t size = names[k].position + 1;
-        sizes_.Set(axes_[problem_.RowIndex(slot.row)][k], size, size == 1);
-      }
-    }
-  }
-
-  void SlotSizes() {
-    absl::flat_hash_map<std::string, int> axes;  // of one node
-    for (size_t i = 0; i < rules().slots.size(); ++i) {
-      const SlotRule& slot = rules().slots[i];
-      if (slot.place == 0) axes.clear();
-      if (wrong_slots_[i]) continue;
-      const std::vector<int>& row = axes_[problem_.RowIndex(slot.row)];
-      std::vector<EinsumAxis> names = Names(slot);
-      for (int k = 0; k < static_cast<int>(row.size()); ++k) {
-        if (names[k].is_position()) {
-          positions_.push_back({i, k, names[k].position + 1});
-          continue;
-        }
-        if (!names[k].is_plain()) {
-          RelateAxis(i, k, names[k], axes);
-          continue;
-        }
-        const std::string& name = names[k].name;
-        int same = axes.try_emplace(name, row[k]).first->second;
-        size_rules_.AddAxis(slot.node, name, same);
-        if (sizes_.Equate(same, row[k])) continue;
-        Report(1, slot.node, [&slot, k, name](const ShapeErrors& write) {
-          return write.Size(slot, k, name);
-        });
-      }
-      AddSlicePosition(i);
-    }
-    for (const SizeRule* rule : size_rules_.SetSizes(ranks_, sizes_)) {
-      MarkWrongRule(1, *rule);
-    }
-  }
-
-  // Axis `k` of slot `i` has a size that comes from `axes`.
-  void RelateAxis(size_t i, int k, const EinsumAxis& axis,
-                  absl::flat_hash_map<std::string, int>& axes) {
-    related_.push_back({.slot = i, .axis = k, .form = axis});
-    const SlotRule& slot = rules().slots[i];
-    for (const std::string* name : related_.back().form.Names()) {
-      auto [at, is_new] = axes.try_emplace(*name, -1);
-      if (is_new) at->second = sizes_.AddName();
-      size_rules_.AddAxis(slot.node, *name, at->second);
-      names_[slot.node][*name] = at->second;
-    }
-    SizeEquation equation = EquationOf(axis);
-    std::vector<SizeSystem::Part> parts;
-    for (const auto& [name, factor] : equation.terms) {
-      parts.push_back({.axis = axes.at(name), .factor = factor});
-    }
-    sizes_.Relate(axes_[problem_.RowIndex(slot.row)][k], std::move(parts),
-                  equation.constant);
-  }
-
-  // A slice reads its operand's first batch axis at the whole static range.
-  void AddSlicePosition(size_t i) {
-    const SlotRule& slot = rules().slots[i];
-    const auto* slice = std::get_if<SliceSource>(&graph_[slot.node].source);
-    if (slice == nullptr || slot.place != 0) return;
-    const auto& range = graph_.statics()[slice->static_index].range;
-    if (range) positions_.push_back({i, 0, *range});
-  }
-
   void CoverSizes() {
-    for (const Position& position : positions_) {
-      const SlotRule& slot = rules().slots[position.slot];
-      sizes_.AtLeast(axes_[problem_.RowIndex(slot.row)][position.axis],
-                     position.at_least);
-    }
+    slots_.SetBounds(sizes_);
     size_rules_.SetBounds(sizes_);
     std::vector<int> rule_of;  // each pair of axes
     for (size_t i = 0; i < rules().covers.size(); ++i) {
@@ -318,40 +186,41 @@ class Inference {
         rule_of.push_back(static_cast<int>(i));
       }
     }
-    SizeSystem::Unsatisfiable unsatisfiable = sizes_.Solve();
-    for (int pair : unsatisfiable.covers) MarkWrongCover(1, rule_of[pair]);
-    for (size_t k : unsatisfiable.at_least) {
-      // Those of the rules come after the positions.
-      if (k >= positions_.size()) {
-        MarkWrongRule(1, *size_rules_.bounds()[k - positions_.size()]);
-        continue;
-      }
-      const Position position = positions_[k];
-      const SlotRule& slot = rules().slots[position.slot];
-      Report(1, slot.node, [&slot, position](const ShapeErrors& write) {
-        return write.Position(slot, position.axis, position.at_least);
-      });
-    }
-    for (const auto& relation : unsatisfiable.relations) {
-      MarkWrongRelation(relation.first, relation.second);
+    const SizeSystem::Unsatisfiable unsatisfiable = sizes_.Solve();
+    for (int pair : unsatisfiable.covers) PutAside(rule_of[pair]);
+    for (size_t k : unsatisfiable.at_least) ReportBound(k);
+    for (const auto& [k, sizes] : unsatisfiable.relations) {
+      ReportRelation(k, sizes);
     }
   }
 
-  // Those of the rules come after the axes, then those of reshapes.
-  void MarkWrongRelation(size_t k, const std::vector<int64_t>& sizes) {
-    const size_t rule = k - related_.size();
-    if (k < related_.size()) {
-      const RelatedAxis& related = related_[k];
-      const SlotRule& slot = rules().slots[related.slot];
-      Report(1, slot.node, [&slot, &related, sizes](const ShapeErrors& write) {
-        return write.Relation(slot, related.axis, related.form, sizes);
-      });
+  // Those of slots come first.
+  void ReportBound(size_t k) {
+    const std::vector<SlotRules::Bound>& bounds = slots_.bounds();
+    if (k >= bounds.size()) {
+      return ReportRule(*size_rules_.bounds()[k - bounds.size()]);
+    }
+    const SlotRules::Bound& wrong = bounds[k];
+    error_.Report(wrong.slot->node, [&wrong](const ShapeErrors& write) {
+      return write.Position(*wrong.slot, wrong.axis, wrong.at_least);
+    });
+  }
+
+  // Those of slots come first, those of reshapes last.
+  void ReportRelation(size_t k, const std::vector<int64_t>& sizes) {
+    const size_t rule = k - slots_.relations().size();
+    if (k < slots_.relations().size()) {
+      const SlotRules::Relation& wrong = slots_.relations()[k];
+      error_.Report(
+          wrong.slot->node, [&wrong, sizes](const ShapeErrors& write) {
+            return write.Relation(*wrong.slot, wrong.axis, wrong.form, sizes);
+          });
     } else if (rule < size_rules_.relations().size()) {
-      MarkWrongRule(1, *size_rules_.relations()[rule]);
+      ReportRule(*size_rules_.relations()[rule]);
     } else {
       const TensorId id = reshapes_[rule - size_rules_.relations().size()];
-      Report(1, id,
-             [id](const ShapeErrors& write) { return write.Reshape(id); });
+      error_.Report(
+          id, [id](const ShapeErrors& write) { return write.Reshape(id); });
     }
   }
 
@@ -369,15 +238,13 @@ class Inference {
 
   void CheckParameters() {
     for (TensorId id : problem_.nodes) {
-      if (!IsParameter(id)) continue;
+      if (!std::holds_alternative<ParamSource>(graph_[id].source)) continue;
       for (RowKind kind : kRowKinds) {
-        RowRef row = {id, kind};
-        Dims sizes = Sizes(row);
-        if (ranks_.IsDetermined(problem_.RowIndex(row)) &&
-            std::count(sizes.begin(), sizes.end(), 0) == 0) {
-          continue;
-        }
-        Report(2, id, [row](const ShapeErrors& write) {
+        const RowRef row = {id, kind};
+        const bool is_known = ranks_.IsDetermined(problem_.RowIndex(row)) &&
+                              !absl::c_linear_search(Sizes(row), 0);
+        if (is_known) continue;
+        error_.Report(id, [row](const ShapeErrors& write) {
           return write.Undetermined(row);
         });
       }
@@ -390,10 +257,10 @@ class Inference {
     for (EnlargedRow& enlarged : EnlargedRows(graph_, problem_, sizes_of)) {
       const RowRef row = enlarged.row;
       made_[problem_.RowIndex(row)] = std::move(enlarged.made);
-      Report(2, row.tensor,
-             [row, used_as = Sizes(row)](const ShapeErrors& write) {
-               return write.Enlarged(row, used_as);
-             });
+      error_.Report(row.tensor,
+                    [row, used_as = Sizes(row)](const ShapeErrors& write) {
+                      return write.Enlarged(row, used_as);
+                    });
     }
   }
 
@@ -401,32 +268,24 @@ class Inference {
   void CheckOwnNames() {
     for (const SpecName& own : own_names_) {
       if (!size_rules_.IsOpen(own, sizes_)) continue;
-      Report(2, own.node,
-             [&own](const ShapeErrors& write) { return write.OwnName(own); });
+      error_.Report(own.node, [&own](const ShapeErrors& write) {
+        return write.OwnName(own);
+      });
     }
   }
 
-  bool IsParameter(TensorId id) const {
-    return std::holds_alternative<ParamSource>(graph_[id].source);
-  }
-
   const Graph& graph_;
-  Problem problem_;
-  std::vector<bool> wrong_covers_, wrong_slots_;
+  const Problem problem_;
+  std::vector<bool> wrong_covers_;
   const std::vector<SpecName> own_names_;
+  FirstError error_;
   SizeRules size_rules_;
+  SlotRules slots_;
   RankSystem ranks_;
   std::vector<std::vector<int>> axes_;  // in sizes_, of each row
   SizeSystem sizes_;
-  std::vector<Position> positions_;
-  std::vector<RelatedAxis> related_;  // of each relation
-  std::vector<TensorId> reshapes_;    // of each of theirs
-  // In sizes_, of the names in `related_`, by operation.
-  absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int>> names_;
+  std::vector<TensorId> reshapes_;       // of each of their relations
   absl::flat_hash_map<int, Dims> made_;  // of results that uses enlarge
-  ErrorMaker error_;
-  int error_stage_ = 0;
-  TensorId error_node_;
 };
 
 }  // namespace
