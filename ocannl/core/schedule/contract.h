@@ -17,10 +17,8 @@
 //       }
 //     }
 //
-// In order: loops are cut and strip-mined from the outermost one inwards, and
-// the loops over tiles interchanged outwards; in each tile the statements are
-// distributed and k becomes the outermost loop of the sum; operands are packed;
-// loops in tiles become lanes or are unrolled, and the target is privatized.
+// In order: the nest is tiled (tile_contract.h); operands are packed; loops in
+// tiles become lanes or are unrolled, and the target is privatized.
 #ifndef OCANNL_CORE_SCHEDULE_CONTRACT_H_
 #define OCANNL_CORE_SCHEDULE_CONTRACT_H_
 

@@ -26,6 +26,72 @@ constexpr size_t kMaxDistance = 64;
 
 constexpr BufferId kElided = {};  // the buffer of an elided zero_out
 
+// The statements of the result so far, and which of them name a buffer.
+class FusedBody {
+ public:
+  // `program` is the one of the statements.
+  explicit FusedBody(const LoopProgram& program) : program_(program) {}
+
+  void Append(Stmt stmt, FusedNest nest) {
+    stmts_.push_back(std::move(stmt));
+    nests_.push_back(std::move(nest));
+  }
+
+  // Those that name one of the buffers, in order.
+  std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers) {
+    CollectUses();
+    std::set<size_t> places;
+    for (BufferId buffer : buffers) {
+      places.insert(uses_[buffer].begin(), uses_[buffer].end());
+    }
+    std::vector<Stmt> stmts;
+    for (size_t k : places) stmts.push_back(stmts_[k]);
+    return stmts;
+  }
+
+  // Elides the zero_out that only the next nest would read.
+  bool ElideZeroInit(BufferId buffer) {
+    CollectUses();
+    std::vector<size_t>& uses = uses_[buffer];
+    if (uses.empty()) return false;
+    ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[uses.back()]);
+    if (zero == nullptr) return false;
+    zero->buffer = kElided;
+    uses.pop_back();
+    return true;
+  }
+
+  // They become the body of `program`.
+  FusedProgram MoveTo(LoopProgram program) && {
+    FusedProgram fused{.program = std::move(program), .nests = {}};
+    std::vector<Stmt>& stmts = fused.program.body.stmts;
+    stmts.clear();
+    for (size_t k = 0; k < stmts_.size(); ++k) {
+      const ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[k]);
+      if (zero != nullptr && zero->buffer == kElided) continue;
+      stmts.push_back(std::move(stmts_[k]));
+      fused.nests.push_back(std::move(nests_[k]));
+    }
+    return fused;
+  }
+
+ private:
+  // Has uses_ know all of stmts_.
+  void CollectUses() {
+    for (; seen_ < stmts_.size(); ++seen_) {
+      const Effects effects = EffectsOf(program_, stmts_[seen_]);
+      for (BufferId read : effects.reads) uses_[read].push_back(seen_);
+      for (BufferId written : effects.writes) uses_[written].push_back(seen_);
+    }
+  }
+
+  const LoopProgram& program_;
+  std::vector<Stmt> stmts_;
+  std::vector<FusedNest> nests_;  // of each of them
+  size_t seen_ = 0;               // of them are in uses_
+  absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
+};
+
 class NestFuser {
  public:
   NestFuser(LoopProgram program, const Target& target, Decisions& taken)
@@ -34,7 +100,8 @@ class NestFuser {
         taken_(taken),
         writer_(&program_),
         stmts_(program_.body.stmts),
-        nests_(stmts_.size()) {
+        nests_(stmts_.size()),
+        body_(program_) {
     program_.next_iterator = NextIterator(program_);
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
@@ -53,18 +120,18 @@ class NestFuser {
       if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
         k += rows->count - 1;
-        Append(rows->loop, *rows);
+        body_.Append(rows->loop, *rows);
         continue;
       }
       const std::optional<PerfectNest> nest = Plannable(k);
       if (const auto scatter = AsScatterNest(program_, stmts_[k])) {
         const ScatterNest repeating = WithoutUnitLoops(writer_, *scatter);
-        Append(Around(repeating.loops, {repeating.scatter}), repeating);
+        body_.Append(Around(repeating.loops, {repeating.scatter}), repeating);
         continue;
       }
       if (!nest) {
         RecordKept(stmts_[k]);
-        Append(stmts_[k], {});
+        body_.Append(stmts_[k], {});
         continue;
       }
       if (sunk < kMaxDistance && SinkToConsumer(k, *nest)) {
@@ -76,16 +143,7 @@ class NestFuser {
       sunk = 0;
       nest->accumulates() ? Accumulate(k, *nest) : Map(k, *nest);
     }
-    FusedProgram fused;
-    program_.body.stmts.clear();
-    for (size_t k = 0; k < result_.size(); ++k) {
-      const ZeroOut* zero = std::get_if<ZeroOut>(&result_[k]);
-      if (zero != nullptr && zero->buffer == kElided) continue;
-      program_.body.stmts.push_back(std::move(result_[k]));
-      fused.nests.push_back(std::move(nests_of_[k]));
-    }
-    fused.program = std::move(program_);
-    return fused;
+    return std::move(body_).MoveTo(std::move(program_));
   }
 
  private:
@@ -98,13 +156,7 @@ class NestFuser {
     if (IsProvableAlone(program_, {{rows.loop}})) return true;
     const absl::flat_hash_set<BufferId> written =
         WrittenIn(program_, {{rows.loop}});
-    CollectUses();
-    std::set<size_t> before;
-    for (BufferId buffer : written) {
-      before.insert(uses_[buffer].begin(), uses_[buffer].end());
-    }
-    Block block;
-    for (size_t j : before) block.stmts.push_back(result_[j]);
+    Block block{body_.Naming(written)};
     block.stmts.push_back(rows.loop);
     auto is_written = [&](BufferId buffer) { return written.contains(buffer); };
     for (size_t j = k + rows.count; j < stmts_.size(); ++j) {
@@ -192,9 +244,7 @@ class NestFuser {
         consumers.push_back(*std::move(user));
         if (j >= rows_from_) rows_from_ = 0;
         // Those in between are few, those behind may be many.
-        MoveBack(k, j, stmts_);
-        MoveBack(k, j, effects_);
-        MoveBack(k, j, nests_);
+        Rotate(k, j, j + 1);
         ++k;
         ++last;
       } else {
@@ -204,16 +254,14 @@ class NestFuser {
     return consumers;
   }
 
-  // Moves the element `from` before the one at `to`.
-  template <class T>
-  static void MoveBack(size_t to, size_t from, std::vector<T>& elements) {
-    std::rotate(&elements[to], &elements[from], &elements[from] + 1);
-  }
-
-  // Moves the element `from` behind those up to the one before `to`.
-  template <class T>
-  static void MoveTo(size_t to, size_t from, std::vector<T>& elements) {
-    std::rotate(&elements[from], &elements[from] + 1, elements.data() + to);
+  // As std::rotate: stmts_[middle] comes to the place of stmts_[first].
+  void Rotate(size_t first, size_t middle, size_t last) {
+    auto rotate = [&](auto& of) {
+      std::rotate(&of[first], &of[middle], of.data() + last);
+    };
+    rotate(stmts_);
+    rotate(effects_);
+    rotate(nests_);
   }
 
   // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k] to
@@ -229,9 +277,7 @@ class NestFuser {
       if (FusibleConsumer(sets, nest, j)) {
         if (!is_blocked) return false;
         if (j >= rows_from_) rows_from_ = 0;
-        MoveTo(j, k, stmts_);
-        MoveTo(j, k, effects_);
-        MoveTo(j, k, nests_);
+        Rotate(k, k + 1, j);
         return true;
       }
       if (Conflict(effects_[k], effects_[j])) return false;
@@ -265,37 +311,11 @@ class NestFuser {
     return cells == NumElements(program_.buffers[nest.set.target.buffer].dims);
   }
 
-  // Elides the zero_out that only this nest would read.
-  bool ElideZeroInit(BufferId buffer) {
-    CollectUses();
-    std::vector<size_t>& uses = uses_[buffer];
-    if (uses.empty()) return false;
-    ZeroOut* zero = std::get_if<ZeroOut>(&result_[uses.back()]);
-    if (zero == nullptr) return false;
-    zero->buffer = kElided;
-    uses.pop_back();
-    return true;
-  }
-
-  // Has uses_ know all statements of result_.
-  void CollectUses() {
-    for (; seen_ < result_.size(); ++seen_) {
-      const Effects effects = EffectsOf(program_, result_[seen_]);
-      for (BufferId read : effects.reads) uses_[read].push_back(seen_);
-      for (BufferId written : effects.writes) uses_[written].push_back(seen_);
-    }
-  }
-
-  void Append(Stmt stmt, FusedNest nest) {
-    result_.push_back(std::move(stmt));
-    nests_of_.push_back(std::move(nest));
-  }
-
   void Map(size_t& k, const PerfectNest& nest) {
     MapNest map{.nest = nest, .consumers = FuseConsumers(k, nest)};
     std::vector<Stmt> sets = {nest.set};
     absl::c_copy(map.consumers, std::back_inserter(sets));
-    Append(Around(nest.outputs, std::move(sets)), std::move(map));
+    body_.Append(Around(nest.outputs, std::move(sets)), std::move(map));
   }
 
   void Accumulate(size_t& k, const PerfectNest& nest) {
@@ -305,12 +325,12 @@ class NestFuser {
     if (!plan.has_k_blocks()) {
       const BufferId buffer = nest.set.target.buffer;
       epilogue.sets = FuseConsumers(k, nest);
-      epilogue.beta_is_zero = CoversTarget(nest) && ElideZeroInit(buffer);
+      epilogue.beta_is_zero = CoversTarget(nest) && body_.ElideZeroInit(buffer);
     }
     Contraction contraction(writer_, nest, std::move(plan),
                             std::move(epilogue));
     Stmt stmt = contraction.AsStmt(program_);
-    Append(std::move(stmt), std::move(contraction));
+    body_.Append(std::move(stmt), std::move(contraction));
   }
 
   void RecordKept(const Stmt& stmt) {
@@ -333,10 +353,7 @@ class NestFuser {
   std::vector<Effects> effects_;  // of each of them
   std::vector<std::optional<std::optional<PerfectNest>>> nests_;  // if asked
   size_t rows_from_ = 0;  // FuseRows finds nothing before it
-  std::vector<Stmt> result_;
-  std::vector<FusedNest> nests_of_;  // of each statement of result_
-  size_t seen_ = 0;                  // statements of result_ that are in uses_
-  absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
+  FusedBody body_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -272,8 +273,7 @@ class RowBlocker {
   void WriteRow(Block& block, Block body, const Affine& row) {
     const IteratorMap places = {{rows_.iterator, row}};
     RewriteStmts(body, [&](Stmt& stmt) { writer_.Remap(stmt, places); });
-    std::move(body.stmts.begin(), body.stmts.end(),
-              std::back_inserter(block.stmts));
+    absl::c_move(body.stmts, std::back_inserter(block.stmts));
   }
 
   BufferId NewBuffer(BufferId like, absl::string_view suffix, Dims dims) {

@@ -39,6 +39,62 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 using rewrite::ScriptRunner;
 using Savepoint = ScriptRunner::Savepoint;
 
+// The bytes of the largest cell that the statement names.
+int64_t GreatestCell(const LoopProgram& program, size_t at) {
+  const Effects effects = EffectsOf(program, program.body.stmts[at]);
+  size_t bytes = 1;
+  for (const auto* buffers : {&effects.reads, &effects.writes}) {
+    for (BufferId id : *buffers) {
+      bytes = std::max(bytes, SizeOf(program.buffers[id].dtype));
+    }
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+// The bytes of scratch that the statement has for itself.
+int64_t BytesOfNest(const LoopProgram& program, size_t at) {
+  int64_t bytes = 0;
+  for (BufferId id : EffectsOf(program, program.body.stmts[at]).writes) {
+    const Buffer& buffer = program.buffers[id];
+    if (IsOfNest(buffer.role)) bytes += SharedBytes(buffer);
+  }
+  return bytes;
+}
+
+// Where the last statement that names a buffer is, counted from the end: what
+// is planned before does not change that.
+class LastUses {
+ public:
+  void Find(const LoopProgram& program) {
+    const std::vector<Stmt>& stmts = program.body.stmts;
+    for (size_t at = 0; at < stmts.size(); ++at) {
+      const Effects effects = EffectsOf(program, stmts[at]);
+      for (const auto* buffers : {&effects.reads, &effects.writes}) {
+        for (BufferId id : *buffers) from_end_[id] = stmts.size() - at;
+      }
+    }
+  }
+
+  // Temps that the statement writes and no later one names: those that it may
+  // have for itself, found without a copy of the program.
+  std::vector<BufferId> OwnTemps(const LoopProgram& program, size_t at) const {
+    const std::vector<Stmt>& stmts = program.body.stmts;
+    std::vector<BufferId> temps;
+    for (BufferId id : EffectsOf(program, stmts[at]).writes) {
+      const Role role = program.buffers[id].role;
+      const auto last = from_end_.find(id);
+      if (IsScratch(role) && !IsOfNest(role) && last != from_end_.end() &&
+          last->second >= stmts.size() - at) {
+        temps.push_back(id);
+      }
+    }
+    return temps;
+  }
+
+ private:
+  absl::flat_hash_map<BufferId, size_t> from_end_;
+};
+
 class GpuPlanner {
  public:
   GpuPlanner(LoopProgram program, const GpuTarget& target, bool cuts)
@@ -51,7 +107,7 @@ class GpuPlanner {
       Line("demote");
     }
     ZeroLoops();
-    FindLastUses();
+    last_uses_.Find(script_.program());
     for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
     return {.program = script_.program(), .script = script_.script()};
   }
@@ -114,7 +170,8 @@ class GpuPlanner {
   // allows it and there is one for each thread of each processor.
   bool PlanVectors(size_t at) {
     std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
-    const int64_t width = kMostVectorBytes / GreatestCell(at);
+    const int64_t width =
+        kMostVectorBytes / GreatestCell(script_.program(), at);
     NestLoop& strips = loops.back();
     if (width < 2 || strips.extent % width != 0) return false;
     strips.extent /= width;
@@ -140,52 +197,14 @@ class GpuPlanner {
     return false;
   }
 
-  // The bytes of the largest cell that the statement names.
-  int64_t GreatestCell(size_t at) const {
-    const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
-    size_t bytes = 1;
-    for (const auto* buffers : {&effects.reads, &effects.writes}) {
-      for (BufferId id : *buffers) {
-        bytes = std::max(bytes, SizeOf(script_.program().buffers[id].dtype));
-      }
-    }
-    return static_cast<int64_t>(bytes);
-  }
-
-  // Where the last statement that names a buffer is, counted from the end: what
-  // is planned before does not change that.
-  void FindLastUses() {
-    for (size_t at = 0; at < Stmts().size(); ++at) {
-      const Effects effects = EffectsOf(script_.program(), Stmts()[at]);
-      for (const auto* buffers : {&effects.reads, &effects.writes}) {
-        for (BufferId id : *buffers) last_uses_[id] = Stmts().size() - at;
-      }
-    }
-  }
-
-  // Temps that the statement writes and no later one names: those that it may
-  // have for itself, found without a copy of the program.
-  std::vector<BufferId> OwnTemps(size_t at) const {
-    std::vector<BufferId> temps;
-    for (BufferId id : EffectsOf(script_.program(), Stmts()[at]).writes) {
-      const Role role = script_.program().buffers[id].role;
-      const auto last = last_uses_.find(id);
-      if (IsScratch(role) && !IsOfNest(role) && last != last_uses_.end() &&
-          last->second >= Stmts().size() - at) {
-        temps.push_back(id);
-      }
-    }
-    return temps;
-  }
-
   // Of the statement's own temps there is what one iteration of the loop needs,
   // where each has so many cells at most and all that the nest has for itself
   // so many bytes.
   void ContractTemps(size_t at, IteratorId loop, int64_t most_cells,
                      int64_t most_bytes) {
-    for (BufferId id : OwnTemps(at)) {
+    const LoopProgram& program = script_.program();
+    for (BufferId id : last_uses_.OwnTemps(program, at)) {
       Savepoint before(script_);
-      const LoopProgram& program = script_.program();
       const std::string line = absl::StrCat(
           "contract_array ", program.buffers[id].name, " ", Name(loop));
       if (!script_.Line(line).ok() ||
@@ -194,16 +213,6 @@ class GpuPlanner {
         before.RollBack();
       }
     }
-  }
-
-  // Of its scratch.
-  static int64_t BytesOfNest(const LoopProgram& program, size_t at) {
-    int64_t bytes = 0;
-    for (BufferId id : EffectsOf(program, program.body.stmts[at]).writes) {
-      const Buffer& buffer = program.buffers[id];
-      if (IsOfNest(buffer.role)) bytes += SharedBytes(buffer);
-    }
-    return bytes;
   }
 
   // Blocks of rows, where the statement or the next one reduces rows: what
@@ -356,7 +365,7 @@ class GpuPlanner {
   ScriptRunner script_;
   const GpuTarget& target_;
   const bool cuts_;
-  absl::flat_hash_map<BufferId, size_t> last_uses_;
+  LastUses last_uses_;
 };
 
 }  // namespace
