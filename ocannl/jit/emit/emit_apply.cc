@@ -2,9 +2,7 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/emitter.h"
-#include "ocannl/jit/emit/helpers.h"
 
 namespace ocannl::jit {
 namespace {
@@ -28,6 +26,11 @@ std::optional<std::pair<uint32_t, uint32_t>> FloatBinary(Op op) {
       return {{Ids::kIdVminps, Ids::kIdVminpd}};
     case Op::kMax:
       return {{Ids::kIdVmaxps, Ids::kIdVmaxpd}};
+    // The second operand is a mask of bits.
+    case Op::kNeg:
+      return {{Ids::kIdVxorps, Ids::kIdVxorpd}};
+    case Op::kAbs:
+      return {{Ids::kIdVandps, Ids::kIdVandpd}};
     default:
       return std::nullopt;
   }
@@ -153,21 +156,9 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
     Emit(id, dst, a, asmjit::imm(*rounding));
     return true;
   }
-  switch (inst.op) {
-    case Op::kSqrt:
-      Emit(f64 ? Ids::kIdVsqrtpd : Ids::kIdVsqrtps, dst, a);
-      return true;
-    case Op::kNeg:
-      Emit(f64 ? Ids::kIdVxorpd : Ids::kIdVxorps, dst, a,
-           RegOrMem(inst, 1, bytes));
-      return true;
-    case Op::kAbs:
-      Emit(f64 ? Ids::kIdVandpd : Ids::kIdVandps, dst, a,
-           RegOrMem(inst, 1, bytes));
-      return true;
-    default:
-      return false;
-  }
+  if (inst.op != Op::kSqrt) return false;
+  Emit(f64 ? Ids::kIdVsqrtpd : Ids::kIdVsqrtps, dst, a);
+  return true;
 }
 
 // The instructions of min and max take their second operand if one is NaN: with
@@ -264,15 +255,12 @@ bool Emitter::EmitCompare(const Inst& inst) {
     if (Has512()) {
       Emit(id, OutMask(inst), In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
            asmjit::imm(quiet));
-    } else if (!wide) {
-      Emit(id, Out(inst), In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
-           asmjit::imm(quiet));
-    } else {
-      Vec mask = Scratch(0, bytes);
-      Emit(id, mask, In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
-           asmjit::imm(quiet));
-      NarrowMask(Out(inst), mask, inst.lanes);
+      return true;
     }
+    const Vec mask = wide ? Scratch(0, bytes) : Out(inst);
+    Emit(id, mask, In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
+         asmjit::imm(quiet));
+    if (wide) NarrowMask(Out(inst), mask, inst.lanes);
     return true;
   }
   if (!Has512()) {
@@ -291,47 +279,43 @@ bool Emitter::EmitMaskOp(const Inst& inst) {
   constexpr Op kOps[] = {Op::kAnd,   Op::kOr,       Op::kXor,  Op::kNot,
                          Op::kEqual, Op::kNotEqual, Op::kLess, Op::kLessEqual};
   if (!absl::c_linear_search(kOps, inst.op)) return false;
-  x86::Assembler& a = assembler_;
+  // a < b is not a and b; a <= b is not a or b.
   const bool less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
-  if (!Has512()) {
-    // a < b is not a and b; a <= b is not a or b.
-    const uint32_t id = inst.op == Op::kAnd  ? Ids::kIdVpand
-                        : inst.op == Op::kOr ? Ids::kIdVpor
-                                             : Ids::kIdVpxor;
-    const int bytes = BytesOf(inst.dtype, inst.lanes);
-    const bool inverts = inst.op == Op::kEqual || inst.op == Op::kNot;
-    Mem ones = PoolSplat(~uint64_t{0}, 4, bytes);
-    Vec dst = Out(inst);
+  const bool is_and = inst.op == Op::kAnd || inst.op == Op::kLess;
+  const bool is_or = inst.op == Op::kOr || inst.op == Op::kLessEqual;
+  if (Has512()) {
+    const KReg dst = OutMask(inst);
+    const uint32_t id = is_and                  ? Ids::kIdKandw
+                        : is_or                 ? Ids::kIdKorw
+                        : inst.op == Op::kEqual ? Ids::kIdKxnorw
+                                                : Ids::kIdKxorw;
     if (inst.op == Op::kNot) {
-      a.emit(Ids::kIdVpxor, dst, In(inst, 0), ones);
+      Emit(Ids::kIdKnotw, dst, InMask(inst, 0));
     } else if (less) {
-      Vec inverse = Scratch(0, bytes);
-      a.emit(Ids::kIdVpxor, inverse, In(inst, 0), ones);
-      Emit(inst.op == Op::kLess ? Ids::kIdVpand : Ids::kIdVpor, dst, inverse,
-           In(inst, 1));
+      const KReg inverse = ScratchMask(0);
+      Emit(Ids::kIdKnotw, inverse, InMask(inst, 0));
+      Emit(id, dst, inverse, InMask(inst, 1));
     } else {
-      Emit(id, dst, In(inst, 0), In(inst, 1));
-      if (inverts) a.emit(Ids::kIdVpxor, dst, dst, ones);
+      Emit(id, dst, InMask(inst, 0), InMask(inst, 1));
     }
     return true;
   }
-  KReg dst = OutMask(inst);
+  const int bytes = BytesOf(inst.dtype, inst.lanes);
+  const Mem ones = PoolSplat(~uint64_t{0}, 4, bytes);
+  const Vec dst = Out(inst);
+  const uint32_t id = is_and  ? Ids::kIdVpand
+                      : is_or ? Ids::kIdVpor
+                              : Ids::kIdVpxor;
   if (inst.op == Op::kNot) {
-    a.knotw(dst, InMask(inst, 0));
-    return true;
+    Emit(id, dst, In(inst, 0), ones);
+  } else if (less) {
+    const Vec inverse = Scratch(0, bytes);
+    Emit(Ids::kIdVpxor, inverse, In(inst, 0), ones);
+    Emit(id, dst, inverse, In(inst, 1));
+  } else {
+    Emit(id, dst, In(inst, 0), In(inst, 1));
+    if (inst.op == Op::kEqual) Emit(Ids::kIdVpxor, dst, dst, ones);
   }
-  if (less) {
-    KReg inverse = ScratchMask(0);
-    a.knotw(inverse, InMask(inst, 0));
-    Emit(inst.op == Op::kLess ? Ids::kIdKandw : Ids::kIdKorw, dst, inverse,
-         InMask(inst, 1));
-    return true;
-  }
-  const uint32_t id = inst.op == Op::kAnd     ? Ids::kIdKandw
-                      : inst.op == Op::kOr    ? Ids::kIdKorw
-                      : inst.op == Op::kEqual ? Ids::kIdKxnorw
-                                              : Ids::kIdKxorw;
-  Emit(id, dst, InMask(inst, 0), InMask(inst, 1));
   return true;
 }
 
@@ -374,45 +358,6 @@ bool Emitter::EmitSelect(const Inst& inst) {
   } else {
     Emit(wide ? Ids::kIdVblendvpd : Ids::kIdVblendvps, dst, In(inst, 2),
          RegOrMem(inst, 1, bytes), mask);
-  }
-  return true;
-}
-
-// Calls a runtime helper; the operands are passed in the frame.
-bool Emitter::EmitHelperCall(const Inst& inst) {
-  x86::Assembler& a = assembler_;
-  const int arity = Info(inst.op).arity;
-  auto slot = [&](int k) { return OperandSlot(k * kHelperOperandBytes); };
-  for (int k = 0; k < arity; ++k) {
-    DType dtype =
-        inst.op == Op::kSelect && k == 0 ? DType::kBool : inst.operand;
-    const int bytes = BytesOf(dtype, inst.lanes);
-    if (IsMask(dtype, isa_)) {
-      Vec lanes = Scratch(0, bytes);
-      a.vpmovm2d(lanes, InMask(inst, k));
-      a.vmovups(slot(k), lanes);
-    } else {
-      a.vmovups(slot(k), In(inst, k, bytes));
-    }
-  }
-  a.mov(x86::eax, HelperNumber(inst.op, inst.dtype, inst.operand));
-  a.lea(x86::rdx, slot(0));
-  a.mov(x86::ecx, inst.lanes);
-  a.call(stub_label_);
-  uses_stub_ = true;
-  const int bytes = BytesOf(inst.dtype, inst.lanes);
-  if (IsMask(inst.dtype, isa_)) {
-    Vec lanes = Scratch(0, bytes);
-    a.vmovups(lanes, slot(3));
-    a.vptestmd(OutMask(inst), lanes, lanes);
-  } else {
-    a.vmovups(Out(inst), slot(3));
-    if (inst.dtype == DType::kBool) {
-      // 1 becomes a mask.
-      Vec zero = Scratch(0, bytes);
-      a.vpxor(zero, zero, zero);
-      a.vpsubd(Out(inst), zero, Out(inst));
-    }
   }
   return true;
 }

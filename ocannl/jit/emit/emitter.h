@@ -130,7 +130,9 @@ class Emitter {
   bool EmitCompare(const Inst& inst);
   bool EmitExtreme(const Inst& inst);
   bool EmitSelect(const Inst& inst);
-  bool EmitHelperCall(const Inst& inst);
+
+  // emit_helper.cc
+  void EmitHelperCall(const Inst& inst);
 
   // emit_fma.cc: all but the spilled result.
   void EmitFused(const Inst& inst);

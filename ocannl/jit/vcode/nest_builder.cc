@@ -6,8 +6,16 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/jit/vcode/tails.h"
 
 namespace ocannl::jit {
+namespace {
+
+// Instructions after which a loaded value is loaded again, rather than spilled:
+// `bazel run //experiments:bench -- --filter=gemm/17x17x17`.
+constexpr size_t kMaxReuseDistance = 128;
+
+}  // namespace
 
 VReg NestBuilder::NewRegister(DType dtype, int lanes, bool is_mutable) {
   nest_.registers.push_back({.dtype = dtype,
@@ -57,35 +65,8 @@ int32_t NestBuilder::PointerOf(BufferId base, const Affine& offset) {
   return it->second;
 }
 
-Inst NestBuilder::NewRowAccess(Opcode opcode, const LoopProgram& program,
-                               const Unroller& unroller, const Lookup& lookup,
-                               int arg) {
-  auto at = [&](Opcode of, const Access& access, const Lanes& lanes) {
-    const Buffer& buffer = program.buffers[access.buffer];
-    Inst inst = NewInst(of, buffer.dtype, lanes);
-    inst.memory = MemoryAt(access.buffer, unroller.ByteOffsetOf(access), lanes);
-    return inst;
-  };
-  const Lanes& lanes = unroller.lanes();
-  const Buffer& buffer = program.buffers[lookup.cell.buffer];
-  const bool is_uniform =
-      ByteOffset(program, lookup.index).FactorOf(Iterator(lanes.iterator)) == 0;
-  const Inst load =
-      at(Opcode::kLoad, lookup.index, is_uniform ? Lanes() : lanes);
-  Inst inst = at(opcode, lookup.cell, lanes);
-  inst.operand = load.dtype;
-  inst.args[arg] = Define(load);
-  inst.offset = static_cast<int64_t>(nest_.lookups.size());
-  nest_.lookups.push_back(
-      {.size = buffer.dims[lookup.axis],
-       .stride = static_cast<int64_t>(SizeOf(buffer.dtype)) *
-                 LookupStride(program, lookup),
-       .is_uniform = is_uniform});
-  return inst;
-}
-
-Memory NestBuilder::MemoryAt(BufferId base, Affine offset, const Lanes& lanes) {
-  Symbol lane = Iterator(lanes.iterator);
+Memory NestBuilder::MemoryAt(BufferId base, Affine offset) {
+  Symbol lane = Iterator(unroller_.lanes().iterator);
   int64_t stride = offset.FactorOf(lane);
   offset.AddScaled(-stride, lane);
   int64_t disp = offset.offset() % kMaxDisp;
@@ -96,22 +77,154 @@ Memory NestBuilder::MemoryAt(BufferId base, Affine offset, const Lanes& lanes) {
           .stride = static_cast<int32_t>(stride)};
 }
 
-Inst NestBuilder::NewInst(Opcode opcode, DType dtype, const Lanes& lanes) {
+MemoryRef NestBuilder::MemoryRefOf(const Access& access) {
+  const Lanes& lanes = unroller_.lanes();
+  Affine offset = unroller_.ByteOffsetOf(access);
+  const Buffer& buffer = program_.buffers[access.buffer];
+  const Memory memory = MemoryAt(access.buffer, offset);
+  // One cell for all lanes is the same in a tail.
+  const bool has_all =
+      memory.stride == 0 || EndsInPadding(buffer, offset, lanes);
+  const int active = has_all ? lanes.count : lanes.active;
+  return {.buffer = access.buffer,
+          .memory = memory,
+          .lanes = static_cast<uint8_t>(lanes.count),
+          .active_lanes = static_cast<uint8_t>(active),
+          .size = static_cast<uint8_t>(SizeOf(buffer.dtype))};
+}
+
+Inst NestBuilder::NewInst(Opcode opcode, DType dtype, Value arg) const {
+  const Lanes& lanes = unroller_.lanes();
   Inst inst{.opcode = opcode, .dtype = dtype, .operand = dtype};
   inst.lanes = static_cast<uint8_t>(lanes.count);
   inst.active_lanes = static_cast<uint8_t>(lanes.active);
+  inst.args[0] = arg;
   return inst;
-}
-
-int NestBuilder::Append(const Inst& inst) {
-  nest_.insts.push_back(inst);
-  return static_cast<int>(nest_.insts.size()) - 1;
 }
 
 Value NestBuilder::Define(Inst inst) {
   inst.dst = NewRegister(inst.dtype, inst.lanes, /*is_mutable=*/false);
   Append(inst);
   return RegValue(inst.dst);
+}
+
+Value NestBuilder::Compute(Inst inst, VReg into) {
+  if (into.is_valid()) {
+    inst.dst = into;
+    Append(inst);
+    return RegValue(into);
+  }
+  bool pure = std::none_of(inst.args.begin(), inst.args.end(),
+                           [&](Value arg) { return IsMutable(arg); });
+  if (!pure) return Define(inst);
+  VReg known = value_table_.FindComputation(inst);
+  if (known.is_valid()) return RegValue(known);
+  Value value = Define(inst);
+  inst.dst = value.reg();
+  value_table_.AddComputation(inst);
+  return value;
+}
+
+Value NestBuilder::InRegister(Value value, DType dtype) {
+  if (value.kind != Value::kConst) return value;
+  return Compute(NewInst(Opcode::kCopy, dtype, value));
+}
+
+Value NestBuilder::Splat(Value value, DType dtype) {
+  if (value.kind == Value::kConst || unroller_.lanes().count == 1) return value;
+  return Define(NewInst(Opcode::kSplat, dtype, value));
+}
+
+Value NestBuilder::Index(const Affine& index, DType dtype) {
+  Affine value = unroller_.Resolve(index);
+  if (value.is_constant()) {
+    return ConstantValue(FromBits(dtype, value.offset()));
+  }
+  Inst inst = NewInst(Opcode::kIndex, dtype);
+  inst.memory = MemoryAt(Pointer::kNumber, value);
+  return Define(inst);
+}
+
+bool NestBuilder::IsWorthKeeping(Value value) {
+  auto used = used_at_.find(value.reg());
+  if (value.kind != Value::kReg || used == used_at_.end()) return true;
+  const bool keep = nest_.insts.size() - used->second <= kMaxReuseDistance;
+  if (keep) used->second = nest_.insts.size();
+  return keep;
+}
+
+Value NestBuilder::Load(const Access& access) {
+  MemoryRef ref = MemoryRefOf(access);
+  std::optional<Value> known = value_table_.Find(ref);
+  if (known && IsWorthKeeping(*known)) return *known;
+  Inst inst = NewInst(Opcode::kLoad, program_.buffers[access.buffer].dtype);
+  inst.memory = ref.memory;
+  inst.active_lanes = ref.active_lanes;
+  const bool is_tail = ref.active_lanes < ref.lanes;
+  if (is_tail && CanOverread(program_, unroller_, access))
+    inst.active_lanes = ref.lanes;
+  Value value = Define(inst);
+  used_at_[value.reg()] = nest_.insts.size();
+  value_table_.AddLoad(ref, value);
+  return value;
+}
+
+void NestBuilder::Store(const Access& access, Value value) {
+  MemoryRef ref = MemoryRefOf(access);
+  DType dtype = program_.buffers[access.buffer].dtype;
+  Inst inst = NewInst(Opcode::kStore, dtype, InRegister(value, dtype));
+  inst.memory = ref.memory;
+  inst.active_lanes = ref.active_lanes;
+  Append(inst);
+  const int number = static_cast<int>(nest_.insts.size()) - 1;
+  const int dead = value_table_.AddStore(ref, value, number);
+  if (dead >= 0) nest_.insts[dead] = Nop();
+}
+
+Inst NestBuilder::NewRowAccess(Opcode opcode, const Lookup& lookup, int arg) {
+  auto at = [&](Opcode of, const Access& access) {
+    value_table_.MarkRead(access.buffer);  // any cell of it
+    Inst inst = NewInst(of, program_.buffers[access.buffer].dtype);
+    inst.memory = MemoryAt(access.buffer, unroller_.ByteOffsetOf(access));
+    return inst;
+  };
+  Inst load = at(Opcode::kLoad, lookup.index);
+  const bool is_uniform = load.memory.stride == 0;
+  if (is_uniform) load.lanes = load.active_lanes = 1;
+  Inst inst = at(opcode, lookup.cell);
+  inst.operand = load.dtype;
+  inst.args[arg] = Define(load);
+  inst.offset = static_cast<int64_t>(nest_.lookups.size());
+  const Buffer& buffer = program_.buffers[lookup.cell.buffer];
+  nest_.lookups.push_back(
+      {.size = buffer.dims[lookup.axis],
+       .stride = static_cast<int64_t>(SizeOf(buffer.dtype)) *
+                 LookupStride(program_, lookup),
+       .is_uniform = is_uniform});
+  return inst;
+}
+
+Value NestBuilder::LoadRow(const Lookup& lookup) {
+  return Define(NewRowAccess(Opcode::kLookup, lookup, 0));
+}
+
+void NestBuilder::StoreRow(const Lookup& lookup, Value value) {
+  const BufferId buffer = lookup.cell.buffer;
+  value = InRegister(value, program_.buffers[buffer].dtype);
+  Inst inst = NewRowAccess(Opcode::kScatter, lookup, 1);
+  inst.args[0] = value;
+  Append(inst);
+  value_table_.KillBuffer(buffer);
+}
+
+void NestBuilder::Zero(BufferId id) {
+  const Buffer& buffer = program_.buffers[id];
+  Inst inst = NewInst(Opcode::kMemset, buffer.dtype);
+  inst.memory = MemoryAt(id, 0);
+  inst.offset =
+      NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
+  Append(inst);
+  value_table_.KillBuffer(id);
 }
 
 void NestBuilder::SetSourceLoc(const Stmt* stmt,
@@ -123,6 +236,7 @@ void NestBuilder::SetSourceLoc(const Stmt* stmt,
 }
 
 void NestBuilder::BeginLoop(const For& loop) {
+  value_table_.Clear();
   frequency_ *= static_cast<double>(loop.extent);
   auto number = static_cast<int64_t>(nest_.loops.size());
   nest_.loops.push_back({.iterator = loop.iterator,
@@ -135,6 +249,7 @@ void NestBuilder::BeginLoop(const For& loop) {
 }
 
 void NestBuilder::EndLoop(const For& loop) {
+  value_table_.Clear();
   frequency_ /= static_cast<double>(loop.extent);
   const OpenLoop& open = open_.back();
   std::vector<int32_t> pointers(open.pointers.begin(), open.pointers.end());

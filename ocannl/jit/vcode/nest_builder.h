@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NestBuilder: makes a Nest: its registers, constants, pointers and loops.
-// Equal constants are one, and so are equal pointers.
+// NestBuilder: makes a Nest: appends instructions for the place where the walk
+// of an unroller is, with their registers, constants, pointers and loops. Equal
+// constants are one, and so are equal pointers and, in a basic block, equal
+// computations and loads.
 #ifndef OCANNL_JIT_VCODE_NEST_BUILDER_H_
 #define OCANNL_JIT_VCODE_NEST_BUILDER_H_
 
@@ -14,6 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/jit/vcode/local_value_table.h"
 #include "ocannl/jit/vcode/unroll.h"
 #include "ocannl/jit/vcode/vcode.h"
 
@@ -21,6 +24,10 @@ namespace ocannl::jit {
 
 class NestBuilder {
  public:
+  // Both must outlive it.
+  NestBuilder(const LoopProgram& program, const Unroller& unroller)
+      : program_(program), unroller_(unroller) {}
+
   VReg NewRegister(DType dtype, int lanes, bool is_mutable);
 
   Value ConstantValue(const Constant& constant);
@@ -33,29 +40,33 @@ class NestBuilder {
   }
   bool IsMutable(Value value) const;
 
-  // A kLookup or kScatter, not yet part of the nest; operand `arg` gets the
-  // rows, which the nest loads.
-  Inst NewRowAccess(Opcode opcode, const LoopProgram& program,
-                    const Unroller& unroller, const Lookup& lookup, int arg);
+  // An instruction for the lanes of the walk, not yet part of the nest.
+  Inst NewInst(Opcode opcode, DType dtype, Value arg = {}) const;
 
-  // `offset` is in bytes from the buffer `base`, in ones for
-  // Pointer::kNumber; its factor of the lanes' iterator is the stride.
-  Memory MemoryAt(BufferId base, Affine offset, const Lanes& lanes);
-
-  // An instruction for `lanes`, not yet part of the nest.
-  static Inst NewInst(Opcode opcode, DType dtype, const Lanes& lanes);
-
-  // Appends; returns its number.
-  int Append(const Inst& inst);
+  void Append(const Inst& inst) { nest_.insts.push_back(inst); }
   // Appends with a new register for the result.
   Value Define(Inst inst);
-  void Drop(int inst) { nest_.insts[inst] = Nop(); }
+  // What `inst`, which has no memory, computes; in `into`, a mutable register,
+  // if that is valid.
+  Value Compute(Inst inst, VReg into = {});
+  Value InRegister(Value value, DType dtype);
+  // The first lane of `value` in every lane.
+  Value Splat(Value value, DType dtype);
+  // The index as a number of `dtype`, i32 or i64.
+  Value Index(const Affine& index, DType dtype);
+
+  Value Load(const Access& access);
+  void Store(const Access& access, Value value);
+  Value LoadRow(const Lookup& lookup);
+  void StoreRow(const Lookup& lookup, Value value);
+  void Zero(BufferId buffer);
+
+  // The mutable register has got another value.
+  void KillRegister(VReg reg) { value_table_.KillRegister(reg); }
 
   // The statement that the next instructions come from, and its text.
   void SetSourceLoc(const Stmt* stmt, absl::FunctionRef<std::string()> line);
 
-  int64_t size() const { return static_cast<int64_t>(nest_.insts.size()); }
-  bool is_in_loop() const { return !open_.empty(); }
   void BeginLoop(const For& loop);
   void EndLoop(const For& loop);
 
@@ -70,10 +81,26 @@ class NestBuilder {
 
   int32_t PointerOf(BufferId base, const Affine& offset);
 
+  // `offset` is in bytes from the buffer `base`, in ones for
+  // Pointer::kNumber; its factor of the lanes' iterator is the stride.
+  Memory MemoryAt(BufferId base, Affine offset);
+  MemoryRef MemoryRefOf(const Access& access);
+
+  // A kLookup or kScatter, not yet part of the nest; operand `arg` gets the
+  // rows, which the nest loads.
+  Inst NewRowAccess(Opcode opcode, const Lookup& lookup, int arg);
+
+  // Whether a loaded value, which memory has too, is worth its register.
+  bool IsWorthKeeping(Value value);
+
+  const LoopProgram& program_;
+  const Unroller& unroller_;
   Nest nest_;
   absl::flat_hash_map<std::pair<BufferId, Affine>, int32_t> pointers_;
   absl::flat_hash_map<Constant, int32_t> constants_;
   absl::flat_hash_map<const Stmt*, int64_t> source_locs_;
+  LocalValueTable value_table_;
+  absl::flat_hash_map<VReg, size_t> used_at_;  // when, by loaded register
   std::vector<OpenLoop> open_;
   double frequency_ = 1;  // runs of the block at hand
 };

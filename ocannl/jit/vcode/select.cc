@@ -13,25 +13,22 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
-#include "ocannl/jit/vcode/local_value_table.h"
 #include "ocannl/jit/vcode/nest_builder.h"
 #include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/post_order.h"
 #include "ocannl/jit/vcode/promote.h"
-#include "ocannl/jit/vcode/tails.h"
 #include "ocannl/jit/vcode/unroll.h"
 
 namespace ocannl::jit {
 namespace {
 
-// Instructions after which a loaded value is loaded again, rather than spilled:
-// `bazel run //experiments:bench -- --filter=gemm/17x17x17`.
-constexpr int64_t kMaxReuseDistance = 128;
-
 class Selector {
  public:
   Selector(LoopProgram& program, Isa isa)
-      : program_(program), unroller_(program, isa), post_orders_(&program) {}
+      : program_(program),
+        unroller_(program, isa),
+        builder_(program, unroller_),
+        post_orders_(&program) {}
 
   Nest Run(const Block& block) && {
     WalkStmts(block, [&](const Stmt& stmt) {
@@ -39,9 +36,10 @@ class Selector {
       if (set != nullptr) mutable_locals_.insert(set->local);
     });
     promoted_ = FindPromotable(program_, block, unroller_);
-    unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
-                           .begin = [&](const For& loop) { Begin(loop); },
-                           .end = [&](const For& loop) { End(loop); }});
+    unroller_.Walk(block,
+                   {.statement = [&](const Stmt& s) { Visit(s); },
+                    .begin = [&](const For& f) { builder_.BeginLoop(f); },
+                    .end = [&](const For& f) { builder_.EndLoop(f); }});
     return std::move(builder_).Take();
   }
 
@@ -51,75 +49,20 @@ class Selector {
     int lanes;
   };
 
-  MemoryRef MemoryRefOf(const Access& access) {
-    const Lanes& lanes = unroller_.lanes();
-    Affine offset = unroller_.ByteOffsetOf(access);
-    const Buffer& buffer = program_.buffers[access.buffer];
-    const Memory memory = builder_.MemoryAt(access.buffer, offset, lanes);
-    // One cell for all lanes is the same in a tail.
-    const bool has_all =
-        memory.stride == 0 || EndsInPadding(buffer, offset, lanes);
-    const int active = has_all ? lanes.count : lanes.active;
-    return {.buffer = access.buffer,
-            .memory = memory,
-            .lanes = static_cast<uint8_t>(lanes.count),
-            .active_lanes = static_cast<uint8_t>(active),
-            .size = static_cast<uint8_t>(SizeOf(buffer.dtype))};
-  }
-
-  // ---- Instructions --------------------------------------------------------
-
-  Inst NewInst(Opcode opcode, DType dtype) const {
-    return NestBuilder::NewInst(opcode, dtype, unroller_.lanes());
-  }
-
-  Value Define(const Inst& inst) { return builder_.Define(inst); }
-
-  // `into`, if valid, is a mutable register that gets the result.
-  Value Compute(Inst inst, VReg into = {}) {
-    if (into.is_valid()) {
-      inst.dst = into;
-      builder_.Append(inst);
-      return RegValue(into);
-    }
-    bool pure =
-        std::none_of(inst.args.begin(), inst.args.end(),
-                     [&](Value arg) { return builder_.IsMutable(arg); });
-    if (!pure) return Define(inst);
-    VReg known = value_table_.FindComputation(inst);
-    if (known.is_valid()) return RegValue(known);
-    Value value = Define(inst);
-    inst.dst = value.reg();
-    value_table_.AddComputation(inst);
-    return value;
-  }
-
-  // The first lane of `value` in every lane.
-  Value Splat(Value value, DType dtype) {
-    if (value.kind == Value::kConst || unroller_.lanes().count == 1) {
-      return value;
-    }
-    Inst inst = NewInst(Opcode::kSplat, dtype);
-    inst.args[0] = value;
-    return Define(inst);
-  }
-
   // ---- Leaves --------------------------------------------------------------
 
   Value ReadPromoted(PromotedBuffer& buffer, const Access& access, DType type) {
-    const Lanes& lanes = unroller_.lanes();
     CellRange range = *CellRangeOf(program_, unroller_, access);
     PromotedBuffer::Entry& entry = buffer.EntryOf(range);
     Value value = RegValue(MutableRegisterOf(entry, type));
     if (range.first != entry.range.first) {
-      Inst inst = NewInst(Opcode::kExtract, type);
-      inst.args[0] = value;
+      Inst inst = builder_.NewInst(Opcode::kExtract, type, value);
       inst.offset = range.first - entry.range.first;
       inst.lanes =
           static_cast<uint8_t>(std::max<int>(entry.range.lanes, range.lanes));
-      value = Define(inst);
+      value = builder_.Define(inst);
     }
-    return lanes.count > 1 && range.lanes == 1 ? Splat(value, type) : value;
+    return range.lanes == 1 ? builder_.Splat(value, type) : value;
   }
 
   VReg MutableRegisterOf(PromotedBuffer::Entry& entry, DType dtype) {
@@ -136,53 +79,13 @@ class Selector {
     if (promoted != promoted_.end()) {
       return ReadPromoted(promoted->second, access, dtype);
     }
-    MemoryRef ref = MemoryRefOf(access);
-    std::optional<Value> known = value_table_.Find(ref);
-    if (known && IsWorthKeeping(*known)) return *known;
-    Inst inst = NewInst(Opcode::kLoad, dtype);
-    inst.memory = ref.memory;
-    inst.active_lanes = ref.active_lanes;
-    const bool is_tail = ref.active_lanes < ref.lanes;
-    if (is_tail && CanOverread(program_, unroller_, access))
-      inst.active_lanes = ref.lanes;
-    Value value = Define(inst);
-    used_at_[value.reg()] = builder_.size();
-    value_table_.AddLoad(ref, value);
-    return value;
-  }
-
-  // May alias any cell.
-  Inst NewRowAccess(Opcode opcode, const Lookup& lookup, int arg) {
-    value_table_.MarkRead(lookup.index.buffer);
-    value_table_.MarkRead(lookup.cell.buffer);
-    return builder_.NewRowAccess(opcode, program_, unroller_, lookup, arg);
-  }
-
-  // Whether a loaded value, which memory has too, is worth its register.
-  bool IsWorthKeeping(Value value) {
-    auto used = used_at_.find(value.reg());
-    if (value.kind != Value::kReg || used == used_at_.end()) return true;
-    const bool keep = builder_.size() - used->second <= kMaxReuseDistance;
-    if (keep) used->second = builder_.size();
-    return keep;
+    return builder_.Load(access);
   }
 
   Value ReadLocal(const GetLocal& get) {
     const LocalValue& local = locals_.at(get.local);
-    bool splats = local.lanes == 1 && unroller_.lanes().count > 1;
-    return splats ? Splat(local.value, program_.locals[get.local].dtype)
-                  : local.value;
-  }
-
-  // The index as a number of `dtype`, i32 or i64.
-  Value ReadIndex(const Affine& index, DType dtype) {
-    Affine value = unroller_.Resolve(index);
-    if (value.is_constant()) {
-      return builder_.ConstantValue(FromBits(dtype, value.offset()));
-    }
-    Inst inst = NewInst(Opcode::kIndex, dtype);
-    inst.memory = builder_.MemoryAt(Pointer::kNumber, value, unroller_.lanes());
-    return Define(inst);
+    const DType dtype = program_.locals[get.local].dtype;
+    return local.lanes == 1 ? builder_.Splat(local.value, dtype) : local.value;
   }
 
   // ---- Expressions ---------------------------------------------------------
@@ -200,8 +103,7 @@ class Selector {
               return Typed{ReadAccess(access), leaf.dtype};
             },
             [&](const Lookup& lookup) {
-              const Inst inst = NewRowAccess(Opcode::kLookup, lookup, 0);
-              return Typed{Define(inst), leaf.dtype};
+              return Typed{builder_.LoadRow(lookup), leaf.dtype};
             },
             [&](const GetLocal& get) {
               return Typed{ReadLocal(get), leaf.dtype};
@@ -209,7 +111,7 @@ class Selector {
             [&](const Affine& index) {
               const bool fits = FitsI32(program_, unroller_.extents(), index);
               const DType dtype = fits ? DType::kI32 : DType::kI64;
-              return Typed{ReadIndex(index, dtype), dtype};
+              return Typed{builder_.Index(index, dtype), dtype};
             },
         },
         program_.At(leaf));
@@ -221,17 +123,16 @@ class Selector {
       auto bits = static_cast<int64_t>(static_cast<int32_t>(narrow.bits));
       return builder_.ConstantValue(FromBits(DType::kI64, bits));
     }
-    Inst inst = NewInst(Opcode::kApply, DType::kI64);
+    Inst inst = builder_.NewInst(Opcode::kApply, DType::kI64, arg.value);
     inst.op = Op::kConvert;
     inst.operand = DType::kI32;
-    inst.args[0] = arg.value;
-    return Compute(inst);
+    return builder_.Compute(inst);
   }
 
   Typed EvaluateApply(const PostOrderNode& node, absl::Span<const Typed> done,
                       VReg into) {
     const Apply& apply = std::get<Apply>(node.expr);
-    Inst inst = NewInst(Opcode::kApply, apply.dtype);
+    Inst inst = builder_.NewInst(Opcode::kApply, apply.dtype);
     inst.op = apply.op;
     std::vector<Constant> constants;
     for (size_t k = 0; k < node.args.size(); ++k) {
@@ -255,7 +156,7 @@ class Selector {
       inst.args[2] = builder_.NanRule(apply.dtype);
     }
     MaterialiseConstants(inst);
-    return {Compute(inst, into), apply.dtype};
+    return {builder_.Compute(inst, into), apply.dtype};
   }
 
   // Constants get registers where the instruction cannot take them from memory;
@@ -269,16 +170,9 @@ class Selector {
           k == 2 && inst.op == Op::kSelect && inst.dtype != DType::kBool;
       if (zero && is_false) continue;
       bool is_condition = inst.op == Op::kSelect && k == 0;
-      inst.args[k] =
-          InRegister(inst.args[k], is_condition ? DType::kBool : inst.operand);
+      inst.args[k] = builder_.InRegister(
+          inst.args[k], is_condition ? DType::kBool : inst.operand);
     }
-  }
-
-  Value InRegister(Value value, DType dtype) {
-    if (value.kind != Value::kConst) return value;
-    Inst inst = NewInst(Opcode::kCopy, dtype);
-    inst.args[0] = value;
-    return Compute(inst);
   }
 
   // The value of `root`; in `into`, if that is valid.
@@ -301,58 +195,46 @@ class Selector {
     DType dtype = TypeOf(program_.exprs, root);
     Value value = result.dtype != dtype ? Widened(result) : result.value;
     if (!into.is_valid() || value == RegValue(into)) return value;
-    Inst copy = NewInst(Opcode::kCopy, dtype);
-    copy.args[0] = value;
-    return Compute(copy, into);
+    return builder_.Compute(builder_.NewInst(Opcode::kCopy, dtype, value),
+                            into);
   }
 
   // ---- Statements ----------------------------------------------------------
 
   void Visit(const Stmt& stmt) {
+    if (std::holds_alternative<Comment>(stmt)) return;
+    builder_.SetSourceLoc(&stmt, [&] {
+      std::string line = PrintStmt(program_, stmt, 0);
+      line.resize(line.find('\n'));
+      return line;
+    });
     std::visit(Overload{
-                   [&](const Set& set) { VisitSet(stmt, set); },
-                   [&](const Scatter& set) { VisitScatter(stmt, set); },
-                   [&](const DeclareLocal& let) { VisitDeclare(stmt, let); },
+                   [&](const Set& set) { VisitSet(set); },
+                   [&](const Scatter& scatter) {
+                     const Value value = Evaluate(scatter.value);
+                     builder_.StoreRow(program_.TargetOf(scatter), value);
+                   },
+                   [&](const DeclareLocal& let) { VisitDeclare(let); },
                    [&](const SetLocal& set) {
-                     SetSourceLoc(stmt);
                      VReg reg = locals_.at(set.local).value.reg();
                      Evaluate(set.value, reg);
-                     value_table_.KillRegister(reg);
+                     builder_.KillRegister(reg);
                    },
-                   [&](const ZeroOut& zero) { VisitZero(stmt, zero); },
+                   [&](const ZeroOut& zero) { builder_.Zero(zero.buffer); },
                    [&](const Comment&) {},
                    [&](const For&) { CHECK(false) << "a loop"; },
                },
                static_cast<const Stmt::variant&>(stmt));
   }
 
-  void VisitSet(const Stmt& stmt, const Set& set) {
-    SetSourceLoc(stmt);
+  void VisitSet(const Set& set) {
     DType dtype = program_.buffers[set.target.buffer].dtype;
     auto promoted = promoted_.find(set.target.buffer);
     if (promoted != promoted_.end()) {
       return WritePromoted(promoted->second, set.target, dtype, set.value);
     }
-    Value value = Evaluate(set.value);
-    MemoryRef ref = MemoryRefOf(set.target);
-    Inst inst = NewInst(Opcode::kStore, dtype);
-    inst.args[0] = InRegister(value, dtype);
-    inst.memory = ref.memory;
-    inst.active_lanes = ref.active_lanes;
-    int dead = value_table_.AddStore(ref, value, builder_.Append(inst));
-    if (dead >= 0) builder_.Drop(dead);
-  }
-
-  void VisitScatter(const Stmt& stmt, const Scatter& scatter) {
-    SetSourceLoc(stmt);
-    const Lookup& target = program_.TargetOf(scatter);
-    const BufferId buffer = target.cell.buffer;
-    const Value value =
-        InRegister(Evaluate(scatter.value), program_.buffers[buffer].dtype);
-    Inst inst = NewRowAccess(Opcode::kScatter, target, 1);
-    inst.args[0] = value;
-    builder_.Append(inst);
-    value_table_.KillBuffer(buffer);
+    const Value value = Evaluate(set.value);
+    builder_.Store(set.target, value);
   }
 
   void WritePromoted(PromotedBuffer& buffer, const Access& target, DType dtype,
@@ -363,8 +245,8 @@ class Selector {
     if (range.first == entry.range.first && range.size == entry.range.size) {
       Evaluate(value, reg);
     } else {
-      Inst inst = NewInst(Opcode::kInsert, dtype);
-      inst.args[0] = InRegister(Evaluate(value), dtype);
+      const Value part = builder_.InRegister(Evaluate(value), dtype);
+      Inst inst = builder_.NewInst(Opcode::kInsert, dtype, part);
       inst.dst = reg;
       inst.offset = range.first - entry.range.first;
       inst.active_lanes = static_cast<uint8_t>(range.size);
@@ -372,11 +254,10 @@ class Selector {
           static_cast<uint8_t>(std::max<int>(entry.range.lanes, range.lanes));
       builder_.Append(inst);
     }
-    value_table_.KillRegister(reg);
+    builder_.KillRegister(reg);
   }
 
-  void VisitDeclare(const Stmt& stmt, const DeclareLocal& let) {
-    SetSourceLoc(stmt);
+  void VisitDeclare(const DeclareLocal& let) {
     const int lanes = unroller_.lanes().count;
     DType dtype = program_.locals[let.local].dtype;
     if (mutable_locals_.contains(let.local)) {
@@ -387,48 +268,15 @@ class Selector {
     }
     Value value = Evaluate(let.value);
     if (builder_.IsMutable(value)) {
-      Inst copy = NewInst(Opcode::kCopy, dtype);
-      copy.args[0] = value;
-      value = Define(copy);
+      value = builder_.Define(builder_.NewInst(Opcode::kCopy, dtype, value));
     }
     locals_[let.local] = {value, lanes};
-  }
-
-  void VisitZero(const Stmt& stmt, const ZeroOut& zero) {
-    SetSourceLoc(stmt);
-    const Buffer& buffer = program_.buffers[zero.buffer];
-    Inst inst = NewInst(Opcode::kMemset, buffer.dtype);
-    inst.memory = builder_.MemoryAt(zero.buffer, 0, unroller_.lanes());
-    inst.offset =
-        NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
-    builder_.Append(inst);
-    value_table_.KillBuffer(zero.buffer);
-  }
-
-  void SetSourceLoc(const Stmt& stmt) {
-    builder_.SetSourceLoc(&stmt, [&] {
-      std::string line = PrintStmt(program_, stmt, 0);
-      line.resize(line.find('\n'));
-      return line;
-    });
-  }
-
-  void Begin(const For& loop) {
-    value_table_.Clear();
-    builder_.BeginLoop(loop);
-  }
-
-  void End(const For& loop) {
-    value_table_.Clear();
-    builder_.EndLoop(loop);
   }
 
   LoopProgram& program_;
   Unroller unroller_;
   NestBuilder builder_;
   PostOrders post_orders_;
-  LocalValueTable value_table_;
-  absl::flat_hash_map<VReg, int64_t> used_at_;  // when, by loaded register
   absl::flat_hash_map<BufferId, PromotedBuffer> promoted_;
   absl::flat_hash_set<LocalId> mutable_locals_;  // those that are set
   absl::flat_hash_map<LocalId, LocalValue> locals_;
