@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -80,6 +81,27 @@ std::pair<std::string, TensorId> DTypeOrigin(const Graph& graph, TensorId id) {
   return {line, id};
 }
 
+// Where the dtypes of two tensors are from, a line each, as the end of an
+// error: "\n  f16: `f16(x)` (a.cc:3), which w met at a.cc:5"; nothing if they
+// say them themselves.
+std::string DTypeOrigins(const Graph& graph, TensorId a, TensorId b) {
+  const auto [line_a, of_a] = DTypeOrigin(graph, a);
+  const auto [line_b, of_b] = DTypeOrigin(graph, b);
+  return of_a == a && of_b == b ? "" : absl::StrCat(line_a, line_b);
+}
+
+absl::Status CheckOneDType(const Graph& graph, absl::Span<const TensorId> ids) {
+  for (TensorId id : ids) {
+    const TensorNode &a = graph[ids[0]], &b = graph[id];
+    if (a.dtype == b.dtype) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        OperandText(a), " is ", Name(a.dtype), " and ", OperandText(b), " is ",
+        Name(b.dtype), "; convert one of them: ", ConversionText(b, a.dtype),
+        DTypeOrigins(graph, ids[0], id)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void UniteDTypes(Graph& graph, size_t first, DType otherwise,
@@ -119,10 +141,24 @@ void DecideDType(Graph& graph, TensorId id, DType dtype) {
   }
 }
 
-std::string DTypeOrigins(const Graph& graph, TensorId a, TensorId b) {
-  const auto [line_a, of_a] = DTypeOrigin(graph, a);
-  const auto [line_b, of_b] = DTypeOrigin(graph, b);
-  return of_a == a && of_b == b ? "" : absl::StrCat(line_a, line_b);
+absl::StatusOr<DType> InferDType(const Graph& graph, std::optional<Op> op,
+                                 std::optional<DType> wanted,
+                                 absl::Span<const TensorId> ids) {
+  OCANNL_RETURN_IF_ERROR(
+      CheckOneDType(graph, ids.subspan(op == Op::kSelect ? 1 : 0)));
+  if (!op) return graph[ids[0]].dtype;
+  if (!wanted && (op == Op::kConvert || op == Op::kBitcast)) {
+    return absl::InvalidArgumentError(
+        "it does not say to which dtype; write Convert(x, dtype)");
+  }
+  std::vector<DType> dtypes;
+  for (TensorId id : ids) dtypes.push_back(graph[id].dtype);
+  if (wanted) return ResultType(*op, dtypes, *wanted);
+  // Narrow operands are computed with f32 and give a narrow result.
+  const DType narrow = dtypes.back();
+  for (DType& dtype : dtypes) dtype = ComputeDType(dtype);
+  OCANNL_ASSIGN_OR_RETURN(DType result, ResultType(*op, dtypes, DType()));
+  return result == ComputeDType(narrow) ? narrow : result;
 }
 
 }  // namespace ocannl

@@ -31,12 +31,14 @@
 #define OCANNL_CORE_TENSOR_OPEN_DTYPE_H_
 
 #include <cstddef>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
+#include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
@@ -53,10 +55,12 @@ void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots);
 // Decides the dtype of the node if it is open and `dtype` a float.
 void DecideDType(Graph& graph, TensorId id, DType dtype);
 
-// Where the dtypes of two tensors are from, a line each, as the end of an
-// error: "\n  f16: `f16(x)` (a.cc:3), which w met at a.cc:5"; nothing if they
-// say them themselves.
-std::string DTypeOrigins(const Graph& graph, TensorId a, TensorId b);
+// The dtype of op(operands...), or of the operands without an operation;
+// `wanted` is what a conversion says. Error: they are not of one dtype, with
+// where each is from, or not what `op` takes.
+absl::StatusOr<DType> InferDType(const Graph& graph, std::optional<Op> op,
+                                 std::optional<DType> wanted,
+                                 absl::Span<const TensorId> ids);
 
 }  // namespace ocannl
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -32,22 +33,26 @@ Tensor FirstTensor(absl::Span<const Arg> args) {
   __builtin_unreachable();
 }
 
-// Which operands of `op` get a gradient.
-std::vector<bool> Differentiable(Op op, absl::Span<const DType> dtypes,
-                                 DType result) {
+// Whether op(operands...) has a gradient: an operand has one, and `op`, if any,
+// passes gradients on to it.
+bool HasGradient(const Graph& graph, std::optional<Op> op,
+                 absl::Span<const TensorId> operands, DType result) {
+  if (!IsFloat(ComputeDType(result))) return false;
+  auto has_gradient = [&](TensorId id) { return graph[id].has_gradient; };
+  if (!op) return absl::c_any_of(operands, has_gradient);
   ExprPool pool;
   std::vector<Expr> leaves;
-  for (DType dtype : dtypes) {
-    leaves.push_back(
-        MakeLeaf(pool, ComputeDType(dtype), static_cast<int>(leaves.size())));
+  for (TensorId id : operands) {
+    leaves.push_back(MakeLeaf(pool, ComputeDType(graph[id].dtype),
+                              static_cast<int>(leaves.size())));
   }
   Expr y = MakeLeaf(pool, ComputeDType(result), -1);
   Expr g = MakeLeaf(pool, ComputeDType(result), -2);
-  std::vector<bool> has_gradient;
-  for (const auto& gradient : Gradients(op, leaves, y, g)) {
-    has_gradient.push_back(gradient.has_value());
+  const auto gradients = Gradients(*op, leaves, y, g);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (gradients[i] && has_gradient(operands[i])) return true;
   }
-  return has_gradient;
+  return false;
 }
 
 TensorId AddNumber(Graph& graph, double value, DType dtype,
@@ -67,18 +72,22 @@ class Builder {
  public:
   explicit Builder(absl::Span<const Arg> args)
       : graph_(*FirstTensor(args).graph), where_(args[0].where) {
-    DType literal = LiteralDType(args);
+    DType literal = DType::kF32;  // that of the last tensor
     for (const Arg& arg : args) {
       const auto* tensor = std::get_if<Tensor>(&arg.value);
-      if (tensor != nullptr && tensor->graph == &graph_) {
+      if (tensor != nullptr) literal = tensor->node().dtype;
+    }
+    for (const Arg& arg : args) {
+      const auto* tensor = std::get_if<Tensor>(&arg.value);
+      if (tensor == nullptr) {
+        const double number = std::get<double>(arg.value);
+        ids_.push_back(AddNumber(graph_, number, literal, where_));
+      } else if (tensor->graph == &graph_) {
         ids_.push_back(tensor->id);
-      } else if (tensor != nullptr) {
+      } else {
         absl::Status error =
             TwoGraphs(FirstTensor(args).node(), tensor->node(), where_);
         ids_.push_back(ErrorTensor(graph_, std::move(error), where_).id);
-      } else {
-        double number = std::get<double>(arg.value);
-        ids_.push_back(AddNumber(graph_, number, literal, where_));
       }
     }
   }
@@ -90,53 +99,6 @@ class Builder {
   // Makes the operands from number `first` on of one dtype if they can be.
   void AdaptDTypes(size_t first, DType otherwise) {
     UniteDTypes(graph_, first, otherwise, where_, ids_);
-  }
-
-  // An error unless the operands from number `first` on have one dtype.
-  absl::Status CheckOneType(size_t first) const {
-    for (size_t i = first + 1; i < ids_.size(); ++i) {
-      const TensorNode &a = operand(first), &b = operand(i);
-      if (a.dtype == b.dtype) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(OperandText(a), " is ", Name(a.dtype), " and ",
-                       OperandText(b), " is ", Name(b.dtype),
-                       "; convert one of them: ", ConversionText(b, a.dtype),
-                       DTypeOrigins(graph_, ids_[first], ids_[i])));
-    }
-    return absl::OkStatus();
-  }
-
-  // The dtype of op(operands...), or of the operands without an operation.
-  absl::StatusOr<DType> TermType(std::optional<Op> op) const {
-    if (op) return Type(*op, std::nullopt);
-    OCANNL_RETURN_IF_ERROR(CheckOneType(0));
-    return operand(0).dtype;
-  }
-
-  // The dtype of op(operands...).
-  absl::StatusOr<DType> Type(Op op, std::optional<DType> wanted) const {
-    OCANNL_RETURN_IF_ERROR(CheckOneType(op == Op::kSelect ? 1 : 0));
-    if (!wanted && (op == Op::kConvert || op == Op::kBitcast)) {
-      return absl::InvalidArgumentError(
-          "it does not say to which dtype; write Convert(x, dtype)");
-    }
-    std::vector<DType> dtypes = DTypes();
-    if (wanted) return ResultType(op, dtypes, *wanted);
-    // Narrow operands are computed with f32 and give a narrow result.
-    const DType narrow = dtypes.back();
-    for (DType& dtype : dtypes) dtype = ComputeDType(dtype);
-    OCANNL_ASSIGN_OR_RETURN(DType result, ResultType(op, dtypes, DType()));
-    return result == ComputeDType(narrow) ? narrow : result;
-  }
-
-  bool HasGradient(std::optional<Op> op, DType dtype) const {
-    if (!IsFloat(ComputeDType(dtype))) return false;
-    std::vector<bool> passes(ids_.size(), true);
-    if (op) passes = Differentiable(*op, DTypes(), dtype);
-    for (size_t i = 0; i < ids_.size(); ++i) {
-      if (passes[i] && operand(i).has_gradient) return true;
-    }
-    return false;
   }
 
   // The node; the first error node among the operands stands in for it.
@@ -157,7 +119,7 @@ class Builder {
                        .where = where_};
     graph_.SetPlace(node);
     if (dtype.ok()) {
-      node.has_gradient = HasGradient(op, *dtype);
+      node.has_gradient = HasGradient(graph_, op, ids_, *dtype);
       const TensorNode& like = operand(ids_.size() - 1);
       if (like.open >= 0 && like.dtype == *dtype && op != Op::kConvert) {
         node.open = like.open;
@@ -175,20 +137,6 @@ class Builder {
   }
 
  private:
-  static DType LiteralDType(absl::Span<const Arg> args) {
-    for (size_t i = args.size(); i-- > 0;) {
-      const auto* tensor = std::get_if<Tensor>(&args[i].value);
-      if (tensor != nullptr) return tensor->node().dtype;
-    }
-    return DType::kF32;
-  }
-
-  std::vector<DType> DTypes() const {
-    std::vector<DType> dtypes;
-    for (TensorId id : ids_) dtypes.push_back(graph_[id].dtype);
-    return dtypes;
-  }
-
   Graph& graph_;
   SourceLocation where_;
   std::vector<TensorId> ids_;
@@ -202,7 +150,8 @@ Tensor PointwiseOf(Op op, absl::Span<const Arg> args,
     builder.AdaptDTypes(op == Op::kSelect ? 1 : 0,
                         is_word ? DType::kU32 : DType::kF32);
   }
-  absl::StatusOr<DType> dtype = builder.Type(op, wanted);
+  absl::StatusOr<DType> dtype =
+      InferDType(builder.graph(), op, wanted, builder.ids());
   std::string text = PointwiseText(builder.graph(), op, wanted, builder.ids());
   ComputeSource source = {.op = op, .operands = builder.ids()};
   return builder.Finish(std::move(source), std::move(text), dtype, op);
@@ -289,8 +238,9 @@ Tensor Compose(const Arg& a, const Arg& b) {
                           .accum = Op::kAdd,
                           .logic = ComputeSource::Compose(),
                           .operands = builder.ids()};
-  return builder.Finish(std::move(source), std::move(text),
-                        builder.Type(Op::kMul, std::nullopt), Op::kMul);
+  absl::StatusOr<DType> dtype =
+      InferDType(builder.graph(), Op::kMul, std::nullopt, builder.ids());
+  return builder.Finish(std::move(source), std::move(text), dtype, Op::kMul);
 }
 
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
@@ -315,7 +265,8 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
   }
   // A product of any number of operands has their type and passes gradients.
   const std::optional<Op> typed = is_product ? std::nullopt : op;
-  absl::StatusOr<DType> dtype = builder.TermType(typed);
+  absl::StatusOr<DType> dtype =
+      InferDType(builder.graph(), typed, std::nullopt, builder.ids());
   std::string text =
       ReduceText(builder.graph(), op, accum, spec, builder.ids());
   ComputeSource source = {.op = op,
@@ -401,9 +352,9 @@ Tensor Where(const Arg& condition, const Arg& a, const Arg& b) {
 }
 
 Tensor StopGradient(const Arg& a) {
-  Builder builder({a});
-  const TensorNode& of = builder.operand(0);
-  if (!of.has_gradient) return {&builder.graph(), builder.ids()[0]};
+  const Tensor tensor = FirstTensor({a});
+  const TensorNode& of = tensor.node();
+  if (!of.has_gradient) return tensor;
   Tensor result = PointwiseOf(Op::kBitcast, {a}, of.dtype);
   result.graph->SetText(result.id,
                         absl::StrCat("stop_gradient(", OperandText(of), ")"));
