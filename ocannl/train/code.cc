@@ -36,11 +36,149 @@ std::string CommentText(absl::Span<const std::string> words) {
   return text;
 }
 
+// `status` with the place of the statement in the text.
+absl::Status Located(const CodeScope& scope, const AssignStatement& statement,
+                     const absl::Status& status) {
+  if (status.ok()) return status;
+  return scope.ErrorAt(statement.offset, status.message());
+}
+
+// Writes the code that computes the values of assignments and stores them.
+class ValueWriter {
+ public:
+  // For statements of `text`, whose names `scope` knows. Appends to `code`.
+  ValueWriter(absl::string_view text, SourceLocation where, CodeScope& scope,
+              Assignments& code)
+      : text_(text), where_(where), scope_(scope), code_(code) {}
+
+  // A node that computes the statement's value; for the array of the leaf
+  // `target`, if it is known.
+  absl::StatusOr<TensorId> Value(const AssignStatement& statement,
+                                 const Names& names,
+                                 std::optional<TensorId> target) {
+    OCANNL_ASSIGN_OR_RETURN(
+        ParsedTensor parsed,
+        ParseValue(scope_.graph(), text_, statement, names, where_));
+    if (!parsed.parameters.empty()) {
+      return scope_.ErrorAt(statement.offset,
+                            "a value declares no parameter; write the name of "
+                            "one without braces");
+    }
+    absl::StatusOr<TensorId> value =
+        AddValue(statement, parsed.tensor, target, names.numbers);
+    OCANNL_RETURN_IF_ERROR(Located(scope_, statement, value.status()));
+    return value;
+  }
+
+  // Stores the value in the array of `target`.
+  absl::Status Store(const AssignStatement& statement, TensorId target) {
+    Graph& graph = scope_.graph();
+    Shapes& shapes = scope_.shapes();
+    OCANNL_ASSIGN_OR_RETURN(TensorId value,
+                            Value(statement, scope_.visible(), target));
+    if (const auto* number = std::get_if<NumberSource>(&graph[value].source)) {
+      StoreLeaf(statement, target,
+                Literal(code_.exprs, graph[value].dtype, number->value), {});
+      return absl::OkStatus();
+    }
+    const Shape shape = shapes.at(target);
+    // What has no shape of its own, such as random numbers, takes the array's;
+    // else smaller ones are repeated.
+    TensorNode wanted = graph[value];
+    wanted.spec.rows = SpecOf(shape).rows;
+    const TensorId fitting = graph.Add(std::move(wanted));
+    if (InferShapes(graph, {fitting}, shapes).ok()) {
+      return AppendValue(statement, fitting, scope_.array(target));
+    }
+    OCANNL_RETURN_IF_ERROR(
+        Located(scope_, statement, InferShapes(graph, {value}, shapes)));
+    std::optional<Indices> indices = RepeatIndices(shapes.at(value), shape);
+    if (!indices) {
+      return scope_.ErrorAt(
+          statement.offset,
+          absl::StrCat("the value has shape ", ToString(shapes.at(value)),
+                       " and `", statement.target, "` ", ToString(shape),
+                       "; sum or slice the value"));
+    }
+    Array part = PartOf(scope_.array(target));
+    part.dims = shapes.at(value).dims();
+    AssignStatement sets = statement;
+    if (!statement.logic) sets.accum = std::nullopt;
+    OCANNL_RETURN_IF_ERROR(AppendValue(sets, value, part));
+    const int32_t from = code_.AddArray(part);
+    const Expr leaf = MakeLeaf(code_.exprs, ComputeDType(part.dtype), 0);
+    StoreLeaf(statement, target, leaf, {ReadArray{from, *indices}});
+    return absl::OkStatus();
+  }
+
+ private:
+  // target (op)= rhs, pointwise.
+  void StoreLeaf(const AssignStatement& statement, TensorId target, Expr rhs,
+                 std::vector<Source> sources) {
+    const Array& array = scope_.array(target);
+    CellLoops loops(array.dims);
+    code_.list.push_back(Assign{.lhs = code_.AddArray(array),
+                                .lhs_indices = loops.indices,
+                                .accum = statement.accum,
+                                .reset = statement.reset,
+                                .rhs = rhs.id(),
+                                .sources = std::move(sources),
+                                .extents = loops.extents});
+  }
+
+  // A name for a part of the value of `array`.
+  Array PartOf(const Array& array) {
+    return Intermediate(absl::StrCat(array.name, ".", ++parts_), array);
+  }
+
+  // The code of `value`, whose last part goes to `target`.
+  absl::Status AppendValue(const AssignStatement& statement, TensorId value,
+                           const Array& target) {
+    Graph& graph = scope_.graph();
+    Rootness rootness;
+    OCANNL_ASSIGN_OR_RETURN(
+        Assignments code,
+        ocannl::Forward(graph, scope_.shapes(), value, rootness));
+    bool is_first = true;
+    for (Assignment& each : code.list) {
+      Assign* assign = std::get_if<Assign>(&each);
+      if (assign == nullptr ||
+          code.arrays[assign->lhs].name != graph[value].name) {
+        continue;
+      }
+      OCANNL_RETURN_IF_ERROR(
+          Located(scope_, statement, SetAccum(statement, is_first, *assign)));
+      is_first = false;
+    }
+    for (Array& array : code.arrays) {
+      const Array* known = scope_.FindArray(array.name);
+      if (array.name == graph[value].name) {
+        array = target;
+      } else if (known != nullptr) {
+        array = *known;
+      } else {
+        array.name = PartOf(target).name;
+      }
+    }
+    Append(code_, code);
+    return absl::OkStatus();
+  }
+
+  absl::string_view text_;
+  SourceLocation where_;  // that has the text
+  CodeScope& scope_;
+  Assignments& code_;
+  int parts_ = 0;
+};
+
+// Writes the code of statements.
 class CodeWriter {
  public:
   CodeWriter(Model& model, absl::string_view text, const Names& names,
              SourceLocation where)
-      : model_(model), text_(text), where_(where), scope_(model, text, names) {}
+      : model_(model),
+        scope_(model, text, names),
+        values_(text, where, scope_, code_.update) {}
 
   absl::Status Write(const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
@@ -193,8 +331,8 @@ class CodeWriter {
     if (statement.declares) {
       OCANNL_ASSIGN_OR_RETURN(target, Declare(statement, reads_target));
     }
-    return scope_.WithNodes(/*final=*/true,
-                            [&] { return Store(statement, target->id); });
+    return scope_.WithNodes(
+        /*final=*/true, [&] { return values_.Store(statement, target->id); });
   }
 
   // Adds the array that a statement declares: with the shape of its value, in
@@ -212,9 +350,9 @@ class CodeWriter {
         names.tensors.emplace(statement.target, Number(graph, 0));
       }
       OCANNL_ASSIGN_OR_RETURN(TensorId value,
-                              Value(statement, names, std::nullopt));
-      OCANNL_RETURN_IF_ERROR(
-          Located(statement, InferShapes(graph, {value}, scope_.shapes())));
+                              values_.Value(statement, names, std::nullopt));
+      OCANNL_RETURN_IF_ERROR(Located(
+          scope_, statement, InferShapes(graph, {value}, scope_.shapes())));
       shape = DeclaredShape(graph, scope_.shapes().at(value), value);
       array.dtype = graph[value].dtype;
       return absl::OkStatus();
@@ -225,147 +363,12 @@ class CodeWriter {
     return scope_.Add(statement.target, shape, std::move(array));
   }
 
-  absl::Status Located(const AssignStatement& statement,
-                       absl::Status status) const {
-    if (status.ok()) return status;
-    return scope_.ErrorAt(statement.offset, status.message());
-  }
-
-  // A node that computes the statement's value; for the array of the leaf
-  // `target`, if it is known.
-  absl::StatusOr<TensorId> Value(const AssignStatement& statement,
-                                 const Names& names,
-                                 std::optional<TensorId> target) {
-    OCANNL_ASSIGN_OR_RETURN(
-        ParsedTensor parsed,
-        ParseValue(scope_.graph(), text_, statement, names, where_));
-    if (!parsed.parameters.empty()) {
-      return scope_.ErrorAt(statement.offset,
-                            "a value declares no parameter; write the name of "
-                            "one without braces");
-    }
-    absl::StatusOr<TensorId> value =
-        AddValue(statement, parsed.tensor, target, names.numbers);
-    OCANNL_RETURN_IF_ERROR(Located(statement, value.status()));
-    return value;
-  }
-
-  // Stores the value in the array of `target`.
-  absl::Status Store(const AssignStatement& statement, TensorId target) {
-    Graph& graph = scope_.graph();
-    Shapes& shapes = scope_.shapes();
-    OCANNL_ASSIGN_OR_RETURN(TensorId value,
-                            Value(statement, scope_.visible(), target));
-    if (const auto* number = std::get_if<NumberSource>(&graph[value].source)) {
-      StoreLeaf(statement, target,
-                Literal(code_.update.exprs, graph[value].dtype, number->value),
-                {});
-      return absl::OkStatus();
-    }
-    const Shape shape = shapes.at(target);
-    // What has no shape of its own, such as random numbers, takes the array's;
-    // else smaller ones are repeated.
-    TensorNode wanted = graph[value];
-    wanted.spec.rows = SpecOf(shape).rows;
-    const TensorId fitting = graph.Add(std::move(wanted));
-    if (InferShapes(graph, {fitting}, shapes).ok()) {
-      return AppendValue(statement, fitting, scope_.array(target));
-    }
-    OCANNL_RETURN_IF_ERROR(
-        Located(statement, InferShapes(graph, {value}, shapes)));
-    std::optional<Indices> indices = RepeatIndices(shapes.at(value), shape);
-    if (!indices) {
-      return scope_.ErrorAt(
-          statement.offset,
-          absl::StrCat("the value has shape ", ToString(shapes.at(value)),
-                       " and `", statement.target, "` ", ToString(shape),
-                       "; sum or slice the value"));
-    }
-    Array part = PartOf(scope_.array(target));
-    part.dims = shapes.at(value).dims();
-    AssignStatement sets = statement;
-    if (!statement.logic) sets.accum = std::nullopt;
-    OCANNL_RETURN_IF_ERROR(AppendValue(sets, value, part));
-    const int32_t from = code_.update.AddArray(part);
-    const Expr leaf = MakeLeaf(code_.update.exprs, ComputeDType(part.dtype), 0);
-    StoreLeaf(statement, target, leaf, {ReadArray{from, *indices}});
-    return absl::OkStatus();
-  }
-
-  // target (op)= rhs, pointwise.
-  void StoreLeaf(const AssignStatement& statement, TensorId target, Expr rhs,
-                 std::vector<Source> sources) {
-    const Array& array = scope_.array(target);
-    CellLoops loops(array.dims);
-    code_.update.list.push_back(Assign{.lhs = code_.update.AddArray(array),
-                                       .lhs_indices = loops.indices,
-                                       .accum = statement.accum,
-                                       .reset = statement.reset,
-                                       .rhs = rhs.id(),
-                                       .sources = std::move(sources),
-                                       .extents = loops.extents});
-  }
-
-  // A name for a part of the value of `array`.
-  Array PartOf(const Array& array) {
-    return Intermediate(absl::StrCat(array.name, ".", ++parts_), array);
-  }
-
-  // The code of `value`, whose last part goes to `target`.
-  absl::Status AppendValue(const AssignStatement& statement, TensorId value,
-                           const Array& target) {
-    Graph& graph = scope_.graph();
-    Rootness rootness;
-    OCANNL_ASSIGN_OR_RETURN(
-        Assignments code,
-        ocannl::Forward(graph, scope_.shapes(), value, rootness));
-    bool is_first = true;
-    for (Assignment& each : code.list) {
-      Assign* assign = std::get_if<Assign>(&each);
-      if (assign == nullptr ||
-          code.arrays[assign->lhs].name != graph[value].name) {
-        continue;
-      }
-      OCANNL_RETURN_IF_ERROR(SetAccum(statement, is_first, *assign));
-      is_first = false;
-    }
-    for (Array& array : code.arrays) {
-      const Array* known = scope_.FindArray(array.name);
-      if (array.name == graph[value].name) {
-        array = target;
-      } else if (known != nullptr) {
-        array = *known;
-      } else {
-        array.name = PartOf(target).name;
-      }
-    }
-    Append(code_.update, code);
-    return absl::OkStatus();
-  }
-
-  absl::Status SetAccum(const AssignStatement& statement, bool is_first,
-                        Assign& assign) const {
-    if (!statement.accum) return absl::OkStatus();
-    if (assign.accum && assign.accum != OfTerms(*statement.accum)) {
-      return scope_.ErrorAt(
-          statement.offset,
-          absl::StrCat("the value accumulates by `", Info(*assign.accum).text,
-                       "` and the assignment by `", Info(*statement.accum).text,
-                       "`; declare an array for the value"));
-    }
-    assign.accum = statement.accum;
-    assign.reset = statement.reset && is_first;
-    return absl::OkStatus();
-  }
-
   Model& model_;
-  absl::string_view text_;
-  SourceLocation where_;  // that has the text
   CodeScope scope_;
   absl::flat_hash_map<TensorId, BackwardCode> backward_;
   absl::flat_hash_map<std::string, CodeState> states_;  // declared here
-  int parts_ = 0;
   UpdateCode code_;
+  ValueWriter values_;
 };
 
 }  // namespace

@@ -7,10 +7,16 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/op.h"
 #include "ocannl/core/shape/rules.h"
 
 namespace ocannl::train {
 namespace {
+
+// What accumulates the terms that `accum` takes away or divides by.
+Op OfTerms(Op accum) {
+  return accum == Op::kSub ? Op::kAdd : accum == Op::kDiv ? Op::kMul : accum;
+}
 
 absl::Status SetLogic(const AssignStatement& statement,
                       const EinsumNumbers& numbers, ComputeSource& source) {
@@ -40,10 +46,6 @@ absl::Status SetLogic(const AssignStatement& statement,
 }
 
 }  // namespace
-
-Op OfTerms(Op accum) {
-  return accum == Op::kSub ? Op::kAdd : accum == Op::kDiv ? Op::kMul : accum;
-}
 
 Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor) {
   auto is_of_numbers = [&](TensorId id) {
@@ -86,6 +88,20 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
         wanted, "; write ", wanted, "(...)"));
   }
   return graph.Add(std::move(node));
+}
+
+absl::Status SetAccum(const AssignStatement& statement, bool is_first,
+                      assign_ir::Assign& store) {
+  if (!statement.accum) return absl::OkStatus();
+  if (store.accum && store.accum != OfTerms(*statement.accum)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the value accumulates by `", Info(*store.accum).text,
+                     "` and the assignment by `", Info(*statement.accum).text,
+                     "`; declare an array for the value"));
+  }
+  store.accum = statement.accum;
+  store.reset = statement.reset && is_first;
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::train

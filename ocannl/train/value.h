@@ -6,16 +6,14 @@
 
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/notation/statements.h"
-#include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
-
-// What accumulates the terms that `accum` takes away or divides by.
-Op OfTerms(Op accum);
 
 // The shape of an array that is declared with the value of a tensor of `shape`:
 // the same, but one output axis of one cell where it has no axes and depends on
@@ -31,6 +29,11 @@ Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor);
 absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
                                   std::optional<TensorId> target,
                                   const EinsumNumbers& numbers);
+
+// Makes `store`, of the statement's value, accumulate as the statement does; it
+// resets as that does if it `is_first`. Error: the value accumulates otherwise.
+absl::Status SetAccum(const AssignStatement& statement, bool is_first,
+                      assign_ir::Assign& store);
 
 }  // namespace ocannl::train
 

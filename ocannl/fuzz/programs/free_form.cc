@@ -21,12 +21,95 @@ constexpr int64_t kMaxIterations = 4000;  // of a statement
 constexpr int64_t kMaxWork = 30'000;      // statements in all iterations
 constexpr int kNoNest = -1;
 
+// The loops around the statement in the making, whose symbols index cells.
+class OpenLoops {
+ public:
+  // They enter and leave `boxes`.
+  OpenLoops(Random& random, const Policies& policies, MustWriteRegions& boxes)
+      : random_(random), policies_(policies), boxes_(boxes) {}
+
+  int depth() const { return depth_; }
+  int64_t iterations() const { return iterations_; }  // of all of them
+  Symbol innermost() const { return symbols_.back().symbol; }
+
+  // Makes one that has values below `extent` everywhere.
+  void AddStatic(Symbol symbol, int64_t extent) {
+    symbols_.push_back({symbol, extent});
+  }
+
+  // A loop of `extent` iterations around what `make` makes.
+  template <class Make>
+  Stmt Loop(int64_t extent, Make make) {
+    const LoopKind kind = DrawKind(random_, policies_, extent, depth_ == 0);
+    For loop{kind, next_iterator_++, extent, {}};
+    boxes_.Enter(entered_.emplace_back(loop));
+    symbols_.push_back({Iterator(loop.iterator), extent});
+    ++depth_;
+    iterations_ *= extent;
+    loop.body = make();
+    iterations_ /= extent;
+    --depth_;
+    symbols_.pop_back();
+    boxes_.Leave();
+    return loop;
+  }
+
+  // An index in bounds of an axis: mostly one symbol, with a step and an
+  // offset; the innermost loop comes up most often.
+  Affine Index(int64_t dim) {
+    constexpr int64_t kFactors[] = {1, 1, 1, 1, -1, 2, -2, 3, 5, 16};
+    for (int trial = 0; trial < 5; ++trial) {
+      Affine index;
+      int64_t least = 0;
+      int64_t span = 0;
+      for (int64_t terms = random_.OneIn(4) ? 2 : 1; terms > 0; --terms) {
+        if (symbols_.empty()) break;
+        const Range& range =
+            random_.OneIn(3) ? symbols_.back() : random_.Pick(symbols_);
+        int64_t factor = random_.Pick(kFactors);
+        if (!policies_.Has(Policy::kBigStrides)) factor = factor < 0 ? -1 : 1;
+        index += factor * Affine(range.symbol);
+        span += std::abs(factor) * (range.extent - 1);
+        least += std::min<int64_t>(factor, 0) * (range.extent - 1);
+      }
+      if (span >= dim) continue;
+      int64_t slack = random_.OneIn(2) ? 0 : random_.Below(dim - span);
+      return index + Affine(slack - least);
+    }
+    return random_.Below(dim);
+  }
+
+  // `base` plus a multiple of each symbol, in no bounds.
+  Affine Unbounded(Affine base) {
+    for (const Range& range : symbols_) {
+      base += (random_.Below(5) - 2) * Affine(range.symbol);
+    }
+    return base;
+  }
+
+ private:
+  struct Range {
+    Symbol symbol;
+    int64_t extent;
+  };
+
+  Random& random_;
+  const Policies& policies_;
+  MustWriteRegions& boxes_;
+  std::vector<Range> symbols_;  // that an index may use here
+  std::deque<For> entered_;     // every loop, without its body
+  IteratorId next_iterator_ = {0};
+  int depth_ = 0;
+  int64_t iterations_ = 1;
+};
+
 class FreeFormGenerator {
  public:
   FreeFormGenerator(Random& random, const Policies& policies)
       : random_(random),
         policies_(policies),
         boxes_(program_),
+        loops_(random, policies, boxes_),
         values_(&program_, &random, policies,
                 [this](DType dtype) { return Readable(dtype); }) {}
 
@@ -34,10 +117,11 @@ class FreeFormGenerator {
     program_.name = "free_form";
     if (policies_.Has(Policy::kStaticIndices)) {
       program_.statics = {{"s0", 1 + random_.Below(4)}, {"s1", kUnranged}};
-      symbols_.push_back({Static(0), program_.statics[0].range});
+      loops_.AddStatic(Static(0), program_.statics[0].range);
     }
     for (int64_t left = 2 + random_.Below(5); left > 0; --left) AddBuffer();
     if (policies_.Has(Policy::kLookups)) AddIndices();
+    nest_of_.resize(program_.buffers.size(), kNoNest);
     for (int64_t left = 1 + random_.Below(5); left > 0; --left) {
       ++nest_;
       program_.body.stmts.push_back(MakeStmt());
@@ -52,11 +136,6 @@ class FreeFormGenerator {
   }
 
  private:
-  struct Range {
-    Symbol symbol;
-    int64_t extent;
-  };
-
   void AddBuffer() {
     Dims dims;
     int64_t cells = 1;
@@ -82,7 +161,6 @@ class FreeFormGenerator {
     if (number == 0) role = Role::kInOut;  // Something must be written.
     program_.buffers.push_back(
         {absl::StrCat("b", number), values_.PickDType(), dims, role});
-    nest_of_.push_back(kNoNest);
   }
 
   // A buffer of integers, which hold indices of short axes and others.
@@ -95,37 +173,12 @@ class FreeFormGenerator {
          random_.Pick(kIntegers),
          {DrawExtent(random_, policies_), 1 + random_.Below(4)},
          random_.OneIn(3) ? Role::kInOut : Role::kIn});
-    nest_of_.push_back(kNoNest);
-  }
-
-  // An index in bounds of an axis: mostly one symbol, with a step and an
-  // offset; the innermost loop comes up most often.
-  Affine Index(int64_t dim) {
-    for (int trial = 0; trial < 5; ++trial) {
-      Affine index;
-      int64_t least = 0;
-      int64_t span = 0;
-      for (int64_t terms = random_.OneIn(4) ? 2 : 1; terms > 0; --terms) {
-        if (symbols_.empty()) break;
-        const Range& range =
-            random_.OneIn(3) ? symbols_.back() : random_.Pick(symbols_);
-        int64_t factor = random_.Pick(kFactors);
-        if (!policies_.Has(Policy::kBigStrides)) factor = factor < 0 ? -1 : 1;
-        index += factor * Affine(range.symbol);
-        span += std::abs(factor) * (range.extent - 1);
-        least += std::min<int64_t>(factor, 0) * (range.extent - 1);
-      }
-      if (span >= dim) continue;
-      int64_t slack = random_.OneIn(2) ? 0 : random_.Below(dim - span);
-      return index + Affine(slack - least);
-    }
-    return random_.Below(dim);
   }
 
   Access Cell(BufferId buffer) {
     Access access{.buffer = buffer, .indices = {}};
     for (int64_t dim : program_.buffers[buffer].dims) {
-      access.indices.push_back(Index(dim));
+      access.indices.push_back(loops_.Index(dim));
     }
     return access;
   }
@@ -172,11 +225,8 @@ class FreeFormGenerator {
       }
     }
     if (dtype == DType::kI64 && random_.OneIn(2)) {
-      Affine index = program_.statics.empty() ? Affine(1) : Affine(Static(1));
-      for (const Range& range : symbols_) {
-        index += (random_.Below(5) - 2) * Affine(range.symbol);
-      }
-      fitting.push_back(index);
+      fitting.push_back(loops_.Unbounded(
+          program_.statics.empty() ? Affine(1) : Affine(Static(1))));
     }
     if (fitting.empty()) return std::nullopt;
     return random_.Pick(fitting);
@@ -206,8 +256,7 @@ class FreeFormGenerator {
   template <class Target>
   ExprId ValueFor(const Target& target, DType dtype) {
     ExprId value = Value(dtype);
-    bool accumulates = dtype != DType::kBool;
-    if (accumulates && Reads(target) && random_.OneIn(2)) {
+    if (dtype != DType::kBool && Reads(target) && random_.OneIn(2)) {
       Expr old = Convert(program_.Read(target), ComputeDType(dtype));
       Expr more = Convert(Expr(&program_.exprs, value), old.dtype());
       Expr sum = random_.OneIn(3) ? Max(old, more) : old + more;
@@ -261,31 +310,10 @@ class FreeFormGenerator {
     const BufferId target = PickTarget();
     if (policies_.Has(Policy::kZeroOuts) && random_.OneIn(3)) {
       boxes_.WriteAll(target);
-      work_ += iterations_ * NumElements(program_.buffers[target].dims);
+      work_ += loops_.iterations() * NumElements(program_.buffers[target].dims);
       return ZeroOut{target};
     }
     return SetCell(Cell(target));
-  }
-
-  // A loop of `extent` iterations around what `make` makes.
-  template <class Make>
-  Stmt Loop(int64_t extent, Make make) {
-    bool outermost = loops_entered_ == 0;
-    For loop{DrawKind(random_, policies_, extent, outermost),
-             next_iterator_++,
-             extent,
-             {}};
-    entered_.push_back(loop);
-    boxes_.Enter(entered_.back());
-    symbols_.push_back({Iterator(loop.iterator), extent});
-    ++loops_entered_;
-    iterations_ *= extent;
-    loop.body = make();
-    iterations_ /= extent;
-    --loops_entered_;
-    symbols_.pop_back();
-    boxes_.Leave();
-    return loop;
   }
 
   // Loops that write every cell of a buffer, or as many by index.
@@ -301,10 +329,10 @@ class FreeFormGenerator {
   Stmt FillAxes(Access& target, absl::Span<const int> axes) {
     if (axes.empty()) return SetCell(target);
     int64_t dim = program_.buffers[target.buffer].dims[axes[0]];
-    return Loop(dim, [&] {
-      target.indices[axes[0]] = symbols_.back().symbol;
+    return loops_.Loop(dim, [&] {
+      target.indices[axes[0]] = loops_.innermost();
       Block block;
-      work_ += iterations_;
+      work_ += loops_.iterations();
       block.stmts.push_back(FillAxes(target, axes.subspan(1)));
       return block;
     });
@@ -315,7 +343,7 @@ class FreeFormGenerator {
     size_t outer = scope_.size();
     int64_t most = policies_.Has(Policy::kDeepNests) ? 5 : 3;
     for (int64_t left = 1 + random_.Below(most); left > 0; --left) {
-      work_ += iterations_;
+      work_ += loops_.iterations();
       block.stmts.push_back(MakeStmt());
     }
     scope_.resize(outer);
@@ -324,17 +352,17 @@ class FreeFormGenerator {
 
   Stmt MakeStmt() {
     int64_t most = policies_.Has(Policy::kDeepNests) ? 5 : 3;
-    if (loops_entered_ >= most || work_ > kMaxWork) return Simple();
+    if (loops_.depth() >= most || work_ > kMaxWork) return Simple();
     if (random_.OneIn(policies_.Has(Policy::kLookups) ? 2 : 4)) {
       const BufferId target = PickTarget();
       int64_t cells = NumElements(program_.buffers[target].dims);
-      if (cells * iterations_ <= kMaxIterations) return Fill(target);
+      if (cells * loops_.iterations() <= kMaxIterations) return Fill(target);
     }
     // Outside of loops a statement runs once: mostly a waste.
-    if (!random_.OneIn(loops_entered_ == 0 ? 8 : 2)) {
+    if (!random_.OneIn(loops_.depth() == 0 ? 8 : 2)) {
       int64_t extent = PickExtent();
-      if (iterations_ * extent <= kMaxIterations) {
-        return Loop(extent, [&] { return MakeBlock(); });
+      if (loops_.iterations() * extent <= kMaxIterations) {
+        return loops_.Loop(extent, [&] { return MakeBlock(); });
       }
     }
     return Simple();
@@ -343,14 +371,11 @@ class FreeFormGenerator {
   // Often the size of an axis, which the loop can then index.
   int64_t PickExtent() {
     const Dims& dims = random_.Pick(program_.buffers).dims;
-    if (dims.empty() || random_.OneIn(4)) {
-      return DrawExtent(random_, policies_);
-    }
-    return random_.Pick(dims);
+    const bool any = dims.empty() || random_.OneIn(4);
+    return any ? DrawExtent(random_, policies_) : random_.Pick(dims);
   }
 
   static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 4};
-  static constexpr int64_t kFactors[] = {1, 1, 1, 1, -1, 2, -2, 3, 5, 16};
   static constexpr Role kRoles[] = {Role::kIn, Role::kIn, Role::kInOut,
                                     Role::kOut, Role::kTemp};
 
@@ -358,15 +383,11 @@ class FreeFormGenerator {
   const Policies& policies_;
   LoopProgram program_;
   MustWriteRegions boxes_;
+  OpenLoops loops_;
   RandomValues values_;
-  std::vector<Range> symbols_;  // that an index may use here
   std::vector<LocalId> scope_;
   IdVector<BufferId, int> nest_of_;  // that uses the buffer; kNoNest: none yet
-  std::deque<For> entered_;          // every loop, without its body
   int nest_ = 0;
-  IteratorId next_iterator_ = {0};
-  int loops_entered_ = 0;
-  int64_t iterations_ = 1;  // of the loops around
   int64_t work_ = 0;
 };
 

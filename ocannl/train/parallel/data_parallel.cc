@@ -19,7 +19,6 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/buckets.h"
-#include "ocannl/train/parallel/shards.h"
 
 namespace ocannl::train {
 
@@ -48,30 +47,6 @@ struct DataParallel::Shard {
 };
 
 namespace {
-
-// The shards of each input.
-absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
-    absl::Span<const BatchInput> inputs, int64_t n_shards) {
-  if (inputs.empty()) {
-    return absl::InvalidArgumentError("there are no inputs to shard");
-  }
-  std::vector<std::vector<NdArray>> batch;
-  for (const BatchInput& input : inputs) {
-    auto shards = ShardAlong(input.values, 0, n_shards);
-    if (!shards.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input `", input.name, "`: ", shards.status().message()));
-    }
-    batch.push_back(*std::move(shards));
-    const int64_t length = input.values.dims()[0];
-    const int64_t first = inputs[0].values.dims()[0];
-    if (length == first) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input `", input.name, "` has ", length, " examples, but input `",
-        inputs[0].name, "` has ", first, "; all must have as many"));
-  }
-  return batch;
-}
 
 Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
   ShapeSpec rows;

@@ -45,6 +45,7 @@
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/parallel/replicas.h"
+#include "ocannl/train/parallel/shards.h"
 
 namespace ocannl::train {
 
@@ -69,14 +70,6 @@ struct DataParallelOptions {
   // What the loss is computed with: where that needs it, gradients are those of
   // a scaled loss (optim/loss_scale.h), of one scale for all shards.
   DType dtype = DType::kF32;
-};
-
-// A part of the batch: axis 0 is that of the examples. In a graph, the axis is
-// the batch row, which a static index may slice, and the others are output
-// axes.
-struct BatchInput {
-  std::string name;
-  NdArray values;
 };
 
 // The loss, of one cell, of a shard's part of the inputs: written once, called

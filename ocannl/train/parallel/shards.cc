@@ -82,6 +82,29 @@ absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards) {
   return whole;
 }
 
+absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
+    absl::Span<const BatchInput> inputs, int64_t n_shards) {
+  if (inputs.empty()) {
+    return absl::InvalidArgumentError("there are no inputs to shard");
+  }
+  std::vector<std::vector<NdArray>> batch;
+  for (const BatchInput& input : inputs) {
+    auto shards = ShardAlong(input.values, 0, n_shards);
+    if (!shards.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input `", input.name, "`: ", shards.status().message()));
+    }
+    batch.push_back(*std::move(shards));
+    const int64_t length = input.values.dims()[0];
+    const int64_t first = inputs[0].values.dims()[0];
+    if (length == first) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input `", input.name, "` has ", length, " examples, but input `",
+        inputs[0].name, "` has ", first, "; all must have as many"));
+  }
+  return batch;
+}
+
 absl::StatusOr<NdArray> HostValues(Tensor t) {
   const auto* data = std::get_if<DataSource>(&t.node().source);
   if (data != nullptr) return *data->data;

@@ -7,6 +7,7 @@
 #define OCANNL_TRAIN_PARALLEL_SHARDS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,19 @@ absl::StatusOr<std::vector<NdArray>> ShardAlong(const NdArray& array,
 // The inverse: `shards` one after the other along axis 0. Errors: no shards,
 // scalars, shards of different dtypes or dims.
 absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards);
+
+// A part of the batch: axis 0 is that of the examples. In a graph, the axis is
+// the batch row, which a static index may slice, and the others are output
+// axes.
+struct BatchInput {
+  std::string name;
+  NdArray values;
+};
+
+// The shards of each input, by input. Errors: those of ShardAlong; no inputs,
+// or some of different lengths.
+absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
+    absl::Span<const BatchInput> inputs, int64_t n_shards);
 
 // The values of a tensor of Data() as the host gave them, and the one at
 // `indices`, one for each axis of what was given, the first one outermost.

@@ -17,6 +17,29 @@ constexpr double kNormEpsilonOfTrainer = 1e-6;
 
 }  // namespace
 
+absl::StatusOr<Tensor> LinearMap(absl::Span<const Operand> operands) {
+  OCANNL_RETURN_IF_ERROR(CheckRank(operands, 0, 2));
+  const Dims &w = operands[0].dims, &b = operands[1].dims,
+             &in = operands[2].dims;
+  if (b != Dims{w[0]} || in.empty() || in.back() != w[1]) {
+    return Unfit("w ", DimsText(w), ", b ", DimsText(b), " and x ",
+                 DimsText(in), " do not fit; they are out,in and out and ",
+                 "...,in");
+  }
+  Axes from = AxisNames(in.size() - 1);
+  Axes to = from;
+  from.push_back("in");
+  to.push_back("out");
+  Dims result = in;
+  result.back() = w[0];
+  const Tensor product = SumOfProducts(
+      {{operands[0].tensor, {"out", "in"}}, {operands[2].tensor, from}}, to);
+  OCANNL_ASSIGN_OR_RETURN(const Operand bias, BroadcastTo(operands[1], result));
+  // This way round, backpropagation sums the bias's gradient where its cells
+  // come about, and the planner fuses the two.
+  return product + bias.tensor;
+}
+
 absl::StatusOr<Tensor> Normalise(const OpCall& call,
                                  absl::Span<const Operand> operands) {
   const Dims& dims = operands[0].dims;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisations and attention of ops.h.
+// The linear map, normalisations and attention of ops.h.
 #ifndef OCANNL_TRAIN_TRAINER_LAYERS_H_
 #define OCANNL_TRAIN_TRAINER_LAYERS_H_
 
@@ -12,8 +12,9 @@
 
 namespace ocannl::train {
 
-// LayerNorm or BatchnormChannelFirst, and MultiHeadAttention. Errors, which do
-// not name the call: what does not fit.
+// Linear, LayerNorm or BatchnormChannelFirst, and MultiHeadAttention. Errors,
+// which do not name the call: what does not fit.
+absl::StatusOr<Tensor> LinearMap(absl::Span<const Operand> operands);
 absl::StatusOr<Tensor> Normalise(const OpCall& call,
                                  absl::Span<const Operand> operands);
 absl::StatusOr<Tensor> Attend(const OpCall& call,

@@ -48,6 +48,73 @@ bool NeedsFloats(Primitive op) {
   }
 }
 
+// Of two operands of one shape.
+Tensor OfTwo(const OpCall& call, Tensor a, Tensor b) {
+  switch (call.op) {
+    case Primitive::kAdd:
+      return a + b;
+    case Primitive::kSub:
+      return a - b;
+    case Primitive::kMul:
+      return Mul(a, b);
+    case Primitive::kMax:
+      return Max(a, b);
+    case Primitive::kMin:
+      return Min(a, b);
+    default:
+      return MeanSquaredError(a, b, call.where);
+  }
+}
+
+// Pointwise, of one operand.
+absl::StatusOr<Tensor> OfOne(const OpCall& call, Tensor x) {
+  switch (call.op) {
+    case Primitive::kScale:
+      return Mul(x, call.numbers[0]);
+    case Primitive::kShift:
+      return x + call.numbers[0];
+    case Primitive::kAbs:
+      return Abs(x);
+    case Primitive::kSqrt: {
+      // Its slope at 0 is infinite, and times 0 NaN: the root of what is not
+      // above 0 is a constant.
+      const Tensor above = Less(0, x);
+      return Where(above, Sqrt(Where(above, x, 1)), StopGradient(Sqrt(x)));
+    }
+    case Primitive::kClamp: {
+      const double low = call.numbers[0], high = call.numbers[1];
+      if (!(low <= high)) {
+        return Unfit("the bounds ", NumberText(low), " and ", NumberText(high),
+                     " are not in order");
+      }
+      const Tensor clamped = Min(high, Max(low, x));
+      return Where(And(Less(low, x), Less(x, high)), x, StopGradient(clamped));
+    }
+    case Primitive::kInv:
+      return Recip(x);
+    case Primitive::kTokenIds:
+      return Convert(x, DType::kI32);
+    case Primitive::kRelu:
+      return Relu(x);
+    case Primitive::kSigmoid:
+      return Sigmoid(x);
+    case Primitive::kTanh:
+      return Tanh(x);
+    case Primitive::kSoftplus:
+      return Softplus(x);
+    case Primitive::kExp:
+      return Exp(x);
+    case Primitive::kLog:
+      return Log(x);
+    case Primitive::kSafeLog:
+      return Log(Softplus(x) + call.numbers[0]);
+    case Primitive::kDetach:
+      return StopGradient(x);
+    default:
+      return absl::InternalError("a leaf is no operation");
+  }
+}
+
 // One primitive with its operands.
 class Builder {
  public:
@@ -70,7 +137,7 @@ class Builder {
       case Primitive::kMin:
       case Primitive::kMseLoss:
         OCANNL_RETURN_IF_ERROR(SameShapes());
-        return OfTwo();
+        return OfTwo(call_, x(), operands_[1].tensor);
       case Primitive::kSoftmax:
       case Primitive::kLogSoftmax:
         return OfLastAxis();
@@ -95,7 +162,7 @@ class Builder {
       case Primitive::kBmm:
         return Product();
       case Primitive::kLinear:
-        return LinearMap();
+        return LinearMap(operands_);
       case Primitive::kMaxPool:
       case Primitive::kAvgPool:
       case Primitive::kSmoothMaxPool:
@@ -111,7 +178,7 @@ class Builder {
       case Primitive::kBernoulliMask:
         return Random();
       default:
-        return OfOne();
+        return OfOne(call_, x());
     }
   }
 
@@ -127,73 +194,6 @@ class Builder {
     if (dims(0) == dims(1)) return absl::OkStatus();
     return Unfit("shapes ", DimsText(dims(0)), " and ", DimsText(dims(1)),
                  " differ; BroadcastTo repeats one");
-  }
-
-  Tensor OfTwo() const {
-    const Tensor a = operands_[0].tensor, b = operands_[1].tensor;
-    switch (call_.op) {
-      case Primitive::kAdd:
-        return a + b;
-      case Primitive::kSub:
-        return a - b;
-      case Primitive::kMul:
-        return Mul(a, b);
-      case Primitive::kMax:
-        return Max(a, b);
-      case Primitive::kMin:
-        return Min(a, b);
-      default:
-        return MeanSquaredError(a, b, call_.where);
-    }
-  }
-
-  absl::StatusOr<Tensor> OfOne() const {
-    switch (call_.op) {
-      case Primitive::kScale:
-        return Mul(x(), number(0));
-      case Primitive::kShift:
-        return x() + number(0);
-      case Primitive::kAbs:
-        return Abs(x());
-      case Primitive::kSqrt: {
-        // Its slope at 0 is infinite, and times 0 NaN: the root of what is not
-        // above 0 is a constant.
-        const Tensor above = Less(0, x());
-        return Where(above, Sqrt(Where(above, x(), 1)),
-                     StopGradient(Sqrt(x())));
-      }
-      case Primitive::kClamp: {
-        if (!(number(0) <= number(1))) {
-          return Unfit("the bounds ", NumberText(number(0)), " and ",
-                       NumberText(number(1)), " are not in order");
-        }
-        const Tensor clamped = Min(number(1), Max(number(0), x()));
-        return Where(And(Less(number(0), x()), Less(x(), number(1))), x(),
-                     StopGradient(clamped));
-      }
-      case Primitive::kInv:
-        return Recip(x());
-      case Primitive::kTokenIds:
-        return Convert(x(), DType::kI32);
-      case Primitive::kRelu:
-        return Relu(x());
-      case Primitive::kSigmoid:
-        return Sigmoid(x());
-      case Primitive::kTanh:
-        return Tanh(x());
-      case Primitive::kSoftplus:
-        return Softplus(x());
-      case Primitive::kExp:
-        return Exp(x());
-      case Primitive::kLog:
-        return Log(x());
-      case Primitive::kSafeLog:
-        return Log(Softplus(x()) + number(0));
-      case Primitive::kDetach:
-        return StopGradient(x());
-      default:
-        return absl::InternalError("a leaf is no operation");
-    }
   }
 
   Tensor OfLastAxis() const {
@@ -359,29 +359,6 @@ class Builder {
     return SumOfProducts(
         {{x(), {"b", "i", "k"}}, {operands_[1].tensor, {"b", "k", "j"}}},
         {"b", "i", "j"});
-  }
-
-  absl::StatusOr<Tensor> LinearMap() const {
-    OCANNL_RETURN_IF_ERROR(CheckRank(operands_, 0, 2));
-    const Dims &w = dims(0), &b = dims(1), &in = dims(2);
-    if (b != Dims{w[0]} || in.empty() || in.back() != w[1]) {
-      return Unfit("w ", DimsText(w), ", b ", DimsText(b), " and x ",
-                   DimsText(in), " do not fit; they are out,in and out and ",
-                   "...,in");
-    }
-    Axes from = AxisNames(in.size() - 1);
-    Axes to = from;
-    from.push_back("in");
-    to.push_back("out");
-    Dims result = in;
-    result.back() = w[0];
-    const Tensor product =
-        SumOfProducts({{x(), {"out", "in"}}, {operands_[2].tensor, from}}, to);
-    OCANNL_ASSIGN_OR_RETURN(const Operand bias,
-                            BroadcastTo(operands_[1], result));
-    // This way round, backpropagation sums the bias's gradient where its cells
-    // come about, and the planner fuses the two.
-    return product + bias.tensor;
   }
 
   absl::StatusOr<Tensor> Random() const {
