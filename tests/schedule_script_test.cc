@@ -79,7 +79,8 @@ TEST(ScheduleScriptTest, WorkloadsOfTheBench) {
   // All that the scheduler does is in some script.
   for (const char* rewrite :
        {"split", "cut", "distribute", "reorder", "vectorize", "unroll_jam",
-        "bind", "parallel", "privatize", "pack", "enclose", "fuse"}) {
+        "bind", "parallel", "privatize", "pack", "enclose", "fuse",
+        "transpose_rows"}) {
     EXPECT_TRUE(absl::StrContains(scripts, absl::StrCat("\n", rewrite, " ")))
         << rewrite;
   }

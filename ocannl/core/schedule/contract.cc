@@ -180,13 +180,13 @@ class ContractScheduler {
 
 }  // namespace
 
-Contraction::Contraction(NestWriter& writer, PerfectNest nest,
+Contraction::Contraction(LoopProgram& program, PerfectNest nest,
                          ContractPlan plan, Epilogue epilogue)
     : nest_(std::move(nest)),
       plan_(std::move(plan)),
       epilogue_(std::move(epilogue)) {
   if (plan_.loops.n.iterator.valid()) return;
-  plan_.loops.n.iterator = writer.ReserveIterators(1);
+  plan_.loops.n.iterator = program.next_iterator++;
   nest_.outputs.push_back(plan_.loops.n);
 }
 

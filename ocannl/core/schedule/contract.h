@@ -27,7 +27,6 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/tiling/plan.h"
-#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
 
@@ -43,7 +42,7 @@ struct Epilogue {
 // A contraction with its plan and what is fused with it.
 class Contraction {
  public:
-  Contraction(NestWriter& writer, PerfectNest nest, ContractPlan plan,
+  Contraction(LoopProgram& program, PerfectNest nest, ContractPlan plan,
               Epilogue epilogue);
 
   const PerfectNest& nest() const { return nest_; }

@@ -13,10 +13,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/tiling/plan.h"
 #include "ocannl/core/schedule/verify_part.h"
-#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
 namespace {
@@ -98,7 +98,6 @@ class NestFuser {
       : program_(std::move(program)),
         target_(target),
         taken_(taken),
-        writer_(&program_),
         stmts_(program_.body.stmts),
         nests_(stmts_.size()),
         body_(program_) {
@@ -116,7 +115,7 @@ class NestFuser {
       const auto left = absl::MakeConstSpan(stmts_).subspan(k);
       if (k >= rows_from_) rows_from_ = k + CountPlainRows(program_, left);
       std::optional<FusedRows> rows;
-      if (k >= rows_from_) rows = FuseRows(writer_, left, target_);
+      if (k >= rows_from_) rows = FuseRows(program_, left, target_);
       if (rows && IsProvable(k, *rows)) {
         taken_.Add(Decision::kFusedRows);
         k += rows->count - 1;
@@ -125,7 +124,7 @@ class NestFuser {
       }
       const std::optional<PerfectNest> nest = Plannable(k);
       if (const auto scatter = AsScatterNest(program_, stmts_[k])) {
-        const ScatterNest repeating = WithoutUnitLoops(writer_, *scatter);
+        const ScatterNest repeating = WithoutUnitLoops(program_, *scatter);
         body_.Append(Around(repeating.loops, {repeating.scatter}), repeating);
         continue;
       }
@@ -176,7 +175,7 @@ class NestFuser {
     if (!nests_[k]) {
       nests_[k] = AsPerfectNest(program_, stmts_[k]);
       std::optional<PerfectNest>& nest = *nests_[k];
-      if (nest) nest = WithoutUnitLoops(writer_, *std::move(nest));
+      if (nest) nest = WithoutUnitLoops(program_, *std::move(nest));
     }
     return *nests_[k];
   }
@@ -197,15 +196,16 @@ class NestFuser {
     const std::optional<PerfectNest>& other = NestOf(j);
     if (!other || other->accumulates()) return std::nullopt;
     if (nest.outputs.size() != other->outputs.size()) return std::nullopt;
-    IteratorMap places;
+    rewrite::IteratorMap places;
     for (size_t k = 0; k < nest.outputs.size(); ++k) {
       if (nest.outputs[k].extent != other->outputs[k].extent) {
         return std::nullopt;
       }
       places[other->outputs[k].iterator] = Iterator(nest.outputs[k].iterator);
     }
-    return Set{.target = writer_.Remapped(other->set.target, places),
-               .value = writer_.Remapped(other->set.value, places)};
+    Stmt stmt = other->set;
+    rewrite::Substitute(program_, stmt, places);
+    return std::get<Set>(stmt);
   }
 
   // stmts_[j] over the loops of `nest`, if it reads what `sets` write and may
@@ -327,7 +327,7 @@ class NestFuser {
       epilogue.sets = FuseConsumers(k, nest);
       epilogue.beta_is_zero = CoversTarget(nest) && body_.ElideZeroInit(buffer);
     }
-    Contraction contraction(writer_, nest, std::move(plan),
+    Contraction contraction(program_, nest, std::move(plan),
                             std::move(epilogue));
     Stmt stmt = contraction.AsStmt(program_);
     body_.Append(std::move(stmt), std::move(contraction));
@@ -347,7 +347,6 @@ class NestFuser {
   LoopProgram program_;
   const Target& target_;
   Decisions& taken_;
-  NestWriter writer_;
   // program_.body stays as it was until the end.
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ocannl/core/opt/cost.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/tiling/plan.h"
 
 namespace ocannl {
@@ -166,8 +167,8 @@ class MapScheduler {
 };
 
 // Takes the loops of one iteration out of `loops`: what their iterators are.
-IteratorMap TakeUnitLoops(std::vector<NestLoop>& loops) {
-  IteratorMap ones;
+rewrite::IteratorMap TakeUnitLoops(std::vector<NestLoop>& loops) {
+  rewrite::IteratorMap ones;
   for (const NestLoop& loop : loops) {
     if (loop.extent == 1) ones[loop.iterator] = 0;
   }
@@ -177,19 +178,20 @@ IteratorMap TakeUnitLoops(std::vector<NestLoop>& loops) {
 
 }  // namespace
 
-PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest) {
-  const IteratorMap ones = TakeUnitLoops(nest.outputs);
+PerfectNest WithoutUnitLoops(LoopProgram& program, PerfectNest nest) {
+  const rewrite::IteratorMap ones = TakeUnitLoops(nest.outputs);
   if (ones.empty()) return nest;
-  nest.set.target = writer.Remapped(nest.set.target, ones);
-  nest.set.value = writer.Remapped(nest.set.value, ones);
+  Stmt stmt = nest.set;
+  rewrite::Substitute(program, stmt, ones);
+  nest.set = std::get<Set>(stmt);
   return nest;
 }
 
-ScatterNest WithoutUnitLoops(NestWriter& writer, ScatterNest nest) {
-  const IteratorMap ones = TakeUnitLoops(nest.loops);
+ScatterNest WithoutUnitLoops(LoopProgram& program, ScatterNest nest) {
+  const rewrite::IteratorMap ones = TakeUnitLoops(nest.loops);
   if (ones.empty()) return nest;
   Stmt stmt = nest.scatter;
-  writer.Remap(stmt, ones);
+  rewrite::Substitute(program, stmt, ones);
   nest.scatter = std::get<Scatter>(stmt);
   return nest;
 }

@@ -13,13 +13,12 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
 
 // The nest with only the loops that repeat.
-PerfectNest WithoutUnitLoops(NestWriter& writer, PerfectNest nest);
-ScatterNest WithoutUnitLoops(NestWriter& writer, ScatterNest nest);
+PerfectNest WithoutUnitLoops(LoopProgram& program, PerfectNest nest);
+ScatterNest WithoutUnitLoops(LoopProgram& program, ScatterNest nest);
 
 // Schedules the output loops of `nest`, which has no others, but one for the
 // lanes (FindLaneLoop) and no unit loops; its set and the `epilogues` stand in

@@ -13,6 +13,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {
 
@@ -26,10 +27,11 @@ std::string NamesOf(absl::Span<const IteratorId> loops) {
 
 }  // namespace
 
-NestRewriter::NestRewriter(NestWriter& writer, Stmt nest)
-    : program_(writer.program()),
-      legality_(writer.legality()),
-      script_(writer.script()),
+NestRewriter::NestRewriter(LoopProgram& program, Stmt nest,
+                           rewrite::Legality legality, std::string* script)
+    : program_(program),
+      legality_(legality),
+      script_(script),
       others_(std::exchange(program_.body, {})) {
   program_.body.stmts.push_back(std::move(nest));
 }
@@ -187,6 +189,28 @@ bool NestRewriter::TryFuse(IteratorId first, const For& second) {
   if (rewrite::Fuse(program_, first, second.iterator).ok()) return true;
   program_.body.stmts.pop_back();
   return false;
+}
+
+std::optional<std::vector<NestLoop>> NestRewriter::TryTransposeRows(
+    const NestLoop& rows, int64_t size, int64_t lanes) {
+  const Block body = program_.body;
+  const auto num_buffers = static_cast<int64_t>(program_.buffers.size());
+  const IteratorId row = NextIterator(program_);
+  CHECK_OK(rewrite::Split(program_, rows.iterator, size));
+  const absl::Status status =
+      rewrite::TransposeRows(program_, row, lanes, legality_);
+  if (!status.ok() || !IsProvableAlone(program_, program_.body)) {
+    program_.body = body;
+    program_.buffers.erase(program_.buffers.begin() + num_buffers,
+                           program_.buffers.end());
+    return std::nullopt;
+  }
+  Done(status, "split ", Name(rows.iterator), " ", size, "\ntranspose_rows ",
+       Name(row), " ", lanes);
+  std::vector<NestLoop> loops = {{rows.iterator, rows.extent / size}};
+  const int64_t rest = rows.extent % size;
+  if (rest > 0) loops.push_back({{row.index + 1}, rest});
+  return loops;
 }
 
 void NestRewriter::MoveTo(Block& block) && {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NestRewriter: the rewrites by which the scheduler transforms a nest
-// (rewrite/rewrite.h), in time that depends on the nest alone. They are proved
-// legal if the writer's are.
+// (rewrite/rewrite.h), in time that depends on the nest alone.
 //
-//   NestRewriter nest(writer, Around({i, j}, {set}));
+//   NestRewriter nest(program, Around({i, j}, {set}));
 //   for (const NestLoop& strip : nest.StripMine(j, 16)) nest.Vectorize(strip);
 //   nest.Parallel(i.iterator);
 //   std::move(nest).MoveTo(block);
@@ -12,6 +11,7 @@
 #define OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/writer.h"
+#include "ocannl/core/schedule/rewrite/legality.h"
 
 namespace ocannl {
 
@@ -37,8 +37,11 @@ struct NestRegion {
 
 class NestRewriter {
  public:
-  // Until MoveTo, `nest` is all of the body of the writer's program.
-  NestRewriter(NestWriter& writer, Stmt nest);
+  // Until MoveTo, `nest` is all of the body of the program. The rewrites are
+  // appended to the script, if there is one (rewrite/script.h).
+  NestRewriter(LoopProgram& program, Stmt nest,
+               rewrite::Legality legality = rewrite::Legality::kProve,
+               std::string* script = nullptr);
 
   const LoopProgram& program() const { return program_; }
 
@@ -89,6 +92,13 @@ class NestRewriter {
   // The same with a loop of as many iterations, which comes behind the nest;
   // false where that is not legal.
   bool TryFuse(IteratorId first, const For& second);
+
+  // Splits the loop over rows in blocks of `size`, and transposes the last
+  // `lanes` of their reductions. Returns the loop over blocks and that over the
+  // rest, if there is one; nullopt, with nothing changed, where that cannot be.
+  std::optional<std::vector<NestLoop>> TryTransposeRows(const NestLoop& rows,
+                                                        int64_t size,
+                                                        int64_t lanes);
 
   // Appends what became of the nest to `block`.
   void MoveTo(Block& block) &&;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/rows.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -15,6 +19,9 @@
 
 namespace ocannl {
 namespace {
+
+// Of the lanes that are transposed.
+constexpr int64_t kCellBytes = 4;
 
 bool Reduces(const LoopProgram& program, const For& loop) {
   bool reduces = false;
@@ -34,13 +41,13 @@ struct Member {
 
 class RowFuser {
  public:
-  RowFuser(NestWriter& writer, const Target& target)
-      : writer_(writer), target_(target) {}
+  RowFuser(LoopProgram& program, const Target& target)
+      : program_(program), target_(target) {}
 
   std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
     std::optional<Member> first = AsMember(stmts, 0);
     if (!first) return std::nullopt;
-    NestRewriter rewriter(writer_, first->loop);
+    NestRewriter rewriter(program_, first->loop);
     std::vector<Member> members = {*std::move(first)};
     size_t count = 1;
     for (size_t k = 1; k < stmts.size(); ++k) {
@@ -65,7 +72,7 @@ class RowFuser {
     for (Member& member : members) {
       if (!member.map) continue;
       member.map->outputs.erase(member.map->outputs.begin());
-      if (FindLaneLoop(writer_.program(), *member.map) < 0) continue;
+      if (FindLaneLoop(program_, *member.map) < 0) continue;
       rows.maps.push_back(*std::move(member.map));
     }
     return rows;
@@ -75,17 +82,16 @@ class RowFuser {
   std::optional<Member> AsMember(absl::Span<const Stmt> stmts, size_t at) {
     const For* loop =
         at < stmts.size() ? std::get_if<For>(&stmts[at]) : nullptr;
-    if (loop == nullptr || loop->extent == 1 ||
-        !IsParallel(writer_.program(), *loop)) {
+    if (loop == nullptr || loop->extent == 1 || !IsParallel(program_, *loop)) {
       return std::nullopt;
     }
-    if (Reduces(writer_.program(), *loop)) return Member{*loop, std::nullopt};
-    std::optional<PerfectNest> nest = AsPerfectNest(writer_.program(), *loop);
+    if (Reduces(program_, *loop)) return Member{*loop, std::nullopt};
+    std::optional<PerfectNest> nest = AsPerfectNest(program_, *loop);
     if (!nest || nest->accumulates() ||
         nest->outputs[0].iterator != loop->iterator) {
       return std::nullopt;
     }
-    nest = WithoutUnitLoops(writer_, *std::move(nest));
+    nest = WithoutUnitLoops(program_, *std::move(nest));
     return Member{std::get<For>(Around(nest->outputs, {nest->set})), nest};
   }
 
@@ -104,15 +110,45 @@ class RowFuser {
       if (const For* loop = std::get_if<For>(&stmt)) {
         Count(loop->body, times * static_cast<double>(loop->extent), cycles);
       } else if (const ExprId* value = ValueOf(stmt)) {
-        cycles += times / lanes * (2 + costs_.Cost(writer_.program(), *value));
+        cycles += times / lanes * (2 + costs_.Cost(program_, *value));
       }
     }
   }
 
-  NestWriter& writer_;
+  LoopProgram& program_;
   const Target& target_;
   CostModel costs_;
 };
+
+// Rows of a block whose reductions are transposed, or 0. Two vectors of rows
+// hide latencies that one does not; L1 holds what the rows read, beside what
+// they write (`bazel run //experiments:bench -- --filter=softmax,layer_norm`).
+int64_t RowsOfBlock(const LoopProgram& program, const FusedRows& rows,
+                    const Target& target) {
+  std::map<BufferId, int64_t> read_bytes;  // of a row
+  bool has_cells = true;                   // all private ones of that size
+  WalkStmts(rows.loop.body, [&](const Stmt& stmt) {
+    WalkReads(program, stmt, [&](const Access& read) {
+      const Buffer& buffer = program.buffers[read.buffer];
+      has_cells &=
+          buffer.role != Role::kPrivate || SizeOf(buffer.dtype) == kCellBytes;
+      int64_t& bytes = read_bytes[read.buffer];
+      bytes = std::max(bytes,
+                       std::abs(StrideOf(program, read, rows.loop.iterator)) *
+                           SizeOfCell(program, read));
+    });
+  });
+  if (!has_cells) return 0;
+  int64_t bytes = 0;
+  for (const auto& [buffer, own] : read_bytes) bytes += own;
+  const int64_t cache = 3 * target.l1_bytes / 4;
+  const int64_t blocks = rows.is_parallel ? target.threads : 1;
+  const int64_t lanes = target.vector_bytes / kCellBytes;
+  for (const int64_t size : {2 * lanes, lanes}) {
+    if (rows.loop.extent / size >= blocks && size * bytes <= cache) return size;
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -129,20 +165,27 @@ size_t CountPlainRows(const LoopProgram& program,
   return stmts.size();
 }
 
-std::optional<FusedRows> FuseRows(NestWriter& writer,
+std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   absl::Span<const Stmt> stmts,
                                   const Target& target) {
-  return RowFuser(writer, target).Fuse(stmts);
+  return RowFuser(program, target).Fuse(stmts);
 }
 
-void ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+bool ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
                   const Target& target) {
-  if (rows.is_parallel) {
-    rewriter.Parallel({rows.loop.iterator, rows.loop.extent});
-  }
+  const NestLoop loop = {rows.loop.iterator, rows.loop.extent};
+  if (rows.is_parallel) rewriter.Parallel(loop);
   for (const PerfectNest& map : rows.maps) {
     ScheduleMap(rewriter, map, {}, target);
   }
+  const int64_t lanes = target.vector_bytes / kCellBytes;
+  const int64_t size = RowsOfBlock(rewriter.program(), rows, target);
+  if (size == 0) return false;
+  const std::optional<std::vector<NestLoop>> blocks =
+      rewriter.TryTransposeRows(loop, size, lanes);
+  if (!blocks) return false;
+  if (rows.is_parallel && blocks->size() > 1) rewriter.Parallel(blocks->back());
+  return true;
 }
 
 }  // namespace ocannl

@@ -18,7 +18,6 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
 
@@ -37,12 +36,14 @@ size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
 // One loop for the first ones of `stmts`, which are statements of the program's
 // body, comments among them. nullopt: fewer than two fit, or none of them is a
 // reduction of rows (split_reduce.h).
-std::optional<FusedRows> FuseRows(NestWriter& writer,
+std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   absl::Span<const Stmt> stmts,
                                   const Target& target);
 
-// `rewriter` has the loop.
-void ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+// `rewriter` has the loop. Whether reductions of a block of rows are transposed
+// (rewrite::TransposeRows): not where a block does not fit in L1, or parallel
+// rows would be too few blocks.
+bool ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
                   const Target& target);
 
 }  // namespace ocannl

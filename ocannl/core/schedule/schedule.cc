@@ -21,10 +21,8 @@
 #include "ocannl/core/schedule/fuse_nests.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/row_blocks.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/verify_part.h"
-#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl {
 namespace {
@@ -68,11 +66,10 @@ class NestScheduler {
       : program_(program),
         target_(target),
         taken_(taken),
-        writer_(&program, legality, script) {}
+        legality_(legality),
+        script_(script) {}
 
-  // Gives which statements are loops over rows.
-  std::vector<size_t> Run(const std::vector<FusedNest>& nests) {
-    std::vector<size_t> rows;
+  void Run(const std::vector<FusedNest>& nests) {
     std::vector<Stmt> stmts = std::move(program_.body.stmts);
     program_.body.stmts.clear();
     // New loops are numbered as in a script that is run on all of the program.
@@ -88,9 +85,9 @@ class NestScheduler {
       if (std::holds_alternative<std::monostate>(nests[k])) {
         result.stmts.push_back(std::move(stmts[k]));
       } else {
-        if (std::holds_alternative<FusedRows>(nests[k])) rows.push_back(first);
         program_.next_iterator = std::max(before, behind.back());
-        NestRewriter rewriter(writer_, std::move(stmts[k]));
+        NestRewriter rewriter(program_, std::move(stmts[k]), legality_,
+                              script_);
         const std::optional<Decision> if_parallel = Rewrite(rewriter, nests[k]);
         std::move(rewriter).MoveTo(result);
         const auto made = absl::MakeConstSpan(result.stmts).subspan(first);
@@ -103,7 +100,6 @@ class NestScheduler {
       }
     }
     program_.body = std::move(result);
-    return rows;
   }
 
  private:
@@ -145,7 +141,8 @@ class NestScheduler {
               return std::nullopt;
             },
             [&](const FusedRows& rows) -> IfParallel {
-              ScheduleRows(rewriter, rows, target_);
+              taken_.AddIf(ScheduleRows(rewriter, rows, target_),
+                           Decision::kRowBlocks);
               return std::nullopt;
             },
             [](std::monostate) -> IfParallel { return std::nullopt; },
@@ -156,7 +153,8 @@ class NestScheduler {
   LoopProgram& program_;
   const Target& target_;
   Decisions& taken_;
-  NestWriter writer_;
+  const rewrite::Legality legality_;
+  std::string* const script_;
 };
 
 // What the passes work on.
@@ -167,7 +165,6 @@ struct State {
   Decisions& taken;
   bool had_locals;
   std::vector<FusedNest> nests = {};  // of each statement
-  std::vector<size_t> rows = {};      // statements that are loops over rows
 };
 
 void Inline(State& state) {
@@ -189,29 +186,9 @@ void Fuse(State& state) {
 
 void Rewrite(State& state) {
   if (state.nests.empty()) return;  // `fuse` is left out
-  state.rows =
-      NestScheduler(state.program, state.target, state.options.legality,
-                    state.taken, state.options.script)
-          .Run(state.nests);
-}
-
-// Transposes the reductions of rows where that can be.
-void TransposeRows(State& state) {
-  LoopProgram& program = state.program;
-  program.next_iterator = NextIterator(program);
-  NestWriter writer(&program);
-  // The last one first, as one statement becomes several.
-  for (size_t k = state.rows.size(); k-- > 0;) {
-    std::vector<Stmt>& stmts = program.body.stmts;
-    const auto at = stmts.begin() + static_cast<int64_t>(state.rows[k]);
-    std::optional<RowBlocks> blocks =
-        TransposeReduceRows(writer, std::get<For>(*at), state.target);
-    if (!blocks || !IsProvableAlone(program, blocks->stmts)) continue;
-    state.taken.Add(Decision::kRowBlocks);
-    stmts.insert(stmts.erase(at),
-                 std::make_move_iterator(blocks->stmts.stmts.begin()),
-                 std::make_move_iterator(blocks->stmts.stmts.end()));
-  }
+  NestScheduler(state.program, state.target, state.options.legality,
+                state.taken, state.options.script)
+      .Run(state.nests);
 }
 
 // What only accumulators hold is stored for nobody.
@@ -234,7 +211,6 @@ constexpr Pass kPasses[] = {
     {"collapse", Collapse},
     {"fuse", Fuse},
     {"rewrite", Rewrite},
-    {"transpose_rows", TransposeRows},
     {"drop_dead_stores", DropDeadStores},
     {"share_again", ShareAgain},
 };

@@ -8,7 +8,7 @@
 // Loops over adjacent axes are collapsed (collapse.h), nests are fused with
 // those that use their result (fuse_nests.h), and each is rewritten
 // (rewrite/rewrite.h): contractions as planned (plan.h, contract.h), maps
-// (map.h), and rows, whose reductions are transposed afterwards (row_blocks.h).
+// (map.h), and rows (rows.h).
 // Anything else stays. The result prints, parses and runs on the interpreter.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_

@@ -181,6 +181,24 @@ void Substitute(LoopProgram& program, Block& block, IteratorId iterator,
   });
 }
 
+void Substitute(LoopProgram& program, Stmt& stmt, const IteratorMap& values) {
+  RewriteLeaves(program, stmt, [&](LeafValue leaf) {
+    return SubstituteIndices(std::move(leaf), [&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) return symbol;
+      auto value = values.find(symbol.iterator());
+      return value == values.end() ? Affine(symbol) : value->second;
+    });
+  });
+}
+
+BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
+                   Dims dims, Role role) {
+  return program.buffers.Add({.name = UnusedName(program, name),
+                              .dtype = dtype,
+                              .dims = std::move(dims),
+                              .role = role});
+}
+
 Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
            bool copies_privates) {
   Copier copier(program, first_iterator, copies_privates);

@@ -5,9 +5,11 @@
 #define OCANNL_CORE_SCHEDULE_REWRITE_EDIT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,9 @@
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::rewrite {
+
+// Lanes of a loop, each vector of which is code of its own.
+inline constexpr int64_t kMostLanes = 1024;
 
 // Where a loop is in a program.
 struct LoopSite {
@@ -58,6 +63,14 @@ void Substitute(LoopProgram& program, Block& block,
 // Puts `value` for one iterator.
 void Substitute(LoopProgram& program, Block& block, IteratorId iterator,
                 const Affine& value);
+
+// The same for a statement and the iterators of `values`.
+using IteratorMap = absl::flat_hash_map<IteratorId, Affine>;
+void Substitute(LoopProgram& program, Stmt& stmt, const IteratorMap& values);
+
+// A new buffer that no other has the name of: "acc", "acc_2", ...
+BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
+                   Dims dims, Role role);
 
 // The block once more, with locals and iterators of its own, from
 // `first_iterator` on, and with private buffers of its own where it

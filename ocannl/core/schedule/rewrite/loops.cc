@@ -16,9 +16,6 @@
 namespace ocannl::rewrite {
 namespace {
 
-// Lanes of a loop, each vector of which is code of its own.
-constexpr int64_t kMostLanes = 1024;
-
 absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
   std::optional<Dependence> dependence = WhyNotParallel(program, loop);
   if (!dependence) return absl::OkStatus();

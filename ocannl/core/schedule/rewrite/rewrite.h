@@ -153,6 +153,15 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view buffer,
 absl::Status ExpandArray(LoopProgram& program, absl::string_view buffer,
                          IteratorId loop);
 
+// Outer-loop vectorization of row reductions: the loop over rows is distributed
+// over what it does, and where a row's private cells below `lanes` are halved
+// until one is left, each row is a lane. Makes a loop over rows for what stands
+// before and behind that each, and two loops or one for what each such
+// statement does. Errors: more in it than loops and such statements, a row that
+// depends on another, or nothing that is halved; it is in no loop, or no `for`.
+absl::Status TransposeRows(LoopProgram& program, IteratorId loop, int64_t lanes,
+                           Legality legality = Legality::kProve);
+
 // Cross-thread reduction: the loop and those around it become blocks (`grid`),
 // the `vec` loops in it their threads; what stands between these runs in one
 // thread, and private buffers become shared. Errors: loops around it that hold

@@ -125,6 +125,10 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return ExpandArray(p, a.buffer, a.loops[0]);
      }},
+    {"transpose_rows", "transpose_rows LOOP LANES", "l#", 0, true,
+     [](LoopProgram& p, const Arguments& a) {
+       return TransposeRows(p, a.loops[0], a.size);
+     }},
     {"cross_thread", "cross_thread LOOP", "l", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        return CrossThread(p, a.loops[0]);

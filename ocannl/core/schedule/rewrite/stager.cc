@@ -13,7 +13,6 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/writer.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -218,8 +217,8 @@ void Stager::UseCopy(const std::string& name, Role role) {
 
 void Stager::UseCopy(const std::string& name, Role role, CopyLayout layout) {
   layout_ = std::move(layout);
-  copy_ = NestWriter(&program_).NewBuffer(name, program_.buffers[buffer_].dtype,
-                                          layout_.dims, role);
+  copy_ = AddBuffer(program_, name, program_.buffers[buffer_].dtype,
+                    layout_.dims, role);
   auto replace = [&](Access& access) {
     if (IsStaged(access)) access = InCopy(access);
   };
