@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/pad.h"
@@ -24,11 +25,6 @@
 namespace ocannl {
 namespace {
 
-bool Reads(const Assign& assign, int32_t array) {
-  bool accumulates = assign.accum && !assign.reset;
-  return (assign.lhs == array && accumulates) || ReadsSource(assign, array);
-}
-
 // Whether a run finds the values of the array, or leaves them.
 bool IsStored(const Array& array) {
   return array.data != nullptr || IsKept(array.memory);
@@ -42,33 +38,129 @@ bool MayChange(const Array& array) {
   return IsStored(array) && !is_literal;
 }
 
-// The name of a static index that is in `index`, if one is.
-std::optional<std::string> StaticIn(const Affine& index,
-                                    const std::vector<StaticSymbol>& statics) {
-  for (const Affine::Term& term : index.terms()) {
-    if (term.symbol.kind != Symbol::kStatic) continue;
-    return absl::StrCat("!@", statics[term.symbol.number].name);
+// Calls `see_index` with each index of the assignment, and `see_array` with
+// each array that it reads, before the indices of that.
+void WalkIndices(const Assign& assign,
+                 absl::FunctionRef<void(const Affine&)> see_index,
+                 absl::FunctionRef<void(int32_t)> see_array) {
+  absl::c_for_each(assign.lhs_indices, see_index);
+  for (const Source& source : assign.sources) {
+    WalkArrays(source, [&](const ReadArray& read) {
+      see_array(read.array);
+      absl::c_for_each(read.indices, see_index);
+    });
+    const ReadIndex* read = std::get_if<ReadIndex>(&source);
+    if (read != nullptr) see_index(read->index);
   }
-  return std::nullopt;
+}
+
+// Error: what is to be effectively constant is computed from what is not.
+absl::Status CheckConstants(const Assignments& code) {
+  // What of each array, if anything, makes its values differ from run to run.
+  std::vector<std::optional<std::string>> causes;
+  for (const Array& array : code.arrays) {
+    causes.push_back(MayChange(array) ? std::optional(array.name)
+                                      : std::nullopt);
+  }
+  for (const Assignment& assignment : code.list) {
+    const Assign* assign = std::get_if<Assign>(&assignment);
+    if (assign == nullptr) continue;
+    std::optional<std::string> cause;  // the first one
+    auto see_index = [&](const Affine& index) {
+      for (const Affine::Term& term : index.terms()) {
+        if (cause || term.symbol.kind != Symbol::kStatic) continue;
+        cause = absl::StrCat("!@", code.statics[term.symbol.number].name);
+      }
+    };
+    WalkIndices(*assign, see_index, [&](int32_t array) {
+      if (!cause) cause = causes[array];
+    });
+    if (!cause) continue;
+    const Array& lhs = code.arrays[assign->lhs];
+    if (!causes[assign->lhs]) causes[assign->lhs] = cause;
+    if (!lhs.memory || lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
+      continue;
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("`", lhs.name, "` is to be effectively_constant (",
+                     lhs.memory->why, "), but it is computed from `", *cause,
+                     "`, which may change; ask for virtual instead"));
+  }
+  return absl::OkStatus();
+}
+
+bool ReachesAll(const Assignments& code, const Assign& assign) {
+  return !assign.lookup && IsSurjective(assign.extents, assign.lhs_indices,
+                                        code.arrays[assign.lhs].dims);
+}
+
+bool IsZero(const Assignments& code, const Assign& assign) {
+  const auto* constant = std::get_if<Constant>(&code.exprs[assign.rhs]);
+  return !assign.accum && constant != nullptr && constant->bits == 0 &&
+         ReachesAll(code, assign);
+}
+
+// The assignments of `code`; none: elided.
+using AssignList = std::vector<std::optional<Assign>>;
+
+// Elides an assignment that only zeroes what the next one to touch the array
+// adds to, if the addition can start the cells itself: it comes once a cell,
+// and becomes an assignment, or it ends a sum in lanes.
+AssignList ElideZeroInit(const Assignments& code) {
+  AssignList list;
+  // What zeroes each array, if nothing has touched it since.
+  std::vector<std::optional<size_t>> zero_of(code.arrays.size());
+  for (const Assignment& assignment : code.list) {
+    if (!std::holds_alternative<Assign>(assignment)) continue;
+    Assign& assign = *list.emplace_back(std::get<Assign>(assignment));
+    for (const Source& source : assign.sources) {
+      WalkArrays(source,
+                 [&](const ReadArray& read) { zero_of[read.array].reset(); });
+    }
+    std::optional<size_t>& zero = zero_of[assign.lhs];
+    if (zero && assign.accum == Op::kAdd && !assign.reset) {
+      const bool once =
+          !assign.lookup && IsBijective(assign.extents, assign.lhs_indices,
+                                        code.arrays[assign.lhs].dims);
+      if (once) assign.accum.reset();
+      assign.reset = !once && FindLanes(code, assign);
+      if (once || assign.reset) list[*zero].reset();
+    }
+    zero.reset();
+    if (IsZero(code, assign)) zero = list.size() - 1;
+  }
+  return list;
+}
+
+// The role of an array that is not kept after a run.
+Role RoleOfScratch(const Array& array) {
+  if (!array.memory) return Role::kTemp;
+  switch (array.memory->mode) {
+    case MemoryMode::kVirtual:
+      return Role::kVirtual;
+    case MemoryMode::kNeverVirtual:
+    case MemoryMode::kLocal:
+    case MemoryMode::kDeviceOnly:
+      return Role::kLocal;
+    case MemoryMode::kEffectivelyConstant:
+    case MemoryMode::kOnDevice:
+    case MemoryMode::kMaterialized:
+      break;
+  }
+  return Role::kTemp;
 }
 
 class Lowering {
  public:
-  explicit Lowering(const Assignments& code) : code_(code) {
-    for (const Assignment& assignment : code_.list) {
-      if (const Assign* assign = std::get_if<Assign>(&assignment)) {
-        list_.push_back(*assign);
-      }
-    }
-    FindUses();
-    DropZeroes();
-  }
+  explicit Lowering(const Assignments& code)
+      : code_(code), list_(ElideZeroInit(code)) {}
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = code_.name;
     OCANNL_RETURN_IF_ERROR(code_.contradiction);
-    OCANNL_RETURN_IF_ERROR(CheckConstants());
+    OCANNL_RETURN_IF_ERROR(CheckConstants(code_));
     DeclareStatics();
+    FindUses();
     buffer_of_.resize(code_.arrays.size());
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
       OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
@@ -78,7 +170,9 @@ class Lowering {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
-              [&](const Assign&) { LowerAssign(list_[next++]); },
+              [&](const Assign&) {
+                if (const auto& assign = list_[next++]) LowerAssign(*assign);
+              },
           },
           assignment);
     }
@@ -86,102 +180,24 @@ class Lowering {
   }
 
  private:
-  void FindUses() {
-    uses_.resize(code_.arrays.size());
-    for (size_t k = 0; k < list_.size(); ++k) {
-      auto use = [&](int32_t array) {
-        std::vector<size_t>& uses = uses_[array];
-        if (uses.empty() || uses.back() != k) uses.push_back(k);
-      };
-      use(list_[k].lhs);
-      for (const Source& source : list_[k].sources) {
-        WalkArrays(source, [&](const ReadArray& read) { use(read.array); });
-      }
-    }
-  }
-
-  bool ReachesAll(const Assign& assign) const {
-    return !assign.lookup && IsSurjective(assign.extents, assign.lhs_indices,
-                                          code_.arrays[assign.lhs].dims);
-  }
-
-  bool ReachesEachOnce(const Assign& assign) const {
-    return !assign.lookup && IsBijective(assign.extents, assign.lhs_indices,
-                                         code_.arrays[assign.lhs].dims);
-  }
-
-  bool IsZero(const Assign& assign) const {
-    const auto* constant = std::get_if<Constant>(&code_.exprs[assign.rhs]);
-    return !assign.accum && constant != nullptr && constant->bits == 0 &&
-           ReachesAll(assign);
-  }
-
-  // An assignment that only zeroes what the next one to touch the array adds
-  // to becomes nothing, if the addition can start the cells itself: it comes
-  // once a cell, and becomes an assignment, or it ends a sum in lanes.
-  void DropZeroes() {
-    dropped_.resize(list_.size(), false);
-    for (size_t k = 0; k < list_.size(); ++k) {
-      if (!IsZero(list_[k])) continue;
-      int32_t array = list_[k].lhs;
-      auto next = absl::c_upper_bound(uses_[array], k);
-      if (next == uses_[array].end()) continue;
-      Assign& user = list_[*next];
-      if (user.lhs != array || user.accum != Op::kAdd || user.reset ||
-          ReadsSource(user, array)) {
-        continue;
-      }
-      if (ReachesEachOnce(user)) {
-        user.accum.reset();
-        dropped_[k] = true;
-      } else if (LanesOf(user)) {
-        user.reset = true;
-        dropped_[k] = true;
-      }
-    }
-  }
-
-  // The lanes of an accumulation, if it is to be split.
-  std::optional<LaneSplit> LanesOf(const Assign& assign) const {
-    const Array& lhs = code_.arrays[assign.lhs];
-    const Op op = assign.accum.value_or(Op::kSub);  // which is not split
-    const bool splits =
-        op == Op::kMin || op == Op::kMax ||
-        ((op == Op::kAdd || op == Op::kMul) && IsFloat(lhs.dtype));
-    if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
-    auto strides = [&](int32_t array, const Indices& indices) {
-      return StridesOf(indices, code_.arrays[array].dims,
-                       assign.extents.size());
-    };
-    std::vector<Strides> loads;
-    for (const Source& source : assign.sources) {
-      WalkArrays(source, [&](const ReadArray& read) {
-        loads.push_back(strides(read.array, read.indices));
-      });
-    }
-    return FindLanes(assign.extents, strides(assign.lhs, assign.lhs_indices),
-                     loads);
-  }
+  // What the code does with an array.
+  struct Use {
+    bool read_first = false;  // before it is written
+    bool written = false;
+  };
 
   // The static indices that the code uses.
   void DeclareStatics() {
     static_of_.resize(code_.statics.size(), -1);
     auto use = [&](const Affine& index) {
       for (const Affine::Term& term : index.terms()) {
-        if (term.symbol.kind == Symbol::kStatic) {
-          static_of_[term.symbol.number] = 0;
-        }
+        if (term.symbol.kind != Symbol::kStatic) continue;
+        static_of_[term.symbol.number] = 0;
       }
     };
-    for (const Assign& assign : list_) {
-      for (const Affine& index : assign.lhs_indices) use(index);
-      for (const Source& source : assign.sources) {
-        WalkArrays(source, [&](const ReadArray& read) {
-          for (const Affine& index : read.indices) use(index);
-        });
-        const ReadIndex* read = std::get_if<ReadIndex>(&source);
-        if (read != nullptr) use(read->index);
-      }
+    for (const Assignment& assignment : code_.list) {
+      const Assign* assign = std::get_if<Assign>(&assignment);
+      if (assign != nullptr) WalkIndices(*assign, use, [](int32_t) {});
     }
     for (size_t k = 0; k < code_.statics.size(); ++k) {
       if (static_of_[k] < 0) continue;
@@ -196,79 +212,24 @@ class Lowering {
     }
   }
 
-  // The role of an array that is not kept after a run.
-  static Role RoleOfScratch(const Array& array) {
-    if (!array.memory) return Role::kTemp;
-    switch (array.memory->mode) {
-      case MemoryMode::kVirtual:
-        return Role::kVirtual;
-      case MemoryMode::kNeverVirtual:
-      case MemoryMode::kLocal:
-      case MemoryMode::kDeviceOnly:
-        return Role::kLocal;
-      case MemoryMode::kEffectivelyConstant:
-      case MemoryMode::kOnDevice:
-      case MemoryMode::kMaterialized:
-        break;
-    }
-    return Role::kTemp;
-  }
-
-  // What of each array, if anything, makes its values differ from run to run.
-  using Causes = std::vector<std::optional<std::string>>;
-
-  // The first cause of the values that the assignment stores.
-  std::optional<std::string> CauseOf(const Assign& assign,
-                                     const Causes& causes) const {
-    std::optional<std::string> cause;
-    auto see = [&](const Affine& index) {
-      if (!cause) cause = StaticIn(index, code_.statics);
-    };
-    for (const Affine& index : assign.lhs_indices) see(index);
-    for (const Source& source : assign.sources) {
-      WalkArrays(source, [&](const ReadArray& read) {
-        if (!cause) cause = causes[read.array];
-        for (const Affine& index : read.indices) see(index);
-      });
-      const ReadIndex* read = std::get_if<ReadIndex>(&source);
-      if (read != nullptr) see(read->index);
-    }
-    return cause;
-  }
-
-  // Error: an array that is to be effectively constant is computed from what is
-  // not.
-  absl::Status CheckConstants() const {
-    Causes causes;
-    for (const Array& array : code_.arrays) {
-      causes.push_back(MayChange(array) ? std::optional(array.name)
-                                        : std::nullopt);
-    }
-    for (const Assign& assign : list_) {
-      const std::optional<std::string> cause = CauseOf(assign, causes);
-      if (!cause) continue;
-      const Array& lhs = code_.arrays[assign.lhs];
-      if (!causes[assign.lhs]) causes[assign.lhs] = cause;
-      if (!lhs.memory || lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
-        continue;
+  void FindUses() {
+    uses_.resize(code_.arrays.size());
+    for (const std::optional<Assign>& assign : list_) {
+      if (!assign) continue;
+      auto read = [&](int32_t array) {
+        uses_[array].read_first |= !uses_[array].written;
+      };
+      if (assign->accum && !assign->reset) read(assign->lhs);
+      for (const Source& source : assign->sources) {
+        WalkArrays(source, [&](const ReadArray& r) { read(r.array); });
       }
-      return absl::FailedPreconditionError(
-          absl::StrCat("`", lhs.name, "` is to be effectively_constant (",
-                       lhs.memory->why, "), but it is computed from `", *cause,
-                       "`, which may change; ask for virtual instead"));
+      uses_[assign->lhs].written = true;
     }
-    return absl::OkStatus();
   }
 
   absl::Status Declare(int32_t array) {
     const Array& a = code_.arrays[array];
-    bool read_first = false;
-    bool written = false;
-    for (size_t k : uses_[array]) {
-      if (dropped_[k]) continue;
-      if (!written && Reads(list_[k], array)) read_first = true;
-      if (list_[k].lhs == array) written = true;
-    }
+    const auto [read_first, written] = uses_[array];
     CHECK((a.data == nullptr && !a.is_merge) || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
     if (!IsStored(a) && read_first) {
@@ -290,13 +251,11 @@ class Lowering {
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
 
   void LowerAssign(const Assign& assign) {
-    if (dropped_[&assign - list_.data()]) return;
-    const BufferId buffer = buffer_of_[assign.lhs];
-    if (IsZero(assign) && !assign.extents.empty()) {
-      return Emit(ZeroOut{buffer});
+    if (IsZero(code_, assign) && !assign.extents.empty()) {
+      return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
-    const std::optional<LaneSplit> lanes = LanesOf(assign);
-    const bool first = lanes && assign.reset && ReachesAll(assign);
+    const std::optional<LaneSplit> lanes = FindLanes(code_, assign);
+    const bool first = lanes && assign.reset && ReachesAll(code_, assign);
     if (assign.reset && !first) Reset(assign);
     IdVector<IteratorId, IteratorId> iterators;  // of the loops
     for (size_t k = 0; k < assign.extents.size(); ++k) {
@@ -322,33 +281,27 @@ class Lowering {
       }
       return Iterator(iterators[symbol.iterator()]);
     };
-    auto renamed = [&](const Indices& indices) {
-      Indices result;
-      for (const Affine& index : indices) {
-        result.push_back(index.Substitute(rename));
-      }
-      return result;
+    auto renamed = [&](Indices indices) {
+      for (Affine& index : indices) index = index.Substitute(rename);
+      return indices;
     };
     auto cell = [&](const ReadArray& read) {
       return Access{buffer_of_[read.array], renamed(read.indices)};
     };
+    const Overload value_of = {
+        [&](const ReadArray& read) -> LeafValue { return cell(read); },
+        [&](const ReadLookup& read) -> LeafValue {
+          return Lookup{cell(read.table), read.axis, cell(read.ids)};
+        },
+        [&](const ReadIndex& read) -> LeafValue {
+          return read.index.Substitute(rename);
+        },
+    };
     ExprMap copies;
     ExprId rhs = CopyExpr(
         code_.exprs, assign.rhs, program_.exprs, copies, [&](const Leaf& leaf) {
-          Expr value = std::visit(
-              Overload{
-                  [&](const ReadArray& read) {
-                    return program_.Read(cell(read));
-                  },
-                  [&](const ReadLookup& read) {
-                    return program_.Read(
-                        Lookup{cell(read.table), read.axis, cell(read.ids)});
-                  },
-                  [&](const ReadIndex& read) {
-                    return program_.Read(read.index.Substitute(rename));
-                  },
-              },
-              assign.sources[leaf.id]);
+          const Source& source = assign.sources[leaf.id];
+          Expr value = program_.Read(std::visit(value_of, source));
           return Convert(value, leaf.dtype).id();
         });
     Access target{buffer_of_[assign.lhs], renamed(assign.lhs_indices)};
@@ -401,10 +354,7 @@ class Lowering {
   void EmitNest(const std::vector<IteratorId>& iterators,
                 const std::vector<int64_t>& extents, Stmt stmt) {
     for (size_t k = iterators.size(); k-- > 0;) {
-      For loop{.kind = LoopKind::kFor,
-               .iterator = iterators[k],
-               .extent = extents[k],
-               .body = {}};
+      For loop{LoopKind::kFor, iterators[k], extents[k], {}};
       loop.body.stmts.push_back(std::move(stmt));
       stmt = std::move(loop);
     }
@@ -412,11 +362,10 @@ class Lowering {
   }
 
   const Assignments& code_;
-  std::vector<Assign> list_;               // the assignments of code_.list
-  std::vector<bool> dropped_;              // of list_
-  std::vector<int32_t> static_of_;         // in program_, -1: unused
-  std::vector<std::vector<size_t>> uses_;  // of each array, in list_
-  std::vector<BufferId> buffer_of_;        // of each array in use
+  const AssignList list_;
+  std::vector<int32_t> static_of_;   // in program_, -1: unused
+  std::vector<Use> uses_;            // of each array
+  std::vector<BufferId> buffer_of_;  // of each array in use
   LoopProgram program_;
   IteratorId next_iterator_ = {0};
 };

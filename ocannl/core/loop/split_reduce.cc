@@ -9,7 +9,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -283,6 +282,26 @@ std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
     lanes.inner.insert(lanes.inner.begin(), loop);
   }
   return lanes;
+}
+
+std::optional<LaneSplit> FindLanes(const Assignments& code,
+                                   const Assign& assign) {
+  const Op op = assign.accum.value_or(Op::kSub);  // which is not split
+  const bool splits = op == Op::kMin || op == Op::kMax ||
+                      ((op == Op::kAdd || op == Op::kMul) &&
+                       IsFloat(code.arrays[assign.lhs].dtype));
+  if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
+  auto strides = [&](int32_t array, const Indices& indices) {
+    return StridesOf(indices, code.arrays[array].dims, assign.extents.size());
+  };
+  std::vector<Strides> loads;
+  for (const Source& source : assign.sources) {
+    WalkArrays(source, [&](const ReadArray& read) {
+      loads.push_back(strides(read.array, read.indices));
+    });
+  }
+  return FindLanes(assign.extents, strides(assign.lhs, assign.lhs_indices),
+                   loads);
 }
 
 Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,

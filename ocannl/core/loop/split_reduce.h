@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/ops/op.h"
 
@@ -59,6 +60,10 @@ struct LaneSplit {
 std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
                                    const Strides& target,
                                    const std::vector<Strides>& loads);
+
+// The lanes of an accumulation of `code`, if it is to be split.
+std::optional<LaneSplit> FindLanes(const Assignments& code,
+                                   const Assign& assign);
 
 // Loops around one statement, target := accum(target, term).
 struct Reduction {

@@ -29,13 +29,101 @@ absl::Status Illegal(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
+// Names are well-formed and unique; sizes are at least 1.
+absl::Status CheckDeclarations(const LoopProgram& program) {
+  if (!IsName(program.name)) {
+    return Illegal("`", program.name, "` is not a name for a program");
+  }
+  absl::flat_hash_set<absl::string_view> names;
+  auto declare = [&](absl::string_view kind, absl::string_view name) {
+    if (!IsName(name)) return Illegal(kind, " `", name, "` is not a name");
+    if (names.insert(name).second) return absl::OkStatus();
+    return Illegal(kind, " `", name, "` has the name of something else; ",
+                   "choose another name");
+  };
+  for (const StaticIndex& index : program.statics) {
+    OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
+    if (index.range < 1 && index.range != kUnranged) {
+      return Illegal("static index `", index.name, "` has no value");
+    }
+  }
+  for (const Buffer& buffer : program.buffers) {
+    OCANNL_RETURN_IF_ERROR(declare("buffer", buffer.name));
+    __int128 bytes = SizeOf(buffer.dtype);
+    for (int64_t dim : buffer.dims) {
+      if (dim < 1)
+        return Illegal("buffer `", buffer.name, "` has an axis of size ", dim,
+                       "; the least size is 1");
+      bytes *= dim;
+      if (bytes > kMaxBytes) {
+        return Illegal("buffer `", buffer.name, "` has over 2^46 bytes; ",
+                       "use smaller sizes");
+      }
+    }
+  }
+  for (const Local& local : program.locals) {
+    OCANNL_RETURN_IF_ERROR(declare("local", local.name));
+  }
+  return absl::OkStatus();
+}
+
+// The loops that enclose a statement, the outermost first.
+using Loops = std::vector<const For*>;
+
+bool IsInside(const Loops& loops, LoopKind kind) {
+  return absl::c_any_of(loops,
+                        [&](const For* loop) { return loop->kind == kind; });
+}
+
+// Where loops of a GPU stand: `grid` loops around `for` and `unroll` loops
+// around `thread` loops, each kind without anything in between.
+absl::Status CheckKind(const Loops& loops, const For& loop) {
+  const For* around = loops.empty() ? nullptr : loops.back();
+  if (loop.kind == LoopKind::kGrid) {
+    if (around == nullptr || around->kind == LoopKind::kGrid) {
+      return absl::OkStatus();
+    }
+    return Illegal("a grid loop is in a ", WordOf(around->kind),
+                   " loop; it stands in the body or in another grid loop");
+  }
+  if (!IsInside(loops, LoopKind::kGrid)) {
+    if (loop.kind != LoopKind::kThread) return absl::OkStatus();
+    return Illegal("a thread loop is in no grid loop; put one around it");
+  }
+  if (loop.kind == LoopKind::kPar) {
+    return Illegal("a par loop is in a grid loop; make it a thread loop");
+  }
+  if (loop.kind != LoopKind::kThread) {
+    if (loop.kind != LoopKind::kVec || IsInside(loops, LoopKind::kThread)) {
+      return absl::OkStatus();
+    }
+    return Illegal("a vec loop of a grid loop is in no thread loop; put it ",
+                   "into one");
+  }
+  if (!IsInside(loops, LoopKind::kThread)) return absl::OkStatus();
+  if (around->kind == LoopKind::kThread && around->body.stmts.size() == 1) {
+    return absl::OkStatus();
+  }
+  return Illegal("a thread loop is not all of the thread loop around it; ",
+                 "make them two, one after the other");
+}
+
+// What a block computes, its threads compute.
+absl::Status CheckInThread(const Loops& loops) {
+  if (!IsInside(loops, LoopKind::kGrid) || IsInside(loops, LoopKind::kThread)) {
+    return absl::OkStatus();
+  }
+  return Illegal("a statement of a grid loop is in no thread loop; put one ",
+                 "around it");
+}
+
 class Verifier {
  public:
   explicit Verifier(const LoopProgram& program)
       : program_(program), written_(program) {}
 
   absl::Status Run() {
-    OCANNL_RETURN_IF_ERROR(Declarations());
+    OCANNL_RETURN_IF_ERROR(CheckDeclarations(program_));
     nest_of_.resize(program_.buffers.size(), nullptr);
     known_locals_.resize(program_.locals.size());
     live_locals_.resize(program_.locals.size());
@@ -52,46 +140,6 @@ class Verifier {
   }
 
  private:
-  absl::Status Declarations() {
-    if (!IsName(program_.name)) {
-      return Illegal("`", program_.name, "` is not a name for a program");
-    }
-    absl::flat_hash_set<absl::string_view> names;
-    auto declare = [&](absl::string_view kind, absl::string_view name) {
-      if (!IsName(name)) return Illegal(kind, " `", name, "` is not a name");
-      if (names.insert(name).second) return absl::OkStatus();
-      return Illegal(kind, " `", name, "` has the name of something else; ",
-                     "choose another name");
-    };
-    for (const StaticIndex& index : program_.statics) {
-      OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
-      if (std::optional<IteratorId> iterator = IteratorNamed(index.name)) {
-        static_iterators_.push_back(*iterator);
-      }
-      if (index.range < 1 && index.range != kUnranged) {
-        return Illegal("static index `", index.name, "` has no value");
-      }
-    }
-    for (const Buffer& buffer : program_.buffers) {
-      OCANNL_RETURN_IF_ERROR(declare("buffer", buffer.name));
-      __int128 bytes = SizeOf(buffer.dtype);
-      for (int64_t dim : buffer.dims) {
-        if (dim < 1)
-          return Illegal("buffer `", buffer.name, "` has an axis of size ", dim,
-                         "; the least size is 1");
-        bytes *= dim;
-        if (bytes > kMaxBytes) {
-          return Illegal("buffer `", buffer.name, "` has over 2^46 bytes; ",
-                         "use smaller sizes");
-        }
-      }
-    }
-    for (const Local& local : program_.locals) {
-      OCANNL_RETURN_IF_ERROR(declare("local", local.name));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status Visit(const Block& block) {
     std::vector<LocalId> declared;
     for (const Stmt& stmt : block.stmts) {
@@ -122,9 +170,7 @@ class Verifier {
                 return absl::OkStatus();
               },
               [&](const SetLocal& s) {
-                if (!live_locals_[s.local]) {
-                  return Undeclared(s.local);
-                }
+                if (!live_locals_[s.local]) return Undeclared(s.local);
                 return Value(s.value, program_.locals[s.local].dtype);
               },
               [&](const ZeroOut& zero) {
@@ -135,7 +181,7 @@ class Verifier {
               [&](const Comment&) { return absl::OkStatus(); },
           },
           static_cast<const Stmt::variant&>(stmt));
-      if (status.ok() && computes) status = InThread();
+      if (status.ok() && computes) status = CheckInThread(loops_);
       if (!status.ok()) return InStatement(status, stmt);
     }
     for (LocalId local : declared) live_locals_[local] = false;
@@ -152,7 +198,9 @@ class Verifier {
 
   absl::Status VisitLoop(const For& loop) {
     if (loop.extent < 1) return Illegal("the loop has no iteration");
-    if (absl::c_linear_search(static_iterators_, loop.iterator)) {
+    if (absl::c_any_of(program_.statics, [&](const StaticIndex& index) {
+          return IteratorNamed(index.name) == loop.iterator;
+        })) {
       return Illegal("iterator ", Name(loop.iterator),
                      " has a static index's name");
     }
@@ -160,60 +208,13 @@ class Verifier {
       return Illegal("iterator ", Name(loop.iterator),
                      " belongs to another loop too");
     }
-    OCANNL_RETURN_IF_ERROR(KindFits(loop));
+    OCANNL_RETURN_IF_ERROR(CheckKind(loops_, loop));
     loops_.push_back(&loop);
     written_.Enter(loop);
     OCANNL_RETURN_IF_ERROR(Visit(loop.body));
     written_.Leave();
     loops_.pop_back();
     return absl::OkStatus();
-  }
-
-  bool IsInside(LoopKind kind) const {
-    return absl::c_any_of(loops_,
-                          [&](const For* loop) { return loop->kind == kind; });
-  }
-
-  // Where loops of a GPU stand: `grid` loops around `for` and `unroll` loops
-  // around `thread` loops, each kind without anything in between.
-  absl::Status KindFits(const For& loop) const {
-    const For* around = loops_.empty() ? nullptr : loops_.back();
-    if (loop.kind == LoopKind::kGrid) {
-      if (around == nullptr || around->kind == LoopKind::kGrid) {
-        return absl::OkStatus();
-      }
-      return Illegal("a grid loop is in a ", WordOf(around->kind),
-                     " loop; it stands in the body or in another grid loop");
-    }
-    if (!IsInside(LoopKind::kGrid)) {
-      if (loop.kind != LoopKind::kThread) return absl::OkStatus();
-      return Illegal("a thread loop is in no grid loop; put one around it");
-    }
-    if (loop.kind == LoopKind::kPar) {
-      return Illegal("a par loop is in a grid loop; make it a thread loop");
-    }
-    if (loop.kind != LoopKind::kThread) {
-      if (loop.kind != LoopKind::kVec || IsInside(LoopKind::kThread)) {
-        return absl::OkStatus();
-      }
-      return Illegal("a vec loop of a grid loop is in no thread loop; put it ",
-                     "into one");
-    }
-    if (!IsInside(LoopKind::kThread)) return absl::OkStatus();
-    if (around->kind == LoopKind::kThread && around->body.stmts.size() == 1) {
-      return absl::OkStatus();
-    }
-    return Illegal("a thread loop is not all of the thread loop around it; ",
-                   "make them two, one after the other");
-  }
-
-  // What a block computes, its threads compute.
-  absl::Status InThread() const {
-    if (!IsInside(LoopKind::kGrid) || IsInside(LoopKind::kThread)) {
-      return absl::OkStatus();
-    }
-    return Illegal("a statement of a grid loop is in no thread loop; put one ",
-                   "around it");
   }
 
   absl::Status VisitSet(const Set& s) {
@@ -237,7 +238,7 @@ class Verifier {
   absl::Status OfThisNest(BufferId buffer) {
     const auto& [name, dtype, dims, role] = program_.buffers[buffer];
     if (!IsOfNest(role)) return absl::OkStatus();
-    if (role == Role::kShared && !IsInside(LoopKind::kGrid)) {
+    if (role == Role::kShared && !IsInside(loops_, LoopKind::kGrid)) {
       return Illegal("`", name,
                      "` is shared, but by no threads: the statement ",
                      "is in no grid loop");
@@ -319,9 +320,7 @@ class Verifier {
             },
             [&](const Lookup& lookup) { return Looks(lookup, "read"); },
             [&](const GetLocal& get) {
-              if (live_locals_[get.local]) {
-                return absl::OkStatus();
-              }
+              if (live_locals_[get.local]) return absl::OkStatus();
               return Undeclared(get.local);
             },
             [&](const Affine& index) { return InScope(index); },
@@ -362,9 +361,7 @@ class Verifier {
   absl::Status Written(BufferId number, const LeafValue& cell,
                        absl::string_view how, bool written) const {
     const Buffer& buffer = program_.buffers[number];
-    if (IsInput(buffer.role) || written) {
-      return absl::OkStatus();
-    }
+    if (IsInput(buffer.role) || written) return absl::OkStatus();
     std::string fix =
         IsOfNest(buffer.role)
             ? absl::StrCat("write it first, in the same iteration of a ",
@@ -378,8 +375,7 @@ class Verifier {
 
   const LoopProgram& program_;
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
-  std::vector<IteratorId> static_iterators_;  // whose name a static index has
-  std::vector<const For*> loops_;             // that enclose the statement
+  Loops loops_;  // that enclose the statement
   IdVector<LocalId, bool> known_locals_;
   IdVector<LocalId, bool> live_locals_;
   MustWriteRegions written_;
