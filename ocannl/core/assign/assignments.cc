@@ -104,6 +104,16 @@ void WalkArrays(const Source& source,
              source);
 }
 
+void WalkArrays(Source& source, absl::FunctionRef<void(ReadArray&)> visit) {
+  std::visit(Overload{[&](ReadArray& read) { visit(read); },
+                      [&](ReadLookup& read) {
+                        visit(read.table);
+                        visit(read.ids);
+                      },
+                      [](ReadIndex&) {}},
+             source);
+}
+
 bool ReadsSource(const Assign& assign, int32_t array) {
   bool reads = false;
   for (const Source& source : assign.sources) {
@@ -127,14 +137,8 @@ void Append(Assignments& to, const Assignments& from) {
       assign->lhs = array_of[assign->lhs];
       assign->rhs = CopyExpr(from.exprs, assign->rhs, to.exprs);
       for (Source& source : assign->sources) {
-        auto renumber = [&](ReadArray& read) {
-          read.array = array_of[read.array];
-        };
-        if (auto* read = std::get_if<ReadArray>(&source)) renumber(*read);
-        if (auto* read = std::get_if<ReadLookup>(&source)) {
-          renumber(read->table);
-          renumber(read->ids);
-        }
+        WalkArrays(source,
+                   [&](ReadArray& read) { read.array = array_of[read.array]; });
       }
     }
     to.list.push_back(std::move(assignment));

@@ -24,6 +24,7 @@ using assign_ir::Source;
 // Calls `visit` with each array that `source` reads.
 void WalkArrays(const Source& source,
                 absl::FunctionRef<void(const ReadArray&)> visit);
+void WalkArrays(Source& source, absl::FunctionRef<void(ReadArray&)> visit);
 
 // Whether `assign` reads the array as a source.
 bool ReadsSource(const Assign& assign, int32_t array);

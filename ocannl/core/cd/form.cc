@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/cd/form.h"
 
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/ops/print.h"
+#include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
 namespace {
@@ -45,6 +50,24 @@ Assign BySlots(const ExprPool& pool, const Assign& assign) {
   return slots;
 }
 
+void MergeSources(ExprPool& pool, Assign& assign) {
+  std::vector<Source> merged;
+  std::vector<int32_t> number;
+  for (Source& source : assign.sources) {
+    const auto known = absl::c_find_if(
+        merged, [&](const Source& s) { return SameSource(s, source); });
+    number.push_back(static_cast<int32_t>(known - merged.begin()));
+    if (known == merged.end()) merged.push_back(std::move(source));
+  }
+  assign.sources = std::move(merged);
+  if (assign.lookup) assign.lookup->ids = number[assign.lookup->ids];
+  assign.rhs = Rewrite(pool, assign.rhs, [&](ExprId node) {
+    const auto* leaf = std::get_if<Leaf>(&pool[node]);
+    if (leaf == nullptr) return node;
+    return MakeLeaf(pool, leaf->dtype, number[leaf->id]).id();
+  });
+}
+
 bool IsPointwise(const Assignments& code, const Assign& by_slots) {
   const Dims& dims = code.arrays[by_slots.lhs].dims;
   const CellLoops loops(dims);
@@ -65,6 +88,52 @@ bool IsPointwise(const Assignments& code, const Assign& by_slots) {
                ? read->indices == Indices(from.size(), Affine(0))
                : from == dims && read->indices == loops.indices;
   });
+}
+
+absl::Status MakePointwise(const Assignments& code, bool has_loops,
+                           Assign& assign) {
+  const Array& lhs = code.arrays[assign.lhs];
+  CellLoops loops(lhs.dims);
+  bool is_open = has_loops || assign.lookup;
+  for (Source& source : assign.sources) {
+    is_open = is_open || std::holds_alternative<ReadLookup>(source);
+    auto* read = std::get_if<ReadArray>(&source);
+    if (read == nullptr) continue;
+    const Array& array = code.arrays[read->array];
+    if (NumElements(array.dims) == 1) {
+      read->indices = Indices(array.dims.size(), Affine(0));
+    } else if (array.dims == lhs.dims) {
+      read->indices = loops.indices;
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`", lhs.name, "` is ", DescribeArray(lhs.dtype, lhs.dims), ", but `",
+          array.name, "` ", DescribeArray(array.dtype, array.dims)));
+    }
+  }
+  if (is_open) {
+    return absl::InvalidArgumentError("which cells go together is open");
+  }
+  assign.lhs_indices = std::move(loops.indices);
+  assign.extents = std::move(loops.extents);
+  return absl::OkStatus();
+}
+
+void RenumberLoops(const IdVector<IteratorId, IteratorId>& place,
+                   Assign& assign) {
+  auto renumber = [&](Affine& index) {
+    index = index.Substitute([&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) return symbol;
+      return Iterator(place[symbol.iterator()]);
+    });
+  };
+  absl::c_for_each(assign.lhs_indices, renumber);
+  for (Source& source : assign.sources) {
+    WalkArrays(source, [&](ReadArray& read) {
+      absl::c_for_each(read.indices, renumber);
+    });
+    auto* number = std::get_if<ReadIndex>(&source);
+    if (number != nullptr) renumber(number->index);
+  }
 }
 
 std::optional<int32_t> ArrayOf(const Source& source) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "ocannl/core/assign/assignments.h"
 
 namespace ocannl {
@@ -23,9 +24,21 @@ namespace ocannl {
 // order, and the one that the target looks up last. Its value is as before.
 Assign BySlots(const ExprPool& pool, const Assign& assign);
 
+// Undoes BySlots: each source once, so that it is padded once.
+void MergeSources(ExprPool& pool, Assign& assign);
+
 // Whether every cell of the target is computed from the cells with the same
 // indices of arrays of its dims, or from the only cell of arrays: no spec.
 bool IsPointwise(const Assignments& code, const Assign& by_slots);
+
+// Indexes the target and the sources so. Errors, which a spec avoids: the
+// arrays have other dims; it looks up; its value `has_loops`.
+absl::Status MakePointwise(const Assignments& code, bool has_loops,
+                           Assign& assign);
+
+// Makes loop k of `assign` its loop place[k].
+void RenumberLoops(const IdVector<IteratorId, IteratorId>& place,
+                   Assign& assign);
 
 // The axis that gives `loop` its extent, if there is one.
 std::optional<int64_t> PlainExtent(const Assignments& code,

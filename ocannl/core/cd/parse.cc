@@ -8,19 +8,15 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/declaration.h"
 #include "ocannl/core/cd/form.h"
 #include "ocannl/core/cd/verify.h"
-#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/value_parser.h"
 #include "ocannl/core/notation/operators.h"
-#include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
 namespace {
@@ -35,6 +31,27 @@ std::vector<absl::string_view> Symbols() {
   return symbols;
 }
 
+using LoopNames = IdVector<IteratorId, std::string>;
+using LoopOrder = std::vector<IteratorId>;  // some more than once
+
+// The loop of that name; the next one, if there is none.
+IteratorId Find(const LoopNames& loops, absl::string_view name) {
+  const auto found = absl::c_find(loops, name);
+  return {static_cast<int32_t>(found - loops.begin())};
+}
+
+// A static index of `code`.
+absl::StatusOr<Symbol> TakeStatic(LoopLexer& in, const Assignments& code) {
+  const bool is_name = in.peek().kind == Token::kName;
+  for (size_t k = code.statics.size(); is_name && k-- > 0;) {
+    if (code.statics[k].name != in.peek().text) continue;
+    in.Next();
+    return Static(static_cast<int32_t>(k));
+  }
+  return in.ExpectedError(
+      "a static index, which is declared as in step (batch : [0..9]):");
+}
+
 class Parser : private ValueParser {
  public:
   explicit Parser(absl::string_view text)
@@ -43,7 +60,6 @@ class Parser : private ValueParser {
   absl::StatusOr<Assignments> Code() {
     OCANNL_RETURN_IF_ERROR(lexer_.TakeHeader(
         code_.name, [&](std::string name, std::optional<int64_t> range) {
-          statics_[name] = static_cast<int32_t>(code_.statics.size());
           code_.statics.push_back({std::move(name), range});
         }));
     while (lexer_.peek().kind != Token::kEnd) {
@@ -133,7 +149,7 @@ class Parser : private ValueParser {
         OCANNL_ASSIGN_OR_RETURN(index, Index(lexer_, in_value_));
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
       } else {
-        OCANNL_ASSIGN_OR_RETURN(index, StaticIndex(lexer_));
+        OCANNL_ASSIGN_OR_RETURN(index, TakeStatic(lexer_, code_));
       }
       assign_.sources.push_back(ReadIndex{std::move(index)});
       return MakeLeaf(code_.exprs, DType::kI64, leaf);
@@ -141,12 +157,8 @@ class Parser : private ValueParser {
     OCANNL_ASSIGN_OR_RETURN(const int32_t array,
                             FindArray(first.text, first.offset));
     OCANNL_ASSIGN_OR_RETURN(const std::optional<int32_t> ids, Ids());
-    if (ids) {
-      assign_.sources.push_back(
-          ReadLookup{.table = {array, {}}, .axis = -1, .ids = {*ids, {}}});
-    } else {
-      assign_.sources.push_back(ReadArray{array, {}});
-    }
+    Source& source = assign_.sources.emplace_back(ReadArray{array, {}});
+    if (ids) source = ReadLookup{{array, {}}, /*axis=*/-1, {*ids, {}}};
     return MakeLeaf(code_.exprs, ComputeDType(code_.arrays[array].dtype), leaf);
   }
 
@@ -172,40 +184,17 @@ class Parser : private ValueParser {
   }
 
   absl::Status Pointwise(size_t offset) {
-    const Array& lhs = code_.arrays[assign_.lhs];
-    CellLoops loops(lhs.dims);
-    for (Source& source : assign_.sources) {
-      auto* read = std::get_if<ReadArray>(&source);
-      if (read == nullptr) continue;
-      const Array& array = code_.arrays[read->array];
-      if (NumElements(array.dims) == 1) {
-        read->indices = Indices(array.dims.size(), Affine(0));
-      } else if (array.dims == lhs.dims) {
-        read->indices = loops.indices;
-      } else {
-        return ErrorAt(offset, "`", lhs.name, "` is ",
-                       DescribeArray(lhs.dtype, lhs.dims), ", but `",
-                       array.name, "` ", DescribeArray(array.dtype, array.dims),
-                       "; ", kSaySpec);
-      }
-    }
-    const bool looks_up =
-        assign_.lookup || absl::c_any_of(assign_.sources, [](const Source& s) {
-          return std::holds_alternative<ReadLookup>(s);
-        });
-    if (looks_up || !loops_.empty()) {
-      return ErrorAt(offset, "which cells go together is open; ", kSaySpec);
-    }
-    assign_.lhs_indices = std::move(loops.indices);
-    assign_.extents = std::move(loops.extents);
-    return absl::OkStatus();
+    const absl::Status made = MakePointwise(code_, !loops_.empty(), assign_);
+    if (made.ok()) return made;
+    return ErrorAt(offset, made.message(), "; say so by ~logic:\"i, j => i\", ",
+                   "with an index for each axis of each array in the value, ",
+                   "and of the result");
   }
 
   absl::Status Spec(const Token& quoted) {
     LoopLexer in = lexer_;
     in.Enter(quoted);
-    std::vector<int32_t> order;  // in which loops are named
-    std::vector<int32_t> in_value = std::exchange(in_value_, {});
+    LoopOrder order;
     bool is_first = true;
     auto slot = [&](ReadArray& read, int32_t* looked_up_axis) {
       if (!std::exchange(is_first, false)) {
@@ -226,7 +215,7 @@ class Parser : private ValueParser {
       }
     }
     OCANNL_RETURN_IF_ERROR(in.Expect("=>"));
-    std::vector<int32_t> whole;
+    LoopOrder whole;
     OCANNL_RETURN_IF_ERROR(
         Slot(in, assign_.lhs, whole, assign_.lhs_indices,
              assign_.lookup ? &assign_.lookup->axis : nullptr));
@@ -234,12 +223,12 @@ class Parser : private ValueParser {
       return in.ExpectedError("the end of the spec");
     }
     whole.insert(whole.end(), order.begin(), order.end());
-    whole.insert(whole.end(), in_value.begin(), in_value.end());
+    whole.insert(whole.end(), in_value_.begin(), in_value_.end());
     return Loops(quoted.offset, whole);
   }
 
   // An index for each axis of the array; appends the loops in them to `order`.
-  absl::Status Slot(LoopLexer& in, int32_t array, std::vector<int32_t>& order,
+  absl::Status Slot(LoopLexer& in, int32_t array, LoopOrder& order,
                     Indices& indices, int32_t* looked_up_axis) {
     const size_t offset = in.peek().offset;
     const size_t rank = code_.arrays[array].dims.size();
@@ -263,66 +252,45 @@ class Parser : private ValueParser {
                    "` is looked up; write @ for the index of one");
   }
 
-  absl::StatusOr<Affine> Index(LoopLexer& in, std::vector<int32_t>& order) {
+  absl::StatusOr<Affine> Index(LoopLexer& in, LoopOrder& order) {
     return in.TakeIndex([&]() -> absl::StatusOr<Symbol> {
       if (in.peek().text == "!@") {
         in.Next();
-        return StaticIndex(in);
+        return TakeStatic(in, code_);
       }
       if (in.peek().kind != Token::kName) return in.ExpectedError("an index");
-      const auto next = static_cast<int32_t>(loops_.size());
-      const int32_t loop = loops_.emplace(in.Next().text, next).first->second;
+      const std::string name(in.Next().text);
+      const IteratorId loop = Find(loops_, name);
+      if (loop == loops_.next_id()) loops_.Add(name);
       order.push_back(loop);
-      return Iterator({loop});
+      return Iterator(loop);
     });
   }
 
-  absl::StatusOr<Symbol> StaticIndex(LoopLexer& in) const {
-    const Token name = in.peek();
-    const auto found = statics_.find(name.text);
-    if (name.kind != Token::kName || found == statics_.end()) {
-      return in.ExpectedError(
-          "a static index, which is declared as in step (batch : [0..9]):");
-    }
-    in.Next();
-    return Static(found->second);
-  }
-
-  // Numbers the loops as they run: as behind the spec, else in `order`, where
-  // some are more than once.
-  absl::Status Loops(size_t offset, const std::vector<int32_t>& order) {
+  // Numbers the loops as they run: as behind the spec, else in `order`.
+  absl::Status Loops(size_t offset, const LoopOrder& order) {
     IdVector<IteratorId, IteratorId> place(loops_.size());
-    LoopExtents extents;
     if (lexer_.Accept("[")) {
-      OCANNL_RETURN_IF_ERROR(ListedLoops(place, extents));
+      OCANNL_RETURN_IF_ERROR(ListedLoops(place));
     } else {
-      for (int32_t k : order) {
-        const IteratorId loop = {k};
+      for (IteratorId loop : order) {
         if (place[loop].valid()) continue;
         const std::optional<int64_t> extent = PlainExtent(code_, assign_, loop);
         if (!extent) {
-          return ErrorAt(offset, "no axis is indexed by `", NameOf(loop),
+          return ErrorAt(offset, "no axis is indexed by `", loops_[loop],
                          "` alone; list all loops behind the spec, the ",
-                         "outermost first: [\"", NameOf(loop), "\" = 3; ...]");
+                         "outermost first: [\"", loops_[loop], "\" = 3; ...]");
         }
-        place[loop] = extents.Add(*extent);
+        place[loop] = assign_.extents.Add(*extent);
       }
     }
-    Renumber(place);
-    assign_.extents = std::move(extents);
-    MergeSources();
+    RenumberLoops(place, assign_);
+    MergeSources(code_.exprs, assign_);
     return absl::OkStatus();
   }
 
-  std::string NameOf(IteratorId loop) const {
-    const auto found = absl::c_find_if(
-        loops_, [&](const auto& each) { return each.second == loop.index; });
-    return found->first;
-  }
-
   // ["i" = 3; "j" = 4]
-  absl::Status ListedLoops(IdVector<IteratorId, IteratorId>& place,
-                           LoopExtents& extents) {
+  absl::Status ListedLoops(IdVector<IteratorId, IteratorId>& place) {
     do {
       const Token name = lexer_.peek();
       if (name.kind != Token::kString) {
@@ -334,75 +302,27 @@ class Parser : private ValueParser {
       OCANNL_ASSIGN_OR_RETURN(const int64_t extent,
                               lexer_.TakeInteger("a size"));
       if (extent < 1) return ErrorAt(offset, "the least size is 1");
-      const IteratorId next = extents.Add(extent);
-      const auto named = loops_.find(name.text);
-      if (named == loops_.end()) continue;  // it repeats the others
-      IteratorId& at = place[IteratorId{named->second}];
-      if (at.valid()) {
+      const IteratorId next = assign_.extents.Add(extent);
+      const IteratorId loop = Find(loops_, name.text);
+      if (loop == loops_.next_id()) continue;  // it repeats the others
+      if (place[loop].valid()) {
         return ErrorAt(name.offset, "`", name.text, "` is listed twice");
       }
-      at = next;
+      place[loop] = next;
     } while (lexer_.Accept(";"));
     for (IteratorId loop : place.ids()) {
       if (place[loop].valid()) continue;
-      return lexer_.Error(absl::StrCat("`", NameOf(loop), "` is not listed; ",
+      return lexer_.Error(absl::StrCat("`", loops_[loop], "` is not listed; ",
                                        "list all loops or none"));
     }
     return lexer_.Expect("]");
   }
 
-  void Renumber(const IdVector<IteratorId, IteratorId>& place) {
-    auto renumber = [&](Affine& index) {
-      index = index.Substitute([&](Symbol symbol) -> Affine {
-        if (symbol.kind == Symbol::kStatic) return symbol;
-        return Iterator(place[symbol.iterator()]);
-      });
-    };
-    auto renumber_all = [&](ReadArray& read) {
-      absl::c_for_each(read.indices, renumber);
-    };
-    absl::c_for_each(assign_.lhs_indices, renumber);
-    for (Source& source : assign_.sources) {
-      if (auto* read = std::get_if<ReadArray>(&source)) renumber_all(*read);
-      if (auto* number = std::get_if<ReadIndex>(&source)) {
-        renumber(number->index);
-      }
-      if (auto* lookup = std::get_if<ReadLookup>(&source)) {
-        renumber_all(lookup->table);
-        renumber_all(lookup->ids);
-      }
-    }
-  }
-
-  // Each source once, so that it is padded once.
-  void MergeSources() {
-    std::vector<Source> merged;
-    std::vector<int32_t> number;
-    for (Source& source : assign_.sources) {
-      const auto known = absl::c_find_if(
-          merged, [&](const Source& s) { return SameSource(s, source); });
-      number.push_back(static_cast<int32_t>(known - merged.begin()));
-      if (known == merged.end()) merged.push_back(std::move(source));
-    }
-    assign_.sources = std::move(merged);
-    if (assign_.lookup) assign_.lookup->ids = number[assign_.lookup->ids];
-    assign_.rhs = Rewrite(code_.exprs, assign_.rhs, [&](ExprId node) {
-      const auto* leaf = std::get_if<Leaf>(&code_.exprs[node]);
-      if (leaf == nullptr) return node;
-      return MakeLeaf(code_.exprs, leaf->dtype, number[leaf->id]).id();
-    });
-  }
-
-  static constexpr absl::string_view kSaySpec =
-      "say so by ~logic:\"i, j => i\", with an index for each axis of each "
-      "array in the value, and of the result";
-
   Assignments code_;
-  absl::flat_hash_map<std::string, int32_t> statics_;
   // Of the assignment that is read:
   Assign assign_;
-  absl::flat_hash_map<std::string, int32_t> loops_;
-  std::vector<int32_t> in_value_;  // loops in indices that are numbers
+  LoopNames loops_;
+  LoopOrder in_value_;  // loops in indices that are numbers
 };
 
 }  // namespace
