@@ -8,29 +8,29 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/loop_lexer.h"
-#include "ocannl/core/ops/print.h"
+#include "ocannl/jit/vcode/text/nest_lexer.h"
 #include "ocannl/jit/vcode/text/print.h"
 #include "ocannl/jit/vcode/verify.h"
 
 namespace ocannl::jit {
 namespace {
 
-// 12 of "r12", where `letters` has the r.
-std::optional<int32_t> NumberOf(absl::string_view name,
-                                absl::string_view letters) {
-  int32_t number = -1;
-  if (name.empty() || !absl::StrContains(letters, name[0]) ||
-      !absl::SimpleAtoi(name.substr(1), &number)) {
-    return std::nullopt;
+// Whether `name` is that of an operation, which `inst` is then.
+bool SetOperation(absl::string_view name, Inst& inst) {
+  for (size_t k = 0; k < std::size(kOpcodes); ++k) {
+    inst.opcode = static_cast<Opcode>(k);
+    if (inst.opcode != Opcode::kApply && NameOf(inst) == name) return true;
   }
-  return number;
+  inst.opcode = Opcode::kApply;
+  return absl::c_any_of(AllOps(), [&](Op op) {
+    inst.op = op;
+    return NameOf(inst) == name;
+  });
 }
 
 class Parser {
@@ -57,47 +57,28 @@ class Parser {
       TakeSourceLine(line);
       return absl::OkStatus();
     }
-    lexer_ = LoopLexer(line, {"+="});
-    const std::string first(lexer_.Next().text);
-    if (first == "loop" || first == "par") {
-      OCANNL_RETURN_IF_ERROR(TakeLoop(first == "par"));
-    } else if (first == "end") {
-      OCANNL_RETURN_IF_ERROR(TakeEndLoop());
-    } else if (NumberOf(first, "p")) {
-      OCANNL_RETURN_IF_ERROR(TakePointer());
-    } else if (lexer_.Accept(":")) {
-      OCANNL_RETURN_IF_ERROR(TakeMutable(first));
-    } else {
-      OCANNL_RETURN_IF_ERROR(TakeInst(first));
-    }
+    lexer_ = NestLexer(line);
+    OCANNL_RETURN_IF_ERROR(TakeBehind(lexer_.Next().text));
     return lexer_.peek().kind == Token::kEnd
                ? absl::OkStatus()
                : lexer_.ExpectedError("the end of the line");
   }
 
+  absl::Status TakeBehind(absl::string_view first) {
+    if (first == "loop" || first == "par") return TakeLoop(first == "par");
+    if (first == "end") return TakeEndLoop();
+    if (NumberOf(first, "p")) return TakePointer();
+    return lexer_.Accept(":") ? TakeMutable(first) : TakeInst(first);
+  }
+
   void TakeSourceLine(absl::string_view line) {
     std::vector<SourceLine>& lines = nest_.source_lines;
-    auto at = absl::c_find_if(
-        lines, [&](const SourceLine& known) { return known.text == line; });
-    if (at == lines.end()) {
-      at = lines.insert(at, {.stmt = nullptr, .text = std::string(line)});
-    }
+    const auto known = absl::c_find_if(
+        lines, [&](const SourceLine& each) { return each.text == line; });
     nest_.insts.push_back(
-        {.opcode = Opcode::kSourceLoc, .offset = at - lines.begin()});
-  }
-
-  absl::StatusOr<int64_t> TakeInteger() {
-    const int64_t sign = lexer_.Accept("-") ? -1 : 1;
-    OCANNL_ASSIGN_OR_RETURN(int64_t number, lexer_.TakeInteger("a number"));
-    return sign * number;
-  }
-
-  // The number of one of `letters`, as in "p3".
-  absl::StatusOr<int32_t> TakeNumbered(absl::string_view letters) {
-    const std::optional<int32_t> number = NumberOf(lexer_.peek().text, letters);
-    if (!number) return lexer_.ExpectedError(absl::StrCat(letters, "0"));
-    lexer_.Next();
-    return *number;
+        {.opcode = Opcode::kSourceLoc, .offset = known - lines.begin()});
+    if (known != lines.end()) return;
+    lines.push_back({.stmt = nullptr, .text = std::string(line)});
   }
 
   absl::StatusOr<Symbol> TakeSymbol() {
@@ -109,7 +90,7 @@ class Parser {
       lexer_.Next();
       return Static(static_cast<int32_t>(named - program_.statics.begin()));
     }
-    OCANNL_ASSIGN_OR_RETURN(int32_t number, TakeNumbered("i"));
+    OCANNL_ASSIGN_OR_RETURN(int32_t number, lexer_.TakeNumbered("i"));
     return Iterator(IteratorId{number});
   }
 
@@ -140,30 +121,13 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // "f32x16"
-  absl::Status TakeType(DType& dtype, uint8_t& lanes) {
-    const absl::string_view name = lexer_.peek().text;
-    const size_t times = name.rfind('x');
-    int number = 1;
-    const bool is_vector = times != absl::string_view::npos;
-    const std::optional<DType> found = FindDType(name.substr(0, times));
-    if (!found ||
-        (is_vector && !absl::SimpleAtoi(name.substr(times + 1), &number))) {
-      return lexer_.ExpectedError("a type, such as f32x16");
-    }
-    lexer_.Next();
-    dtype = *found;
-    lanes = static_cast<uint8_t>(number);
-    return absl::OkStatus();
-  }
-
   // " : f32x16", behind the register
   absl::Status TakeMutable(absl::string_view name) {
     const std::optional<int32_t> number = NumberOf(name, "v");
     if (!number) return lexer_.Error("only a register v is declared");
     Register& reg = RegisterAt(*number);
     reg.is_mutable = true;
-    return TakeType(reg.dtype, reg.lanes);
+    return lexer_.TakeType(reg.dtype, reg.lanes);
   }
 
   Register& RegisterAt(int32_t number) {
@@ -174,12 +138,12 @@ class Parser {
 
   // " i1 = 0 to 9"
   absl::Status TakeLoop(bool is_parallel) {
-    OCANNL_ASSIGN_OR_RETURN(int32_t iterator, TakeNumbered("i"));
+    OCANNL_ASSIGN_OR_RETURN(int32_t iterator, lexer_.TakeNumbered("i"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
-    OCANNL_ASSIGN_OR_RETURN(int64_t first, TakeInteger());
+    OCANNL_ASSIGN_OR_RETURN(int64_t first, lexer_.TakeSigned());
     if (first != 0) return lexer_.Error("a loop starts at 0");
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
-    OCANNL_ASSIGN_OR_RETURN(int64_t last, TakeInteger());
+    OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeSigned());
     frequency_ *= static_cast<double>(last + 1);
     open_.push_back(static_cast<int64_t>(nest_.loops.size()));
     nest_.insts.push_back({.opcode = Opcode::kLoop, .offset = open_.back()});
@@ -193,7 +157,7 @@ class Parser {
 
   // " i1: p0 += 64, p1 += 64"
   absl::Status TakeEndLoop() {
-    OCANNL_ASSIGN_OR_RETURN(int32_t iterator, TakeNumbered("i"));
+    OCANNL_ASSIGN_OR_RETURN(int32_t iterator, lexer_.TakeNumbered("i"));
     if (open_.empty() ||
         nest_.loops[open_.back()].iterator != IteratorId{iterator}) {
       return lexer_.Error("it ends another loop than the innermost");
@@ -204,30 +168,29 @@ class Parser {
     frequency_ /= static_cast<double>(loop.extent);
     if (!lexer_.Accept(":")) return absl::OkStatus();
     do {
-      OCANNL_ASSIGN_OR_RETURN(int32_t pointer, TakeNumbered("p"));
+      OCANNL_ASSIGN_OR_RETURN(int32_t pointer, lexer_.TakeNumbered("p"));
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("+="));
-      OCANNL_ASSIGN_OR_RETURN(int64_t bytes, TakeInteger());
+      OCANNL_ASSIGN_OR_RETURN(int64_t bytes, lexer_.TakeSigned());
       loop.increments.push_back({.pointer = pointer, .bytes = bytes});
     } while (lexer_.Accept(","));
     return absl::OkStatus();
   }
 
   // "r2 = add f32x16 first 12 r0, [p1]"; `first` is taken already.
-  absl::Status TakeInst(std::string first) {
+  absl::Status TakeInst(absl::string_view first) {
     Inst inst{.opcode = Opcode::kApply};
+    absl::string_view name = first;
     const std::optional<int32_t> dst = NumberOf(first, "rv");
     if (dst) {
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
       inst.dst = VReg(*dst);
-      const bool is_mutable = first[0] == 'v';
-      first = std::string(lexer_.Next().text);
-      OCANNL_RETURN_IF_ERROR(TakeOperation(first, inst));
-      Register& reg = RegisterAt(*dst);
-      if (!is_mutable) reg = {inst.dtype, inst.lanes, /*is_mutable=*/false};
-    } else {
-      OCANNL_RETURN_IF_ERROR(TakeOperation(first, inst));
+      name = lexer_.Next().text;
     }
+    OCANNL_RETURN_IF_ERROR(TakeOperation(name, inst));
     nest_.insts.push_back(inst);
+    if (!dst) return absl::OkStatus();
+    Register& reg = RegisterAt(*dst);
+    if (first[0] == 'r') reg = {inst.dtype, inst.lanes, /*is_mutable=*/false};
     return absl::OkStatus();
   }
 
@@ -235,14 +198,14 @@ class Parser {
     if (!SetOperation(name, inst)) {
       return lexer_.Error(absl::StrCat("no instruction `", name, "`"));
     }
-    OCANNL_RETURN_IF_ERROR(TakeType(inst.dtype, inst.lanes));
+    OCANNL_RETURN_IF_ERROR(lexer_.TakeType(inst.dtype, inst.lanes));
     inst.operand = inst.dtype;
     if (lexer_.Accept("of")) {
       OCANNL_ASSIGN_OR_RETURN(inst.operand, lexer_.TakeDType());
     }
     inst.active_lanes = inst.lanes;
     if (lexer_.Accept("first")) {
-      OCANNL_ASSIGN_OR_RETURN(int64_t lanes, TakeInteger());
+      OCANNL_ASSIGN_OR_RETURN(int64_t lanes, lexer_.TakeSigned());
       inst.active_lanes = static_cast<uint8_t>(lanes);
     }
     bool is_more = true;
@@ -257,29 +220,17 @@ class Parser {
     return TakeOffset(inst);
   }
 
-  static bool SetOperation(absl::string_view name, Inst& inst) {
-    for (size_t k = 0; k < std::size(kOpcodes); ++k) {
-      inst.opcode = static_cast<Opcode>(k);
-      if (inst.opcode != Opcode::kApply && NameOf(inst) == name) return true;
-    }
-    inst.opcode = Opcode::kApply;
-    return absl::c_any_of(AllOps(), [&](Op op) {
-      inst.op = op;
-      return NameOf(inst) == name;
-    });
-  }
-
   absl::Status TakeMemory(Inst& inst) {
     Memory& memory = inst.memory;
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
-    OCANNL_ASSIGN_OR_RETURN(memory.pointer, TakeNumbered("p"));
+    OCANNL_ASSIGN_OR_RETURN(memory.pointer, lexer_.TakeNumbered("p"));
     if (lexer_.Accept("+")) {
-      OCANNL_ASSIGN_OR_RETURN(memory.disp, TakeInteger());
+      OCANNL_ASSIGN_OR_RETURN(memory.disp, lexer_.TakeSigned());
     }
     memory.stride = ContiguousStride(inst);
     if (lexer_.Accept(",")) {
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("stride"));
-      OCANNL_ASSIGN_OR_RETURN(memory.stride, TakeInteger());
+      OCANNL_ASSIGN_OR_RETURN(memory.stride, lexer_.TakeSigned());
     }
     return lexer_.Expect("]");
   }
@@ -294,31 +245,11 @@ class Parser {
       lexer_.Next();
       return RegValue(VReg(*number));
     }
-    return TakeConstant();
-  }
-
-  absl::StatusOr<Value> TakeConstant() {
-    const std::string sign = lexer_.Accept("-") ? "-" : "";
-    const std::string number = absl::StrCat(sign, lexer_.peek().text);
-    std::optional<Constant> constant;
-    if (number == "true" || number == "false") {
-      constant = FromBits(DType::kBool, number == "true" ? 1 : 0);
-      lexer_.Next();
-    } else {
-      DType dtype = DType::kF32;
-      lexer_.Next();
-      if (lexer_.Accept(":")) {
-        OCANNL_ASSIGN_OR_RETURN(dtype, lexer_.TakeDType());
-      }
-      constant = ParseConstant(number, dtype);
-    }
-    if (!constant) {
-      return lexer_.Error(absl::StrCat("`", number, "` is no operand"));
-    }
+    OCANNL_ASSIGN_OR_RETURN(const Constant constant, lexer_.TakeConstant());
     std::vector<Constant>& all = nest_.constants;
-    auto at = absl::c_find(all, *constant);
-    if (at == all.end()) at = all.insert(at, *constant);
-    return Value{Value::kConst, static_cast<int32_t>(at - all.begin())};
+    const auto at = absl::c_find(all, constant) - all.begin();
+    if (at == std::ssize(all)) all.push_back(constant);
+    return Value{Value::kConst, static_cast<int32_t>(at)};
   }
 
   // What stands behind the operands.
@@ -347,22 +278,22 @@ class Parser {
       case OpcodeInfo::Offset::kLine:
         return absl::OkStatus();
     }
-    OCANNL_ASSIGN_OR_RETURN(inst.offset, TakeInteger());
+    OCANNL_ASSIGN_OR_RETURN(inst.offset, lexer_.TakeSigned());
     return absl::OkStatus();
   }
 
   // "rows 10 by 64 uniform"
   absl::Status TakeLookup(RowLookup& rows) {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("rows"));
-    OCANNL_ASSIGN_OR_RETURN(rows.size, TakeInteger());
+    OCANNL_ASSIGN_OR_RETURN(rows.size, lexer_.TakeSigned());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("by"));
-    OCANNL_ASSIGN_OR_RETURN(rows.stride, TakeInteger());
+    OCANNL_ASSIGN_OR_RETURN(rows.stride, lexer_.TakeSigned());
     rows.is_uniform = lexer_.Accept("uniform");
     return absl::OkStatus();
   }
 
   const LoopProgram& program_;
-  LoopLexer lexer_{""};
+  NestLexer lexer_{""};
   Nest nest_;
   std::vector<int64_t> open_;  // loops, the innermost last
   double frequency_ = 1;
