@@ -31,22 +31,22 @@ void EmulatedStreams::Give(Context& context, Stream& stream,
   stream.queue.push_back(std::move(work));
 }
 
-void EmulatedStreams::RunUntil(WorkPtr work, Lock& lock) {
+void EmulatedStreams::RunUntil(WorkPtr work) {
   while (work != nullptr && !work->is_done) {
     if (RunAny()) continue;
-    CHECK(changed_.wait_for(lock, kPatience) == std::cv_status::no_timeout)
+    CHECK(changed_.wait_for(mutex_, kPatience) == std::cv_status::no_timeout)
         << "a stream waits for what nobody gives";
   }
 }
 
-void EmulatedStreams::RunAll(const Context& context, Lock& lock) {
+void EmulatedStreams::RunAll(const Context& context) {
   std::vector<WorkPtr> all = {context.legacy.last};
   for (const Stream* stream : context.others) all.push_back(stream->last);
-  for (WorkPtr& work : all) RunUntil(std::move(work), lock);
+  for (WorkPtr& work : all) RunUntil(std::move(work));
 }
 
-void EmulatedStreams::Remove(Stream& stream, Lock& lock) {
-  RunUntil(stream.last, lock);
+void EmulatedStreams::Remove(Stream& stream) {
+  RunUntil(stream.last);
   for (Context& context : contexts_) context.others.erase(&stream);
 }
 

@@ -18,9 +18,11 @@
 
 namespace ocannl::fuzz {
 
-// Whoever calls its functions holds one mutex.
 class EmulatedStreams {
  public:
+  // Whoever calls its functions holds `mutex`.
+  explicit EmulatedStreams(std::mutex& mutex) : mutex_(mutex) {}
+
   // Something that a stream was given.
   struct Work {
     std::function<void()> run;
@@ -50,14 +52,13 @@ class EmulatedStreams {
             std::function<bool()> is_ready = nullptr);
 
   // Does what streams were given, until `work` is done; null: it is. Waits for
-  // what other threads give them, in `lock` of the mutex.
-  using Lock = std::unique_lock<std::mutex>;
-  void RunUntil(WorkPtr work, Lock& lock);
+  // what other threads give them, without the mutex.
+  void RunUntil(WorkPtr work);
   // All that a context was given.
-  void RunAll(const Context& context, Lock& lock);
+  void RunAll(const Context& context);
 
   // Ends it when all of it is done.
-  void Remove(Stream& stream, Lock& lock);
+  void Remove(Stream& stream);
 
   // What is ready may be more than before.
   void NotifyAll() { changed_.notify_all(); }
@@ -65,7 +66,8 @@ class EmulatedStreams {
  private:
   bool RunAny();
 
-  std::condition_variable changed_;
+  std::mutex& mutex_;
+  std::condition_variable_any changed_;
   std::array<Context, 4> contexts_;
   std::mt19937 random_{1};
 };
