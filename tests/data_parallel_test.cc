@@ -14,16 +14,13 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers.h"
-#include "ocannl/train/blocks/norm.h"
-#include "ocannl/train/blocks/state.h"
-#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/params_hash.h"
 #include "tests/support/every_code_is_text.h"
+#include "tests/support/must_parse_tensor.h"
 #include "tests/support/owner_hash.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
@@ -52,13 +49,10 @@ std::vector<std::string> AllTiers() {
 
 // The loss `text` of the inputs x and y.
 LossOf Loss(const std::string& text) {
-  return [text](Model& model,
-                absl::Span<const Tensor> inputs) -> absl::StatusOr<Tensor> {
-    Names names;
-    names.tensors = {{"x", inputs[0]}, {"y", inputs[1]}};
-    auto parsed = ParseTensor(model.graph, text, names);
-    if (!parsed.ok()) return parsed.status();
-    return Named(parsed->tensor, "loss");
+  return [text](Model& model, absl::Span<const Tensor> inputs) {
+    Names names = {.tensors = {{"x", inputs[0]}, {"y", inputs[1]}}};
+    return absl::StatusOr<Tensor>(
+        Named(MustParseTensor(model.graph, text, names), "loss"));
   };
 }
 
@@ -82,24 +76,6 @@ constexpr char kLine[] =
 std::vector<BatchInput> LinePoints() {
   return {{"x", NdArray::Of<float>({4}, {1, 2, 3, 4})},
           {"y", NdArray::Of<float>({4}, {2, 4, 6, 8})}};
-}
-
-TEST(DataParallelTest, GoesOnFromAFile) {
-  auto make = [] {
-    return Train(Interpreter(), {.n_shards = 2, .reduction = Reduction::kMean},
-                 LinePoints(), Loss(kLine), Sgd(0.01, {.momentum = 0.9}));
-  };
-  const std::string path = testing::TempDir() + "/data_parallel.npz";
-  DataParallel whole = make();
-  for (int k = 0; k < 3; ++k) CHECK_OK(whole.Step());
-  const auto state = train::StateArrays(whole.OwnerPrograms());
-  EXPECT_EQ(state.size(), 2);  // w and its momentum
-  CHECK_OK(train::SaveParams(path, state, whole.OwnerContext()));
-  for (int k = 0; k < 3; ++k) CHECK_OK(whole.Step());
-  DataParallel resumed = make();
-  CHECK_OK(train::RestoreParams(path, state, resumed.OwnerContext()));
-  for (int k = 0; k < 3; ++k) CHECK_OK(resumed.Step());
-  EXPECT_EQ(OwnerHash(resumed), OwnerHash(whole));
 }
 
 TEST(DataParallelTest, OneStepAlongALine) {
@@ -355,37 +331,6 @@ TEST(DataParallelTest, EachShardHasASeedOfItsOwn) {
   EXPECT_NE(seven, eight);
   EXPECT_THAT(both.OwnerLossValue(), IsOkAndHolds(seven));
   EXPECT_THAT(both.MeanLoss(), IsOkAndHolds((seven + eight) / 2));
-}
-
-// The running mean of x is that of the owner's shard.
-TEST(DataParallelTest, StatesAreTheOwners) {
-  std::vector<train::Training> trainings;  // of all shards
-  const LossOf normed = [&](Model& model, absl::Span<const Tensor> inputs) {
-    trainings.push_back({.step = model.graph.AddStatic("step", std::nullopt)});
-    train::BatchNorm norm({&model.graph, "norm"}, {.momentum = 0.5});
-    return absl::StatusOr<Tensor>(
-        Einsum1("...|... => 0", norm(inputs[0], &trainings.back())));
-  };
-  const UpdateOf update =
-      [&](Model& model, Tensor loss,
-          const auto& scale) -> absl::StatusOr<train::UpdateCode> {
-    auto sgd = Sgd(0.1)(model, loss, scale);
-    if (!sgd.ok()) return sgd;
-    auto states = train::UpdateStates(model, trainings[0].updates);
-    if (!states.ok()) return states;
-    return train::UpdateCode{
-        .init = train::Sequence("init", {sgd->init, states->init}),
-        .update = train::Sequence("update", {states->update, sgd->update})};
-  };
-  DataParallel training =
-      Train(Interpreter(), {.n_shards = 2},
-            {{"x", NdArray::Of<float>({4, 1}, {1, 3, 5, 9})}}, normed, update);
-  for (double mean : {1.0, 1.5}) {
-    ASSERT_THAT(training.Step(), IsOk());
-    auto running = training.OwnerContext().Read("norm_running_mean");
-    ASSERT_THAT(running, IsOk());
-    EXPECT_EQ(running->AsDouble(0), mean);
-  }
 }
 
 TEST(DataParallelTest, ParametersOfTheHost) {

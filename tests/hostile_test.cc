@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -52,17 +53,14 @@ namespace ocannl {
 namespace {
 
 namespace fs = std::filesystem;
-
 using Random = std::mt19937_64;
 
 constexpr int kSecondsOfOne = 10;  // of the processor
 constexpr int64_t kMostMemory = int64_t{2} << 30;
 
-// One kind of input: the one of a seed, and whether it is one that is used.
-struct Kind {
-  std::function<std::string(Random& random)> make;
-  std::function<bool(const std::string& input)> use;
-};
+// What makes an input, and what uses it: false if it is refused.
+using Make = std::function<std::string(Random& random)>;
+using Use = std::function<bool(const std::string& input)>;
 
 int64_t FromEnvironment(const char* name, int64_t otherwise) {
   const char* text = std::getenv(name);
@@ -71,251 +69,12 @@ int64_t FromEnvironment(const char* name, int64_t otherwise) {
                                                             : otherwise;
 }
 
-size_t Below(Random& random, size_t n) { return random() % n; }
-
-std::string Pick(const std::vector<std::string>& corpus, Random& random) {
-  return corpus[Below(random, corpus.size())];
-}
-
-// Changes one of `corpus`.
-std::function<std::string(Random&)> MutantsOf(std::vector<std::string> corpus) {
-  CHECK(!corpus.empty());
-  return [corpus = std::move(corpus)](Random& random) {
-    const std::string text = Pick(corpus, random);
-    return Mutated(text, Pick(corpus, random), random);
-  };
-}
-
-struct Corpus {
-  std::vector<std::string> programs;
-  std::vector<std::string> codes;        // .cd
-  std::vector<std::string> expressions;  // flags, kMark and a text
-  std::vector<std::string> rewritten;    // a program, kMark and a script
-};
-constexpr char kMark[] = "\n# script\n";
-constexpr size_t kMarkSize = sizeof(kMark) - 1;
-
-// The parts of a golden before the line.
-void AddGolden(absl::string_view text, Corpus& corpus) {
-  std::string program;
-  std::vector<std::string> scripts;
-  text = text.substr(0, text.find("\n---\n"));
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!absl::StartsWith(line, "#")) absl::StrAppend(&program, line, "\n");
-    const std::vector<std::string> quoted = absl::StrSplit(line, '\'');
-    if (!absl::StartsWith(line, "# RUN: ") || quoted.size() < 3) continue;
-    if (absl::EndsWith(quoted[0], "--rewrite=")) scripts.push_back(quoted[1]);
-    if (absl::EndsWith(quoted[0], "eval ") ||
-        absl::EndsWith(quoted[0], "explain ")) {
-      std::string flags;
-      for (absl::string_view word : absl::StrSplit(quoted[2], ' ')) {
-        if (absl::StartsWith(word, "--in=")) absl::StrAppend(&flags, word, " ");
-      }
-      corpus.expressions.push_back(absl::StrCat(flags, kMark, quoted[1]));
-    }
-  }
-  if (program.size() < 10) return;
-  if (absl::StrContains(program, "=:")) return corpus.codes.push_back(program);
-  corpus.programs.push_back(program);
-  for (const std::string& script : scripts) {
-    corpus.rewritten.push_back(absl::StrCat(program, kMark, script));
-  }
-}
-
-const Corpus& Goldens() {
-  static const auto* goldens = [] {
-    auto* corpus = new Corpus();
-    std::vector<std::string> paths;
-    for (const auto& entry : fs::recursive_directory_iterator(
-             "tests/golden", fs::directory_options::follow_directory_symlink)) {
-      if (entry.path().extension() == ".txt") {
-        paths.push_back(entry.path().string());
-      }
-    }
-    std::sort(paths.begin(), paths.end());
-    for (const std::string& path : paths) AddGolden(*ReadFile(path), *corpus);
-    return corpus;
-  }();
-  return *goldens;
-}
-
-// How many statements a run executes, about.
-double Work(const Block& block) {
-  double work = 1;
-  for (const Stmt& stmt : block.stmts) {
-    const For* loop = std::get_if<For>(&stmt);
-    work += loop == nullptr
-                ? 1
-                : static_cast<double>(loop->extent) * Work(loop->body);
-  }
-  return work;
-}
-
-// Whether it can be run here.
-bool IsSmall(const LoopProgram& program) {
-  double cells = 0;
-  for (const Buffer& buffer : program.buffers) {
-    double product = 1;
-    for (int64_t dim : buffer.dims) product *= static_cast<double>(dim);
-    cells += product;
-  }
-  return cells < 1e5 && cells * static_cast<double>(program.body.stmts.size()) +
-                                Work(program.body) <
-                            1e6;
-}
-
-// Whether it is a program.
-bool RunIfSmall(const absl::StatusOr<LoopProgram>& program) {
-  if (!program.ok() || !Verify(*program).ok()) return false;
-  if (IsSmall(*program)) (void)RunProgram(*program, FillInputs(*program));
-  return true;
-}
-
-std::string Folder() {
-  const std::string folder = testing::TempDir() + "hostile_inputs";
-  fs::create_directories(folder);
-  return folder;
-}
-
-bool Tool(const std::vector<std::string>& args) {
-  std::ostringstream out;
-  return RunTool(args, out, out) == 0;
-}
-
-// Explains every stage, down to machine code.
-Kind Programs() {
-  return {.make = MutantsOf(Goldens().programs),
-          .use = [](const std::string& text) {
-            const std::string path = Folder() + "/p.ll";
-            CHECK_OK(WriteFile(path, text));
-            (void)Tool({"explain", path});
-            return RunIfSmall(Parse(text));
-          }};
-}
-
-Kind Codes() {
-  return {.make = MutantsOf(Goldens().codes),
-          .use = [](const std::string& text) {
-            const std::string path = Folder() + "/p.cd";
-            CHECK_OK(WriteFile(path, text));
-            (void)Tool({"explain", path});
-            const absl::StatusOr<Assignments> code = ParseCd(text);
-            if (!code.ok()) return false;
-            const absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
-            CHECK_OK(again);
-            CHECK(*again == *code) << PrintCd(*code);
-            return RunIfSmall(Lower(*code));
-          }};
-}
-
-// Whether the text is an expression of three vectors.
-bool RunText(const std::string& text) {
-  Shape vector;
-  vector[RowKind::kOutput] = {3};
-  const fuzz::TextOutcome outcome =
-      fuzz::CheckText({.text = text, .operands = {vector, vector, vector}});
-  CHECK(outcome.error.empty()) << outcome.error;
-  return outcome.stage >= fuzz::TextOutcome::kTooLarge;
-}
-
-std::string MutatedBehindMark(const std::string& text, Random& random) {
-  const size_t mark = text.find(kMark) + kMarkSize;
-  return text.substr(0, mark) + Mutated(text.substr(mark), text, random);
-}
-
-Kind Rewrites() {
-  return {
-      .make =
-          [](Random& random) {
-            return MutatedBehindMark(Pick(Goldens().rewritten, random), random);
-          },
-      .use =
-          [](const std::string& text) {
-            const size_t mark = text.find(kMark);
-            absl::StatusOr<LoopProgram> program = Parse(text.substr(0, mark));
-            CHECK_OK(program);
-            return RunIfSmall(
-                rewrite::RunScript(*program, text.substr(mark + kMarkSize)));
-          }};
-}
-
-// Expressions with their flags are explained; those of the fuzzer are run,
-// which knows what is too large.
-Kind Notation() {
-  return {.make =
-              [](Random& random) {
-                if (Below(random, 2) == 0) {
-                  return Mutated(fuzz::MakeText(random(), {}).text, "", random);
-                }
-                return MutatedBehindMark(Pick(Goldens().expressions, random),
-                                         random);
-              },
-          .use =
-              [](const std::string& text) {
-                const size_t mark = text.find(kMark);
-                if (mark == text.npos) return RunText(text);
-                std::vector<std::string> args = absl::StrSplit(
-                    text.substr(0, mark), ' ', absl::SkipEmpty());
-                args.insert(args.begin(),
-                            {"explain", text.substr(mark + kMarkSize)});
-                return Tool(args);
-              }};
-}
-
-Kind Settings() {
-  return {
-      .make = MutantsOf(
-          {"tier = interp\nthreads = 1\ncheck = true\n",
-           "# a comment\n\ntier = x86\nthreads=2\ntier_report = false",
-           "passes = simplify,virtualize\nstop_after = simplify\nreal = true\n",
-           "skip = hoist\nlimit = 3\nexplain_nonfinite = true\n",
-           "log_run_lines = 10\nlog_runs = log\ncode_cache = cache\n"}),
-      .use = [](const std::string& text) {
-        const std::string folder = Folder();
-        CHECK_OK(WriteFile(folder + "/ocannl_config", text));
-        setenv("BUILD_WORKING_DIRECTORY", folder.c_str(), /*overwrite=*/1);
-        const bool runs = Tool({"eval", "1 + 2"});
-        return Tool({"eval", "1 + 2", "--tier=interp", "--log_runs="}) || runs;
-      }};
-}
-
-Kind Npy() {
-  std::vector<std::string> corpus;
-  for (const auto& [name, array] : SampleArrays(1)) {
-    corpus.push_back(*FormatNpy(array));
-  }
-  return {.make = MutantsOf(std::move(corpus)),
-          .use = [](const std::string& bytes) {
-            const std::string path = Folder() + "/x.npy";
-            fs::remove(path);
-            CHECK_OK(WriteFile(path, bytes));
-            absl::StatusOr<NdArray> array = ReadNpy(path);
-            if (array.ok()) CHECK_OK(FormatNpy(*array));
-            return array.ok();
-          }};
-}
-
-// Files of `name`'s format with a few arrays.
-Kind Checkpoint(const std::string& name) {
-  const std::vector<train::NamedArray> values = SampleArrays(1);
-  const std::string saved = NewFolder("hostile_" + name) + "/" + name;
-  CHECK_OK(train::SaveParams(saved, ArraysOf(values), Place(values).context));
-  return {.make = MutantsOf({*ReadFile(saved)}),
-          .use = [name, values](const std::string& bytes) {
-            const std::string path = absl::StrCat(Folder(), "/", name);
-            fs::remove(path);  // file systems sync what is overwritten
-            CHECK_OK(WriteFile(path, bytes));
-            return train::RestoreParams(path, ArraysOf(values), Place().context)
-                .ok();
-          }};
-}
-
 // In a child, which dies of what takes too long or too much.
-bool UseOne(const Kind& kind, const std::string& input) {
+bool UseOne(const Use& use, const std::string& input) {
   itimerval limit = {};
   limit.it_value.tv_sec = kSecondsOfOne;
   CHECK_EQ(setitimer(ITIMER_PROF, &limit, nullptr), 0);
-  const bool used = kind.use(input);
+  const bool used = use(input);
   rusage usage = {};
   CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
   CHECK(int64_t{usage.ru_maxrss} << 10 <= kMostMemory)
@@ -348,7 +107,7 @@ std::string Keep(const std::string& name, uint64_t seed,
   return path;
 }
 
-void Attack(const std::string& name, const Kind& kind) {
+void Attack(const std::string& name, const Make& make, const Use& use) {
   constexpr int64_t kInputsOfAChild = 500;
   constexpr int kSecondsOfAChild = 3600;
   const int64_t runs = FromEnvironment("HOSTILE_RUNS", 2000);
@@ -360,14 +119,14 @@ void Attack(const std::string& name, const Kind& kind) {
     const int64_t part = std::min(runs - done, kInputsOfAChild);
     auto input_of = [&](int64_t k) {
       Random random(seed + done + k);
-      return kind.make(random);
+      return make(random);
     };
     fuzz::SharedMemory<Progress> progress;
     const fuzz::ChildResult child =
         fuzz::RunInChild(kSecondsOfAChild, [&]() -> std::string {
           LimitMemory();
           for (; progress->tried < part; ++progress->tried) {
-            progress->used += UseOne(kind, input_of(progress->tried));
+            progress->used += UseOne(use, input_of(progress->tried));
           }
           return "";
         });
@@ -391,16 +150,241 @@ void Attack(const std::string& name, const Kind& kind) {
   EXPECT_TRUE(used > 0 || runs < 1000);
 }
 
-TEST(HostileTest, Codes) { Attack("codes", Codes()); }
-TEST(HostileTest, Programs) { Attack("programs", Programs()); }
-TEST(HostileTest, Rewrites) { Attack("rewrites", Rewrites()); }
-TEST(HostileTest, Notation) { Attack("notation", Notation()); }
-TEST(HostileTest, Settings) { Attack("settings", Settings()); }
-TEST(HostileTest, Npy) { Attack("npy", Npy()); }
-TEST(HostileTest, Npz) { Attack("npz", Checkpoint("m.npz")); }
-TEST(HostileTest, Safetensors) {
-  Attack("safetensors", Checkpoint("m.safetensors"));
+// Inputs ----------------------------------------------------------------------
+
+std::string Pick(const std::vector<std::string>& corpus, Random& random) {
+  return corpus[random() % corpus.size()];
 }
+
+// Changes one of `corpus`.
+Make MutantsOf(std::vector<std::string> corpus) {
+  CHECK(!corpus.empty());
+  return [corpus = std::move(corpus)](Random& random) {
+    const std::string text = Pick(corpus, random);
+    return Mutated(text, Pick(corpus, random), random);
+  };
+}
+
+struct Corpus {
+  std::vector<std::string> programs;
+  std::vector<std::string> codes;        // .cd
+  std::vector<std::string> expressions;  // flags, kMark and a text
+  std::vector<std::string> rewritten;    // a program, kMark and a script
+};
+constexpr char kMark[] = "\n# script\n";
+
+// What stands before and behind the mark.
+std::pair<std::string, std::string> Parts(const std::string& text) {
+  return absl::StrSplit(text, absl::MaxSplits(kMark, 1));
+}
+
+// The parts of a golden before the line.
+void AddGolden(absl::string_view text, Corpus& corpus) {
+  std::string program;
+  std::vector<std::string> scripts;
+  text = text.substr(0, text.find("\n---\n"));
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::StartsWith(line, "#")) absl::StrAppend(&program, line, "\n");
+    const std::vector<std::string> quoted = absl::StrSplit(line, '\'');
+    if (!absl::StartsWith(line, "# RUN: ") || quoted.size() < 3) continue;
+    if (absl::EndsWith(quoted[0], "--rewrite=")) scripts.push_back(quoted[1]);
+    if (absl::EndsWith(quoted[0], "eval ") ||
+        absl::EndsWith(quoted[0], "explain ")) {
+      std::string flags;
+      for (absl::string_view word : absl::StrSplit(quoted[2], ' ')) {
+        if (absl::StartsWith(word, "--in=")) absl::StrAppend(&flags, word, " ");
+      }
+      corpus.expressions.push_back(absl::StrCat(flags, kMark, quoted[1]));
+    }
+  }
+  if (program.size() < 10) return;
+  if (absl::StrContains(program, "=:")) return corpus.codes.push_back(program);
+  corpus.programs.push_back(program);
+  for (const std::string& script : scripts) {
+    corpus.rewritten.push_back(absl::StrCat(program, kMark, script));
+  }
+}
+
+const Corpus& Goldens() {
+  static const auto* goldens = [] {
+    auto* corpus = new Corpus();
+    std::set<std::string> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(
+             "tests/golden", fs::directory_options::follow_directory_symlink)) {
+      const fs::path& path = entry.path();
+      if (path.extension() == ".txt") paths.insert(path.string());
+    }
+    for (const std::string& path : paths) AddGolden(*ReadFile(path), *corpus);
+    return corpus;
+  }();
+  return *goldens;
+}
+
+// How many statements a run executes, about.
+double Work(const Block& block) {
+  double work = 1;
+  for (const Stmt& stmt : block.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    work += loop == nullptr
+                ? 1
+                : static_cast<double>(loop->extent) * Work(loop->body);
+  }
+  return work;
+}
+
+// Whether it can be run here.
+bool IsSmall(const LoopProgram& program) {
+  double cells = 0;
+  for (const Buffer& buffer : program.buffers) {
+    double product = 1;
+    for (int64_t dim : buffer.dims) product *= static_cast<double>(dim);
+    cells += product;
+  }
+  const auto statements = static_cast<double>(program.body.stmts.size());
+  return cells < 1e5 && cells * statements + Work(program.body) < 1e6;
+}
+
+// Whether it is a program.
+bool RunIfSmall(const absl::StatusOr<LoopProgram>& program) {
+  if (!program.ok() || !Verify(*program).ok()) return false;
+  if (IsSmall(*program)) (void)RunProgram(*program, FillInputs(*program));
+  return true;
+}
+
+// The path of a file that holds `text`.
+std::string FileOf(const std::string& name, const std::string& text) {
+  const fs::path folder = testing::TempDir() + "hostile_inputs";
+  fs::create_directories(folder);
+  const std::string path = folder / name;
+  fs::remove(path);  // file systems sync what is overwritten
+  CHECK_OK(WriteFile(path, text));
+  return path;
+}
+
+bool Tool(const std::vector<std::string>& args) {
+  std::ostringstream out;
+  return RunTool(args, out, out) == 0;
+}
+
+// Explains every stage, down to machine code.
+bool UseProgram(const std::string& text) {
+  (void)Tool({"explain", FileOf("p.ll", text)});
+  return RunIfSmall(Parse(text));
+}
+
+TEST(HostileTest, Programs) {
+  Attack("programs", MutantsOf(Goldens().programs), UseProgram);
+}
+
+bool UseCode(const std::string& text) {
+  (void)Tool({"explain", FileOf("p.cd", text)});
+  const absl::StatusOr<Assignments> code = ParseCd(text);
+  if (!code.ok()) return false;
+  const absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
+  CHECK_OK(again);
+  CHECK(*again == *code) << PrintCd(*code);
+  return RunIfSmall(Lower(*code));
+}
+
+TEST(HostileTest, Codes) {
+  Attack("codes", MutantsOf(Goldens().codes), UseCode);
+}
+
+std::string MutatedBehindMark(const std::vector<std::string>& corpus,
+                              Random& random) {
+  const std::string text = Pick(corpus, random);
+  const auto [before, behind] = Parts(text);
+  return absl::StrCat(before, kMark, Mutated(behind, text, random));
+}
+
+std::string MakeRewrite(Random& random) {
+  return MutatedBehindMark(Goldens().rewritten, random);
+}
+
+bool UseRewrite(const std::string& text) {
+  const auto [source, script] = Parts(text);
+  absl::StatusOr<LoopProgram> program = Parse(source);
+  CHECK_OK(program);
+  return RunIfSmall(rewrite::RunScript(*program, script));
+}
+
+TEST(HostileTest, Rewrites) { Attack("rewrites", MakeRewrite, UseRewrite); }
+
+std::string MakeNotation(Random& random) {
+  if (random() % 2 == 0) {
+    return Mutated(fuzz::MakeText(random(), {}).text, "", random);
+  }
+  return MutatedBehindMark(Goldens().expressions, random);
+}
+
+// Whether the text is an expression of three vectors.
+bool RunText(const std::string& text) {
+  Shape vector;
+  vector[RowKind::kOutput] = {3};
+  const fuzz::TextOutcome outcome =
+      fuzz::CheckText({.text = text, .operands = {vector, vector, vector}});
+  CHECK(outcome.error.empty()) << outcome.error;
+  return outcome.stage >= fuzz::TextOutcome::kTooLarge;
+}
+
+// Expressions with their flags are explained; those of the fuzzer are run,
+// which knows what is too large.
+bool UseNotation(const std::string& text) {
+  if (!absl::StrContains(text, kMark)) return RunText(text);
+  const auto [flags, expression] = Parts(text);
+  std::vector<std::string> args = absl::StrSplit(flags, ' ', absl::SkipEmpty());
+  args.insert(args.begin(), {"explain", expression});
+  return Tool(args);
+}
+
+TEST(HostileTest, Notation) { Attack("notation", MakeNotation, UseNotation); }
+
+bool UseSettings(const std::string& text) {
+  const fs::path folder = fs::path(FileOf("ocannl_config", text)).parent_path();
+  setenv("BUILD_WORKING_DIRECTORY", folder.c_str(), /*overwrite=*/1);
+  const bool runs = Tool({"eval", "1 + 2"});
+  return Tool({"eval", "1 + 2", "--tier=interp", "--log_runs="}) || runs;
+}
+
+TEST(HostileTest, Settings) {
+  const std::vector<std::string> corpus = {
+      "tier = interp\nthreads = 1\ncheck = true\n",
+      "# a comment\n\ntier = x86\nthreads=2\ntier_report = false",
+      "passes = simplify,virtualize\nstop_after = simplify\nreal = true\n",
+      "skip = hoist\nlimit = 3\nexplain_nonfinite = true\n",
+      "log_run_lines = 10\nlog_runs = log\ncode_cache = cache\n"};
+  Attack("settings", MutantsOf(corpus), UseSettings);
+}
+
+bool UseNpy(const std::string& bytes) {
+  absl::StatusOr<NdArray> array = ReadNpy(FileOf("x.npy", bytes));
+  if (array.ok()) CHECK_OK(FormatNpy(*array));
+  return array.ok();
+}
+
+TEST(HostileTest, Npy) {
+  std::vector<std::string> corpus;
+  for (const auto& [name, array] : SampleArrays(1)) {
+    corpus.push_back(*FormatNpy(array));
+  }
+  Attack("npy", MutantsOf(std::move(corpus)), UseNpy);
+}
+
+// Files of a format with a few arrays.
+void AttackCheckpoint(const std::string& format) {
+  const std::string name = "m." + format;
+  const std::vector<train::NamedArray> values = SampleArrays(1);
+  const std::vector<Array> arrays = ArraysOf(values);
+  const std::string saved = NewFolder("hostile_" + format) + "/" + name;
+  CHECK_OK(train::SaveParams(saved, arrays, Place(values).context));
+  Attack(format, MutantsOf({*ReadFile(saved)}), [&](const std::string& bytes) {
+    const std::string path = FileOf(name, bytes);
+    return train::RestoreParams(path, arrays, Place().context).ok();
+  });
+}
+
+TEST(HostileTest, Npz) { AttackCheckpoint("npz"); }
+TEST(HostileTest, Safetensors) { AttackCheckpoint("safetensors"); }
 
 }  // namespace
 }  // namespace ocannl

@@ -2,8 +2,8 @@
 //
 // Every row of ops.def: its value on all types that it takes, at random and at
 // special points, and its gradients. A new derived row of floats needs nothing
-// here; a primitive needs its derivative in dual.cc or its result on integers.
-#include <algorithm>
+// here; a primitive needs its derivative in dual.cc or its result on integers
+// in exact_integer.cc.
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -23,6 +23,7 @@
 #include "ocannl/core/ops/rows.h"
 #include "tests/support/block_evaluator.h"
 #include "tests/support/dual.h"
+#include "tests/support/exact_integer.h"
 #include "tests/support/math_accuracy.h"
 
 namespace ocannl {
@@ -128,18 +129,18 @@ bool Overflows(Op op, const absl::flat_hash_map<int, Dual>& at) {
 // Compares a row with the dual evaluator, which knows it by libm.
 template <class T>
 void CheckFloats(Op op, std::mt19937_64& random, double ulps) {
-  Application row(op, std::is_same_v<T, float> ? DType::kF32 : DType::kF64);
+  constexpr bool kIsFloat = std::is_same_v<T, float>;
+  using Wide = std::conditional_t<kIsFloat, double, long double>;
+  Application row(op, kIsFloat ? DType::kF32 : DType::kF64);
   BlockEvaluator evaluator(row.pool, row.root.id());
   std::vector<absl::flat_hash_map<int, Dual>> points(kBlock);
   for (int i = 0; i < kBlock; ++i) {
     for (int arg = 0; arg < Info(op).arity; ++arg) {
       if (row.types[arg] == DType::kBool) {
-        evaluator.leaf<bool>(arg)[i] = i % 2 == 0;
-        points[i][arg].value = i % 2 == 0;
+        points[i][arg].value = evaluator.leaf<bool>(arg)[i] = i % 2 == 0;
       } else {
-        const T value = RandomFloat<T>(random);
-        evaluator.leaf<T>(arg)[i] = value;
-        points[i][arg].value = value;
+        points[i][arg].value = evaluator.leaf<T>(arg)[i] =
+            RandomFloat<T>(random);
       }
     }
   }
@@ -151,12 +152,9 @@ void CheckFloats(Op op, std::mt19937_64& random, double ulps) {
     // `wanted` cannot be half of the least number.
     constexpr double kLeast = std::numeric_limits<double>::denorm_min();
     if (wanted == 0 && std::abs(values[i]) == kLeast) continue;
-    const double error =
-        std::is_same_v<T, float>
-            ? UlpError(static_cast<float>(values[i]), wanted)
-            : UlpError(values[i], static_cast<long double>(wanted));
-    EXPECT_LE(error, ulps) << values[i] << " instead of " << wanted << " at "
-                           << points[i][0].value << ", " << points[i][1].value;
+    EXPECT_LE(UlpError(static_cast<T>(values[i]), Wide{wanted}), ulps)
+        << values[i] << " instead of " << wanted << " at " << points[i][0].value
+        << ", " << points[i][1].value;
   }
 }
 
@@ -169,74 +167,6 @@ TEST_P(OpsTest, ValuesOfFloats) {
 }
 
 // Integers --------------------------------------------------------------------
-
-__extension__ using Int128 = __int128;
-
-Int128 Product(Int128 a, Int128 b) {
-  return static_cast<Int128>(static_cast<unsigned __int128>(a) *
-                             static_cast<unsigned __int128>(b));
-}
-
-// A row on integers that stand for numbers of `width` bits: the exact result,
-// to be wrapped.
-Int128 ExactInteger(Op op, int width, Int128 a, Int128 b, Int128 c) {
-  const Int128 modulus = Int128{1} << width;
-  // Operands of shifts count as unsigned.
-  const Int128 amount = b < 0 ? b + modulus : b;
-  const Int128 bits = a < 0 ? a + modulus : a;
-  switch (op) {
-    case Op::kAdd:
-      return a + b;
-    case Op::kSub:
-      return a - b;
-    case Op::kMul:
-      return Product(a, b);
-    case Op::kMul3:
-      return Product(Product(a, b), c);
-    case Op::kDiv:
-      return b == 0 ? 0 : a / b;
-    case Op::kRem:
-      return b == 0 ? 0 : a % b;
-    case Op::kNeg:
-      return -a;
-    case Op::kAbs:
-      return a < 0 ? -a : a;
-    case Op::kMin:
-      return std::min(a, b);
-    case Op::kMax:
-      return std::max(a, b);
-    case Op::kLess:
-      return a < b;
-    case Op::kLessEqual:
-      return a <= b;
-    case Op::kEqual:
-      return a == b;
-    case Op::kNotEqual:
-      return a != b;
-    case Op::kSelect:
-      return a != 0 ? b : c;
-    case Op::kAnd:
-      return a & b;
-    case Op::kOr:
-      return a | b;
-    case Op::kXor:
-      return a ^ b;
-    case Op::kNot:
-      return -1 - a;
-    case Op::kShl:
-      return amount < width ? bits * (Int128{1} << amount) % modulus : 0;
-    case Op::kShr:
-      return amount < width ? a >> amount : (a < 0 ? -1 : 0);
-    case Op::kRotl:
-      return (bits << amount % width) | (bits >> (width - amount % width));
-    case Op::kConvert:
-    case Op::kBitcast:
-      return a;
-    default:
-      ADD_FAILURE() << "write here what " << Info(op).name << " of integers is";
-      return 0;
-  }
-}
 
 template <class T>
 T RandomInteger(std::mt19937_64& random) {
@@ -345,17 +275,6 @@ TEST_P(OpsTest, GradientsAreTheDerivatives) {
   }
 }
 
-TEST(PolarTest, GradientsAre0AtTheOrigin) {
-  for (Op op : {Op::kHypot, Op::kAtan2}) {
-    Application row(op, DType::kF64);
-    Expr g = MakeLeaf(row.pool, DType::kF64, 2);
-    for (const auto& gradient : Gradients(op, row.args, row.root, g)) {
-      absl::flat_hash_map<int, Dual> at = {{0, {}}, {1, {}}, {2, {3}}};
-      EXPECT_EQ(DualEvaluator(row.pool, at).Eval(gradient->id()).value, 0);
-    }
-  }
-}
-
 TEST_P(OpsTest, NoGradientsOfIntegers) {
   if (OperandTypes(GetParam(), DType::kF64)) GTEST_SKIP();
   Application row(GetParam(), DType::kU32);
@@ -368,9 +287,9 @@ TEST_P(OpsTest, NoGradientsOfIntegers) {
 // The gradient of op(a) or of op(a, b) for an operand, where g is 1.
 double GradientAt(Op op, double a, double b = 0, int operand = 0) {
   Application row(op, DType::kF64);
-  Expr one = Literal(row.pool, DType::kF64, 1);
-  auto gradient = Gradients(op, row.args, row.root, one)[operand];
-  DualEvaluator at(row.pool, {{0, {.value = a}}, {1, {.value = b}}});
+  Expr g = MakeLeaf(row.pool, DType::kF64, 2);
+  auto gradient = Gradients(op, row.args, row.root, g)[operand];
+  DualEvaluator at(row.pool, {{0, {a}}, {1, {b}}, {2, {1}}});
   return at.Eval(gradient->id()).value;
 }
 
@@ -386,6 +305,13 @@ TEST(OpsGradientTest, GatesAreOpenOnlyInside) {
 TEST(OpsGradientTest, TiesGoToTheOperandTaken) {
   EXPECT_EQ(GradientAt(Op::kMax, 2, 2), 0);
   EXPECT_EQ(GradientAt(Op::kMin, 2, 2), 0);
+}
+
+TEST(OpsGradientTest, PolarCoordinatesOfTheOrigin) {
+  for (int operand : {0, 1}) {
+    EXPECT_EQ(GradientAt(Op::kHypot, 0, 0, operand), 0);
+    EXPECT_EQ(GradientAt(Op::kAtan2, 0, 0, operand), 0);
+  }
 }
 
 TEST(OpsGradientTest, PowerOfZero) {

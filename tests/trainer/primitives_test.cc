@@ -19,6 +19,8 @@
 namespace ocannl::train {
 namespace {
 
+using testing::ElementsAre;
+
 // Small numbers of both signs, no two alike, none near 0.
 Numbers Spread(int64_t size, double first) {
   Numbers numbers(size);
@@ -150,6 +152,33 @@ INSTANTIATE_TEST_SUITE_P(Pooling, PrimitiveTest,
                          testing::ValuesIn(PoolingCases()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Convolution, PrimitiveTest,
                          testing::ValuesIn(ConvolutionCases()), NameOf);
+
+// A corner of a derivative decides nothing but itself: the others keep theirs.
+TEST(CornerTest, Derivatives) {
+  ParamList corners =
+      *ParamList::Allocate({NdArray::Of<float>({4}, {0, -0.5f, 0.5f, 4})});
+  Session session(TestDevice::Interpreter(), {});
+  auto slopes_of = [&](auto of) {
+    session.Begin();
+    CHECK_OK(session.Use(corners, {}));
+    const Ref w = session.args()[0];
+    auto both = session.Gradients(session.Sum(of(w)), {w});
+    CHECK_OK(both.status());
+    const NdArray& gradient = both->gradients[0];
+    const auto slopes = gradient.values<float>();
+    return std::vector<float>(slopes.begin(), slopes.end());
+  };
+  EXPECT_THAT(slopes_of([&](Ref w) { return session.Abs(w); }),
+              ElementsAre(0, -1, 1, 1));
+  EXPECT_THAT(slopes_of([&](Ref w) { return session.Relu(w); }),
+              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(slopes_of([&](Ref w) { return session.Sqrt(w); }),
+              ElementsAre(0, 0, testing::FloatNear(0.70710678f, 1e-6f), 0.25));
+  EXPECT_THAT(slopes_of([&](Ref w) { return session.Clamp(w, -0.5, 4); }),
+              ElementsAre(1, 0, 1, 0));
+  EXPECT_THAT(slopes_of([&](Ref w) { return session.Max(w, w); }),
+              ElementsAre(1, 1, 1, 1));
+}
 
 }  // namespace
 }  // namespace ocannl::train

@@ -26,15 +26,28 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::shared_ptr<const NdArray> Vector(std::vector<float> values) {
+template <class T>
+std::shared_ptr<const T> Shared(T value) {
+  return std::make_shared<const T>(std::move(value));
+}
+
+std::shared_ptr<const NdArray> Vector(const std::vector<float>& values) {
   const auto size = static_cast<int64_t>(values.size());
-  return std::make_shared<const NdArray>(NdArray::Of<float>({size}, values));
+  return Shared(NdArray::Of<float>({size}, values));
 }
 
 std::vector<float> Cells(const absl::StatusOr<NdArray>& array) {
   CHECK_OK(array.status());
   const auto values = array->values<float>();
   return {values.begin(), values.end()};
+}
+
+// What comes at the wrong time, and what is wrong at any.
+auto Refused(const std::string& text) {
+  return StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(text));
+}
+auto Invalid(const std::string& text) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
 }
 
 class SessionTest : public testing::Test {
@@ -46,24 +59,27 @@ class SessionTest : public testing::Test {
     return session_.args()[0];
   }
 
+  // The tensor of the input at that place.
+  Ref Input(size_t place) { return session_.args()[1 + place]; }
+
+  std::vector<float> Values(Ref ref) { return Cells(session_.Value(ref)); }
+
   ParamList params_ = *ParamList::Allocate({*Vector({1, 2})});
   Session session_{TestDevice::Interpreter(), {}};
-  const std::shared_ptr<const UpdateRule> sgd_ =
-      std::make_shared<const UpdateRule>(*Sgd());
+  const std::shared_ptr<const UpdateRule> sgd_ = Shared(*Sgd());
 };
 
 TEST_F(SessionTest, OneInputTwice) {
   const auto x = Vector({3, 4});
   for (int k = 0; k < 3; ++k) {
     const Ref w = Begin({x, x});
-    const Ref sum = session_.Add(session_.args()[1], session_.args()[2]);
-    EXPECT_THAT(Cells(session_.Value(session_.Mul(w, sum))),
-                ElementsAre(6, 16));
+    const Ref sum = session_.Add(Input(0), Input(1));
+    EXPECT_THAT(Values(session_.Mul(w, sum)), ElementsAre(6, 16));
   }
   // And then two.
   const Ref w = Begin({x, Vector({0, 1})});
-  const Ref sum = session_.Add(session_.args()[1], session_.args()[2]);
-  EXPECT_THAT(Cells(session_.Value(session_.Mul(w, sum))), ElementsAre(3, 10));
+  const Ref sum = session_.Add(Input(0), Input(1));
+  EXPECT_THAT(Values(session_.Mul(w, sum)), ElementsAre(3, 10));
 }
 
 TEST_F(SessionTest, ListsOfTensors) {
@@ -73,22 +89,22 @@ TEST_F(SessionTest, ListsOfTensors) {
     Begin(inputs);
     const Ref joined = session_.ConcatLeadingAxis(session_.args().subspan(1));
     EXPECT_EQ(session_.dims(joined), Dims{size});
-    EXPECT_EQ(Cells(session_.Value(joined)).back(), size - 1);
+    EXPECT_EQ(Values(joined).back(), size - 1);
   }
   EXPECT_EQ(session_.recordings(), 2);
 }
 
 TEST_F(SessionTest, AResultThatIsAnInputOrAParameter) {
   const Ref w = Begin({Vector({5, 6})});
-  EXPECT_THAT(Cells(session_.Value(session_.args()[1])), ElementsAre(5, 6));
-  EXPECT_THAT(Cells(session_.Value(w)), ElementsAre(1, 2));
+  EXPECT_THAT(Values(Input(0)), ElementsAre(5, 6));
+  EXPECT_THAT(Values(w), ElementsAre(1, 2));
 }
 
 TEST_F(SessionTest, ValuesInTheMiddleOfAStepThatRepeats) {
   for (float k : {1.f, 2.f, 3.f, 4.f}) {
     const Ref w = Begin({Vector({k, k})});
-    const Ref y = session_.Mul(w, session_.args()[1]);
-    const std::vector<float> now = Cells(session_.Value(y));
+    const Ref y = session_.Mul(w, Input(0));
+    const std::vector<float> now = Values(y);
     ASSERT_THAT(session_.Update(session_.Sum(y), sgd_, 0.5), IsOk());
     EXPECT_THAT(session_.UpdatedLoss(), IsOkAndHolds(now[0] + now[1]));
   }
@@ -100,8 +116,7 @@ TEST_F(SessionTest, AStepEndsWithItsUpdateAndWithOtherParameters) {
     const Ref w = Begin({});
     const Ref loss = session_.Sum(w);
     ASSERT_THAT(session_.Update(loss, sgd_, 0.5), IsOk());
-    const auto ended = StatusIs(absl::StatusCode::kFailedPrecondition,
-                                HasSubstr("Begin the next one"));
+    const auto ended = Refused("Begin the next one");
     EXPECT_THAT(session_.Value(w), ended);
     EXPECT_THAT(session_.LossValue(loss), ended);
     EXPECT_THAT(session_.Update(loss, sgd_, 0.5), ended);
@@ -118,15 +133,13 @@ TEST_F(SessionTest, AStepEndsWithItsUpdateAndWithOtherParameters) {
 TEST_F(SessionTest, StepsWithoutParametersAndWithFewerInputs) {
   session_.Begin();
   const Ref only = session_.Scale(session_.Const(100), 2);
-  EXPECT_THAT(Cells(session_.Value(only)), ElementsAre(200));
-  EXPECT_THAT(session_.Update(only, sgd_, 1),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("Use comes first")));
-  EXPECT_THAT(Cells(session_.Value(Begin({}))), ElementsAre(1, 2));
+  EXPECT_THAT(Values(only), ElementsAre(200));
+  EXPECT_THAT(session_.Update(only, sgd_, 1), Refused("Use comes first"));
+  EXPECT_THAT(Values(Begin({})), ElementsAre(1, 2));
   auto sum = [&](std::vector<TrainerInput> inputs) {
     Ref all = Begin(inputs);
     for (Ref x : session_.args().subspan(1)) all = session_.Add(all, x);
-    return Cells(session_.Value(all));
+    return Values(all);
   };
   const auto x = Vector({10, 20});
   for (int k = 0; k < 2; ++k) {
@@ -158,10 +171,9 @@ TEST_F(SessionTest, LossesOfOneTape) {
 
 TEST_F(SessionTest, GradientsOfTensorsOfOtherShapes) {
   for (int size : {3, 2, 3}) {
-    Begin({Vector(std::vector<float>(size, 2))});
-    const Ref w =
-        session_.BroadcastTo(session_.Sum(session_.args()[0]), {size});
-    const Ref y = session_.Mul(w, session_.args()[1]);
+    const Ref all = Begin({Vector(std::vector<float>(size, 2))});
+    const Ref w = session_.BroadcastTo(session_.Sum(all), {size});
+    const Ref y = session_.Mul(w, Input(0));
     auto both = session_.Gradients(session_.Sum(session_.Mul(y, y)), {y});
     ASSERT_THAT(both, IsOk());
     EXPECT_EQ(Cells(both->gradients[0]), std::vector<float>(size, 12));
@@ -170,8 +182,7 @@ TEST_F(SessionTest, GradientsOfTensorsOfOtherShapes) {
 
 TEST_F(SessionTest, NumbersAreTheirBits) {
   auto inverse = [&](double factor) {
-    return Cells(
-        session_.Value(session_.Inv(session_.Scale(Begin({}), factor))))[0];
+    return Values(session_.Inv(session_.Scale(Begin({}), factor)))[0];
   };
   EXPECT_GT(inverse(0.0), 0);
   EXPECT_LT(inverse(-0.0), 0);
@@ -184,8 +195,7 @@ TEST_F(SessionTest, NumbersAreTheirBits) {
     for (double each : {0.1234561, decay}) {
       session.Begin();
       CHECK_OK(session.Use(params, {}));
-      const auto rule =
-          std::make_shared<const UpdateRule>(*Sgd({.weight_decay = each}));
+      const auto rule = Shared(*Sgd({.weight_decay = each}));
       CHECK_OK(session.Update(session.Sum(session.args()[0]), rule, 0.1));
     }
     return Cells(params.Get(0));
@@ -197,7 +207,7 @@ TEST_F(SessionTest, TapesOfManyStepsAreDropped) {
   for (int k = 2; k <= 100; ++k) {
     for (double factor : {1., double(k)}) {
       const Ref w = Begin({Vector({1, 1})});
-      const Ref x = session_.Scale(session_.args()[1], factor);
+      const Ref x = session_.Scale(Input(0), factor);
       EXPECT_THAT(session_.LossValue(session_.Sum(session_.Mul(w, x))),
                   IsOkAndHolds(3 * factor));
     }
@@ -210,15 +220,13 @@ TEST_F(SessionTest, TapesOfManyStepsAreDropped) {
     EXPECT_THAT(session_.LossValue(session_.Sum(session_.Scale(v, 200 + k))),
                 IsOk());
   }
-  EXPECT_THAT(session_.UpdatedLoss(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("there was no update since")));
+  EXPECT_THAT(session_.UpdatedLoss(), Refused("there was no update since"));
 }
 
 TEST_F(SessionTest, RulesThatCountStepsOfAllParameters) {
   ParamList params = *ParamList::Allocate({*Vector({1}), *Vector({2})});
   Session session(TestDevice::Interpreter(), {});
-  const auto adam = std::make_shared<const UpdateRule>(*Adam({}));
+  const auto adam = Shared(*Adam({}));
   auto step = [&](bool both) {
     session.Begin();
     CHECK_OK(session.Use(params, {}));
@@ -228,9 +236,8 @@ TEST_F(SessionTest, RulesThatCountStepsOfAllParameters) {
   };
   ASSERT_THAT(step(true), IsOk());
   EXPECT_THAT(step(false),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("counts the steps of its parameters together: "
-                                 "p0, p1; this loss depends on p1")));
+              Refused("counts the steps of its parameters together: "
+                      "p0, p1; this loss depends on p1"));
   ASSERT_THAT(step(true), IsOk());
 }
 
@@ -249,25 +256,16 @@ TEST_F(SessionTest, ParametersOutliveTheirSession) {
 TEST_F(SessionTest, BadNumbersAndTypes) {
   const Ref loss = session_.Sum(Begin({}));
   EXPECT_THAT(session_.Update(loss, sgd_, 1e39),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("the learning rate is inf")));
+              Invalid("the learning rate is inf"));
   EXPECT_THAT(ParamList::Allocate({*Vector({1})}, {.names = {"session_rate"}}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("begin with session_")));
-  const auto whole =
-      std::make_shared<const NdArray>(NdArray::Of<int32_t>({2}, {1, 2}));
-  Begin({whole});
-  session_.Scale(session_.args()[1], 0.5);
+              Invalid("begin with session_"));
+  Begin({Shared(NdArray::Of<int32_t>({2}, {1, 2}))});
+  session_.Scale(Input(0), 0.5);
   EXPECT_THAT(session_.status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("operand 1 is of i32; it must be of floats")));
-  const auto image =
-      std::make_shared<const NdArray>(NdArray(DType::kF32, {1, 1}));
-  Begin({image});
-  session_.AvgPool(session_.args()[1], {{1}, {3}, {1}});
-  EXPECT_THAT(session_.status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("a padding of 1 is not smaller")));
+              Invalid("operand 1 is of i32; it must be of floats"));
+  Begin({Shared(NdArray(DType::kF32, {1, 1}))});
+  session_.AvgPool(Input(0), {{1}, {3}, {1}});
+  EXPECT_THAT(session_.status(), Invalid("a padding of 1 is not smaller"));
 }
 
 TEST_F(SessionTest, FilesOfOtherSteps) {
@@ -285,9 +283,7 @@ TEST_F(SessionTest, FilesOfOtherSteps) {
            {.name = "session_steps_done", .dtype = DType::kI64, .dims = {}}},
           host.context),
       IsOk());
-  EXPECT_THAT(session_.Restore(path),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("is no number of steps")));
+  EXPECT_THAT(session_.Restore(path), Invalid("is no number of steps"));
   EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(0.5, 1.5));
   EXPECT_EQ(session_.step(), 1);
 }
@@ -301,12 +297,9 @@ TEST_F(SessionTest, AStepThatRunsOnceAndNeverAgain) {
 TEST_F(SessionTest, TensorsOfOtherStepsAndSessions) {
   const Ref old = session_.Exp(Begin({}));
   const Ref w = Begin({});
-  EXPECT_THAT(session_.Value(old),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("another step or session")));
+  EXPECT_THAT(session_.Value(old), Refused("another step or session"));
   session_.Add(old, w);
-  EXPECT_THAT(session_.status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                          HasSubstr("Add (session_test.cc:")));
+  EXPECT_THAT(session_.status(), Refused("Add (session_test.cc:"));
   // Not even of the same operation in the step before.
   const Ref again = session_.Exp(Begin({}));
   EXPECT_NE(old, again);
@@ -314,15 +307,10 @@ TEST_F(SessionTest, TensorsOfOtherStepsAndSessions) {
   ParamList others = *ParamList::Allocate({*Vector({1, 2})});
   ASSERT_THAT(other.Use(others, {}), IsOk());
   other.Add(other.args()[0], again);
-  EXPECT_THAT(other.status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                       HasSubstr("another step or session")));
-  EXPECT_THAT(other.Use(params_, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("other parameters")));
+  EXPECT_THAT(other.status(), Refused("another step or session"));
+  EXPECT_THAT(other.Use(params_, {}), Refused("other parameters"));
   Session third(TestDevice::Interpreter(), {});
-  EXPECT_THAT(third.Use(params_, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("another session's")));
+  EXPECT_THAT(third.Use(params_, {}), Refused("another session's"));
 }
 
 TEST_F(SessionTest, AnErrorOrAnExceptionInTheMiddleOfAStep) {
@@ -336,15 +324,14 @@ TEST_F(SessionTest, AnErrorOrAnExceptionInTheMiddleOfAStep) {
   EXPECT_THROW((void)step(true), std::runtime_error);
   const Ref bad = session_.Reshape(Begin({}), {3});
   EXPECT_THAT(session_.Update(session_.Sum(bad), sgd_, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("does not have the cells of {3}")));
+              Invalid("does not have the cells of {3}"));
   ASSERT_THAT(step(false), IsOk());
   EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(0.25, 0.5));  // two halvings
 }
 
 TEST_F(SessionTest, GradientsOfAnyTensors) {
   const Ref w = Begin({Vector({3, 4})});
-  const Ref x = session_.args()[1];
+  const Ref x = Input(0);
   const Ref y = session_.Mul(w, x);
   const Ref unused = session_.Exp(w);
   const Ref loss = session_.Sum(session_.Mul(y, y));
@@ -362,13 +349,11 @@ TEST_F(SessionTest, GradientsOfAnyTensors) {
 }
 
 TEST_F(SessionTest, IndicesSelectWithoutANewRoutine) {
-  const auto table = std::make_shared<const NdArray>(
-      NdArray::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  const auto table = Shared(NdArray::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
   for (int64_t k : {0, 1, 2, 1}) {
     Begin({table, Index{k, 3}});
-    const Ref row =
-        session_.SelectLeading(session_.args()[1], session_.args()[2]);
-    EXPECT_THAT(Cells(session_.Value(row)), ElementsAre(2 * k + 1, 2 * k + 2));
+    const Ref row = session_.SelectLeading(Input(0), Input(1));
+    EXPECT_THAT(Values(row), ElementsAre(2 * k + 1, 2 * k + 2));
   }
   EXPECT_EQ(session_.recordings(), 1);
   session_.Begin();
@@ -376,14 +361,13 @@ TEST_F(SessionTest, IndicesSelectWithoutANewRoutine) {
               StatusIs(absl::StatusCode::kOutOfRange,
                        HasSubstr("input 1: 3 is not in [0, 3)")));
   Begin({table, Index{0, 2}});
-  session_.SelectLeading(session_.args()[1], session_.args()[2]);
-  EXPECT_THAT(session_.status(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                          HasSubstr("the index has 2 values")));
+  session_.SelectLeading(Input(0), Input(1));
+  EXPECT_THAT(session_.status(), Invalid("the index has 2 values"));
 }
 
 TEST_F(SessionTest, TapesAreText) {
   const Ref w = Begin({Vector({3, 4})});
-  session_.Sum(session_.Scale(session_.Mul(w, session_.args()[1]), 0.5));
+  session_.Sum(session_.Scale(session_.Mul(w, Input(0)), 0.5));
   EXPECT_THAT(session_.TapeText(),
               testing::MatchesRegex(
                   "%0 = Param\\(f32 .2.\\) : f32 .2.\n"
@@ -400,31 +384,6 @@ TEST_F(SessionTest, AStepThatIsAnotherOneEachTime) {
                 IsOkAndHolds(3. * k));
   }
   EXPECT_EQ(session_.recordings(), 100);
-}
-
-// A corner of a derivative decides nothing but itself: the others keep theirs.
-TEST_F(SessionTest, DerivativesAtCorners) {
-  ParamList corners =
-      *ParamList::Allocate({NdArray::Of<float>({4}, {0, -0.5f, 0.5f, 4})});
-  Session session(TestDevice::Interpreter(), {});
-  auto slopes = [&](auto of) {
-    session.Begin();
-    CHECK_OK(session.Use(corners, {}));
-    const Ref w = session.args()[0];
-    auto both = session.Gradients(session.Sum(of(w)), {w});
-    CHECK_OK(both.status());
-    return Cells(both->gradients[0]);
-  };
-  EXPECT_THAT(slopes([&](Ref w) { return session.Abs(w); }),
-              ElementsAre(0, -1, 1, 1));
-  EXPECT_THAT(slopes([&](Ref w) { return session.Relu(w); }),
-              ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(slopes([&](Ref w) { return session.Sqrt(w); }),
-              ElementsAre(0, 0, testing::FloatNear(0.70710678f, 1e-6f), 0.25));
-  EXPECT_THAT(slopes([&](Ref w) { return session.Clamp(w, -0.5, 4); }),
-              ElementsAre(1, 0, 1, 0));
-  EXPECT_THAT(slopes([&](Ref w) { return session.Max(w, w); }),
-              ElementsAre(1, 1, 1, 1));
 }
 
 }  // namespace
