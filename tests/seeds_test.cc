@@ -72,7 +72,7 @@ TEST(SeedsTest, MeanTheSameWithEveryCompiler) {
                      [](uint64_t seed) {
                        return fuzz::RewriteAtRandom(Generated(seed)).script;
                      },
-                     1323060424},
+                     2276347833},
            Generator{
                "fuzz::MakeText",
                [](uint64_t seed) { return fuzz::MakeText(seed, {}).text; },

@@ -49,6 +49,7 @@ class Line {
   // A rewrite that may or may not be legal.
   std::string Text() {
     const rewrite::RewriteForm form = random_.Pick(Forms());
+    if (form.arguments == "r#") return OfRows(form.name);
     const For* loop = loops_[Below(loops_.size())];
     std::string text(form.name);
     for (char kind : form.arguments) {
@@ -56,7 +57,8 @@ class Line {
         const std::vector<BufferId>& some = kind == 't' ? temps_ : privates_;
         const BufferId id = some.empty() ? BufferId{0} : random_.Pick(some);
         absl::StrAppend(&text, " ", program_.buffers[id].name);
-        loop = LoopAround(id, loop);
+        const std::vector<const For*> around = LoopsAround(id);
+        if (!around.empty()) loop = random_.Pick(around);
         continue;
       }
       absl::StrAppend(&text, " ", Argument(kind, *loop));
@@ -76,6 +78,16 @@ class Line {
       return exact;
     }();
     return *forms;
+  }
+
+  // Of a block of rows that are reduced, each in a private buffer.
+  std::string OfRows(absl::string_view rewrite) {
+    std::vector<const For*> around;
+    if (!privates_.empty()) around = LoopsAround(random_.Pick(privates_));
+    const For* rows = (around.empty() ? loops_ : around)[0];
+    return absl::StrCat("row = split ", Name(rows->iterator), " ",
+                        1 + Below(rows->extent), "\n", rewrite, " row ",
+                        2 << Below(5));
   }
 
   std::string Argument(char kind, const For& loop) {
@@ -108,8 +120,8 @@ class Line {
     return random_.Below(static_cast<int64_t>(bound));
   }
 
-  // One of the loops in which the buffer is written, else `other`.
-  const For* LoopAround(BufferId buffer, const For* other) {
+  // The loops in which the buffer is written, outer ones first.
+  std::vector<const For*> LoopsAround(BufferId buffer) {
     std::vector<const For*> around;
     for (const For* loop : loops_) {
       bool writes = false;
@@ -118,7 +130,7 @@ class Line {
       });
       if (writes) around.push_back(loop);
     }
-    return around.empty() ? other : random_.Pick(around);
+    return around;
   }
 
   // A loop in `loop`: what can be reordered is there.

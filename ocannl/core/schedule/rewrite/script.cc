@@ -125,7 +125,7 @@ constexpr Row kRows[] = {
      [](LoopProgram& p, const Arguments& a) {
        return ExpandArray(p, a.buffer, a.loops[0]);
      }},
-    {"transpose_rows", "transpose_rows LOOP LANES", "l#", 0, true,
+    {"transpose_rows", "transpose_rows LOOP LANES", "r#", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        return TransposeRows(p, a.loops[0], a.size);
      }},
