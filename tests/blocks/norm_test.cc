@@ -80,6 +80,20 @@ TEST(LayerNormTest, Values) {
               ElementsAre(0.5, -1));
 }
 
+// The epsilon, which is less than any f8e4m3, counts.
+TEST(LayerNormTest, NarrowFloatsWithoutVariance) {
+  for (DType dtype : kDTypes) {
+    if (!IsNarrow(dtype)) continue;
+    auto apply = [&](const ParamScope& scope, Tensor x) {
+      ParamScope narrow = scope;
+      narrow.dtype = dtype;
+      return Convert(LayerNorm(narrow)(Convert(x, dtype)), *scope.dtype);
+    };
+    EXPECT_THAT(ValuesOf({1}, {2}, {.x = {7, 7}}, apply), Each(0))
+        << Name(dtype);
+  }
+}
+
 TEST(RmsNormTest, ShapesGradientBits) {
   EXPECT_EQ(ShapesOf({2}, {4}, ApplyRmsNorm), "scale:4 => 2|4");
   ExpectGradient({2}, {4}, ApplyRmsNorm);

@@ -24,6 +24,14 @@ Tensor CellsOf(Tensor x) {
   return EmbedDim(x, {RowKind::kBatch, RowKind::kOutput, RowKind::kInput});
 }
 
+// 1 / sqrt(variance + epsilon), in the type that computes: the epsilon would be
+// 0 in f8e4m3.
+Tensor InverseDeviation(Tensor variance, double epsilon) {
+  const DType dtype = DecidedDType(variance);
+  const Tensor wide = InDType(variance, ComputeDType(dtype));
+  return InDType(Rsqrt(wide + epsilon), dtype);
+}
+
 }  // namespace
 
 Tensor Mean(absl::string_view spec, Tensor x, SourceLocation where) {
@@ -42,7 +50,8 @@ Tensor LayerNorm::operator()(Tensor x, SourceLocation where) const {
   CallScope call("LayerNorm", "", {x}, where);
   Tensor centred = x - Mean(kOverOutputs, x);
   Tensor variance = Mean(kOverOutputs, Square(centred));
-  return call.Of(Fma(Mul(centred, Rsqrt(variance + epsilon_)), scale_, shift_));
+  const Tensor factor = InverseDeviation(variance, epsilon_);
+  return call.Of(Fma(Mul(centred, factor), scale_, shift_));
 }
 
 RmsNorm::RmsNorm(const ParamScope& scope, double epsilon, SourceLocation where)
@@ -51,7 +60,7 @@ RmsNorm::RmsNorm(const ParamScope& scope, double epsilon, SourceLocation where)
 Tensor RmsNorm::operator()(Tensor x, SourceLocation where) const {
   CallScope call("RmsNorm", "", {x}, where);
   Tensor squares = Mean(kOverOutputs, Square(x));
-  return call.Of(Mul(Mul(x, Rsqrt(squares + epsilon_)), scale_));
+  return call.Of(Mul(Mul(x, InverseDeviation(squares, epsilon_)), scale_));
 }
 
 BatchNorm::BatchNorm(const ParamScope& scope, const BatchNormOptions& options,
@@ -69,7 +78,7 @@ Tensor BatchNorm::Normalise(Tensor centred, Tensor variance) const {
   // Copies of one axis, for the channels not to take other axes of x.
   Tensor scale = Einsum1("c => c", scale_);
   Tensor shift = Einsum1("c => c", shift_);
-  Tensor factor = Mul(Rsqrt(variance + options_.epsilon), scale);
+  Tensor factor = Mul(InverseDeviation(variance, options_.epsilon), scale);
   return Fma(centred, factor, shift);
 }
 
