@@ -33,6 +33,12 @@ constexpr absl::string_view kWrapped =
     "leave an axis, \"h+k; k => h\", skip what is outside";
 constexpr absl::string_view kFilled =
     "a number is as large as its uses want: write 0, or 1";
+// The source documents' dtype of four words is none: no other operation is for
+// it, and whoever stores words may have an axis of four.
+constexpr absl::string_view kWords =
+    "random words are u32: word 0 to 3 of a block is threefry_light(a, b, c, "
+    "d, counter, word) of a key a, b, c, d; numbers from them are uniform_at("
+    "counter) and uniform1_at(counter)";
 
 constexpr Habit kHabits[] = {
     {"@", kProduct},
@@ -77,6 +83,16 @@ constexpr Habit kHabits[] = {
     {"wrap(", kWrapped},
     {"wrap_padded(", kWrapped},
     {"rebatch(", kWrapped},
+    {"byte(", "it is u8(x)"},
+    {"half(", "it is f16(x)"},
+    {"bfloat16(", "it is bf16(x)"},
+    {"fp8(", "it is f8e5m2(x)"},
+    {"single(", "it is f32(x)"},
+    {"double(", "it is f64(x)"},
+    {"uint4x32(", kWords},
+    {"threefry4x32(", kWords},
+    {"uint4x32_to_prec_uniform(", kWords},
+    {"uint4x32_to_prec_uniform1(", kWords},
     {"zeros(", kFilled},
     {"ones(", kFilled},
     {".shape",

@@ -6,6 +6,10 @@
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as
 // 1, 2, 3" (SC 2011), in the variants of OCANNL: kLight has two rounds of two
 // mixes and one key injection, kCrypto 40 mixes and five injections.
+//
+// A block is four u32, of a key too, where OCANNL has a dtype uint4x32 of its
+// own: no operation but these would be for it, and who stores blocks gives the
+// array an axis of four.
 #ifndef OCANNL_CORE_OPS_RANDOM_H_
 #define OCANNL_CORE_OPS_RANDOM_H_
 
