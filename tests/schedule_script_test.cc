@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -17,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
@@ -30,6 +32,20 @@ namespace {
 
 constexpr uint64_t kSeeds = 500;
 
+// Whether the scheduler leaves all nests as they are: no loop nest of the body
+// is of `for` loops alone.
+bool IsScheduled(const LoopProgram& program) {
+  return absl::c_none_of(program.body.stmts, [](const Stmt& stmt) {
+    const For* nest = std::get_if<For>(&stmt);
+    bool is_plain = nest != nullptr && nest->kind == LoopKind::kFor;
+    if (!is_plain) return false;
+    WalkLoops(nest->body, [&](const For& loop) {
+      is_plain &= loop.kind == LoopKind::kFor;
+    });
+    return is_plain;
+  });
+}
+
 // Gives the scripts.
 std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
   std::string scripts;
@@ -38,11 +54,12 @@ std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
     SCOPED_TRACE(target.vector_bytes);
     std::string script;
     absl::flat_hash_map<std::string, std::string> after;  // each pass
-    Schedule(program, target,
-             {.script = &script,
-              .observer = [&](absl::string_view pass, const LoopProgram& now) {
-                after[pass] = Print(now);
-              }});
+    const LoopProgram scheduled = Schedule(
+        program, target,
+        {.script = &script,
+         .observer = [&](absl::string_view pass, const LoopProgram& now) {
+           after[pass] = Print(now);
+         }});
     absl::StrAppend(&scripts, script);
     absl::StatusOr<LoopProgram> fused = Parse(after["fuse"]);
     EXPECT_THAT(fused, IsOk());
@@ -51,6 +68,9 @@ std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
     EXPECT_THAT(again, IsOk()) << script;
     if (!again.ok()) continue;
     EXPECT_EQ(Print(*again), after["rewrite"]) << script;
+    // What shares operations in locals again asks whether there were any.
+    if (!program.locals.empty() || !IsScheduled(*again)) continue;
+    EXPECT_EQ(Print(Schedule(*again, target)), Print(scheduled)) << script;
   }
   return scripts;
 }

@@ -33,6 +33,16 @@ bool Reduces(const LoopProgram& program, const For& loop) {
   return reduces;
 }
 
+// Whether lowering may have made the loop: others are scheduled by hand.
+bool IsUnscheduled(const For& rows) {
+  bool is_unscheduled = rows.kind == LoopKind::kFor;
+  WalkLoops(rows.body, [&](const For& loop) {
+    is_unscheduled &=
+        loop.kind == LoopKind::kFor || loop.kind == LoopKind::kVec;
+  });
+  return is_unscheduled;
+}
+
 // A loop over rows that reduces each, or assigns to its cells.
 struct Member {
   For loop;                        // without unit loops in it, of a map
@@ -82,7 +92,8 @@ class RowFuser {
   std::optional<Member> AsMember(absl::Span<const Stmt> stmts, size_t at) {
     const For* loop =
         at < stmts.size() ? std::get_if<For>(&stmts[at]) : nullptr;
-    if (loop == nullptr || loop->extent == 1 || !IsParallel(program_, *loop)) {
+    if (loop == nullptr || loop->extent == 1 || !IsUnscheduled(*loop) ||
+        !IsParallel(program_, *loop)) {
       return std::nullopt;
     }
     if (Reduces(program_, *loop)) return Member{*loop, std::nullopt};
