@@ -284,8 +284,26 @@ class Parser : private ValueParser {
         place[loop] = assign_.extents.Add(*extent);
       }
     }
+    OCANNL_RETURN_IF_ERROR(CheckReduced(offset, place));
     RenumberLoops(place, assign_);
     MergeSources(code_.exprs, assign_);
+    return absl::OkStatus();
+  }
+
+  // Error: a loop writes cells again and again, and accumulates nothing.
+  absl::Status CheckReduced(size_t offset,
+                            const IdVector<IteratorId, IteratorId>& place) {
+    if (assign_.accum || assign_.lookup) return absl::OkStatus();
+    for (IteratorId loop : loops_.ids()) {
+      const bool is_in_result =
+          absl::c_any_of(assign_.lhs_indices, [&](const Affine& index) {
+            return index.FactorOf(Iterator(loop)) != 0;
+          });
+      if (is_in_result || assign_.extents[place[loop]] == 1) continue;
+      return ErrorAt(offset, "`", loops_[loop], "` is not in the result, so ",
+                     "only the last value of each cell would stay; ",
+                     "accumulate them, such as by =:+ or =:@^");
+    }
     return absl::OkStatus();
   }
 
