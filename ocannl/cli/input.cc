@@ -180,10 +180,10 @@ absl::StatusOr<ProgramFile> ParseFile(const std::string& path,
   if (absl::EndsWith(path, ".cd")) {
     OCANNL_ASSIGN_OR_RETURN(file.code, ParseCd(text));
     OCANNL_ASSIGN_OR_RETURN(file.program, LowerToRun(*file.code));
+    OCANNL_RETURN_IF_ERROR(Verify(file.program));
   } else {
-    OCANNL_ASSIGN_OR_RETURN(file.program, Parse(text));
+    OCANNL_ASSIGN_OR_RETURN(file.program, ParseVerified(text));
   }
-  OCANNL_RETURN_IF_ERROR(Verify(file.program));
   return file;
 }
 

@@ -15,6 +15,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/loop_lexer.h"
 #include "ocannl/core/loop/value_parser.h"
+#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/depth.h"
@@ -34,6 +35,16 @@ class Parser : private ValueParser {
       program_.body.stmts.push_back(std::move(stmt));
     }
     return std::move(program_);
+  }
+
+  // What Verify says of the program that was read.
+  absl::Status VerifyRead(const LoopProgram& program) const {
+    FaultPlace place;
+    absl::Status status = Verify(program, &place);
+    if (place.stmt)
+      return ErrorAt(stmt_offsets_[*place.stmt], status.message());
+    if (!place.buffer.valid()) return status;
+    return ErrorAt(buffer_offsets_[place.buffer], status.message());
   }
 
  private:
@@ -71,6 +82,7 @@ class Parser : private ValueParser {
                      "` is declared twice; choose another name");
     }
     program_.buffers.push_back(std::move(buffer));
+    buffer_offsets_.push_back(offset);
     return absl::OkStatus();
   }
 
@@ -79,6 +91,7 @@ class Parser : private ValueParser {
       return lexer_.Error(
           "loops are nested too deeply; make one loop of several");
     }
+    stmt_offsets_.push_back(lexer_.peek().offset);
     if (lexer_.peek().kind == Token::kComment) {
       absl::string_view text = lexer_.Next().text;
       return Stmt(Comment{std::string(absl::StripAsciiWhitespace(text))});
@@ -279,6 +292,8 @@ class Parser : private ValueParser {
   }
 
   LoopProgram program_;
+  std::vector<size_t> stmt_offsets_;  // in preorder
+  IdVector<BufferId, size_t> buffer_offsets_;
   absl::flat_hash_map<std::string, Symbol> symbols_;
   absl::flat_hash_map<std::string, BufferId> buffers_;
   absl::flat_hash_map<std::string, LocalId> locals_;
@@ -288,6 +303,13 @@ class Parser : private ValueParser {
 
 absl::StatusOr<LoopProgram> Parse(absl::string_view text) {
   return Parser(text).Program();
+}
+
+absl::StatusOr<LoopProgram> ParseVerified(absl::string_view text) {
+  Parser parser(text);
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, parser.Program());
+  OCANNL_RETURN_IF_ERROR(parser.VerifyRead(program));
+  return program;
 }
 
 }  // namespace ocannl

@@ -25,6 +25,9 @@ namespace ocannl {
 // accesses are in bounds is for Verify to say.
 absl::StatusOr<LoopProgram> Parse(absl::string_view text);
 
+// The same, and what Verify says, with line and column.
+absl::StatusOr<LoopProgram> ParseVerified(absl::string_view text);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_LOOP_PARSE_H_

@@ -51,9 +51,10 @@ absl::Status CheckDeclarations(const LoopProgram& program) {
     OCANNL_RETURN_IF_ERROR(declare("buffer", buffer.name));
     __int128 bytes = SizeOf(buffer.dtype);
     for (int64_t dim : buffer.dims) {
-      if (dim < 1)
+      if (dim < 1) {
         return Illegal("buffer `", buffer.name, "` has an axis of size ", dim,
                        "; the least size is 1");
+      }
       bytes *= dim;
       if (bytes > kMaxBytes) {
         return Illegal("buffer `", buffer.name, "` has over 2^46 bytes; ",
@@ -119,8 +120,8 @@ absl::Status CheckInThread(const Loops& loops) {
 
 class Verifier {
  public:
-  explicit Verifier(const LoopProgram& program)
-      : program_(program), written_(program) {}
+  Verifier(const LoopProgram& program, FaultPlace* place)
+      : program_(program), place_(place), written_(program) {}
 
   absl::Status Run() {
     OCANNL_RETURN_IF_ERROR(CheckDeclarations(program_));
@@ -132,6 +133,7 @@ class Verifier {
       if (program_.buffers[k].role != Role::kOut || written_.CoversAll(k)) {
         continue;
       }
+      if (place_ != nullptr) place_->buffer = k;
       return Illegal("out buffer `", program_.buffers[k].name,
                      "` is not written everywhere; start with zero_out ",
                      program_.buffers[k].name, ", or declare it inout");
@@ -143,6 +145,7 @@ class Verifier {
   absl::Status Visit(const Block& block) {
     std::vector<LocalId> declared;
     for (const Stmt& stmt : block.stmts) {
+      const size_t number = visited_++;
       if (loops_.empty()) nest_ = &stmt;
       const bool computes = !std::holds_alternative<For>(stmt) &&
                             !std::holds_alternative<Comment>(stmt);
@@ -182,18 +185,21 @@ class Verifier {
           },
           static_cast<const Stmt::variant&>(stmt));
       if (status.ok() && computes) status = CheckInThread(loops_);
-      if (!status.ok()) return InStatement(status, stmt);
+      if (!status.ok()) return InStatement(status, stmt, number);
     }
     for (LocalId local : declared) live_locals_[local] = false;
     return absl::OkStatus();
   }
 
   // Names the statement, once, the innermost one.
-  absl::Status InStatement(const absl::Status& status, const Stmt& stmt) {
+  absl::Status InStatement(const absl::Status& status, const Stmt& stmt,
+                           size_t number) {
     if (std::exchange(named_, true)) return status;
-    std::string text = PrintStmt(program_, stmt, 0);
-    text = text.substr(0, text.find('\n'));
-    return Illegal(status.message(), "\n  in: ", text);
+    if (place_ != nullptr) place_->stmt = number;
+    if (place_ != nullptr) return status;
+    const std::string text = PrintStmt(program_, stmt, 0);
+    return Illegal(status.message(),
+                   "\n  in: ", text.substr(0, text.find('\n')));
   }
 
   absl::Status VisitLoop(const For& loop) {
@@ -239,9 +245,8 @@ class Verifier {
     const auto& [name, dtype, dims, role] = program_.buffers[buffer];
     if (!IsOfNest(role)) return absl::OkStatus();
     if (role == Role::kShared && !IsInside(loops_, LoopKind::kGrid)) {
-      return Illegal("`", name,
-                     "` is shared, but by no threads: the statement ",
-                     "is in no grid loop");
+      return Illegal("`", name, "` is shared, but by no threads: the ",
+                     "statement is in no grid loop");
     }
     if (nest_of_[buffer] == nullptr) nest_of_[buffer] = nest_;
     if (nest_of_[buffer] == nest_) return absl::OkStatus();
@@ -374,6 +379,8 @@ class Verifier {
   }
 
   const LoopProgram& program_;
+  FaultPlace* const place_;
+  size_t visited_ = 0;                                // statements
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   Loops loops_;  // that enclose the statement
   IdVector<LocalId, bool> known_locals_;
@@ -386,8 +393,8 @@ class Verifier {
 
 }  // namespace
 
-absl::Status Verify(const LoopProgram& program) {
-  return Verifier(program).Run();
+absl::Status Verify(const LoopProgram& program, FaultPlace* place) {
+  return Verifier(program, place).Run();
 }
 
 }  // namespace ocannl

@@ -15,14 +15,25 @@
 #ifndef OCANNL_CORE_LOOP_VERIFY_H_
 #define OCANNL_CORE_LOOP_VERIFY_H_
 
+#include <cstddef>
+#include <optional>
+
 #include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
-// InvalidArgument names the first statement that breaks a rule, and how. Rule 5
-// is checked conservatively, by must_write.h (definite assignment).
-absl::Status Verify(const LoopProgram& program);
+// Where a program breaks a rule, if that is in a statement or a buffer's
+// declaration.
+struct FaultPlace {
+  std::optional<size_t> stmt = {};  // in preorder
+  BufferId buffer = {};
+};
+
+// InvalidArgument names the first statement that breaks a rule, and how, or
+// gives its place to who asks for it. Rule 5 is checked conservatively, by
+// must_write.h (definite assignment).
+absl::Status Verify(const LoopProgram& program, FaultPlace* place = nullptr);
 
 }  // namespace ocannl
 
