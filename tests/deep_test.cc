@@ -227,6 +227,23 @@ TEST(DeepTest, NestsOfLoops) {
   EXPECT_THAT(Explain(nest(200)), HasSubstr("for i199"));
 }
 
+// Rows that are in as many loops as there may be: no block of them fits in.
+TEST(DeepTest, RowsThatNestLoops) {
+  std::string inner = "l[0] := l[0] + 1;";
+  for (int k = 101; k < 300; ++k) {
+    inner = absl::StrCat("for i", k, " = 0 to 0 { ", inner, " }");
+  }
+  const std::string file = FileOf(absl::StrCat(
+      "private l : f32[8]; temp s : f32[64]; temp t : f32[64, 16];\n",
+      "for i0 = 0 to 63 { vec i1 = 0 to 7 { l[i1] := 1; }\n", inner,
+      "vec i2 = 0 to 3 { l[i2] := l[i2] + l[i2 + 4]; } s[i0] := l[0]; }\n",
+      "for i3 = 0 to 63 { for i4 = 0 to 15 { t[i3, i4] := s[i3] * 2; } }\n",
+      "for i5 = 0 to 3 { y[i5] := t[i5, 0] * x[i5]; }\n"));
+  for (const char* tier : {"interp", "x86"}) {
+    EXPECT_EQ(Print(file, tier), "y : f32[4]\n  6 12 18 24\n");
+  }
+}
+
 TEST(DeepTest, RewritesThatNestLoops) {
   const std::string file = Values("x[i0]");
   std::string script = "s0 = split i0 1";

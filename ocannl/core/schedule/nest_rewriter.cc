@@ -196,9 +196,10 @@ std::optional<std::vector<NestLoop>> NestRewriter::TryTransposeRows(
   const Block body = program_.body;
   const auto num_buffers = static_cast<int64_t>(program_.buffers.size());
   const IteratorId row = NextIterator(program_);
-  CHECK_OK(rewrite::Split(program_, rows.iterator, size));
-  const absl::Status status =
-      rewrite::TransposeRows(program_, row, lanes, legality_);
+  absl::Status status = rewrite::Split(program_, rows.iterator, size);
+  if (status.ok()) {
+    status = rewrite::TransposeRows(program_, row, lanes, legality_);
+  }
   if (!status.ok() || !IsProvableAlone(program_, program_.body)) {
     program_.body = body;
     program_.buffers.erase(program_.buffers.begin() + num_buffers,

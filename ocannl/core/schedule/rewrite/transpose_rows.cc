@@ -52,6 +52,11 @@ class RowTransposer {
   // Error: a statement that is no loop, and that no lane can do for one row.
   absl::Status FindStages() {
     for (const Stmt& stmt : rows_.body.stmts) {
+      if (std::holds_alternative<Comment>(stmt)) {
+        if (stages_.empty()) stages_.push_back({false, {}, {}});
+        stages_.back().body.stmts.push_back(stmt);
+        continue;
+      }
       const bool is_transposed = IsForLanes(stmt);
       if (!is_transposed && !std::holds_alternative<For>(stmt)) {
         const Set* set = std::get_if<Set>(&stmt);
@@ -193,6 +198,10 @@ class RowTransposer {
       });
     }
     for (const Stmt& stmt : stage.body.stmts) {
+      if (std::holds_alternative<Comment>(stmt)) {
+        written_.push_back(stmt);
+        continue;
+      }
       const For* loop = std::get_if<For>(&stmt);
       const int64_t extent = loop == nullptr ? 1 : loop->extent;
       WriteCells(extent, [&](const Affine& at, const Affine& row) {
@@ -266,9 +275,11 @@ absl::Status TransposeRows(LoopProgram& program, IteratorId loop, int64_t lanes,
                         "several loops could be; split it first");
   }
   if (rows.kind != LoopKind::kFor ||
-      std::max(rows.extent, lanes) > kMostLanes) {
-    return IllegalError("rows become lanes in a `for` loop, and at most ",
-                        kMostLanes, " of ", kMostLanes, " lanes each");
+      std::clamp<int64_t>(rows.extent, 2, kMostLanes) != rows.extent ||
+      std::clamp<int64_t>(lanes, 2, kMostLanes) != lanes) {
+    return IllegalError("rows become lanes in a `for` loop, of 2 to ",
+                        kMostLanes, " rows, of which 2 to ", kMostLanes,
+                        " lanes each are halved");
   }
   if (legality == Legality::kProve) {
     if (std::optional<Dependence> why = WhyNotParallel(program, rows)) {
