@@ -137,11 +137,11 @@ class RowFuser {
 int64_t RowsOfBlock(const LoopProgram& program, const FusedRows& rows,
                     const Target& target) {
   std::map<BufferId, int64_t> read_bytes;  // of a row
-  bool has_cells = true;                   // all private ones of that size
+  bool can_transpose = true;               // private cells all have kCellBytes
   WalkStmts(rows.loop.body, [&](const Stmt& stmt) {
     WalkReads(program, stmt, [&](const Access& read) {
       const Buffer& buffer = program.buffers[read.buffer];
-      has_cells &=
+      can_transpose &=
           buffer.role != Role::kPrivate || SizeOf(buffer.dtype) == kCellBytes;
       int64_t& bytes = read_bytes[read.buffer];
       bytes = std::max(bytes,
@@ -149,7 +149,7 @@ int64_t RowsOfBlock(const LoopProgram& program, const FusedRows& rows,
                            SizeOfCell(program, read));
     });
   });
-  if (!has_cells) return 0;
+  if (!can_transpose) return 0;
   int64_t bytes = 0;
   for (const auto& [buffer, own] : read_bytes) bytes += own;
   const int64_t cache = 3 * target.l1_bytes / 4;
