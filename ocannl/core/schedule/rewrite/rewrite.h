@@ -157,9 +157,9 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view buffer,
 // over what it does, and where a row's private cells below `lanes` are halved
 // until one is left, each row is a lane. Makes a loop over rows for what stands
 // before and behind that each, and two loops or one for what each such
-// statement does. Errors: more in it than loops, such statements and comments; a
-// row that depends on another, or writes not all of these cells; nothing that is
-// halved; less than two rows or lanes; it is in no loop, or no `for`.
+// statement does. Errors: more in it than loops, such statements and comments;
+// a row that depends on another, or writes not all of these cells; nothing that
+// is halved; less than two rows or lanes; it is in no loop, or no `for`.
 absl::Status TransposeRows(LoopProgram& program, IteratorId loop, int64_t lanes,
                            Legality legality = Legality::kProve);
 
