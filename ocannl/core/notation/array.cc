@@ -134,19 +134,22 @@ class ArrayParser {
           "a number or a bracket, as an array holds numbers only");
     }
     std::string text = absl::StrCat(sign, lexer_.Next().text);
-    std::optional<Constant> constant = ParseConstant(text, DType::kF32);
-    if (!constant) {
+    const std::optional<Constant> digits = ParseConstant(text, DType::kF64);
+    if (!digits) {
       return lexer_.ErrorAt(offset,
                             absl::StrCat("`", text,
-                                         "` is not a number that f32 can "
-                                         "hold"));
+                                         "` is not a number that f64 can "
+                                         "hold; write another number"));
     }
     if (level_ < axes_.size()) {
       return lexer_.ErrorAt(offset, absl::StrCat("`", text,
                                                  "` stands beside brackets; "
                                                  "make the elements alike"));
     }
-    array_.values.push_back(static_cast<float>(ToDouble(*constant)));
+    // What f32 cannot hold is an error only where it becomes one.
+    const auto value = ParseConstant(text, DType::kF32).value_or(*digits);
+    array_.values.push_back(static_cast<float>(ToDouble(value)));
+    array_.digits.push_back(ToDouble(*digits));
     return absl::OkStatus();
   }
 

@@ -20,7 +20,8 @@ namespace ocannl {
 
 struct ArrayText {
   Shape shape;
-  std::vector<float> values;  // in memory order
+  std::vector<float> values;   // in memory order
+  std::vector<double> digits;  // the same; the text is rounded to each
 };
 
 // Reads the array that starts at the next token. Errors, with their place:

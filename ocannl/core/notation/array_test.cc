@@ -34,6 +34,15 @@ TEST(ArrayTest, BracketsGiveTheKindsOfAxes) {
   EXPECT_EQ(Read("[(1, 2),]"), "2->1: 1 2");
 }
 
+TEST(ArrayTest, NumbersAreRoundedFromTheText) {
+  // Above the middle of two floats by less than a double tells.
+  Lexer lexer("[1.00000005960464477539062501, 1e40]", NotationSymbols());
+  absl::StatusOr<ArrayText> array = ParseArray(lexer);
+  EXPECT_EQ(array->values[0], 1 + 0x1p-23F);
+  EXPECT_EQ(array->digits[0], 1 + 0x1p-24);
+  EXPECT_EQ(array->digits[1], 1e40);
+}
+
 TEST(ArrayTest, Errors) {
   EXPECT_EQ(Read("[(1, 2, 3); (4, 5)]"),
             "line 1, column 13: this row has 2 elements, but the one before it "
@@ -56,8 +65,9 @@ TEST(ArrayTest, Errors) {
   EXPECT_EQ(Read("[1, -x]"),
             "line 1, column 6: expected a number or a bracket, as an array "
             "holds numbers only, found `x`");
-  EXPECT_EQ(Read("[1, 1e40]"),
-            "line 1, column 5: `1e40` is not a number that f32 can hold");
+  EXPECT_EQ(Read("[1, 1e400]"),
+            "line 1, column 5: `1e400` is not a number that f64 can hold; "
+            "write another number");
   EXPECT_EQ(Read("[1, 2"),
             "line 1, column 6: expected `,`, `;` or `]`, found the end of the "
             "text");

@@ -23,13 +23,17 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
   if (lexer.Accept(":")) {
     OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer));
   }
-  const DType held = dtype.value_or(DType::kF32);
-  std::optional<Constant> constant = ParseConstant(text, held);
+  // All digits that are kept, for what the number adapts to.
+  const DType held = dtype.value_or(DType::kF64);
+  const std::optional<Constant> constant = ParseConstant(text, held);
   if (!constant) {
+    const bool is_whole = IsInteger(held) && ParseConstant(text, DType::kI64);
+    std::string other =
+        absl::StrCat(text, is_whole ? ":i64, or " : ":f64, or ");
+    if (held == DType::kF64) other.clear();
     return lexer.ErrorAt(
         offset, absl::StrCat("`", text, "` is not a number that ", Name(held),
-                             " can hold; write another dtype, as in 2:i64, or "
-                             "another number"));
+                             " can hold; write ", other, "another number"));
   }
   if (IsInteger(held) && MakeConstant(held, ToDouble(*constant)) != *constant) {
     return lexer.ErrorAt(offset,
@@ -37,12 +41,10 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                                       "` is beyond 2^53, where integers "
                                       "are not exact; pass it as data"));
   }
-  // The digits as an f64, for the case that the number adapts to one.
-  if (!dtype) constant = ParseConstant(text, DType::kF64);
   TensorId id = graph.Add({.source = NumberSource{ToDouble(*constant)},
                            .name = "",
                            .text = std::move(text),
-                           .dtype = held,
+                           .dtype = dtype.value_or(DType::kF32),
                            .spec = {},
                            .has_gradient = false,
                            .where = where});

@@ -228,7 +228,7 @@ class Parser {
     if (!AtOperand(lexer_, scope_)) return Unexpected(lexer_, "an operand");
     if (AtArray(lexer_)) {
       OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_));
-      return Literal(graph_, array.shape, array.values, where_);
+      return Literal(graph_, array.shape, array.values, array.digits, where_);
     }
     lexer_.Next();
     if (token.kind == Token::kString) {

@@ -201,15 +201,15 @@ TEST_F(ParseErrorTest, Specs) {
 
 TEST_F(ParseErrorTest, Numbers) {
   ExpectErrors({
-      {"x *. 1e40", 6,
-       "`1e40` is not a number that f32 can hold; write another dtype, as in "
-       "2:i64, or another number"},
+      {"x *. 1e40", 3,
+       "error in `1e40` (net.cc:7): f32 does not hold 1e40; write f64(x), in "
+       "C++ Convert(x, DType::kF64), or another number"},
       {"-1:u8", 1,
-       "`-1` is not a number that u8 can hold; write another dtype, as in "
-       "2:i64, or another number"},
+       "`-1` is not a number that u8 can hold; write -1:i64, or another "
+       "number"},
       {"n + 1.5:i64", 5,
-       "`1.5` is not a number that i64 can hold; write another dtype, as in "
-       "2:i64, or another number"},
+       "`1.5` is not a number that i64 can hold; write 1.5:f64, or another "
+       "number"},
       {"9007199254740993:i64", 1,
        "`9007199254740993` is beyond 2^53, where integers are not exact; pass "
        "it as data"},

@@ -75,7 +75,9 @@ absl::Status TypeError(Op op, absl::Span<const DType> args, DType wanted) {
       [](std::string* out, DType dtype) { absl::StrAppend(out, Name(dtype)); });
   return absl::InvalidArgumentError(absl::StrCat(
       "`", CallName(op, wanted), "` takes ", Wanted(Info(op).typing),
-      ", but it was given (", given, "); convert the operands"));
+      ", but it was given (", given, "); ",
+      Info(op).typing == Typing::kBits ? "compare them first, as in (x < 1)"
+                                       : "convert the operands"));
 }
 
 }  // namespace

@@ -119,6 +119,9 @@ TEST(OpTest, ErrorsSayWhatIsWanted) {
   EXPECT_EQ(ErrorOf(Op::kBitcast, {DType::kF32}, DType::kU64),
             "`bits_u64` takes a number and gives one of the same size, but it "
             "was given (f32); convert the operands");
+  EXPECT_EQ(ErrorOf(Op::kAnd, {DType::kF32, DType::kF32}, DType::kF32),
+            "`&` takes integers or bools of one type, but it was given (f32, "
+            "f32); compare them first, as in (x < 1)");
 }
 
 }  // namespace

@@ -89,7 +89,10 @@ std::optional<Constant> ParseConstant(absl::string_view text, DType dtype) {
   if (IsNarrow(dtype)) {
     std::optional<Constant> wide = ParseConstant(text, DType::kF64);
     if (!wide) return std::nullopt;
-    return MakeConstant(dtype, ToDouble(*wide));
+    const Constant narrow = MakeConstant(dtype, ToDouble(*wide));
+    const bool is_finite = std::isfinite(ToDouble(narrow));
+    if (std::isfinite(ToDouble(*wide)) && !is_finite) return std::nullopt;
+    return narrow;
   }
   return VisitDType(dtype, [&](auto value) -> std::optional<Constant> {
     using T = decltype(value);

@@ -23,8 +23,8 @@ std::string PrintExpr(const ExprPool& pool, ExprId root,
 
 std::string PrintConstant(const Constant& constant);
 
-// The constant of type `dtype` that `text` spells, if it spells one: a number,
-// inf or nan, without sign.
+// The constant of type `dtype` that `text` spells, if it spells one: a number
+// that `dtype` does not round to an infinity, inf or nan, without sign.
 std::optional<Constant> ParseConstant(absl::string_view text, DType dtype);
 
 }  // namespace ocannl

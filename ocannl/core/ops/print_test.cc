@@ -64,6 +64,12 @@ TEST(PrintTest, WhatIsNoNumberDoesNotParse) {
   EXPECT_EQ(ParseConstant("1.5", DType::kI32), std::nullopt);
   EXPECT_EQ(ParseConstant("256", DType::kU8), std::nullopt);
   EXPECT_EQ(ParseConstant("1", DType::kBool), std::nullopt);
+  EXPECT_EQ(ParseConstant("449", DType::kF8E4M3),
+            MakeConstant(DType::kF8E4M3, 448));
+  EXPECT_EQ(ParseConstant("500", DType::kF8E4M3), std::nullopt);
+  EXPECT_EQ(ParseConstant("-70000", DType::kF16), std::nullopt);
+  EXPECT_EQ(ParseConstant("-inf", DType::kF16),
+            MakeConstant(DType::kF16, -INFINITY));
 }
 
 }  // namespace

@@ -235,6 +235,7 @@ absl::StatusOr<Problem> MakeProblem(Graph& graph,
     const TensorNode& node = graph[id];
     const auto* error = std::get_if<ErrorSource>(&node.source);
     if (error != nullptr) return error->status;
+    OCANNL_RETURN_IF_ERROR(CheckHeld(graph, id, TensorId()));
     auto shape = given.find(id);
     bool is_given = shape != given.end();
     RowRole role = RoleOf(graph, node);

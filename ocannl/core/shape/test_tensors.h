@@ -55,12 +55,6 @@ inline ShapeSpec WithOutput(Dims dims) {
   return spec;
 }
 
-inline ShapeSpec WithInput(Dims dims) {
-  ShapeSpec spec;
-  spec[RowKind::kInput] = std::move(dims);
-  return spec;
-}
-
 inline SourceLocation At(int line) {
   return {.file = "a/mlp.cc", .line = line};
 }

@@ -191,7 +191,8 @@ void Graph::Decide(TensorId id, DType dtype, DTypeNote note) {
     if (data == nullptr || data->data->dtype() == dtype) continue;
     note.data = data->data;
     node.dtype_note = std::make_shared<const DTypeNote>(note);
-    data->data = std::make_shared<const NdArray>(Rounded(*note.data, dtype));
+    const NdArray& digits = data->digits ? *data->digits : *note.data;
+    data->data = std::make_shared<const NdArray>(Rounded(digits, dtype));
   }
 }
 

@@ -66,6 +66,7 @@ Tensor FirstValueOf(Tensor param, Tensor value) {
     std::vector<TensorId> ids = {param.id, value.id};
     UniteDTypes(graph, 0, DType::kF32, param.node().where, ids);
     value.id = ids[1];
+    if (std::holds_alternative<ErrorSource>(value.node().source)) return value;
   }
   const TensorNode &to = param.node(), &from = value.node();
   std::string error;
@@ -101,19 +102,23 @@ Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
 }
 
 Tensor Literal(Graph& graph, const Shape& shape,
-               const std::vector<float>& values, SourceLocation where) {
+               const std::vector<float>& values, std::vector<double> digits,
+               SourceLocation where) {
   ShapeSpec spec = SpecOf(shape);
   int64_t size = static_cast<int64_t>(values.size());
   std::optional<std::string> error = SpecError(spec, size);
-  auto number = [](std::string* out, float v) { *out += NumberText(v); };
-  std::string text =
-      absl::StrCat("[", absl::StrJoin(values, ", ", number), "]");
+  auto number = [](std::string* out, auto v) { *out += NumberText(v); };
+  std::string text = digits.empty() ? absl::StrJoin(values, ", ", number)
+                                    : absl::StrJoin(digits, ", ", number);
+  text = absl::StrCat("[", text, "]");
   if (error) return IllegalTensor(graph, text, *error, where);
-  auto data =
-      std::make_shared<const NdArray>(NdArray::Of<float>(shape.dims(), values));
+  if (digits.empty()) digits.assign(values.begin(), values.end());
+  auto array = [&](const auto& of) {
+    return std::make_shared<const NdArray>(NdArray::Of(shape.dims(), of));
+  };
   Tensor literal =
-      AddLeaf(graph, DataSource{std::move(data)}, "", std::move(text),
-              DType::kF32, std::move(spec), where,
+      AddLeaf(graph, DataSource{array(values), array(digits)}, "",
+              std::move(text), DType::kF32, std::move(spec), where,
               MemoryRequest{MemoryMode::kMaterialized, "a literal"});
   graph.Open(literal.id);
   return literal;

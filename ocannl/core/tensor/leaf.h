@@ -34,9 +34,11 @@ Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
             SourceLocation where = SourceLocation::Current());
 
 // An array of numbers written down in the program, of open dtype
-// (open_dtype.h).
+// (open_dtype.h). As f32 they are `values`, else `digits` rounded; if there are
+// none, `values` as well.
 Tensor Literal(Graph& graph, const Shape& shape,
                const std::vector<float>& values,
+               std::vector<double> digits = {},
                SourceLocation where = SourceLocation::Current());
 
 // The first value of a parameter, which it is given to ask for its sizes.

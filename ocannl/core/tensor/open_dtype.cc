@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/open_dtype.h"
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/tensor/tensor.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
 
-bool IsError(const TensorNode& node) {
-  return std::holds_alternative<ErrorSource>(node.source);
+// Whether the number is an integer of `dtype`, or rounds to one of its floats.
+bool Holds(DType dtype, double value) {
+  const double held = ToDouble(MakeConstant(dtype, value));
+  if (IsFloat(ComputeDType(dtype))) {
+    const bool is_zero = held == 0 && value != 0 && !IsNarrow(dtype);
+    return !std::isfinite(value) || (std::isfinite(held) && !is_zero);
+  }
+  // As a double, the greatest integer may be the one above it.
+  return held == value &&
+         value < std::ldexp(1., 8 * SizeOf(dtype) - IsSigned(dtype));
 }
 
 // The first operand that the others follow: one that is decided, if any.
@@ -96,7 +108,9 @@ absl::Status CheckOneDType(const Graph& graph, absl::Span<const TensorId> ids) {
     if (a.dtype == b.dtype) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         OperandText(a), " is ", Name(a.dtype), " and ", OperandText(b), " is ",
-        Name(b.dtype), "; convert one of them: ", ConversionText(b, a.dtype),
+        Name(b.dtype), "; convert one of them: ",
+        a.dtype < b.dtype ? ConversionText(a, b.dtype)
+                          : ConversionText(b, a.dtype),
         DTypeOrigins(graph, ids[0], id)));
   }
   return absl::OkStatus();
@@ -107,7 +121,7 @@ absl::Status CheckOneDType(const Graph& graph, absl::Span<const TensorId> ids) {
 void UniteDTypes(Graph& graph, size_t first, DType otherwise,
                  SourceLocation where, std::vector<TensorId>& ids) {
   for (TensorId id : ids) {
-    if (IsError(graph[id])) return;
+    if (std::holds_alternative<ErrorSource>(graph[id].source)) return;
   }
   const std::optional<TensorId> leader =
       Leader(graph, absl::MakeSpan(ids).subspan(first));
@@ -125,7 +139,35 @@ void UniteDTypes(Graph& graph, size_t first, DType otherwise,
     } else if (IsFloat(ComputeDType(dtype)) && graph.IsOpen(ids[i])) {
       graph.Decide(ids[i], dtype, {.of = *leader, .where = where});
     }
+    const auto held = CheckHeld(graph, ids[i], leader.value_or(TensorId()));
+    if (!held.ok()) ids[i] = ErrorTensor(graph, held, where).id;
   }
+}
+
+absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met) {
+  const TensorNode& node = graph[id];
+  const auto* number = std::get_if<NumberSource>(&node.source);
+  const auto* data = std::get_if<DataSource>(&node.source);
+  absl::Span<const double> values;
+  if (number != nullptr) values = absl::MakeSpan(&number->value, 1);
+  if (data != nullptr && data->digits) values = data->digits->values<double>();
+  if (!met.valid() && node.dtype_note) met = node.dtype_note->of;
+  // The first value of a parameter is converted, not the parameter.
+  const bool is_met =
+      met.valid() && !std::holds_alternative<ParamSource>(graph[met].source);
+  for (double value : values) {
+    if (node.open >= 0 || Holds(node.dtype, value)) continue;
+    DType wider = Holds(DType::kF32, value) ? DType::kF32 : DType::kF64;
+    if (IsInteger(node.dtype) && Holds(DType::kI64, value)) wider = DType::kI64;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error in ", Describe(node), ": ", Name(node.dtype), " does not hold ",
+        number != nullptr ? node.text : NumberText(value), "; write ",
+        is_met ? ConversionText(graph[met], wider)
+               : absl::StrCat(node.text,
+                              number != nullptr ? ":" : " + 0:", Name(wider)),
+        ", or another number"));
+  }
+  return absl::OkStatus();
 }
 
 void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots) {

@@ -45,7 +45,8 @@ namespace ocannl {
 
 // Makes the operands from number `first` on, of an operation at `where`, of one
 // dtype as far as they are open; numbers among them become copies where they
-// have another one already. Numbers alone are of dtype `otherwise`.
+// have another one already. Numbers alone are of dtype `otherwise`. One that
+// its dtype does not hold becomes an error node.
 void UniteDTypes(Graph& graph, size_t first, DType otherwise,
                  SourceLocation where, std::vector<TensorId>& ids);
 
@@ -54,6 +55,10 @@ void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots);
 
 // Decides the dtype of the node if it is open and `dtype` a float.
 void DecideDType(Graph& graph, TensorId id, DType dtype);
+
+// Error: the dtype of a number or a literal, maybe that of `met`, does not hold
+// it: an integer is another number, a float infinite, an f32 0.
+absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met);
 
 // The dtype of op(operands...), or of the operands without an operation;
 // `wanted` is what a conversion says. Error: they are not of one dtype, with

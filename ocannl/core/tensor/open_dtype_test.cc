@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/open_dtype.h"
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -165,6 +166,47 @@ TEST(OpenDTypeTest, AConflictNamesBothOrigins) {
   EXPECT_THAT(ErrorOf(of.v + of.bf16),
               HasSubstr("\n  f32: `v` (net.cc:2), by default, as it says "
                         "none\n"));
+}
+
+// The error of the number beside a tensor of the dtype.
+std::string Beside(DType dtype, double number) {
+  Graph graph;
+  Tensor t = Named(Range(graph, 2, dtype), "t");
+  return ErrorOf(Add(Arg(t, kHere), Arg(number, kHere)));
+}
+
+TEST(OpenDTypeTest, ANumberThatItsDTypeDoesNotHoldIsAnError) {
+  EXPECT_EQ(Beside(DType::kI32, 2.5),
+            "error in `2.5` (net.cc:7): i32 does not hold 2.5; write f32(t), "
+            "in C++ Convert(t, DType::kF32), or another number");
+  EXPECT_THAT(Beside(DType::kU8, 256), HasSubstr("write i64(t)"));
+  EXPECT_THAT(Beside(DType::kI32, 0x1p31), HasSubstr("write i64(t)"));
+  EXPECT_THAT(Beside(DType::kI64, 0x1p63), HasSubstr("write f32(t)"));
+  EXPECT_THAT(Beside(DType::kU64, -1), HasSubstr("write i64(t)"));
+  EXPECT_THAT(Beside(DType::kF16, 65520), HasSubstr("write f32(t)"));
+  EXPECT_THAT(Beside(DType::kF32, -1e39), HasSubstr("write f64(t)"));
+  EXPECT_THAT(Beside(DType::kF32, 1e-60), HasSubstr("write f64(t)"));
+}
+
+TEST(OpenDTypeTest, ANumberMayBeRoundedToAFloat) {
+  EXPECT_EQ(Beside(DType::kI32, -0x1p31), "");
+  EXPECT_EQ(Beside(DType::kU64, 0x1p63), "");
+  EXPECT_EQ(Beside(DType::kBF16, 0.1), "");
+  EXPECT_EQ(Beside(DType::kF16, 65519), "");
+  EXPECT_EQ(Beside(DType::kF16, 1e-8), "");
+  EXPECT_EQ(Beside(DType::kF16, -HUGE_VAL), "");
+  EXPECT_EQ(Beside(DType::kF64, 1e300), "");
+}
+
+TEST(OpenDTypeTest, WhatIsDecidedLaterIsCheckedThen) {
+  Leaves of;
+  Tensor sum = of.w + Number(of.graph, 70000, kHere);
+  EXPECT_EQ(ErrorOf(sum * of.f16), "");
+  const TensorId number = OperandsOf(sum.node().source)[1];
+  EXPECT_EQ(CheckHeld(of.graph, number, {}).message(),
+            "error in `70000` (net.cc:7): f16 does not hold 70000; write "
+            "f32(range(2)), in C++ Convert(range(2), DType::kF32), or another "
+            "number");
 }
 
 TEST(OpenDTypeTest, WhatIsRolledBackIsOpenAgain) {

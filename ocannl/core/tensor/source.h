@@ -32,6 +32,7 @@ struct NumberSource {
 // the elements that the given rows leave.
 struct DataSource {
   std::shared_ptr<const NdArray> data;
+  std::shared_ptr<const NdArray> digits = nullptr;  // of a literal, as f64
 };
 
 // A leaf that training changes; `init`, if any, computes its first value.

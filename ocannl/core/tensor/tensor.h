@@ -152,14 +152,11 @@ inline Tensor operator*(const Arg& a, const Arg& b) { return Compose(a, b); }
 inline Tensor operator/(const Arg& a, const Arg& b) { return Div(a, b); }
 inline Tensor operator-(const Arg& a) { return Neg(a); }
 inline Tensor PointMul(const Arg& a, const Arg& b) { return Mul(a, b); }
-inline Tensor PointDiv(const Arg& a, const Arg& b) { return Div(a, b); }
 
-// Sum of a * b, of a, of a + b; greatest and least a; greatest a + b; a
-// concatenation; sum of a * b * c; sum of the product of all, which is made of
-// sums of products of two in the order that costs least if they are four or
-// more (contraction_order.h): over the axes that the result of the spec leaves
-// out. In notation:
-// +* ++ +++ @^^ @-- @^+ ++^ +* +*
+// Sum of a * b, of a, of a + b; greatest a, a + b; sum of the product of all,
+// which of four or more is of products of two in the order that costs least
+// (contraction_order.h); a concatenation: over the axes that the result of the
+// spec leaves out. In notation: +* ++ +++ @^^ @^+ +* ++^
 inline Tensor Einsum(absl::string_view spec, const Arg& a, const Arg& b,
                      const EinsumNumbers& numbers = {}) {
   return Reduce(Op::kMul, Op::kAdd, spec, {a, b}, numbers);
@@ -176,17 +173,9 @@ inline Tensor EinMax1(absl::string_view spec, const Arg& a,
                       const EinsumNumbers& numbers = {}) {
   return Reduce(std::nullopt, Op::kMax, spec, {a}, numbers);
 }
-inline Tensor EinMin1(absl::string_view spec, const Arg& a,
-                      const EinsumNumbers& numbers = {}) {
-  return Reduce(std::nullopt, Op::kMin, spec, {a}, numbers);
-}
 inline Tensor Tropical(absl::string_view spec, const Arg& a, const Arg& b,
                        const EinsumNumbers& numbers = {}) {
   return Reduce(Op::kAdd, Op::kMax, spec, {a, b}, numbers);
-}
-inline Tensor Einsum3(absl::string_view spec, const Arg& a, const Arg& b,
-                      const Arg& c, const EinsumNumbers& numbers = {}) {
-  return Reduce(Op::kMul3, Op::kAdd, spec, {a, b, c}, numbers);
 }
 Tensor Einsum(absl::string_view spec, absl::Span<const Arg> args,
               const EinsumNumbers& numbers = {});
