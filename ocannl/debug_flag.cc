@@ -60,7 +60,8 @@ absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {
     return parts.contains(part) ? absl::StrCat(directory, "/", name) : "";
   };
   return DebugLogs{.log = path("log", "log.html"),
-                   .runs = path("runs", "runs.log")};
+                   .runs = path("runs", "runs.log"),
+                   .stages = path("stages", "")};
 }
 
 }  // namespace ocannl

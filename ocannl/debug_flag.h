@@ -3,8 +3,9 @@
 // --debug=all (OCANNL_DEBUG=all): what becomes of the routines of a program,
 // and what it does when, in files of the directory build_files/PROGRAM.
 //
-//   stages   each stage of each routine that is compiled (train/debug.h)
-//   hosted   every array keeps its value after a run, to be read
+//   stages   the stages of each routine that is compiled (train/debug.h); of
+//            what `run` runs also schedule and machine code
+//   hosted   every array of a routine keeps its value after a run, to be read
 //   log      log.html: compilations, runs and copies as a tree, with times, in
 //            the detail that --log_level asks for
 //   runs     runs.log: all reads and stores; on the interpreter
@@ -23,7 +24,7 @@ const Flag& DebugFlag();
 
 // Paths; empty: none.
 struct DebugLogs {
-  std::string log, runs;
+  std::string log, runs, stages;  // the last: a directory
 };
 
 // Does what the flag says from now on, but for the logs, which are for the

@@ -24,7 +24,7 @@ const std::vector<Flag>& SettingFlags() {
     all->insert(all->end(), DistributedFlags().begin(),
                 DistributedFlags().end());
     all->push_back({"jit_symbols", "",
-                    "names of machine code for perf, gdb or both (perf,gdb)",
+                    "no flag: names of machine code for perf, gdb or perf,gdb",
                     /*is_output=*/true});
     return all;
   }();

@@ -43,7 +43,7 @@ const std::vector<Flag>& TierFlags() {
        /*is_output=*/true},
       {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
       {"explain_nonfinite", "false",
-       "end at the first NaN or infinity; on the interpreter"}};
+       "end where finite numbers make NaN or inf; interprets"}};
   return *flags;
 }
 

@@ -7,6 +7,7 @@
 //   bazel run //experiments:bench -- --dump=programs
 //
 // Checks results before it measures, and exits with 1 if some are wrong.
+#include <algorithm>
 #include <iostream>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@
 #include "experiments/bench/workloads.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
 #include "ocannl/setting_flags.h"
@@ -65,12 +67,39 @@ std::vector<WorkloadMaker> AllWorkloads() {
   return all;
 }
 
+// Error: a part that no name contains.
+absl::Status CheckFilter(const std::vector<std::string>& parts,
+                         const std::vector<WorkloadMaker>& makers) {
+  for (const std::string& part : parts) {
+    std::vector<std::string> candidates;  // names, and their words
+    for (const WorkloadMaker& maker : makers) {
+      candidates.push_back(maker.name);
+      for (absl::string_view word : absl::StrSplit(maker.name, '/')) {
+        candidates.emplace_back(word);
+      }
+    }
+    absl::c_sort(candidates);
+    candidates.erase(std::unique(candidates.begin(), candidates.end()),
+                     candidates.end());
+    if (absl::c_any_of(candidates, [&](const std::string& name) {
+          return absl::StrContains(name, part);
+        })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("--filter: no workload has `", part, "` in its name",
+                     NearNamesHint(part, candidates), "; see --list"));
+  }
+  return absl::OkStatus();
+}
+
 // The names that the filter and --brief leave.
 absl::StatusOr<std::vector<WorkloadMaker>> Chosen(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(bool brief, line.GetBool("brief"));
   std::vector<WorkloadMaker> chosen = AllWorkloads();
   std::vector<std::string> parts =
       absl::StrSplit(line.GetString("filter"), ',', absl::SkipEmpty());
+  OCANNL_RETURN_IF_ERROR(CheckFilter(parts, chosen));
   auto matches = [&](const std::string& name) {
     return parts.empty() || absl::c_any_of(parts, [&](const std::string& part) {
              return absl::StrContains(name, part);
@@ -79,7 +108,10 @@ absl::StatusOr<std::vector<WorkloadMaker>> Chosen(const CommandLine& line) {
   std::erase_if(chosen, [&](const WorkloadMaker& maker) {
     return (brief && !maker.brief) || !matches(maker.name);
   });
-  return chosen;
+  if (!chosen.empty()) return chosen;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--filter=", line.GetString("filter"),
+                   ": none of these is measured with --brief; leave it out"));
 }
 
 absl::StatusOr<Setting> SettingOf(const CommandLine& line) {
@@ -102,7 +134,9 @@ absl::StatusOr<RunnerOptions> OptionsOf(const CommandLine& line) {
   RunnerOptions options;
   if (!absl::SimpleAtod(line.GetString("seconds"), &options.seconds) ||
       !(options.seconds > 0)) {
-    return absl::InvalidArgumentError("--seconds is a number greater than 0");
+    return absl::InvalidArgumentError(
+        absl::StrCat("--seconds=", line.GetString("seconds"),
+                     " is no number greater than 0"));
   }
   OCANNL_ASSIGN_OR_RETURN(bool brief, line.GetBool("brief"));
   if (brief) options.seconds = 0.02;

@@ -38,6 +38,18 @@ def measured(folder):
     return ratios
 
 
+def check_wrong_flags():
+    for flag, message in (
+            ("--filter=monos", "no workload has `monos` in its name; near "
+             "names: moons; see --list"),
+            ("--filter=gemm,fuction", "no workload has `fuction` in its name"),
+            ("--filter=lenet-forwards", "near names: lenet-forward; "),
+            ("--seconds=0", "--seconds=0 is no number greater than 0")):
+        ran = subprocess.run([FOLDER / "bench_main", flag],
+                             capture_output=True, text=True)
+        assert ran.returncode == 2 and message in ran.stderr, ran
+
+
 def update(path, runs, folder):
     least = {}
     for _ in range(runs):
@@ -66,6 +78,7 @@ def main():
             update(pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) /
                    BOUNDS, runs, pathlib.Path(folder))
         return
+    check_wrong_flags()
     folder = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", ".")
     ratios = measured(pathlib.Path(folder).resolve())
     if not any(peer.startswith("gcc") for _, peer in ratios):

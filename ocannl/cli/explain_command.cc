@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// explain 'EXPR', FILE.cd or FILE.ll: prints every stage on the way to code.
+// explain 'EXPR', FILE.cd or FILE.ll: prints the stages on the way to code.
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -33,7 +33,9 @@
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
+#include "ocannl/jit/x86_backend.h"
 #include "ocannl/pass_flags.h"
+#include "ocannl/tier_flags.h"
 
 namespace ocannl {
 namespace {
@@ -58,8 +60,8 @@ absl::StatusOr<Explanation> ExplainFileOrExpression(
   if (IsProgramFile(what)) {
     for (const Flag& flag : ExpressionFlags()) {
       if (!line.Has(flag.name)) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--", flag.name, " is for expressions, but ", what, " is a program"));
+      return Wrong("--", flag.name, " is for expressions, but ", what,
+                   " is a program");
     }
     OCANNL_ASSIGN_OR_RETURN(const ProgramFile file, ReadProgram(what));
     if (!file.code) return ExplainFile(file, options);
@@ -69,6 +71,22 @@ absl::StatusOr<Explanation> ExplainFileOrExpression(
                           BuildExpression(line, what));
   return WithOrigins(line, expression->code, options,
                      ExplainExpression(*expression, options));
+}
+
+bool IsOfGpu(absl::string_view stage) {
+  return stage == "cuda" || stage == "ptx" || stage == "persistent";
+}
+
+bool IsOfVcode(absl::string_view stage) {
+  return stage == "vcode" || stage == "select" ||
+         absl::c_any_of(jit::VcodePasses(), [&](const jit::VcodePass& pass) {
+           return pass.name == stage;
+         });
+}
+
+bool IsOfProcessor(absl::string_view stage) {
+  return stage == "x86" || stage == "instruction_mix" || IsOfVcode(stage) ||
+         absl::c_linear_search(SchedulePasses(), stage);
 }
 
 // What schedules are for.
@@ -85,15 +103,21 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
   }
   const std::string& name = line.GetString(has_isa ? "isa" : "target");
   if (name.empty()) return ExplainedTarget{ExplainedIsa(), ""};
+  const std::string& stage = line.GetString("stage");
+  const bool is_gpu = gpu::FindGpuTarget(name) != nullptr;
+  if (is_gpu ? IsOfProcessor(stage) : IsOfGpu(stage)) {
+    return Wrong(
+        "--stage=", stage, " is not of --", has_isa ? "isa" : "target", "=",
+        name, "; give --target=", is_gpu ? "avx2 or avx512" : "sm_80 or sm_90",
+        ", or another stage");
+  }
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     if (name == jit::Name(isa)) return ExplainedTarget{isa, ""};
   }
-  if (!has_isa && gpu::FindGpuTarget(name) != nullptr) {
-    return ExplainedTarget{ExplainedIsa(), name};
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", has_isa ? "isa" : "target", "=", name, ": give avx2",
-      has_isa ? " or " : ", ", "avx512", has_isa ? "" : ", sm_80 or sm_90"));
+  if (!has_isa && is_gpu) return ExplainedTarget{ExplainedIsa(), name};
+  return Wrong("--", has_isa ? "isa" : "target", "=", name, ": give avx2",
+               has_isa ? " or " : ", ", "avx512",
+               has_isa ? "" : ", sm_80 or sm_90");
 }
 
 // The kernel that repeats a small program.
@@ -135,7 +159,9 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
        .text = absl::StrCat(text, "\n",
                             cuda::PrintCalls(schedule.program, kernels))});
   if (stage == "cuda") return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc nvrtc, cuda::Nvrtc::Open());
+  OCANNL_ASSIGN_OR_RETURN(
+      const cuda::Nvrtc nvrtc,
+      cuda::Nvrtc::Open(UserPath(line.GetString("cuda_home"))));
   OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc::Code code,
                           nvrtc.Compile(text, program.name, architecture));
   stages.push_back(
@@ -145,13 +171,6 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
                             absl::StrReplaceAll(code.log, {{"\n", "\n// "}}),
                             "\n")});
   return absl::OkStatus();
-}
-
-bool IsOfVcode(absl::string_view stage) {
-  return stage == "vcode" || stage == "select" ||
-         absl::c_any_of(jit::VcodePasses(), [&](const jit::VcodePass& pass) {
-           return pass.name == stage;
-         });
 }
 
 // All stages, but VCode and machine code only where they are wanted: they are
@@ -179,7 +198,7 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
     absl::c_move(jit::ExplainVcode(program, isa, skip),
                  std::back_inserter(stages));
   }
-  if (has_gpu || stage == "cuda" || stage == "ptx" || stage == "persistent") {
+  if (has_gpu || IsOfGpu(stage)) {
     OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, target.gpu, stages));
   }
   return std::move(stages);
@@ -198,19 +217,28 @@ std::string Remark(const train::Model& model, const Array& array) {
   return absl::StrCat(rows, rows.empty() ? "" : ", ", node.text);
 }
 
+// `ran` has the passes over loops that did.
 absl::Status UnknownStage(const std::string& wanted,
-                          const std::vector<StageText>& stages) {
-  bool pass =
+                          const std::vector<StageText>& stages,
+                          const std::vector<absl::string_view>& ran) {
+  const bool is_pass =
+      absl::c_linear_search(jit::CodePasses(), wanted) ||
       absl::c_any_of(Passes(), [&](const Pass& p) { return p.name == wanted; });
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--stage=", wanted, pass ? " changed nothing" : " is no stage of this",
+  return Wrong(
+      "--stage=", wanted,
+      absl::c_linear_search(ran, wanted) ? " changed nothing"
+      : is_pass
+          ? " was not run, as --passes, --skip, --stop_after, --limit and "
+            "--real have it"
+      : wanted == "rewritten" ? " is what --rewrite makes; give that, too"
+                              : " is no stage of this",
       "; the stages here are ",
       absl::StrJoin(stages, ", ",
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", origins, fuse, script, vcode, x86, instruction_mix, cuda, ptx, "
-      "persistent"));
+      ", origins, fuse, script, select, vcode, x86, instruction_mix, cuda, "
+      "ptx, persistent");
 }
 
 }  // namespace
@@ -254,14 +282,16 @@ const std::vector<Flag>& ExplainFlags() {
     auto* all = new std::vector<Flag>(ExpressionFlags());
     all->push_back(
         {"stage", "all",
-         "shapes, cd, memory, unoptimized, ll, origins, rewritten, fuse, "
-         "script, schedule, select, vcode, x86, instruction_mix, cuda, ptx, "
-         "persistent, a pass, or all"});
+         "shapes, cd, memory, unoptimized, a pass over loops, ll, rewritten, "
+         "schedule, or all of these; or origins, fuse, script, select, vcode, "
+         "a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
     all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
     all->push_back({"target", "", "the same, or sm_80 or sm_90"});
     all->push_back(ExplainFlag());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->push_back(RewriteFlag());
+    all->push_back(*absl::c_find_if(
+        TierFlags(), [](const Flag& f) { return f.name == "cuda_home"; }));
     return all;
   }();
   return *flags;
@@ -269,6 +299,10 @@ const std::vector<Flag>& ExplainFlags() {
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
+  std::vector<absl::string_view> ran;
+  options.observer = [&](const Pass& pass, const LoopProgram&) {
+    ran.push_back(pass.name);
+  };
   OCANNL_ASSIGN_OR_RETURN(const ExplainedTarget target, TargetOf(line));
   OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                           ExplainFileOrExpression(line, options));
@@ -291,7 +325,7 @@ absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   }
   auto found = absl::c_find_if(
       stages, [&](const StageText& stage) { return stage.stage == wanted; });
-  if (found == stages.end()) return UnknownStage(wanted, stages);
+  if (found == stages.end()) return UnknownStage(wanted, stages, ran);
   out << found->text;
   return absl::OkStatus();
 }

@@ -11,16 +11,17 @@
 namespace ocannl {
 
 const Flag& ExplainFlag() {
-  static const auto* flag =
-      new Flag{"explain", "", "a directory for every stage on the way to code"};
+  static const auto* flag = new Flag{
+      "explain", "", "a directory for the stages, from the first to x86"};
   return *flag;
 }
 
 jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::Isa::kAvx2); }
 
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
-                            std::ostream& out, jit::Isa isa) {
-  const std::string directory = UserPath(line.GetString("explain"));
+                            std::ostream& out, jit::Isa isa,
+                            std::string directory) {
+  if (directory.empty()) directory = UserPath(line.GetString("explain"));
   if (directory.empty()) {
     return absl::InvalidArgumentError(
         "--explain= names no directory; write --explain=DIR");

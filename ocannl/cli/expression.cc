@@ -4,9 +4,13 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/cli/input.h"
 #include "ocannl/core/base/dtype.h"
@@ -34,18 +38,16 @@ absl::Status CheckNew(absl::string_view flag, const std::string& name,
   if (!names.tensors.contains(name) && !names.statics.contains(name)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, "=", name, "=...: the name `", name,
-                   "` is given twice; choose another one"));
+  return Wrong("--", flag, "=", name, "=...: the name `", name,
+               "` is given twice; choose another one");
 }
 
 absl::StatusOr<DType> DefaultDType(const CommandLine& line) {
   const std::string name = line.GetString("dtype");
   const std::optional<DType> dtype = FindDType(name);
   if (dtype && IsFloat(ComputeDType(*dtype))) return *dtype;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--dtype=", name, " is no float; write f32, f64, f16, bf16, f8e4m3 or ",
-      "f8e5m2"));
+  return Wrong("--dtype=", name,
+               " is no float; write f32, f64, f16, bf16, f8e4m3 or ", "f8e5m2");
 }
 
 absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
@@ -55,9 +57,9 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
     OCANNL_RETURN_IF_ERROR(SplitAssignment("range", text, name, value));
     int64_t range;
     if (!absl::SimpleAtoi(value, &range) || range < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--range=", text, ": `", value, "` is not a number of values; write ",
-          "--range=", name, "=N, with N at least 1"));
+      return Wrong("--range=", text, ": `", value,
+                   "` is not a number of values; write ", "--range=", name,
+                   "=N, with N at least 1");
     }
     OCANNL_RETURN_IF_ERROR(CheckNew("range", name, names));
     names.statics.emplace(name, graph.AddStatic(name, range));
@@ -70,15 +72,32 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
 absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const Input& input) {
   bool file = absl::EndsWith(input.source, ".npy");
   if (!file && !input.shape) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--in=", input.name, "=", input.source,
-                     " has no shape; add one, such as :2|3->4"));
+    return Wrong("--in=", input.name, "=", input.source,
+                 " has no shape; add one, such as :2|3->4");
   }
   OCANNL_ASSIGN_OR_RETURN(NdArray values, LoadInput(input, DType::kF32, {}));
   Shape shape;
   shape[RowKind::kOutput] = values.dims();
   if (input.shape) shape = *input.shape;
   return std::make_pair(std::move(values), shape);
+}
+
+// Error: an input that is no word of `text` or of a --let.
+absl::Status CheckInputsAreUsed(const CommandLine& line,
+                                absl::string_view text) {
+  std::string words = absl::StrJoin(line.GetAll("let"), " ") + " ";
+  absl::StrAppend(&words, text);
+  for (char& c : words) {
+    if (!absl::ascii_isalnum(c) && c != '_') c = ' ';
+  }
+  const absl::flat_hash_set<std::string> used = absl::StrSplit(words, ' ');
+  for (const std::string& in : line.GetAll("in")) {
+    const std::string name = in.substr(0, in.find_first_of(".="));
+    if (used.contains(name)) continue;
+    return Wrong("--in=", in, ": the expression does not read `", name,
+                 "`; leave it out");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AddInputs(const CommandLine& line, Expression& expression,
@@ -99,9 +118,8 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
       continue;
     }
     if (!shaped.second[RowKind::kBatch].empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--grad=", input.name, ": an input with batch axes has ",
-                       "no gradient; give them as output axes"));
+      return Wrong("--grad=", input.name, ": an input with batch axes has ",
+                   "no gradient; give them as output axes");
     }
     names.tensors.emplace(
         input.name,
@@ -141,11 +159,11 @@ absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
       OCANNL_RETURN_IF_ERROR(asked);
       continue;
     }
-    return absl::InvalidArgumentError(absl::StrCat(
+    return Wrong(
         "--memory=", text, ": there is no tensor `", name, "`; ",
         of_gradients && !line.Has("grad")
             ? "add --grad=NAME: there are no gradients without it"
-            : "name an input, a parameter, a --let, or the .grad of one"));
+            : "name an input, a parameter, a --let, or the .grad of one");
   }
   return absl::OkStatus();
 }
@@ -160,9 +178,8 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
   }
   for (const std::string& name : line.GetAll("grad")) {
     if (model.graph.Find(NameInGraph(expression, name))) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--grad=", name, ": there is no tensor `", name,
-                     "`; name an input, a parameter or a --let"));
+    return Wrong("--grad=", name, ": there is no tensor `", name,
+                 "`; name an input, a parameter or a --let");
   }
   OCANNL_ASSIGN_OR_RETURN(expression.code,
                           train::GradUpdateOfSum(model, result));
@@ -171,15 +188,19 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
     const absl::Status kept =
         Keep(expression.code, absl::StrCat(name, ".grad"), kPlace);
     if (absl::IsNotFound(kept)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--grad=", given,
-          ": the expression has no gradient with respect to `", name, "`; ",
-          name == given ? absl::StrCat("leave the flag out, or use `", name,
-                                       "` in the expression")
-                        : absl::StrCat("write --grad=", name)));
+      return Wrong("--grad=", given,
+                   ": the expression has no gradient with respect to `", name,
+                   "`; ",
+                   name == given ? absl::StrCat("leave the flag out, or use `",
+                                                name, "` in the expression")
+                                 : absl::StrCat("write --grad=", name));
     }
     OCANNL_RETURN_IF_ERROR(kept);
-    expression.gradients_of.push_back(*model.graph.Find(name));
+    const TensorId id = *model.graph.Find(name);
+    if (absl::c_linear_search(expression.gradients_of, id)) {
+      return Wrong("--grad=", given, ": `", name, "` is given twice");
+    }
+    expression.gradients_of.push_back(id);
   }
   return absl::OkStatus();
 }
@@ -207,6 +228,12 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
   auto expression = std::make_unique<Expression>();
   Graph& graph = expression->model.graph;
   Names names;
+  names.fixes = {.tensor =
+                     "give --in=$0=...:SHAPE or --let=$0=EXPR, or "
+                     "declare a parameter: {$0}",
+                 .function = "ocannl/NOTATION.md lists the functions",
+                 .static_index = "give --range=$0=N",
+                 .number = "write the number itself"};
   OCANNL_ASSIGN_OR_RETURN(const DType dtype, DefaultDType(line));
   graph.set_default_dtype(dtype);
   OCANNL_RETURN_IF_ERROR(AddStatics(line, graph, names));
@@ -230,6 +257,7 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
   expression->result = result.id;
   OCANNL_RETURN_IF_ERROR(AskForMemory(line, false, *expression));
   OCANNL_RETURN_IF_ERROR(MakeCode(line, *expression));
+  OCANNL_RETURN_IF_ERROR(CheckInputsAreUsed(line, text));
   OCANNL_RETURN_IF_ERROR(AskForMemory(line, true, *expression));
   return expression;
 }

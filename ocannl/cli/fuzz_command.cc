@@ -66,6 +66,10 @@ absl::StatusOr<std::vector<std::string>> ReadCorpus(
 absl::Status FuzzNotation(const CommandLine& line,
                           fuzz::TextCampaignOptions options,
                           std::ostream& out) {
+  if (!line.positional().empty()) {
+    return Wrong("--notation tries texts, not programs; leave ",
+                 line.positional()[0], " out");
+  }
   if (line.Has("corpus")) {
     OCANNL_ASSIGN_OR_RETURN(options.corpus,
                             ReadCorpus(UserPath(line.GetString("corpus"))));
@@ -93,6 +97,10 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
                          .texts = options.programs,
                          .seconds = options.seconds},
                         out);
+  }
+  if (line.Has("corpus")) {
+    return absl::InvalidArgumentError(
+        "--corpus is for texts; add --notation, or leave it out");
   }
   std::vector<std::string> names =
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());

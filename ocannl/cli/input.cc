@@ -30,11 +30,6 @@ namespace {
 
 constexpr int64_t kMaxCells = int64_t{1} << 30;
 
-template <class... Parts>
-absl::Status Wrong(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 void Store(NdArray& array, int64_t at, const Constant& constant) {
   size_t size = SizeOf(array.dtype());
   std::memcpy(array.data() + at * size, &constant.bits, size);

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/command_line.h"
@@ -25,6 +26,12 @@
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
+
+// An error that says so.
+template <class... Parts>
+absl::Status Wrong(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
 
 struct Input {
   std::string name;

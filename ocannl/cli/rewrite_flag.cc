@@ -22,11 +22,13 @@ const Flag& RewriteFlag() {
 absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
                                       LoopProgram program) {
   std::string script = line.GetString("rewrite");
+  std::string what = "--rewrite";
   if (!script.empty()) {
     absl::StatusOr<std::string> file = ReadText(UserPath(script));
-    // A rewrite has arguments, so that it has blanks.
+    // Nearly all rewrites have arguments, and so blanks.
     if (!file.ok() && script.find(' ') == std::string::npos) {
-      return file.status();
+      if (script.find_first_of("./") != script.npos) return file.status();
+      absl::StrAppend(&what, "=", script, " is no file, and as a rewrite");
     }
     if (file.ok()) script = *std::move(file);
   }
@@ -34,7 +36,7 @@ absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
       rewrite::RunScript(std::move(program), script);
   if (rewritten.ok()) return rewritten;
   return absl::InvalidArgumentError(
-      absl::StrCat("--rewrite, ", rewritten.status().message()));
+      absl::StrCat(what, ", ", rewritten.status().message()));
 }
 
 }  // namespace ocannl

@@ -25,6 +25,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/debug_flag.h"
 #include "ocannl/pass_flags.h"
 #include "ocannl/print_values.h"
 #include "ocannl/tier_flags.h"
@@ -70,21 +71,19 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
       return b.name == input.name && IsInput(b.role);
     });
     if (buffer == program.buffers.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--in=", text, ": `", program.name, "` does not read `",
-                       input.name, "`; it reads ", InputNames(program)));
+      return Wrong("--in=", text, ": `", program.name, "` does not read `",
+                   input.name, "`; it reads ", InputNames(program));
     }
     if (!given.insert(input.name).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--in=", text, ": `", input.name, "` is given twice"));
+      return Wrong("--in=", text, ": `", input.name, "` is given twice");
     }
     OCANNL_ASSIGN_OR_RETURN(NdArray values,
                             LoadInput(input, buffer->dtype, buffer->dims));
     if (values.dtype() != buffer->dtype ||
         !MergeTo(values.dims(), buffer->dims)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--in=", text, " is ", DescribeArray(values.dtype(), values.dims()),
-          ", but `", program.name, "` reads ", Describe(*buffer)));
+      return Wrong("--in=", text, " is ",
+                   DescribeArray(values.dtype(), values.dims()), ", but `",
+                   program.name, "` reads ", Describe(*buffer));
     }
     OCANNL_RETURN_IF_ERROR(
         context.WriteInput(*buffer, values.Reshaped(buffer->dims)));
@@ -102,8 +101,9 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
                     Describe(buffer));
   }
   if (missing.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("`", program.name, "` needs more inputs:", missing));
+  return Wrong(
+      "`", program.name, "` needs more inputs:", missing,
+      "\nFILE.npy may also be range, range+1 or numbers such as 1,2,3");
 }
 
 absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
@@ -152,11 +152,18 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
                           line.GetInt("repeat", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(line.positional()[0]));
   LoopProgram& program = file.program;
-  if (line.Has("explain")) {
+  OCANNL_ASSIGN_OR_RETURN(const DebugLogs debug, StartDebug(line));
+  if (line.Has("explain") || !debug.stages.empty()) {
     OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                             ExplainFile(file, options));
     OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
-    OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
+    if (!debug.stages.empty()) {
+      OCANNL_RETURN_IF_ERROR(
+          WriteExplained(line, explanation, out, ExplainedIsa(), debug.stages));
+    }
+    if (line.Has("explain")) {
+      OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
+    }
   }
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
   if (file.code && options.all()) {

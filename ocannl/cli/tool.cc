@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/cli/commands.h"
@@ -22,7 +23,7 @@ constexpr Command kCommands[] = {
     {"eval", "eval 'EXPR'", "evaluates an expression of the notation", 1,
      EvalFlags, EvalCommand},
     {"explain", "explain 'EXPR'|FILE.cd|FILE.ll",
-     "prints every stage from expression to code", 1, ExplainFlags,
+     "prints the stages from expression to code", 1, ExplainFlags,
      ExplainCommand},
     {"fuzz", "fuzz [FILE.cd|FILE.ll]",
      "compares the tiers on random programs, or one program on random inputs",
@@ -59,13 +60,17 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
     err << Usage();
     return 2;
   }
-  if (args[0] == "--help" || args[0] == "help") {
+  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     out << Usage();
     return 0;
   }
   if (args[0] == "--version") {
     out << VersionText() << "\n";
     return 0;
+  }
+  if (args[0] == "settings" && args.size() > 1 && args[1] != "--help") {
+    err << "error: settings takes no argument; leave `" << args[1] << "` out\n";
+    return 2;
   }
   if (args[0] == "settings") {
     out << "flags, or variables such as OCANNL_TIER, or lines of "
@@ -78,7 +83,10 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   if (command == std::end(kCommands)) return UnknownCommand(args[0], err);
   std::vector<Flag> flags = command->flags();
   absl::c_copy(ProgramFlags(), std::back_inserter(flags));
-  absl::StatusOr<CommandLine> line = ParseWithSettings(args.subspan(1), flags);
+  std::vector<std::string> rest(args.begin() + 1, args.end());
+  // As an expression, h would have to be an input.
+  if (rest == std::vector<std::string>{"-h"}) rest = {"--help"};
+  absl::StatusOr<CommandLine> line = ParseWithSettings(rest, flags);
   if (!line.ok()) {
     err << "error: " << line.status().message() << "\n";
     return 2;
@@ -100,7 +108,10 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   absl::Status status = command->run(*line, out);
   if (status.ok()) return 0;
   err << "error: " << status.message() << line->DescribeSettings() << "\n";
-  return 1;
+  // Those start so that are about the value of a flag.
+  const bool usage = absl::StartsWith(status.message(), "--") ||
+                     absl::StartsWith(status.message(), "no tier ");
+  return usage && absl::IsInvalidArgument(status) ? 2 : 1;
 }
 
 }  // namespace ocannl

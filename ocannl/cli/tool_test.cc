@@ -50,9 +50,11 @@ std::string TempFile(const std::string& name, const std::string& contents) {
 }
 
 TEST(ToolTest, ResultsGoToOut) {
-  for (const Args& args : {Args{"--help"}, Args{"help"}, Args{"run", "--help"},
-                           Args{"eval", "--help"}, Args{"explain", "--help"},
-                           Args{"eval", "1 + 2"}, Args{"explain", "1 + 2"}}) {
+  for (const Args& args :
+       {Args{"--help"}, Args{"-h"}, Args{"help"}, Args{"run", "--help"},
+        Args{"eval", "--help"}, Args{"eval", "-h"}, Args{"explain", "--help"},
+        Args{"settings", "--help"}, Args{"eval", "1 + 2"},
+        Args{"explain", "1 + 2"}}) {
     Outcome outcome = Tool(args);
     EXPECT_EQ(outcome.code, 0) << args[0];
     EXPECT_THAT(outcome.out, Not(IsEmpty())) << args[0];
@@ -101,7 +103,13 @@ TEST(ToolTest, TierReportFitsATerminal) {
 TEST(ToolTest, WrongUseIsCodeTwo) {
   for (const Args& args :
        {Args{}, Args{"evil"}, Args{"eval"}, Args{"eval", "1", "+", "2"},
-        Args{"run", "--no_such_flag", "p.ll"}, Args{"eval", "1", "--in"}}) {
+        Args{"run", "--no_such_flag", "p.ll"}, Args{"eval", "1", "--in"},
+        Args{"settings", "foo"}, Args{"eval", "1", "--tier=metal"},
+        Args{"eval", "1", "--limit=x"}, Args{"eval", "1", "--explain="},
+        Args{"eval", "1", "--dtype=foo"}, Args{"explain", "1", "--stage=asm"},
+        Args{"explain", "1", "--stage=x86", "--target=sm_90"},
+        Args{"fuzz", "--tiers="}, Args{"fuzz", "--corpus=x"},
+        Args{"fuzz", "p.ll", "--notation"}}) {
     Outcome outcome = Tool(args);
     EXPECT_EQ(outcome.code, 2) << outcome.err;
     EXPECT_THAT(outcome.out, IsEmpty());
@@ -111,10 +119,8 @@ TEST(ToolTest, WrongUseIsCodeTwo) {
 
 TEST(ToolTest, FaultsAreCodeOne) {
   for (const Args& args :
-       {Args{"eval", "1 +"}, Args{"eval", "1", "--tier=metal"},
-        Args{"run", "/nowhere/p.ll"}, Args{"fuzz", "/nowhere/p.ll"},
-        Args{"eval", "1", "--limit=x"}, Args{"eval", "1", "--explain="},
-        Args{"explain", "1", "--stage=asm"},
+       {Args{"eval", "1 +"}, Args{"eval", "x"}, Args{"run", "/nowhere/p.ll"},
+        Args{"fuzz", "/nowhere/p.ll"},
         Args{"eval", "x", "--in=x=1:1", "--out=/proc/nowhere/x"}}) {
     Outcome outcome = Tool(args);
     EXPECT_EQ(outcome.code, 1) << outcome.err;
@@ -130,7 +136,7 @@ TEST(ToolTest, InputsAreCheckedBeforeThereIsMemory) {
   for (const std::string value : {"range!", "1,2"}) {
     Outcome outcome =
         Tool({"eval", "x", absl::StrCat("--in=x=", value, ":1000000000")});
-    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.code, 2);
   }
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss, before.ru_maxrss + (1 << 20));  // KiB
@@ -183,6 +189,23 @@ TEST(ToolTest, ExplainWritesAFilePerStage) {
               "--rewrite=parallel i0", explain});
   EXPECT_THAT(run.out, HasSubstr("\nresult : f32[3]\n  6 7 8\n")) << run.err;
   EXPECT_TRUE(ReadFile(directory + "/result_fwd-rewritten.ll").ok());
+}
+
+TEST(ToolTest, DebugWritesTheStagesOfFiles) {
+  const std::string file = TempFile("copied.ll",
+                                    "p (): in x : f32[3]; out y : f32[3];"
+                                    "for i0 = 0 to 2 { y[i0] := x[i0]; }");
+  setenv("BUILD_WORKING_DIRECTORY", testing::TempDir().c_str(), 1);
+  for (const char* debug : {"--debug=stages", "--debug=all"}) {
+    const std::string directory = testing::TempDir() + "/build_files/tool_test";
+    std::filesystem::remove_all(directory);
+    const Outcome run = Tool({"run", file, "--in=x=range", debug});
+    EXPECT_EQ(run.code, 0) << run.err;
+    for (const char* name : {"p.ll", "p-schedule.ll", "p-x86.s"}) {
+      EXPECT_TRUE(std::filesystem::exists(directory + "/" + name)) << name;
+    }
+  }
+  unsetenv("BUILD_WORKING_DIRECTORY");
 }
 
 TEST(ToolTest, VersionIsThatOfTheChangelog) {
@@ -262,7 +285,7 @@ TEST(ToolTest, UnknownKindsOfSymbols) {
 TEST(ToolTest, SettingsOfTheEnvironment) {
   setenv("OCANNL_TIER", "none", /*overwrite=*/1);
   Outcome outcome = Tool({"eval", "1 + 2"});
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("no tier none; "));
   EXPECT_THAT(outcome.err, HasSubstr(" (set: OCANNL_TIER=none)\n"));
   EXPECT_EQ(Tool({"eval", "1 + 2", "--tier=interp"}).code, 0);

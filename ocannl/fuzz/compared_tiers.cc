@@ -216,7 +216,17 @@ absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     }
     found.push_back(*tier);
   }
-  return found;
+  if (found.empty()) {
+    return absl::InvalidArgumentError(
+        "--tiers= names no tier to compare; give `all`, or some with commas "
+        "between");
+  }
+  if (absl::c_any_of(found, [](const auto& one) { return one.available; })) {
+    return found;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("this machine lacks ", absl::StrJoin(names, ", "),
+                   "; name other tiers to compare"));
 }
 
 }  // namespace ocannl::fuzz

@@ -30,14 +30,14 @@ struct ComparedTier {
   // Lives as long as the process. May have threads, so a process that forks
   // leaves the call to its children.
   std::function<const Backend*()> backend;
-  bool is_slow = false;       // campaigns spare it programs of Policy::kLayers
+  bool is_slow = false;  // campaigns spare it programs of Policy::kLayers
 };
 
 absl::Span<const ComparedTier> ComparedTiers();
 
 // The tiers with these names; those above for "all". By name only, as they take
 // gcc or NVRTC for each program: cuda-emulated, cuda, cuda-as-is. Error: there
-// is no such tier.
+// is no such tier; none is named; this machine has none of them.
 absl::StatusOr<std::vector<ComparedTier>> FindComparedTiers(
     absl::Span<const std::string> names);
 

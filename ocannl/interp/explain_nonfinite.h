@@ -11,9 +11,9 @@
 //     y[3] = -inf
 //
 // The origin is an operation with finite operands and another result, if a
-// statement stores what depends on it. An infinity that the program has as a
-// constant, such as the start of a maximum, or that is an input, is no error,
-// and neither is what depends on it.
+// statement stores what depends on it. One that the program has as a constant,
+// such as the start of a maximum, or as an input is no error, and neither is
+// what depends on it.
 #ifndef OCANNL_INTERP_EXPLAIN_NONFINITE_H_
 #define OCANNL_INTERP_EXPLAIN_NONFINITE_H_
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -17,10 +18,25 @@
 namespace ocannl {
 namespace {
 
+// Whether all but two letters in a row, at most, are the same: `rate` is no
+// slip for `data`.
+bool DiffersInOnePlace(absl::string_view a, absl::string_view b) {
+  const auto begin = absl::c_mismatch(a, b).first - a.begin();
+  const auto end =
+      std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first -
+      a.rbegin();
+  return begin + end + 2 >= std::ssize(a) && begin + end + 2 >= std::ssize(b);
+}
+
 absl::Status UnknownFlag(absl::string_view name, absl::Span<const Flag> flags) {
   std::vector<std::string> names;
   for (const Flag& flag : flags) names.push_back(flag.name);
   std::vector<std::string> near = NearNames(name, names);
+  if (name.size() < 6) {
+    std::erase_if(near, [&](const std::string& other) {
+      return !DiffersInOnePlace(name, other);
+    });
+  }
   std::string fix =
       near.empty()
           ? "see --help"

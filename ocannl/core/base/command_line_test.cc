@@ -77,6 +77,14 @@ TEST(CommandLineTest, ErrorsNameFlagAndMend) {
   }
   EXPECT_EQ(CommandLine::Parse({"--epoch=3"}, kFlags).status().message(),
             "unknown flag --epoch; did you mean --epochs?");
+  const std::vector<Flag> flags = {
+      {"data", "", ""}, {"save", "", ""}, {"trace", "", ""}, {"tier", "", ""}};
+  EXPECT_EQ(CommandLine::Parse({"--rate=1"}, flags).status().message(),
+            "unknown flag --rate; see --help");
+  for (const std::string slip : {"--teir", "--tir", "--pier"}) {
+    EXPECT_EQ(CommandLine::Parse({slip}, flags).status().message(),
+              "unknown flag " + slip + "; did you mean --tier?");
+  }
   EXPECT_EQ(CommandLine::Parse({"--zzzzzz"}, kFlags).status().message(),
             "unknown flag --zzzzzz; see --help");
   EXPECT_EQ(Line({"--epochs=0"}).GetInt("epochs", 1, 9).status().message(),

@@ -15,6 +15,14 @@
 
 namespace ocannl {
 
+// What to do about a name that is unknown, for messages; $0 is the name.
+struct NameFixes {
+  std::string tensor = "put it into the names, or declare a parameter: {$0}";
+  std::string function = "the operations are in ocannl/core/ops/ops.def";
+  std::string static_index = "add it to the graph";
+  std::string number = "put it into the names";
+};
+
 // Names for a text to use. The graph's own names need not be here.
 struct Names {
   absl::flat_hash_map<std::string, Tensor> tensors = {};   // x
@@ -23,6 +31,7 @@ struct Names {
   absl::flat_hash_map<std::string, double> numbers = {};
   // for p in params do ..., of statements
   absl::flat_hash_map<std::string, std::vector<Tensor>> lists = {};
+  NameFixes fixes = {};
 };
 
 }  // namespace ocannl

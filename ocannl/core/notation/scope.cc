@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
@@ -73,7 +74,8 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
     return lexer.ErrorAt(
         name.offset,
         absl::StrCat("no number `", name.text, "`",
-                     NearNamesHint(name.text, all), "; put it into the names"));
+                     NearNamesHint(name.text, all), "; ",
+                     absl::Substitute(names.fixes.number, name.text)));
   }
   if (!whole || IsWholeNumber(found->second)) return found->second;
   return lexer.ErrorAt(
@@ -136,7 +138,8 @@ absl::StatusOr<int32_t> Scope::TakeStatic(Lexer& lexer) const {
   return lexer.ErrorAt(
       name.offset,
       absl::StrCat("no static index `", name.text, "`",
-                   NearNamesHint(name.text, all), "; add it to the graph"));
+                   NearNamesHint(name.text, all), "; ",
+                   absl::Substitute(names_.fixes.static_index, name.text)));
 }
 
 absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
@@ -159,10 +162,9 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
                               name.text, "`", habit));
   }
   if (is_call) {
-    return error(absl::StrCat("no function `", name.text, "`",
-                              NearNamesHint(name.text, all),
-                              "; the operations are in ocannl/core/ops/"
-                              "ops.def"));
+    return error(absl::StrCat(
+        "no function `", name.text, "`", NearNamesHint(name.text, all), "; ",
+        absl::Substitute(names_.fixes.function, name.text)));
   }
   AppendKeys(declared_, all);
   AppendKeys(names_.tensors, all);
@@ -170,10 +172,8 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
     if (graph_[id].named) all.push_back(graph_[id].name);
   }
   return error(absl::StrCat("no tensor `", name.text, "`",
-                            NearNamesHint(name.text, all),
-                            "; put it into the names, or declare a parameter: "
-                            "{",
-                            name.text, "}"));
+                            NearNamesHint(name.text, all), "; ",
+                            absl::Substitute(names_.fixes.tensor, name.text)));
 }
 
 std::optional<int32_t> Scope::FindStatic(absl::string_view name) const {
