@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
                    .adamw = true,
                    .shuffle = true},
        .flags = {{"data", "",
-                  "images, .csv, .npz or IDX; else scikit-learn's"}}},
+                  "images, " + ImageEnds() + "; else scikit-learn's"}}},
       [](const CommandLine& line, int64_t,
          uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/course/course.h"
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "experiments/support/dtype_flag.h"
@@ -59,10 +60,14 @@ std::vector<Flag> Flags() {
   return flags;
 }
 
+bool IsFile(absl::string_view data) {
+  return !data.empty() && data != "circles" && data != "spirals";
+}
+
 absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
                                          uint32_t seed) {
   std::string path = line.GetString("data");
-  if (path.empty() || path == "circles" || path == "spirals") {
+  if (!IsFile(path)) {
     OCANNL_ASSIGN_OR_RETURN(int64_t len, line.GetInt("len", 1, 10'000'000));
     const auto count = static_cast<int>(len);
     if (path.empty()) return HalfMoons(count, seed);
@@ -82,6 +87,24 @@ absl::StatusOr<LabelledPoints> GetPoints(const CommandLine& line,
     rows.push_back(static_cast<float>(array.AsDouble(k)));
   }
   return PointsFromRows(rows, path);
+}
+
+Course CourseOf(const CommandLine& line, const LabelledPoints& points) {
+  Course course{.experiment = "moons",
+                .flags = CourseFlagsOf(
+                    line, {"seed", "batch_size", "hidden", "len", "dtype"})};
+  CourseFlag data{.name = "data", .value = line.GetString("data")};
+  // The same points may be in another place.
+  if (IsFile(data.value)) {
+    const auto size = static_cast<int64_t>(points.labels.size());
+    data.hash = HashOf({NdArray::Of<float>({size, 2}, points.coordinates),
+                        NdArray::Of<float>({size}, points.labels)});
+  }
+  course.flags.push_back(std::move(data));
+  course.flags.push_back({.name = "epochs",
+                          .value = line.GetString("epochs"),
+                          .may_differ = true});
+  return course;
 }
 
 absl::StatusOr<LabelledPoints> WholeBatches(const CommandLine& line,
@@ -194,8 +217,8 @@ absl::Status Run(const CommandLine& line) {
                    .lines = verbose ? options.epochs : 3};
   OCANNL_ASSIGN_OR_RETURN(const TrainingStep trained, StepOf(step));
   OCANNL_ASSIGN_OR_RETURN(
-      History history,
-      TrainAndSave(line, trained, loop, [] { return Measures(); }));
+      History history, TrainAndSave(line, CourseOf(line, points), trained, loop,
+                                    [] { return Measures(); }));
   OCANNL_RETURN_IF_ERROR(ExplainTraces(line, stream));
   OCANNL_ASSIGN_OR_RETURN(
       NdArray scores,
@@ -210,9 +233,9 @@ absl::Status Run(const CommandLine& line) {
       {"seed", options.seed},
       {"dtype", std::string(Name(options.dtype))},
       {"epochs", options.epochs},
-      {"steps", moons->steps},
-      {"first_loss", history.losses.front()},
-      {"final_epoch_loss", history.final_epoch_loss},
+      {"steps", history.steps_done},
+      {"first_loss", *history.loss_so_far.first},
+      {"final_epoch_loss", history.loss_so_far.epoch_sum},
       {"accuracy", Accuracy(scores, points.labels)},
       {"seconds_total", SecondsSince(start)},
       {"seconds_train", history.seconds},

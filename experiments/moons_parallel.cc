@@ -91,7 +91,7 @@ std::function<void(const train::EpochReport&)> TellEpochs(
   return [&, epochs, start = Clock::now()](const train::EpochReport& epoch) {
     if (log) {
       logged.Update(log->Write({.epoch = epoch.at_epoch + 1,
-                                .step = epoch.at_step - 1,
+                                .step = epoch.at_step,
                                 .loss = epoch.epoch_loss,
                                 .rate = epoch.learning_rate,
                                 .seconds = SecondsSince(start),
@@ -166,7 +166,9 @@ absl::Status RunOnRanks(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(const int64_t bucket, BucketBytesOf(line));
   if (bucket > 0) {
     return absl::InvalidArgumentError(
-        "moons_parallel merges all gradients at once; give --distributed=mpi");
+        absl::StrCat("--distributed=", line.GetString("distributed"),
+                     ": moons_parallel merges all gradients at once; give "
+                     "--distributed=mpi"));
   }
   return RunRanks(line,
                   [&](train::Communicator* ranks) { return Run(line, ranks); });

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import zipfile
 
 PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits",
             "digit_addition", "circles_conv", "names", "text", "reverse",
@@ -28,6 +29,16 @@ def run(program, *flags, cwd=None):
                    if not name.startswith("OCANNL_")}
     return subprocess.run([path, *flags], check=True, capture_output=True,
                           text=True, cwd=cwd, env=environment).stdout
+
+
+def fault(program, *flags, code=1):
+    """What the program, which fails with the code, prints to stderr."""
+    try:
+        run(program, *flags)
+    except subprocess.CalledProcessError as error:
+        assert error.returncode == code, error.returncode
+        return error.stderr
+    raise AssertionError(f"{program} {flags} ended well")
 
 
 def rows(text):
@@ -270,10 +281,100 @@ class ProgramsTest(unittest.TestCase):
                 run("moons", *flags, f"--load={file}")
             self.assertIn("140 steps are done, and 140 are to be",
                           error.exception.stderr)
-            # From inside of an epoch: 140 steps are 9 1/3 of these.
-            text = run("moons", "--epochs=12", "--len=75", f"--load={file}")
-            self.assertIn("Goes on at step 140 of 180.\n", text)
-            self.assertIn("Epoch=12, step=179, ", text)
+            text = run("moons", "--epochs=9", "--len=100", f"--load={file}")
+            self.assertIn("Goes on at step 140 of 180.\n"
+                          "Saved with --epochs=7: ", text)
+            self.assertIn("Epoch=9, step=180, ", text)
+
+    def test_what_decides_the_course_stays(self):
+        file = self.folder / "m.npz"
+        data = self.digits()
+        flags = {"moons": ["--epochs=3", "--len=100"],
+                 "digits": ["--epochs=3", "--batch_size=10", f"--data={data}"]}
+        for program, first, others in (
+                ("moons", "--seed=1", ["--seed=2"]),
+                ("moons", "--batch_size=10", ["--batch_size=20"]),
+                ("moons", "--dtype=f32", ["--dtype=bf16"]),
+                ("moons", "--hidden=16,16", ["--hidden=16"]),
+                ("digits", "--rate=0.002", ["--rate=0.001"])):
+            run(program, *flags[program], "--epochs_now=1", f"--save={file}")
+            self.assertIn(
+                f"saved with {first}, and this run has {others[0]};",
+                fault(program, *flags[program], f"--load={file}", *others))
+        # The same images in another place are the same, others are not.
+        data = data.rename(self.folder / "moved.csv.gz")
+        run("digits", *flags["digits"][:2], f"--data={data}", f"--load={file}")
+        data.write_bytes(gzip.compress(
+            "".join(f"{k % 7},1," * 8 + f"{k % 2}\n"
+                    for k in range(200)).encode()))
+        self.assertIn("moved.csv.gz", fault(
+            "digits", *flags["digits"][:2], f"--data={data}",
+            f"--load={file}"))
+        self.assertIn("it is of `digits`, not of `moons`",
+                      fault("moons", f"--load={file}"))
+
+    def without(self, file, *names):
+        """The file as a program that did not know these arrays has saved it."""
+        old = file.with_name("old.npz")
+        with zipfile.ZipFile(file) as saved, zipfile.ZipFile(old, "w") as some:
+            for name in saved.namelist():
+                if name.removesuffix(".npy") not in names:
+                    some.writestr(name, saved.read(name))
+        return old
+
+    def test_files_of_before_go_on(self):
+        flags = ["--epochs=3", "--len=100"]
+        whole = result(run("moons", *flags))
+        file = self.folder / "m.npz"
+        run("moons", *flags, "--epochs_now=1", f"--save={file}")
+        old = self.without(file, "course", "loss_so_far")
+        text = run("moons", *flags, f"--load={old}")
+        self.assertIn("The file has no flags to compare with these, and no "
+                      "loss of its epoch.\n", text)
+        for field in "params_hash", "final_epoch_loss", "steps":
+            self.assertEqual(result(text)[field], whole[field])
+        self.assertIn("of another network than this one of `moons`: it alone "
+                      "has `b2`, `w3`",
+                      fault("moons", *flags, "--hidden=16", f"--load={old}"))
+
+    def test_the_losses_of_an_epoch_go_on_within_it(self):
+        log = self.folder / "log.jsonl"
+        losses = lambda: [(line["epoch"], line["step"], line["loss"])
+                          for line in map(json.loads,
+                                          log.read_text().splitlines())]
+        shown = lambda text: [line for line in text.splitlines()
+                              if line.startswith("Epoch=4, ")]
+        for program, flags in (
+                ("moons", ["--epochs=4", "--len=100", f"--log={log}"]),
+                ("lenet", ["--epochs=4", "--examples=200", f"--log={log}"])):
+            text = run(program, *flags)
+            logged = losses()
+            place = self.folder / program
+            flags += [f"--checkpoints={place}", "--checkpoint_every=3"]
+            run(program, *flags)
+            # As if killed before the last one.
+            sorted(place.iterdir())[-1].unlink()
+            again = run(program, *flags)
+            self.assertIn("Goes on at step ", again)
+            self.assertEqual(len(shown(text)), 1)
+            self.assertEqual(shown(again), shown(text))
+            self.assertEqual(losses(), logged)
+            for field in ("steps", "first_loss", "final_epoch_loss",
+                          "params_hash"):
+                self.assertEqual(result(again).get(field),
+                                 result(text).get(field))
+
+    def test_checkpoints_come_before_a_file_to_load(self):
+        flags = ["--epochs=4", "--len=100"]
+        file, place = self.folder / "m.npz", self.folder / "steps"
+        run("moons", *flags, "--epochs_now=1", f"--save={file}")
+        flags += [f"--load={file}", f"--checkpoints={place}"]
+        text = run("moons", *flags, "--epochs_now=1")
+        self.assertIn("Goes on at step 20 of 80.\n", text)
+        self.assertNotIn("--load", text)
+        text = run("moons", *flags)
+        self.assertIn("Goes on at step 40 of 80.\nIt is the last one of "
+                      f"--checkpoints; --load={file} is for when", text)
 
     def test_schedules(self):
         log = self.folder / "log.jsonl"
@@ -333,7 +434,7 @@ class ProgramsTest(unittest.TestCase):
         run("moons", *flags)
         whole = strict()
         self.assertEqual([(line["epoch"], line["step"]) for line in whole],
-                         [(1, 19), (2, 39), (3, 59), (4, 79)])
+                         [(1, 20), (2, 40), (3, 60), (4, 80)])
         self.assertLess(whole[3]["loss"], whole[0]["loss"])
         # Goes on where the checkpoint was, with the same figures.
         file = self.folder / "half.npz"
@@ -426,6 +527,41 @@ class ProgramsTest(unittest.TestCase):
         with self.assertRaises(subprocess.CalledProcessError) as error:
             run("moons", "--trace=none/trace", cwd=self.folder)
         self.assertIn("none/trace", error.exception.stderr)
+
+    def test_wrong_flags(self):
+        for program in "moons", "lenet", "moons_parallel", "step_time":
+            self.assertIn("unknown flag --foo;",
+                          fault(program, "--foo", code=2))
+            self.assertIn("`foo` is not a flag", fault(program, "foo", code=2))
+        self.assertIn("unknown flag --rate; see --help",
+                      fault("moons", "--rate=nan", code=2))
+        self.assertIn("--rate=nan is not a number above 0",
+                      fault("lenet", "--rate=nan", code=2))
+        self.assertIn("--epochs=0 is not an integer",
+                      fault("moons", "--epochs=0", code=2))
+        for dtype in "f16", "f8e4m3", "f8e5m2":
+            self.assertIn(f" {dtype}", run("moons", "--help"))
+            self.assertIn(f" {dtype}", fault("moons", "--dtype=f64", code=2))
+            run("moons", "--epochs=1", "--len=20", f"--dtype={dtype}")
+        self.assertNotIn("--tier", run("step_time", "--help"))
+        fault("step_time", "--check", code=2)
+
+    def test_data_that_is_not_there(self):
+        self.assertIn("No such file", fault("digits", "--data=nofile"))
+        other = self.folder / "data.xls"
+        other.write_text("1")
+        self.assertIn("must end in .npz, .csv, ",
+                      fault("digits", f"--data={other}"))
+
+    def test_processes_of_mpirun_that_share_nothing(self):
+        path = pathlib.Path("experiments/lenet").resolve()
+        for rank, warns in ("0", True), ("1", False):
+            ran = subprocess.run(
+                [path, "--examples=50", "--epochs=1"], check=True,
+                capture_output=True, text=True,
+                env={**os.environ, "OMPI_COMM_WORLD_SIZE": "2",
+                     "OMPI_COMM_WORLD_RANK": rank})
+            self.assertEqual("give --distributed=mpi" in ran.stderr, warns)
 
     def test_help_and_version(self):
         versions = {run(program, "--version") for program in PROGRAMS}

@@ -127,7 +127,7 @@ absl::Status Run(train::Communicator* ranks) {
 }  // namespace ocannl
 
 int main(int argc, char** argv) {
-  return ocannl::ExperimentMain(
+  return ocannl::ProgramMain(
       "step_time", "Tells how long steps of training take on many machines.",
       {ocannl::DistributedFlag()},
       [](const ocannl::CommandLine& line) {

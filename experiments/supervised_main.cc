@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/course/course.h"
 #include "experiments/nets/rate_schedule.h"
 #include "experiments/nets/sharded.h"
 #include "experiments/support/dtype_flag.h"
@@ -56,7 +57,9 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
   flags.insert(flags.end(), DistributedFlags().begin(),
                DistributedFlags().end());
-  flags.insert(flags.end(), experiment.flags.begin(), experiment.flags.end());
+  for (const auto* own : {&experiment.flags, &experiment.show_flags}) {
+    flags.insert(flags.end(), own->begin(), own->end());
+  }
   return flags;
 }
 
@@ -152,6 +155,28 @@ struct Run {
   }
 };
 
+Course CourseOf(const SupervisedExperiment& experiment, const Run& run) {
+  std::vector<std::string> names = {"seed", "rate", "schedule", "dtype"};
+  if (experiment.examples > 0) names.emplace_back("examples");
+  for (const Flag& flag : experiment.flags) names.push_back(flag.name);
+  Course course{.experiment = experiment.name,
+                .flags = CourseFlagsOf(run.line, names)};
+  for (CourseFlag& flag : course.flags) {
+    const Examples& train = run.task.lessons.train;
+    // The same examples may be in another place.
+    if (flag.name == "data") flag.hash = HashOf({train.inputs, train.classes});
+  }
+  course.flags.push_back(
+      {.name = "batch_size", .value = absl::StrCat(run.options.batch_size)});
+  course.flags.push_back({.name = "shards",
+                          .value = absl::StrCat(run.shards),
+                          .may_differ = true});
+  course.flags.push_back({.name = "epochs",
+                          .value = absl::StrCat(run.options.epochs),
+                          .may_differ = true});
+  return course;
+}
+
 absl::StatusOr<LoopOptions> LoopOf(Run& run, int64_t batches) {
   OCANNL_ASSIGN_OR_RETURN(bool verbose, run.line.GetBool("verbose"));
   const int64_t epochs = run.options.epochs;
@@ -180,8 +205,8 @@ absl::Status TellResult(const SupervisedExperiment& experiment, Run& run,
       {"dtype", std::string(Name(run.options.dtype))},
       {"shards", run.shards},
       {"epochs", run.options.epochs},
-      {"steps", history.losses.size()},
-      {"first_loss", history.losses.front()},
+      {"steps", history.steps_done},
+      {"first_loss", *history.loss_so_far.first},
       {"test_loss", score.loss},
       {"test_right", score.hits},
       {"ms_per_step", 1e3 * history.seconds_of_steps /
@@ -225,8 +250,9 @@ absl::Status TrainTask(const SupervisedExperiment& experiment,
                                  score.loss, 100 * score.hits);
     return Measures{{"test_loss", score.loss}, {"accuracy", score.hits}};
   };
-  OCANNL_ASSIGN_OR_RETURN(History history,
-                          TrainAndSave(line, step, loop, test));
+  OCANNL_ASSIGN_OR_RETURN(
+      History history,
+      TrainAndSave(line, CourseOf(experiment, run), step, loop, test));
   if (run.sharded != nullptr) {
     OCANNL_RETURN_IF_ERROR(run.sharded->training().SyncRanks());
   }

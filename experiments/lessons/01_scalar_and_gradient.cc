@@ -8,6 +8,7 @@
 // parameters, and a step that makes l greater.
 #include <iostream>
 
+#include "experiments/lessons/lesson_main.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/ocannl.h"
@@ -64,4 +65,7 @@ absl::Status Lesson() {
 }  // namespace
 }  // namespace ocannl
 
-int main() { CHECK_OK(ocannl::Lesson()); }
+int main(int argc, char** argv) {
+  return ocannl::LessonMain("01_scalar_and_gradient", ocannl::Lesson, argc,
+                            argv);
+}

@@ -8,7 +8,7 @@
 // the shapes of parameters: they follow from how they are used.
 #include <iostream>
 
-#include "ocannl/core/base/check.h"
+#include "experiments/lessons/lesson_main.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/ocannl.h"
 
@@ -60,4 +60,7 @@ absl::Status Lesson() {
 }  // namespace
 }  // namespace ocannl
 
-int main() { CHECK_OK(ocannl::Lesson()); }
+int main(int argc, char** argv) {
+  return ocannl::LessonMain("02_tensors_and_shapes", ocannl::Lesson, argc,
+                            argv);
+}

@@ -9,7 +9,7 @@
 // notation.
 #include <iostream>
 
-#include "ocannl/core/base/check.h"
+#include "experiments/lessons/lesson_main.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/ocannl.h"
 
@@ -57,4 +57,6 @@ absl::Status Lesson() {
 }  // namespace
 }  // namespace ocannl
 
-int main() { CHECK_OK(ocannl::Lesson()); }
+int main(int argc, char** argv) {
+  return ocannl::LessonMain("03_einsum", ocannl::Lesson, argc, argv);
+}

@@ -7,7 +7,7 @@
 // `bazel run //ocannl -- explain EXPR` shows the same and machine code too.
 #include <iostream>
 
-#include "ocannl/core/base/check.h"
+#include "experiments/lessons/lesson_main.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
@@ -56,4 +56,6 @@ absl::Status Lesson() {
 }  // namespace
 }  // namespace ocannl
 
-int main() { CHECK_OK(ocannl::Lesson()); }
+int main(int argc, char** argv) {
+  return ocannl::LessonMain("04_look_inside", ocannl::Lesson, argc, argv);
+}

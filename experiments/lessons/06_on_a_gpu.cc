@@ -10,7 +10,7 @@
 #include <iostream>
 #include <string>
 
-#include "ocannl/core/base/check.h"
+#include "experiments/lessons/lesson_main.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
@@ -83,4 +83,6 @@ absl::Status Lesson() {
 }  // namespace
 }  // namespace ocannl
 
-int main() { CHECK_OK(ocannl::Lesson()); }
+int main(int argc, char** argv) {
+  return ocannl::LessonMain("06_on_a_gpu", ocannl::Lesson, argc, argv);
+}

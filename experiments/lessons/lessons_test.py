@@ -30,6 +30,10 @@ def main():
     if not lessons:
         sys.exit("no lessons beside this test")
     for lesson in lessons:
+        for flag, code in ("--help", 0), ("--foo", 2):
+            ran = subprocess.run([lesson, flag], capture_output=True, text=True)
+            assert ran.returncode == code, (lesson, flag, ran)
+            assert lesson.name in ran.stdout + ran.stderr, (flag, ran)
         printed = subprocess.run([lesson], check=True, capture_output=True,
                                  text=True).stdout
         expected = lesson.with_suffix(".txt")

@@ -44,10 +44,15 @@ absl::StatusOr<Examples> Load(const std::string& path) {
     return Examples{.inputs = std::move(arrays[0]),
                     .classes = std::move(arrays[1])};
   }
-  OCANNL_ASSIGN_OR_RETURN(NdArray array, train::LoadArray(path));
+  absl::StatusOr<NdArray> array = train::LoadArray(path);
+  if (absl::IsUnimplemented(array.status())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": its name must end in ", ImageEnds()));
+  }
+  OCANNL_RETURN_IF_ERROR(array.status());
   if (!absl::StrContains(path, "-ubyte")) {
-    if (array.dims().size() == 2 && array.dims()[1] > 1) {
-      return SplitRows(array);
+    if (array->dims().size() == 2 && array->dims()[1] > 1) {
+      return SplitRows(*array);
     }
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": rows must be cells and a class"));
@@ -55,7 +60,7 @@ absl::StatusOr<Examples> Load(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(NdArray classes,
                           train::LoadArray(absl::StrReplaceAll(
                               path, {{"images", "labels"}, {"idx3", "idx1"}})));
-  return Examples{.inputs = std::move(array), .classes = std::move(classes)};
+  return Examples{.inputs = *std::move(array), .classes = std::move(classes)};
 }
 
 // As f32 {count, side, side, 1}, of which the greatest is 1.
@@ -99,6 +104,8 @@ absl::StatusOr<NdArray> Classes(const NdArray& array, int64_t count,
 }
 
 }  // namespace
+
+std::string ImageEnds() { return absl::StrCat(".npz, ", train::kArrayEnds); }
 
 absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed) {
   absl::StatusOr<Examples> loaded = Load(path);

@@ -16,15 +16,19 @@ namespace ocannl {
 inline constexpr char kSklearnDigits[] =
     "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
 
+// The ends of the names of files that LoadImages reads, for messages.
+std::string ImageEnds();
+
 // The images and classes of a file, of which every fourth, in an order that
 // depends on the seed, is for the tests:
 //
-//   .csv, .tsv   rows of the cells of a square image, then the class
-//   .npz         arrays x, of images, and y, of classes
-//   IDX          the images; the file of the classes is beside it, as those of
-//                MNIST: train-images-idx3-ubyte, train-labels-idx1-ubyte
+//   .csv, .tsv, .npy   rows of the cells of a square image, then the class
+//   .npz               arrays x, of images, and y, of classes
+//   -ubyte             the images; the file of the classes is beside it, as
+//                      those of MNIST: train-images-idx3-ubyte,
+//                      train-labels-idx1-ubyte
 //
-// .csv, .tsv and IDX also with .gz. Cells are divided by the greatest. Errors:
+// All but .npz also with .gz. Cells are divided by the greatest. Errors:
 // those of the readers, and of images that are not square, or of less than two
 // classes; where kSklearnDigits is missing, the package that has it.
 absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed);

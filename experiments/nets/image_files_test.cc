@@ -56,6 +56,12 @@ TEST(ImageFilesTest, FilesLikeThoseOfMnist) {
 }
 
 TEST(ImageFilesTest, Errors) {
+  EXPECT_THAT(LoadImages("nofile", 1).status().message(),
+              HasSubstr("No such file"));
+  EXPECT_EQ(LoadImages(PathOf("a.xls", "1"), 1).status().message(),
+            PathOf("a.xls", "1") +
+                ": its name must end in .npz, .csv, .tsv, "
+                ".npy, .idx or -ubyte");
   EXPECT_THAT(
       LoadImages(PathOf("b.csv", "1,2,3,0\n1,2,3,1\n"), 1).status().message(),
       HasSubstr("images of 3 cells; they must be square"));

@@ -8,10 +8,12 @@
 
 namespace ocannl {
 
+// Those that ComputeDType makes f32.
+constexpr char kNetworkDTypes[] = "f32, bf16, f16, f8e4m3 or f8e5m2";
+
 const Flag& DTypeFlag() {
-  static const auto* flag =
-      new Flag{"dtype", "f32",
-               "of the network: f32, bf16, f16, f8e5m2; parameters are f32"};
+  static const auto* flag = new Flag{
+      "dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")};
   return *flag;
 }
 
@@ -19,9 +21,9 @@ absl::StatusOr<DType> DTypeOf(const CommandLine& line) {
   const std::string text = line.GetString("dtype");
   const std::optional<DType> dtype = FindDType(text);
   if (dtype && ComputeDType(*dtype) == DType::kF32) return *dtype;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--dtype=", text, " is no float of 32 bits or fewer; take f32, bf16, ",
-      "f16, f8e5m2 or f8e4m3"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dtype=", text, " is no float of 32 bits or fewer; take ",
+                   kNetworkDTypes));
 }
 
 }  // namespace ocannl

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/support/experiment_main.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <streambuf>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "experiments/support/saving.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
@@ -21,25 +24,27 @@ namespace {
 using RunExperiment = absl::FunctionRef<absl::Status(const CommandLine& line)>;
 
 int Main(const std::string& name, const std::string& what,
-         const std::vector<Flag>& own, RunExperiment run,
+         std::vector<Flag> flags, RunExperiment run,
          const std::vector<std::string>& args) {
-  std::vector<Flag> flags = TierFlags();
-  flags.insert(flags.end(), own.begin(), own.end());
   flags.insert(flags.end(), ProgramFlags().begin(), ProgramFlags().end());
   absl::StatusOr<CommandLine> line = ParseWithSettings(args, flags);
   if (line.ok() &&
       ShowsHelp(*line, WrapWords(what, 0, 0) + "\n", flags, std::cout)) {
     return 0;
   }
-  absl::Status status = line.status();
-  if (status.ok() && !line->positional().empty()) {
-    status = absl::InvalidArgumentError(absl::StrCat(
+  absl::Status usage = line.status();
+  if (usage.ok() && !line->positional().empty()) {
+    usage = absl::InvalidArgumentError(absl::StrCat(
         "`", line->positional()[0], "` is not a flag; see --help"));
   }
-  if (status.ok()) status = run(*line);
+  if (!usage.ok()) {
+    std::cerr << name << ": " << usage.message() << "\n";
+    return kUsageExitCode;
+  }
+  const absl::Status status = run(*line);
   if (status.ok()) return 0;
-  std::cerr << name << ": " << status.message()
-            << (line.ok() ? line->DescribeSettings() : "") << "\n";
+  std::cerr << name << ": " << status.message() << line->DescribeSettings()
+            << "\n";
   return ExitCodeOf(status);
 }
 
@@ -60,14 +65,33 @@ class Silence {
   std::streambuf* before_;
 };
 
+// Without a communicator, each process that mpirun starts is a whole program.
+void WarnOfLoneRanks() {
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  int count = 0;
+  if (size == nullptr || !absl::SimpleAtoi(size, &count) || count < 2) return;
+  if (rank != nullptr && absl::string_view(rank) != "0") return;
+  std::cerr << "warning: each of the " << count << " processes of mpirun does "
+            << "all alone; give --distributed=mpi to share the work\n";
+}
+
 }  // namespace
+
+int ProgramMain(const std::string& name, const std::string& what,
+                const std::vector<Flag>& flags, RunExperiment run, int argc,
+                char** argv) {
+  return RunMain([&] {
+    return Main(name, what, flags, run, {argv + 1, argv + argc});
+  });
+}
 
 int ExperimentMain(const std::string& name, const std::string& what,
                    const std::vector<Flag>& flags, RunExperiment run, int argc,
                    char** argv) {
-  return RunMain([&] {
-    return Main(name, what, flags, run, {argv + 1, argv + argc});
-  });
+  std::vector<Flag> all = TierFlags();
+  all.insert(all.end(), flags.begin(), flags.end());
+  return ProgramMain(name, what, all, run, argc, argv);
 }
 
 absl::Status RunRanks(
@@ -75,7 +99,10 @@ absl::Status RunRanks(
     absl::FunctionRef<absl::Status(train::Communicator* ranks)> run) {
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<train::Communicator> ranks,
                           CommunicatorOf(line));
-  if (ranks == nullptr) return run(nullptr);
+  if (ranks == nullptr) {
+    WarnOfLoneRanks();
+    return run(nullptr);
+  }
   std::optional<Silence> silence;
   if (ranks->rank() > 0) silence.emplace();
   const absl::Status status = run(ranks.get());

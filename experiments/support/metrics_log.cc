@@ -12,18 +12,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The lines of `text` that tell of steps before `first_step`. One that a killed
+// The lines of `text` that tell of the first `epochs`. One that a killed
 // process has not ended is none.
-std::string LinesBefore(absl::string_view text, int64_t first_step) {
+std::string LinesOf(absl::string_view text, int64_t epochs) {
   std::string kept;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object() || !json.contains("step")) continue;
-    const Json& step = json["step"];
-    if (!step.is_number_integer() || step.get<int64_t>() >= first_step) {
-      continue;
+    if (!json.is_object() || !json.contains("epoch")) continue;
+    const Json& epoch = json["epoch"];
+    if (epoch.is_number_integer() && epoch.get<int64_t>() <= epochs) {
+      absl::StrAppend(&kept, line, "\n");
     }
-    absl::StrAppend(&kept, line, "\n");
   }
   return kept;
 }
@@ -37,13 +36,13 @@ const Flag& LogFlag() {
 }
 
 absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path,
-                                            int64_t first_step) {
+                                            int64_t epochs) {
   const bool goes_on =
-      first_step > 0 && CheckOrdinaryFile(path, "the file of --log").ok();
+      epochs > 0 && CheckOrdinaryFile(path, "the file of --log").ok();
   if (goes_on) {
     OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     OCANNL_RETURN_IF_ERROR(ReplaceFile(path, [&](const std::string& other) {
-      return WriteFile(other, LinesBefore(text, first_step));
+      return WriteFile(other, LinesOf(text, epochs));
     }));
   }
   OCANNL_ASSIGN_OR_RETURN(OpenFile file,

@@ -2,7 +2,7 @@
 //
 // The course of a training as JSON lines: --log.
 //
-//   {"epoch":2,"step":159,"loss":0.0625,"rate":0.05,"seconds":1.5,"accuracy":1}
+//   {"epoch":2,"step":160,"loss":0.0625,"rate":0.05,"seconds":1.5,"accuracy":1}
 //
 // One object for each epoch, whole on the disk when the next epoch begins. A
 // number that is not finite is null, as JSON has none.
@@ -26,9 +26,9 @@ using Measures = std::vector<std::pair<std::string, double>>;
 
 struct EpochMetrics {
   int64_t epoch;     // from 1
-  int64_t step;      // the last one of the epoch, from 0
-  double loss;       // the mean of the steps of the epoch, of this run
-  double rate;       // of learning, in that step
+  int64_t step;      // how many are done
+  double loss;       // the mean of the steps of the epoch
+  double rate;       // of learning, in the last of them
   double seconds;    // since the training began, of this run
   Measures of_test;  // what was measured after the epoch
 };
@@ -38,11 +38,11 @@ const Flag& LogFlag();
 
 class MetricsLog {
  public:
-  // Replaces the file `path`; of a training that goes on at step `first_step`,
-  // what is there of the steps before it stays. Errors name the path and the
-  // system's reason.
+  // Replaces the file `path`; of a training that goes on after `epochs` whole
+  // epochs, what is there of these stays. Errors name the path and the system's
+  // reason.
   static absl::StatusOr<MetricsLog> Open(const std::string& path,
-                                         int64_t first_step);
+                                         int64_t epochs);
 
   // Writes a line at once. Error: the system's.
   absl::Status Write(const EpochMetrics& metrics) const;

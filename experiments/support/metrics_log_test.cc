@@ -27,7 +27,7 @@ std::string Read(const std::string& path) {
 
 EpochMetrics At(int64_t epoch) {
   return {.epoch = epoch,
-          .step = 10 * epoch - 1,
+          .step = 10 * epoch,
           .loss = 0.1,
           .rate = 0.5,
           .seconds = 2,
@@ -43,7 +43,7 @@ TEST(MetricsLogTest, ALineIsThereAtOnce) {
   metrics.of_test = {{"test_loss", 0.25}, {"accuracy", 1}};
   CHECK_OK(log->Write(metrics));
   EXPECT_EQ(Read(path),
-            R"({"epoch":1,"step":9,"loss":0.1,"rate":0.5,"seconds":2.0,)"
+            R"({"epoch":1,"step":10,"loss":0.1,"rate":0.5,"seconds":2.0,)"
             R"("test_loss":0.25,"accuracy":1.0})"
             "\n");
 }
@@ -57,11 +57,11 @@ TEST(MetricsLogTest, WhatIsNotFiniteIsNull) {
   metrics.rate = -kInfinity;
   CHECK_OK(log->Write(metrics));
   EXPECT_EQ(Read(path),
-            R"({"epoch":1,"step":9,"loss":null,"rate":null,"seconds":2.0})"
+            R"({"epoch":1,"step":10,"loss":null,"rate":null,"seconds":2.0})"
             "\n");
 }
 
-TEST(MetricsLogTest, GoesOnBehindTheStepsThatAreDone) {
+TEST(MetricsLogTest, GoesOnBehindTheWholeEpochs) {
   const std::string path = PathOf("goes_on.jsonl");
   {
     auto log = MetricsLog::Open(path, 0);
@@ -69,14 +69,14 @@ TEST(MetricsLogTest, GoesOnBehindTheStepsThatAreDone) {
     for (int64_t epoch : {1, 2, 3}) CHECK_OK(log->Write(At(epoch)));
   }
   const std::string three = Read(path);
-  // Killed in a line, and after the checkpoint of step 20.
+  // Killed in a line, and after a checkpoint within the third epoch.
   CHECK_OK(WriteFile(path, three + R"({"epoch":4,"ste)"));
-  auto log = MetricsLog::Open(path, 20);
+  auto log = MetricsLog::Open(path, 2);
   CHECK_OK(log);
   CHECK_OK(log->Write(At(3)));
   EXPECT_EQ(Read(path), three);
   // One that began without a log.
-  CHECK_OK(MetricsLog::Open(PathOf("new.jsonl"), 20));
+  CHECK_OK(MetricsLog::Open(PathOf("new.jsonl"), 2));
 }
 
 TEST(MetricsLogTest, ErrorsNameTheFile) {

@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "experiments/course/course.h"
 #include "experiments/support/training_loop.h"
 #include "ocannl/core/base/command_line.h"
 
@@ -20,17 +21,22 @@ const std::vector<Flag>& SavingFlags();
 
 // TrainingLoop, from the step at which the training stopped that --load has,
 // for --epochs_now; leaves in the file of --save what it takes to go on. With
-// --checkpoints, goes on at the latest one there and adds to them. Where
-// --save is given, SIGINT and SIGTERM end the training after the step and keep
-// what is there: the error, a cancellation, says so. Errors, before the
-// training: what cannot be loaded, is at its end, or can never be saved or
-// logged. Of several ranks, the first one loads, saves and logs.
+// --checkpoints, goes on at the latest one there, if there is one, whatever
+// --load is, and adds to them. Where --save is given, SIGINT and SIGTERM end
+// the training after the step and keep what is there: the error, a
+// cancellation, says so. Errors, before the training: what cannot be loaded, is
+// of another network or course, is at its end, or can never be saved or logged.
+// Of several ranks, the first one loads, saves and logs.
 absl::StatusOr<History> TrainAndSave(
-    const CommandLine& line, const TrainingStep& step, LoopOptions loop,
+    const CommandLine& line, const Course& course, const TrainingStep& step,
+    LoopOptions loop,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);
 
+// Of a program whose command line is wrong.
+inline constexpr int kUsageExitCode = 2;
+
 // The exit code of a program with such an end: as shells name the signal that
-// ended the training, or 1.
+// ended the training; kUsageExitCode if the value of a flag is wrong; or 1.
 int ExitCodeOf(const absl::Status& status);
 
 }  // namespace ocannl

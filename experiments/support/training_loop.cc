@@ -19,15 +19,19 @@
 namespace ocannl {
 namespace {
 
-void AddEpoch(const NdArray& loss, const NdArray& rate, History& history) {
-  history.final_epoch_loss = 0;
+void AddSteps(const NdArray& loss, const NdArray& rate, History& history) {
+  std::optional<double>& first = history.loss_so_far.first;
+  if (!first) first = loss.AsDouble(0);
   for (int64_t k = 0; k < loss.size(); ++k) {
     history.losses.push_back(loss.AsDouble(k));
     history.rates.push_back(rate.AsDouble(k));
-    history.final_epoch_loss += loss.AsDouble(k);
+    history.loss_so_far.epoch_sum += loss.AsDouble(k);
+    ++history.loss_so_far.epoch_steps;
   }
-  history.mean_loss =
-      history.final_epoch_loss / static_cast<double>(loss.size());
+}
+
+double MeanLoss(const LossSoFar& so_far) {
+  return so_far.epoch_sum / static_cast<double>(so_far.epoch_steps);
 }
 
 // The signal that rank 0 got; 0: none.
@@ -50,11 +54,22 @@ struct Curves {
     return Curves{std::move(losses), std::move(rates)};
   }
   absl::Status Append() {
+    ++count;
     OCANNL_RETURN_IF_ERROR(losses.Append());
     return rates.Append();
   }
+  // Moves what was appended, by steps since `start`, to the history.
+  absl::Status MoveTo(Clock::time_point start, History& history) {
+    if (std::exchange(count, 0) == 0) return absl::OkStatus();
+    OCANNL_ASSIGN_OR_RETURN(NdArray loss, losses.Take());
+    history.seconds_of_steps += SecondsSince(start);
+    OCANNL_ASSIGN_OR_RETURN(NdArray rate, rates.Take());
+    AddSteps(loss, rate, history);
+    return absl::OkStatus();
+  }
 
   Recording losses, rates;
+  int64_t count = 0;
 };
 
 // Runs steps from history.steps_done to `end`, or to one at which there were
@@ -62,7 +77,7 @@ struct Curves {
 absl::Status RunSteps(const TrainingStep& step, const LoopOptions& options,
                       int64_t end, std::optional<Curves>& curves,
                       History& history) {
-  const auto start = Clock::now();
+  auto start = Clock::now();
   int64_t& next = history.steps_done;
   do {  // once at least, so that there are losses to take
     OCANNL_RETURN_IF_ERROR(step.run(next % step.batches, next));
@@ -70,23 +85,20 @@ absl::Status RunSteps(const TrainingStep& step, const LoopOptions& options,
     ++next;
     if (options.checkpoint_is_due && next < options.end_step &&
         options.checkpoint_is_due(next)) {
-      OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
+      if (curves) OCANNL_RETURN_IF_ERROR(curves->MoveTo(start, history));
+      OCANNL_RETURN_IF_ERROR(options.checkpoint(history));
+      start = Clock::now();
     }
     OCANNL_ASSIGN_OR_RETURN(history.stop_signal, StopSignal(step.ranks));
   } while (next < end && history.stop_signal == 0);
-  if (!curves) return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(NdArray loss, curves->losses.Take());
-  history.seconds_of_steps += SecondsSince(start);
-  OCANNL_ASSIGN_OR_RETURN(NdArray rate, curves->rates.Take());
-  AddEpoch(loss, rate, history);
-  return absl::OkStatus();
+  return curves ? curves->MoveTo(start, history) : absl::OkStatus();
 }
 
 void PrintEpoch(int64_t epoch, const History& history) {
   std::cout << absl::StrFormat(
                    "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n",
-                   epoch, history.steps_done - 1, history.rates.back(),
-                   history.losses.back(), history.final_epoch_loss)
+                   epoch, history.steps_done, history.rates.back(),
+                   history.losses.back(), history.loss_so_far.epoch_sum)
             << std::flush;
 }
 
@@ -124,8 +136,12 @@ absl::StatusOr<History> TrainingLoop(
   auto start = Clock::now();
   int64_t& next = history.steps_done;
   next = options.first_step;
+  history.loss_so_far = options.loss_so_far.value_or(LossSoFar());
   while (next < options.end_step && history.stop_signal == 0) {
     const int64_t epoch = next / batches + 1;
+    if (next % batches == 0) {
+      history.loss_so_far = {.first = history.loss_so_far.first};
+    }
     if (options.before_epoch) {
       OCANNL_RETURN_IF_ERROR(options.before_epoch(epoch - 1));
     }
@@ -140,8 +156,8 @@ absl::StatusOr<History> TrainingLoop(
     }
     if (options.log) {
       OCANNL_RETURN_IF_ERROR(options.log({.epoch = epoch,
-                                          .step = next - 1,
-                                          .loss = history.mean_loss,
+                                          .step = next,
+                                          .loss = MeanLoss(history.loss_so_far),
                                           .rate = history.rates.back(),
                                           .seconds = SecondsSince(start),
                                           .of_test = std::move(measures)}));
@@ -151,7 +167,7 @@ absl::StatusOr<History> TrainingLoop(
         TimeLeft(epoch - last_epoch + epochs, epochs, SecondsSince(start))));
     if (options.checkpoint && !options.checkpoint_is_due && next == end &&
         next < options.end_step) {
-      OCANNL_RETURN_IF_ERROR(options.checkpoint(next));
+      OCANNL_RETURN_IF_ERROR(options.checkpoint(history));
     }
   }
   ShowProgress("");

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,19 @@
 
 namespace ocannl {
 
+// Of the steps that are done, those of runs before this one too.
+struct LossSoFar {
+  std::optional<double> first = {};  // of the first step of all
+  double epoch_sum = 0;              // of the epoch that the last step is in
+  int64_t epoch_steps = 0;           // how many losses are in the sum
+};
+
 struct History {
-  std::vector<double> rates;    // one a step
-  std::vector<double> losses;   // likewise
-  double final_epoch_loss = 0;  // the sum
-  double mean_loss = 0;         // of that epoch
-  int64_t steps_done = 0;       // those before the first one, too
-  int stop_signal = 0;          // that stopped it; 0: none
+  std::vector<double> rates;   // one a step of this run
+  std::vector<double> losses;  // likewise
+  LossSoFar loss_so_far;
+  int64_t steps_done = 0;  // those before the first one, too
+  int stop_signal = 0;     // that stopped it; 0: none
   double seconds = 0;
   double seconds_of_steps = 0;
 };
@@ -50,14 +57,16 @@ absl::StatusOr<TrainingStep> StepOf(Routine& step);
 
 struct LoopOptions {
   std::string loss;        // an array that the step keeps
-  int64_t first_step = 0;  // those before it are done
-  int64_t end_step = 0;    // one after the last
-  int64_t lines = 8;       // most epochs that are told of
+  int64_t first_step = 0;  // as many steps are done before it
+  // Of the steps before it; none: they are not known.
+  std::optional<LossSoFar> loss_so_far = std::nullopt;
+  int64_t end_step = 0;  // one after the last
+  int64_t lines = 8;     // most epochs that are told of
   // Called before the first step of this run and of each epoch, from 0.
   std::function<absl::Status(int64_t epoch)> before_epoch = nullptr;
-  // Called with how many steps are done after each epoch, or where
-  // `checkpoint_is_due`, which is asked after each step; not after the last.
-  std::function<absl::Status(int64_t steps_done)> checkpoint = nullptr;
+  // Called after each epoch, or where `checkpoint_is_due`, which is asked after
+  // each step; not after the last.
+  std::function<absl::Status(const History&)> checkpoint = nullptr;
   std::function<bool(int64_t steps_done)> checkpoint_is_due = nullptr;
   // Called after each epoch, and where the training ends within one.
   std::function<absl::Status(const EpochMetrics&)> log = nullptr;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kills training at random moments: it ends with the bits it would have had.
+"""Kills training at random moments: it ends with the bits and the
+losses it would have had.
 
   TRAINING_KILLS=200 bazel run //tests/checkpoint:kill_training_test
 
@@ -55,7 +56,8 @@ def main():
                 kills += 1
         assert child.returncode == 0, printed
         resumed += "Goes on at step" in printed
-        assert result(printed)["params_hash"] == whole["params_hash"], place
+        for field in "params_hash", "steps", "first_loss", "final_epoch_loss":
+            assert result(printed)[field] == whole[field], (place, field)
         # One more than is kept if that was killed before the oldest went.
         assert len(list(place.glob("step_*.npz"))) <= 4, place
         shutil.rmtree(place)

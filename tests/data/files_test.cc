@@ -116,8 +116,10 @@ TEST(FilesTest, ByTheEndOfTheNameWithGzipOrNot) {
   ASSERT_THAT(idx, IsOk());
   EXPECT_EQ(idx->AsDouble(0), 9);
   EXPECT_THAT(LoadArray(PathOf("a.xls", "1")),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("the end of its name is none of")));
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("its name must end in .csv, ")));
+  EXPECT_THAT(LoadArray(absl::StrCat(testing::TempDir(), "/none")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(LoadArray(absl::StrCat(testing::TempDir(), "/none.csv")),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.csv")));
   EXPECT_THAT(ReadData("/dev/zero"),

@@ -45,10 +45,12 @@ class CheckpointSeries {
   // system's.
   absl::StatusOr<std::vector<int64_t>> Steps() const;
 
+  // The file of the checkpoint of so many steps.
+  std::string PathOf(int64_t steps) const;
+
  private:
   CheckpointSeries(std::string directory, int keep)
       : directory_(std::move(directory)), keep_(keep) {}
-  std::string PathOf(int64_t steps) const;
 
   std::string directory_;
   int keep_;

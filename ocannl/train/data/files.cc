@@ -190,6 +190,7 @@ absl::StatusOr<NdArray> LoadIdx(const std::string& path) {
 }
 
 absl::StatusOr<NdArray> LoadArray(const std::string& path) {
+  OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "a file of data"));
   const absl::string_view name = absl::StripSuffix(path, ".gz");
   if (absl::EndsWith(name, ".csv")) return LoadCsv(path);
   if (absl::EndsWith(name, ".tsv")) return LoadCsv(path, '\t');
@@ -200,9 +201,8 @@ absl::StatusOr<NdArray> LoadArray(const std::string& path) {
     OCANNL_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path));
     return ParseNpy(bytes, path);
   }
-  return Damaged(path,
-                 "the end of its name is none of .csv, .tsv, .npy, .idx "
-                 "and -ubyte, with .gz or not");
+  return absl::UnimplementedError(absl::StrCat(
+      path, ": its name must end in ", kArrayEnds, ", with .gz or not"));
 }
 
 }  // namespace ocannl::train

@@ -63,8 +63,11 @@ absl::StatusOr<NdArray> ParseIdx(absl::string_view bytes,
                                  absl::string_view name);
 absl::StatusOr<NdArray> LoadIdx(const std::string& path);
 
-// The array of a file by the end of its name, but for .gz: .csv, .tsv, .npy,
-// .idx, or that of MNIST, -ubyte. Error: also another end.
+// What LoadArray reads; -ubyte is MNIST's.
+inline constexpr char kArrayEnds[] = ".csv, .tsv, .npy, .idx or -ubyte";
+
+// The array of a file by the end of its name, but for .gz. Errors: NotFound, if
+// it is not there; Unimplemented, if it has another end.
 absl::StatusOr<NdArray> LoadArray(const std::string& path);
 
 }  // namespace ocannl::train
