@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/support/metrics_log.h"
 #include "ocannl/core/assign/assignments.h"
@@ -273,10 +272,7 @@ absl::StatusOr<History> TrainAndSave(
 int ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return 0;
   if (absl::IsCancelled(status)) return 128 + StopSignals::received();
-  // Messages about the value of a flag begin with it.
-  const bool is_usage = absl::StartsWith(status.message(), "--") ||
-                        absl::StartsWith(status.message(), "no tier ");
-  return is_usage && absl::IsInvalidArgument(status) ? kUsageExitCode : 1;
+  return ExitCodeOfError(status);
 }
 
 }  // namespace ocannl

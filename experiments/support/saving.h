@@ -32,11 +32,8 @@ absl::StatusOr<History> TrainAndSave(
     LoopOptions loop,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch);
 
-// Of a program whose command line is wrong.
-inline constexpr int kUsageExitCode = 2;
-
 // The exit code of a program with such an end: as shells name the signal that
-// ended the training; kUsageExitCode if the value of a flag is wrong; or 1.
+// ended the training, else that of ExitCodeOfError.
 int ExitCodeOf(const absl::Status& status);
 
 }  // namespace ocannl

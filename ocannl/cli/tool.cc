@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/cli/commands.h"
@@ -49,7 +48,7 @@ int UnknownCommand(const std::string& name, std::ostream& err) {
       << (near.empty() ? absl::StrCat("there are ", absl::StrJoin(names, ", "))
                        : absl::StrCat("did you mean ", near[0], "?"))
       << "\n";
-  return 2;
+  return kUsageExitCode;
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
             std::ostream& err) {
   if (args.empty()) {
     err << Usage();
-    return 2;
+    return kUsageExitCode;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     out << Usage();
@@ -70,7 +69,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   }
   if (args[0] == "settings" && args.size() > 1 && args[1] != "--help") {
     err << "error: settings takes no argument; leave `" << args[1] << "` out\n";
-    return 2;
+    return kUsageExitCode;
   }
   if (args[0] == "settings") {
     out << "flags, or variables such as OCANNL_TIER, or lines of "
@@ -89,7 +88,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   absl::StatusOr<CommandLine> line = ParseWithSettings(rest, flags);
   if (!line.ok()) {
     err << "error: " << line.status().message() << "\n";
-    return 2;
+    return kUsageExitCode;
   }
   if (ShowsHelp(*line,
                 absl::StrCat("usage: bazel run //ocannl -- ", command->usage,
@@ -103,15 +102,12 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
         << (command->least_arguments == 0 ? "at most " : "")
         << "one argument, but " << given << " are given; see " << command->name
         << " --help\n";
-    return 2;
+    return kUsageExitCode;
   }
   absl::Status status = command->run(*line, out);
   if (status.ok()) return 0;
   err << "error: " << status.message() << line->DescribeSettings() << "\n";
-  // Those start so that are about the value of a flag.
-  const bool usage = absl::StartsWith(status.message(), "--") ||
-                     absl::StartsWith(status.message(), "no tier ");
-  return usage && absl::IsInvalidArgument(status) ? 2 : 1;
+  return ExitCodeOfError(status);
 }
 
 }  // namespace ocannl

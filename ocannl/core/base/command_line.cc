@@ -196,6 +196,12 @@ std::string WrapWords(absl::string_view text, size_t used, size_t indent) {
   return wrapped;
 }
 
+int ExitCodeOfError(const absl::Status& status) {
+  const bool is_of_flag = absl::StartsWith(status.message(), "--") ||
+                          absl::StartsWith(status.message(), "no tier ");
+  return is_of_flag && absl::IsInvalidArgument(status) ? kUsageExitCode : 1;
+}
+
 std::string UserPath(const std::string& path) {
   const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
   if (directory == nullptr || path.empty() || path[0] == '/') return path;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -86,6 +87,13 @@ class CommandLine {
 // The first line continues one that has `used` columns, the others start with
 // `indent` blanks. No newline at the end. Counts bytes.
 std::string WrapWords(absl::string_view text, size_t used, size_t indent);
+
+// Of a program whose command line is wrong.
+inline constexpr int kUsageExitCode = 2;
+
+// The exit code of a program that ends with the error: kUsageExitCode if the
+// value of a flag is wrong, which messages of that begin with, else 1.
+int ExitCodeOfError(const absl::Status& status);
 
 // A path as the user means it: `bazel run` starts programs elsewhere and names
 // the user's directory in $BUILD_WORKING_DIRECTORY.

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl::rewrite {
@@ -18,8 +19,7 @@ absl::Status Demote(LoopProgram& program) {
     const DeclareLocal* declared = std::get_if<DeclareLocal>(&stmt);
     if (declared == nullptr) continue;
     const auto& [name, dtype] = program.locals[declared->local];
-    const BufferId cell = program.buffers.Add(
-        {UnusedName(program, name), dtype, {}, Role::kTemp});
+    const BufferId cell = AddBuffer(program, name, dtype, {}, Role::kTemp);
     cells[declared->local] = {cell, {}};
   }
   if (cells.empty()) return absl::OkStatus();

@@ -97,16 +97,15 @@ class Prefetcher {
 
   // The cell of the registers for what the copy reads.
   Access Registers(const CopyNest& copy) {
-    Buffer ahead{UnusedName(program_, "ahead"),
-                 program_.buffers[copy.source.buffer].dtype,
-                 {},
-                 Role::kPrivate};
+    Dims dims;
     Access cell;
     for (const For* loop : copy.loops) {
-      ahead.dims.push_back(loop->extent);
+      dims.push_back(loop->extent);
       cell.indices.push_back(Iterator(loop->iterator));
     }
-    cell.buffer = program_.buffers.Add(std::move(ahead));
+    cell.buffer =
+        AddBuffer(program_, "ahead", program_.buffers[copy.source.buffer].dtype,
+                  std::move(dims), Role::kPrivate);
     return cell;
   }
 
