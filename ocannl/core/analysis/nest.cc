@@ -73,14 +73,16 @@ const T* OnlyIn(const LoopProgram& program, const Stmt& stmt,
   return only;
 }
 
-void KeepEachOnce(std::vector<BufferId>& buffers) {
-  absl::c_sort(buffers);
-  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+template <class Id>
+void KeepEachOnce(std::vector<Id>& ids) {
+  absl::c_sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-bool Intersect(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
+template <class Id>
+bool Intersect(const std::vector<Id>& a, const std::vector<Id>& b) {
   return absl::c_any_of(
-      a, [&](BufferId each) { return absl::c_linear_search(b, each); });
+      a, [&](Id each) { return absl::c_linear_search(b, each); });
 }
 
 }  // namespace
@@ -209,17 +211,32 @@ Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
     WalkReads(program, each, [&](const Access& read) {
       effects.reads.push_back(read.buffer);
     });
+    if (program.locals.empty()) return;
+    if (const auto* let = std::get_if<DeclareLocal>(&each)) {
+      effects.local_writes.push_back(let->local);
+    } else if (const auto* set = std::get_if<SetLocal>(&each)) {
+      effects.local_writes.push_back(set->local);
+    }
+    WalkLeaves(program, each, [&](const LeafValue& leaf) {
+      const auto* get = std::get_if<GetLocal>(&leaf);
+      if (get != nullptr) effects.local_reads.push_back(get->local);
+    });
   };
   visit(stmt);
   if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
   KeepEachOnce(effects.reads);
   KeepEachOnce(effects.writes);
+  KeepEachOnce(effects.local_reads);
+  KeepEachOnce(effects.local_writes);
   return effects;
 }
 
 bool Conflict(const Effects& a, const Effects& b) {
   return Intersect(a.writes, b.writes) || Intersect(a.writes, b.reads) ||
-         Intersect(a.reads, b.writes);
+         Intersect(a.reads, b.writes) ||
+         Intersect(a.local_writes, b.local_writes) ||
+         Intersect(a.local_writes, b.local_reads) ||
+         Intersect(a.local_reads, b.local_writes);
 }
 
 void ElementwiseGroup::Add(const Access& cell, CellsOf& cells) {

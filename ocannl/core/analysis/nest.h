@@ -77,14 +77,16 @@ double Iterations(const std::vector<NestLoop>& loops);
 // The buffers from which `value` gathers.
 std::vector<BufferId> LookedUpBy(const LoopProgram& program, ExprId value);
 
-// The read and write sets of a statement, as buffers.
+// The read and write sets of a statement, as buffers and locals; to declare a
+// local is to write it.
 struct Effects {
-  std::vector<BufferId> reads;
-  std::vector<BufferId> writes;
+  std::vector<BufferId> reads, writes;
+  std::vector<LocalId> local_reads, local_writes;
 };
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt);
 
-// Whether a buffer-wise flow, anti or output dependence keeps their order.
+// Whether a flow, anti or output dependence of whole buffers, or of locals,
+// keeps their order.
 bool Conflict(const Effects& a, const Effects& b);
 
 // Assignments fused elementwise: they run one after another in each iteration

@@ -2,18 +2,20 @@
 #include "ocannl/core/loop/walk.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/overload.h"
-#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -41,17 +43,28 @@ void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
 }
 
 std::string UnusedName(const LoopProgram& program, const std::string& base) {
-  absl::flat_hash_set<absl::string_view> taken;
+  // Of `base`, `base`_2, `base`_3, ..., by number.
+  std::vector<bool> taken(3 + program.buffers.size() + program.locals.size() +
+                          program.statics.size());
   auto add = [&](const auto& things) {
     for (const auto& thing : things) {
-      if (absl::StartsWith(thing.name, base)) taken.insert(thing.name);
+      absl::string_view rest = thing.name;
+      size_t number = 1;
+      if (!absl::ConsumePrefix(&rest, base)) continue;
+      if (!rest.empty() &&
+          (!absl::ConsumePrefix(&rest, "_") || absl::StartsWith(rest, "0") ||
+           !absl::SimpleAtoi(rest, &number))) {
+        continue;
+      }
+      if (number < taken.size()) taken[number] = true;
     }
   };
   add(program.buffers);
   add(program.locals);
   add(program.statics);
-  return UniqueName(
-      base, [&](const std::string& name) { return taken.contains(name); });
+  size_t number = 1;
+  while (taken[number]) ++number;
+  return number == 1 ? base : absl::StrCat(base, "_", number);
 }
 
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit) {
@@ -77,6 +90,15 @@ IteratorId NextIterator(const LoopProgram& program) {
   for (const StaticIndex& index : program.statics) {
     last = std::max(last, IteratorNamed(index.name).value_or(last));
   }
+  return {last.index + 1};
+}
+
+IteratorId NextIterator(const Stmt& stmt) {
+  const For* loop = std::get_if<For>(&stmt);
+  if (loop == nullptr) return {0};
+  IteratorId last = loop->iterator;
+  WalkLoops(loop->body,
+            [&](const For& inner) { last = std::max(last, inner.iterator); });
   return {last.index + 1};
 }
 

@@ -21,6 +21,9 @@ std::optional<IteratorId> IteratorNamed(absl::string_view name);
 // names of static indices included.
 IteratorId NextIterator(const LoopProgram& program);
 
+// The same for the loops of a statement.
+IteratorId NextIterator(const Stmt& stmt);
+
 // `base`, or with a number behind it, that no buffer, local or static index of
 // the program is called.
 std::string UnusedName(const LoopProgram& program, const std::string& base);
