@@ -72,7 +72,7 @@ TEST(SeedsTest, MeanTheSameWithEveryCompiler) {
                      [](uint64_t seed) {
                        return fuzz::RewriteAtRandom(Generated(seed)).script;
                      },
-                     1610424035},
+                     51599648},
            Generator{
                "fuzz::MakeText",
                [](uint64_t seed) { return fuzz::MakeText(seed, {}).text; },

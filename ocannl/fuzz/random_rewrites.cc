@@ -32,6 +32,8 @@ class Line {
     const std::vector<Stmt>& stmts = program.body.stmts;
     for (size_t k = 0; k + 1 < stmts.size(); ++k) {
       const For* nest = std::get_if<For>(&stmts[k]);
+      const ZeroOut* zero = std::get_if<ZeroOut>(&stmts[k]);
+      if (zero != nullptr) zeroed_.push_back(zero->buffer);
       if (nest != nullptr && !Conflict(EffectsOf(program, stmts[k]),
                                        EffectsOf(program, stmts[k + 1]))) {
         movable_.push_back(nest);
@@ -53,8 +55,10 @@ class Line {
     const For* loop = loops_[Below(loops_.size())];
     std::string text(form.name);
     for (char kind : form.arguments) {
-      if (kind == 't' || kind == 'p') {
-        const std::vector<BufferId>& some = kind == 't' ? temps_ : privates_;
+      if (absl::StrContains("tpz", kind)) {
+        const std::vector<BufferId>& some = kind == 't'   ? temps_
+                                            : kind == 'p' ? privates_
+                                                          : zeroed_;
         const BufferId id = some.empty() ? BufferId{0} : random_.Pick(some);
         absl::StrAppend(&text, " ", program_.buffers[id].name);
         const std::vector<const For*> around = LoopsAround(id);
@@ -161,7 +165,7 @@ class Line {
   std::vector<const For*> loops_;
   std::vector<const For*> movable_;  // what stands behind needs them not
   std::vector<const For*> grids_;
-  std::vector<BufferId> temps_, privates_;
+  std::vector<BufferId> temps_, privates_, zeroed_;
 };
 
 }  // namespace

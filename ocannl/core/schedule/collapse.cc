@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl {
 namespace {
@@ -22,9 +26,11 @@ bool WastesLanes(int64_t extent) {
 
 // A loop whose body is nothing but another one.
 struct LoopPair {
+  IteratorId outer;
   IteratorId inner;
   int64_t extent;  // of the inner one
   bool collapses = true;
+  bool is_used = false;  // by an access whose axes collapse
 };
 
 std::optional<IteratorId> IteratorIn(const Affine& index) {
@@ -35,47 +41,30 @@ std::optional<IteratorId> IteratorIn(const Affine& index) {
   return index.terms()[0].symbol.iterator();
 }
 
-class Collapser {
+// Finds what collapses, as a greatest fixed point: the last two axes of a
+// buffer do if all accesses have the two iterators of a collapsing pair as
+// their last two indices, a pair does if it occurs nowhere else, and at all.
+class PairFinder {
  public:
-  explicit Collapser(LoopProgram program) : program_(std::move(program)) {
+  explicit PairFinder(const LoopProgram& program) : program_(program) {
     WalkLoops(program_.body, [&](const For& outer) {
       const For* inner = OnlyLoopIn(outer);
       if (inner == nullptr || outer.kind != LoopKind::kFor ||
           inner->kind != LoopKind::kFor || !WastesLanes(inner->extent)) {
         return;
       }
-      pairs_[outer.iterator] = {.inner = inner->iterator,
-                                .extent = inner->extent};
-      outer_of_[inner->iterator] = outer.iterator;
+      pair_of_outer_[outer.iterator] = pairs_.size();
+      pair_of_inner_[inner->iterator] = pairs_.size();
+      pairs_.push_back({outer.iterator, inner->iterator, inner->extent});
     });
     for (const Buffer& buffer : program_.buffers) {
       collapses_.push_back(buffer.dims.size() >= 2 &&
                            WastesLanes(buffer.dims.back()));
     }
-    has_pair_.resize(collapses_.size());
   }
 
-  // Collapses the last two axes of some buffers; false where there are none.
-  bool Run() {
-    if (pairs_.empty() || !RunToFixpoint()) return false;
-    RewriteStmts(program_.body, [&](Stmt& stmt) { Rewrite(stmt); });
-    for (BufferId k : collapses_.ids()) {
-      if (!collapses_[k]) continue;
-      Dims& dims = program_.buffers[k].dims;
-      const int64_t last = dims.back();
-      dims.pop_back();
-      dims.back() *= last;
-    }
-    return true;
-  }
-
-  LoopProgram Program() && { return std::move(program_); }
-
- private:
-  // Finds what collapses, as a greatest fixed point: a buffer does if all
-  // accesses have the two iterators of a collapsing pair as their last two
-  // indices, a pair does if it occurs nowhere else. False: nothing does.
-  bool RunToFixpoint() {
+  std::vector<LoopPair> Run() && {
+    if (pairs_.empty()) return {};
     do {
       changed_ = false;
       WalkStmts(program_.body, [&](const Stmt& stmt) {
@@ -90,14 +79,13 @@ class Collapser {
         });
       });
     } while (changed_);
-    bool any = false;
-    for (BufferId k : collapses_.ids()) {
-      collapses_[k] = collapses_[k] && has_pair_[k];
-      any = any || collapses_[k];
-    }
-    return any;
+    std::erase_if(pairs_, [](const LoopPair& pair) {
+      return !pair.collapses || !pair.is_used;
+    });
+    return std::move(pairs_);
   }
 
+ private:
   void Check(const Access& access) {
     const bool fits = collapses_[access.buffer] && EndsInPair(access);
     if (collapses_[access.buffer] && !fits) {
@@ -107,8 +95,9 @@ class Collapser {
     size_t others = access.indices.size();
     if (fits) {
       others -= 2;
-      has_pair_[access.buffer] = true;
-      ForbidAsInner(*IteratorIn(access.indices[others]));
+      const IteratorId outer = *IteratorIn(access.indices[others]);
+      pairs_[pair_of_outer_.at(outer)].is_used = true;
+      ForbidAsInner(outer);
       ForbidAsOuter(*IteratorIn(access.indices[others + 1]));
     }
     for (size_t k = 0; k < others; ++k) Forbid(access.indices[k]);
@@ -121,10 +110,11 @@ class Collapser {
     const Affine& last = access.indices[rank - 1];
     const std::optional<IteratorId> inner = IteratorIn(last);
     if (!outer || !inner || last.offset() != 0) return false;
-    auto it = pairs_.find(*outer);
-    return it != pairs_.end() && it->second.collapses &&
-           it->second.inner == *inner &&
-           it->second.extent == program_.buffers[access.buffer].dims.back();
+    auto it = pair_of_outer_.find(*outer);
+    if (it == pair_of_outer_.end()) return false;
+    const LoopPair& pair = pairs_[it->second];
+    return pair.collapses && pair.inner == *inner &&
+           pair.extent == program_.buffers[access.buffer].dims.back();
   }
 
   // The iterators of `index` stay as they are.
@@ -137,60 +127,43 @@ class Collapser {
   }
 
   void ForbidAsOuter(IteratorId iterator) {
-    auto it = pairs_.find(iterator);
-    if (it == pairs_.end() || !it->second.collapses) return;
-    it->second.collapses = false;
+    ForbidIn(pair_of_outer_, iterator);
+  }
+  void ForbidAsInner(IteratorId iterator) {
+    ForbidIn(pair_of_inner_, iterator);
+  }
+
+  using PairOf = absl::flat_hash_map<IteratorId, size_t>;  // number in pairs_
+
+  void ForbidIn(const PairOf& pair_of, IteratorId iterator) {
+    auto it = pair_of.find(iterator);
+    if (it == pair_of.end() || !pairs_[it->second].collapses) return;
+    pairs_[it->second].collapses = false;
     changed_ = true;
   }
 
-  void ForbidAsInner(IteratorId iterator) {
-    auto it = outer_of_.find(iterator);
-    if (it != outer_of_.end()) ForbidAsOuter(it->second);
-  }
-
-  void Rewrite(Stmt& stmt) {
-    RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
-      if (Access* access = std::get_if<Access>(&leaf)) Rewrite(*access);
-      if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-        Rewrite(lookup->index);
-        Rewrite(lookup->cell);
-      }
-      return leaf;
-    });
-    For* outer = std::get_if<For>(&stmt);
-    if (outer == nullptr) return;
-    auto it = pairs_.find(outer->iterator);
-    if (it == pairs_.end() || !it->second.collapses) return;
-    Block body = std::move(std::get<For>(outer->body.stmts[0]).body);
-    outer->body = std::move(body);
-    outer->extent *= it->second.extent;
-  }
-
-  void Rewrite(Access& access) {
-    if (!collapses_[access.buffer]) return;
-    access.indices.pop_back();
-    Affine& last = access.indices.back();
-    const int64_t extent = program_.buffers[access.buffer].dims.back();
-    last = Iterator(*IteratorIn(last)) + Affine(extent * last.offset());
-  }
-
-  LoopProgram program_;
-  absl::flat_hash_map<IteratorId, LoopPair> pairs_;  // by the outer iterator
-  absl::flat_hash_map<IteratorId, IteratorId> outer_of_;
+  const LoopProgram& program_;
+  std::vector<LoopPair> pairs_;  // outer loops before inner ones
+  PairOf pair_of_outer_;
+  PairOf pair_of_inner_;
   IdVector<BufferId, bool> collapses_;
-  IdVector<BufferId, bool> has_pair_;  // some access ends in a pair
   bool changed_ = false;
 };
 
 }  // namespace
 
-LoopProgram CollapseLoops(LoopProgram program, Decisions& taken) {
+bool CollapseLoops(LoopProgram& program, std::string* script) {
+  bool collapsed = false;
   while (true) {
-    Collapser collapser(std::move(program));
-    const bool collapsed = collapser.Run();
-    program = std::move(collapser).Program();
-    if (!collapsed) return program;
-    taken.Add(Decision::kCollapsedLoops);
+    const std::vector<LoopPair> pairs = PairFinder(program).Run();
+    if (pairs.empty()) return collapsed;
+    for (const LoopPair& pair : pairs) {
+      CHECK_OK(rewrite::Collapse(program, pair.outer, pair.inner));
+      if (script == nullptr) continue;
+      absl::StrAppend(script, "collapse ", Name(pair.outer), " ",
+                      Name(pair.inner), "\n");
+    }
+    collapsed = true;
   }
 }
 

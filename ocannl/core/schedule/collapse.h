@@ -7,18 +7,21 @@
 //   y : f32[8, 30, 3]; ... i1 = 0 to 29 { for i2 = 0 to 2 { y[i0, i1, i2] ...
 //   y : f32[8, 90];    ... i1 = 0 to 89 { y[i0, i1] ...
 //
-// Done where the inner axis is the last one and would waste lanes.
-#ifndef OCANNL_CORE_SCHEDULE_MERGE_H_
-#define OCANNL_CORE_SCHEDULE_MERGE_H_
+// Done where the inner axis is the last one and would waste lanes. Which loops,
+// is decided here; the rewrite is rewrite::Collapse.
+#ifndef OCANNL_CORE_SCHEDULE_COLLAPSE_H_
+#define OCANNL_CORE_SCHEDULE_COLLAPSE_H_
+
+#include <string>
 
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/decisions.h"
 
 namespace ocannl {
 
-// Buffers keep their layout, but may have fewer axes.
-LoopProgram CollapseLoops(LoopProgram program, Decisions& taken);
+// Whether it did. Buffers keep their layout, but may have fewer axes. The
+// rewrites are appended to the script, if there is one.
+bool CollapseLoops(LoopProgram& program, std::string* script);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_MERGE_H_
+#endif  // OCANNL_CORE_SCHEDULE_COLLAPSE_H_

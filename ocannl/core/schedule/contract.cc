@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -23,8 +22,8 @@ class ContractScheduler {
  public:
   ContractScheduler(NestRewriter& rewriter, const Contraction& contraction)
       : rewriter_(rewriter),
-        nest_(contraction.nest()),
-        plan_(contraction.plan()),
+        nest_(contraction.nest),
+        plan_(contraction.plan),
         tiled_(TileContract(rewriter, contraction)) {}
 
   void Run() {
@@ -179,28 +178,6 @@ class ContractScheduler {
 };
 
 }  // namespace
-
-Contraction::Contraction(LoopProgram& program, PerfectNest nest,
-                         ContractPlan plan, Epilogue epilogue)
-    : nest_(std::move(nest)),
-      plan_(std::move(plan)),
-      epilogue_(std::move(epilogue)) {
-  if (plan_.loops.n.iterator.valid()) return;
-  plan_.loops.n.iterator = program.next_iterator++;
-  nest_.outputs.push_back(plan_.loops.n);
-}
-
-Stmt Contraction::AsStmt(LoopProgram& program) const {
-  std::vector<Stmt> stmts;
-  if (epilogue_.beta_is_zero) {
-    const DType dtype = program.buffers[nest_.set.target.buffer].dtype;
-    stmts.push_back(
-        Set{nest_.set.target, program.exprs.Add(Constant{dtype, 0})});
-  }
-  stmts.push_back(Around(nest_.reduced, {nest_.set}));
-  absl::c_copy(epilogue_.sets, std::back_inserter(stmts));
-  return Around(nest_.outputs, std::move(stmts));
-}
 
 void ScheduleContract(NestRewriter& rewriter, const Contraction& contraction) {
   ContractScheduler(rewriter, contraction).Run();

@@ -35,30 +35,20 @@ struct Epilogue {
   // The target is 0 everywhere: tiles do not load it (beta = 0 in BLAS).
   bool beta_is_zero = false;
   // Fused pointwise statements over the same output loops, in order, with the
-  // iterators of the nest. None where the plan has blocks of k.
+  // iterators of the nest. None where the plan has blocks of k, or n is a unit
+  // loop.
   std::vector<Set> sets;
 };
 
-// A contraction with its plan and what is fused with it.
-class Contraction {
- public:
-  Contraction(LoopProgram& program, PerfectNest nest, ContractPlan plan,
-              Epilogue epilogue);
-
-  const PerfectNest& nest() const { return nest_; }
-  const ContractPlan& plan() const { return plan_; }
-  const Epilogue& epilogue() const { return epilogue_; }
-
-  // The nest with what is fused with it, to be scheduled.
-  Stmt AsStmt(LoopProgram& program) const;
-
- private:
-  PerfectNest nest_;
-  ContractPlan plan_;
-  Epilogue epilogue_;
+// A contraction, of which n is the last output loop if it is a unit loop, with
+// its plan and what is fused with it.
+struct Contraction {
+  PerfectNest nest;
+  ContractPlan plan;
+  Epilogue epilogue;
 };
 
-// `rewriter` has what AsStmt made.
+// `rewriter` has the nest, and in its output loops the epilogue.
 void ScheduleContract(NestRewriter& rewriter, const Contraction& contraction);
 
 }  // namespace ocannl

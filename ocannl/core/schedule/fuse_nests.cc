@@ -2,18 +2,19 @@
 #include "ocannl/core/schedule/fuse_nests.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
-#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/fused_body.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/tiling/plan.h"
 #include "ocannl/core/schedule/verify_part.h"
@@ -24,84 +25,19 @@ namespace {
 // Statements ahead where a nest looks for consumers (bench --filter=compile/).
 constexpr size_t kMaxDistance = 64;
 
-constexpr BufferId kElided = {};  // the buffer of an elided zero_out
-
-// The statements of the result so far, and which of them name a buffer.
-class FusedBody {
- public:
-  // `program` is the one of the statements.
-  explicit FusedBody(const LoopProgram& program) : program_(program) {}
-
-  void Append(Stmt stmt, FusedNest nest) {
-    stmts_.push_back(std::move(stmt));
-    nests_.push_back(std::move(nest));
-  }
-
-  // Those that name one of the buffers, in order.
-  std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers) {
-    CollectUses();
-    std::set<size_t> places;
-    for (BufferId buffer : buffers) {
-      places.insert(uses_[buffer].begin(), uses_[buffer].end());
-    }
-    std::vector<Stmt> stmts;
-    for (size_t k : places) stmts.push_back(stmts_[k]);
-    return stmts;
-  }
-
-  // Elides the zero_out that only the next nest would read.
-  bool ElideZeroInit(BufferId buffer) {
-    CollectUses();
-    std::vector<size_t>& uses = uses_[buffer];
-    if (uses.empty()) return false;
-    ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[uses.back()]);
-    if (zero == nullptr) return false;
-    zero->buffer = kElided;
-    uses.pop_back();
-    return true;
-  }
-
-  // They become the body of `program`.
-  FusedProgram MoveTo(LoopProgram program) && {
-    FusedProgram fused{.program = std::move(program), .nests = {}};
-    std::vector<Stmt>& stmts = fused.program.body.stmts;
-    stmts.clear();
-    for (size_t k = 0; k < stmts_.size(); ++k) {
-      const ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[k]);
-      if (zero != nullptr && zero->buffer == kElided) continue;
-      stmts.push_back(std::move(stmts_[k]));
-      fused.nests.push_back(std::move(nests_[k]));
-    }
-    return fused;
-  }
-
- private:
-  // Has uses_ know all of stmts_.
-  void CollectUses() {
-    for (; seen_ < stmts_.size(); ++seen_) {
-      const Effects effects = EffectsOf(program_, stmts_[seen_]);
-      for (BufferId read : effects.reads) uses_[read].push_back(seen_);
-      for (BufferId written : effects.writes) uses_[written].push_back(seen_);
-    }
-  }
-
-  const LoopProgram& program_;
-  std::vector<Stmt> stmts_;
-  std::vector<FusedNest> nests_;  // of each of them
-  size_t seen_ = 0;               // of them are in uses_
-  absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
-};
-
 class NestFuser {
  public:
-  NestFuser(LoopProgram program, const Target& target, Decisions& taken)
+  NestFuser(LoopProgram program, std::vector<CanonicalNest> nests,
+            const Target& target, rewrite::Legality legality, Decisions& taken,
+            std::string* script)
       : program_(std::move(program)),
         target_(target),
+        legality_(legality),
         taken_(taken),
+        script_(script),
         stmts_(program_.body.stmts),
-        nests_(stmts_.size()),
+        nests_(std::move(nests)),
         body_(program_) {
-    program_.next_iterator = NextIterator(program_);
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
     }
@@ -112,23 +48,13 @@ class NestFuser {
     // would be sunk past each other for ever.
     size_t sunk = 0;
     for (size_t k = 0; k < stmts_.size(); ++k) {
-      const auto left = absl::MakeConstSpan(stmts_).subspan(k);
-      if (k >= rows_from_) rows_from_ = k + CountPlainRows(program_, left);
-      std::optional<FusedRows> rows;
-      if (k >= rows_from_) rows = FuseRows(program_, left, target_);
-      if (rows && IsProvable(k, *rows)) {
-        taken_.Add(Decision::kFusedRows);
-        k += rows->count - 1;
-        body_.Append(rows->loop, *rows);
+      if (AppendRows(k)) continue;
+      if (const auto* scatter = std::get_if<ScatterNest>(&nests_[k])) {
+        body_.Append(stmts_[k], *scatter);
         continue;
       }
-      const std::optional<PerfectNest> nest = Plannable(k);
-      if (const auto scatter = AsScatterNest(program_, stmts_[k])) {
-        const ScatterNest repeating = WithoutUnitLoops(program_, *scatter);
-        body_.Append(Around(repeating.loops, {repeating.scatter}), repeating);
-        continue;
-      }
-      if (!nest) {
+      const PerfectNest* nest = Plannable(k);
+      if (nest == nullptr) {
         RecordKept(stmts_[k]);
         body_.Append(stmts_[k], {});
         continue;
@@ -140,12 +66,32 @@ class NestFuser {
         continue;
       }
       sunk = 0;
-      nest->accumulates() ? Accumulate(k, *nest) : Map(k, *nest);
+      const PerfectNest fused = *nest;  // nests_ will move
+      fused.accumulates() ? Accumulate(k, fused) : Map(k, fused);
     }
     return std::move(body_).MoveTo(std::move(program_));
   }
 
  private:
+  // Fuses rows from stmts_[k] on, if there are some, and moves on to the last
+  // of them.
+  bool AppendRows(size_t& k) {
+    const auto left = absl::MakeConstSpan(stmts_).subspan(k);
+    if (k >= rows_from_) rows_from_ = k + CountPlainRows(program_, left);
+    if (k < rows_from_) return false;
+    const std::optional<FusedRows> rows = FuseRows(
+        program_, left, absl::MakeConstSpan(nests_).subspan(k), target_);
+    if (!rows || !IsProvable(k, *rows)) return false;
+    taken_.Add(Decision::kFusedRows);
+    if (script_ != nullptr) absl::StrAppend(script_, rows->script);
+    for (const Stmt& stmt : left.first(rows->count)) {
+      if (std::holds_alternative<Comment>(stmt)) body_.Append(stmt, {});
+    }
+    body_.Append(rows->loop, *rows);
+    k += rows->count - 1;
+    return true;
+  }
+
   // Whether Verify sees that every cell that `rows` read, of what they write,
   // is written before, and in the end all of them are: in the rows alone, or
   // with them in place of stmts_[k] and those behind it, as it may need a loop
@@ -170,31 +116,20 @@ class NestFuser {
                       });
   }
 
-  // stmts_[k] as a nest of only the loops that repeat.
-  const std::optional<PerfectNest>& NestOf(size_t k) {
-    if (!nests_[k]) {
-      nests_[k] = AsPerfectNest(program_, stmts_[k]);
-      std::optional<PerfectNest>& nest = *nests_[k];
-      if (nest) nest = WithoutUnitLoops(program_, *std::move(nest));
-    }
-    return *nests_[k];
-  }
-
-  std::optional<PerfectNest> Plannable(size_t k) {
-    const std::optional<PerfectNest>& nest = NestOf(k);
-    if (!nest) return std::nullopt;
-    const Buffer& buffer = program_.buffers[nest->set.target.buffer];
-    bool plannable = nest->accumulates() ? SizeOf(buffer.dtype) >= 4
-                                         : FindLaneLoop(program_, *nest) >= 0;
-    return plannable ? nest : std::nullopt;
+  const PerfectNest* Plannable(size_t k) const {
+    const auto* nest = std::get_if<PerfectNest>(&nests_[k]);
+    const bool plannable =
+        nest != nullptr &&
+        (nest->accumulates() || FindLaneLoop(program_, *nest) >= 0);
+    return plannable ? nest : nullptr;
   }
 
   // ---- Consumers of a result -----------------------------------------------
 
   // stmts_[j] over the loops of `nest`, if its loops have the same extents.
   std::optional<Set> Matched(const PerfectNest& nest, size_t j) {
-    const std::optional<PerfectNest>& other = NestOf(j);
-    if (!other || other->accumulates()) return std::nullopt;
+    const auto* other = std::get_if<PerfectNest>(&nests_[j]);
+    if (other == nullptr || other->accumulates()) return std::nullopt;
     if (nest.outputs.size() != other->outputs.size()) return std::nullopt;
     rewrite::IteratorMap places;
     for (size_t k = 0; k < nest.outputs.size(); ++k) {
@@ -224,10 +159,12 @@ class NestFuser {
     return std::holds_alternative<Comment>(stmts_[j]) && ++last;
   }
 
-  // The statements that epilogue the result of stmts_[k] cell by cell and can
-  // be brought to it. They leave those behind stmts_[k], which moves on to the
-  // last place in front of those that stay.
-  std::vector<Set> FuseConsumers(size_t& k, const PerfectNest& nest) {
+  // Fuses the nest, stmts_[k], with those that use its result cell by cell and
+  // can be brought to it, and returns what these do. They and their comments
+  // leave those behind stmts_[k], which moves on to the last place in front of
+  // those that stay.
+  std::vector<Set> FuseConsumers(size_t& k, const PerfectNest& nest,
+                                 NestRewriter& rewriter) {
     std::vector<Set> consumers;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
@@ -242,10 +179,14 @@ class NestFuser {
       if (joins) {
         sets.Add(*user);
         consumers.push_back(*std::move(user));
+        rewriter.FuseWith(nest.outputs, std::move(stmts_[j]),
+                          std::get<PerfectNest>(nests_[j]).outputs);
         if (j >= rows_from_) rows_from_ = 0;
+        const size_t first = rewrite::FirstCommentOf(stmts_, j);
+        for (size_t c = first; c < j; ++c) body_.Append(stmts_[c], {});
         // Those in between are few, those behind may be many.
-        Rotate(k, j, j + 1);
-        ++k;
+        Rotate(k, first, j + 1);
+        k += j + 1 - first;
         ++last;
       } else {
         between.push_back(effects_[j]);
@@ -264,9 +205,9 @@ class NestFuser {
     rotate(nests_);
   }
 
-  // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k] to
-  // it (compute_at).
-  bool SinkToConsumer(size_t k, const PerfectNest& nest) {
+  // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k]
+  // and its comments to it (compute_at); k is what stands there instead.
+  bool SinkToConsumer(size_t& k, const PerfectNest& nest) {
     if (!nest.accumulates()) return false;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
@@ -277,7 +218,14 @@ class NestFuser {
       if (FusibleConsumer(sets, nest, j)) {
         if (!is_blocked) return false;
         if (j >= rows_from_) rows_from_ = 0;
-        Rotate(k, k + 1, j);
+        if (script_ != nullptr) {
+          absl::StrAppend(script_, "sink ", Name(nest.outputs[0].iterator),
+                          "\n");
+        }
+        const size_t first = rewrite::FirstCommentOf(stmts_, k);
+        Rotate(first, k + 1, rewrite::FirstCommentOf(stmts_, j));
+        body_.DropComments(k - first);
+        k = first;
         return true;
       }
       if (Conflict(effects_[k], effects_[j])) return false;
@@ -300,37 +248,49 @@ class NestFuser {
 
   // ---- Writing -------------------------------------------------------------
 
-  // Whether the nest writes every element, and its tiles do so in boxes, as
-  // Verify proves: those of y[20*i1 + i2] have gaps.
-  bool CoversTarget(const PerfectNest& nest) const {
-    for (const Affine& index : nest.set.target.indices) {
-      if (index.terms().size() > 1) return false;
-    }
-    int64_t cells = 1;
-    for (const NestLoop& loop : nest.outputs) cells *= loop.extent;
-    return cells == NumElements(program_.buffers[nest.set.target.buffer].dims);
+  NestRewriter RewriterOf(size_t k) {
+    return NestRewriter(program_, std::move(stmts_[k]), legality_, script_);
+  }
+
+  void Append(NestRewriter rewriter, FusedNest nest) {
+    Block block;
+    std::move(rewriter).MoveTo(block);
+    body_.Append(std::move(block.stmts[0]), std::move(nest));
   }
 
   void Map(size_t& k, const PerfectNest& nest) {
-    MapNest map{.nest = nest, .consumers = FuseConsumers(k, nest)};
-    std::vector<Stmt> sets = {nest.set};
-    absl::c_copy(map.consumers, std::back_inserter(sets));
-    body_.Append(Around(nest.outputs, std::move(sets)), std::move(map));
+    NestRewriter rewriter = RewriterOf(k);
+    std::vector<Set> consumers = FuseConsumers(k, nest, rewriter);
+    Append(std::move(rewriter), MapNest{nest, std::move(consumers)});
   }
 
-  void Accumulate(size_t& k, const PerfectNest& nest) {
+  void Accumulate(size_t& k, PerfectNest nest) {
     ContractPlan plan = PlanContract(program_, nest, target_);
+    NestRewriter rewriter = RewriterOf(k);
+    const bool has_n = plan.loops.n.iterator.valid();
+    if (!has_n) {
+      program_.next_iterator = body_.next_iterator();
+      for (size_t j = k + 1; j < stmts_.size(); ++j) {
+        program_.next_iterator =
+            std::max(program_.next_iterator, NextIterator(stmts_[j]));
+      }
+      plan.loops.n = rewriter.Enclose(nest.reduced[0]);
+      nest.outputs.push_back(plan.loops.n);
+    }
     Epilogue epilogue;
     // Between blocks of k the accumulators are in the target.
     if (!plan.has_k_blocks()) {
       const BufferId buffer = nest.set.target.buffer;
-      epilogue.sets = FuseConsumers(k, nest);
-      epilogue.beta_is_zero = CoversTarget(nest) && body_.ElideZeroInit(buffer);
+      epilogue.beta_is_zero =
+          rewrite::CoversBuffer(program_, nest.set.target, nest.outputs) &&
+          body_.ElideZeroInit(buffer);
+      if (epilogue.beta_is_zero) {
+        rewriter.AbsorbZeroOut(buffer, nest.outputs.back());
+      }
+      if (has_n) epilogue.sets = FuseConsumers(k, nest, rewriter);
     }
-    Contraction contraction(program_, nest, std::move(plan),
-                            std::move(epilogue));
-    Stmt stmt = contraction.AsStmt(program_);
-    body_.Append(std::move(stmt), std::move(contraction));
+    Append(std::move(rewriter),
+           Contraction{std::move(nest), std::move(plan), std::move(epilogue)});
   }
 
   void RecordKept(const Stmt& stmt) {
@@ -346,20 +306,25 @@ class NestFuser {
 
   LoopProgram program_;
   const Target& target_;
+  const rewrite::Legality legality_;
   Decisions& taken_;
+  std::string* const script_;
   // program_.body stays as it was until the end.
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
-  std::vector<std::optional<std::optional<PerfectNest>>> nests_;  // if asked
+  std::vector<CanonicalNest> nests_;
   size_t rows_from_ = 0;  // FuseRows finds nothing before it
   FusedBody body_;
 };
 
 }  // namespace
 
-FusedProgram FuseNests(LoopProgram program, const Target& target,
-                       Decisions& taken) {
-  return NestFuser(std::move(program), target, taken).Run();
+FusedProgram FuseNests(LoopProgram program, std::vector<CanonicalNest> nests,
+                       const Target& target, rewrite::Legality legality,
+                       Decisions& taken, std::string* script) {
+  return NestFuser(std::move(program), std::move(nests), target, legality,
+                   taken, script)
+      .Run();
 }
 
 }  // namespace ocannl

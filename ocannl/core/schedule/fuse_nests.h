@@ -10,16 +10,20 @@
 //                    y[i, j] := relu(t[i, j]); }
 //
 // Statements move towards each other for it, where no dependence forbids that.
+// Which nests, is decided here; they are fused by rewrites (rewrite/rewrite.h).
 #ifndef OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
 #define OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
 
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/rewrite/legality.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -31,7 +35,7 @@ struct MapNest {
   std::vector<Set> consumers;
 };
 
-// What a statement is; monostate: one that stays as it is.
+// What a statement became; monostate: one that stays as it is.
 using FusedNest =
     std::variant<std::monostate, MapNest, Contraction, ScatterNest, FusedRows>;
 
@@ -40,9 +44,12 @@ struct FusedProgram {
   std::vector<FusedNest> nests;  // of each statement of its body
 };
 
-// `program` is one that Verify accepts, and so is the result.
-FusedProgram FuseNests(LoopProgram program, const Target& target,
-                       Decisions& taken);
+// `program` is one that Verify accepts, and so is the result; `nests` are those
+// of its body (CanonicalizeNests). The rewrites are appended to the script, if
+// there is one.
+FusedProgram FuseNests(LoopProgram program, std::vector<CanonicalNest> nests,
+                       const Target& target, rewrite::Legality legality,
+                       Decisions& taken, std::string* script);
 
 }  // namespace ocannl
 

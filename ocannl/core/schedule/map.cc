@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/tiling/plan.h"
 
 namespace ocannl {
@@ -166,35 +165,7 @@ class MapScheduler {
       serial_;  // loops that are no lanes, the outermost first
 };
 
-// Takes the loops of one iteration out of `loops`: what their iterators are.
-rewrite::IteratorMap TakeUnitLoops(std::vector<NestLoop>& loops) {
-  rewrite::IteratorMap ones;
-  for (const NestLoop& loop : loops) {
-    if (loop.extent == 1) ones[loop.iterator] = 0;
-  }
-  std::erase_if(loops, [](const NestLoop& loop) { return loop.extent == 1; });
-  return ones;
-}
-
 }  // namespace
-
-PerfectNest WithoutUnitLoops(LoopProgram& program, PerfectNest nest) {
-  const rewrite::IteratorMap ones = TakeUnitLoops(nest.outputs);
-  if (ones.empty()) return nest;
-  Stmt stmt = nest.set;
-  rewrite::Substitute(program, stmt, ones);
-  nest.set = std::get<Set>(stmt);
-  return nest;
-}
-
-ScatterNest WithoutUnitLoops(LoopProgram& program, ScatterNest nest) {
-  const rewrite::IteratorMap ones = TakeUnitLoops(nest.loops);
-  if (ones.empty()) return nest;
-  Stmt stmt = nest.scatter;
-  rewrite::Substitute(program, stmt, ones);
-  nest.scatter = std::get<Scatter>(stmt);
-  return nest;
-}
 
 bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
                  absl::Span<const Set> epilogues, const Target& target) {

@@ -16,10 +16,6 @@
 
 namespace ocannl {
 
-// The nest with only the loops that repeat.
-PerfectNest WithoutUnitLoops(LoopProgram& program, PerfectNest nest);
-ScatterNest WithoutUnitLoops(LoopProgram& program, ScatterNest nest);
-
 // Schedules the output loops of `nest`, which has no others, but one for the
 // lanes (FindLaneLoop) and no unit loops; its set and the `epilogues` stand in
 // them. Returns whether it transposes an operand in registers.

@@ -184,11 +184,36 @@ void NestRewriter::Fuse(const NestLoop& first, const NestLoop& second) {
        "fuse ", NamesOf({first.iterator, second.iterator}));
 }
 
+void NestRewriter::FuseWith(const std::vector<NestLoop>& loops, Stmt other,
+                            const std::vector<NestLoop>& others) {
+  program_.body.stmts.push_back(std::move(other));
+  for (size_t k = 0; k < loops.size(); ++k) Fuse(loops[k], others[k]);
+}
+
 bool NestRewriter::TryFuse(IteratorId first, const For& second) {
   program_.body.stmts.push_back(second);
-  if (rewrite::Fuse(program_, first, second.iterator).ok()) return true;
-  program_.body.stmts.pop_back();
-  return false;
+  const absl::Status status = rewrite::Fuse(program_, first, second.iterator);
+  if (!status.ok()) {
+    program_.body.stmts.pop_back();
+    return false;
+  }
+  Done(status, "fuse ", NamesOf({first, second.iterator}));
+  return true;
+}
+
+NestLoop NestRewriter::Enclose(const NestLoop& loop) {
+  const IteratorId next = NextIterator(program_);
+  Done(rewrite::Enclose(program_, loop.iterator, loop.iterator), "enclose ",
+       NamesOf({loop.iterator, loop.iterator}));
+  return {next, 1};
+}
+
+void NestRewriter::AbsorbZeroOut(BufferId buffer, const NestLoop& loop) {
+  std::vector<Stmt>& stmts = program_.body.stmts;
+  stmts.insert(stmts.begin(), ZeroOut{buffer});
+  const std::string& name = program_.buffers[buffer].name;
+  Done(rewrite::AbsorbZeroOut(program_, name, loop.iterator),
+       "absorb_zero_out ", name, " ", Name(loop.iterator));
 }
 
 std::optional<std::vector<NestLoop>> NestRewriter::TryTransposeRows(

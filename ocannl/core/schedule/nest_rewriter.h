@@ -86,12 +86,23 @@ class NestRewriter {
   // Whether the loop is in no other one.
   bool IsOutermost(const NestLoop& loop) const;
 
-  // Loop fusion of adjacent loops.
+  // Loop fusion.
   void Fuse(const NestLoop& first, const NestLoop& second);
 
-  // The same with a loop of as many iterations, which comes behind the nest;
-  // false where that is not legal.
+  // The same of perfectly nested loops, outermost first, with as many others,
+  // of a statement that comes behind the nest.
+  void FuseWith(const std::vector<NestLoop>& loops, Stmt other,
+                const std::vector<NestLoop>& others);
+
+  // The same with a loop of as many iterations; false where it is not legal.
   bool TryFuse(IteratorId first, const For& second);
+
+  // The loop becomes the body of a new unit loop, which is returned.
+  NestLoop Enclose(const NestLoop& loop);
+
+  // Init absorption by the loop of a zero_out of `buffer`, which comes before
+  // the nest.
+  void AbsorbZeroOut(BufferId buffer, const NestLoop& loop);
 
   // Splits the loop over rows in blocks of `size`, and transposes the last
   // `lanes` of their reductions. Returns the loop over blocks and that over the

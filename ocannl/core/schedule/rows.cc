@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,32 +46,34 @@ bool IsUnscheduled(const For& rows) {
 
 // A loop over rows that reduces each, or assigns to its cells.
 struct Member {
-  For loop;                        // without unit loops in it, of a map
-  std::optional<PerfectNest> map;  // with the rows as its outermost loop
+  const For* loop;
+  const PerfectNest* map;  // with the rows as its outermost loop, or null
 };
 
 class RowFuser {
  public:
-  RowFuser(LoopProgram& program, const Target& target)
-      : program_(program), target_(target) {}
+  RowFuser(LoopProgram& program, absl::Span<const Stmt> stmts,
+           absl::Span<const CanonicalNest> nests, const Target& target)
+      : program_(program), stmts_(stmts), nests_(nests), target_(target) {}
 
-  std::optional<FusedRows> Fuse(absl::Span<const Stmt> stmts) {
-    std::optional<Member> first = AsMember(stmts, 0);
+  std::optional<FusedRows> Fuse() {
+    const std::optional<Member> first = AsMember(0);
     if (!first) return std::nullopt;
-    NestRewriter rewriter(program_, first->loop);
-    std::vector<Member> members = {*std::move(first)};
+    std::string script;
+    NestRewriter rewriter(program_, *first->loop, rewrite::Legality::kProve,
+                          &script);
+    std::vector<Member> members = {*first};
     size_t count = 1;
-    for (size_t k = 1; k < stmts.size(); ++k) {
-      if (std::holds_alternative<Comment>(stmts[k])) continue;
-      std::optional<Member> next = AsMember(stmts, k);
-      if (!next || !rewriter.TryFuse(members[0].loop.iterator, next->loop))
-        break;
-      members.push_back(*std::move(next));
+    for (size_t k = 1; k < stmts_.size(); ++k) {
+      if (std::holds_alternative<Comment>(stmts_[k])) continue;
+      const std::optional<Member> next = AsMember(k);
+      if (!next || !rewriter.TryFuse(first->loop->iterator, *next->loop)) break;
+      members.push_back(*next);
       count = k + 1;
     }
     const bool is_fused =
         members.size() > 1 && absl::c_any_of(members, [](const Member& member) {
-          return !member.map;
+          return member.map == nullptr;
         });
     Block block;
     std::move(rewriter).MoveTo(block);
@@ -78,39 +81,40 @@ class RowFuser {
     FusedRows rows{.loop = std::get<For>(std::move(block.stmts[0])),
                    .count = count,
                    .maps = {},
-                   .is_parallel = Cycles(members) > kMinParallelCycles};
-    for (Member& member : members) {
-      if (!member.map) continue;
-      member.map->outputs.erase(member.map->outputs.begin());
-      if (FindLaneLoop(program_, *member.map) < 0) continue;
-      rows.maps.push_back(*std::move(member.map));
+                   .is_parallel = Cycles(members) > kMinParallelCycles,
+                   .script = std::move(script)};
+    for (const Member& member : members) {
+      if (member.map == nullptr) continue;
+      PerfectNest map = *member.map;
+      map.outputs.erase(map.outputs.begin());
+      if (FindLaneLoop(program_, map) >= 0) rows.maps.push_back(std::move(map));
     }
     return rows;
   }
 
  private:
-  std::optional<Member> AsMember(absl::Span<const Stmt> stmts, size_t at) {
-    const For* loop =
-        at < stmts.size() ? std::get_if<For>(&stmts[at]) : nullptr;
-    if (loop == nullptr || loop->extent == 1 || !IsUnscheduled(*loop) ||
-        !IsParallel(program_, *loop)) {
+  std::optional<Member> AsMember(size_t at) {
+    const For* loop = std::get_if<For>(&stmts_[at]);
+    if (loop == nullptr) return std::nullopt;
+    const auto* nest = std::get_if<PerfectNest>(&nests_[at]);
+    if (nest != nullptr) {
+      const bool is_map =
+          !nest->accumulates() && nest->outputs[0].iterator == loop->iterator;
+      return is_map ? std::optional<Member>({loop, nest}) : std::nullopt;
+    }
+    if (loop->extent == 1 || !Reduces(program_, *loop) ||
+        !IsUnscheduled(*loop) || !IsParallel(program_, *loop)) {
       return std::nullopt;
     }
-    if (Reduces(program_, *loop)) return Member{*loop, std::nullopt};
-    std::optional<PerfectNest> nest = AsPerfectNest(program_, *loop);
-    if (!nest || nest->accumulates() ||
-        nest->outputs[0].iterator != loop->iterator) {
-      return std::nullopt;
-    }
-    nest = WithoutUnitLoops(program_, *std::move(nest));
-    return Member{std::get<For>(Around(nest->outputs, {nest->set})), nest};
+    return Member{loop, nullptr};
   }
 
   // About how long all of them take.
   double Cycles(const std::vector<Member>& members) {
     double cycles = 0;
-    for (const auto& [loop, map] : members) {
-      Count(loop.body, static_cast<double>(loop.extent), cycles);
+    for (const Member& member : members) {
+      Count(member.loop->body, static_cast<double>(member.loop->extent),
+            cycles);
     }
     return cycles;
   }
@@ -127,6 +131,8 @@ class RowFuser {
   }
 
   LoopProgram& program_;
+  const absl::Span<const Stmt> stmts_;
+  const absl::Span<const CanonicalNest> nests_;
   const Target& target_;
   CostModel costs_;
 };
@@ -178,8 +184,9 @@ size_t CountPlainRows(const LoopProgram& program,
 
 std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   absl::Span<const Stmt> stmts,
+                                  absl::Span<const CanonicalNest> nests,
                                   const Target& target) {
-  return RowFuser(program, target).Fuse(stmts);
+  return RowFuser(program, stmts, nests, target).Fuse();
 }
 
 bool ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,

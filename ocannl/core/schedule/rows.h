@@ -12,10 +12,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -26,6 +28,7 @@ struct FusedRows {
   size_t count;                   // of the statements that it stands for
   std::vector<PerfectNest> maps;  // in the loop, to be scheduled
   bool is_parallel;               // there is enough to do
+  std::string script;             // the rewrites that made it
 };
 
 // How many of `stmts`, one or more, there are up to one that is no loop with as
@@ -34,10 +37,11 @@ struct FusedRows {
 size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
 
 // One loop for the first ones of `stmts`, which are statements of the program's
-// body, comments among them. nullopt: fewer than two fit, or none of them is a
-// reduction of rows (split_reduce.h).
+// body, comments among them, and what they are. nullopt: fewer than two fit, or
+// none of them is a reduction of rows (split_reduce.h).
 std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   absl::Span<const Stmt> stmts,
+                                  absl::Span<const CanonicalNest> nests,
                                   const Target& target);
 
 // `rewriter` has the loop. Whether reductions of a block of rows are transposed

@@ -16,6 +16,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/common_subexpressions.h"
 #include "ocannl/core/opt/dead_code.h"
+#include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/collapse.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/fuse_nests.h"
@@ -28,8 +29,8 @@ namespace ocannl {
 namespace {
 
 void RecordContraction(const Contraction& contraction, Decisions& taken) {
-  const ContractPlan& plan = contraction.plan();
-  const std::vector<Set>& epilogue = contraction.epilogue().sets;
+  const ContractPlan& plan = contraction.plan;
+  const std::vector<Set>& epilogue = contraction.epilogue.sets;
   taken.Add(Decision::kContract);
   taken.AddIf(plan.loops.n.extent == 1, Decision::kOneLane);
   taken.AddIf(plan.loops.m.has_value(), Decision::kTiledM);
@@ -46,10 +47,10 @@ void RecordContraction(const Contraction& contraction, Decisions& taken) {
   taken.AddIf(absl::c_any_of(epilogue,
                              [&](const Set& user) {
                                return user.target ==
-                                      contraction.nest().set.target;
+                                      contraction.nest.set.target;
                              }),
               Decision::kInPlaceEpilogue);
-  taken.AddIf(contraction.epilogue().beta_is_zero, Decision::kElidedZeroOut);
+  taken.AddIf(contraction.epilogue.beta_is_zero, Decision::kElidedZeroOut);
 }
 
 bool IsParallel(const Stmt& stmt) {
@@ -75,7 +76,7 @@ class NestScheduler {
     // New loops are numbered as in a script that is run on all of the program.
     std::vector<IteratorId> behind = {NextIterator(program_)};
     for (size_t k = stmts.size(); k-- > 0;) {
-      behind.push_back(std::max(behind.back(), NextOf(stmts[k])));
+      behind.push_back(std::max(behind.back(), NextIterator(stmts[k])));
     }
     IteratorId before = behind[0];
     Block result;
@@ -96,26 +97,13 @@ class NestScheduler {
         }
       }
       for (size_t j = first; j < result.stmts.size(); ++j) {
-        before = std::max(before, NextOf(result.stmts[j]));
+        before = std::max(before, NextIterator(result.stmts[j]));
       }
     }
     program_.body = std::move(result);
   }
 
  private:
-  // The number behind those of the loops.
-  static IteratorId NextOf(const Stmt& stmt) {
-    IteratorId next = {0};
-    auto visit = [&](const For& loop) {
-      next = std::max(next, IteratorId{loop.iterator.index + 1});
-    };
-    if (const For* loop = std::get_if<For>(&stmt)) {
-      visit(*loop);
-      WalkLoops(loop->body, visit);
-    }
-    return next;
-  }
-
   // Returns what is decided where a statement that it makes is parallel.
   std::optional<Decision> Rewrite(NestRewriter& rewriter,
                                   const FusedNest& nest) {
@@ -164,7 +152,9 @@ struct State {
   const ScheduleOptions& options;
   Decisions& taken;
   bool had_locals;
-  std::vector<FusedNest> nests = {};  // of each statement
+  // Of each statement, where those passes have run.
+  std::vector<CanonicalNest> canonical = {};
+  std::vector<FusedNest> fused = {};
 };
 
 void Inline(State& state) {
@@ -172,23 +162,34 @@ void Inline(State& state) {
   state.program = InlineLocals(std::move(state.program));
 }
 
+void Canonicalize(State& state) {
+  state.program.next_iterator = {0};
+  state.canonical = CanonicalizeNests(state.program);
+}
+
 void Collapse(State& state) {
-  state.program = CollapseLoops(std::move(state.program), state.taken);
+  if (!CollapseLoops(state.program, state.options.script)) return;
+  state.taken.Add(Decision::kCollapsedLoops);
+  if (!state.canonical.empty()) {
+    state.canonical = CanonicalNestsOf(state.program);
+  }
 }
 
 void Fuse(State& state) {
-  FusedProgram fused =
-      FuseNests(std::move(state.program), state.target, state.taken);
+  if (state.canonical.empty()) return;
+  FusedProgram fused = FuseNests(
+      std::move(state.program), std::move(state.canonical), state.target,
+      state.options.legality, state.taken, state.options.script);
   state.program = std::move(fused.program);
   state.program.next_iterator = {0};
-  state.nests = std::move(fused.nests);
+  state.fused = std::move(fused.nests);
 }
 
 void Rewrite(State& state) {
-  if (state.nests.empty()) return;  // `fuse` is left out
+  if (state.fused.empty()) return;
   NestScheduler(state.program, state.target, state.options.legality,
                 state.taken, state.options.script)
-      .Run(state.nests);
+      .Run(state.fused);
 }
 
 // What only accumulators hold is stored for nobody.
@@ -207,11 +208,9 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-    {"inline_locals", Inline},
-    {"collapse", Collapse},
-    {"fuse", Fuse},
-    {"rewrite", Rewrite},
-    {"drop_dead_stores", DropDeadStores},
+    {"inline_locals", Inline},   {"canonicalize", Canonicalize},
+    {"collapse", Collapse},      {"fuse", Fuse},
+    {"rewrite", Rewrite},        {"drop_dead_stores", DropDeadStores},
     {"share_again", ShareAgain},
 };
 

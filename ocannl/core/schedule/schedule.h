@@ -5,9 +5,10 @@
 //
 //   Schedule(program, kAvx512Target)
 //
-// Loops over adjacent axes are collapsed (collapse.h), nests are fused with
-// those that use their result (fuse_nests.h), and each is rewritten
-// (rewrite/rewrite.h): contractions as planned (plan.h, contract.h), maps
+// Nests are brought into one form (canonicalize.h). Then all is done by
+// rewrites (rewrite/rewrite.h): loops over adjacent axes are collapsed
+// (collapse.h), nests fused with those that use their result (fuse_nests.h),
+// and each is scheduled: contractions as planned (plan.h, contract.h), maps
 // (map.h), and rows (rows.h).
 // Anything else stays. The result prints, parses and runs on the interpreter.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
@@ -33,9 +34,9 @@ std::vector<absl::string_view> SchedulePasses();
 struct ScheduleOptions {
   rewrite::Legality legality = rewrite::Legality::kProve;
   Decisions* taken = nullptr;  // gets what is done
-  // Gets what the pass "rewrite" does, as a script that users could give
-  // (rewrite/script.h): run on the program after "fuse", it gives that after
-  // "rewrite".
+  // Gets what the passes from "collapse" to "rewrite" do, as a script that
+  // users could give (rewrite/script.h): run on the program after
+  // "canonicalize", it gives that after "rewrite".
   std::string* script = nullptr;
   // Called with the program after each pass.
   std::function<void(absl::string_view pass, const LoopProgram& program)>

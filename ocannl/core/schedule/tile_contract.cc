@@ -45,9 +45,9 @@ class ContractTiler {
  public:
   ContractTiler(NestRewriter& rewriter, const Contraction& contraction)
       : rewriter_(rewriter),
-        nest_(contraction.nest()),
-        plan_(contraction.plan()),
-        epilogue_(contraction.epilogue()) {
+        nest_(contraction.nest),
+        plan_(contraction.plan),
+        epilogue_(contraction.epilogue) {
     tiled_.sum = epilogue_.beta_is_zero ? 1 : 0;
     order_ = {kOuter, kNBlock, kKBlock, kMTile, kPanel, kQTile, kK, kM, kQ, kN};
     // B that is not packed is streamed from memory once.

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -204,6 +205,21 @@ Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
   Copier copier(program, first_iterator, copies_privates);
   RewriteStmts(block, [&](Stmt& stmt) { copier.Visit(stmt); });
   return block;
+}
+
+size_t FirstConflict(const LoopProgram& program, absl::Span<const Stmt> stmts,
+                     size_t first, size_t last, const Stmt& stmt) {
+  if (first == last) return last;
+  const Effects effects = EffectsOf(program, stmt);
+  while (first < last && !Conflict(EffectsOf(program, stmts[first]), effects)) {
+    ++first;
+  }
+  return first;
+}
+
+size_t FirstCommentOf(absl::Span<const Stmt> stmts, size_t at) {
+  while (at > 0 && std::holds_alternative<Comment>(stmts[at - 1])) --at;
+  return at;
 }
 
 int LoopDepthOf(const Block& block) {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/loop.h"
 
@@ -77,6 +78,15 @@ BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
 // `copies_privates`.
 Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
            bool copies_privates);
+
+// The first of the statements from `first` up to before `last` that must stay
+// in order with `stmt`; `last`, if there is none.
+size_t FirstConflict(const LoopProgram& program, absl::Span<const Stmt> stmts,
+                     size_t first, size_t last, const Stmt& stmt);
+
+// The first of the comments right before a statement, which belong to it, or
+// itself.
+size_t FirstCommentOf(absl::Span<const Stmt> stmts, size_t at);
 
 // How many loops are inside of one another in the block, at most.
 int LoopDepthOf(const Block& block);

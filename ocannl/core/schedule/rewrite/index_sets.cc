@@ -104,6 +104,7 @@ class Collapser {
       access.indices.erase(std::next(at));
     };
     RewriteStmts(program_.body, [&](Stmt& stmt) {
+      if (!Touches(stmt, seam.buffer)) return;
       RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
         if (Access* access = std::get_if<Access>(&leaf)) merge(*access);
         if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
@@ -119,6 +120,14 @@ class Collapser {
     dims[seam.axis] *= last;
     dims.erase(dims.begin() + static_cast<int64_t>(seam.axis) + 1);
     return status;
+  }
+
+  bool Touches(const Stmt& stmt, BufferId buffer) const {
+    bool touches = WrittenBy(program_, stmt) == buffer;
+    WalkReads(program_, stmt, [&](const Access& access) {
+      touches |= access.buffer == buffer;
+    });
+    return touches;
   }
 
   // Where an axis that is looked up is when two are one.

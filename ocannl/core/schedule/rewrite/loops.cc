@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -200,27 +203,33 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
   OCANNL_ASSIGN_OR_RETURN(const LoopSite b, FindLoop(program, second));
   const std::string what =
       absl::StrCat(Name(first), " and ", Name(second), " cannot be fused");
-  size_t next = a.at + 1;
-  while (next < a.block->stmts.size() &&
-         std::holds_alternative<Comment>(a.block->stmts[next])) {
-    ++next;
-  }
-  if (a.block != b.block || b.at != next) {
-    return IllegalError(what, ": the second must stand right behind the first");
+  if (a.block != b.block || b.at <= a.at) {
+    return IllegalError(what, ": the second must stand behind the first, in ",
+                        "the same block");
   }
   if (a.loop().kind != b.loop().kind || a.loop().extent != b.loop().extent) {
     return IllegalError(what, ": they differ in kind or in how often they run");
   }
-  if (auto dependence = legality == Legality::kProve
-                            ? WhyNotFuse(program, a.loop(), b.loop())
-                            : std::nullopt) {
-    return DependenceError(program, what, *dependence);
+  std::vector<Stmt>& stmts = a.block->stmts;
+  if (legality == Legality::kProve) {
+    if (FirstConflict(program, stmts, a.at + 1, b.at, stmts[b.at]) < b.at) {
+      return IllegalError(what, ": what stands between them has to run before ",
+                          "the second");
+    }
+    if (auto dependence = WhyNotFuse(program, a.loop(), b.loop())) {
+      return DependenceError(program, what, *dependence);
+    }
   }
   Block body = std::move(b.loop().body);
   Substitute(program, body, second, Iterator(first));
   absl::c_move(body.stmts, std::back_inserter(a.loop().body.stmts));
-  a.block->stmts.erase(a.block->stmts.begin() + static_cast<int64_t>(b.at));
   const bool vec = a.loop().kind == LoopKind::kVec;
+  const auto begin = stmts.begin();
+  const size_t comments = FirstCommentOf(stmts, b.at);
+  stmts.erase(begin + static_cast<int64_t>(b.at));
+  std::rotate(begin + static_cast<int64_t>(a.at),
+              begin + static_cast<int64_t>(comments),
+              begin + static_cast<int64_t>(b.at));
   return vec ? Vectorize(program, first, legality) : absl::OkStatus();
 }
 

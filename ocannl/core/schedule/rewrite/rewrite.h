@@ -14,7 +14,8 @@
 // gpu::VerifyKernels, as RunScript (script.h) does, which reads rewrites from
 // text. A loop is named by its iterator.
 // New iterators are the next ones, in the order in which the comments name
-// them. All but ZeroLoops, Collapse, Demote and Sink change only the statements
+// them. All but ZeroLoops,
+// AbsorbZeroOut, Collapse, Demote and Sink change only the statements
 // of the program's body that the loops are in, and the buffers that those name.
 // A nest stays as it is made once one of its loops is not a `for`: Schedule
 // plans all others.
@@ -26,6 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
 
@@ -103,13 +105,26 @@ absl::Status Pack(LoopProgram& program, absl::string_view buffer,
 absl::Status Parallel(LoopProgram& program, IteratorId loop,
                       Legality legality = Legality::kProve);
 
-// Loop fusion: the loop `second`, right after `first`, becomes part of its
-// body. Errors: other places, kinds or extents; a dependence would be reversed.
+// Loop fusion: the loop `second`, a statement behind `first` in the same block,
+// becomes part of its body; comments before it then stand before `first`.
+// Errors: other places, kinds or extents; a dependence would be reversed.
 absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
                   Legality legality = Legality::kProve);
 
 // The first zero_out of `buffer` becomes loops over its axes.
 absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer);
+
+// Init absorption: the zero_out of `buffer`, of which no use stands between it
+// and the nest, becomes an assignment at the start of what `loop` does. Errors:
+// the loop and those around it do not visit each cell once, or hold more; no
+// such zero_out.
+absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
+                           IteratorId loop);
+
+// Whether `loops`, in bounds, visit each cell of a buffer as `cell` once, so
+// that Verify sees it: boxes, not y[20*i1 + i2].
+bool CoversBuffer(const LoopProgram& program, const Access& cell,
+                  absl::Span<const NestLoop> loops);
 
 // The iterations of the loop become blocks (`grid`) or threads (`thread`) of a
 // GPU, or none of them (`for`, `unroll`). Verify sees when all loops of a nest
@@ -171,7 +186,7 @@ absl::Status CrossThread(LoopProgram& program, IteratorId loop);
 
 // Code sinking: the loop, a statement of the program's body, moves down to the
 // first one that reads what it writes or writes what it touches, or to the end.
-// Errors, with nothing changed: it stands there already; locals of the body.
+// Error, with nothing changed: it stands there already.
 absl::Status Sink(LoopProgram& program, IteratorId loop);
 
 // Sums, products and extremes over contiguous memory are accumulated in 64

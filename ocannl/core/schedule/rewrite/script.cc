@@ -103,6 +103,10 @@ constexpr Row kRows[] = {
     {"zero_loops", "outer, inner, ... = zero_loops BUFFER", "b", kAnyNumber,
      false,
      [](LoopProgram& p, const Arguments& a) { return ZeroLoops(p, a.buffer); }},
+    {"absorb_zero_out", "absorb_zero_out BUFFER LOOP", "zl", 0, false,
+     [](LoopProgram& p, const Arguments& a) {
+       return AbsorbZeroOut(p, a.buffer, a.loops[0]);
+     }},
     {kBind, "bind LOOP grid|thread|unroll|for", "lk", 0, true,
      [](LoopProgram& p, const Arguments& a) {
        return Bind(p, a.loops[0], a.kind);
@@ -191,7 +195,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
   Arguments arguments;
   for (size_t k = 0; k < words.size(); ++k) {
     const char kind = k < least ? row.form[k] : 'l';
-    if (absl::StrContains("btp", kind)) {
+    if (absl::StrContains("btpz", kind)) {
       arguments.buffer = words[k];
     } else if (kind == 'k') {
       OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));

@@ -111,9 +111,9 @@ class ScriptRunner::Savepoint {
 
 // A rewrite of scripts. Its arguments, a letter each: l is a loop; i the one
 // that is all of its body, n the one behind it, g one around threads, r one
-// over rows and s a statement of the program's body; b a buffer, t a temp and p
-// a private one; # a number; k a kind of loops. Behind these, * stands for more
-// loops and ? for one or none.
+// over rows and s a statement of the program's body; b a buffer, t a temp, p a
+// private one and z one that is zeroed; # a number; k a kind of loops. Behind
+// these, * stands for more loops and ? for one or none.
 struct RewriteForm {
   absl::string_view name;
   absl::string_view arguments;

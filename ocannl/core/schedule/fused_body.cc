@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/fused_body.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl {
+namespace {
+
+constexpr BufferId kElided = {};  // the buffer of an elided zero_out
+
+}  // namespace
+
+void FusedBody::Append(Stmt stmt, FusedNest nest) {
+  next_iterator_ = std::max(next_iterator_, NextIterator(stmt));
+  stmts_.push_back(std::move(stmt));
+  nests_.push_back(std::move(nest));
+}
+
+void FusedBody::DropComments(size_t count) {
+  stmts_.resize(stmts_.size() - count);
+  nests_.resize(stmts_.size());
+  seen_ = std::min(seen_, stmts_.size());
+}
+
+std::vector<Stmt> FusedBody::Naming(
+    const absl::flat_hash_set<BufferId>& buffers) {
+  CollectUses();
+  std::set<size_t> places;
+  for (BufferId buffer : buffers) {
+    places.insert(uses_[buffer].begin(), uses_[buffer].end());
+  }
+  std::vector<Stmt> stmts;
+  for (size_t k : places) stmts.push_back(stmts_[k]);
+  return stmts;
+}
+
+bool FusedBody::ElideZeroInit(BufferId buffer) {
+  CollectUses();
+  std::vector<size_t>& uses = uses_[buffer];
+  if (uses.empty()) return false;
+  ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[uses.back()]);
+  if (zero == nullptr) return false;
+  zero->buffer = kElided;
+  uses.pop_back();
+  return true;
+}
+
+FusedProgram FusedBody::MoveTo(LoopProgram program) && {
+  FusedProgram fused{.program = std::move(program), .nests = {}};
+  std::vector<Stmt>& stmts = fused.program.body.stmts;
+  stmts.clear();
+  for (size_t k = 0; k < stmts_.size(); ++k) {
+    const ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[k]);
+    if (zero != nullptr && zero->buffer == kElided) continue;
+    stmts.push_back(std::move(stmts_[k]));
+    fused.nests.push_back(std::move(nests_[k]));
+  }
+  return fused;
+}
+
+void FusedBody::CollectUses() {
+  for (; seen_ < stmts_.size(); ++seen_) {
+    const Effects effects = EffectsOf(program_, stmts_[seen_]);
+    for (BufferId read : effects.reads) uses_[read].push_back(seen_);
+    for (BufferId written : effects.writes) uses_[written].push_back(seen_);
+  }
+}
+
+}  // namespace ocannl

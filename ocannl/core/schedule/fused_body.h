@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FusedBody: the statements that FuseNests has made so far, and which of them
+// name a buffer.
+#ifndef OCANNL_CORE_SCHEDULE_FUSED_BODY_H_
+#define OCANNL_CORE_SCHEDULE_FUSED_BODY_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/fuse_nests.h"
+
+namespace ocannl {
+
+class FusedBody {
+ public:
+  // `program`, of which the statements are, outlives this object.
+  explicit FusedBody(const LoopProgram& program) : program_(program) {}
+
+  void Append(Stmt stmt, FusedNest nest);
+
+  // Takes the last `count` statements, comments, away.
+  void DropComments(size_t count);
+
+  // A number behind those of all loops.
+  IteratorId next_iterator() const { return next_iterator_; }
+
+  // The statements that name one of the buffers, in order.
+  std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers);
+
+  // Takes the zero_out that only the next nest would read away; false: there is
+  // none.
+  bool ElideZeroInit(BufferId buffer);
+
+  // The statements become the body of `program`.
+  FusedProgram MoveTo(LoopProgram program) &&;
+
+ private:
+  // Has uses_ know all of stmts_.
+  void CollectUses();
+
+  const LoopProgram& program_;
+  std::vector<Stmt> stmts_;
+  std::vector<FusedNest> nests_;  // of each of them
+  IteratorId next_iterator_ = {0};
+  size_t seen_ = 0;  // of them are in uses_
+  absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
+};
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_SCHEDULE_FUSED_BODY_H_
