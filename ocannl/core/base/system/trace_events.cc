@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -78,6 +79,27 @@ std::string ThreadName() {
 // Text of any bytes as JSON.
 std::string ToText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A signal that ends the process cuts the write of any thread where a page
+// ends. So it waits for one under way, and none begins after it.
+std::atomic<bool> is_writing = false;
+std::atomic<int> last_signal = 0;
+
+void EndBetweenWrites(int number) {
+  last_signal = number;
+  if (is_writing.exchange(true)) return;  // who writes ends it
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+void CatchSignals() {
+  for (int number : {SIGHUP, SIGINT, SIGTERM}) {
+    struct sigaction found = {};
+    sigaction(number, nullptr, &found);
+    // What the program does with it, or ignores, stays.
+    if (found.sa_handler == SIG_DFL) std::signal(number, &EndBetweenWrites);
+  }
 }
 
 class Writer {
@@ -155,10 +177,12 @@ class Writer {
       trees_.clear();
     }
     if (!status_.ok() || !file_ || waiting_.empty()) return status_;
+    if (is_writing.exchange(true)) return status_;  // the process ends
     const std::string bytes = absl::StrCat(waiting_, EndOf(format_));
-    // At once, so that a signal finds the old end or the new one.
     errno = ENOSPC;  // what a short write means
     const ssize_t size = pwrite(file_->fd(), bytes.data(), bytes.size(), end_);
+    is_writing = false;
+    if (last_signal != 0) EndBetweenWrites(last_signal);
     if (size != static_cast<ssize_t>(bytes.size())) {
       return status_ = SystemError("write", file_->path());
     }
@@ -218,7 +242,7 @@ absl::Status TraceEvents::Start(const std::string& path,
                                 const TraceLimits& limits) {
   OCANNL_RETURN_IF_ERROR(TheWriter().Open(path, limits.most_spans));
   wanted_level = limits.level;
-  static const int registered = std::atexit(FlushAtExit);
+  static const int registered = (CatchSignals(), std::atexit(FlushAtExit));
   (void)registered;
   is_tree = FormatOf(path) != Format::kEvents;
   on = true;

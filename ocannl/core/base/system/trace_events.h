@@ -34,11 +34,13 @@ class TraceEvents {
  public:
   // From now on until the process ends, or there are so many spans, writes to
   // the file `path`, which is replaced: one that ends in .html or .txt gets a
-  // tree, others events. It is whole JSON or HTML at any time; where a signal
-  // ends the process, spans may lack that ended within a tenth of a second of
-  // the last write, and of a tree those that are inside of others. Nothing
-  // where it was started with the same path. Errors: it was with another; the
-  // path is no ordinary file; the system's.
+  // tree, others events. It is whole JSON or HTML at any time: SIGHUP, SIGINT
+  // and SIGTERM get a handler, where they have none, which has them wait for a
+  // write; SIGKILL can cut one. Where a signal ends the process, spans may lack
+  // that ended within a tenth of a second of the last write, and of a tree
+  // those that are inside of others. Nothing where it was started with the same
+  // path. Errors: it was with another; the path is no ordinary file; the
+  // system's.
   static absl::Status Start(const std::string& path,
                             const TraceLimits& limits = {});
 

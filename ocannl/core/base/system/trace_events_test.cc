@@ -2,6 +2,7 @@
 #include "ocannl/core/base/system/trace_events.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,29 @@ TEST(TraceEventsTest, KilledItIsWhole) {
   });
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_GT(Parse(path).size(), 500u);
+}
+
+// Linux cuts a write of several pages, of whichever thread.
+TEST(TraceEventsTest, KilledInAWriteItIsWhole) {
+  const std::string path = PathOf("killed_in_a_write.json");
+  constexpr size_t kLong = size_t{1} << 24;
+  const pid_t child = fork();
+  if (child == 0) {
+    CHECK_OK(TraceEvents::Start(path));
+    std::thread([] {
+      const TraceSpan span("run", std::string(kLong, 'x'));
+    }).join();
+    while (true) pause();
+  }
+  struct stat found = {};
+  while (stat(path.c_str(), &found) != 0 || found.st_size < (1 << 20)) {
+    usleep(100);
+  }
+  CHECK_EQ(kill(child, SIGINT), 0);
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WTERMSIG(status), SIGINT);
+  EXPECT_EQ(Parse(path).back()["name"].get<std::string>().size(), kLong);
 }
 
 TEST(TraceEventsTest, Levels) {
