@@ -328,6 +328,13 @@ TEST_F(CodeTest, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(Error("x.grad =: 1"), "line 1, column 1: `x` has no gradient");
   EXPECT_EQ(Error("{ a } =: 1; a =: 2:i32"),
             "line 1, column 13: the value is i32 and `a` f32; write f32(...)");
+  EXPECT_EQ(Error("{ a } =: 1:u8; a =+ -2.5"),
+            "line 1, column 16: `a` is u8, which does not hold -2.5; write "
+            "another number");
+  EXPECT_EQ(Error("{ a } =: 1; a =: 1e300"),
+            "line 1, column 13: `a` is f32, which does not hold 1e300; write "
+            "another number");
+  Code("{ a } =: 1e300:f64; a =+ 1e-300; { b } =: 1:u8; b =- u8(2.5)");
   EXPECT_EQ(Error("{ a } =: 1; a =@^ x ++ \"i => 0\""),
             "line 1, column 13: the value accumulates by `+` and the "
             "assignment by `max`; declare an array for the value");

@@ -168,5 +168,27 @@ TEST(DefineErrorTest, WrongUsesAreErrorNodes) {
   EXPECT_EQ(message(ApplyDefined(*sums, {x, x}, "@")), "");
 }
 
+// Those of its gradients, too, if it has any.
+TEST(DefineErrorTest, NumbersAreOfTheDTypeOfTheOperands) {
+  Graph graph;
+  auto op = DefineOp("f", "v =: v1 - 0.5", "g1 =+ 1e300 * g");
+  CHECK_OK(op);
+  Names names;
+  auto error = [&](Tensor of) {
+    Shapes shapes;
+    const Tensor y = ApplyDefined(*op, {Arg(of, {.file = "a.cc", .line = 3})});
+    return std::string(InferShapes(graph, {y.id}, shapes).message());
+  };
+  const Tensor x = Number(graph, 1);
+  EXPECT_EQ(error(Convert(x, DType::kI32)),
+            "error in `f(i32(1))` (a.cc:3): i32 does not hold 0.5; write "
+            "f32(i32(1)), in C++ Convert(i32(1), DType::kF32), or another "
+            "number");
+  EXPECT_EQ(error(Convert(x, DType::kF16)), "");
+  EXPECT_THAT(error(MustParseTensor(graph, "{w; o=[2]}", names)),
+              HasSubstr("f32 does not hold 1e+300; write f64(w)"));
+  EXPECT_EQ(error(MustParseTensor(graph, "{v: f64; o=[2]}", names)), "");
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -112,6 +112,9 @@ const std::vector<Example>& ExpressionExamples() {
        "meet; alone they are f32.",
        {"eval", "relu({w = 0.1} + {b = 1}) +* \"i; i => 0\" f16(x)",
         "--in=x=range:2"}},
+      {"A parameter of `uint4x32`, blocks of four random words, is u32 with a "
+       "last axis of four.",
+       {"eval", "{b: uint4x32 = 7; o=[2]}"}},
       {"The bracket says the kind of an axis.",
        {"eval", "[(1, 2, 3); (4, 5, 6)] * x", "--in=x=1,0,2:3"}},
       {"Sizes of 1 that nobody gave broadcast.",

@@ -9,6 +9,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/shape/rules.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl::train {
 namespace {
@@ -68,7 +69,11 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
   node.name = "";
   if (target && std::holds_alternative<NumberSource>(node.source)) {
     node.dtype = graph[*target].dtype;
-    return graph.Add(std::move(node));
+    const TensorId id = graph.Add(std::move(node));
+    if (CheckHeld(graph, id, TensorId()).ok()) return id;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", statement.target, "` is ", Name(graph[id].dtype),
+        ", which does not hold ", graph[id].text, "; write another number"));
   }
   const auto* compute = std::get_if<ComputeSource>(&node.source);
   if (node.named || compute == nullptr) {

@@ -25,7 +25,7 @@ Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor);
 // what is no operation, or a number. With a `target`, of the same graph, the
 // node is for it, and a number takes its dtype. `numbers` are for specs.
 // Errors: a logic that is none or not for this operation, another dtype than
-// that of `target`.
+// that of `target`, a number that this does not hold.
 absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
                                   std::optional<TensorId> target,
                                   const EinsumNumbers& numbers);

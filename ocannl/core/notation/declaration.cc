@@ -129,7 +129,8 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
                                       "` is a function; give the parameter "
                                       "another name"));
   }
-  if (lexer.Accept(":")) {
+  bool of_blocks = false;
+  if (lexer.Accept(":") && !(of_blocks = lexer.Accept("uint4x32"))) {
     OCANNL_ASSIGN_OR_RETURN(declaration.dtype, TakeDType(lexer));
   }
   if (lexer.Accept("=")) {
@@ -140,6 +141,14 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
     OCANNL_RETURN_IF_ERROR(ParseRow(lexer, names, declaration.spec));
   }
   OCANNL_RETURN_IF_ERROR(TakeClosing(lexer, "`;`", "}"));
+  if (of_blocks) {
+    declaration.dtype = DType::kU32;
+    std::optional<Dims>& row = declaration.spec[RowKind::kOutput];
+    if (!row) row.emplace();
+    row->push_back(4);
+    auto& bases = declaration.spec.bases[static_cast<int>(RowKind::kOutput)];
+    if (!bases.empty()) bases.emplace_back();
+  }
   return declaration;
 }
 

@@ -3,6 +3,7 @@
 // Declarations of parameters: what one says, and the parameters of a text.
 //
 //   w: f64 = normal(); i=[2]; o=[3, n] }
+//   key: uint4x32; o=[2] }                  u32; o=[2, 4]
 #ifndef OCANNL_CORE_NOTATION_DECLARATION_H_
 #define OCANNL_CORE_NOTATION_DECLARATION_H_
 

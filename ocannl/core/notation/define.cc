@@ -120,6 +120,7 @@ class Definer {
                              .has_gradient = false,
                              .where = SourceLocation::Current(),
                              .named = true});
+    graph.Open(id);  // numbers are of the dtype that the operands will have
     for (const std::string& name : names) {
       names_.tensors.insert_or_assign(name, Tensor{&graph, id});
     }

@@ -33,10 +33,11 @@ constexpr absl::string_view kWrapped =
     "leave an axis, \"h+k; k => h\", skip what is outside";
 constexpr absl::string_view kFilled =
     "a number is as large as its uses want: write 0, or 1";
-// The source documents' dtype of four words is none: no other operation is for
-// it, and whoever stores words may have an axis of four.
+// The source documents' dtype of four words is none but in declarations: no
+// other operation is for it.
 constexpr absl::string_view kWords =
-    "random words are u32: word 0 to 3 of a block is threefry_light(a, b, c, "
+    "random words are u32, four of them a block, along a last axis that "
+    "{w: uint4x32} declares; word 0 to 3 of a block is threefry_light(a, b, c, "
     "d, counter, word) of a key a, b, c, d; numbers from them are uniform_at("
     "counter) and uniform1_at(counter)";
 

@@ -272,6 +272,7 @@ TEST_F(ParseErrorTest, Parameters) {
        "expected a dtype, which is bool, u8, u16, i32, u32, i64, u64, f8e4m3, "
        "f8e5m2, bf16, f16, f32 or f64, found `f17`"},
   });
+  EXPECT_THAT(Error("{w: half}"), EndsWith("found `half`; it is f16(x)"));
   EXPECT_THAT(Error("{w; b=[2]}"),
               StartsWith("line 1, column 2: error in `w` (net.cc:7): a "
                          "parameter has no batch axes"));

@@ -254,6 +254,13 @@ TEST_F(ParseTest, Parameters) {
   EXPECT_EQ(parameters_[0].node().dtype, DType::kF64);
 }
 
+TEST_F(ParseTest, BlocksOfRandomWordsHaveAnAxisMore) {
+  EXPECT_EQ(Read("{k: uint4x32}"), "{k output=4}");
+  EXPECT_EQ(parameters_[0].node().dtype, DType::kU32);
+  EXPECT_EQ(Read("{k2: uint4x32; i=[3]; o=[2 row]} + {k2: u32; o=[2 row, 4]}"),
+            "Add({k2 output=2,4 input=3}, {k2 output=2,4 input=3})");
+}
+
 TEST_F(ParseTest, FirstValues) {
   Read("{p}");
   EXPECT_THAT(FirstValue(), HasSubstr("ThreefryLight("));

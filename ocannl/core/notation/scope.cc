@@ -57,8 +57,9 @@ absl::StatusOr<DType> TakeDType(Lexer& lexer) {
   std::optional<DType> dtype;
   if (lexer.peek().kind == Token::kName) dtype = FindDType(lexer.peek().text);
   if (!dtype) {
-    return lexer.ExpectedError(
-        absl::StrCat("a dtype, which is ", DTypeNames()));
+    return lexer.Error(absl::StrCat("expected a dtype, which is ", DTypeNames(),
+                                    ", found ", lexer.Found(),
+                                    NameHabitHint(lexer.peek().text, true)));
   }
   lexer.Next();
   return *dtype;

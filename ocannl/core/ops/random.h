@@ -8,8 +8,8 @@
 // mixes and one key injection, kCrypto 40 mixes and five injections.
 //
 // A block is four u32, of a key too, where OCANNL has a dtype uint4x32 of its
-// own: no operation but these would be for it, and who stores blocks gives the
-// array an axis of four.
+// own: no operation but these would be for it, and arrays of blocks have a last
+// axis of four, which {w: uint4x32} of the notation adds.
 #ifndef OCANNL_CORE_OPS_RANDOM_H_
 #define OCANNL_CORE_OPS_RANDOM_H_
 

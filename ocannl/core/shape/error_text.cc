@@ -107,6 +107,8 @@ absl::Status ErrorText::Error(TensorId node, const std::string& contradiction,
   }
   absl::StrAppend(&message, Origins(node, rows));
   if (!hint.empty()) absl::StrAppend(&message, "\n  hint: ", hint);
+  const EinsumSpec* spec = SpecOf(graph_[node].source);
+  if (spec != nullptr) message += LongNameHint(*spec);
   return absl::InvalidArgumentError(message);
 }
 

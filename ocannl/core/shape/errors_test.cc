@@ -189,6 +189,19 @@ TEST_F(ShapeErrorsTest, EinsumOfDifferentRanks) {
             "  x : 28,28");
 }
 
+TEST_F(ShapeErrorsTest, CommasMakeLongNames) {
+  EXPECT_EQ(InferText(Einsum("i,k; kj => ij", In(x_), In(x_))),
+            "shape error in `x +* \"i,k; kj => ij\" x` (mlp.cc:42): the spec "
+            "gives the output row of x 1 axis, but it has 2\n"
+            "  x : 28,28\n"
+            "  hint: as the spec has commas, `kj` is one axis; put commas "
+            "between all axes");
+  EXPECT_THAT(InferText(Einsum1("i,k => ik", In(x_))),
+              HasSubstr("`ik` is one"));
+  EXPECT_THAT(InferText(Einsum1("row,col => col", In(a_))),
+              Not(HasSubstr("hint")));
+}
+
 TEST_F(ShapeErrorsTest, APositionBeyondTheEnd) {
   EXPECT_EQ(InferText(Einsum1("3 => 0", In(a_))),
             "shape error in `a ++ \"3 => 0\"` (mlp.cc:42): the spec names "

@@ -29,7 +29,9 @@ Tensor StackAt(const AxisSpec& along, absl::Span<const Tensor> parts,
   EinsumAxis whole;
   for (const Tensor& part : parts) {
     std::string spec = SpecText({along.With({})}, along.With({FirstCell()}));
-    args.emplace_back(Einsum1(spec, Arg(part, where)), where);
+    const Tensor cell = Einsum1(spec, Arg(part, where));
+    cell.graph->SetText(cell.id, part.node().text);  // as messages call it
+    args.emplace_back(cell, where);
     whole.parts.push_back(absl::StrCat(along.name, "_", args.size()));
     slots.push_back(along.With({PlainAxis(whole.parts.back())}));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/axis_spec.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -61,12 +62,20 @@ std::string SpecText(std::vector<EinsumSlot> operands, EinsumSlot result) {
 
 Tensor Composed(Graph& graph, const std::string& text, SourceLocation where,
                 absl::FunctionRef<absl::StatusOr<Tensor>()> build) {
+  auto outer =
+      graph.SetCall(std::make_shared<CallNote>(CallNote{text, {}, where}));
+  if (outer != nullptr) graph.SetCall(outer);
   TensorId id{graph.size()};
   absl::StatusOr<Tensor> result = build();
+  graph.SetCall(std::move(outer));
   if (!result.ok()) {
     return IllegalTensor(graph, text, result.status().message(), where);
   }
-  for (; id.index < graph.size(); ++id.index) graph.SetText(id, text);
+  for (; id.index < graph.size(); ++id.index) {
+    const std::vector<TensorId> of = OperandsOf(graph[id].source);
+    if (of.size() == 1 && graph[id].text == graph[of[0]].text) continue;
+    graph.SetText(id, text);
+  }
   return *result;
 }
 

@@ -43,8 +43,8 @@ EinsumSlot Behind(EinsumSlot slot, EinsumAxis axis);
 // The text of a spec.
 std::string SpecText(std::vector<EinsumSlot> operands, EinsumSlot result);
 
-// What `build` makes of several operations: messages call all of them `text`.
-// An error of `build` becomes an error node.
+// What `build` makes of several operations: messages call all of them `text`,
+// but those with the text of their operand. Its error becomes an error node.
 Tensor Composed(Graph& graph, const std::string& text, SourceLocation where,
                 absl::FunctionRef<absl::StatusOr<Tensor>()> build);
 

@@ -11,6 +11,7 @@
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/ops/expr.h"
+#include "ocannl/core/tensor/defined_op.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/core/tensor/text.h"
 
@@ -27,6 +28,21 @@ bool Holds(DType dtype, double value) {
   // As a double, the greatest integer may be the one above it.
   return held == value &&
          value < std::ldexp(1., 8 * SizeOf(dtype) - IsSigned(dtype));
+}
+
+// Those of a defined operation: of the formula of the value, which is first,
+// and of those of gradients, if it has any.
+std::vector<double> NumbersOfFormulas(const TensorNode& node) {
+  std::vector<double> numbers;
+  const auto* compute = std::get_if<ComputeSource>(&node.source);
+  if (compute == nullptr || !compute->defined) return numbers;
+  const OpDefinition& op = *compute->defined;
+  for (TensorId id{0}; id.index < op.graph.size(); ++id.index) {
+    const auto* number = std::get_if<NumberSource>(&op.graph[id].source);
+    if (id.index > op.value.index && !node.has_gradient) break;
+    if (number != nullptr) numbers.push_back(number->value);
+  }
+  return numbers;
 }
 
 // The first operand that the others follow: one that is decided, if any.
@@ -148,13 +164,16 @@ absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met) {
   const TensorNode& node = graph[id];
   const auto* number = std::get_if<NumberSource>(&node.source);
   const auto* data = std::get_if<DataSource>(&node.source);
-  absl::Span<const double> values;
+  const std::vector<double> formulas = NumbersOfFormulas(node);
+  absl::Span<const double> values = formulas;
   if (number != nullptr) values = absl::MakeSpan(&number->value, 1);
   if (data != nullptr && data->digits) values = data->digits->values<double>();
   if (!met.valid() && node.dtype_note) met = node.dtype_note->of;
+  if (!formulas.empty()) met = OperandsOf(node.source)[0];
   // The first value of a parameter is converted, not the parameter.
   const bool is_met =
-      met.valid() && !std::holds_alternative<ParamSource>(graph[met].source);
+      !formulas.empty() ||
+      (met.valid() && !std::holds_alternative<ParamSource>(graph[met].source));
   for (double value : values) {
     if (node.open >= 0 || Holds(node.dtype, value)) continue;
     DType wider = Holds(DType::kF32, value) ? DType::kF32 : DType::kF64;

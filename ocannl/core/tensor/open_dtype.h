@@ -56,8 +56,8 @@ void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots);
 // Decides the dtype of the node if it is open and `dtype` a float.
 void DecideDType(Graph& graph, TensorId id, DType dtype);
 
-// Error: the dtype of a number or a literal, maybe that of `met`, does not hold
-// it: an integer is another number, a float infinite, an f32 0.
+// Error: the dtype of a number, literal or formulas, maybe that of `met`, does
+// not hold it: an integer is another number, a float infinite, an f32 0.
 absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met);
 
 // The dtype of op(operands...), or of the operands without an operation;

@@ -169,14 +169,16 @@ class Check {
 
   // The loops of code; nothing if it is illegal.
   absl::StatusOr<LoopProgram> Compile(absl::StatusOr<Assignments> code) {
-    if (code.ok()) {
-      code->name = "text";
-      const absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
-      if (!again.ok() || !(*again == *code)) Error("its .cd is other code");
-    }
+    if (code.ok()) code->name = "text";
     absl::StatusOr<LoopProgram> loops =
         code.ok() ? CompileProgram(*code, {}) : code.status();
-    if (!loops.ok()) Illegal(loops.status(), "");
+    if (!loops.ok()) {
+      Illegal(loops.status(), "");
+      return loops;
+    }
+    // Only now: what is too large cannot be read either.
+    const absl::StatusOr<Assignments> again = ParseCd(PrintCd(*code));
+    if (!again.ok() || !(*again == *code)) Error("its .cd is other code");
     return loops;
   }
 

@@ -2,6 +2,7 @@
 #include "ocannl/core/tensor/einsum/einsum.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -204,34 +205,6 @@ absl::StatusOr<EinsumSpec> Parse(absl::string_view text, int num_operands,
   return spec;
 }
 
-// Whether every axis can be written as one letter or number without commas.
-bool HasShortForm(const EinsumSpec& spec) {
-  std::vector<std::string> axes;
-  absl::flat_hash_set<std::string> names;
-  CollectNames(spec, axes, names);
-  names.insert(axes.begin(), axes.end());
-  for (const std::string& name : names) {
-    if (name.size() > 1 && !absl::StartsWith(name, kEllipsis)) return false;
-  }
-  for (const EinsumSlot* slot : SlotsOf(spec)) {
-    for (const EinsumRow& row : *slot) {
-      for (const auto* part : {&row.begin, &row.end}) {
-        auto both = [](const EinsumAxis& a, const EinsumAxis& b) {
-          return a.is_position() && b.is_position();
-        };
-        auto simple = [](const EinsumAxis& axis) {
-          return axis.is_position() || axis.is_plain();
-        };
-        if (!absl::c_all_of(*part, simple) ||
-            absl::c_adjacent_find(*part, both) != part->end()) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
 std::string RowText(const EinsumRow& row, absl::string_view separator) {
   std::vector<std::string> parts;
   auto add = [&](const std::vector<EinsumAxis>& axes) {
@@ -284,23 +257,53 @@ absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
   return WrongSpec(text, spec.status());
 }
 
+std::string LongNameHint(const EinsumSpec& spec) {
+  std::vector<std::string> axes;
+  absl::flat_hash_set<std::string> variables;
+  CollectNames(spec, axes, variables);
+  const std::set<std::string> names(axes.begin(), axes.end());
+  const std::string letters = absl::StrJoin(names, "");
+  std::string one;
+  for (const std::string& name : names) {
+    if (name.size() < 2) continue;
+    for (char c : name) {
+      if (absl::c_count(letters, c) < 2) return "";
+    }
+    one = name;
+  }
+  // Windows are of names such as oh and kh.
+  const bool computes = ToString(spec).find_first_of("*+^<") < letters.npos;
+  if (computes || one.empty()) return "";
+  return absl::StrCat("\n  hint: as the spec has commas, `", one,
+                      "` is one axis; put commas between all axes");
+}
+
 absl::Status WrongSpec(absl::string_view text, const absl::Status& status) {
-  return absl::Status(
-      status.code(),
-      absl::StrCat("the spec \"", text, "\" is wrong: ", status.message()));
+  std::string message =
+      absl::StrCat("the spec \"", text, "\" is wrong: ", status.message());
+  if (HasLongNames(text) && absl::EndsWith(message, "is unexpected")) {
+    message += "; as names may be long here, put commas between all axes";
+  }
+  return absl::Status(status.code(), message);
 }
 
 std::string ToString(const EinsumSpec& spec) {
-  absl::string_view separator = HasShortForm(spec) ? "" : ", ";
-  std::vector<std::string> operands;
-  for (const EinsumSlot& operand : spec.operands) {
-    operands.push_back(SlotText(operand, separator));
-  }
-  std::string text = absl::StrCat(absl::StrJoin(operands, "; "), " => ",
-                                  SlotText(spec.result, separator));
+  auto text = [&](absl::string_view separator) {
+    std::vector<std::string> operands;
+    for (const EinsumSlot& operand : spec.operands) {
+      operands.push_back(SlotText(operand, separator));
+    }
+    return absl::StrCat(absl::StrJoin(operands, "; "), " => ",
+                        SlotText(spec.result, separator));
+  };
+  std::string as_letters = text("");
+  const int count = static_cast<int>(spec.operands.size());
+  const absl::StatusOr<EinsumSpec> read = Parse(as_letters, count, {});
+  if (read.ok() && *read == spec) return as_letters;
   // A comma allows long names where nothing else does.
-  if (!separator.empty() && !HasLongNames(text)) text += ",";
-  return text;
+  std::string with_commas = text(", ");
+  if (!HasLongNames(with_commas)) with_commas += ",";
+  return with_commas;
 }
 
 }  // namespace ocannl

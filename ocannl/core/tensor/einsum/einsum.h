@@ -74,6 +74,10 @@ absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
 // `status` as the error of the spec `text`.
 absl::Status WrongSpec(absl::string_view text, const absl::Status& status);
 
+// A line for errors of shapes, if commas may have made one axis of `ik`: where
+// the letters of all long names are those of others.
+std::string LongNameHint(const EinsumSpec& spec);
+
 // The spec as text that ParseEinsum reads back.
 std::string ToString(const EinsumSpec& spec);
 

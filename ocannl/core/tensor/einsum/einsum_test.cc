@@ -107,7 +107,11 @@ TEST(ParseEinsum, SaysWhatIsWrong) {
             "the spec \"..v..v => 0\" is wrong: `v` is both an axis and a row "
             "variable; rename one of them"},
            {"a, b c => 0", 1,
-            "the spec \"a, b c => 0\" is wrong: `c` is unexpected"},
+            "the spec \"a, b c => 0\" is wrong: `c` is unexpected; as names "
+            "may be long here, put commas between all axes"},
+           {"...ij, k => 0", 1,
+            "the spec \"...ij, k => 0\" is wrong: `i` is unexpected; as names "
+            "may be long here, put commas between all axes"},
            {"a?b => 0", 1, "the spec \"a?b => 0\" is wrong: `?` is unexpected"},
            {"i99999999999999999999 => i", 1,
             "the spec \"i99999999999999999999 => i\" is wrong: its position "
