@@ -86,21 +86,26 @@ absl::StatusOr<int64_t> DevicesOf(const CommandLine& line,
 
 // Prints eight of the epochs, and writes all to `log`.
 std::function<void(const train::EpochReport&)> TellEpochs(
-    int64_t epochs, const std::optional<MetricsLog>& log,
+    int64_t epochs, int64_t devices, const std::optional<MetricsLog>& log,
     absl::Status& logged) {
-  return [&, epochs, start = Clock::now()](const train::EpochReport& epoch) {
+  return [&, epochs, devices,
+          start = Clock::now()](const train::EpochReport& epoch) {
+    const int64_t epochs_done = epoch.at_epoch + 1;
+    // A step of a report is of one device; the last of an epoch may lack some.
+    const int64_t steps = (epoch.at_step / epochs_done + devices - 1) / devices;
     if (log) {
-      logged.Update(log->Write({.epoch = epoch.at_epoch + 1,
-                                .step = epoch.at_step,
-                                .loss = epoch.epoch_loss,
-                                .rate = epoch.learning_rate,
-                                .seconds = SecondsSince(start),
-                                .of_test = {}}));
+      logged.Update(
+          log->Write({.epoch = epochs_done,
+                      .step = epochs_done * steps,
+                      .loss = epoch.epoch_loss / static_cast<double>(steps),
+                      .rate = epoch.learning_rate,
+                      .seconds = SecondsSince(start),
+                      .of_test = {}}));
     }
-    if ((epochs - 1 - epoch.at_epoch) % ((epochs + 7) / 8) != 0) return;
+    if ((epochs - epochs_done) % ((epochs + 7) / 8) != 0) return;
     std::cout << absl::StrFormat(
-        "Epoch=%d, step=%d, lr=%.4g, epoch loss=%.4g\n", epoch.at_epoch + 1,
-        epoch.at_step, epoch.learning_rate, epoch.epoch_loss);
+        "Epoch=%d, step=%d, lr=%.4g, epoch loss=%.4g\n", epochs_done,
+        epochs_done * steps, epoch.learning_rate, epoch.epoch_loss);
   };
 }
 
@@ -125,7 +130,7 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
         log, MetricsLog::Open(UserPath(line.GetString("log")), 0));
   }
   absl::Status logged;
-  options.per_epoch_callback = TellEpochs(options.epochs, log, logged);
+  options.per_epoch_callback = TellEpochs(options.epochs, count, log, logged);
   OCANNL_ASSIGN_OR_RETURN(
       const LabelledPoints points,
       HalfMoons(static_cast<int>(len), static_cast<uint32_t>(seed)));

@@ -36,11 +36,10 @@ absl::StatusOr<std::set<std::string>> PartsOf(absl::string_view value) {
 
 }  // namespace
 
-const Flag& DebugFlag() {
-  static const auto* flag = new Flag{
-      "debug", "", "all, or stages,hosted,log,runs: into build_files/PROGRAM",
-      /*is_output=*/true};
-  return *flag;
+Flag DebugFlag() {
+  return {"debug", "",
+          "all, or stages,hosted,log,runs: into build_files/PROGRAM",
+          /*is_output=*/true};
 }
 
 absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {

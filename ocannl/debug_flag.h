@@ -4,7 +4,7 @@
 // and what it does when, in files of the directory build_files/PROGRAM.
 //
 //   stages   the stages of each routine that is compiled (train/debug.h); of
-//            what `run` runs also schedule and machine code
+//            what the tool runs also schedule and machine code
 //   hosted   every array of a routine keeps its value after a run, to be read
 //   log      log.html: compilations, runs and copies as a tree, with times, in
 //            the detail that --log_level asks for
@@ -20,7 +20,7 @@
 
 namespace ocannl {
 
-const Flag& DebugFlag();
+Flag DebugFlag();
 
 // Paths; empty: none.
 struct DebugLogs {

@@ -11,10 +11,8 @@ namespace ocannl {
 // Those that ComputeDType makes f32.
 constexpr char kNetworkDTypes[] = "f32, bf16, f16, f8e4m3 or f8e5m2";
 
-const Flag& DTypeFlag() {
-  static const auto* flag = new Flag{
-      "dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")};
-  return *flag;
+Flag DTypeFlag() {
+  return {"dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")};
 }
 
 absl::StatusOr<DType> DTypeOf(const CommandLine& line) {

@@ -10,7 +10,7 @@
 
 namespace ocannl {
 
-const Flag& DTypeFlag();
+Flag DTypeFlag();
 
 // Error: it is no float of 32 bits or fewer.
 absl::StatusOr<DType> DTypeOf(const CommandLine& line);

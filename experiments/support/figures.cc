@@ -24,10 +24,8 @@ std::string DirectoryOf(const CommandLine& line) {
 
 }  // namespace
 
-const Flag& PlotFlag() {
-  static const auto* flag =
-      new Flag{"plot_dir", "", "where to write the figures, as SVG and PNG"};
-  return *flag;
+Flag PlotFlag() {
+  return {"plot_dir", "", "where to write the figures, as SVG and PNG"};
 }
 
 absl::Status MakePlotDirectory(const CommandLine& line) {

@@ -14,7 +14,7 @@
 
 namespace ocannl {
 
-const Flag& PlotFlag();
+Flag PlotFlag();
 
 // To be called before the training: makes the directory, if the flag is given.
 // Error: the system's.

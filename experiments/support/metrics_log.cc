@@ -29,10 +29,9 @@ std::string LinesOf(absl::string_view text, int64_t epochs) {
 
 }  // namespace
 
-const Flag& LogFlag() {
-  static const auto* flag = new Flag{
-      "log", "", "a file for the course of training: JSON, a line an epoch"};
-  return *flag;
+Flag LogFlag() {
+  return {"log", "",
+          "a file for the course of training: JSON, a line an epoch"};
 }
 
 absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path,

@@ -34,7 +34,7 @@ struct EpochMetrics {
 };
 
 // --log.
-const Flag& LogFlag();
+Flag LogFlag();
 
 class MetricsLog {
  public:

@@ -15,6 +15,7 @@
 #include "ocannl/cli/input.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/explain.h"
+#include "ocannl/core/loop/loop.h"
 #include "ocannl/core/opt/pipeline.h"
 
 namespace ocannl {
@@ -24,20 +25,25 @@ struct Command {
   absl::string_view usage;  // "run FILE.cd|FILE.ll"
   absl::string_view help;
   size_t least_arguments;  // one at most
-  const std::vector<Flag>& (*flags)();
+  std::vector<Flag> (*flags)();
   absl::Status (*run)(const CommandLine& line, std::ostream& out);
 };
 
-const std::vector<Flag>& RunFlags();
-const std::vector<Flag>& EvalFlags();
-const std::vector<Flag>& ExplainFlags();
-const std::vector<Flag>& FuzzFlags();
+std::vector<Flag> RunFlags();
+std::vector<Flag> EvalFlags();
+std::vector<Flag> ExplainFlags();
+std::vector<Flag> FuzzFlags();
 
 // `line` has as many arguments as the table of tool.cc says.
 absl::Status RunCommand(const CommandLine& line, std::ostream& out);
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);
 absl::Status FuzzCommand(const CommandLine& line, std::ostream& out);
+
+// Prints a result, and writes it to --out, if that is given.
+absl::Status ShowValues(const CommandLine& line, absl::string_view name,
+                        absl::string_view type, const NdArray& values,
+                        std::ostream& out);
 
 // The stages of an expression, its shapes first. Errors: of ExplainCode.
 absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
@@ -46,6 +52,15 @@ absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
 // The stages of what a file has, from it on. Errors: the same.
 absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
                                         const PassOptions& options);
+
+// --rewrite: a schedule by hand.
+Flag RewriteFlag();
+
+// `program` as --rewrite, a script (core/schedule/rewrite/script.h) or a file
+// that holds one, wants it. Errors: a file that cannot be read; those of the
+// script.
+absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
+                                      LoopProgram program);
 
 // Adds the stage that --rewrite makes, if it is given. Errors: of Rewritten.
 absl::Status ExplainRewritten(const CommandLine& line,

@@ -28,28 +28,32 @@ absl::Status Show(const CommandLine& line, const Expression& expression,
   const TensorNode& node = expression.model.graph[id];
   std::string name = absl::StrCat(node.name, suffix);
   OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
-  out << name << " : " << Name(node.dtype) << " "
-      << ToString(expression.model.shapes, id) << "\n"
-      << PrintValues(values, "; write them to a file with --out=DIR");
-  if (!line.Has("out")) return absl::OkStatus();
-  std::string directory = UserPath(line.GetString("out"));
-  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
-  return WriteNpy(absl::StrCat(directory, "/", name, ".npy"), values);
+  const std::string shape = ToString(expression.model.shapes, id);
+  return ShowValues(line, name, absl::StrCat(Name(node.dtype), " ", shape),
+                    values, out);
 }
 
 }  // namespace
 
-const std::vector<Flag>& EvalFlags() {
-  static const auto* flags = [] {
-    auto* all = new std::vector<Flag>(ExpressionFlags());
-    all->push_back({"set", "", "INDEX=N: the value of a static index"});
-    all->push_back({"out", "", "a directory for the results, as NAME.npy"});
-    all->push_back(ExplainFlag());
-    all->insert(all->end(), TierFlags().begin(), TierFlags().end());
-    all->insert(all->end(), PassFlags().begin(), PassFlags().end());
-    return all;
-  }();
-  return *flags;
+absl::Status ShowValues(const CommandLine& line, absl::string_view name,
+                        absl::string_view type, const NdArray& values,
+                        std::ostream& out) {
+  out << name << " : " << type << "\n"
+      << PrintValues(values, "; write them to a file with --out=DIR");
+  if (!line.Has("out")) return absl::OkStatus();
+  const std::string directory = UserPath(line.GetString("out"));
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  return WriteNpy(absl::StrCat(directory, "/", name, ".npy"), values);
+}
+
+std::vector<Flag> EvalFlags() {
+  std::vector<Flag> all = ExpressionFlags();
+  all.push_back({"set", "", "INDEX=N: the value of a static index"});
+  all.push_back({"out", "", "a directory for the results, as NAME.npy"});
+  all.push_back(ExplainFlag());
+  all.insert(all.end(), TierFlags().begin(), TierFlags().end());
+  all.insert(all.end(), PassFlags().begin(), PassFlags().end());
+  return all;
 }
 
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
@@ -57,11 +61,8 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
                           BuildExpression(line, line.positional()[0]));
-  if (line.Has("explain")) {
-    OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
-                            ExplainExpression(*expression, options));
-    OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
-  }
+  OCANNL_RETURN_IF_ERROR(WriteExplainedOfRun(
+      line, out, [&] { return ExplainExpression(*expression, options); }));
   Device device("host", backend);
   Stream stream(&device);
   Context context(&stream);

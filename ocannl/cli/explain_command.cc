@@ -20,7 +20,7 @@
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/expression.h"
 #include "ocannl/cli/input.h"
-#include "ocannl/cli/rewrite_flag.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/explain.h"
@@ -28,6 +28,7 @@
 #include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
@@ -91,8 +92,8 @@ bool IsOfProcessor(absl::string_view stage) {
 
 // What schedules are for.
 struct ExplainedTarget {
-  Isa isa;
-  std::string gpu;  // "sm_90"; empty: none
+  std::optional<Isa> isa;  // none: a GPU
+  std::string gpu = "";    // then: "sm_90"
 };
 
 absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
@@ -102,7 +103,7 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
         "--isa and --target say the same; give one of them");
   }
   const std::string& name = line.GetString(has_isa ? "isa" : "target");
-  if (name.empty()) return ExplainedTarget{ExplainedIsa(), ""};
+  if (name.empty()) return ExplainedTarget{ExplainedIsa()};
   const std::string& stage = line.GetString("stage");
   const bool is_gpu = gpu::FindGpuTarget(name) != nullptr;
   if (is_gpu ? IsOfProcessor(stage) : IsOfGpu(stage)) {
@@ -112,9 +113,9 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
         ", or another stage");
   }
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    if (name == jit::Name(isa)) return ExplainedTarget{isa, ""};
+    if (name == jit::Name(isa)) return ExplainedTarget{isa};
   }
-  if (!has_isa && is_gpu) return ExplainedTarget{ExplainedIsa(), name};
+  if (!has_isa && is_gpu) return ExplainedTarget{std::nullopt, name};
   return Wrong("--", has_isa ? "isa" : "target", "=", name, ": give avx2",
                has_isa ? " or " : ", ", "avx512",
                has_isa ? "" : ", sm_80 or sm_90");
@@ -134,7 +135,7 @@ absl::Status AddPersistentStage(const LoopProgram& program,
 }
 
 absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
-                          const std::string& target,
+                          const std::string& target, absl::string_view stage,
                           std::vector<StageText>& stages) {
   const std::string architecture = target.empty() ? "sm_90" : target;
   const gpu::GpuTarget& gpu = *gpu::FindGpuTarget(architecture);
@@ -148,7 +149,6 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
                       .file_name = program.name + ".rewrite",
                       .text = schedule.script});
   }
-  const std::string& stage = line.GetString("stage");
   if (stage == "persistent") return AddPersistentStage(program, gpu, stages);
   if (stage != "cuda" && stage != "ptx") return absl::OkStatus();
   const cuda::KernelText kernels = cuda::WriteKernels(schedule.program);
@@ -180,14 +180,16 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
                                               const ExplainedTarget& target) {
   std::vector<StageText>& stages = explanation.stages;
   const LoopProgram& program = explanation.program;
-  const Isa isa = target.isa;
-  const bool has_gpu = !target.gpu.empty();
   OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));
-  if (!has_gpu) stages.push_back(jit::ExplainSchedule(program, isa, skip));
   const std::string& stage = line.GetString("stage");
-  const bool is_of_schedule =
-      stage == "script" || absl::c_linear_search(SchedulePasses(), stage);
-  if (!has_gpu && is_of_schedule) {
+  if (!target.isa || IsOfGpu(stage)) {
+    OCANNL_RETURN_IF_ERROR(
+        AddGpuStages(line, program, target.gpu, stage, stages));
+  }
+  if (!target.isa) return std::move(stages);
+  const Isa isa = *target.isa;
+  stages.push_back(jit::ExplainSchedule(program, isa, skip));
+  if (stage == "script" || absl::c_linear_search(SchedulePasses(), stage)) {
     absl::c_move(jit::ExplainScheduling(program, isa, skip),
                  std::back_inserter(stages));
   } else if (stage == "x86") {
@@ -197,9 +199,6 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
   } else if (IsOfVcode(stage)) {
     absl::c_move(jit::ExplainVcode(program, isa, skip),
                  std::back_inserter(stages));
-  }
-  if (has_gpu || IsOfGpu(stage)) {
-    OCANNL_RETURN_IF_ERROR(AddGpuStages(line, program, target.gpu, stages));
   }
   return std::move(stages);
 }
@@ -266,6 +265,31 @@ absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
                    : ExplainProgram(file.program, options);
 }
 
+Flag RewriteFlag() {
+  return {"rewrite", "",
+          "a schedule by hand after the passes, such as 'split i2 16; parallel "
+          "i1', or a file of it"};
+}
+
+absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
+                                      LoopProgram program) {
+  std::string script = line.GetString("rewrite");
+  std::string what = "--rewrite";
+  if (!script.empty()) {
+    absl::StatusOr<std::string> file = ReadText(UserPath(script));
+    // Nearly all rewrites have arguments, and so blanks.
+    if (!file.ok() && script.find(' ') == std::string::npos) {
+      if (script.find_first_of("./") != script.npos) return file.status();
+      absl::StrAppend(&what, "=", script, " is no file, and as a rewrite");
+    }
+    if (file.ok()) script = *std::move(file);
+  }
+  absl::StatusOr<LoopProgram> rewritten =
+      rewrite::RunScript(std::move(program), script);
+  if (rewritten.ok()) return rewritten;
+  return Wrong(what, ", ", rewritten.status().message());
+}
+
 absl::Status ExplainRewritten(const CommandLine& line,
                               Explanation& explanation) {
   if (!line.Has("rewrite")) return absl::OkStatus();
@@ -277,24 +301,21 @@ absl::Status ExplainRewritten(const CommandLine& line,
   return absl::OkStatus();
 }
 
-const std::vector<Flag>& ExplainFlags() {
-  static const auto* flags = [] {
-    auto* all = new std::vector<Flag>(ExpressionFlags());
-    all->push_back(
-        {"stage", "all",
-         "shapes, cd, memory, unoptimized, a pass over loops, ll, rewritten, "
-         "schedule, or all of these; or origins, fuse, script, select, vcode, "
-         "a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
-    all->push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
-    all->push_back({"target", "", "the same, or sm_80 or sm_90"});
-    all->push_back(ExplainFlag());
-    all->insert(all->end(), PassFlags().begin(), PassFlags().end());
-    all->push_back(RewriteFlag());
-    all->push_back(*absl::c_find_if(
-        TierFlags(), [](const Flag& f) { return f.name == "cuda_home"; }));
-    return all;
-  }();
-  return *flags;
+std::vector<Flag> ExplainFlags() {
+  std::vector<Flag> all = ExpressionFlags();
+  all.push_back(
+      {"stage", "all",
+       "shapes, cd, memory, unoptimized, a pass over loops, ll, rewritten, "
+       "schedule, or all of these; or origins, fuse, script, select, vcode, "
+       "a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
+  all.push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
+  all.push_back({"target", "", "the same, or sm_80 or sm_90"});
+  all.push_back(ExplainFlag());
+  all.insert(all.end(), PassFlags().begin(), PassFlags().end());
+  all.push_back(RewriteFlag());
+  all.push_back(*absl::c_find_if(
+      TierFlags(), [](const Flag& f) { return f.name == "cuda_home"; }));
+  return all;
 }
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
@@ -310,8 +331,13 @@ absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   if (line.Has("explain")) {
     // Whoever names no stage has them all in the directory.
     std::ostringstream none;
+    Explanation files = explanation;
+    if (!target.isa) {
+      OCANNL_RETURN_IF_ERROR(
+          AddGpuStages(line, files.program, target.gpu, "cuda", files.stages));
+    }
     OCANNL_RETURN_IF_ERROR(WriteExplained(
-        line, explanation, line.Has("stage") ? none : out, target.isa));
+        line, std::move(files), line.Has("stage") ? none : out, target.isa));
     if (!line.Has("stage")) return absl::OkStatus();
   }
   OCANNL_ASSIGN_OR_RETURN(const std::vector<StageText> stages,

@@ -5,21 +5,20 @@
 #include <string>
 
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/debug_flag.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/pass_flags.h"
 
 namespace ocannl {
 
-const Flag& ExplainFlag() {
-  static const auto* flag = new Flag{
-      "explain", "", "a directory for the stages, from the first to x86"};
-  return *flag;
+Flag ExplainFlag() {
+  return {"explain", "", "a directory for the stages, from the first to x86"};
 }
 
 jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::Isa::kAvx2); }
 
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
-                            std::ostream& out, jit::Isa isa,
+                            std::ostream& out, std::optional<jit::Isa> isa,
                             std::string directory) {
   if (directory.empty()) directory = UserPath(line.GetString("explain"));
   if (directory.empty()) {
@@ -28,11 +27,27 @@ absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
   }
   const LoopProgram& program = explanation.program;
   OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));
-  explanation.stages.push_back(jit::ExplainSchedule(program, isa, skip));
-  explanation.stages.push_back(jit::ExplainX86(program, isa, skip));
+  if (isa) {
+    explanation.stages.push_back(jit::ExplainSchedule(program, *isa, skip));
+    explanation.stages.push_back(jit::ExplainX86(program, *isa, skip));
+  }
   OCANNL_RETURN_IF_ERROR(WriteStages(explanation.stages, directory));
   out << "The stages of " << program.name << " are in " << directory << "\n";
   return absl::OkStatus();
+}
+
+absl::Status WriteExplainedOfRun(
+    const CommandLine& line, std::ostream& out,
+    absl::FunctionRef<absl::StatusOr<Explanation>()> explain) {
+  OCANNL_ASSIGN_OR_RETURN(const DebugLogs debug, StartDebug(line));
+  if (!line.Has("explain") && debug.stages.empty()) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(const Explanation explanation, explain());
+  if (!debug.stages.empty()) {
+    OCANNL_RETURN_IF_ERROR(
+        WriteExplained(line, explanation, out, ExplainedIsa(), debug.stages));
+  }
+  return line.Has("explain") ? WriteExplained(line, explanation, out)
+                             : absl::OkStatus();
 }
 
 }  // namespace ocannl

@@ -11,27 +11,37 @@
 #define OCANNL_CLI_EXPLAIN_FLAG_H_
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl {
 
-const Flag& ExplainFlag();
+Flag ExplainFlag();
 
 // The best instruction set that this machine has, or else AVX2: neither
 // schedules nor listings need a machine that has it.
 jit::Isa ExplainedIsa();
 
-// Writes the stages, and schedule and machine code for `isa`, to `directory`,
-// or else the one that the line names, which is made if need be, and says so on
-// `out`. Errors: no name; a file that cannot be written, by name.
+// Writes the stages, and schedule and machine code for `isa`, if it has one, to
+// `directory`, or else the one that the line names, which is made if need be,
+// and says so on `out`. Errors: no name; a file that cannot be written.
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
-                            std::ostream& out, jit::Isa isa = ExplainedIsa(),
+                            std::ostream& out,
+                            std::optional<jit::Isa> isa = ExplainedIsa(),
                             std::string directory = "");
+
+// The same for --debug, too, of what `explain` returns; nothing if the line has
+// neither. Errors: also those of `explain`.
+absl::Status WriteExplainedOfRun(
+    const CommandLine& line, std::ostream& out,
+    absl::FunctionRef<absl::StatusOr<Explanation>()> explain);
 
 }  // namespace ocannl
 

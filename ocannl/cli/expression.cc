@@ -82,20 +82,24 @@ absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const Input& input) {
   return std::make_pair(std::move(values), shape);
 }
 
-// Error: an input that is no word of `text` or of a --let.
-absl::Status CheckInputsAreUsed(const CommandLine& line,
-                                absl::string_view text) {
-  std::string words = absl::StrJoin(line.GetAll("let"), " ") + " ";
-  absl::StrAppend(&words, text);
+// Error: an input or an index that is no word of `text` or of a --let, outside
+// of einsums.
+absl::Status CheckAreUsed(const CommandLine& line, absl::string_view text) {
+  std::string words =
+      absl::StrCat(absl::StrJoin(line.GetAll("let"), " "), " ", text);
+  bool is_quoted = false;
   for (char& c : words) {
-    if (!absl::ascii_isalnum(c) && c != '_') c = ' ';
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted || (!absl::ascii_isalnum(c) && c != '_')) c = ' ';
   }
   const absl::flat_hash_set<std::string> used = absl::StrSplit(words, ' ');
-  for (const std::string& in : line.GetAll("in")) {
-    const std::string name = in.substr(0, in.find_first_of(".="));
-    if (used.contains(name)) continue;
-    return Wrong("--in=", in, ": the expression does not read `", name,
-                 "`; leave it out");
+  for (const char* flag : {"in", "range"}) {
+    for (const std::string& given : line.GetAll(flag)) {
+      const std::string name = given.substr(0, given.find_first_of(".="));
+      if (used.contains(name)) continue;
+      return Wrong("--", flag, "=", given, ": the expression does not read `",
+                   name, "`; leave it out");
+    }
   }
   return absl::OkStatus();
 }
@@ -207,8 +211,8 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
 
 }  // namespace
 
-const std::vector<Flag>& ExpressionFlags() {
-  static const auto* flags = new std::vector<Flag>{
+std::vector<Flag> ExpressionFlags() {
+  return {
       {"in", "",
        "NAME=FILE.npy, NAME=range or NAME=1,2,3, each with :SHAPE such as "
        ":2|3->4 (batch|input->output)"},
@@ -220,7 +224,6 @@ const std::vector<Flag>& ExpressionFlags() {
       {"memory", "",
        "NAME=MODE: where the values of a tensor live, or NAME.grad=MODE; as "
        "virtual, local or on_device"}};
-  return *flags;
 }
 
 absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
@@ -257,7 +260,7 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
   expression->result = result.id;
   OCANNL_RETURN_IF_ERROR(AskForMemory(line, false, *expression));
   OCANNL_RETURN_IF_ERROR(MakeCode(line, *expression));
-  OCANNL_RETURN_IF_ERROR(CheckInputsAreUsed(line, text));
+  OCANNL_RETURN_IF_ERROR(CheckAreUsed(line, text));
   OCANNL_RETURN_IF_ERROR(AskForMemory(line, true, *expression));
   return expression;
 }

@@ -32,7 +32,7 @@ struct Expression {
 };
 
 // --in, --let, --grad, --range, --memory, --dtype.
-const std::vector<Flag>& ExpressionFlags();
+std::vector<Flag> ExpressionFlags();
 
 // The expression `text` under the flags of `line`. Errors: of the notation, of
 // shapes, of the inputs.

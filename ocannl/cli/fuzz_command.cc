@@ -22,8 +22,8 @@
 
 namespace ocannl {
 
-const std::vector<Flag>& FuzzFlags() {
-  static const auto* flags = new std::vector<Flag>{
+std::vector<Flag> FuzzFlags() {
+  return {
       {"programs", "1000", "how many programs, or inputs of a file, to try"},
       {"seed", "1", "of the first; the next ones count up"},
       {"seconds", "1000000", "to stop after, if that comes first"},
@@ -35,7 +35,6 @@ const std::vector<Flag>& FuzzFlags() {
        "what they mean"},
       {"corpus", "",
        "a directory of goldens, whose expressions --notation changes too"}};
-  return *flags;
 }
 
 namespace {

@@ -19,6 +19,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/ops/expr.h"
@@ -224,11 +225,8 @@ absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
                                   const Dims& dims) {
   if (absl::EndsWith(input.source, ".npy")) return LoadFile(input);
   const Dims wanted = input.shape ? input.shape->dims() : dims;
-  __int128 cells = 1;
-  for (int64_t dim : wanted) {
-    cells = std::min<__int128>(cells * dim, kMaxCells + 1);
-  }
-  if (cells > kMaxCells) {
+  const absl::StatusOr<int64_t> cells = ByteSize(DType::kU8, wanted);
+  if (!cells.ok() || *cells > kMaxCells) {
     return Wrong("--in=", input.name, " has over 2^30 cells");
   }
   // The text is checked before there is memory for what it asks for.
@@ -239,9 +237,8 @@ absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
     OCANNL_RETURN_IF_ERROR(StoreRange(input, first, array));
     return array;
   }
-  OCANNL_ASSIGN_OR_RETURN(
-      const std::vector<Constant> numbers,
-      ParseNumbers(input, dtype, static_cast<int64_t>(cells)));
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<Constant> numbers,
+                          ParseNumbers(input, dtype, *cells));
   NdArray array(dtype, wanted);
   for (size_t k = 0; k < numbers.size(); ++k) Store(array, k, numbers[k]);
   return array;

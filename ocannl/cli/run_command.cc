@@ -15,19 +15,14 @@
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/input.h"
-#include "ocannl/cli/rewrite_flag.h"
 #include "ocannl/compare_tiers.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
-#include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/debug_flag.h"
 #include "ocannl/pass_flags.h"
-#include "ocannl/print_values.h"
 #include "ocannl/tier_flags.h"
 
 namespace ocannl {
@@ -129,20 +124,17 @@ absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
 
 }  // namespace
 
-const std::vector<Flag>& RunFlags() {
-  static const auto* flags = [] {
-    auto* all = new std::vector<Flag>{
-        {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
-        {"set", "", "INDEX=N: the value of a static index; once per index"},
-        {"repeat", "1", "how many times to run"},
-        {"out", "", "a directory for what it writes, as NAME.npy"},
-        ExplainFlag()};
-    all->insert(all->end(), TierFlags().begin(), TierFlags().end());
-    all->insert(all->end(), PassFlags().begin(), PassFlags().end());
-    all->push_back(RewriteFlag());
-    return all;
-  }();
-  return *flags;
+std::vector<Flag> RunFlags() {
+  std::vector<Flag> all = {
+      {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
+      {"set", "", "INDEX=N: the value of a static index; once per index"},
+      {"repeat", "1", "how many times to run"},
+      {"out", "", "a directory for what it writes, as NAME.npy"},
+      ExplainFlag()};
+  all.insert(all.end(), TierFlags().begin(), TierFlags().end());
+  all.insert(all.end(), PassFlags().begin(), PassFlags().end());
+  all.push_back(RewriteFlag());
+  return all;
 }
 
 absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
@@ -152,19 +144,13 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
                           line.GetInt("repeat", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(line.positional()[0]));
   LoopProgram& program = file.program;
-  OCANNL_ASSIGN_OR_RETURN(const DebugLogs debug, StartDebug(line));
-  if (line.Has("explain") || !debug.stages.empty()) {
+  auto explain = [&]() -> absl::StatusOr<Explanation> {
     OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
                             ExplainFile(file, options));
     OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
-    if (!debug.stages.empty()) {
-      OCANNL_RETURN_IF_ERROR(
-          WriteExplained(line, explanation, out, ExplainedIsa(), debug.stages));
-    }
-    if (line.Has("explain")) {
-      OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(explanation), out));
-    }
-  }
+    return explanation;
+  };
+  OCANNL_RETURN_IF_ERROR(WriteExplainedOfRun(line, out, explain));
   OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
   if (file.code && options.all()) {
     OCANNL_RETURN_IF_ERROR(CheckVirtual(*file.code, program));
@@ -174,20 +160,12 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
       Results results, CompareTiers(tiers, program, [&](const Backend& tier) {
         return RunOn(tier, line, file, repeat);
       }));
-  std::string directory = line.GetString("out");
-  if (!directory.empty()) {
-    directory = UserPath(directory);
-    OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
-  }
   size_t next = 0;
   for (const Buffer& buffer : program.buffers) {
     if (!IsResult(buffer.role)) continue;
-    const NdArray& values = results[next++];
-    out << Describe(buffer) << "\n"
-        << PrintValues(values, "; write them to a file with --out=DIR");
-    if (directory.empty()) continue;
-    OCANNL_RETURN_IF_ERROR(
-        WriteNpy(absl::StrCat(directory, "/", buffer.name, ".npy"), values));
+    OCANNL_RETURN_IF_ERROR(ShowValues(line, buffer.name,
+                                      DescribeArray(buffer.dtype, buffer.dims),
+                                      results[next++], out));
   }
   return absl::OkStatus();
 }

@@ -191,6 +191,18 @@ TEST(ToolTest, ExplainWritesAFilePerStage) {
   EXPECT_TRUE(ReadFile(directory + "/result_fwd-rewritten.ll").ok());
 }
 
+TEST(ToolTest, ExplainWritesTheScheduleOfItsTarget) {
+  const std::string directory = testing::TempDir() + "/stages_of_gpu";
+  const Args args = {"explain", "x + 1", "--in=x=range:3", "--target=sm_90"};
+  Args written = args, shown = args;
+  written.push_back("--explain=" + directory);
+  shown.push_back("--stage=schedule");
+  ASSERT_EQ(Tool(written).code, 0);
+  EXPECT_EQ(*ReadFile(directory + "/result_fwd-schedule.ll"), Tool(shown).out);
+  EXPECT_TRUE(std::filesystem::exists(directory + "/result_fwd.cu"));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/result_fwd-x86.s"));
+}
+
 TEST(ToolTest, DebugWritesTheStagesOfFiles) {
   const std::string file = TempFile("copied.ll",
                                     "p (): in x : f32[3]; out y : f32[3];"
@@ -201,7 +213,9 @@ TEST(ToolTest, DebugWritesTheStagesOfFiles) {
     std::filesystem::remove_all(directory);
     const Outcome run = Tool({"run", file, "--in=x=range", debug});
     EXPECT_EQ(run.code, 0) << run.err;
-    for (const char* name : {"p.ll", "p-schedule.ll", "p-x86.s"}) {
+    EXPECT_EQ(Tool({"eval", "1 + 2", debug}).code, 0);
+    for (const char* name : {"p.ll", "p-schedule.ll", "p-x86.s",
+                             "result_fwd.ll", "result_fwd-x86.s"}) {
       EXPECT_TRUE(std::filesystem::exists(directory + "/" + name)) << name;
     }
   }
