@@ -54,14 +54,10 @@ void Emitter::CommentLoop(const Inst& inst) {
   const Loop& loop = nest_->loops[inst.offset];
   const PointerLocation& counter = counter_locations_[inst.offset];
   const std::string register_name = LocationText(counter.reg, counter.slot);
-  if (loop.is_parallel) {
-    Comment(absl::StrCat("par ", Name(loop.iterator),
-                         " = lo to hi - 1, of 0 to ", loop.extent - 1, ": ",
-                         register_name, " counts down"));
-  } else {
-    Comment(absl::StrCat("for ", Name(loop.iterator), " = 0 to ",
-                         loop.extent - 1, ": ", register_name, " counts down"));
-  }
+  Comment(absl::StrCat(loop.is_parallel ? "par " : "for ", Name(loop.iterator),
+                       " = ", loop.is_parallel ? "lo to hi - 1, of " : "",
+                       "0 to ", loop.extent - 1, ": ", register_name,
+                       " counts down"));
 }
 
 }  // namespace ocannl::jit
