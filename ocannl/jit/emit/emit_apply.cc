@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
+#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/jit/emit/emitter.h"
@@ -10,49 +10,11 @@ namespace {
 namespace x86 = asmjit::x86;
 namespace Ids = x86::Inst;
 
-// The instruction for floats; the first is for f32, the second for f64.
-std::optional<std::pair<uint32_t, uint32_t>> FloatBinary(Op op) {
-  switch (op) {
-    case Op::kAdd:
-      return {{Ids::kIdVaddps, Ids::kIdVaddpd}};
-    case Op::kSub:
-      return {{Ids::kIdVsubps, Ids::kIdVsubpd}};
-    case Op::kMul:
-      return {{Ids::kIdVmulps, Ids::kIdVmulpd}};
-    case Op::kDiv:
-      return {{Ids::kIdVdivps, Ids::kIdVdivpd}};
-    // a < b ? a : b and a > b ? a : b, as number.h says.
-    case Op::kMin:
-      return {{Ids::kIdVminps, Ids::kIdVminpd}};
-    case Op::kMax:
-      return {{Ids::kIdVmaxps, Ids::kIdVmaxpd}};
-    // The second operand is a mask of bits.
-    case Op::kNeg:
-      return {{Ids::kIdVxorps, Ids::kIdVxorpd}};
-    case Op::kAbs:
-      return {{Ids::kIdVandps, Ids::kIdVandpd}};
-    default:
-      return std::nullopt;
-  }
-}
+// In the order of the roundings of vroundps.
+constexpr Op kRoundings[] = {Op::kRound, Op::kFloor, Op::kCeil, Op::kTrunc};
+constexpr int kNoExceptions = 8;
 
-// The rounding of vroundps, without exceptions.
-std::optional<int> RoundingOf(Op op) {
-  switch (op) {
-    case Op::kRound:
-      return 8;
-    case Op::kFloor:
-      return 9;
-    case Op::kCeil:
-      return 10;
-    case Op::kTrunc:
-      return 11;
-    default:
-      return std::nullopt;
-  }
-}
-
-struct IntegerRow {
+struct BinaryRow {
   Op op;
   DType dtype;
   uint32_t id;  // 0: only with AVX-512
@@ -60,7 +22,25 @@ struct IntegerRow {
 };
 
 // Lanes of u8 and u16 are those of u32; they are zero-extended again after it.
-constexpr IntegerRow kIntegerRows[] = {
+constexpr BinaryRow kBinaryRows[] = {
+    {Op::kAdd, DType::kF32, Ids::kIdVaddps, Ids::kIdVaddps},
+    {Op::kAdd, DType::kF64, Ids::kIdVaddpd, Ids::kIdVaddpd},
+    {Op::kSub, DType::kF32, Ids::kIdVsubps, Ids::kIdVsubps},
+    {Op::kSub, DType::kF64, Ids::kIdVsubpd, Ids::kIdVsubpd},
+    {Op::kMul, DType::kF32, Ids::kIdVmulps, Ids::kIdVmulps},
+    {Op::kMul, DType::kF64, Ids::kIdVmulpd, Ids::kIdVmulpd},
+    {Op::kDiv, DType::kF32, Ids::kIdVdivps, Ids::kIdVdivps},
+    {Op::kDiv, DType::kF64, Ids::kIdVdivpd, Ids::kIdVdivpd},
+    // a < b ? a : b and a > b ? a : b, as number.h says.
+    {Op::kMin, DType::kF32, Ids::kIdVminps, Ids::kIdVminps},
+    {Op::kMin, DType::kF64, Ids::kIdVminpd, Ids::kIdVminpd},
+    {Op::kMax, DType::kF32, Ids::kIdVmaxps, Ids::kIdVmaxps},
+    {Op::kMax, DType::kF64, Ids::kIdVmaxpd, Ids::kIdVmaxpd},
+    // The second operand is a mask of bits.
+    {Op::kNeg, DType::kF32, Ids::kIdVxorps, Ids::kIdVxorps},
+    {Op::kNeg, DType::kF64, Ids::kIdVxorpd, Ids::kIdVxorpd},
+    {Op::kAbs, DType::kF32, Ids::kIdVandps, Ids::kIdVandps},
+    {Op::kAbs, DType::kF64, Ids::kIdVandpd, Ids::kIdVandpd},
     {Op::kAdd, DType::kI32, Ids::kIdVpaddd, Ids::kIdVpaddd},
     {Op::kAdd, DType::kI64, Ids::kIdVpaddq, Ids::kIdVpaddq},
     {Op::kSub, DType::kI32, Ids::kIdVpsubd, Ids::kIdVpsubd},
@@ -91,18 +71,14 @@ constexpr IntegerRow kIntegerRows[] = {
     {Op::kRotl, DType::kI64, 0, Ids::kIdVprolvq},
 };
 
-// Whether signed and unsigned numbers have the same instruction.
-bool IgnoresSign(Op op) {
-  return op != Op::kMin && op != Op::kMax && op != Op::kShr;
-}
-
-uint32_t IntegerBinary(Op op, DType dtype, bool has_512) {
+uint32_t BinaryId(Op op, DType dtype, bool has_512) {
   if (SizeOf(dtype) < 4 && op == Op::kRotl) return 0;
   if (SizeOf(dtype) < 4) dtype = DType::kU32;
-  if (IgnoresSign(op)) {
+  const bool has_sign = op == Op::kMin || op == Op::kMax || op == Op::kShr;
+  if (IsInteger(dtype) && !has_sign) {
     dtype = SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32;
   }
-  for (const IntegerRow& row : kIntegerRows) {
+  for (const BinaryRow& row : kBinaryRows) {
     if (row.op == op && row.dtype == dtype) {
       return has_512 ? row.id512 : row.id;
     }
@@ -113,18 +89,17 @@ uint32_t IntegerBinary(Op op, DType dtype, bool has_512) {
 }  // namespace
 
 void Emitter::EmitApply(const Inst& inst) {
-  bool done = false;
+  bool done = true;
   if (inst.op == Op::kConvert) {
     done = EmitConvert(inst);
   } else if (inst.op == Op::kBitcast) {
     EmitCopy(inst);
-    done = true;
   } else if (inst.op == Op::kSelect) {
-    done = EmitSelect(inst);
+    EmitSelect(inst);
   } else if (inst.operand == DType::kBool) {
-    done = EmitMaskOp(inst);
+    EmitMaskOp(inst);
   } else if (inst.dtype == DType::kBool) {
-    done = EmitCompare(inst);
+    EmitCompare(inst);
   } else if (IsFloat(inst.dtype)) {
     done = EmitFloatOp(inst);
   } else {
@@ -146,14 +121,15 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
   }
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
-  if (auto ids = FloatBinary(inst.op)) {
-    Emit(f64 ? ids->second : ids->first, dst, a, RegOrMem(inst, 1, bytes));
+  if (uint32_t id = BinaryId(inst.op, inst.dtype, Has512())) {
+    Emit(id, dst, a, RegOrMem(inst, 1, bytes));
     return true;
   }
-  if (std::optional<int> rounding = RoundingOf(inst.op)) {
+  const auto* rounding = absl::c_find(kRoundings, inst.op);
+  if (rounding != std::end(kRoundings)) {
     uint32_t id = Has512() ? (f64 ? Ids::kIdVrndscalepd : Ids::kIdVrndscaleps)
                            : (f64 ? Ids::kIdVroundpd : Ids::kIdVroundps);
-    Emit(id, dst, a, asmjit::imm(*rounding));
+    Emit(id, dst, a, asmjit::imm(kNoExceptions + (rounding - kRoundings)));
     return true;
   }
   if (inst.op != Op::kSqrt) return false;
@@ -167,15 +143,15 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
 bool Emitter::EmitExtreme(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const auto ids = FloatBinary(inst.op == Op::kMinimum ? Op::kMin : Op::kMax);
-  const uint32_t id = f64 ? ids->second : ids->first;
+  const uint32_t id = BinaryId(inst.op == Op::kMinimum ? Op::kMin : Op::kMax,
+                               inst.dtype, Has512());
   const Vec dst = Out(inst);
   const Vec a = In(inst, 0);
   const Vec b = In(inst, 1);
-  const Vec scratch = Scratch(0, bytes);
+  const Vec temp = Temp(0, bytes);
   if (Has512()) {
     const Operand rule = RegOrMem(inst, 2, bytes);
-    const Vec extreme = dst == b || rule == dst ? scratch : dst;
+    const Vec extreme = dst == b || rule == dst ? temp : dst;
     Emit(id, extreme, b, a);
     Emit(f64 ? Ids::kIdVfixupimmpd : Ids::kIdVfixupimmps, extreme, b, rule,
          asmjit::imm(0));
@@ -184,10 +160,10 @@ bool Emitter::EmitExtreme(const Inst& inst) {
   }
   Operand other = b;  // tested beside b
   if (inst.args[2].kind != Value::kNone) other = RegOrMem(inst, 2, bytes);
-  Emit(f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps, scratch, b, other,
+  Emit(f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps, temp, b, other,
        asmjit::imm(3));  // unordered
   Emit(id, dst, b, a);
-  Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, scratch);
+  Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, temp);
   return true;
 }
 
@@ -222,10 +198,10 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
     return true;
   }
   Vec dst = Out(inst);
-  if (uint32_t id = IntegerBinary(inst.op, inst.dtype, Has512())) {
+  if (uint32_t id = BinaryId(inst.op, inst.dtype, Has512())) {
     Emit(id, dst, In(inst, 0), RegOrMem(inst, 1, bytes));
   } else if (inst.op == Op::kNeg) {
-    Vec zero = Scratch(0, bytes);
+    Vec zero = Temp(0, bytes);
     Emit(xor_id, zero, zero, zero);
     Emit(wide ? Ids::kIdVpsubq : Ids::kIdVpsubd, dst, zero, In(inst, 0));
   } else if (inst.op == Op::kAbs && (!wide || Has512())) {
@@ -239,46 +215,35 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   return true;
 }
 
-bool Emitter::EmitCompare(const Inst& inst) {
+void Emitter::EmitCompare(const Inst& inst) {
   const int bytes = BytesOf(inst.operand, inst.lanes);
   const bool wide = SizeOf(inst.operand) == 8;
   const int relation = inst.op == Op::kEqual       ? 0
                        : inst.op == Op::kLess      ? 1
                        : inst.op == Op::kLessEqual ? 2
-                       : inst.op == Op::kNotEqual  ? 4
-                                                   : -1;
-  if (relation < 0) return false;
+                                                   : 4;
   if (IsFloat(inst.operand)) {
     // The same relations, quiet on NaN.
     const int quiet = relation == 1 || relation == 2 ? relation + 16 : relation;
     const uint32_t id = wide ? Ids::kIdVcmppd : Ids::kIdVcmpps;
-    if (Has512()) {
-      Emit(id, OutMask(inst), In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
-           asmjit::imm(quiet));
-      return true;
-    }
-    const Vec mask = wide ? Scratch(0, bytes) : Out(inst);
+    const Operand mask = Has512() ? Operand(OutMask(inst))
+                                  : Operand(wide ? Temp(0, bytes) : Out(inst));
     Emit(id, mask, In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
          asmjit::imm(quiet));
-    if (wide) NarrowMask(Out(inst), mask, inst.lanes);
-    return true;
+    if (wide && !Has512()) {
+      NarrowMask(Out(inst), Temp(0, bytes), inst.lanes);
+    }
+    return;
   }
-  if (!Has512()) {
-    CompareIntegers(inst);
-    return true;
-  }
+  if (!Has512()) return CompareIntegers(inst);
   const bool is_signed = IsSigned(inst.operand);
   const uint32_t id = wide ? (is_signed ? Ids::kIdVpcmpq : Ids::kIdVpcmpuq)
                            : (is_signed ? Ids::kIdVpcmpd : Ids::kIdVpcmpud);
   Emit(id, OutMask(inst), In(inst, 0, bytes), In(inst, 1, bytes),
        asmjit::imm(relation));
-  return true;
 }
 
-bool Emitter::EmitMaskOp(const Inst& inst) {
-  constexpr Op kOps[] = {Op::kAnd,   Op::kOr,       Op::kXor,  Op::kNot,
-                         Op::kEqual, Op::kNotEqual, Op::kLess, Op::kLessEqual};
-  if (!absl::c_linear_search(kOps, inst.op)) return false;
+void Emitter::EmitMaskOp(const Inst& inst) {
   // a < b is not a and b; a <= b is not a or b.
   const bool less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
   const bool is_and = inst.op == Op::kAnd || inst.op == Op::kLess;
@@ -292,13 +257,13 @@ bool Emitter::EmitMaskOp(const Inst& inst) {
     if (inst.op == Op::kNot) {
       Emit(Ids::kIdKnotw, dst, InMask(inst, 0));
     } else if (less) {
-      const KReg inverse = ScratchMask(0);
+      const KReg inverse = TempMask(0);
       Emit(Ids::kIdKnotw, inverse, InMask(inst, 0));
       Emit(id, dst, inverse, InMask(inst, 1));
     } else {
       Emit(id, dst, InMask(inst, 0), InMask(inst, 1));
     }
-    return true;
+    return;
   }
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Mem ones = PoolSplat(~uint64_t{0}, 4, bytes);
@@ -309,27 +274,26 @@ bool Emitter::EmitMaskOp(const Inst& inst) {
   if (inst.op == Op::kNot) {
     Emit(id, dst, In(inst, 0), ones);
   } else if (less) {
-    const Vec inverse = Scratch(0, bytes);
+    const Vec inverse = Temp(0, bytes);
     Emit(Ids::kIdVpxor, inverse, In(inst, 0), ones);
     Emit(id, dst, inverse, In(inst, 1));
   } else {
     Emit(id, dst, In(inst, 0), In(inst, 1));
     if (inst.op == Op::kEqual) Emit(Ids::kIdVpxor, dst, dst, ones);
   }
-  return true;
 }
 
-bool Emitter::EmitSelect(const Inst& inst) {
+void Emitter::EmitSelect(const Inst& inst) {
   const bool zero = inst.args[2].kind == Value::kConst;  // the only constant
   const bool wide = SizeOf(inst.dtype) == 8;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   if (inst.dtype == DType::kBool && Has512()) {
-    KReg chosen = ScratchMask(0);
-    KReg other = ScratchMask(1);
+    KReg chosen = TempMask(0);
+    KReg other = TempMask(1);
     assembler_.kandw(chosen, InMask(inst, 0), InMask(inst, 1));
     assembler_.kandnw(other, InMask(inst, 0), InMask(inst, 2));
     assembler_.korw(OutMask(inst), chosen, other);
-    return true;
+    return;
   }
   Vec dst = Out(inst);
   if (Has512()) {
@@ -344,11 +308,11 @@ bool Emitter::EmitSelect(const Inst& inst) {
       assembler_.k(mask).emit(wide ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
                               other, chosen);
     }
-    return true;
+    return;
   }
   Vec mask = In(inst, 0, BytesOf(DType::kBool, inst.lanes));
   if (wide) {
-    Vec widened = Scratch(0, bytes);
+    Vec widened = Temp(0, bytes);
     Emit(Ids::kIdVpmovsxdq, widened, mask.xmm());
     mask = widened;
   }
@@ -359,7 +323,6 @@ bool Emitter::EmitSelect(const Inst& inst) {
     Emit(wide ? Ids::kIdVblendvpd : Ids::kIdVblendvps, dst, In(inst, 2),
          RegOrMem(inst, 1, bytes), mask);
   }
-  return true;
 }
 
 }  // namespace ocannl::jit

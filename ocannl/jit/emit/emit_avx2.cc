@@ -18,15 +18,16 @@ uint64_t SignBit(int size) { return uint64_t{1} << (8 * size - 1); }
 
 }  // namespace
 
-// Sets the lanes of the first scratch in which a > b; may use the second one.
+// Sets the lanes of the first temp in which a > b; of unsigned numbers, uses
+// the second one.
 Emitter::Vec Emitter::Greater(DType dtype, Vec a, Vec b, int bytes) {
   const int size = SizeOf(dtype) == 8 ? 8 : 4;
-  Vec mask = Scratch(0, bytes);
+  Vec mask = Temp(0, bytes);
   // Lanes of u8 and u16 have no sign bit.
   if (!IsSigned(dtype) && SizeOf(dtype) >= 4) {
     // There are comparisons of signed numbers only.
     Mem sign = PoolSplat(SignBit(size), size, bytes);
-    Vec other = Scratch(1, bytes);
+    Vec other = Temp(1, bytes);
     Emit(Ids::kIdVpxor, mask, a, sign);
     Emit(Ids::kIdVpxor, other, b, sign);
     a = mask;
@@ -41,7 +42,7 @@ void Emitter::CompareIntegers(const Inst& inst) {
   const bool wide = SizeOf(inst.operand) == 8;
   Vec a = In(inst, 0, bytes);
   Vec b = In(inst, 1, bytes);
-  Vec mask = Scratch(0, bytes);
+  Vec mask = Temp(0, bytes);
   if (inst.op == Op::kLess) {
     mask = Greater(inst.operand, b, a, bytes);
   } else if (inst.op == Op::kLessEqual) {
@@ -83,10 +84,10 @@ bool Emitter::ExpandIntegerOp(const Inst& inst) {
     case Op::kAbs:
     case Op::kShr: {
       // Of a negative number: the complement, shifted, and back.
-      Vec sign = Scratch(0, bytes);
+      Vec sign = Temp(0, bytes);
       Emit(Ids::kIdVpxor, sign, sign, sign);
       Emit(Ids::kIdVpcmpgtq, sign, sign, a);
-      Vec positive = Scratch(1, bytes);
+      Vec positive = Temp(1, bytes);
       Emit(Ids::kIdVpxor, positive, a, sign);
       if (inst.op == Op::kAbs) {
         Emit(Ids::kIdVpsubq, dst, positive, sign);
@@ -104,8 +105,8 @@ bool Emitter::ExpandIntegerOp(const Inst& inst) {
 // The low halves' product, and the sum of the mixed ones above it.
 void Emitter::MultiplyWide(const Vec& dst, const Vec& a, const Vec& b,
                            int bytes) {
-  Vec mixed = Scratch(0, bytes);
-  Vec other = Scratch(1, bytes);
+  Vec mixed = Temp(0, bytes);
+  Vec other = Temp(1, bytes);
   Emit(Ids::kIdVpshufd, mixed, b, asmjit::imm(0xb1));
   Emit(Ids::kIdVpmulld, mixed, mixed, a);
   Emit(Ids::kIdVpsrlq, other, mixed, asmjit::imm(32));
@@ -122,8 +123,8 @@ void Emitter::RotateBits(const Inst& inst) {
   const int size = wide ? 8 : 4;
   Mem most = PoolSplat(8 * size - 1, size, bytes);
   Vec a = In(inst, 0);
-  Vec left = Scratch(0, bytes);
-  Vec amount = Scratch(1, bytes);
+  Vec left = Temp(0, bytes);
+  Vec amount = Temp(1, bytes);
   Emit(Ids::kIdVpand, amount, In(inst, 1), most);
   Emit(wide ? Ids::kIdVpsllvq : Ids::kIdVpsllvd, left, a, amount);
   // width - n is the complement of n, plus 1.
@@ -137,7 +138,7 @@ void Emitter::RotateBits(const Inst& inst) {
 void Emitter::ConvertU32ToFloat(const Inst& inst) {
   const int from = BytesOf(inst.operand, inst.lanes);
   Vec source = In(inst, 0, from);
-  Vec high = Scratch(0, from);
+  Vec high = Temp(0, from);
   if (inst.dtype == DType::kF64) {
     // As a signed number that is less by 2^31, which f64 takes back exactly.
     const int to = BytesOf(inst.dtype, inst.lanes);
@@ -148,7 +149,7 @@ void Emitter::ConvertU32ToFloat(const Inst& inst) {
     return;
   }
   // Both halves are exact; their sum rounds once.
-  Vec low = Scratch(1, from);
+  Vec low = Temp(1, from);
   Emit(Ids::kIdVpsrld, high, source, asmjit::imm(16));
   Emit(Ids::kIdVcvtdq2ps, high, high);
   Emit(Ids::kIdVmulps, high, high, PoolSplat(0x47800000, 4, from));  // 2^16
@@ -163,8 +164,8 @@ void Emitter::ConvertF32ToI32(const Inst& inst) {
   const int at_least = 29;
   const int ordered = 7;
   Vec from = In(inst, 0, bytes);
-  Vec above = Scratch(0, bytes);
-  Vec number = Scratch(1, bytes);
+  Vec above = Temp(0, bytes);
+  Vec number = Temp(1, bytes);
   Emit(Ids::kIdVcmpps, above, from, PoolSplat(0x4f000000, 4, bytes),
        asmjit::imm(at_least));
   Emit(Ids::kIdVcvttps2dq, number, from);

@@ -10,6 +10,23 @@ namespace Ids = x86::Inst;
 
 bool IsWide(DType dtype) { return SizeOf(dtype) == 8; }
 
+// The instructions that convert to f32 and to f64.
+struct ToFloatRow {
+  DType from;
+  uint32_t f32, f64;
+};
+
+// The lanes of u8 and u16 are those of i32.
+constexpr ToFloatRow kToFloatRows[] = {
+    {DType::kF32, 0, Ids::kIdVcvtps2pd},
+    {DType::kF64, Ids::kIdVcvtpd2ps, 0},
+    {DType::kU8, Ids::kIdVcvtdq2ps, Ids::kIdVcvtdq2pd},
+    {DType::kU16, Ids::kIdVcvtdq2ps, Ids::kIdVcvtdq2pd},
+    {DType::kI32, Ids::kIdVcvtdq2ps, Ids::kIdVcvtdq2pd},
+    {DType::kU32, Ids::kIdVcvtudq2ps, Ids::kIdVcvtudq2pd},
+    {DType::kI64, Ids::kIdVcvtqq2ps, Ids::kIdVcvtqq2pd},
+    {DType::kU64, Ids::kIdVcvtuqq2ps, Ids::kIdVcvtuqq2pd}};
+
 }  // namespace
 
 bool Emitter::EmitConvert(const Inst& inst) {
@@ -40,7 +57,7 @@ bool Emitter::ConvertFromBool(const Inst& inst) {
   }
   Vec mask = In(inst, 0, BytesOf(DType::kBool, inst.lanes));
   if (size == 8) {
-    Vec wide = Scratch(0, bytes);
+    Vec wide = Temp(0, bytes);
     Emit(Ids::kIdVpmovsxdq, wide, mask.xmm());
     mask = wide;
   }
@@ -52,45 +69,35 @@ bool Emitter::ConvertFromBool(const Inst& inst) {
 bool Emitter::ConvertToBool(const Inst& inst) {
   const bool wide = IsWide(inst.operand);
   const int bytes = BytesOf(inst.operand, inst.lanes);
-  Vec from = In(inst, 0, bytes);
-  Vec zero = Scratch(0, bytes);
-  const int not_equal = 4;
-  if (IsFloat(inst.operand)) {
-    const uint32_t id = wide ? Ids::kIdVcmppd : Ids::kIdVcmpps;
-    assembler_.vxorps(zero, zero, zero);
-    if (Has512()) {
-      Emit(id, OutMask(inst), from, zero, asmjit::imm(not_equal));
-    } else if (wide) {
-      Emit(id, zero, from, zero, asmjit::imm(not_equal));
-      NarrowMask(Out(inst), zero, inst.lanes);
-    } else {
-      Emit(id, Out(inst), from, zero, asmjit::imm(not_equal));
-    }
-    return true;
-  }
-  if (Has512()) {
+  const Vec from = In(inst, 0, bytes);
+  if (Has512() && IsInteger(inst.operand)) {
     Emit(wide ? Ids::kIdVptestmq : Ids::kIdVptestmd, OutMask(inst), from, from);
     return true;
   }
-  assembler_.vpxor(zero, zero, zero);
-  Emit(wide ? Ids::kIdVpcmpeqq : Ids::kIdVpcmpeqd, zero, from, zero);
-  Emit(Ids::kIdVpxor, zero, zero, PoolSplat(~uint64_t{0}, 4, bytes));
-  if (wide) {
-    NarrowMask(Out(inst), zero, inst.lanes);
+  const Vec zero = Temp(0, bytes);
+  const Operand mask =
+      Has512() ? Operand(OutMask(inst)) : Operand(wide ? zero : Out(inst));
+  assembler_.vxorps(zero, zero, zero);
+  if (IsFloat(inst.operand)) {
+    const int not_equal = 4;
+    Emit(wide ? Ids::kIdVcmppd : Ids::kIdVcmpps, mask, from, zero,
+         asmjit::imm(not_equal));
   } else {
-    Emit(Ids::kIdVmovaps, Out(inst), zero);
+    Emit(wide ? Ids::kIdVpcmpeqq : Ids::kIdVpcmpeqd, mask, from, zero);
+    Emit(Ids::kIdVpxor, mask, mask, PoolSplat(~uint64_t{0}, 4, bytes));
   }
+  if (wide && !Has512()) NarrowMask(Out(inst), zero, inst.lanes);
   return true;
 }
 
-// Without AVX-512, masks have 32 bits a lane. May use the second scratch.
+// Without AVX-512, masks have 32 bits a lane.
 void Emitter::NarrowMask(const Vec& dst, const Vec& wide, int lanes) {
   if (lanes == 1) {
     assembler_.vmovaps(dst.xmm(), wide.xmm());
     return;
   }
   CHECK(lanes == 4) << lanes;
-  Vec high = Scratch(1, 16);
+  const Vec high = dst.id() == wide.id() ? Temp(0, 16) : dst.xmm();
   assembler_.emit(Ids::kIdVextractf128, high, wide.ymm(), asmjit::imm(1));
   assembler_.emit(Ids::kIdVshufps, dst.xmm(), wide.xmm(), high,
                   asmjit::imm(0x88));
@@ -127,90 +134,59 @@ void Emitter::ZeroExtend(DType dtype, const Vec& lanes, int bytes) {
 
 bool Emitter::ConvertToFloat(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
-  const int to = BytesOf(inst.dtype, inst.lanes);
-  const int from = BytesOf(inst.operand, inst.lanes);
-  uint32_t id = 0;
-  switch (inst.operand) {
-    case DType::kF32:
-      id = Ids::kIdVcvtps2pd;
-      break;
-    case DType::kF64:
-      id = Ids::kIdVcvtpd2ps;
-      break;
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kI32:
-      id = f64 ? Ids::kIdVcvtdq2pd : Ids::kIdVcvtdq2ps;
-      break;
-    case DType::kU32:
-      id = f64 ? Ids::kIdVcvtudq2pd : Ids::kIdVcvtudq2ps;
-      break;
-    case DType::kI64:
-      id = f64 ? Ids::kIdVcvtqq2pd : Ids::kIdVcvtqq2ps;
-      break;
-    case DType::kU64:
-      id = f64 ? Ids::kIdVcvtuqq2pd : Ids::kIdVcvtuqq2ps;
-      break;
-    default:
-      return false;
-  }
-  const bool needs_512 = inst.operand == DType::kU32 ||
-                         (IsInteger(inst.operand) && IsWide(inst.operand));
-  if (needs_512 && !Has512()) {
-    if (inst.operand != DType::kU32) return false;
+  if (inst.operand == DType::kU32 && !Has512()) {
     ConvertU32ToFloat(inst);
     return true;
   }
-  Emit(id, Out(inst, to), In(inst, 0, from));
-  return true;
+  for (const ToFloatRow& row : kToFloatRows) {
+    if (row.from != inst.operand) continue;
+    if (IsInteger(row.from) && IsWide(row.from) && !Has512()) return false;
+    Emit(f64 ? row.f64 : row.f32, Out(inst),
+         In(inst, 0, BytesOf(inst.operand, inst.lanes)));
+    return true;
+  }
+  return false;
 }
 
 // Saturates; NaN becomes 0.
 bool Emitter::ConvertToInteger(const Inst& inst) {
-  if (inst.operand != DType::kF32) return false;
+  const bool is_i32 = inst.dtype == DType::kI32;
+  if (inst.operand != DType::kF32 || IsWide(inst.dtype)) return false;
+  if (!Has512() && inst.dtype == DType::kU32) return false;
+  if (!Has512() && is_i32) {
+    ConvertF32ToI32(inst);
+    return true;
+  }
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  Vec from = In(inst, 0, bytes);
-  Vec cut = Scratch(0, bytes);
-  switch (inst.dtype) {
-    case DType::kU8:
-    case DType::kU16:
-      // max(a, 0) is 0 where a is NaN.
-      assembler_.vxorps(cut, cut, cut);
-      assembler_.vmaxps(cut, from, cut);
-      Emit(Ids::kIdVminps, cut, cut,
-           PoolSplat(inst.dtype == DType::kU8 ? 0x437f0000 : 0x477fff00, 4,
-                     bytes));
-      Emit(Ids::kIdVcvttps2dq, Out(inst), cut);
-      return true;
-    case DType::kU32:
-      if (!Has512()) return false;
+  const Vec from = In(inst, 0, bytes);
+  const Vec cut = Temp(0, bytes);
+  if (!is_i32) {
+    // max(a, 0) is 0 where a is NaN.
+    assembler_.vxorps(cut, cut, cut);
+    assembler_.vmaxps(cut, from, cut);
+    if (inst.dtype == DType::kU32) {
       // Numbers beyond the range give all ones, the greatest.
-      assembler_.vxorps(cut, cut, cut);
-      assembler_.vmaxps(cut, from, cut);
       Emit(Ids::kIdVcvttps2udq, Out(inst), cut);
       return true;
-    case DType::kI32: {
-      if (!Has512()) {
-        ConvertF32ToI32(inst);
-        return true;
-      }
-      // Numbers beyond the range give the least.
-      KReg mask = ScratchMask(0);
-      KReg number = ScratchMask(1);
-      const int at_least = 29;
-      const int ordered = 7;
-      Emit(Ids::kIdVcmpps, mask, from, PoolSplat(0x4f000000, 4, bytes),
-           asmjit::imm(at_least));
-      Emit(Ids::kIdVcmpps, number, from, from, asmjit::imm(ordered));
-      Emit(Ids::kIdVcvttps2dq, cut, from);
-      assembler_.k(mask).emit(Ids::kIdVpbroadcastd, cut,
-                              Pool(std::string("\xff\xff\xff\x7f", 4)));
-      assembler_.k(number).z().emit(Ids::kIdVmovaps, Out(inst), cut);
-      return true;
     }
-    default:
-      return false;
+    const uint64_t most = inst.dtype == DType::kU8 ? 0x437f0000 : 0x477fff00;
+    Emit(Ids::kIdVminps, cut, cut, PoolSplat(most, 4, bytes));
+    Emit(Ids::kIdVcvttps2dq, Out(inst), cut);
+    return true;
   }
+  // Numbers beyond the range give the least.
+  KReg mask = TempMask(0);
+  KReg number = TempMask(1);
+  const int at_least = 29;
+  const int ordered = 7;
+  Emit(Ids::kIdVcmpps, mask, from, PoolSplat(0x4f000000, 4, bytes),
+       asmjit::imm(at_least));
+  Emit(Ids::kIdVcmpps, number, from, from, asmjit::imm(ordered));
+  Emit(Ids::kIdVcvttps2dq, cut, from);
+  assembler_.k(mask).emit(Ids::kIdVpbroadcastd, cut,
+                          Pool(std::string("\xff\xff\xff\x7f", 4)));
+  assembler_.k(number).z().emit(Ids::kIdVmovaps, Out(inst), cut);
+  return true;
 }
 
 }  // namespace ocannl::jit

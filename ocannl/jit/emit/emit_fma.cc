@@ -55,13 +55,11 @@ void Emitter::EmitFused(const Inst& inst) {
   }
 }
 
-// c - a * b
 void Emitter::EmitFnmadd(const Inst& inst) {
   EmitFused(inst);
   Finish(inst);
 }
 
-// a * b - c
 void Emitter::EmitFmsub(const Inst& inst) {
   EmitFused(inst);
   Finish(inst);

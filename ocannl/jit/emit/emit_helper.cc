@@ -11,42 +11,25 @@ namespace ocannl::jit {
 
 namespace x86 = asmjit::x86;
 
-// Calls a runtime helper; the operands are passed in the frame.
+// Calls a runtime helper; the operands, none of them bool, are passed in the
+// frame.
 void Emitter::EmitHelperCall(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int arity = Info(inst.op).arity;
   auto slot = [&](int k) { return OperandSlot(k * kHelperOperandBytes); };
   for (int k = 0; k < arity; ++k) {
-    DType dtype =
-        inst.op == Op::kSelect && k == 0 ? DType::kBool : inst.operand;
-    const int bytes = BytesOf(dtype, inst.lanes);
-    if (IsMask(dtype, isa_)) {
-      Vec lanes = Scratch(0, bytes);
-      a.vpmovm2d(lanes, InMask(inst, k));
-      a.vmovups(slot(k), lanes);
-    } else {
-      a.vmovups(slot(k), In(inst, k, bytes));
-    }
+    a.vmovups(slot(k), In(inst, k, BytesOf(inst.operand, inst.lanes)));
   }
   a.mov(x86::eax, HelperNumber(inst.op, inst.dtype, inst.operand));
   a.lea(x86::rdx, slot(0));
   a.mov(x86::ecx, inst.lanes);
   a.call(stub_label_);
   uses_stub_ = true;
-  const int bytes = BytesOf(inst.dtype, inst.lanes);
-  if (IsMask(inst.dtype, isa_)) {
-    Vec lanes = Scratch(0, bytes);
-    a.vmovups(lanes, slot(3));
-    a.vptestmd(OutMask(inst), lanes, lanes);
-  } else {
-    a.vmovups(Out(inst), slot(3));
-    if (inst.dtype == DType::kBool) {
-      // 1 becomes a mask.
-      Vec zero = Scratch(0, bytes);
-      a.vpxor(zero, zero, zero);
-      a.vpsubd(Out(inst), zero, Out(inst));
-    }
-  }
+  const Vec lanes = IsMask(inst.dtype, isa_)
+                        ? Temp(0, BytesOf(inst.dtype, inst.lanes))
+                        : Out(inst);
+  a.vmovups(lanes, slot(3));
+  if (inst.dtype == DType::kBool) TestLanes(inst, lanes);
 }
 
 // Runs helper eax with ecx lanes at rdx; keeps every other register.

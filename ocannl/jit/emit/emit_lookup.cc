@@ -41,7 +41,6 @@ void Emitter::EmitLookup(const Inst& inst) {
   EmitLoad(inst);
   has_row_address_ = false;
   assembler_.bind(none);
-  lane_mask_ = 0;
 }
 
 void Emitter::EmitScatter(const Inst& inst) {
@@ -53,7 +52,6 @@ void Emitter::EmitScatter(const Inst& inst) {
   EmitStore(inst);
   has_row_address_ = false;
   assembler_.bind(none);
-  lane_mask_ = 0;
 }
 
 // rax = the row for all lanes, which operand k has.
@@ -100,7 +98,7 @@ void Emitter::GatherByScalars(const Inst& inst) {
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const auto size = static_cast<int>(SizeOf(inst.dtype));
   a.vmovups(OperandSlot(0), In(inst, 0, BytesOf(inst.operand, inst.lanes)));
-  Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
+  const Vec lanes = Has512() ? Temp(0, bytes) : Out(inst);
   a.vxorps(lanes, lanes, lanes);
   a.vmovups(OperandSlot(kResult), lanes);
   for (int k = 0; k < inst.active_lanes; ++k) {
@@ -153,22 +151,20 @@ void Emitter::GatherFromRows(const Inst& inst) {
   const RowLookup& rows = nest_->lookups[inst.offset];
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Vec row = In(inst, 0, bytes);
-  const Vec offset = Scratch(Has512() ? 0 : 1, bytes);
-  KReg exists;
+  const Vec offset = Temp(Has512() ? 0 : 1, bytes);
   Vec exists_of_lane;
   if (Has512()) {
     const int less = 1;
-    exists = LaneMask(0, inst.active_lanes);
+    const KReg exists = TempMask(0);
+    SetMask(exists, 0, inst.active_lanes);
     assembler_.k(exists).emit(Ids::kIdVpcmpud, exists, row,
                               PoolSplat(rows.size, 4, bytes),
                               asmjit::imm(less));
-    lane_mask_ = 0;
   } else {
-    const Vec size = Scratch(0, bytes);
+    const Vec size = Temp(0, bytes);
     Emit(Ids::kIdVmovups, size, PoolSplat(rows.size, 4, bytes));
     exists_of_lane = Greater(DType::kU32, size, row, bytes);
-    Emit(Ids::kIdVpand, exists_of_lane, exists_of_lane,
-         PoolMask(inst.active_lanes, inst.lanes, 4));
+    Emit(Ids::kIdVpand, exists_of_lane, exists_of_lane, PoolMask(inst));
   }
   Emit(Ids::kIdVpmulld, offset, row, PoolSplat(rows.stride, 4, bytes));
   if (inst.memory.stride != 0) {
@@ -180,7 +176,7 @@ void Emitter::GatherFromRows(const Inst& inst) {
   Mem from = At(inst.memory);
   from.setIndex(offset);
   if (Has512()) {
-    assembler_.k(exists).emit(Ids::kIdVgatherdps, dst, from);
+    assembler_.k(TempMask(0)).emit(Ids::kIdVgatherdps, dst, from);
   } else {
     Emit(Ids::kIdVgatherdps, dst, from, exists_of_lane);
   }

@@ -27,66 +27,48 @@ bool IsContiguous(const Inst& inst) {
 void Emitter::EmitLoad(const Inst& inst) {
   if (inst.dtype == DType::kBool) {
     LoadMask(inst);
-    return Finish(inst);
-  }
-  Vec dst = Out(inst);
-  const bool wide = SizeOf(inst.dtype) == 8;
-  if (IsSubword(inst.dtype)) {
-    LoadSubword(inst, dst);
-  } else if (inst.lanes == 1 || inst.memory.stride == 0) {
-    LoadBroadcast(inst, dst, At(inst.memory));
-  } else if (!IsContiguous(inst)) {
-    Gather(inst, dst);
-  } else if (inst.active_lanes < inst.lanes) {
-    LoadTail(inst, dst, At(inst.memory));
+  } else if (IsSubword(inst.dtype)) {
+    LoadSubword(inst, Out(inst));
+  } else if (inst.lanes > 1 && inst.memory.stride != 0 && !IsContiguous(inst)) {
+    Gather(inst, Out(inst));
   } else {
-    Emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, At(inst.memory));
+    LoadWords(inst, Out(inst), At(inst.memory));
   }
   Finish(inst);
 }
 
-// A scalar, or a broadcast of one number.
-void Emitter::LoadBroadcast(const Inst& inst, const Vec& dst, const Mem& from) {
+// Numbers of four or eight bytes: one, in all lanes, or one after the other.
+void Emitter::LoadWords(const Inst& inst, const Vec& dst, const Mem& from) {
   const bool wide = SizeOf(inst.dtype) == 8;
+  const InstId load = wide ? Ids::kIdVmovupd : Ids::kIdVmovups;
   if (inst.lanes == 1) {
     Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, dst.xmm(), from);
-  } else {
+  } else if (inst.memory.stride == 0) {
     Emit(wide ? Ids::kIdVpbroadcastq : Ids::kIdVpbroadcastd, dst, from);
+  } else if (inst.active_lanes == inst.lanes) {
+    Emit(load, dst, from);
+  } else if (Has512()) {
+    assembler_.k(LaneMask(inst)).z().emit(load, dst, from);
+  } else {
+    Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, dst,
+         LaneVector(inst, 0), from);
   }
-}
-
-void Emitter::LoadTail(const Inst& inst, const Vec& dst, const Mem& from) {
-  const bool wide = SizeOf(inst.dtype) == 8;
-  if (Has512()) {
-    assembler_.k(LaneMask(0, inst.active_lanes))
-        .z()
-        .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, dst, from);
-    return;
-  }
-  Vec mask = Scratch(1, BytesOf(inst.dtype, inst.lanes));
-  Emit(Ids::kIdVmovups, mask,
-       PoolMask(inst.active_lanes, inst.lanes, wide ? 8 : 4));
-  Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, dst, mask, from);
 }
 
 void Emitter::Gather(const Inst& inst, const Vec& dst) {
-  const bool wide = SizeOf(inst.dtype) == 8;
-  const int bytes = BytesOf(inst.dtype, inst.lanes);
-  Vec index = Scratch(0, std::max(16, inst.lanes * 4));
+  const InstId gather =
+      SizeOf(inst.dtype) == 8 ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps;
+  Vec index = Temp(0, std::max(16, inst.lanes * 4));
   Mem from = At(inst.memory);
   Emit(Ids::kIdVmovups, index, PoolRange(0, inst.memory.stride, inst.lanes, 4));
   from.setIndex(index);
   assembler_.vxorps(dst, dst, dst);
   if (Has512()) {
-    assembler_.k(LaneMask(0, inst.active_lanes))
-        .emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from);
-    lane_mask_ = 0;  // which it clears
+    SetMask(TempMask(0), 0, inst.active_lanes);
+    assembler_.k(TempMask(0)).emit(gather, dst, from);
     return;
   }
-  Vec mask = Scratch(1, bytes);
-  Emit(Ids::kIdVmovups, mask,
-       PoolMask(inst.active_lanes, inst.lanes, wide ? 8 : 4));
-  Emit(wide ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps, dst, from, mask);
+  Emit(gather, dst, from, LaneVector(inst, 1));
 }
 
 // Numbers of one or two bytes are zero-extended to lanes of 32 bits.
@@ -104,14 +86,14 @@ void Emitter::LoadSubword(const Inst& inst, const Vec& dst) {
     from.setSize(size * inst.lanes);
     Emit(widen, dst, from);
   } else if (IsContiguous(inst) && Has512()) {
-    Vec packed = Scratch(0, std::max(16, size * inst.lanes));
+    Vec packed = Temp(0, std::max(16, size * inst.lanes));
     from.setSize(0);
-    a.k(LaneMask(0, inst.active_lanes))
+    a.k(LaneMask(inst))
         .z()
         .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, packed, from);
     Emit(widen, dst, packed);
   } else {
-    Vec packed = Scratch(0, std::max(16, size * inst.lanes));
+    Vec packed = Temp(0, std::max(16, size * inst.lanes));
     auto collect = [&](const Vec& to, int first) {
       a.vxorps(to.xmm(), to.xmm(), to.xmm());
       const int end = std::min<int>(inst.active_lanes, first + 16 / size);
@@ -146,12 +128,12 @@ void Emitter::LoadMask(const Inst& inst) {
     if (inst.lanes > 1) a.vpbroadcastd(Out(inst), Out(inst).xmm());
     return;
   }
-  Vec lanes = Scratch(Has512() ? 0 : 1, bytes);
+  const Vec lanes = Has512() ? Temp(0, bytes) : Out(inst);
   LoadSubword(inst, lanes);
   TestLanes(inst, lanes);
 }
 
-// Which `lanes`, not in the first scratch of AVX2, are not 0.
+// Which `lanes`, not in a temp of AVX2, are not 0.
 void Emitter::TestLanes(const Inst& inst, const Vec& lanes) {
   x86::Assembler& a = assembler_;
   if (Has512()) {
@@ -159,55 +141,41 @@ void Emitter::TestLanes(const Inst& inst, const Vec& lanes) {
     return;
   }
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  Vec zero = Scratch(0, bytes);
+  Vec zero = Temp(0, bytes);
   a.vpxor(zero, zero, zero);
   a.vpcmpeqd(lanes, lanes, zero);
   Emit(Ids::kIdVpxor, Out(inst), lanes, PoolSplat(~uint64_t{0}, 4, bytes));
 }
 
 void Emitter::EmitStore(const Inst& inst) {
-  const bool wide = SizeOf(inst.dtype) == 8;
   if (inst.lanes > 1 && !IsContiguous(inst)) return Scatter(inst);
-  if (IsSubword(inst.dtype)) {
-    StoreSubword(inst, NarrowLanes(inst));
-  } else if (inst.lanes == 1) {
-    StoreScalar(inst, At(inst.memory));
-  } else if (inst.active_lanes < inst.lanes) {
-    StoreTail(inst, At(inst.memory));
+  if (IsSubword(inst.dtype)) return StoreSubword(inst, NarrowLanes(inst));
+  StoreWords(inst, At(inst.memory), In(inst, 0));
+}
+
+void Emitter::StoreWords(const Inst& inst, const Mem& to, const Vec& value) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  const InstId store = wide ? Ids::kIdVmovupd : Ids::kIdVmovups;
+  if (inst.lanes == 1) {
+    Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, to, value);
+  } else if (inst.active_lanes == inst.lanes) {
+    const bool streams = non_temporal_ && !has_row_address_;
+    Emit(streams ? Ids::kIdVmovntps : store, to, value);
+  } else if (Has512()) {
+    assembler_.k(LaneMask(inst)).emit(store, to, value);
   } else {
-    const InstId store = non_temporal_ && !has_row_address_ ? Ids::kIdVmovntps
-                         : wide                             ? Ids::kIdVmovupd
-                                                            : Ids::kIdVmovups;
-    Emit(store, At(inst.memory), In(inst, 0));
+    Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, to,
+         LaneVector(inst, 0), value);
   }
 }
 
-void Emitter::StoreScalar(const Inst& inst, const Mem& to) {
-  const bool wide = SizeOf(inst.dtype) == 8;
-  Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, to, In(inst, 0, 16));
-}
-
-void Emitter::StoreTail(const Inst& inst, const Mem& to) {
-  const bool wide = SizeOf(inst.dtype) == 8;
-  if (Has512()) {
-    Vec value = In(inst, 0);
-    assembler_.k(LaneMask(0, inst.active_lanes))
-        .emit(wide ? Ids::kIdVmovupd : Ids::kIdVmovups, to, value);
-    return;
-  }
-  Vec mask = Scratch(1, BytesOf(inst.dtype, inst.lanes));
-  Emit(Ids::kIdVmovups, mask,
-       PoolMask(inst.active_lanes, inst.lanes, wide ? 8 : 4));
-  Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, to, mask, In(inst, 0));
-}
-
-// The lanes with no more bytes than they have in memory, in the first scratch
-// register. A true bool is 1.
+// The lanes with no more bytes than they have in memory, in the first temp. A
+// true bool is 1.
 Emitter::Vec Emitter::NarrowLanes(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const size_t size = SizeOf(inst.dtype);
-  Vec packed = Scratch(0, 16);
+  Vec packed = Temp(0, 16);
   if (IsMask(inst.dtype, isa_)) {
     a.vpmovm2b(packed.xmm(), InMask(inst, 0));
     a.vpabsb(packed.xmm(), packed.xmm());
@@ -215,7 +183,7 @@ Emitter::Vec Emitter::NarrowLanes(const Inst& inst) {
   }
   Vec lanes = In(inst, 0);
   if (inst.dtype == DType::kBool) {
-    Vec ones = Scratch(0, bytes);
+    Vec ones = Temp(0, bytes);
     Emit(Ids::kIdVpsrld, ones, lanes, asmjit::imm(31));
     lanes = ones;
   }
@@ -233,12 +201,11 @@ void Emitter::StoreSubword(const Inst& inst, const Vec& packed) {
   x86::Assembler& a = assembler_;
   const int size = static_cast<int>(SizeOf(inst.dtype));
   Mem to = At(inst.memory);
-  switch (inst.active_lanes * size) {
+  const int bytes = inst.active_lanes * size;
+  switch (bytes) {
     case 32:
-      a.vmovdqu(to, packed.ymm());
-      return;
     case 16:
-      a.vmovdqu(to, packed.xmm());
+      a.vmovups(to, VecOf(packed.id(), bytes));
       return;
     case 8:
       a.vmovq(to, packed.xmm());
@@ -248,7 +215,7 @@ void Emitter::StoreSubword(const Inst& inst, const Vec& packed) {
       return;
   }
   if (Has512() && inst.lanes > 1) {
-    a.k(LaneMask(0, inst.active_lanes))
+    a.k(LaneMask(inst))
         .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, to, packed);
     return;
   }
@@ -273,15 +240,15 @@ void Emitter::Scatter(const Inst& inst) {
     return;
   }
   if (Has512() && size != 2) {
-    Vec index = Scratch(0, std::max(16, inst.lanes * 4));
+    Vec index = Temp(0, std::max(16, inst.lanes * 4));
     Emit(Ids::kIdVmovups, index,
          PoolRange(0, inst.memory.stride, inst.lanes, 4));
     Mem to = At(inst.memory);
     to.setIndex(index);
     Vec value = In(inst, 0);
-    assembler_.k(LaneMask(0, inst.active_lanes))
+    SetMask(TempMask(0), 0, inst.active_lanes);
+    assembler_.k(TempMask(0))
         .emit(size == 8 ? Ids::kIdVscatterdpd : Ids::kIdVscatterdps, to, value);
-    lane_mask_ = 0;  // which it clears
     return;
   }
   a.vmovups(OperandSlot(0), In(inst, 0, bytes));
@@ -296,7 +263,7 @@ void Emitter::Scatter(const Inst& inst) {
 void Emitter::EmitMemset(const Inst& inst) {
   x86::Assembler& a = assembler_;
   const int width = VectorBytes(isa_);
-  Vec zero = Scratch(0, width);
+  Vec zero = Temp(0, width);
   a.vxorps(zero.xmm(), zero.xmm(), zero.xmm());
   int64_t left = inst.offset;
   a.lea(x86::rdx, At(inst.memory));

@@ -3,12 +3,8 @@
 #include "ocannl/jit/emit/emitter.h"
 
 namespace ocannl::jit {
-namespace {
-
 namespace x86 = asmjit::x86;
 namespace Ids = x86::Inst;
-
-}  // namespace
 
 void Emitter::EmitCopy(const Inst& inst) {
   const Value& value = inst.args[0];
@@ -100,7 +96,7 @@ void Emitter::Rotate(const Inst& inst, const Vec& dst, const Vec& from,
     shuffle.append(reinterpret_cast<const char*>(&lane), 4);
   }
   if (bytes == 32) {
-    Vec order = Scratch(1, bytes);
+    const Vec order = dst == from ? Temp(0, bytes) : dst;
     Emit(Ids::kIdVmovups, order, Pool(shuffle));
     Emit(Ids::kIdVpermd, dst, order, from);
   } else {
@@ -124,19 +120,14 @@ void Emitter::InsertMask(const Inst& inst) {
   const int from = static_cast<int>(inst.offset);
   KReg dst = OutMask(inst);
   const Location& location = allocation_->locations[inst.dst.index];
-  if (location.reg < 0) {
-    // Not the scratch of operand 0.
-    dst = x86::k(dst.id() + 1);
-    a.kmovw(dst, SpillSlot(location.slot));
-  }
-  KReg value = ScratchMask(0);
-  KReg lanes = ScratchMask(1);
-  SetMask(lanes, from, inst.active_lanes);
+  if (location.reg < 0) a.kmovw(dst, SpillSlot(location.slot));
+  KReg value = TempMask(0);
+  KReg lanes = LaneMask(inst);
   a.kshiftlw(value, InMask(inst, 0), from);
   a.kandw(value, value, lanes);
-  a.kandnw(lanes, lanes, dst);
-  a.korw(dst, value, lanes);
-  if (location.reg < 0) a.kmovw(SpillSlot(location.slot), dst);
+  a.kandnw(dst, lanes, dst);
+  a.korw(dst, value, dst);
+  Finish(inst);
 }
 
 // The other lanes of dst stay.
@@ -147,50 +138,40 @@ void Emitter::EmitInsert(const Inst& inst) {
   const Location& location = allocation_->locations[inst.dst.index];
   Vec value = In(inst, 0);
   if (inst.offset != 0) {
-    Vec rotated = Scratch(0, bytes);
+    Vec rotated = Temp(0, bytes);
     Rotate(inst, rotated, value, static_cast<int>(-inst.offset));
     value = rotated;
   }
   Vec dst = Out(inst);
-  if (location.reg < 0) {
-    // Not the scratch of operand 0.
-    dst = VecOf(dst.id() + 1, bytes);
-    assembler_.vmovups(dst, SpillSlot(location.slot));
-  }
-  const int lanes = ((1 << inst.active_lanes) - 1) << inst.offset;
+  if (location.reg < 0) assembler_.vmovups(dst, SpillSlot(location.slot));
   if (Has512()) {
-    assembler_.k(LaneMask(static_cast<int>(inst.offset), inst.active_lanes))
+    assembler_.k(LaneMask(inst))
         .emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst, value);
   } else {
     Emit(wide ? Ids::kIdVblendpd : Ids::kIdVblendps, dst, dst, value,
-         asmjit::imm(lanes));
+         asmjit::imm(((1 << inst.active_lanes) - 1) << inst.offset));
   }
-  if (location.reg < 0) assembler_.vmovups(SpillSlot(location.slot), dst);
+  Finish(inst);
+}
+
+void Emitter::EmitLanes(const Inst& inst) {
+  SetMask(OutMask(inst), inst.offset, inst.active_lanes);
+  Finish(inst);
 }
 
 void Emitter::EmitShuffle(const Inst& inst) {
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   Vec b = In(inst, 1);
-  switch (inst.shuffle) {
-    case ShuffleKind::kLow32:
-      Emit(Ids::kIdVunpcklps, dst, a, b);
-      break;
-    case ShuffleKind::kHigh32:
-      Emit(Ids::kIdVunpckhps, dst, a, b);
-      break;
-    case ShuffleKind::kLow64:
-      Emit(Ids::kIdVunpcklpd, dst, a, b);
-      break;
-    case ShuffleKind::kHigh64:
-      Emit(Ids::kIdVunpckhpd, dst, a, b);
-      break;
-    case ShuffleKind::kBlocks256:
-      Emit(Ids::kIdVperm2f128, dst, a, b, asmjit::imm(inst.offset));
-      break;
-    case ShuffleKind::kBlocks512:
-      Emit(Ids::kIdVshuff32x4, dst, a, b, asmjit::imm(inst.offset));
-      break;
+  // In the order of ShuffleKind.
+  static constexpr InstId kIds[] = {Ids::kIdVunpcklps,  Ids::kIdVunpckhps,
+                                    Ids::kIdVunpcklpd,  Ids::kIdVunpckhpd,
+                                    Ids::kIdVperm2f128, Ids::kIdVshuff32x4};
+  const InstId id = kIds[static_cast<size_t>(inst.shuffle)];
+  if (inst.shuffle < ShuffleKind::kBlocks256) {
+    Emit(id, dst, a, b);
+  } else {
+    Emit(id, dst, a, b, asmjit::imm(inst.offset));
   }
   Finish(inst);
 }

@@ -8,11 +8,7 @@
 #include "ocannl/jit/emit/emitter.h"
 
 namespace ocannl::jit {
-namespace {
-
 namespace Ids = asmjit::x86::Inst;
-
-}  // namespace
 
 bool Emitter::WidenFloat(const Inst& inst) {
   if (inst.dtype != DType::kF32) return false;
@@ -45,10 +41,10 @@ bool Emitter::NarrowFloat(const Inst& inst) {
   const int bytes = BytesOf(DType::kF32, inst.lanes);
   Vec dst = Out(inst);
   Vec from = In(inst, 0, bytes);
-  Vec rounded = Scratch(0, bytes);
+  Vec rounded = Temp(0, bytes);
   if (is_f16) {
     const int to_nearest_even = 0;
-    Vec packed = Scratch(0, std::max(16, bytes / 2));
+    Vec packed = Temp(0, std::max(16, bytes / 2));
     Emit(Ids::kIdVcvtps2ph, packed, from, asmjit::imm(to_nearest_even));
     Emit(Ids::kIdVpmovzxwd, rounded, packed);
   } else {
@@ -63,27 +59,27 @@ bool Emitter::NarrowFloat(const Inst& inst) {
   const uint32_t nan = is_f16 ? F16::kNaN : BF16::kNaN;
   const int unordered = 3;
   if (Has512()) {
-    KReg is_nan = ScratchMask(0);
+    KReg is_nan = TempMask(0);
     Emit(Ids::kIdVcmpps, is_nan, from, from, asmjit::imm(unordered));
     assembler_.k(is_nan).emit(
         Ids::kIdVpbroadcastd, rounded,
         Pool(std::string(reinterpret_cast<const char*>(&nan), 4)));
     Emit(Ids::kIdVmovaps, dst, rounded);
   } else {
-    Vec is_nan = Scratch(1, bytes);
+    Vec is_nan = Temp(1, bytes);
     Emit(Ids::kIdVcmpps, is_nan, from, from, asmjit::imm(unordered));
     Emit(Ids::kIdVblendvps, dst, rounded, PoolSplat(nan, 4, bytes), is_nan);
   }
   return true;
 }
 
-// The low halves of lanes of 32 bits, which hold no more, in the first scratch.
+// The low halves of lanes of 32 bits, which hold no more, in the first temp.
 Emitter::Vec Emitter::PackWords(const Vec& lanes, int bytes) {
-  Vec packed = Scratch(0, std::max(16, bytes / 2));
+  Vec packed = Temp(0, std::max(16, bytes / 2));
   if (Has512()) {
     Emit(Ids::kIdVpmovdw, packed, lanes);
   } else if (bytes == 32) {
-    Vec high = Scratch(1, 16);
+    Vec high = Temp(1, 16);
     Emit(Ids::kIdVextracti128, high, lanes, asmjit::imm(1));
     Emit(Ids::kIdVpackusdw, packed, lanes.xmm(), high);
   } else {

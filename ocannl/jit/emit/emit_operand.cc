@@ -24,30 +24,34 @@ Emitter::Vec Emitter::VecOf(int reg, int bytes) {
   }
 }
 
-Emitter::Vec Emitter::Scratch(int k, int bytes) const {
-  CHECK(allocation_->has_scratch);
-  return VecOf(FirstScratch(/*masks=*/false, isa_) + k, bytes);
+Emitter::Vec Emitter::Temp(int k, int bytes) const {
+  CHECK(k < temps_.vectors);
+  return VecOf(allocation_->locations[first_temp_ + k].reg, bytes);
 }
 
-Emitter::KReg Emitter::ScratchMask(int k) {
-  CHECK(allocation_->has_scratch);
-  if (k == 0) lane_mask_ = 0;
-  return x86::k(FirstScratch(/*masks=*/true, isa_) + k);
+Emitter::KReg Emitter::TempMask(int k) const {
+  CHECK(k < temps_.masks);
+  k += first_temp_ + temps_.vectors;
+  return x86::k(allocation_->locations[k].reg);
+}
+
+int Emitter::RegisterOf(const Location& location, bool masks, int k) const {
+  return location.reg >= 0 ? location.reg
+                           : NumRegisters(masks, isa_) - kNumReloads + k;
 }
 
 Emitter::Vec Emitter::In(const Inst& inst, int k, int bytes) {
   const Value& value = inst.args[k];
   CHECK(value.kind == Value::kReg);
   const Location& location = allocation_->locations[value.index];
-  if (location.reg >= 0) return VecOf(location.reg, bytes);
-  Vec loaded = VecOf(FirstSpillScratch(/*masks=*/false, isa_) + k, bytes);
+  const Vec vec = VecOf(RegisterOf(location, /*masks=*/false, k), bytes);
   if (location.constant >= 0) {
     DType dtype = nest_->registers[value.index].dtype;
-    LoadConstant(loaded, dtype, nest_->constants[location.constant].bits);
-  } else {
-    assembler_.vmovups(loaded, SpillSlot(location.slot));
+    LoadConstant(vec, dtype, nest_->constants[location.constant].bits);
+  } else if (location.slot >= 0) {
+    assembler_.vmovups(vec, SpillSlot(location.slot));
   }
-  return loaded;
+  return vec;
 }
 
 Emitter::Vec Emitter::In(const Inst& inst, int k) {
@@ -58,14 +62,13 @@ Emitter::KReg Emitter::InMask(const Inst& inst, int k) {
   const Value& value = inst.args[k];
   CHECK(value.kind == Value::kReg);
   const Location& location = allocation_->locations[value.index];
-  if (location.reg >= 0) return x86::k(location.reg);
-  KReg loaded = x86::k(FirstSpillScratch(/*masks=*/true, isa_) + k);
+  const KReg mask = x86::k(RegisterOf(location, /*masks=*/true, k));
   if (location.constant >= 0) {
-    LoadConstant(loaded, nest_->constants[location.constant].bits);
-  } else {
-    assembler_.kmovw(loaded, SpillSlot(location.slot));
+    LoadConstant(mask, nest_->constants[location.constant].bits);
+  } else if (location.slot >= 0) {
+    assembler_.kmovw(mask, SpillSlot(location.slot));
   }
-  return loaded;
+  return mask;
 }
 
 asmjit::Operand Emitter::RegOrMem(const Inst& inst, int k, int bytes) {
@@ -85,9 +88,7 @@ asmjit::Operand Emitter::RegOrMem(const Inst& inst, int k, int bytes) {
 
 Emitter::Vec Emitter::Out(const Inst& inst, int bytes) {
   const Location& location = allocation_->locations[inst.dst.index];
-  int reg = location.reg >= 0 ? location.reg
-                              : FirstSpillScratch(/*masks=*/false, isa_);
-  return VecOf(reg, bytes);
+  return VecOf(RegisterOf(location, /*masks=*/false, kNumReloads - 1), bytes);
 }
 
 Emitter::Vec Emitter::Out(const Inst& inst) {
@@ -96,8 +97,7 @@ Emitter::Vec Emitter::Out(const Inst& inst) {
 
 Emitter::KReg Emitter::OutMask(const Inst& inst) {
   const Location& location = allocation_->locations[inst.dst.index];
-  return x86::k(location.reg >= 0 ? location.reg
-                                  : FirstSpillScratch(/*masks=*/true, isa_));
+  return x86::k(RegisterOf(location, /*masks=*/true, kNumReloads - 1));
 }
 
 void Emitter::Finish(const Inst& inst) {
@@ -172,23 +172,29 @@ Emitter::Mem Emitter::PoolRange(int64_t start, int64_t step, int count,
   return Pool(bytes);
 }
 
-void Emitter::SetMask(const KReg& mask, int from, int active) {
+void Emitter::SetMask(const KReg& mask, int64_t from, int active) {
   assembler_.mov(x86::eax, ((1 << active) - 1) << from);
   assembler_.kmovd(mask, x86::eax);
 }
 
-Emitter::KReg Emitter::LaneMask(int from, int active) {
-  const uint32_t lanes = ((1u << active) - 1) << from;
-  const uint32_t known = lane_mask_;
-  const KReg mask = ScratchMask(0);
-  if (known != lanes) SetMask(mask, from, active);
-  lane_mask_ = lanes;
+Emitter::KReg Emitter::LaneMask(const Inst& inst) {
+  const int k = Info(inst.opcode).operands;
+  if (inst.args[k].kind == Value::kReg) return InMask(inst, k);
+  const KReg mask = TempMask(temps_.masks - 1);
+  SetMask(mask, FirstLane(inst), inst.active_lanes);
   return mask;
 }
 
-Emitter::Mem Emitter::PoolMask(int active, int lanes, int size) {
-  std::string bytes(active * size, '\xff');
-  bytes.resize(lanes * size);
+Emitter::Vec Emitter::LaneVector(const Inst& inst, int temp) {
+  const Vec mask = Temp(temp, BytesOf(inst.dtype, inst.lanes));
+  Emit(x86::Inst::kIdVmovups, mask, PoolMask(inst));
+  return mask;
+}
+
+Emitter::Mem Emitter::PoolMask(const Inst& inst) {
+  const int size = SizeOf(inst.dtype) == 8 ? 8 : 4;
+  std::string bytes(inst.active_lanes * size, '\xff');
+  bytes.resize(inst.lanes * size);
   return Pool(bytes);
 }
 

@@ -37,11 +37,12 @@ const std::array<x86::Gp, kNumPointerRegisters>& PointerRegisters() {
 // Whether the instruction surely needs no slot of the frame, if no value is
 // spilled.
 bool NeedsNoFrame(const Inst& inst) {
-  const OpcodeInfo::Need need = Info(inst.opcode).frame;
-  if (need != OpcodeInfo::Need::kMay) return need == OpcodeInfo::Need::kNever;
   if (inst.opcode == Opcode::kStore) {
     const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
     return inst.lanes == 1 || inst.memory.stride == size;
+  }
+  if (inst.opcode != Opcode::kApply) {
+    return Info(inst.opcode).offset != OpcodeInfo::Offset::kLookup;
   }
   return inst.dtype == DType::kF32 && inst.operand == DType::kF32 &&
          (inst.op == Op::kFma || inst.op == Op::kAdd || inst.op == Op::kSub ||
@@ -171,12 +172,16 @@ void Emitter::EmitNest() {
 }
 
 void Emitter::EmitBody() {
-  lane_mask_ = 0;
   loop_heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();
   if (rows_ != nullptr) RecordFirstLine();
   InitPointers();
-  for (const Inst& inst : nest_->insts) EmitInst(inst);
+  first_temp_ = static_cast<int>(nest_->registers.size());
+  for (const Inst& inst : nest_->insts) {
+    temps_ = TempsOf(*nest_, inst, isa_);
+    EmitInst(inst);
+    first_temp_ += temps_.vectors + temps_.masks;
+  }
 }
 
 // By frequency; what is left over is spilled.
@@ -284,7 +289,6 @@ void Emitter::EmitLoop(const Inst& inst) {
   loop_heads_[inst.offset] = a.newLabel();
   a.align(asmjit::AlignMode::kCode, 32);
   a.bind(loop_heads_[inst.offset]);
-  lane_mask_ = 0;  // the body may change it
 }
 
 void Emitter::EmitEndLoop(const Inst& inst) {

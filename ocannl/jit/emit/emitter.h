@@ -5,9 +5,9 @@
 //
 // A function is called as f(buffers, statics, lo, hi) and runs nests one after
 // the other; lo and hi bound a parallel loop. While it runs, rdi holds
-// `buffers`; rax, rcx and rdx are scratch inside of every instruction; the
-// other general registers hold pointers and loop counters, and those that are
-// spilled are in the stack frame:
+// `buffers`; rax, rcx and rdx are temps of every instruction; the other general
+// registers hold pointers and loop counters, and those that are spilled are in
+// the stack frame:
 //
 //   rsp ->  | caller's rsp | statics | lo | hi | pointers | operands | spills |
 //
@@ -28,6 +28,7 @@
 #include "ocannl/jit/emit/debug_rows.h"
 #include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
@@ -97,15 +98,13 @@ class Emitter {
   void RecordFrame(DebugRows::Base base, int32_t pushed);
 
   // emit_memory.cc: between memory and registers.
-  void LoadBroadcast(const Inst& inst, const Vec& dst, const Mem& from);
+  void LoadWords(const Inst& inst, const Vec& dst, const Mem& from);
   void LoadMask(const Inst& inst);
   void TestLanes(const Inst& inst, const Vec& lanes);
   void LoadSubword(const Inst& inst, const Vec& dst);
-  void LoadTail(const Inst& inst, const Vec& dst, const Mem& from);
   void Gather(const Inst& inst, const Vec& dst);
-  void StoreScalar(const Inst& inst, const Mem& to);
+  void StoreWords(const Inst& inst, const Mem& to, const Vec& value);
   void StoreSubword(const Inst& inst, const Vec& packed);
-  void StoreTail(const Inst& inst, const Mem& to);
   void Scatter(const Inst& inst);
   Vec NarrowLanes(const Inst& inst);
 
@@ -124,12 +123,12 @@ class Emitter {
   void InsertMask(const Inst& inst);
 
   // emit_apply.cc: one primitive. False where no instructions do it.
-  bool EmitMaskOp(const Inst& inst);
   bool EmitFloatOp(const Inst& inst);
   bool EmitIntegerOp(const Inst& inst);
-  bool EmitCompare(const Inst& inst);
   bool EmitExtreme(const Inst& inst);
-  bool EmitSelect(const Inst& inst);
+  void EmitMaskOp(const Inst& inst);
+  void EmitCompare(const Inst& inst);
+  void EmitSelect(const Inst& inst);
 
   // emit_helper.cc
   void EmitHelperCall(const Inst& inst);
@@ -163,8 +162,11 @@ class Emitter {
   bool Has512() const { return isa_ == Isa::kAvx512; }
   static int BytesOf(DType dtype, int lanes);
   static Vec VecOf(int reg, int bytes);
-  Vec Scratch(int k, int bytes) const;
-  KReg ScratchMask(int k);
+  // The temps of the instruction (TempsOf).
+  Vec Temp(int k, int bytes) const;
+  KReg TempMask(int k) const;
+  // A value's register, or the one into which operand k is reloaded.
+  int RegisterOf(const Location& location, bool masks, int k) const;
 
   // The register of operand k, `bytes` wide; reloads it where it was spilled.
   Vec In(const Inst& inst, int k, int bytes);
@@ -188,11 +190,13 @@ class Emitter {
   Mem PoolSplat(uint64_t bits, int size, int bytes);
   // `count` numbers of `size` bytes: start, start + step, ...
   Mem PoolRange(int64_t start, int64_t step, int count, int size);
-  // Lanes [from, from + active) set; of `size` bytes.
-  void SetMask(const KReg& mask, int from, int active);
-  // The same in ScratchMask(0), unless that holds them already.
-  KReg LaneMask(int from, int active);
-  Mem PoolMask(int active, int lanes, int size);
+  // Lanes [from, from + active) set.
+  void SetMask(const KReg& mask, int64_t from, int active);
+  // The lanes of memory or of the result that it has: in its last operand, or
+  // set in a temp; with AVX-512 and without.
+  KReg LaneMask(const Inst& inst);
+  Vec LaneVector(const Inst& inst, int temp);
+  Mem PoolMask(const Inst& inst);
 
   template <class... Operands>
   void Emit(InstId id, const Operands&... operands) {
@@ -222,12 +226,13 @@ class Emitter {
   // Of the nest.
   const Nest* nest_ = nullptr;
   const Allocation* allocation_ = nullptr;
+  Temps temps_;         // of the instruction
+  int first_temp_ = 0;  // of the locations of the allocation
   std::vector<PointerLocation> pointer_locations_;
   std::vector<PointerLocation> counter_locations_;
   std::vector<asmjit::Label> loop_heads_;
   bool non_temporal_ = false;     // stores are
   bool has_row_address_ = false;  // rdx is the pointer of inst.memory
-  uint32_t lane_mask_ = 0;        // what ScratchMask(0) holds, if that is known
   int64_t source_loc_ = -1;       // the last one met
   int64_t commented_ = -1;        // the last one that the listing shows
 };

@@ -9,39 +9,20 @@
 namespace ocannl::jit {
 namespace {
 
-// Whether the instruction may need scratch registers.
-bool NeedsScratch(const Inst& inst) {
-  const OpcodeInfo::Need scratch = Info(inst.opcode).scratch;
-  if (scratch != OpcodeInfo::Need::kMay) {
-    return scratch == OpcodeInfo::Need::kAlways;
-  }
-  if (inst.dtype != DType::kF32 && inst.dtype != DType::kF64) return true;
-  if (!Computes(inst.opcode)) {
-    return inst.active_lanes < inst.lanes ||
-           inst.memory.stride != static_cast<int>(SizeOf(inst.dtype));
-  }
-  return inst.operand != inst.dtype ||
-         (inst.op != Op::kAdd && inst.op != Op::kSub && inst.op != Op::kMul &&
-          inst.op != Op::kFma);
-}
-
 class Allocator {
  public:
   Allocator(const Nest& nest, const std::vector<LiveInterval>& intervals,
             Isa isa, bool spills)
-      : nest_(nest), intervals_(intervals), isa_(isa) {
-    result_.has_scratch = HasScratch(nest);
+      : nest_(nest), intervals_(intervals) {
     for (bool masks : {false, true}) {
       std::vector<VReg>& owners = owners_[masks];
       owners.assign(NumRegisters(masks, isa), VReg());
       if (owners.empty()) continue;
       if (masks) owners[0] = kReserved;
-      const int scratch = FirstScratch(masks, isa);
-      const int first = spills ? FirstSpillScratch(masks, isa) : scratch;
-      const int end = result_.has_scratch ? scratch + kNumScratch : scratch;
-      std::fill(owners.begin() + first, owners.begin() + end, kReserved);
+      if (!spills) continue;
+      std::fill(owners.end() - kNumReloads, owners.end(), kReserved);
     }
-    result_.locations.resize(nest.registers.size());
+    result_.locations.resize(intervals.size());
   }
 
   // Whether no value was spilled.
@@ -65,26 +46,19 @@ class Allocator {
 
   void Assign(VReg reg) {
     const LiveInterval& interval = intervals_[reg.index];
-    std::vector<VReg>& owners =
-        owners_[IsMask(nest_.registers[reg.index].dtype, isa_)];
-    if (int hint = CoalescingHint(reg, owners); hint >= 0) {
-      owners[hint] = reg;
-      result_.locations[reg.index] = {.reg = static_cast<int8_t>(hint)};
-      return;
-    }
-    int best = -1;
-    double least = SpillWeight(reg);
-    for (size_t k = 0; k < owners.size(); ++k) {
+    std::vector<VReg>& owners = owners_[interval.is_mask];
+    int best = CoalescingHint(reg, owners);
+    double least = best < 0 ? SpillWeight(reg) : -1;
+    for (size_t k = 0; k < owners.size() && least >= 0; ++k) {
       VReg owner = owners[k];
       if (owner == kReserved) continue;
       // An operand's register may be the result's.
       bool free =
-          !owner.is_valid() || intervals_[owner.index].last <= interval.first;
+          !owner.is_valid() || intervals_[owner.index].last < interval.first;
       double weight = free ? -1 : SpillWeight(owner);
       if (weight >= least) continue;
       best = static_cast<int>(k);
       least = weight;
-      if (free) break;
     }
     if (best < 0) return Spill(reg);
     if (least >= 0) Spill(owners[best]);
@@ -95,7 +69,7 @@ class Allocator {
   // The register of an operand whose interval the defining instruction ends, or
   // -1: two-address forms, as of vfmadd, need no copy then.
   int CoalescingHint(VReg reg, const std::vector<VReg>& owners) const {
-    const Inst& inst = nest_.insts[intervals_[reg.index].first];
+    const Inst& inst = nest_.insts[intervals_[reg.index].first / 2];
     if (inst.dst != reg || !Computes(inst.opcode)) return -1;
     for (int k : {2, 0, 1}) {
       const Value& arg = inst.args[k];
@@ -103,7 +77,7 @@ class Allocator {
       const int hint = result_.locations[arg.index].reg;
       if (hint < 0 || static_cast<size_t>(hint) >= owners.size()) continue;
       if (owners[hint] == arg.reg() &&
-          intervals_[arg.index].last <= intervals_[reg.index].first) {
+          intervals_[arg.index].last < intervals_[reg.index].first) {
         return hint;
       }
     }
@@ -112,12 +86,12 @@ class Allocator {
 
   double SpillWeight(VReg reg) const {
     const LiveInterval& interval = intervals_[reg.index];
-    return interval.uses / (interval.last - interval.first + 1);
+    return interval.uses / (interval.last / 2 - interval.first / 2 + 1);
   }
 
   void Spill(VReg reg) {
     spilled_ = true;
-    const Inst& inst = nest_.insts[intervals_[reg.index].first];
+    const Inst& inst = nest_.insts[intervals_[reg.index].first / 2];
     const bool is_constant = inst.opcode == Opcode::kCopy && inst.dst == reg &&
                              inst.args[0].kind == Value::kConst;
     if (is_constant && !nest_.registers[reg.index].is_mutable) {
@@ -134,7 +108,6 @@ class Allocator {
 
   const Nest& nest_;
   const std::vector<LiveInterval>& intervals_;
-  const Isa isa_;
   std::vector<VReg> owners_[2];  // vectors, masks
   bool spilled_ = false;
   Allocation result_;
@@ -142,30 +115,8 @@ class Allocator {
 
 }  // namespace
 
-bool HasScratch(const Nest& nest) {
-  return std::any_of(nest.insts.begin(), nest.insts.end(), NeedsScratch);
-}
-
-bool IsMask(DType dtype, Isa isa) {
-  return dtype == DType::kBool && isa == Isa::kAvx512;
-}
-
-int NumRegisters(bool masks, Isa isa) {
-  if (masks) return isa == Isa::kAvx512 ? 8 : 0;
-  return isa == Isa::kAvx512 ? 32 : 16;
-}
-
-int FirstScratch(bool masks, Isa isa) {
-  // Vectors of AVX-512 too: some instructions have only the first 16.
-  return (masks ? NumRegisters(masks, isa) : 16) - kNumScratch;
-}
-
-int FirstSpillScratch(bool masks, Isa isa) {
-  return FirstScratch(masks, isa) - kNumSpillScratch;
-}
-
 Allocation Allocate(const Nest& nest, Isa isa) {
-  const std::vector<LiveInterval> intervals = LiveIntervals(nest);
+  const std::vector<LiveInterval> intervals = LiveIntervals(nest, isa);
   Allocator without(nest, intervals, isa, /*spills=*/false);
   if (without.Run()) return std::move(without).Take();
   Allocator with(nest, intervals, isa, /*spills=*/true);

@@ -9,7 +9,8 @@
 // loop into which it is live. Where registers run out, the interval of the
 // least spill weight, which is uses by frequency / length, is spilled as a
 // whole (theirs: the one that ends last), or rematerialised if it is a
-// constant. Then all is allocated again with registers for the reloads.
+// constant. Then all is allocated again with registers for the reloads. The
+// temps of an instruction have intervals, too, which are never spilled.
 #ifndef OCANNL_JIT_VCODE_ALLOCATE_H_
 #define OCANNL_JIT_VCODE_ALLOCATE_H_
 
@@ -21,10 +22,9 @@
 
 namespace ocannl::jit {
 
-// The registers that no value is given: temporaries of instructions that
-// expand into several, if there are any, and reloads of spilled operands.
-inline constexpr int kNumScratch = 2;
-inline constexpr int kNumSpillScratch = 3;
+// The last registers, which no value is given where some are spilled: reloads
+// of spilled operands, and the last one of a spilled result.
+inline constexpr int kNumReloads = 3;
 
 struct Location {
   int8_t reg = -1;        // of the machine
@@ -33,24 +33,9 @@ struct Location {
 };
 
 struct Allocation {
-  std::vector<Location> locations;  // of virtual registers
+  std::vector<Location> locations;  // of what LiveIntervals has
   int32_t spill_bytes = 0;
-  bool has_scratch = true;  // of vectors and masks
 };
-
-// Whether values of the type are in mask registers.
-bool IsMask(DType dtype, Isa isa);
-
-// The number of registers that hold vectors or masks.
-int NumRegisters(bool masks, Isa isa);
-
-// The first register of the scratch ones; the others follow. Of masks, k0 is
-// not used.
-int FirstScratch(bool masks, Isa isa);
-int FirstSpillScratch(bool masks, Isa isa);
-
-// Whether some instruction may need scratch registers.
-bool HasScratch(const Nest& nest);
 
 Allocation Allocate(const Nest& nest, Isa isa);
 

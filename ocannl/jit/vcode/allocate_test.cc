@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/jit/vcode/liveness.h"
 #include "ocannl/jit/vcode/text/parse.h"
 #include "tests/support/must_parse.h"
 
@@ -32,7 +33,7 @@ Nest MustParseNest(absl::string_view text) {
 }
 
 // `values` loads that are all live in a loop, which sums them up, or takes the
-// greatest, which may need scratch registers.
+// greatest, of which each step has a temp.
 std::string Live(int values, absl::string_view type, bool is_plain) {
   std::string text =
       "p0 = &x, uses 1\n"
@@ -43,8 +44,9 @@ std::string Live(int values, absl::string_view type, bool is_plain) {
   absl::StrAppend(&text, "loop i0 = 0 to 9\n");
   int sum = 0;
   for (int k = 1; k < values; ++k) {
-    absl::StrAppend(&text, "r", values + k, " = ", is_plain ? "add " : "max ",
-                    type, " r", sum, ", r", k, "\n");
+    absl::StrAppend(&text, "r", values + k, " = ",
+                    is_plain ? "add " : "maximum ", type, " r", sum, ", r", k,
+                    "\n");
     sum = values + k;
   }
   absl::StrAppend(&text, "store ", type, " [p1], r", sum,
@@ -63,7 +65,6 @@ TEST(AllocateTest, TakesEveryRegister) {
   const Allocation avx2 =
       Allocate(MustParseNest(Live(15, "f32x8", true)), Isa::kAvx2);
   EXPECT_EQ(NumSpilled(avx2), 0);
-  EXPECT_FALSE(avx2.has_scratch);
   EXPECT_EQ(NumSpilled(Allocate(MustParseNest(Live(31, "f32x16", true)),
                                 Isa::kAvx512)),
             0);
@@ -73,21 +74,31 @@ TEST(AllocateTest, SpillsWhatDoesNotFit) {
   // Three registers are for reloads.
   const Allocation avx2 =
       Allocate(MustParseNest(Live(16, "f32x8", true)), Isa::kAvx2);
-  EXPECT_EQ(NumSpilled(avx2), 16 + 1 - (16 - kNumSpillScratch));
+  EXPECT_EQ(NumSpilled(avx2), 16 + 1 - (16 - kNumReloads));
   EXPECT_EQ(avx2.spill_bytes, 32 * NumSpilled(avx2));
   const Allocation avx512 =
       Allocate(MustParseNest(Live(32, "f32x16", true)), Isa::kAvx512);
-  EXPECT_EQ(NumSpilled(avx512), 32 + 1 - (32 - kNumSpillScratch));
+  EXPECT_EQ(NumSpilled(avx512), 32 + 1 - (32 - kNumReloads));
   EXPECT_EQ(avx512.spill_bytes, 64 * NumSpilled(avx512));
 }
 
-TEST(AllocateTest, KeepsScratchForExpansions) {
-  const Nest nest = MustParseNest(Live(14, "f32x8", false));
+TEST(AllocateTest, ATempIsApartFromWhatIsLive) {
+  EXPECT_EQ(
+      NumSpilled(Allocate(MustParseNest(Live(14, "f32x8", false)), Isa::kAvx2)),
+      0);
+  const Nest nest = MustParseNest(Live(15, "f32x8", false));
   const Allocation allocation = Allocate(nest, Isa::kAvx2);
-  EXPECT_TRUE(allocation.has_scratch);
   EXPECT_GT(NumSpilled(allocation), 0);
-  for (const Location& at : allocation.locations) {
-    EXPECT_LT(at.reg, FirstScratch(/*masks=*/false, Isa::kAvx2));
+  const std::vector<LiveInterval> intervals = LiveIntervals(nest, Isa::kAvx2);
+  ASSERT_EQ(intervals.size(), nest.registers.size() + 14);
+  for (size_t temp = nest.registers.size(); temp < intervals.size(); ++temp) {
+    const int reg = allocation.locations[temp].reg;
+    ASSERT_GE(reg, 0);
+    for (size_t k = 0; k < intervals.size(); ++k) {
+      if (k == temp || allocation.locations[k].reg != reg) continue;
+      EXPECT_TRUE(intervals[k].last < intervals[temp].first ||
+                  intervals[temp].last < intervals[k].first);
+    }
   }
 }
 

@@ -25,4 +25,13 @@ std::optional<Isa> HostIsa() {
 
 int VectorBytes(Isa isa) { return isa == Isa::kAvx2 ? 32 : 64; }
 
+bool IsMask(DType dtype, Isa isa) {
+  return dtype == DType::kBool && isa == Isa::kAvx512;
+}
+
+int NumRegisters(bool masks, Isa isa) {
+  if (masks) return isa == Isa::kAvx512 ? 8 : 0;
+  return isa == Isa::kAvx512 ? 32 : 16;
+}
+
 }  // namespace ocannl::jit

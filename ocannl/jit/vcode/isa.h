@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
 
 namespace ocannl::jit {
 
@@ -28,6 +29,12 @@ std::optional<Isa> HostIsa();
 
 // The bytes of the widest vector register.
 int VectorBytes(Isa isa);
+
+// Whether values of the type are in mask registers.
+bool IsMask(DType dtype, Isa isa);
+
+// The number of registers that hold vectors or masks. Of masks, k0 is not used.
+int NumRegisters(bool masks, Isa isa);
 
 }  // namespace ocannl::jit
 

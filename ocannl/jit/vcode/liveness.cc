@@ -2,30 +2,43 @@
 #include "ocannl/jit/vcode/liveness.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "ocannl/jit/vcode/operands.h"
 
 namespace ocannl::jit {
 namespace {
 
 class Liveness {
  public:
-  explicit Liveness(const Nest& nest) : nest_(nest), ends_(EndsOfLoops(nest)) {
-    intervals_.resize(nest.registers.size());
+  Liveness(const Nest& nest, Isa isa)
+      : nest_(nest), isa_(isa), ends_(EndsOfLoops(nest)) {
+    for (const Register& reg : nest.registers) {
+      intervals_.push_back({.is_mask = IsMask(reg.dtype, isa)});
+    }
   }
 
   std::vector<LiveInterval> Run() && {
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
       const Inst& inst = nest_.insts[k];
-      const int at = static_cast<int>(k);
+      const int at = static_cast<int>(2 * k);
       if (inst.opcode == Opcode::kLoop) {
-        open_.push_back({at, static_cast<int>(ends_[inst.offset]),
+        open_.push_back({at, static_cast<int>(2 * ends_[inst.offset]),
                          nest_.loops[inst.offset].frequency});
       }
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
       for (const Value& arg : inst.args) {
         if (arg.kind == Value::kReg) Touch(arg.reg(), at, inst);
       }
-      if (inst.dst.is_valid()) Touch(inst.dst, at, inst);
+      if (inst.dst.is_valid()) Touch(inst.dst, at + 1, inst);
+      const Temps temps = TempsOf(nest_, inst, isa_);
+      for (int temp = 0; temp < temps.vectors + temps.masks; ++temp) {
+        intervals_.push_back({.first = at,
+                              .last = at + 1,
+                              .is_mask = temp >= temps.vectors,
+                              .uses = std::numeric_limits<double>::infinity()});
+      }
     }
     return std::move(intervals_);
   }
@@ -64,6 +77,7 @@ class Liveness {
   }
 
   const Nest& nest_;
+  const Isa isa_;
   const std::vector<size_t> ends_;
   std::vector<LiveInterval> intervals_;
   std::vector<Open> open_;
@@ -71,8 +85,8 @@ class Liveness {
 
 }  // namespace
 
-std::vector<LiveInterval> LiveIntervals(const Nest& nest) {
-  return Liveness(nest).Run();
+std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa) {
+  return Liveness(nest, isa).Run();
 }
 
 std::vector<size_t> EndsOfLoops(const Nest& nest) {

@@ -8,20 +8,25 @@
 #include <cstddef>
 #include <vector>
 
+#include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
 
+// Instruction k reads its operands at 2 * k and writes its result at 2 * k + 1.
 struct LiveInterval {
-  int first = -1;  // instructions; -1: it is not used
+  int first = -1;  // -1: it is not used
   int last = -1;
+  bool is_mask = false;
   double uses = 0;  // weighted by frequency
   int bytes = 0;    // of the widest use
 };
 
-// Of each register. One that is live into a loop is so to the loop's end; one
-// that is not defined as a whole before its use, around all loops.
-std::vector<LiveInterval> LiveIntervals(const Nest& nest);
+// Of each register, and behind them of each temp (TempsOf), of an instruction
+// the vectors first. A register that is live into a loop is so to the loop's
+// end; one that is not defined as a whole before its use, around all loops; a
+// temp, while operands are read and the result is written.
+std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa);
 
 // The instruction that ends each loop.
 std::vector<size_t> EndsOfLoops(const Nest& nest);

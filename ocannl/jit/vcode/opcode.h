@@ -43,30 +43,18 @@ struct OpcodeInfo {
     kLoop,    // of `loops`
     kLine,    // of `source_lines`
   };
-  enum class Need : uint8_t { kNever, kMay, kAlways };
 
   absl::string_view text;
   int operands;  // or kOfOp
   Result result;
   Memory memory;
   Offset offset;
-  // Of scratch registers, where it expands into several instructions. kMay: but
-  // for the plain f32 and f64 ones.
-  Need scratch;
-  // Of slots of the stack frame, beside those of spills.
-  Need frame;
 };
 
 inline constexpr OpcodeInfo kOpcodes[] = {
-#define INSTRUCTION(name, text, operands, result, memory, offset, scratch, \
-                    frame)                                                 \
-  {text,                                                                   \
-   operands,                                                               \
-   OpcodeInfo::Result::result,                                             \
-   OpcodeInfo::Memory::memory,                                             \
-   OpcodeInfo::Offset::offset,                                             \
-   OpcodeInfo::Need::scratch,                                              \
-   OpcodeInfo::Need::frame},
+#define INSTRUCTION(name, text, operands, result, memory, offset)          \
+  {text, operands, OpcodeInfo::Result::result, OpcodeInfo::Memory::memory, \
+   OpcodeInfo::Offset::offset},
 #include "ocannl/jit/vcode/instructions.def"
 #undef INSTRUCTION
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/operands.h"
 
+#include <bit>
 #include <utility>
 
 namespace ocannl::jit {
@@ -9,6 +10,116 @@ namespace {
 bool IsFma(const Inst& inst) {
   return inst.opcode == Opcode::kFnmadd || inst.opcode == Opcode::kFmsub ||
          (inst.opcode == Opcode::kApply && inst.op == Op::kFma);
+}
+
+// Whether it loads or stores in a row for each lane.
+bool HasRows(const Nest& nest, const Inst& inst) {
+  return Info(inst.opcode).offset == OpcodeInfo::Offset::kLookup &&
+         !nest.lookups[inst.offset].is_uniform;
+}
+
+bool Loads(const Inst& inst) {
+  return Info(inst.opcode).memory == OpcodeInfo::Memory::kRead;
+}
+
+bool IsContiguous(const Inst& inst) {
+  return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
+}
+
+// From lanes of 32 bits to 8 or 16, where AVX2 takes a vector's halves.
+Temps TempsOfPacking(const Inst& inst, bool avx2) {
+  return {avx2 && inst.lanes == 8 ? 2 : 1};
+}
+
+Temps TempsOfAccess(const Inst& inst, bool has_rows, bool avx2) {
+  const size_t size = SizeOf(inst.dtype);
+  const bool loads = Loads(inst);
+  const bool is_apart = has_rows || (inst.lanes > 1 && !IsContiguous(inst));
+  const bool is_partial = inst.active_lanes < inst.lanes;
+  const bool is_same = inst.lanes == 1 || inst.memory.stride == 0;
+  if (loads && is_same && !has_rows) return {};
+  if (size < 4 && loads) {
+    return {inst.dtype == DType::kBool || is_apart || is_partial};
+  }
+  if (size == 2 && is_apart) return {};
+  if (size < 4) return TempsOfPacking(inst, avx2);
+  if (!is_apart) return {avx2 && is_partial};
+  return avx2 ? Temps{loads ? 2 : 0} : Temps{1, 1};
+}
+
+Temps TempsOfConvert(const Inst& inst, bool avx2) {
+  const DType to = inst.dtype;
+  const DType from = inst.operand;
+  if (to == from || (from == DType::kBF16 && to == DType::kF32)) return {};
+  if (from == DType::kBool) return {avx2 && SizeOf(to) == 8};
+  if (IsNarrow(from)) return TempsOfPacking(inst, avx2);
+  if (IsFloat(to)) return {avx2 && from == DType::kU32 ? 2 : 0};
+  if (IsInteger(to) && IsInteger(from)) {
+    return {avx2 && SizeOf(from) == 8 && SizeOf(to) < 8};
+  }
+  const bool is_hard = to == DType::kI32 || IsNarrow(to);
+  return avx2 ? Temps{is_hard ? 2 : 1} : Temps{1, is_hard ? 2 : 0};
+}
+
+Temps TempsOfCompare(const Inst& inst, bool avx2) {
+  const bool is_less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
+  if (inst.operand == DType::kBool) return {is_less && avx2, is_less && !avx2};
+  if (!avx2) return {};
+  if (IsFloat(inst.operand)) return {SizeOf(inst.operand) == 8};
+  return {is_less && !IsSigned(inst.operand) ? 2 : 1};
+}
+
+Temps TempsOfApply(const Inst& inst, bool avx2) {
+  const bool is_integer = IsInteger(inst.operand);
+  const bool is_wide = SizeOf(inst.operand) == 8;
+  switch (inst.op) {
+    case Op::kConvert:
+      return TempsOfConvert(inst, avx2);
+    case Op::kLess:
+    case Op::kLessEqual:
+    case Op::kEqual:
+    case Op::kNotEqual:
+      return TempsOfCompare(inst, avx2);
+    case Op::kSelect:
+      if (avx2) return {is_wide};
+      return {0, inst.dtype == DType::kBool ? 2 : 0};
+    case Op::kMinimum:
+    case Op::kMaximum:
+      return {1};
+    case Op::kNeg:
+      return {is_integer};
+    case Op::kMul:
+    case Op::kMin:
+    case Op::kMax:
+    case Op::kAbs:
+    case Op::kShr:
+    case Op::kRotl:
+      return {avx2 && is_integer && (is_wide || inst.op == Op::kRotl) ? 2 : 0};
+    default:
+      return {};
+  }
+}
+
+// But for the mask of ReadsLanes.
+Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool avx2) {
+  switch (inst.opcode) {
+    case Opcode::kApply:
+      return TempsOfApply(inst, avx2);
+    case Opcode::kLoad:
+    case Opcode::kLookup:
+    case Opcode::kStore:
+    case Opcode::kScatter:
+      return TempsOfAccess(inst, HasRows(nest, inst), avx2);
+    case Opcode::kInsert:
+      if (inst.dtype == DType::kBool && !avx2) return {0, 1};
+      return {inst.offset != 0};
+    case Opcode::kExtract:
+      return {avx2};
+    case Opcode::kMemset:
+      return {1};
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -61,6 +172,28 @@ void OrderOperands(Inst& inst) {
       inst.args[1].kind == Value::kReg) {
     std::swap(inst.args[0], inst.args[1]);
   }
+}
+
+bool ReadsLanes(const Nest& nest, const Inst& inst, Isa isa) {
+  if (isa == Isa::kAvx2 || inst.opcode == Opcode::kInsert) {
+    return isa == Isa::kAvx512;
+  }
+  if (!(Loads(inst) || WritesMemory(inst.opcode)) || HasRows(nest, inst) ||
+      !IsContiguous(inst) || inst.active_lanes == inst.lanes) {
+    return false;
+  }
+  // Of numbers of less than 32 bits, a scalar store writes these, too.
+  const unsigned bytes = inst.active_lanes * SizeOf(inst.dtype);
+  return Loads(inst) || SizeOf(inst.dtype) >= 4 || bytes < 4 ||
+         !std::has_single_bit(bytes);
+}
+
+Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa) {
+  Temps temps = TempsWithoutLanes(nest, inst, isa == Isa::kAvx2);
+  if (ReadsLanes(nest, inst, isa)) {
+    temps.masks += inst.args[Info(inst.opcode).operands].kind == Value::kNone;
+  }
+  return temps;
 }
 
 }  // namespace ocannl::jit

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the operands and the result of an instruction may be.
+// What the operands and the result of an instruction may be, and which
+// registers it needs beside theirs.
 #ifndef OCANNL_JIT_VCODE_OPERANDS_H_
 #define OCANNL_JIT_VCODE_OPERANDS_H_
 
 #include "ocannl/core/ops/op.h"
+#include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
@@ -26,6 +28,22 @@ bool Commutes(const Inst& inst);
 
 // Canonicalises a commutative op: the operand that can be memory comes last.
 void OrderOperands(Inst& inst);
+
+// The temporaries of an instruction that expands into several of the machine.
+struct Temps {
+  int vectors = 0;
+  int masks = 0;
+};
+Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa);
+
+// Whether a mask register leaves out lanes of memory or of the result: an
+// operand behind the others (HoistConstants), or else the last temp.
+bool ReadsLanes(const Nest& nest, const Inst& inst, Isa isa);
+
+// The first of those lanes; the others, `active_lanes` in all, follow.
+inline int64_t FirstLane(const Inst& inst) {
+  return inst.opcode == Opcode::kInsert ? inst.offset : 0;
+}
 
 }  // namespace ocannl::jit
 

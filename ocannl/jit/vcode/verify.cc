@@ -46,11 +46,11 @@ class Verifier {
 
  private:
   Fault FaultOf(const Inst& inst) {
+    if (Fault fault = FaultOfOffset(inst)) return fault;
     if (Fault fault = FaultOfOperands(inst)) return fault;
     if (AccessesMemory(inst.opcode)) {
       if (Fault fault = FaultOfMemory(inst)) return fault;
     }
-    if (Fault fault = FaultOfOffset(inst)) return fault;
     return FaultOfResult(inst);
   }
 
@@ -72,10 +72,13 @@ class Verifier {
         if (Fault fault = FaultOfMemory(inst)) return fault;
       }
     }
-    // A sign mask or a rule for NaN comes behind the operands of the op.
+    // A sign mask or a rule for NaN comes behind the operands of the op, and a
+    // mask of lanes behind those of what may read it.
     const int wanted = Info(inst.opcode).operands;
-    const bool fits =
-        wanted == kOfOp ? count >= Info(inst.op).arity : count == wanted;
+    const bool fits = wanted == kOfOp ? count >= Info(inst.op).arity
+                      : count == wanted + 1
+                          ? ReadsLanes(nest_, inst, Isa::kAvx512)
+                          : count == wanted;
     return fits ? nullptr : "the number of operands is not that of its opcode";
   }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/liveness.h"
 #include "ocannl/jit/vcode/operands.h"
@@ -35,20 +37,20 @@ class ConstantHoister {
   ConstantHoister(Nest& nest, Isa isa)
       : nest_(nest), isa_(isa), ends_(EndsOfLoops(nest)) {
     FindPressure();
-    const int scratch = HasScratch(nest) ? kNumScratch : 0;
-    usable_ = NumRegisters(/*masks=*/false, isa) - scratch;
+    usable_ = NumRegisters(/*masks=*/false, isa);
     // k0 is not used; without AVX-512 there are no masks.
-    const int masks =
-        std::max(0, NumRegisters(/*masks=*/true, isa) - 1 - scratch);
+    free_masks_ = std::max(0, NumRegisters(/*masks=*/true, isa) - 1) -
+                  *absl::c_max_element(pressure_[true]);
     const bool spills =
-        Pressure(0, pressure_.size()) > usable_ || most_masks_ > masks;
-    if (spills) usable_ -= kNumSpillScratch;
+        Pressure(0, nest.insts.size()) > usable_ || free_masks_ < 0;
+    if (spills) usable_ -= kNumReloads;
   }
 
   void Run() {
+    HoistLanes();
     if (nest_.loops.empty()) {
       HoistBefore(0, nest_.insts.size(), 1,
-                  usable_ - Pressure(0, pressure_.size()));
+                  usable_ - Pressure(0, nest_.insts.size()));
     } else {
       HoistFromLoops(0, nest_.insts.size(), 1, 0);
     }
@@ -75,33 +77,46 @@ class ConstantHoister {
   // A constant, and the bytes of one in memory.
   using Key = std::pair<int32_t, int>;
 
-  // Register pressure: how many vectors are live behind each instruction, and
-  // the most masks.
+  // Register pressure: how many vectors, or masks, are live where an
+  // instruction reads, and where it writes.
   void FindPressure() {
-    const std::vector<LiveInterval> intervals = LiveIntervals(nest_);
-    std::vector<int> change[2];  // of vectors, of masks
-    for (std::vector<int>& kind : change) kind.resize(nest_.insts.size() + 1);
-    for (size_t reg = 0; reg < intervals.size(); ++reg) {
-      const LiveInterval& interval = intervals[reg];
-      if (interval.first < 0) continue;
-      std::vector<int>& kind = change[IsMask(nest_.registers[reg].dtype, isa_)];
-      ++kind[interval.first];
-      --kind[std::max(interval.last, interval.first + 1)];
+    for (std::vector<int>& kind : pressure_) {
+      kind.resize(2 * nest_.insts.size() + 1);
     }
-    int vectors = 0;
-    int masks = 0;
-    for (size_t k = 0; k < nest_.insts.size(); ++k) {
-      vectors += change[0][k];
-      masks += change[1][k];
-      pressure_.push_back(vectors);
-      most_masks_ = std::max(most_masks_, masks);
+    for (const LiveInterval& interval : LiveIntervals(nest_, isa_)) {
+      if (interval.first < 0) continue;
+      ++pressure_[interval.is_mask][interval.first];
+      --pressure_[interval.is_mask][interval.last + 1];
+    }
+    for (std::vector<int>& kind : pressure_) {
+      std::partial_sum(kind.begin(), kind.end(), kind.begin());
     }
   }
 
   // The most vectors that are live at once.
   int Pressure(size_t first, size_t last) const {
-    return *std::max_element(pressure_.begin() + first,
-                             pressure_.begin() + last);
+    return *std::max_element(pressure_[false].begin() + 2 * first,
+                             pressure_[false].begin() + 2 * last);
+  }
+
+  // Each mask of lanes, as long as registers are free, is made before all.
+  void HoistLanes() {
+    std::map<std::pair<int64_t, int>, VReg> masks;
+    for (Inst& inst : nest_.insts) {
+      if (!ReadsLanes(nest_, inst, isa_)) continue;
+      const int64_t first = FirstLane(inst);
+      VReg& mask = masks[{first, inst.active_lanes}];
+      if (!mask.is_valid()) {
+        if (std::ssize(masks) > free_masks_) continue;
+        mask = NewRegister(0, {.opcode = Opcode::kLanes,
+                               .dtype = DType::kBool,
+                               .operand = DType::kBool,
+                               .lanes = inst.lanes,
+                               .active_lanes = inst.active_lanes,
+                               .offset = first});
+      }
+      inst.args[Info(inst.opcode).operands] = RegValue(mask);
+    }
   }
 
   static Key KeyOf(const Inst& inst, int k) {
@@ -143,7 +158,7 @@ class ConstantHoister {
         if (found == registers.end()) continue;
         VReg& reg = found->second;
         if (!reg.is_valid()) {
-          reg = NewRegister(first, found->first, inst.operand);
+          reg = HoistConstant(first, found->first, inst.operand);
         }
         if (inst.opcode == Opcode::kCopy) {
           renamed_[inst.dst] = reg;
@@ -174,42 +189,37 @@ class ConstantHoister {
     return uses;
   }
 
-  // One that holds the constant in all lanes from instruction `at` on.
-  VReg NewRegister(size_t at, Key key, DType dtype) {
-    const VReg reg(nest_.registers.size());
-    const int bytes = isa_ == Isa::kAvx512 ? 64 : 32;
-    const auto lanes = static_cast<uint8_t>(bytes / key.second);
-    nest_.registers.push_back({dtype, lanes, /*is_mutable=*/false});
-    Inst copy = {.opcode = Opcode::kCopy,
-                 .dtype = dtype,
-                 .operand = dtype,
-                 .lanes = lanes,
-                 .active_lanes = lanes};
-    copy.dst = reg;
-    copy.args[0] = {Value::kConst, key.first};
-    hoisted_.emplace(at, copy);
-    return reg;
+  // One with the constant in all lanes.
+  VReg HoistConstant(size_t at, Key key, DType dtype) {
+    const auto lanes = static_cast<uint8_t>(VectorBytes(isa_) / key.second);
+    return NewRegister(at, {.opcode = Opcode::kCopy,
+                            .dtype = dtype,
+                            .operand = dtype,
+                            .lanes = lanes,
+                            .active_lanes = lanes,
+                            .args = {{{Value::kConst, key.first}}}});
+  }
+
+  // One that `inst` defines before instruction `at`.
+  VReg NewRegister(size_t at, Inst inst) {
+    inst.dst = VReg(nest_.registers.size());
+    nest_.registers.push_back({inst.dtype, inst.lanes, /*is_mutable=*/false});
+    hoisted_.emplace(at, inst);
+    return inst.dst;
   }
 
   Nest& nest_;
   const Isa isa_;
   const std::vector<size_t> ends_;  // of loops
   int usable_ = 0;                  // vector registers
-  int most_masks_ = 0;
-  std::vector<int> pressure_;            // by instruction
+  int free_masks_ = 0;
+  std::vector<int> pressure_[2];         // of vectors, of masks
   std::multimap<size_t, Inst> hoisted_;  // and before which they are set
   std::map<VReg, VReg> renamed_;         // copies to the hoisted ones
 };
 
 }  // namespace
 
-void HoistConstants(Nest& nest, Isa isa) {
-  const bool has_some =
-      std::any_of(nest.insts.begin(), nest.insts.end(), [&](const Inst& inst) {
-        return IsLoaded(nest, inst, 0) || IsLoaded(nest, inst, 1) ||
-               IsLoaded(nest, inst, 2);
-      });
-  if (has_some) ConstantHoister(nest, isa).Run();
-}
+void HoistConstants(Nest& nest, Isa isa) { ConstantHoister(nest, isa).Run(); }
 
 }  // namespace ocannl::jit

@@ -3,10 +3,9 @@
 // HoistConstants: to hoist a constant (loop-invariant code motion), which a
 // loop has as an operand or copies, is to load it before. The outermost loop in
 // which the register pressure leaves some free counts, and the most frequent
-// constants come first.
+// constants come first; masks of lanes, as of tails, are made before all.
 //
-//   loop { r1 = fma r0, r0, 3 }   ->   r2 = copy 3; loop { r1 = fma r0, r0, r2
-//   }
+//   loop { r1 = fma r0, r0, 3 }  ->  r2 = copy 3; loop { r1 = fma r0, r0, r2 }
 #ifndef OCANNL_JIT_VCODE_PASSES_HOIST_CONSTANTS_H_
 #define OCANNL_JIT_VCODE_PASSES_HOIST_CONSTANTS_H_
 

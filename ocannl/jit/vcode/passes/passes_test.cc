@@ -185,6 +185,23 @@ loop i0 = 0 to 63
   store f32x8 [p1], r2
 end i0: p0 += 64, p1 += 64
 )",
+             "p0 = &x + 64*i0, uses 64\np1 = &z + 64*i0, uses 64\n"},
+        Case{"AMaskOfLanesIsMadeBeforeTheLoop", "hoist_constants", Isa::kAvx512,
+             R"(
+loop i0 = 0 to 63
+  r0 = load f32x16 first 5 [p0]
+  r1 = add f32x16 r0, r0
+  store f32x16 first 5 [p1], r1
+end i0: p0 += 64, p1 += 64
+)",
+             R"(
+r2 = lanes boolx16 first 5 at 0
+loop i0 = 0 to 63
+  r0 = load f32x16 first 5 [p0], r2
+  r1 = add f32x16 r0, r0
+  store f32x16 first 5 [p1], r1, r2
+end i0: p0 += 64, p1 += 64
+)",
              "p0 = &x + 64*i0, uses 64\np1 = &z + 64*i0, uses 64\n"}),
     [](const auto& test) { return std::string(test.param.name); });
 

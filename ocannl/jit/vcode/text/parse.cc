@@ -208,7 +208,7 @@ class Parser {
       OCANNL_ASSIGN_OR_RETURN(int64_t lanes, lexer_.TakeSigned());
       inst.active_lanes = static_cast<uint8_t>(lanes);
     }
-    bool is_more = true;
+    bool is_more = Info(inst.opcode).operands != 0;
     if (AccessesMemory(inst.opcode)) {
       OCANNL_RETURN_IF_ERROR(TakeMemory(inst));
       is_more = lexer_.Accept(",");
