@@ -3,7 +3,7 @@
 """Runs a short slice of the bench, which checks all results, and holds our
 fastest tier to bounds: how many times faster than gcc and Eigen it is at least.
 Times of short runs on a busy machine swing, so that a bound is half of the
-least ratio of 30 such runs:
+least ratio of 30 such runs, and fails where two runs miss it:
 
   bazel run //experiments/bench:bench_test -- --update=30
 
@@ -80,7 +80,14 @@ def main():
         return
     check_wrong_flags()
     folder = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", ".")
-    ratios = measured(pathlib.Path(folder).resolve())
+    folder = pathlib.Path(folder).resolve()
+    ratios = measured(folder)
+    if list(failures(ratios)):
+        # A test beside it may have had the processor; what is slow by its
+        # nature is so again.
+        again = measured(folder)
+        ratios = {key: max(ratio, again.get(key, ratio))
+                  for key, ratio in ratios.items()}
     if not any(peer.startswith("gcc") for _, peer in ratios):
         sys.exit("no ratio to gcc was measured")
     if lines := list(failures(ratios)):

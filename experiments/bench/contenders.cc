@@ -54,9 +54,13 @@ Contender Running(const ProgramWork& work, std::shared_ptr<BoundProgram> bound,
               }};
 }
 
-absl::StatusOr<Contender> OfTier(const Tier& tier, const ProgramWork& work) {
+absl::StatusOr<Contender> OfTier(const Setting& setting, const Tier& tier,
+                                 const ProgramWork& work) {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           tier.backend->Compile(work.program));
+  if (!setting.runs) {
+    return Contender{.name = tier.name, .time = [](int64_t) { return 0.; }};
+  }
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<BoundProgram> bound,
                           BoundProgram::Make(work.program, work.given));
   Contender contender = Running(work, bound, [executable, bound] {
@@ -102,7 +106,7 @@ absl::Status AddProgram(const Setting& setting, const ProgramWork& work,
           "interp: %.2g statements to run", AssignmentRuns(work.program)));
       continue;
     }
-    OCANNL_ASSIGN_OR_RETURN(Contender contender, OfTier(tier, work));
+    OCANNL_ASSIGN_OR_RETURN(Contender contender, OfTier(setting, tier, work));
     workload.contenders.push_back(std::move(contender));
   }
   if (!setting.peers || too_long) return absl::OkStatus();

@@ -44,7 +44,8 @@ class KeepingBackend : public Backend {
 absl::StatusOr<std::vector<LoopProgram>> ProgramsOf(
     const WorkloadMaker& maker) {
   KeepingBackend backend;
-  const Setting setting{.tiers = {{"none", &backend}}, .peers = false};
+  const Setting setting{
+      .tiers = {{"none", &backend}}, .peers = false, .runs = false};
   OCANNL_ASSIGN_OR_RETURN(Workload workload, maker.make(setting));
   // Where compiling is the work, it is done now.
   for (const Contender& contender : workload.contenders) contender.time(1);

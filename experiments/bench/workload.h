@@ -53,6 +53,7 @@ struct Setting {
   int threads = 1;
   bool peers = true;        // all but ours, or none
   std::string python = "";  // the program that may have PyTorch and JAX
+  bool runs = true;         // else programs are compiled only, without memory
 };
 
 struct WorkloadMaker {
