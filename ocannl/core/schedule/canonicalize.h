@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CanonicalizeNests: perfectly nested loops in the form that the scheduler
-// plans: output loops outside of reduced ones, none of them of one iteration.
+// CanonicalizeNests: perfectly nested loops in canonical form, which is what the
+// scheduler plans: output loops outside of reduced ones, none of one iteration.
 //
 //   for i1 { for i2 = 0 to 0 { for i3 { y[i3, i2] := y[i3, i2] + x[i1, i3]; } }
 //   }
