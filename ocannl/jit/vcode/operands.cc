@@ -33,6 +33,8 @@ Temps TempsOfPacking(const Inst& inst, bool avx2) {
 
 Temps TempsOfAccess(const Inst& inst, bool has_rows, bool avx2) {
   const size_t size = SizeOf(inst.dtype);
+  const bool is_whole = inst.active_lanes == inst.lanes && !has_rows;
+  if (size >= 4 && is_whole && IsContiguous(inst)) return {};  // nearly all
   const bool loads = Loads(inst);
   const bool is_apart = has_rows || (inst.lanes > 1 && !IsContiguous(inst));
   const bool is_partial = inst.active_lanes < inst.lanes;
@@ -70,8 +72,8 @@ Temps TempsOfCompare(const Inst& inst, bool avx2) {
 }
 
 Temps TempsOfApply(const Inst& inst, bool avx2) {
-  const bool is_integer = IsInteger(inst.operand);
-  const bool is_wide = SizeOf(inst.operand) == 8;
+  auto is_integer = [&] { return IsInteger(inst.operand); };
+  auto is_wide = [&] { return SizeOf(inst.operand) == 8; };
   switch (inst.op) {
     case Op::kConvert:
       return TempsOfConvert(inst, avx2);
@@ -81,20 +83,21 @@ Temps TempsOfApply(const Inst& inst, bool avx2) {
     case Op::kNotEqual:
       return TempsOfCompare(inst, avx2);
     case Op::kSelect:
-      if (avx2) return {is_wide};
+      if (avx2) return {is_wide()};
       return {0, inst.dtype == DType::kBool ? 2 : 0};
     case Op::kMinimum:
     case Op::kMaximum:
       return {1};
     case Op::kNeg:
-      return {is_integer};
+      return {is_integer()};
     case Op::kMul:
     case Op::kMin:
     case Op::kMax:
     case Op::kAbs:
     case Op::kShr:
     case Op::kRotl:
-      return {avx2 && is_integer && (is_wide || inst.op == Op::kRotl) ? 2 : 0};
+      return {avx2 && is_integer() && (is_wide() || inst.op == Op::kRotl) ? 2
+                                                                          : 0};
     default:
       return {};
   }

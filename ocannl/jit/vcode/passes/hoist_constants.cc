@@ -220,6 +220,12 @@ class ConstantHoister {
 
 }  // namespace
 
-void HoistConstants(Nest& nest, Isa isa) { ConstantHoister(nest, isa).Run(); }
+void HoistConstants(Nest& nest, Isa isa) {
+  const bool has_any = absl::c_any_of(nest.insts, [&](const Inst& inst) {
+    return IsLoaded(nest, inst, 0) || IsLoaded(nest, inst, 1) ||
+           IsLoaded(nest, inst, 2) || ReadsLanes(nest, inst, isa);
+  });
+  if (has_any) ConstantHoister(nest, isa).Run();
+}
 
 }  // namespace ocannl::jit
