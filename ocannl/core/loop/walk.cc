@@ -53,7 +53,7 @@ std::string UnusedName(const LoopProgram& program, const std::string& base) {
       if (!absl::ConsumePrefix(&rest, base)) continue;
       if (!rest.empty() &&
           (!absl::ConsumePrefix(&rest, "_") || absl::StartsWith(rest, "0") ||
-           !absl::SimpleAtoi(rest, &number))) {
+           !absl::SimpleAtoi(rest, &number) || number < 2)) {
         continue;
       }
       if (number < taken.size()) taken[number] = true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CanonicalizeNests: perfectly nested loops in canonical form, which is what the
-// scheduler plans: output loops outside of reduced ones, none of one iteration.
+// CanonicalizeNests: perfectly nested loops in canonical form, which is what
+// the scheduler plans: output loops outside of reduced ones, and none of one
+// iteration.
 //
-//   for i1 { for i2 = 0 to 0 { for i3 { y[i3, i2] := y[i3, i2] + x[i1, i3]; } }
-//   }
-//     ->  for i3 { for i1 { y[i3, 0] := y[i3, 0] + x[i1, i3]; } }
+//   for i1 { for i2 = 0 to 0 { for i3 { y[i3, i2] += x[i1, i3]; } } }
+//     ->  for i3 { for i1 { y[i3, 0] += x[i1, i3]; } }
 #ifndef OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
 #define OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
 
@@ -20,11 +20,12 @@ namespace ocannl {
 // What a statement is; monostate: one that stays as it is.
 using CanonicalNest = std::variant<std::monostate, PerfectNest, ScatterNest>;
 
-// Returns it of each statement of the program's body. Comments in nests go;
-// sums of numbers of less than 32 bits stay as they are.
+// Returns what each statement of the program's body is then. Comments in nests
+// go; sums of numbers of less than 32 bits stay as they are.
 std::vector<CanonicalNest> CanonicalizeNests(LoopProgram& program);
 
-// The same where nothing is changed: what is in another form stays as it is.
+// The same where no statement is changed: one in another form stays as it is.
+// The program gets expressions that nothing uses.
 std::vector<CanonicalNest> CanonicalNestsOf(LoopProgram& program);
 
 }  // namespace ocannl

@@ -25,7 +25,7 @@ bool WastesLanes(int64_t extent) {
 }
 
 // A loop whose body is nothing but another one.
-struct LoopPair {
+struct Candidate {
   IteratorId outer;
   IteratorId inner;
   int64_t extent;  // of the inner one
@@ -63,7 +63,7 @@ class PairFinder {
     }
   }
 
-  std::vector<LoopPair> Run() && {
+  std::vector<Candidate> Run() && {
     if (pairs_.empty()) return {};
     do {
       changed_ = false;
@@ -79,7 +79,7 @@ class PairFinder {
         });
       });
     } while (changed_);
-    std::erase_if(pairs_, [](const LoopPair& pair) {
+    std::erase_if(pairs_, [](const Candidate& pair) {
       return !pair.collapses || !pair.is_used;
     });
     return std::move(pairs_);
@@ -112,7 +112,7 @@ class PairFinder {
     if (!outer || !inner || last.offset() != 0) return false;
     auto it = pair_of_outer_.find(*outer);
     if (it == pair_of_outer_.end()) return false;
-    const LoopPair& pair = pairs_[it->second];
+    const Candidate& pair = pairs_[it->second];
     return pair.collapses && pair.inner == *inner &&
            pair.extent == program_.buffers[access.buffer].dims.back();
   }
@@ -143,7 +143,7 @@ class PairFinder {
   }
 
   const LoopProgram& program_;
-  std::vector<LoopPair> pairs_;  // outer loops before inner ones
+  std::vector<Candidate> pairs_;  // outer loops before inner ones
   PairOf pair_of_outer_;
   PairOf pair_of_inner_;
   IdVector<BufferId, bool> collapses_;
@@ -155,14 +155,15 @@ class PairFinder {
 bool CollapseLoops(LoopProgram& program, std::string* script) {
   bool collapsed = false;
   while (true) {
-    const std::vector<LoopPair> pairs = PairFinder(program).Run();
-    if (pairs.empty()) return collapsed;
-    for (const LoopPair& pair : pairs) {
-      CHECK_OK(rewrite::Collapse(program, pair.outer, pair.inner));
+    std::vector<rewrite::LoopPair> pairs;
+    for (const Candidate& pair : PairFinder(program).Run()) {
+      pairs.emplace_back(pair.outer, pair.inner);
       if (script == nullptr) continue;
       absl::StrAppend(script, "collapse ", Name(pair.outer), " ",
                       Name(pair.inner), "\n");
     }
+    if (pairs.empty()) return collapsed;
+    CHECK_OK(rewrite::Collapse(program, pairs));
     collapsed = true;
   }
 }

@@ -18,6 +18,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/references.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -32,20 +33,16 @@ std::optional<Access> OnlyCellOf(const LoopProgram& program, const Block& body,
                                  BufferId buffer) {
   std::optional<Access> cell;
   bool is_only = true;
-  auto visit = [&](const Access& access) {
+  auto visit = [&](const Access& access, const Lookup* lookup) {
     if (access.buffer != buffer) return;
     if (!cell) cell = access;
-    is_only &= *cell == access;
+    is_only &= *cell == access && lookup == nullptr;
   };
   WalkStmts(body, [&](const Stmt& stmt) {
     const Set* set = std::get_if<Set>(&stmt);
-    if (set != nullptr) visit(set->target);
+    if (set != nullptr) visit(set->target, nullptr);
     is_only &= set != nullptr || WrittenBy(program, stmt) != buffer;
-    WalkReads(program, stmt, visit);
-    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
-      const auto* lookup = std::get_if<Lookup>(&leaf);
-      is_only &= lookup == nullptr || lookup->cell.buffer != buffer;
-    });
+    WalkReadsAndLookups(program, stmt, visit);
   });
   return is_only ? cell : std::nullopt;
 }
@@ -54,19 +51,21 @@ std::optional<Access> OnlyCellOf(const LoopProgram& program, const Block& body,
 
 bool CoversBuffer(const LoopProgram& program, const Access& cell,
                   absl::Span<const NestLoop> loops) {
+  if (absl::c_any_of(cell.indices, [](const Affine& index) {
+        return index.terms().size() > 1;
+      })) {
+    return false;
+  }
   int64_t cells = 1;
   for (const NestLoop& loop : loops) {
-    cells *= loop.extent;
     if (loop.extent > 1 && absl::c_none_of(cell.indices, [&](const Affine& i) {
           return i.FactorOf(Iterator(loop.iterator)) != 0;
         })) {
       return false;
     }
+    cells *= loop.extent;
   }
-  return cells == NumElements(program.buffers[cell.buffer].dims) &&
-         absl::c_all_of(cell.indices, [](const Affine& index) {
-           return index.terms().size() <= 1;
-         });
+  return cells == NumElements(program.buffers[cell.buffer].dims);
 }
 
 absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
@@ -77,35 +76,35 @@ absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
   for (const For* around : site.around) {
     if (OnlyLoopIn(*around) == nullptr) {
       return IllegalError(Name(around->iterator), ", around ", Name(loop),
-                          ", does more");
+                          ", holds more, be it a comment");
     }
     loops.push_back({around->iterator, around->extent});
   }
   loops.push_back({loop, site.loop().extent});
-  const std::optional<Access> cell = OnlyCellOf(program, site.loop().body, id);
+  std::optional<Access> cell = OnlyCellOf(program, site.loop().body, id);
   if (!cell || !CoversBuffer(program, *cell, loops)) {
-    return IllegalError("the loops from ", Name(loops[0].iterator), " to ",
-                        Name(loop), " must visit each cell of `", buffer,
-                        "` once");
+    return IllegalError(Name(loop), " and the loops around it must visit each ",
+                        "cell of `", buffer, "` once, one for each axis");
+  }
+  const auto& [name, dtype, dims, role] = program.buffers[id];
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    // By an iterator of a loop inside, maybe.
+    if (dims[axis] == 1) cell->indices[axis] = 0;
   }
   std::vector<Stmt>& stmts = program.body.stmts;
-  size_t at = 0;
-  const For* nest = site.around.empty() ? &site.loop() : site.around[0];
-  while (std::get_if<For>(&stmts[at]) != nest) ++at;
-  const Stmt zero_out = ZeroOut{id};
+  const Effects zeroes = EffectsOf(program, ZeroOut{id});
+  size_t at = site.nest;
   do {
     if (at-- == 0) {
       return IllegalError("no zero_out of `", buffer, "` stands before it");
     }
-  } while (FirstConflict(program, stmts, at, at + 1, zero_out) > at);
+  } while (!Conflict(EffectsOf(program, stmts[at]), zeroes));
   if (!std::holds_alternative<ZeroOut>(stmts[at])) {
     return IllegalError("`", buffer, "` is used between its zero_out and ",
                         Name(loops[0].iterator), ", or is not zeroed");
   }
   std::vector<Stmt>& body = site.loop().body.stmts;
-  body.insert(
-      body.begin(),
-      Set{*cell, program.exprs.Add(Constant{program.buffers[id].dtype, 0})});
+  body.insert(body.begin(), Set{*cell, program.exprs.Add(Constant{dtype, 0})});
   stmts.erase(stmts.begin() + static_cast<int64_t>(at));
   return absl::OkStatus();
 }

@@ -26,11 +26,14 @@ bool FindLoopIn(Block& block, IteratorId iterator, LoopSite& site) {
     if (loop == nullptr) continue;
     if (loop->iterator == iterator) {
       site.block = &block;
-      site.at = at;
+      site.at = site.nest = at;
       return true;
     }
     site.around.push_back(loop);
-    if (FindLoopIn(loop->body, iterator, site)) return true;
+    if (FindLoopIn(loop->body, iterator, site)) {
+      site.nest = at;
+      return true;
+    }
     site.around.pop_back();
   }
   return false;

@@ -28,6 +28,7 @@ struct LoopSite {
   Block* block = nullptr;
   size_t at = 0;
   std::vector<For*> around;  // the loops, outer first
+  size_t nest = 0;           // the statement of the program's body it is in
 
   For& loop() const { return std::get<For>(block->stmts[at]); }
   bool in_body() const { return around.empty(); }  // of the program

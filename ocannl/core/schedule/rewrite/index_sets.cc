@@ -23,42 +23,35 @@ namespace {
 // A bound of how code grows, not a tuned one.
 constexpr int64_t kMostUnrolled = 16;
 
-// An axis of a buffer that would be one with the axis behind it.
-struct Seam {
-  BufferId buffer;
-  size_t axis;
-};
+// Of buffers, an axis that would be one with the axis behind it.
+using Seams = absl::flat_hash_map<BufferId, size_t>;
 
-class Collapser {
+// Two loops that become one, `outer`.
+class Pair {
  public:
-  Collapser(LoopProgram& program, const For& outer, const For& inner)
+  Pair(const LoopProgram& program, const For& outer, const For& inner)
       : program_(program),
         outer_(outer.iterator),
         inner_(inner.iterator),
         extent_(inner.extent) {}
 
-  // Gives `body` indices in which the loops count as one. Error: an index in
-  // which they do not.
-  absl::Status Run(const Block& body) {
-    while (true) {
-      std::optional<Seam> seam;
-      absl::Status status;
-      auto visit = [&](const Access& access) {
-        if (status.ok() && !seam) status = Check(access, seam);
-      };
-      WalkStmts(body, [&](const Stmt& stmt) {
-        if (const Set* set = std::get_if<Set>(&stmt)) visit(set->target);
-        WalkReads(program_, stmt, visit);
-        WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
-          const auto* index = std::get_if<Affine>(&leaf);
-          if (index == nullptr || CountsAsOne(*index)) return;
-          status.Update(Error("a value depends on their indices"));
-        });
+  // Adds the seams at which one loop goes on where the other one ends. Error:
+  // an index of `body` in which the loops do not count as one.
+  absl::Status FindSeams(const Block& body, Seams& seams) const {
+    absl::Status status;
+    auto visit = [&](const Access& access) {
+      if (status.ok()) status = Check(access, seams);
+    };
+    WalkStmts(body, [&](const Stmt& stmt) {
+      if (const Set* set = std::get_if<Set>(&stmt)) visit(set->target);
+      WalkReads(program_, stmt, visit);
+      WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
+        const auto* index = std::get_if<Affine>(&leaf);
+        if (index == nullptr || CountsAsOne(*index)) return;
+        status.Update(Error("a value depends on their indices"));
       });
-      OCANNL_RETURN_IF_ERROR(status);
-      if (!seam) return absl::OkStatus();
-      OCANNL_RETURN_IF_ERROR(Merge(*seam));
-    }
+    });
+    return status;
   }
 
  private:
@@ -73,9 +66,8 @@ class Collapser {
            extent_ * index.FactorOf(Iterator(inner_));
   }
 
-  // The first seam of the access on which one loop goes on where the other one
-  // ends.
-  absl::Status Check(const Access& access, std::optional<Seam>& seam) const {
+  // Adds the first seam of the access.
+  absl::Status Check(const Access& access, Seams& seams) const {
     const Dims& dims = program_.buffers[access.buffer].dims;
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       if (CountsAsOne(access.indices[axis])) continue;
@@ -83,7 +75,7 @@ class Collapser {
         const Affine merged =
             dims[axis + 1] * access.indices[axis] + access.indices[axis + 1];
         if (CountsAsOne(merged)) {
-          seam = {.buffer = access.buffer, .axis = axis};
+          seams.try_emplace(access.buffer, axis);
           return absl::OkStatus();
         }
       }
@@ -93,59 +85,55 @@ class Collapser {
     return absl::OkStatus();
   }
 
-  absl::Status Merge(Seam seam) {
-    Dims& dims = program_.buffers[seam.buffer].dims;
-    const int64_t last = dims[seam.axis + 1];
-    absl::Status status;
-    auto merge = [&](Access& access) {
-      if (access.buffer != seam.buffer) return;
-      auto at = access.indices.begin() + static_cast<int64_t>(seam.axis);
-      *at = last * *at + *std::next(at);
-      access.indices.erase(std::next(at));
-    };
-    RewriteStmts(program_.body, [&](Stmt& stmt) {
-      if (!Touches(stmt, seam.buffer)) return;
-      RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
-        if (Access* access = std::get_if<Access>(&leaf)) merge(*access);
-        if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-          merge(lookup->index);
-          if (lookup->cell.buffer == seam.buffer) {
-            status.Update(MoveAxis(seam, lookup->axis));
-          }
-          merge(lookup->cell);
-        }
-        return leaf;
-      });
-    });
-    dims[seam.axis] *= last;
-    dims.erase(dims.begin() + static_cast<int64_t>(seam.axis) + 1);
-    return status;
-  }
-
-  bool Touches(const Stmt& stmt, BufferId buffer) const {
-    bool touches = WrittenBy(program_, stmt) == buffer;
-    WalkReads(program_, stmt, [&](const Access& access) {
-      touches |= access.buffer == buffer;
-    });
-    return touches;
-  }
-
-  // Where an axis that is looked up is when two are one.
-  absl::Status MoveAxis(Seam seam, int32_t& axis) const {
-    const auto merged = static_cast<int32_t>(seam.axis);
-    if (axis == merged || axis == merged + 1) {
-      return Error("cells of `", program_.buffers[seam.buffer].name,
-                   "` are looked up");
-    }
-    if (axis > merged) --axis;
-    return absl::OkStatus();
-  }
-
-  LoopProgram& program_;
+  const LoopProgram& program_;
   const IteratorId outer_;
   const IteratorId inner_;
   const int64_t extent_;
 };
+
+// In all of the program. Error: one of the axes is looked up.
+absl::Status MergeAxes(LoopProgram& program, const Seams& seams) {
+  absl::Status status;
+  auto merge = [&](Access& access, int32_t* looked_up) {
+    const auto seam = seams.find(access.buffer);
+    if (seam == seams.end()) return;
+    const auto axis = static_cast<int32_t>(seam->second);
+    const auto& [name, dtype, dims, role] = program.buffers[access.buffer];
+    if (looked_up != nullptr && *looked_up > axis + 1) {
+      --*looked_up;
+    } else if (looked_up != nullptr && *looked_up >= axis) {
+      status.Update(IllegalError("two axes of `", name, "` cannot be one: ",
+                                 "its cells are looked up"));
+    }
+    auto at = access.indices.begin() + axis;
+    *at = dims[axis + 1] * *at + *std::next(at);
+    access.indices.erase(std::next(at));
+  };
+  auto touches = [&](const Stmt& stmt) {
+    bool any = seams.contains(WrittenBy(program, stmt));
+    WalkReads(program, stmt, [&](const Access& access) {
+      any |= seams.contains(access.buffer);
+    });
+    return any;
+  };
+  RewriteStmts(program.body, [&](Stmt& stmt) {
+    if (!touches(stmt)) return;
+    RewriteLeaves(program, stmt, [&](LeafValue leaf) {
+      if (Access* access = std::get_if<Access>(&leaf)) merge(*access, nullptr);
+      if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+        merge(lookup->index, nullptr);
+        merge(lookup->cell, &lookup->axis);
+      }
+      return leaf;
+    });
+  });
+  for (const auto& [buffer, axis] : seams) {
+    Dims& dims = program.buffers[buffer].dims;
+    dims[axis] *= dims[axis + 1];
+    dims.erase(dims.begin() + static_cast<int64_t>(axis) + 1);
+  }
+  return status;
+}
 
 // Whether nothing but `loop` touches the private buffers that it touches.
 bool OwnsPrivates(const LoopProgram& program, const For& loop) {
@@ -277,23 +265,43 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
 
 absl::Status Collapse(LoopProgram& program, IteratorId outer,
                       IteratorId inner) {
-  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, outer));
-  For& loop = site.loop();
-  const For* in = OnlyLoopIn(loop);
-  if (in == nullptr || in->iterator != inner) {
-    return IllegalError(Name(inner), " is not all that is in ", Name(outer));
+  return Collapse(program, {{outer, inner}});
+}
+
+absl::Status Collapse(LoopProgram& program, absl::Span<const LoopPair> pairs) {
+  std::vector<For*> loops;  // outer ones, whose places stay
+  for (const auto& [outer, inner] : pairs) {
+    OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, outer));
+    const For* in = OnlyLoopIn(site.loop());
+    if (in == nullptr || in->iterator != inner) {
+      return IllegalError(Name(inner), " is not all that is in ", Name(outer));
+    }
+    if (in->kind != site.loop().kind) {
+      return IllegalError(Name(outer), " and ", Name(inner), " differ in kind");
+    }
+    loops.push_back(&site.loop());
   }
-  if (in->kind != loop.kind) {
-    return IllegalError(Name(outer), " and ", Name(inner), " differ in kind");
+  while (true) {
+    Seams seams;
+    for (const For* loop : loops) {
+      const For& in = *OnlyLoopIn(*loop);
+      OCANNL_RETURN_IF_ERROR(
+          Pair(program, *loop, in).FindSeams(in.body, seams));
+    }
+    if (seams.empty()) break;
+    OCANNL_RETURN_IF_ERROR(MergeAxes(program, seams));
   }
-  OCANNL_RETURN_IF_ERROR(Collapser(program, loop, *in).Run(in->body));
-  loop.extent *= in->extent;
-  Block body = std::move(std::get<For>(loop.body.stmts[0]).body);
-  loop.body = std::move(body);
-  Substitute(program, loop.body, [&](Symbol symbol) -> Affine {
-    if (symbol == Iterator(outer)) return 0;
-    return symbol == Iterator(inner) ? Iterator(outer) : symbol;
-  });
+  for (size_t k = 0; k < pairs.size(); ++k) {
+    const auto& [outer, inner] = pairs[k];
+    For& loop = *loops[k];
+    loop.extent *= OnlyLoopIn(loop)->extent;
+    Block body = std::move(OnlyLoopIn(loop)->body);
+    loop.body = std::move(body);
+    Substitute(program, loop.body, [&](Symbol symbol) -> Affine {
+      if (symbol == Iterator(outer)) return 0;
+      return symbol == Iterator(inner) ? Iterator(outer) : symbol;
+    });
+  }
   return absl::OkStatus();
 }
 

@@ -14,15 +14,15 @@
 // gpu::VerifyKernels, as RunScript (script.h) does, which reads rewrites from
 // text. A loop is named by its iterator.
 // New iterators are the next ones, in the order in which the comments name
-// them. All but ZeroLoops,
-// AbsorbZeroOut, Collapse, Demote and Sink change only the statements
-// of the program's body that the loops are in, and the buffers that those name.
-// A nest stays as it is made once one of its loops is not a `for`: Schedule
-// plans all others.
+// them. All but ZeroLoops, AbsorbZeroOut, Collapse, Demote and Sink change only
+// the statements of the program's body that the loops are in, and the buffers
+// that those name. A nest stays as it is made once one of its loops is not a
+// `for`: Schedule plans all others.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -83,6 +83,10 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
 // one, or two axes of which one is looked up.
 absl::Status Collapse(LoopProgram& program, IteratorId outer, IteratorId inner);
 
+// The same of several pairs, which are of other loops each, in the time of one.
+using LoopPair = std::pair<IteratorId, IteratorId>;  // outer, inner
+absl::Status Collapse(LoopProgram& program, absl::Span<const LoopPair> pairs);
+
 // Cache write: what the loops from `first` to `last`, statements of one block,
 // write of `buffer` is in a private buffer, which may be registers, while they
 // run, and is stored after them; it is loaded before them where they read it.
@@ -115,9 +119,9 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
 absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer);
 
 // Init absorption: the zero_out of `buffer`, of which no use stands between it
-// and the nest, becomes an assignment at the start of what `loop` does. Errors:
-// the loop and those around it do not visit each cell once, or hold more; no
-// such zero_out.
+// and the nest, becomes an assignment at the start of what `loop` does; its
+// comments stay. Errors: the loop and those around it do not visit each cell
+// once, or hold more; no such zero_out.
 absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
                            IteratorId loop);
 

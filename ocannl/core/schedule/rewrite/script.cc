@@ -256,13 +256,6 @@ absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
   return runner.program();
 }
 
-// Where the loop is among the statements, of which it is one.
-size_t PlaceOf(const std::vector<Stmt>& stmts, const For& loop) {
-  size_t at = 0;
-  while (std::get_if<For>(&stmts[at]) != &loop) ++at;
-  return at;
-}
-
 }  // namespace
 
 absl::Status ScriptRunner::Line(absl::string_view line) {
@@ -319,8 +312,7 @@ void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {
   for (IteratorId loop : loops) {
     const absl::StatusOr<LoopSite> site = FindLoop(program_, loop);
     if (!site.ok()) return;  // so the line will say
-    nests.push_back(site->in_body() ? site->at
-                                    : PlaceOf(stmts, *site->around[0]));
+    nests.push_back(site->nest);
   }
   if (loops.empty()) nests = {0, stmts.size() - 1};
   for (Savepoint* savepoint : savepoints_) {
