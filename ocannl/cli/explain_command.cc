@@ -236,8 +236,8 @@ absl::Status UnknownStage(const std::string& wanted,
                     [](std::string* text, const StageText& stage) {
                       absl::StrAppend(text, stage.stage);
                     }),
-      ", origins, fuse, script, select, vcode, x86, instruction_mix, cuda, "
-      "ptx, persistent");
+      ", origins, canonicalize, script, select, vcode, x86, instruction_mix, "
+      "cuda, ptx, persistent");
 }
 
 }  // namespace
@@ -306,8 +306,8 @@ std::vector<Flag> ExplainFlags() {
   all.push_back(
       {"stage", "all",
        "shapes, cd, memory, unoptimized, a pass over loops, ll, rewritten, "
-       "schedule, or all of these; or origins, fuse, script, select, vcode, "
-       "a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
+       "schedule, or all of these; or origins, canonicalize, script, select, "
+       "vcode, a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
   all.push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
   all.push_back({"target", "", "the same, or sm_80 or sm_90"});
   all.push_back(ExplainFlag());

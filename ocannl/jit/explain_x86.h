@@ -2,7 +2,7 @@
 //
 // The stages of a program on the x86 tier as text, for any instruction set:
 //
-//   "collapse", "fuse" p-fuse.ll      the program after that pass of Schedule
+//   "canonicalize", "fuse" ...        the program after that pass of Schedule
 //   "script"           p.rewrite      what the passes after "canonicalize" do
 //   "schedule"         p-schedule.ll  the program after all
 //   "select", "fold"   p-fold.vcode   its VCode after that pass
