@@ -234,11 +234,21 @@ std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
 std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
                                      const For& first, const For& second) {
   if (first.extent != second.extent) return Dependence{};
-  const References a_effects = ReferencesOf(program, first.body);
-  const References b_effects = ReferencesOf(program, second.body);
+  References a_effects = ReferencesOf(program, first.body);
+  References b_effects = ReferencesOf(program, second.body);
   if (a_effects.sets_outer_local || b_effects.sets_outer_local) {
     return Dependence{};
   }
+  absl::flat_hash_set<BufferId> written;
+  for (References* effects : {&a_effects, &b_effects}) {
+    for (const Reference& reference : effects->all) {
+      if (reference.writes) written.insert(reference.buffer);
+    }
+  }
+  // Many loops may read one buffer that none writes.
+  std::erase_if(a_effects.all, [&](const Reference& reference) {
+    return !written.contains(reference.buffer);
+  });
   // Gives both loops one iterator, that of the first.
   auto renamed = [&](const Access& access) {
     Access result = access;
