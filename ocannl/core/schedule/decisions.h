@@ -35,7 +35,7 @@
   DECISION(ParallelContract, "parallel contract")        \
   DECISION(FusedEpilogues, "fused epilogues")            \
   DECISION(InPlaceEpilogue, "epilogue in place")         \
-  DECISION(ElidedZeroOut, "elided zero_out")             \
+  DECISION(AbsorbedZeroOut, "absorbed zero_out")         \
   DECISION(SunkToConsumer, "sunk to consumer")           \
   DECISION(FusedRows, "fused rows")                      \
   DECISION(RowBlocks, "blocks of rows")                  \

@@ -283,7 +283,7 @@ class NestFuser {
       const BufferId buffer = nest.set.target.buffer;
       epilogue.beta_is_zero =
           rewrite::CoversBuffer(program_, nest.set.target, nest.outputs) &&
-          body_.ElideZeroInit(buffer);
+          body_.TakeZeroOut(buffer);
       if (epilogue.beta_is_zero) {
         rewriter.AbsorbZeroOut(buffer, nest.outputs.back());
       }

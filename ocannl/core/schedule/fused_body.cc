@@ -12,7 +12,7 @@
 namespace ocannl {
 namespace {
 
-constexpr BufferId kElided = {};  // the buffer of an elided zero_out
+constexpr BufferId kTaken = {};  // the buffer of a zero_out that was taken
 
 }  // namespace
 
@@ -40,13 +40,13 @@ std::vector<Stmt> FusedBody::Naming(
   return stmts;
 }
 
-bool FusedBody::ElideZeroInit(BufferId buffer) {
+bool FusedBody::TakeZeroOut(BufferId buffer) {
   CollectUses();
   std::vector<size_t>& uses = uses_[buffer];
   if (uses.empty()) return false;
   ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[uses.back()]);
   if (zero == nullptr) return false;
-  zero->buffer = kElided;
+  zero->buffer = kTaken;
   uses.pop_back();
   return true;
 }
@@ -57,7 +57,7 @@ FusedProgram FusedBody::MoveTo(LoopProgram program) && {
   stmts.clear();
   for (size_t k = 0; k < stmts_.size(); ++k) {
     const ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[k]);
-    if (zero != nullptr && zero->buffer == kElided) continue;
+    if (zero != nullptr && zero->buffer == kTaken) continue;
     stmts.push_back(std::move(stmts_[k]));
     fused.nests.push_back(std::move(nests_[k]));
   }

@@ -33,7 +33,7 @@ class FusedBody {
 
   // Takes the zero_out that only the next nest would read away; false: there is
   // none.
-  bool ElideZeroInit(BufferId buffer);
+  bool TakeZeroOut(BufferId buffer);
 
   // The statements become the body of `program`.
   FusedProgram MoveTo(LoopProgram program) &&;

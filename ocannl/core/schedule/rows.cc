@@ -102,6 +102,8 @@ class RowFuser {
           !nest->accumulates() && nest->outputs[0].iterator == loop->iterator;
       return is_map ? std::optional<Member>({loop, nest}) : std::nullopt;
     }
+    // The program's body is not there while nests are rewritten; its private
+    // buffers are of one statement each.
     if (loop->extent == 1 || !Reduces(program_, *loop) ||
         !IsUnscheduled(*loop) || !IsParallel(program_, *loop)) {
       return std::nullopt;

@@ -50,7 +50,7 @@ void RecordContraction(const Contraction& contraction, Decisions& taken) {
                                       contraction.nest.set.target;
                              }),
               Decision::kInPlaceEpilogue);
-  taken.AddIf(contraction.epilogue.beta_is_zero, Decision::kElidedZeroOut);
+  taken.AddIf(contraction.epilogue.beta_is_zero, Decision::kAbsorbedZeroOut);
 }
 
 bool IsParallel(const Stmt& stmt) {
