@@ -292,14 +292,15 @@ absl::Status Collapse(LoopProgram& program, absl::Span<const LoopPair> pairs) {
     OCANNL_RETURN_IF_ERROR(MergeAxes(program, seams));
   }
   for (size_t k = 0; k < pairs.size(); ++k) {
-    const auto& [outer, inner] = pairs[k];
+    const Symbol outer = Iterator(pairs[k].first);
+    const Symbol inner = Iterator(pairs[k].second);
     For& loop = *loops[k];
     loop.extent *= OnlyLoopIn(loop)->extent;
     Block body = std::move(OnlyLoopIn(loop)->body);
     loop.body = std::move(body);
     Substitute(program, loop.body, [&](Symbol symbol) -> Affine {
-      if (symbol == Iterator(outer)) return 0;
-      return symbol == Iterator(inner) ? Iterator(outer) : symbol;
+      if (symbol == outer) return 0;
+      return symbol == inner ? outer : symbol;
     });
   }
   return absl::OkStatus();
