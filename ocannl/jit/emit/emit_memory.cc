@@ -18,10 +18,6 @@ constexpr int64_t kMaxUnrolledMemset = 512;
 // Whether lanes of 32 bits hold what has one or two bytes in memory.
 bool IsSubword(DType dtype) { return SizeOf(dtype) < 4; }
 
-bool IsContiguous(const Inst& inst) {
-  return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
-}
-
 }  // namespace
 
 void Emitter::EmitLoad(const Inst& inst) {

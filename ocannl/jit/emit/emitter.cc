@@ -38,8 +38,7 @@ const std::array<x86::Gp, kNumPointerRegisters>& PointerRegisters() {
 // spilled.
 bool NeedsNoFrame(const Inst& inst) {
   if (inst.opcode == Opcode::kStore) {
-    const auto size = static_cast<int32_t>(SizeOf(inst.dtype));
-    return inst.lanes == 1 || inst.memory.stride == size;
+    return inst.lanes == 1 || IsContiguous(inst);
   }
   if (inst.opcode != Opcode::kApply) {
     return Info(inst.opcode).offset != OpcodeInfo::Offset::kLookup;

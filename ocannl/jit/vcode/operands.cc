@@ -22,10 +22,6 @@ bool Loads(const Inst& inst) {
   return Info(inst.opcode).memory == OpcodeInfo::Memory::kRead;
 }
 
-bool IsContiguous(const Inst& inst) {
-  return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
-}
-
 // From lanes of 32 bits to 8 or 16, where AVX2 takes a vector's halves.
 Temps TempsOfPacking(const Inst& inst, bool avx2) {
   return {avx2 && inst.lanes == 8 ? 2 : 1};
@@ -126,6 +122,10 @@ Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool avx2) {
 }
 
 }  // namespace
+
+bool IsContiguous(const Inst& inst) {
+  return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
+}
 
 bool CanBeMemory(const Inst& inst, int k) {
   if (SizeOf(inst.operand) < 4 || k == 0) return false;

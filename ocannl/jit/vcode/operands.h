@@ -11,6 +11,9 @@
 
 namespace ocannl::jit {
 
+// Whether the lanes of its memory are one after the other.
+bool IsContiguous(const Inst& inst);
+
 // Whether the operation is minimum or maximum, which give NaN where an operand
 // is NaN.
 inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }

@@ -46,8 +46,7 @@ void EliminateDeadCode(Nest& nest, std::vector<int>& uses) {
 bool CanFoldLoad(const Inst& load, Isa isa) {
   if (load.opcode != Opcode::kLoad || SizeOf(load.dtype) < 4) return false;
   if (load.memory.stride == 0 || load.lanes == 1) return isa == Isa::kAvx512;
-  return load.active_lanes == load.lanes &&
-         load.memory.stride == static_cast<int>(SizeOf(load.dtype));
+  return load.active_lanes == load.lanes && IsContiguous(load);
 }
 
 // Makes the loaded operand of `user` memory.
