@@ -106,7 +106,7 @@ TEST(CollapseTest, PairsThatOverlap) {
   EXPECT_EQ(Collapsed(text), Same(text));
 }
 
-// Loops that only repeat merge with whatever else does.
+// Loops that only repeat stay, whatever else collapses.
 TEST(CollapseTest, LoopsThatNoIndexNeeds) {
   EXPECT_EQ(
       Collapsed("inout s : f32[1]; out y : f32[8, 3];"

@@ -269,7 +269,7 @@ class NestFuser {
     NestRewriter rewriter = RewriterOf(k);
     const bool has_n = plan.loops.n.iterator.valid();
     if (!has_n) {
-      program_.next_iterator = body_.next_iterator();
+      program_.next_iterator = body_.NextIterator();
       for (size_t j = k + 1; j < stmts_.size(); ++j) {
         program_.next_iterator =
             std::max(program_.next_iterator, NextIterator(stmts_[j]));
