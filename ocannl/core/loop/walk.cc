@@ -43,7 +43,8 @@ void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
 }
 
 std::string UnusedName(const LoopProgram& program, const std::string& base) {
-  // Of `base`, `base`_2, `base`_3, ..., by number.
+  // Of the names that UniqueName (base/unique_name.h) tries, by number: asking
+  // for one after the other takes the square of their number.
   std::vector<bool> taken(3 + program.buffers.size() + program.locals.size() +
                           program.statics.size());
   auto add = [&](const auto& things) {
