@@ -163,7 +163,7 @@ bool CollapseLoops(LoopProgram& program, std::string* script) {
                       Name(pair.inner), "\n");
     }
     if (pairs.empty()) return collapsed;
-    CHECK_OK(rewrite::Collapse(program, pairs));
+    CHECK_OK(rewrite::CollapsePairs(program, pairs));
     collapsed = true;
   }
 }

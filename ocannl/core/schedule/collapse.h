@@ -8,7 +8,7 @@
 //   y : f32[8, 90];    ... i1 = 0 to 89 { y[i0, i1] ...
 //
 // Done where the inner axis is the last one and would waste lanes. Which loops,
-// is decided here; the rewrite is rewrite::Collapse.
+// is decided here; the rewrite is rewrite::CollapsePairs.
 #ifndef OCANNL_CORE_SCHEDULE_COLLAPSE_H_
 #define OCANNL_CORE_SCHEDULE_COLLAPSE_H_
 

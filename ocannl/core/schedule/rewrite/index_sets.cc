@@ -265,10 +265,11 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
 
 absl::Status Collapse(LoopProgram& program, IteratorId outer,
                       IteratorId inner) {
-  return Collapse(program, {{outer, inner}});
+  return CollapsePairs(program, {{outer, inner}});
 }
 
-absl::Status Collapse(LoopProgram& program, absl::Span<const LoopPair> pairs) {
+absl::Status CollapsePairs(LoopProgram& program,
+                           absl::Span<const LoopPair> pairs) {
   std::vector<For*> loops;  // outer ones, whose places stay
   for (const auto& [outer, inner] : pairs) {
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, outer));

@@ -83,9 +83,10 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
 // one, or two axes of which one is looked up.
 absl::Status Collapse(LoopProgram& program, IteratorId outer, IteratorId inner);
 
-// The same of several pairs, which are of other loops each, in the time of one.
+// Collapse of several pairs, of other loops each, in the time of one.
 using LoopPair = std::pair<IteratorId, IteratorId>;  // outer, inner
-absl::Status Collapse(LoopProgram& program, absl::Span<const LoopPair> pairs);
+absl::Status CollapsePairs(LoopProgram& program,
+                           absl::Span<const LoopPair> pairs);
 
 // Cache write: what the loops from `first` to `last`, statements of one block,
 // write of `buffer` is in a private buffer, which may be registers, while they
