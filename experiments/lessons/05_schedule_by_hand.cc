@@ -5,7 +5,7 @@
 //   bazel run //experiments/lessons:05_schedule_by_hand
 //
 // `bazel run //ocannl -- run FILE.ll --rewrite=FILE` does the same to any
-// program; core/schedule/rewrite/rewrite.h says what each rewrite needs.
+// program; core/schedule/rewrite/rewrites.def says what each rewrite needs.
 #include <iostream>
 #include <string>
 

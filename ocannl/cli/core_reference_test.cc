@@ -116,7 +116,7 @@ the rewrite rules of `opt/rules.h`, elimination of common subexpressions
 is tiled for registers and caches (`schedule/tiling/plan.h`), with the
 consumers of its result as an epilogue (`schedule/fuse_nests.h`); maps
 are vectorized; rows are fused. It is made by rewrites
-(`schedule/rewrite/rewrite.h`), which a user can give as well and which
+(`schedule/rewrite/rewrites.def`), which a user can give as well and which
 ask dependence tests what may be reordered (`analysis/dependence.h`);
 `--stage=script` prints them. For a GPU (`schedule/gpu/schedule_gpu.h`)
 they give maps full blocks, each sum a thread or a block, and products

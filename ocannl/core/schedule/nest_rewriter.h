@@ -63,8 +63,8 @@ class NestRewriter {
   // Loop distribution. Returns the loops but the first.
   std::vector<NestLoop> Distribute(const NestLoop& loop);
 
-  // As in rewrite.h; Unroll is Bind. Vectorize and Unroll leave a loop of one
-  // iteration as it is.
+  // As in rewrites.def; Unroll is Bind. Vectorize and Unroll leave a loop of
+  // one iteration as it is.
   void Reorder(const std::vector<NestLoop>& order);
   void Vectorize(const NestLoop& loop);
   void UnrollJam(const NestLoop& loop, int64_t factor);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,117 +33,60 @@ struct Arguments {
   std::string buffer;
   int64_t size = 0;
   LoopKind kind = LoopKind::kFor;
+  size_t loops_given = 0;
+
+  // Gives a parameter of the rewrite what is of its type: one loop after the
+  // other, the last one again where the line has too few, and a span gets
+  // those that are left.
+  void Give(IteratorId& loop) {
+    loop = loops[std::min(loops_given++, loops.size() - 1)];
+  }
+  void Give(absl::Span<const IteratorId>& rest) {
+    rest = absl::MakeSpan(loops).subspan(std::min(loops_given, loops.size()));
+  }
+  void Give(absl::string_view& name) { name = buffer; }
+  void Give(int64_t& number) { number = size; }
+  void Give(LoopKind& to) { to = kind; }
+  void Give(Legality& legality) { legality = Legality::kProve; }
 };
 
+// Calls it with what each of its parameters is given, in order.
+template <typename... T>
+absl::Status Call(absl::Status (*rewrite)(LoopProgram&, T...),
+                  LoopProgram& program, Arguments& arguments) {
+  std::tuple<T...> given;
+  auto call = [&](T&... parameters) {
+    (arguments.Give(parameters), ...);
+    return rewrite(program, parameters...);
+  };
+  return std::apply(call, given);
+}
+
+// A row of rewrites.def, which says what its columns are.
 struct Row {
+  enum class Changes : uint8_t { kNest, kRounding, kProgram };
+
   absl::string_view name;
+  absl::string_view arguments;
   absl::string_view usage;
-  absl::string_view form;  // as in RewriteForm
-  int new_loops;           // how many names it may be given, at most
-  bool is_of_nest;         // changes only what its loops are in
-  absl::Status (*apply)(LoopProgram&, const Arguments&);
+  int new_loops;
+  Changes changes;
+  absl::Status (*apply)(LoopProgram&, Arguments&);
 };
 
-constexpr absl::string_view kSplitReduce = "split_reduce";
-constexpr absl::string_view kBind = "bind";
 constexpr int kAnyNumber = 1 << 20;
 
 constexpr Row kRows[] = {
-    {"split", "inner[, tail] = split LOOP SIZE", "l#", 2, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Split(p, a.loops[0], a.size);
-     }},
-    {"reorder", "reorder LOOP LOOP ...", "il*", 0, true,
-     [](LoopProgram& p, const Arguments& a) { return Reorder(p, a.loops); }},
-    {"vectorize", "vectorize LOOP", "l", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Vectorize(p, a.loops[0]);
-     }},
-    {"unroll_jam", "group[, tail] = unroll_jam LOOP FACTOR", "l#", 2, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return UnrollJam(p, a.loops[0], a.size);
-     }},
-    {"privatize", "privatize BUFFER LOOP [LAST_LOOP]", "bl?", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Privatize(p, a.buffer, a.loops[0], a.loops.back());
-     }},
-    {"pack", "pack BUFFER LOOP [LAST_LOOP [ALONG_LOOP ...]]", "bl*", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       const IteratorId last = a.loops[a.loops.size() > 1 ? 1 : 0];
-       auto along = absl::MakeConstSpan(a.loops);
-       along.remove_prefix(std::min<size_t>(along.size(), 2));
-       return Pack(p, a.buffer, a.loops[0], last, along);
-     }},
-    {"parallel", "parallel LOOP", "l", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Parallel(p, a.loops[0]);
-     }},
-    {"fuse", "fuse LOOP LOOP", "ln", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Fuse(p, a.loops[0], a.loops[1]);
-     }},
-    {"cut", "rest = cut LOOP AT", "l#", 1, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Cut(p, a.loops[0], a.size);
-     }},
-    {"unroll", "unroll LOOP", "l", 0, true,
-     [](LoopProgram& p, const Arguments& a) { return Unroll(p, a.loops[0]); }},
-    {"enclose", "loop = enclose LOOP LAST_LOOP", "ln", 1, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Enclose(p, a.loops[0], a.loops[1]);
-     }},
-    {"distribute", "second, third, ... = distribute LOOP", "l", kAnyNumber,
-     true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Distribute(p, a.loops[0]);
-     }},
-    {"collapse", "collapse OUTER INNER", "li", 0, false,
-     [](LoopProgram& p, const Arguments& a) {
-       return Collapse(p, a.loops[0], a.loops[1]);
-     }},
-    {"zero_loops", "outer, inner, ... = zero_loops BUFFER", "b", kAnyNumber,
-     false,
-     [](LoopProgram& p, const Arguments& a) { return ZeroLoops(p, a.buffer); }},
-    {"absorb_zero_out", "absorb_zero_out BUFFER LOOP", "zl", 0, false,
-     [](LoopProgram& p, const Arguments& a) {
-       return AbsorbZeroOut(p, a.buffer, a.loops[0]);
-     }},
-    {kBind, "bind LOOP grid|thread|unroll|for", "lk", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Bind(p, a.loops[0], a.kind);
-     }},
-    {"stage", "stage BUFFER LOOP", "bg", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Stage(p, a.buffer, a.loops[0]);
-     }},
-    {"prefetch", "prefetch LOOP", "g", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return Prefetch(p, a.loops[0]);
-     }},
-    {"demote", "demote", "", 0, false,
-     [](LoopProgram& p, const Arguments&) { return Demote(p); }},
-    {"contract_array", "contract_array BUFFER LOOP", "tl", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return ContractArray(p, a.buffer, a.loops[0]);
-     }},
-    {"expand_array", "expand_array BUFFER LOOP", "pl", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return ExpandArray(p, a.buffer, a.loops[0]);
-     }},
-    {"transpose_rows", "transpose_rows LOOP LANES", "r#", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return TransposeRows(p, a.loops[0], a.size);
-     }},
-    {"cross_thread", "cross_thread LOOP", "l", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return CrossThread(p, a.loops[0]);
-     }},
-    {"sink", "sink LOOP", "s", 0, false,
-     [](LoopProgram& p, const Arguments& a) { return Sink(p, a.loops[0]); }},
-    {kSplitReduce, "split_reduce LOOP", "l", 0, true,
-     [](LoopProgram& p, const Arguments& a) {
-       return SplitReduce(p, a.loops[0]);
-     }},
+#define REWRITE(function, parameters, name, arguments, usage, new_loops, \
+                changes)                                                 \
+  {name,                                                                 \
+   arguments,                                                            \
+   usage,                                                                \
+   new_loops,                                                            \
+   Row::Changes::changes,                                                \
+   [](LoopProgram& p, Arguments& a) { return Call(function, p, a); }},
+#include "ocannl/core/schedule/rewrite/rewrites.def"
+#undef REWRITE
 };
 
 std::vector<std::string> Words(absl::string_view text) {
@@ -185,16 +129,16 @@ absl::StatusOr<IteratorId> LoopNamed(const LoopNames& names,
 
 absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
                                       const std::vector<std::string>& words) {
-  const bool many = absl::EndsWith(row.form, "*");
-  const bool open = many || absl::EndsWith(row.form, "?");
-  const size_t least = row.form.size() - (open ? 1 : 0);
+  const bool many = absl::EndsWith(row.arguments, "*");
+  const bool open = many || absl::EndsWith(row.arguments, "?");
+  const size_t least = row.arguments.size() - (open ? 1 : 0);
   const size_t most = open ? least + 1 : least;
   if (words.size() < least || (words.size() > most && !many)) {
     return IllegalError("write ", row.usage);
   }
   Arguments arguments;
   for (size_t k = 0; k < words.size(); ++k) {
-    const char kind = k < least ? row.form[k] : 'l';
+    const char kind = k < least ? row.arguments[k] : 'l';
     if (absl::StrContains("btpz", kind)) {
       arguments.buffer = words[k];
     } else if (kind == 'k') {
@@ -233,7 +177,7 @@ std::vector<Line> LinesOf(absl::string_view script) {
 
 bool IsBinding(absl::string_view line) {
   const std::vector<std::string> words = Words(line);
-  return !words.empty() && words[0] == kBind;
+  return !words.empty() && words[0] == "bind";
 }
 
 // Verifies at the end or, if it is `stepwise`, after each line, but after all
@@ -270,13 +214,14 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   if (words.empty()) return IllegalError("a rewrite belongs here");
   OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
   words.erase(words.begin());
-  OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
+  OCANNL_ASSIGN_OR_RETURN(Arguments arguments,
                           ArgumentsOf(named_, *row, words));
   // Takes as long as the program is.
   IteratorId new_loop =
       row->new_loops == 0 ? IteratorId() : NextIterator(program_);
   if (!savepoints_.empty()) {
-    row->is_of_nest ? SaveNestsOf(arguments.loops) : SaveNestsOf({});
+    const bool is_of_nest = row->changes != Row::Changes::kProgram;
+    is_of_nest ? SaveNestsOf(arguments.loops) : SaveNestsOf({});
   }
   OCANNL_RETURN_IF_ERROR(row->apply(program_, arguments));
   const int32_t made =
@@ -324,8 +269,8 @@ std::vector<RewriteForm> RewriteForms() {
   std::vector<RewriteForm> forms;
   for (const Row& row : kRows) {
     forms.push_back({.name = row.name,
-                     .arguments = row.form,
-                     .keeps_bits = row.name != kSplitReduce});
+                     .arguments = row.arguments,
+                     .keeps_bits = row.changes != Row::Changes::kRounding});
   }
   return forms;
 }

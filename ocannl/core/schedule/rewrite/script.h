@@ -109,15 +109,11 @@ class ScriptRunner::Savepoint {
   absl::flat_hash_map<loop_ir::BufferId, loop_ir::Buffer> buffers_;
 };
 
-// A rewrite of scripts. Its arguments, a letter each: l is a loop; i the one
-// that is all of its body, n the one behind it, g one around threads, r one
-// over rows and s a statement of the program's body; b a buffer, t a temp, p a
-// private one and z one that is zeroed; # a number; k a kind of loops. Behind
-// these, * stands for more loops and ? for one or none.
+// A row of rewrites.def.
 struct RewriteForm {
   absl::string_view name;
-  absl::string_view arguments;
-  bool keeps_bits;  // of what the program computes
+  absl::string_view arguments;  // a letter each
+  bool keeps_bits;              // of what the program computes
 };
 std::vector<RewriteForm> RewriteForms();
 
