@@ -2,7 +2,6 @@
 #include "ocannl/core/base/dtype.h"
 
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,37 +36,6 @@ std::string DTypeNames() {
   const absl::string_view last = names.back();
   names.pop_back();
   return absl::StrCat(absl::StrJoin(names, ", "), " or ", last);
-}
-
-size_t SizeOf(DType dtype) {
-  return VisitDType(dtype, [](auto zero) { return sizeof(zero); });
-}
-
-bool IsFloat(DType dtype) {
-  return VisitDType(dtype, [](auto zero) {
-    return std::is_floating_point_v<decltype(zero)>;
-  });
-}
-
-bool IsNarrow(DType dtype) {
-  return VisitDType(dtype, [](auto zero) { return kIsNarrow<decltype(zero)>; });
-}
-
-bool IsInteger(DType dtype) {
-  return VisitDType(dtype, [](auto zero) {
-    using T = decltype(zero);
-    return std::is_integral_v<T> && !std::is_same_v<T, bool>;
-  });
-}
-
-bool IsSigned(DType dtype) {
-  return VisitDType(dtype, [](auto zero) {
-    return std::is_signed_v<decltype(zero)> || kIsNarrow<decltype(zero)>;
-  });
-}
-
-DType ComputeDType(DType dtype) {
-  return IsNarrow(dtype) ? DType::kF32 : dtype;
 }
 
 }  // namespace ocannl

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/narrow_float.h"
@@ -56,17 +57,6 @@ std::optional<DType> FindDType(absl::string_view name);
 // All names, for messages: "bool, u8, ... or f64".
 std::string DTypeNames();
 
-// The bytes of one element.
-size_t SizeOf(DType dtype);
-
-bool IsFloat(DType dtype);    // f32 or f64
-bool IsNarrow(DType dtype);   // a float of memory only
-bool IsInteger(DType dtype);  // not bool
-bool IsSigned(DType dtype);   // integers and floats with a sign
-
-// The dtype that values of `dtype` are computed with: f32 for narrow ones.
-DType ComputeDType(DType dtype);
-
 // Calls `f(T())` with the C++ type T of `dtype` and returns its result.
 template <class F>
 auto VisitDType(DType dtype, F&& f) {
@@ -78,6 +68,38 @@ auto VisitDType(DType dtype, F&& f) {
 #undef OCANNL_CASE
   }
   __builtin_unreachable();
+}
+
+// The bytes of one element.
+inline size_t SizeOf(DType dtype) {
+  return VisitDType(dtype, [](auto zero) { return sizeof(zero); });
+}
+
+// Whether it is f32 or f64.
+inline bool IsFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64;
+}
+
+// Whether it is a float of memory only.
+inline bool IsNarrow(DType dtype) {
+  return VisitDType(dtype, [](auto zero) { return kIsNarrow<decltype(zero)>; });
+}
+
+// Integers, of which a bool is none.
+inline bool IsInteger(DType dtype) {
+  return dtype != DType::kBool && !IsFloat(dtype) && !IsNarrow(dtype);
+}
+
+// Integers and floats with a sign.
+inline bool IsSigned(DType dtype) {
+  return VisitDType(dtype, [](auto zero) {
+    return std::is_signed_v<decltype(zero)> || kIsNarrow<decltype(zero)>;
+  });
+}
+
+// The dtype that values of `dtype` are computed with: f32 for narrow ones.
+inline DType ComputeDType(DType dtype) {
+  return IsNarrow(dtype) ? DType::kF32 : dtype;
 }
 
 }  // namespace ocannl
