@@ -2,6 +2,7 @@
 #include "ocannl/jit/vcode/allocate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "ocannl/jit/vcode/liveness.h"
@@ -13,7 +14,7 @@ class Allocator {
  public:
   Allocator(const Nest& nest, const std::vector<LiveInterval>& intervals,
             Isa isa, bool spills)
-      : nest_(nest), intervals_(intervals) {
+      : nest_(nest), intervals_(intervals), spills_(spills) {
     for (bool masks : {false, true}) {
       std::vector<VReg>& owners = owners_[masks];
       owners.assign(NumRegisters(masks, isa), VReg());
@@ -25,18 +26,22 @@ class Allocator {
     result_.locations.resize(intervals.size());
   }
 
-  // Whether no value was spilled.
+  // Whether all have a place. Without registers for reloads, it ends at the
+  // first value that it would spill.
   bool Run() {
-    std::vector<VReg> order;
-    for (size_t reg = 0; reg < intervals_.size(); ++reg) {
-      if (intervals_[reg].first < 0) continue;
-      order.push_back(VReg(reg));
+    // A counting sort by where they begin.
+    std::vector<int32_t> ends(2 * nest_.insts.size() + 1);
+    for (const LiveInterval& interval : intervals_) ++ends[interval.first + 1];
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    std::vector<VReg> order(intervals_.size());
+    for (size_t reg = order.size(); reg-- > 0;) {
+      order[--ends[intervals_[reg].first + 1]] = VReg(reg);
     }
-    std::stable_sort(order.begin(), order.end(), [&](VReg a, VReg b) {
-      return intervals_[a.index].first < intervals_[b.index].first;
-    });
-    for (VReg reg : order) Assign(reg);
-    return !spilled_;
+    for (VReg reg : order) {
+      if (intervals_[reg.index].first >= 0) Assign(reg);
+      if (spilled_ && !spills_) return false;
+    }
+    return true;
   }
 
   Allocation Take() && { return std::move(result_); }
@@ -48,20 +53,14 @@ class Allocator {
     const LiveInterval& interval = intervals_[reg.index];
     std::vector<VReg>& owners = owners_[interval.is_mask];
     int best = CoalescingHint(reg, owners);
-    double least = best < 0 ? SpillWeight(reg) : -1;
-    for (size_t k = 0; k < owners.size() && least >= 0; ++k) {
-      VReg owner = owners[k];
-      if (owner == kReserved) continue;
-      // An operand's register may be the result's.
-      bool free =
-          !owner.is_valid() || intervals_[owner.index].last < interval.first;
-      double weight = free ? -1 : SpillWeight(owner);
-      if (weight >= least) continue;
-      best = static_cast<int>(k);
-      least = weight;
+    for (size_t k = 0; k < owners.size() && best < 0; ++k) {
+      if (IsFree(owners[k], interval)) best = static_cast<int>(k);
     }
-    if (best < 0) return Spill(reg);
-    if (least >= 0) Spill(owners[best]);
+    if (best < 0) {
+      best = LeastSpillWeight(reg, owners);
+      if (best < 0) return Spill(reg);
+      Spill(owners[best]);
+    }
     owners[best] = reg;
     result_.locations[reg.index] = {.reg = static_cast<int8_t>(best)};
   }
@@ -82,6 +81,24 @@ class Allocator {
       }
     }
     return -1;
+  }
+
+  // An operand's register may be the result's.
+  bool IsFree(VReg owner, const LiveInterval& interval) const {
+    return owner != kReserved &&
+           (!owner.is_valid() || intervals_[owner.index].last < interval.first);
+  }
+
+  // The register whose owner's spill weight is least; -1: that of `reg` is.
+  int LeastSpillWeight(VReg reg, const std::vector<VReg>& owners) const {
+    int best = -1;
+    double least = SpillWeight(reg);
+    for (size_t k = 0; k < owners.size(); ++k) {
+      if (owners[k] == kReserved || SpillWeight(owners[k]) >= least) continue;
+      best = static_cast<int>(k);
+      least = SpillWeight(owners[k]);
+    }
+    return best;
   }
 
   double SpillWeight(VReg reg) const {
@@ -108,6 +125,7 @@ class Allocator {
 
   const Nest& nest_;
   const std::vector<LiveInterval>& intervals_;
+  const bool spills_;
   std::vector<VReg> owners_[2];  // vectors, masks
   bool spilled_ = false;
   Allocation result_;
