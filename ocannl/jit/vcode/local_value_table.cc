@@ -62,7 +62,12 @@ void LocalValueTable::AddLoad(const MemoryRef& ref, Value value) {
 void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
   auto [begin, end] = RangeOf(ref);
   longest_ = std::max(longest_, end - begin);
-  if (value.kind == Value::kReg) held_.insert(value.reg());
+  if (value.kind == Value::kReg) {
+    if (held_.size() <= static_cast<size_t>(value.index)) {
+      held_.resize(value.index + 1);
+    }
+    held_[value.index] = true;
+  }
   OfBuffer& buffer = available_[ref.buffer];
   buffer.has_stores |= store >= 0;
   buffer.by_pointer[ref.memory.pointer].emplace(
@@ -96,7 +101,10 @@ void LocalValueTable::MarkRead(BufferId buffer) {
 void LocalValueTable::KillBuffer(BufferId buffer) { available_.erase(buffer); }
 
 void LocalValueTable::KillRegister(VReg reg) {
-  if (held_.erase(reg) == 0) return;
+  if (static_cast<size_t>(reg.index) >= held_.size() || !held_[reg.index]) {
+    return;
+  }
+  held_[reg.index] = false;
   const Value gone = RegValue(reg);
   for (auto& [buffer, of_buffer] : available_) {
     for (auto& [pointer, entries] : of_buffer.by_pointer) {
@@ -107,18 +115,9 @@ void LocalValueTable::KillRegister(VReg reg) {
   }
 }
 
-LocalValueTable::Computation LocalValueTable::KeyOf(const Inst& inst) {
-  return {inst.opcode,  inst.op,    inst.dtype,
-          inst.operand, inst.lanes, inst.args};
-}
-
-VReg LocalValueTable::FindComputation(const Inst& inst) const {
-  auto it = computed_.find(KeyOf(inst));
-  return it == computed_.end() ? VReg() : it->second;
-}
-
-void LocalValueTable::AddComputation(const Inst& inst) {
-  computed_[KeyOf(inst)] = inst.dst;
+VReg& LocalValueTable::RegisterOf(const Inst& inst) {
+  return computed_[{inst.opcode, inst.op, inst.dtype, inst.operand, inst.lanes,
+                    inst.args}];
 }
 
 void LocalValueTable::Clear() {

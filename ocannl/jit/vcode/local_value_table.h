@@ -16,7 +16,6 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
@@ -52,10 +51,9 @@ class LocalValueTable {
   // The register gets another value.
   void KillRegister(VReg reg);
 
-  // The register that holds what `inst` computes, if any. Its operands are
-  // neither in memory nor mutable.
-  VReg FindComputation(const Inst& inst) const;
-  void AddComputation(const Inst& inst);
+  // The register that holds what `inst` computes, to be set where it is none.
+  // The operands are neither in memory nor mutable.
+  VReg& RegisterOf(const Inst& inst);
 
   void Clear();
 
@@ -74,7 +72,6 @@ class LocalValueTable {
       std::tuple<Opcode, Op, DType, DType, uint8_t, std::array<Value, 3>>;
 
   static std::pair<int64_t, int64_t> RangeOf(const MemoryRef& ref);
-  static Computation KeyOf(const Inst& inst);
 
   // Calls `visit(entry)` for what may alias `ref`; `visit` returns whether to
   // kill it.
@@ -88,8 +85,8 @@ class LocalValueTable {
     bool has_stores = false;
   };
   absl::flat_hash_map<BufferId, OfBuffer> available_;
-  int64_t longest_ = 0;             // range, in bytes
-  absl::flat_hash_set<VReg> held_;  // registers in available_
+  int64_t longest_ = 0;     // range, in bytes
+  std::vector<bool> held_;  // whether the register is in available_
   absl::flat_hash_map<Computation, VReg> computed_;
 };
 

@@ -117,12 +117,9 @@ Value NestBuilder::Compute(Inst inst, VReg into) {
   bool pure = std::none_of(inst.args.begin(), inst.args.end(),
                            [&](Value arg) { return IsMutable(arg); });
   if (!pure) return Define(inst);
-  VReg known = value_table_.FindComputation(inst);
-  if (known.is_valid()) return RegValue(known);
-  Value value = Define(inst);
-  inst.dst = value.reg();
-  value_table_.AddComputation(inst);
-  return value;
+  VReg& known = value_table_.RegisterOf(inst);
+  if (!known.is_valid()) known = Define(inst).reg();
+  return RegValue(known);
 }
 
 Value NestBuilder::InRegister(Value value, DType dtype) {
@@ -146,10 +143,12 @@ Value NestBuilder::Index(const Affine& index, DType dtype) {
 }
 
 bool NestBuilder::IsWorthKeeping(Value value) {
-  auto used = used_at_.find(value.reg());
-  if (value.kind != Value::kReg || used == used_at_.end()) return true;
-  const bool keep = nest_.insts.size() - used->second <= kMaxReuseDistance;
-  if (keep) used->second = nest_.insts.size();
+  const auto reg = static_cast<size_t>(value.index);
+  if (value.kind != Value::kReg || reg >= used_at_.size()) return true;
+  size_t& used_at = used_at_[reg];
+  if (used_at == 0) return true;
+  const bool keep = nest_.insts.size() - used_at <= kMaxReuseDistance;
+  if (keep) used_at = nest_.insts.size();
   return keep;
 }
 
@@ -164,7 +163,8 @@ Value NestBuilder::Load(const Access& access) {
   if (is_tail && CanOverread(program_, unroller_, access))
     inst.active_lanes = ref.lanes;
   Value value = Define(inst);
-  used_at_[value.reg()] = nest_.insts.size();
+  used_at_.resize(value.index + 1);
+  used_at_[value.index] = nest_.insts.size();
   value_table_.AddLoad(ref, value);
   return value;
 }

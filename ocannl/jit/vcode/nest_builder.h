@@ -100,7 +100,7 @@ class NestBuilder {
   absl::flat_hash_map<Constant, int32_t> constants_;
   absl::flat_hash_map<const Stmt*, int64_t> source_locs_;
   LocalValueTable value_table_;
-  absl::flat_hash_map<VReg, size_t> used_at_;  // when, by loaded register
+  std::vector<size_t> used_at_;  // when, by register; 0: it is not loaded
   std::vector<OpenLoop> open_;
   double frequency_ = 1;  // runs of the block at hand
 };

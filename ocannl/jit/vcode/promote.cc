@@ -11,6 +11,17 @@
 namespace ocannl::jit {
 namespace {
 
+// The cells, of `size` bytes, of an access at the resolved `offset`.
+std::optional<CellRange> CellRangeAt(const Affine& offset, const Lanes& lanes,
+                                     int64_t size) {
+  const int64_t stride = offset.FactorOf(Iterator(lanes.iterator));
+  const size_t lane_terms = stride == 0 ? 0 : 1;
+  if (offset.terms().size() > lane_terms) return std::nullopt;
+  if (stride == 0) return CellRange{offset.offset() / size, 1, 1};
+  if (stride != size) return std::nullopt;
+  return CellRange{offset.offset() / size, lanes.count, lanes.active};
+}
+
 class PromotionFinder {
  public:
   PromotionFinder(const LoopProgram& program, Unroller& unroller)
@@ -26,45 +37,42 @@ class PromotionFinder {
   }
 
  private:
+  struct PrivateAccess {
+    BufferId buffer;
+    Affine offset;  // in bytes, not resolved
+  };
+
   void Visit(const Stmt& stmt) {
-    if (const Set* set = std::get_if<Set>(&stmt)) Touch(set->target);
+    auto [it, is_new] = accesses_.try_emplace(&stmt);
+    if (is_new) it->second = PrivateAccesses(stmt);
+    for (const PrivateAccess& access : it->second) Touch(access);
+  }
+
+  std::vector<PrivateAccess> PrivateAccesses(const Stmt& stmt) {
+    std::vector<PrivateAccess> accesses;
+    auto add = [&](const Access& access) {
+      if (program_.buffers[access.buffer].role != Role::kPrivate) return;
+      accesses.push_back({access.buffer, ByteOffset(program_, access)});
+    };
+    if (const Set* set = std::get_if<Set>(&stmt)) add(set->target);
     if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
       in_memory_.insert(zero->buffer);
     }
-    if (const Scatter* scatter = std::get_if<Scatter>(&stmt)) {
-      TakesAddress(program_.TargetOf(*scatter));
-    }
-    const ExprId* value = ValueOf(stmt);
-    if (value == nullptr) return;
-    for (const Access& access : PrivateReads(*value)) Touch(access);
+    WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
+      if (const Access* access = std::get_if<Access>(&leaf)) add(*access);
+      if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+        in_memory_.insert(lookup->cell.buffer);
+        in_memory_.insert(lookup->index.buffer);
+      }
+    });
+    return accesses;
   }
 
-  const std::vector<Access>& PrivateReads(ExprId value) {
-    auto [it, inserted] = reads_.try_emplace(value);
-    std::vector<Access>& reads = it->second;
-    if (inserted) {
-      WalkLeaves(program_, value, [&](const LeafValue& leaf) {
-        const Access* access = std::get_if<Access>(&leaf);
-        if (access != nullptr && IsPrivate(*access)) reads.push_back(*access);
-        const Lookup* lookup = std::get_if<Lookup>(&leaf);
-        if (lookup != nullptr) TakesAddress(*lookup);
-      });
-    }
-    return reads;
-  }
-
-  void TakesAddress(const Lookup& lookup) {
-    in_memory_.insert(lookup.cell.buffer);
-    in_memory_.insert(lookup.index.buffer);
-  }
-
-  bool IsPrivate(const Access& access) const {
-    return program_.buffers[access.buffer].role == Role::kPrivate;
-  }
-
-  void Touch(const Access& access) {
-    if (!IsPrivate(access) || in_memory_.contains(access.buffer)) return;
-    std::optional<CellRange> range = CellRangeOf(program_, unroller_, access);
+  void Touch(const PrivateAccess& access) {
+    if (in_memory_.contains(access.buffer)) return;
+    std::optional<CellRange> range =
+        CellRangeAt(unroller_.Resolve(access.offset), unroller_.lanes(),
+                    SizeOf(program_.buffers[access.buffer].dtype));
     if (!range || !Add(promoted_[access.buffer], *range)) {
       in_memory_.insert(access.buffer);
     }
@@ -101,7 +109,7 @@ class PromotionFinder {
   Unroller& unroller_;
   absl::flat_hash_map<BufferId, PromotedBuffer> promoted_;
   absl::flat_hash_set<BufferId> in_memory_;
-  absl::flat_hash_map<ExprId, std::vector<Access>> reads_;
+  absl::flat_hash_map<const Stmt*, std::vector<PrivateAccess>> accesses_;
 };
 
 }  // namespace
@@ -122,16 +130,8 @@ absl::flat_hash_map<BufferId, PromotedBuffer> FindPromotable(
 std::optional<CellRange> CellRangeOf(const LoopProgram& program,
                                      const Unroller& unroller,
                                      const Access& access) {
-  const Lanes& lanes = unroller.lanes();
-  auto size =
-      static_cast<int64_t>(SizeOf(program.buffers[access.buffer].dtype));
-  Affine offset = unroller.ByteOffsetOf(access);
-  int64_t stride = offset.FactorOf(Iterator(lanes.iterator));
-  size_t lane_terms = stride == 0 ? 0 : 1;
-  if (offset.terms().size() > lane_terms) return std::nullopt;
-  if (stride == 0) return CellRange{offset.offset() / size, 1, 1};
-  if (stride != size) return std::nullopt;
-  return CellRange{offset.offset() / size, lanes.count, lanes.active};
+  return CellRangeAt(unroller.ByteOffsetOf(access), unroller.lanes(),
+                     SizeOf(program.buffers[access.buffer].dtype));
 }
 
 }  // namespace ocannl::jit

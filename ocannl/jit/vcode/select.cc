@@ -134,7 +134,7 @@ class Selector {
     const Apply& apply = std::get<Apply>(node.expr);
     Inst inst = builder_.NewInst(Opcode::kApply, apply.dtype);
     inst.op = apply.op;
-    std::vector<Constant> constants;
+    absl::InlinedVector<Constant, 3> constants;
     for (size_t k = 0; k < node.args.size(); ++k) {
       const Typed& arg = done[node.args[k]];
       DType wanted = TypeOf(program_.exprs, apply.args[k]);

@@ -203,10 +203,12 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
   bool unrolls =
       loop.extent == 1 || (loop.kind == LoopKind::kUnroll && unrolls_);
   if (unrolls) {
+    fixed_.emplace_back(loop.iterator, Affine());
     for (int64_t i = 0; i < loop.extent; ++i) {
-      fixed_[loop.iterator] = Affine(i);
+      fixed_.back().second = Affine(i);
       Visit(loop.body, hooks);
     }
+    fixed_.pop_back();
     return;
   }
   if (loop.kind == LoopKind::kVec) {
@@ -222,8 +224,9 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
 
 void Unroller::VisitUnrolledBy2(const For& loop, const UnrollHooks& hooks) {
   auto visit = [&](const Affine& at) {
-    fixed_[loop.iterator] = at;
+    fixed_.emplace_back(loop.iterator, at);
     Visit(loop.body, hooks);
+    fixed_.pop_back();
   };
   const For pairs{loop.kind, loop.iterator, loop.extent / 2, {}};
   if (pairs.extent > 1) hooks.begin(pairs);
@@ -233,7 +236,6 @@ void Unroller::VisitUnrolledBy2(const For& loop, const UnrollHooks& hooks) {
   visit(first + Affine(1));
   if (pairs.extent > 1) hooks.end(pairs);
   if (loop.extent % 2 != 0) visit(Affine(loop.extent - 1));
-  fixed_.erase(loop.iterator);
 }
 
 void Unroller::VisitLanes(const For& loop, int lanes,
@@ -249,6 +251,13 @@ void Unroller::VisitLanes(const For& loop, int lanes,
   lanes_ = {};
 }
 
+const Affine* Unroller::FixedValue(IteratorId iterator) const {
+  for (const auto& [fixed, value] : fixed_) {
+    if (fixed == iterator) return &value;
+  }
+  return nullptr;
+}
+
 Affine Unroller::Resolve(const Affine& index) const {
   Affine resolved;
   AddResolved(1, index, resolved);
@@ -262,8 +271,8 @@ void Unroller::AddResolved(int64_t factor, const Affine& index,
     if (symbol.kind == Symbol::kIterator) {
       if (symbol.iterator() == lanes_.iterator) {
         offset += times * lanes_.first;
-      } else if (auto it = fixed_.find(symbol.iterator()); it != fixed_.end()) {
-        sum.AddScaled(factor * times, it->second);
+      } else if (const Affine* value = FixedValue(symbol.iterator())) {
+        sum.AddScaled(factor * times, *value);
         continue;
       }
     }

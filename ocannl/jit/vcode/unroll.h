@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/loop/loop.h"
@@ -60,6 +61,9 @@ class Unroller {
   Affine ByteOffsetOf(const Access& access) const;
 
  private:
+  // Of an unrolled loop that the walk is in; null: of none.
+  const Affine* FixedValue(IteratorId iterator) const;
+
   // sum += factor * index, resolved.
   void AddResolved(int64_t factor, const Affine& index, Affine& sum) const;
 
@@ -77,7 +81,7 @@ class Unroller {
   absl::flat_hash_map<IteratorId, int> lanes_of_;  // those known
   bool unrolls_ = true;
   Lanes lanes_;
-  absl::flat_hash_map<IteratorId, Affine> fixed_;  // of unrolled loops
+  std::vector<std::pair<IteratorId, Affine>> fixed_;  // of unrolled loops
 };
 
 // Whether `index` is between the least and the greatest i32.
