@@ -75,13 +75,13 @@ bool Context::SharesMemoryWith(const Context& other) const {
 }
 
 absl::Status Context::CheckMemory(absl::string_view name, const Context& from,
-                                  absl::string_view fix) const {
+                                  absl::string_view copy) const {
   if (SharesMemoryWith(from)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "`", name, "` is in the memory of ",
       from.stream().device().backend().memory().name(), ", and this stream ",
       "works in that of ", stream().device().backend().memory().name(),
-      "; call ", fix));
+      "; call ", copy, "(\"", name, "\", from)"));
 }
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
@@ -335,8 +335,7 @@ absl::Status Context::Copy(absl::string_view name, const Context& from) const {
 }
 
 absl::Status Context::Share(absl::string_view name, const Context& from) const {
-  OCANNL_RETURN_IF_ERROR(
-      CheckMemory(name, from, absl::StrCat("Copy(\"", name, "\", from)")));
+  OCANNL_RETURN_IF_ERROR(CheckMemory(name, from, "Copy"));
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, from.Find(name));
   OCANNL_RETURN_IF_ERROR(from.CheckGives(*array));
   if (!state_->arrays.emplace(array->name, array).second) {
@@ -371,8 +370,7 @@ absl::Status Context::PointMerge(absl::string_view name,
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> place,
       stream().merge().PlaceOf(name, array->dtype, array->dims));
-  OCANNL_RETURN_IF_ERROR(CheckMemory(
-      name, from, absl::StrCat("CopyToMerge(\"", name, "\", from)")));
+  OCANNL_RETURN_IF_ERROR(CheckMemory(name, from, "CopyToMerge"));
   stream().WaitFor(from.stream().Record());
   stream().PointMerge(std::move(place), std::move(array), from.stream());
   return absl::OkStatus();

@@ -158,8 +158,9 @@ class Context {
   // To be called before another context takes the array. Error: it is a third
   // one's, in whose order it is written.
   absl::Status CheckGives(const DeviceArray& array) const;
+  // Error: the array of `from` is in other memory; the function `copy` helps.
   absl::Status CheckMemory(absl::string_view name, const Context& from,
-                           absl::string_view fix) const;
+                           absl::string_view copy) const;
 
   // The array `name`, or a new one that is not in the context yet.
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindOrMake(
