@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
@@ -43,7 +42,7 @@ namespace {
 
 // The operations of the longest value, written out: shared ones each time.
 double LongestText(const LoopProgram& program) {
-  absl::flat_hash_map<ExprId, double> sizes;
+  NodeMap<double> sizes;
   double longest = 0;
   WalkStmts(program.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);

@@ -118,7 +118,7 @@ class Decoder {
 
   // The operand that holds `id` once its operands are in `operands`.
   int32_t DecodeNode(ExprId id, int32_t target,
-                     const absl::flat_hash_map<ExprId, int32_t>& operands) {
+                     const NodeMap<int32_t>& operands) {
     return std::visit(Overload{
                           [&](const Constant& constant) {
                             auto [it, inserted] = constants_.try_emplace(id, 0);
@@ -153,7 +153,7 @@ class Decoder {
   int32_t DecodeValue(int32_t target, ExprId value) {
     num_temporaries_ = 0;
     ExprId root = Expand(exprs_, value);
-    absl::flat_hash_map<ExprId, int32_t> operands;
+    NodeMap<int32_t> operands;
     auto decode = [&](ExprId id) {
       int32_t result = id == root && target >= 0 ? target
                        : IsComputed(id)          ? NextTemporary()

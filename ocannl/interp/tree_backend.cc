@@ -24,7 +24,7 @@ using PostOrders = absl::flat_hash_map<ExprId, std::vector<ExprId>>;
 
 std::vector<ExprId> PostOrder(const ExprPool& pool, ExprId root) {
   std::vector<ExprId> order;
-  absl::flat_hash_map<ExprId, bool> done;
+  NodeMap<bool> done;
   VisitOnce<bool>(pool, root, done, [&](ExprId id) {
     order.push_back(id);
     return true;

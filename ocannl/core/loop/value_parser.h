@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -53,7 +52,7 @@ class ValueParser {
   absl::StatusOr<Expr> Checked(Op op, const std::vector<Expr>& args,
                                DType wanted, size_t offset);
 
-  absl::flat_hash_map<ExprId, int> depths_;
+  NodeMap<int> depths_;
 };
 
 }  // namespace ocannl

@@ -5,7 +5,6 @@
 #ifndef OCANNL_CORE_OPS_DEPTH_H_
 #define OCANNL_CORE_OPS_DEPTH_H_
 
-#include "absl/container/flat_hash_map.h"
 #include "ocannl/core/ops/expr.h"
 
 namespace ocannl {
@@ -18,7 +17,7 @@ inline constexpr int kMaxLoopDepth = 200;
 // How many operations of `root` are inside of one another, at most; `depths`
 // has what is known of its nodes.
 int DepthOf(const ExprPool& pool, ExprId root,
-            absl::flat_hash_map<ExprId, int>& depths);
+            NodeMap<int>& depths);
 
 }  // namespace ocannl
 

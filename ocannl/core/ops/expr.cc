@@ -93,33 +93,9 @@ Expr Bitcast(Expr a, DType dtype) {
   return a.dtype() == dtype ? a : ApplyOp(Op::kBitcast, {a}, dtype);
 }
 
-namespace {
-
-// Most expressions are small, and a search of a few is faster than a hash
-// table, which starts with memory.
-class NodeSet {
- public:
-  // Whether it did not have `id`.
-  bool Insert(ExprId id) {
-    if (many_.empty()) {
-      if (absl::c_linear_search(few_, id)) return false;
-      few_.push_back(id);
-      if (few_.size() == 16) many_.insert(few_.begin(), few_.end());
-      return true;
-    }
-    return many_.insert(id).second;
-  }
-
- private:
-  absl::InlinedVector<ExprId, 16> few_;
-  absl::flat_hash_set<ExprId> many_;
-};
-
-}  // namespace
-
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit) {
-  NodeSet seen;
+  NodeMap<bool> seen;
   absl::InlinedVector<ExprId, 32> stack = {root};
   while (!stack.empty()) {
     const ExprNode& node = pool[stack.back()];
@@ -128,7 +104,7 @@ void WalkNodes(const ExprPool& pool, ExprId root,
     const Apply* apply = std::get_if<Apply>(&node);
     if (apply == nullptr) continue;
     for (ExprId arg : apply->args) {
-      if (seen.Insert(arg)) stack.push_back(arg);
+      if (seen.emplace(arg, true)) stack.push_back(arg);
     }
   }
 }

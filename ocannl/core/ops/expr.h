@@ -115,15 +115,52 @@ Expr Bitcast(Expr a, DType dtype);
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit);
 
+// A map from nodes. Most expressions are small, and a search of a few is faster
+// than a hash table, which starts with memory.
+template <class Value>
+class NodeMap {
+ public:
+  bool contains(ExprId id) const { return Find(id) != nullptr; }
+  // Of a node that it does not have, at() of a hash table ends the process.
+  const Value& at(ExprId id) const noexcept {
+    const Value* value = Find(id);
+    return value != nullptr ? *value : many_.at(id);
+  }
+
+  // Whether it did not have `id`.
+  bool emplace(ExprId id, Value value) {
+    if (many_.empty()) {
+      if (Find(id) != nullptr) return false;
+      few_.emplace_back(id, value);
+      if (few_.size() == 16) many_.insert(few_.begin(), few_.end());
+      return true;
+    }
+    return many_.emplace(id, value).second;
+  }
+
+ private:
+  const Value* Find(ExprId id) const {
+    if (many_.empty()) {  // from the back: operands are found soon
+      for (size_t k = few_.size(); k-- > 0;) {
+        if (few_[k].first == id) return &few_[k].second;
+      }
+      return nullptr;
+    }
+    const auto found = many_.find(id);
+    return found == many_.end() ? nullptr : &found->second;
+  }
+
+  absl::InlinedVector<std::pair<ExprId, Value>, 16> few_;
+  absl::flat_hash_map<ExprId, Value> many_;
+};
+
 // Calls `visit` with `root` and each node below it, operands before what uses
 // them, but for those that `done` has; it then has what `visit` returned. The
 // pool may grow meanwhile.
 template <class Value>
-Value VisitOnce(const ExprPool& pool, ExprId root,
-                absl::flat_hash_map<ExprId, Value>& done,
+Value VisitOnce(const ExprPool& pool, ExprId root, NodeMap<Value>& done,
                 absl::FunctionRef<Value(ExprId)> visit) {
   absl::InlinedVector<ExprId, 32> stack = {root};
-  if (done.empty()) done.reserve(14);  // most expressions are small
   while (!stack.empty()) {
     const ExprId id = stack.back();
     bool ready = !done.contains(id);
@@ -145,7 +182,7 @@ Value VisitOnce(const ExprPool& pool, ExprId root,
   return done.at(root);
 }
 
-using ExprMap = absl::flat_hash_map<ExprId, ExprId>;
+using ExprMap = NodeMap<ExprId>;
 
 // The expression `root` of the pool `from`, added to the pool `to`.
 ExprId CopyExpr(const ExprPool& from, ExprId root, ExprPool& to);

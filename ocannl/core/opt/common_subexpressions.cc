@@ -139,7 +139,7 @@ class LocalInliner {
 
  private:
   LoopProgram& program_;
-  absl::flat_hash_map<ExprId, int> depths_;
+  NodeMap<int> depths_;
 };
 
 }  // namespace
