@@ -4,10 +4,15 @@
 // and of two's complement, as one statement: alone, in 5, 16 and 33 lanes, with
 // operands side by side, apart, the same in all lanes, and constant.
 #include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/print.h"
@@ -34,7 +39,7 @@ struct Row {
   DType result;
 };
 
-enum class Form { kSideBySide, kApart, kSameInAllLanes, kConstant };
+enum class Form { kSideBySide, kApart, kSameInAllLanes };
 
 // The operands of all trials: one list of values for each.
 using Columns = std::vector<std::vector<Constant>>;
@@ -64,73 +69,6 @@ Columns AllCases(const Row& row) {
   }
 }
 
-class OpProgram {
- public:
-  OpProgram(const Row& row, Form form, int64_t lanes, const Columns& columns)
-      : row_(row), form_(form), lanes_(lanes), columns_(columns) {
-    const auto cases = static_cast<int64_t>(columns[0].size());
-    times_ = (cases + lanes - 1) / lanes;
-    program_.name = "op";
-    program_.buffers.push_back({"y", row.result, {times_, lanes}, Role::kOut});
-    std::vector<Expr> args;
-    for (size_t k = 0; k < row.operands.size(); ++k) {
-      args.push_back(Operand(k, k + 1 == row.operands.size()));
-    }
-    Expr value = ApplyOp(row.op, args, row.result);
-    For lane_loop = {LoopKind::kVec, {1}, lanes, {}};
-    lane_loop.body.stmts.push_back(
-        Set{{{0}, {Iterator({0}), Iterator({1})}}, value.id()});
-    For loop = {LoopKind::kFor, {0}, times_, {}};
-    loop.body.stmts.push_back(std::move(lane_loop));
-    program_.body.stmts.push_back(std::move(loop));
-    CHECK_OK(Verify(program_)) << Print(program_);
-  }
-
-  std::string Difference(const Backend& tier) const {
-    const Buffer& y = program_.buffers[{0}];
-    Trial::Arrays arrays = {NdArray(y.dtype, y.dims)};
-    arrays.insert(arrays.end(), arrays_.begin(), arrays_.end());
-    std::string difference = Trial(program_, arrays, {}).Try(tier);
-    if (difference.empty()) return "";
-    return absl::StrCat(difference, "\n", Print(program_));
-  }
-
- private:
-  // A buffer that holds the operand's column, and the cell for this iteration.
-  Expr Operand(size_t k, bool is_last) {
-    if (is_last && form_ == Form::kConstant) {
-      const Constant& constant = columns_[k][0];
-      return FromConstant(program_.exprs,
-                          FromBits(constant.dtype, constant.bits));
-    }
-    const int64_t step = form_ == Form::kApart ? 3 : 1;
-    const bool same = is_last && form_ == Form::kSameInAllLanes;
-    Dims dims = {times_, same ? 1 : step * lanes_};
-    const BufferId x = program_.buffers.Add(
-        {absl::StrCat("x", k), row_.operands[k], dims, Role::kIn});
-    NdArray array(row_.operands[k], dims);
-    const size_t size = SizeOf(row_.operands[k]);
-    const std::vector<Constant>& column = columns_[k];
-    for (int64_t cell = 0; cell < array.size(); ++cell) {
-      // The gaps hold other cases.
-      size_t at = same ? cell * lanes_ : cell / step + cell % step;
-      std::memcpy(array.data() + cell * size, &column[at % column.size()].bits,
-                  size);
-    }
-    arrays_.push_back(std::move(array));
-    Affine lane = same ? Affine() : step * Affine(Iterator({1}));
-    return program_.Read(Access{x, {Iterator({0}), lane}});
-  }
-
-  const Row& row_;
-  Form form_;
-  int64_t lanes_;
-  const Columns& columns_;
-  int64_t times_;
-  LoopProgram program_;
-  std::vector<NdArray> arrays_;  // of the operands
-};
-
 // The cases of `columns` whose last operand is `last`.
 Columns CasesWithLast(const Columns& columns, const Constant& last) {
   Columns result(columns.size());
@@ -143,24 +81,143 @@ Columns CasesWithLast(const Columns& columns, const Constant& last) {
   return result;
 }
 
-std::string DifferenceOf(const Row& row, const Backend& tier) {
-  const Columns columns = AllCases(row);
-  for (int64_t lanes : kLaneCounts) {
-    for (Form form : {Form::kSideBySide, Form::kApart, Form::kSameInAllLanes}) {
-      std::string difference =
-          OpProgram(row, form, lanes, columns).Difference(tier);
-      if (!difference.empty()) return difference;
+// One nest of loops for all cases; where the last operand is a constant, one
+// for each of several.
+class OpProgram {
+ public:
+  OpProgram(const Row& row, Form form, int64_t lanes, const Columns& columns)
+      : OpProgram(lanes, columns) {
+    MakeResult(row, {times_, lanes});
+    MakeOperands(row, form, columns, row.operands.size());
+    AddNest(row, {}, nullptr);
+    Finish();
+  }
+  // With constants, of each of which `columns` have the same other operands.
+  OpProgram(const Row& row, int64_t lanes, const Columns& columns,
+            absl::Span<const Constant> constants)
+      : OpProgram(lanes, columns) {
+    const auto count = static_cast<int64_t>(constants.size());
+    MakeResult(row, {count, times_, lanes});
+    MakeOperands(row, Form::kSideBySide, columns, row.operands.size() - 1);
+    for (int64_t k = 0; k < count; ++k) AddNest(row, {k}, &constants[k]);
+    Finish();
+  }
+
+  std::string Difference(const Backend& tier) const {
+    std::string difference = trial_->Try(tier);
+    if (difference.empty()) return "";
+    return absl::StrCat(difference, "\n", Print(program_));
+  }
+
+ private:
+  // A buffer that holds an operand's column, and its cell for a pass.
+  struct Operand {
+    BufferId x;
+    int64_t step;  // from lane to lane
+  };
+
+  OpProgram(int64_t lanes, const Columns& columns) : lanes_(lanes) {
+    const auto cases = static_cast<int64_t>(columns[0].size());
+    times_ = (cases + lanes - 1) / lanes;
+    program_.name = "op";
+  }
+
+  void MakeResult(const Row& row, const Dims& dims) {
+    program_.buffers.push_back({"y", row.result, dims, Role::kOut});
+    arrays_.emplace_back(row.result, dims);
+  }
+
+  void MakeOperands(const Row& row, Form form, const Columns& columns,
+                    size_t count) {
+    for (size_t k = 0; k < count; ++k) {
+      const bool same =
+          form == Form::kSameInAllLanes && k + 1 == row.operands.size();
+      MakeOperand(row.operands[k], same, form == Form::kApart ? 3 : 1,
+                  columns[k]);
     }
   }
-  if (row.operands.size() == 1) return "";
-  for (const Constant& last : Zoo(row.operands.back())) {
-    const Columns some = CasesWithLast(columns, last);
-    if (some[0].empty()) continue;
-    std::string difference =
-        OpProgram(row, Form::kConstant, 17, some).Difference(tier);
-    if (!difference.empty()) return difference;
+
+  void MakeOperand(DType dtype, bool same, int64_t step,
+                   const std::vector<Constant>& column) {
+    Dims dims = {times_, same ? 1 : step * lanes_};
+    const BufferId x = program_.buffers.Add(
+        {absl::StrCat("x", operands_.size()), dtype, dims, Role::kIn});
+    NdArray array(dtype, dims);
+    const size_t size = SizeOf(dtype);
+    for (int64_t cell = 0; cell < array.size(); ++cell) {
+      // The gaps hold other cases.
+      size_t at = same ? cell * lanes_ : cell / step + cell % step;
+      std::memcpy(array.data() + cell * size, &column[at % column.size()].bits,
+                  size);
+    }
+    arrays_.push_back(std::move(array));
+    operands_.push_back({x, same ? 0 : step});
   }
-  return "";
+
+  // Null: the last operand is none.
+  void AddNest(const Row& row, std::vector<Affine> cell,
+               const Constant* constant) {
+    const auto nest = static_cast<int32_t>(program_.body.stmts.size());
+    const IteratorId time = {2 * nest};
+    const IteratorId lane = {2 * nest + 1};
+    std::vector<Expr> args;
+    for (const auto& [x, step] : operands_) {
+      args.push_back(program_.Read(
+          Access{x, {Iterator(time), step * Affine(Iterator(lane))}}));
+    }
+    if (constant != nullptr) {
+      args.push_back(FromConstant(program_.exprs,
+                                  FromBits(constant->dtype, constant->bits)));
+    }
+    cell.insert(cell.end(), {Iterator(time), Iterator(lane)});
+    Expr value = ApplyOp(row.op, args, row.result);
+    For lane_loop = {LoopKind::kVec, lane, lanes_, {}};
+    lane_loop.body.stmts.push_back(Set{{{0}, cell}, value.id()});
+    For loop = {LoopKind::kFor, time, times_, {}};
+    loop.body.stmts.push_back(std::move(lane_loop));
+    program_.body.stmts.push_back(std::move(loop));
+  }
+
+  void Finish() {
+    CHECK_OK(Verify(program_)) << Print(program_);
+    trial_.emplace(program_, std::move(arrays_), std::vector<int64_t>());
+  }
+
+  int64_t lanes_;
+  int64_t times_;
+  LoopProgram program_;
+  Trial::Arrays arrays_;  // of the buffers
+  std::vector<Operand> operands_;
+  std::optional<Trial> trial_;
+};
+
+// So many constants share a program: it takes longer to start than to run.
+constexpr size_t kConstants = 16;
+
+// Of one row; they stay where they are, as trials look at them.
+using Programs = std::deque<OpProgram>;
+
+Programs ProgramsOf(const Row& row) {
+  const Columns columns = AllCases(row);
+  Programs programs;
+  for (int64_t lanes : kLaneCounts) {
+    for (Form form : {Form::kSideBySide, Form::kApart, Form::kSameInAllLanes}) {
+      programs.emplace_back(row, form, lanes, columns);
+    }
+  }
+  if (row.operands.size() == 1) return programs;
+  std::vector<Constant> constants;
+  for (const Constant& last : columns.back()) {
+    if (!absl::c_linear_search(constants, last)) constants.push_back(last);
+  }
+  const Columns some = CasesWithLast(columns, constants[0]);
+  absl::Span<const Constant> rest = constants;
+  while (!rest.empty()) {
+    const auto taken = rest.subspan(0, kConstants);
+    programs.emplace_back(row, 17, some, taken);
+    rest.remove_prefix(taken.size());
+  }
+  return programs;
 }
 
 // Every row of `op`, by trying all dtypes.
@@ -182,12 +239,20 @@ std::vector<Row> RowsOf(Op op) {
 class OpMatrixTest : public testing::TestWithParam<Op> {};
 
 TEST_P(OpMatrixTest, TiersAgree) {
+  const std::vector<Row> rows = RowsOf(GetParam());
+  std::map<size_t, Programs> made;  // of each child; tiers in it share them
   EXPECT_TRUE(OnEachTier([&](const Backend& tier) -> std::string {
-    for (const Row& row : RowsOf(GetParam())) {
-      const std::string difference = DifferenceOf(row, tier);
-      if (difference.empty()) continue;
-      return absl::StrCat(Info(row.op).name, " of ", Name(row.operands.back()),
-                          " to ", Name(row.result), ": ", difference);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Row& row = rows[k];
+      auto [programs, is_new] = made.try_emplace(k);
+      if (is_new) programs->second = ProgramsOf(row);
+      for (const OpProgram& program : programs->second) {
+        const std::string difference = program.Difference(tier);
+        if (difference.empty()) continue;
+        return absl::StrCat(Info(row.op).name, " of ",
+                            Name(row.operands.back()), " to ", Name(row.result),
+                            ": ", difference);
+      }
     }
     return "";
   }));
