@@ -137,10 +137,10 @@ absl::StatusOr<Workload> Make(const Formula& formula, int64_t rows,
   }
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
                           ExpressionProgram(inputs, definitions));
+  const NamedArrays given =
+      setting.runs ? Positive(rows, columns) : NamedArrays();
   OCANNL_RETURN_IF_ERROR(AddProgram(
-      setting,
-      {.program = program, .given = Positive(rows, columns), .gcc = {"-O3"}},
-      workload));
+      setting, {.program = program, .given = given, .gcc = {"-O3"}}, workload));
   if (!setting.peers) return workload;
   OCANNL_RETURN_IF_ERROR(AddEigen(formula, program, rows, columns, workload));
   return workload;

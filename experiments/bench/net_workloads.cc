@@ -105,8 +105,9 @@ WorkloadMaker MakerOf(const NetWork& net, bool trains) {
                       .probe = ProbeKind::kFma,
                       .work = trains ? 3 * net.forward_flops - net.first_flops
                                      : net.forward_flops};
-    OCANNL_ASSIGN_OR_RETURN(NetTraining prepared,
-                            PrepareNet(net.lessons(), net.net, net.batch_size));
+    OCANNL_ASSIGN_OR_RETURN(
+        NetTraining prepared,
+        PrepareNet(net.lessons(), net.net, net.batch_size, setting.runs));
     Training& training = trains ? prepared.step : prepared.forward;
     PythonTask task = TaskOf(net, trains, training.first_values);
     OCANNL_RETURN_IF_ERROR(AddProgram(setting,

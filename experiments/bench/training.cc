@@ -16,18 +16,19 @@ namespace ocannl {
 
 namespace {
 
-// `code`, with the values that `init` leaves.
+// `code`, with the values that `init` leaves, if wanted.
 absl::StatusOr<Training> TrainingOf(const Assignments& init,
                                     const Assignments& code,
-                                    const std::string& loss) {
+                                    const std::string& loss, bool with_values) {
+  Training training{.step = {}, .first_values = {}, .loss = loss};
+  OCANNL_ASSIGN_OR_RETURN(training.step, CompileProgram(code, {}));
+  if (!with_values) return training;
   interp::InterpBackend backend;
   Device device("host", &backend);
   Stream stream(&device);
   Context context(&stream);
   OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(context, init, {}));
   OCANNL_RETURN_IF_ERROR(routine.Run());
-  Training training{.step = {}, .first_values = {}, .loss = loss};
-  OCANNL_ASSIGN_OR_RETURN(training.step, CompileProgram(code, {}));
   for (const Array& array : code.arrays) {
     if (array.data == nullptr) continue;
     training.first_values.emplace(array.name, array.data->Reshaped(array.dims));
@@ -65,12 +66,14 @@ absl::StatusOr<Moons> PrepareMoons() {
   CHECK_EQ(moons.model->steps, kMoonsSteps);
   OCANNL_ASSIGN_OR_RETURN(
       moons.training,
-      TrainingOf(moons.model->init, moons.model->step, "scalar_loss"));
+      TrainingOf(moons.model->init, moons.model->step, "scalar_loss",
+                 /*with_values=*/true));
   return moons;
 }
 
 absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
-                                       const MakeNet& net, int64_t batch_size) {
+                                       const MakeNet& net, int64_t batch_size,
+                                       bool with_values) {
   const Lessons floats = {.train = AsFloats(lessons.train),
                           .test = AsFloats(lessons.test),
                           .classes = lessons.classes};
@@ -80,10 +83,11 @@ absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
                      {.batch_size = batch_size, .rate = kNetRate}));
   NetTraining training;
   OCANNL_ASSIGN_OR_RETURN(
-      training.step, TrainingOf(supervised->init, supervised->step, "loss"));
+      training.step,
+      TrainingOf(supervised->init, supervised->step, "loss", with_values));
   OCANNL_ASSIGN_OR_RETURN(
       training.forward,
-      TrainingOf(supervised->init, supervised->test, "test_loss"));
+      TrainingOf(supervised->init, supervised->test, "test_loss", with_values));
   return training;
 }
 

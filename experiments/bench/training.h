@@ -39,13 +39,15 @@ absl::StatusOr<Moons> PrepareMoons();
 absl::StatusOr<Training> MlpTraining(const Mlp& mlp);
 
 // A step of one of the networks of //experiments:lenet, :cifar_conv and
-// :gpt2_mini, or what it makes of its inputs.
+// :gpt2_mini, or what it makes of its inputs; without first values where it is
+// not to run.
 inline constexpr double kNetRate = 1e-3;  // of the first step
 struct NetTraining {
   Training step, forward;
 };
 absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
-                                       const MakeNet& net, int64_t batch_size);
+                                       const MakeNet& net, int64_t batch_size,
+                                       bool with_values);
 
 struct NamedMlp {
   std::string name;  // of the workload

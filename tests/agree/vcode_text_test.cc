@@ -13,6 +13,7 @@
 #include "experiments/bench/dump.h"
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
@@ -88,24 +89,31 @@ int CheckText(LoopProgram program, Isa isa) {
   return nests;
 }
 
-class VcodeTextTest : public testing::TestWithParam<Isa> {};
+using NamedPrograms = std::vector<std::pair<std::string, LoopProgram>>;
 
-TEST_P(VcodeTextTest, IsReadBackAsItWas) {
-  int nests = 0;
+NamedPrograms AllPrograms() {
+  NamedPrograms all;
   for (const auto& group :
        {MoonsWorkloads(), MlpWorkloads(), NetWorkloads(), GemmWorkloads(),
         EinsumWorkloads(), MapWorkloads(), RowWorkloads()}) {
     for (const WorkloadMaker& maker : group) {
       absl::StatusOr<std::vector<LoopProgram>> programs = ProgramsOf(maker);
-      ASSERT_TRUE(programs.ok()) << programs.status();
-      SCOPED_TRACE(maker.name);
+      CHECK_OK(programs) << maker.name;
       for (LoopProgram& program : *programs) {
-        nests += CheckText(std::move(program), GetParam());
-        if (HasFailure()) return;
+        all.emplace_back(maker.name, std::move(program));
       }
     }
   }
-  for (const auto& [name, program] : AgreePrograms()) {
+  for (auto& [name, program] : AgreePrograms()) all.emplace_back(name, program);
+  return all;
+}
+
+class VcodeTextTest : public testing::TestWithParam<Isa> {};
+
+TEST_P(VcodeTextTest, IsReadBackAsItWas) {
+  static const auto* programs = new NamedPrograms(AllPrograms());
+  int nests = 0;
+  for (const auto& [name, program] : *programs) {
     SCOPED_TRACE(name);
     nests += CheckText(program, GetParam());
     if (HasFailure()) return;

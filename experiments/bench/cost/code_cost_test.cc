@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -43,17 +44,31 @@ std::vector<WorkloadMaker> Makers() {
   return all;
 }
 
-Costs CostsFor(jit::Isa isa) {
-  Costs costs = Costs::object();
+struct NamedProgram {
+  std::string name;
+  LoopProgram program;
+};
+
+// Before they are scheduled, so the same for each instruction set.
+std::vector<NamedProgram> Programs() {
+  std::vector<NamedProgram> all;
   for (const WorkloadMaker& maker : Makers()) {
     absl::StatusOr<std::vector<LoopProgram>> programs = ProgramsOf(maker);
     CHECK_OK(programs) << maker.name;
     for (size_t k = 0; k < programs->size(); ++k) {
-      absl::StatusOr<nlohmann::json> cost = CostOf((*programs)[k], isa);
-      CHECK_OK(cost) << maker.name;
       const std::string number = k == 0 ? "" : absl::StrCat(" #", k + 1);
-      costs[maker.name + number] = *std::move(cost);
+      all.push_back({maker.name + number, std::move((*programs)[k])});
     }
+  }
+  return all;
+}
+
+Costs CostsFor(const std::vector<NamedProgram>& programs, jit::Isa isa) {
+  Costs costs = Costs::object();
+  for (const auto& [name, program] : programs) {
+    absl::StatusOr<nlohmann::json> cost = CostOf(program, isa);
+    CHECK_OK(cost) << name;
+    costs[name] = *std::move(cost);
   }
   return costs;
 }
@@ -124,9 +139,10 @@ void CheckProduct(const Costs& costs, jit::Isa isa) {
 
 int Main(bool update) {
   int changes = 0;
+  const std::vector<NamedProgram> programs = Programs();
   for (jit::Isa isa : {jit::Isa::kAvx2, jit::Isa::kAvx512}) {
     const std::string file = absl::StrCat("/", jit::Name(isa), ".json");
-    const Costs now = CostsFor(isa);
+    const Costs now = CostsFor(programs, isa);
     CheckProduct(now, isa);
     Write(std::getenv("TEST_UNDECLARED_OUTPUTS_DIR"), file, Text(now));
     if (update) {
