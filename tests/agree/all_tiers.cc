@@ -5,19 +5,17 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/trial.h"
+#include "tests/support/compiles_once.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -71,38 +69,6 @@ testing::AssertionResult OnEach(
   if (all.timed_out) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "all in one process: " << all.text;
 }
-
-// Of a tier, for trials of one program: it is compiled for the first of them.
-class CompilesOnce : public Backend {
- public:
-  explicit CompilesOnce(const Backend* tier) : tier_(tier) {}
-
-  absl::string_view name() const override { return tier_->name(); }
-  const MemorySpace& memory() const override { return tier_->memory(); }
-
-  absl::StatusOr<std::unique_ptr<Executable>> Compile(
-      const LoopProgram& program) const override {
-    if (code_ == nullptr) {
-      OCANNL_ASSIGN_OR_RETURN(code_, tier_->Compile(program));
-    }
-    return std::make_unique<Shared>(code_);
-  }
-
- private:
-  using Code = std::shared_ptr<const Executable>;
-
-  struct Shared : Executable {
-    explicit Shared(Code shared) : code(std::move(shared)) {}
-    void Run(absl::Span<std::byte* const> buffers,
-             absl::Span<const int64_t> statics) const override {
-      code->Run(buffers, statics);
-    }
-    Code code;
-  };
-
-  const Backend* tier_;
-  mutable Code code_;
-};
 
 // The slow tiers get the two kinds that hold most of what the others do.
 std::vector<FillKind> FillsFor(const ComparedTier& tier) {
