@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "ocannl/core/base/check.h"
 
@@ -14,21 +16,27 @@ namespace ocannl::fuzz {
 namespace {
 
 constexpr int kCanary = 0xa7;
+const auto kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
-size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+// Mappings without a buffer, by size: to make one takes longer than small runs.
+thread_local std::map<size_t, std::vector<std::byte*>> unused;
 
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(const NdArray& cells, Place place, bool writable)
     : bytes_(cells.bytes()) {
-  const size_t page = PageBytes();
-  const size_t inner = (bytes_ + page - 1) / page * page;
-  mapped_bytes_ = inner + 2 * page;
-  void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  CHECK(mapping != MAP_FAILED);
-  mapping_ = static_cast<std::byte*>(mapping);
-  std::byte* const start = mapping_ + page;
+  const size_t inner = (bytes_ + kPage - 1) / kPage * kPage;
+  mapped_bytes_ = inner + 2 * kPage;
+  std::vector<std::byte*>& mappings = unused[mapped_bytes_];
+  if (mappings.empty()) {
+    void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(mapping != MAP_FAILED);
+    mappings.push_back(static_cast<std::byte*>(mapping));
+  }
+  mapping_ = mappings.back();
+  mappings.pop_back();
+  std::byte* const start = mapping_ + kPage;
   CHECK_EQ(mprotect(start, inner, PROT_READ | PROT_WRITE), 0);
   data_ = place == Place::kStart ? start : start + (inner - bytes_);
   std::memset(start, kCanary, data_ - start);
@@ -44,18 +52,19 @@ GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
       bytes_(other.bytes_) {}
 
 GuardedBuffer::~GuardedBuffer() {
-  if (mapping_ != nullptr) munmap(mapping_, mapped_bytes_);
+  if (mapping_ != nullptr && mapped_bytes_ < 64 * kPage) {
+    unused[mapped_bytes_].push_back(mapping_);
+  } else if (mapping_ != nullptr) {
+    munmap(mapping_, mapped_bytes_);
+  }
 }
 
 size_t GuardedBuffer::BrokenCanaryBytes() const {
-  const size_t page = PageBytes();
   auto count = [](const std::byte* begin, const std::byte* end) {
-    return std::count_if(
-        begin, end, [](std::byte byte) { return byte != std::byte{kCanary}; });
+    return end - begin - std::count(begin, end, std::byte{kCanary});
   };
-  return static_cast<size_t>(
-      count(mapping_ + page, data_) +
-      count(data_ + bytes_, mapping_ + mapped_bytes_ - page));
+  return count(mapping_ + kPage, data_) +
+         count(data_ + bytes_, mapping_ + mapped_bytes_ - kPage);
 }
 
 }  // namespace ocannl::fuzz

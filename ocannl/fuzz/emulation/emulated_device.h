@@ -70,13 +70,7 @@ template <size_t... k> void Call(Numbers<k...>) {
 }
 
 void Body() {
-  if (num_arguments <= 8) {
-    Call(Below<8>());
-  } else if (num_arguments <= 64) {
-    Call(Below<64>());
-  } else {
-    Call(Below<512>());
-  }
+  num_arguments <= 64 ? Call(Below<64>()) : Call(Below<512>());
   running->done = true;
   swapcontext(&running->context, &scheduler);
 }
