@@ -2,6 +2,7 @@
 #include "ocannl/core/tensor/einsum/einsum.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -262,13 +263,12 @@ std::string LongNameHint(const EinsumSpec& spec) {
   absl::flat_hash_set<std::string> variables;
   CollectNames(spec, axes, variables);
   const std::set<std::string> names(axes.begin(), axes.end());
-  const std::string letters = absl::StrJoin(names, "");
+  std::map<char, int> times;
+  for (char c : absl::StrJoin(names, "")) ++times[c];
   std::string one;
   for (const std::string& name : names) {
     if (name.size() < 2) continue;
-    for (char c : name) {
-      if (absl::c_count(letters, c) < 2) return "";
-    }
+    if (absl::c_any_of(name, [&](char c) { return times[c] < 2; })) return "";
     one = name;
   }
   // Windows are of names such as oh and kh.
