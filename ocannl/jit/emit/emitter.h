@@ -144,6 +144,10 @@ class Emitter {
   bool ConvertToFloat(const Inst& inst);
   bool ConvertToInteger(const Inst& inst);
   void NarrowMask(const Vec& dst, const Vec& wide, int lanes);
+  void ZeroExtend(DType dtype, const Vec& lanes, int bytes);
+  bool WidenFloat(const Inst& inst);
+  bool NarrowFloat(const Inst& inst);
+  Vec PackWords(const Vec& lanes, int bytes);
 
   // emit_avx2.cc: expansions of what is one instruction of AVX-512.
   Vec Greater(DType dtype, Vec a, Vec b, int bytes);
@@ -151,10 +155,6 @@ class Emitter {
   bool ExpandIntegerOp(const Inst& inst);
   void MultiplyWide(const Vec& dst, const Vec& a, const Vec& b, int bytes);
   void RotateBits(const Inst& inst);
-  void ZeroExtend(DType dtype, const Vec& lanes, int bytes);
-  Vec PackWords(const Vec& lanes, int bytes);
-  bool WidenFloat(const Inst& inst);
-  bool NarrowFloat(const Inst& inst);
   void ConvertU32ToFloat(const Inst& inst);
   void ConvertF32ToI32(const Inst& inst);
 
