@@ -318,7 +318,6 @@ void Emitter::EmitInst(const Inst& inst) {
   case Opcode::k##name:        \
     return Emit##name(inst);
 #include "ocannl/jit/vcode/instructions.def"
-#undef INSTRUCTION
   }
 }
 

@@ -71,7 +71,6 @@ class Emitter {
   // emit_*.cc: EmitLoad and so on, of each instruction.
 #define INSTRUCTION(name, ...) void Emit##name(const Inst& inst);
 #include "ocannl/jit/vcode/instructions.def"
-#undef INSTRUCTION
 
   // emitter.cc: functions, pointers and loops.
   void LayOutFrame(const std::vector<const Nest*>& nests);

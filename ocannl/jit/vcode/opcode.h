@@ -16,7 +16,6 @@ namespace ocannl::jit {
 enum class Opcode : uint8_t {
 #define INSTRUCTION(name, ...) k##name,
 #include "ocannl/jit/vcode/instructions.def"
-#undef INSTRUCTION
 };
 
 inline constexpr int kOfOp = -1;  // as many operands as the op
@@ -56,7 +55,6 @@ inline constexpr OpcodeInfo kOpcodes[] = {
   {text, operands, OpcodeInfo::Result::result, OpcodeInfo::Memory::memory, \
    OpcodeInfo::Offset::offset},
 #include "ocannl/jit/vcode/instructions.def"
-#undef INSTRUCTION
 };
 
 inline const OpcodeInfo& Info(Opcode opcode) {
