@@ -121,14 +121,14 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
   }
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
-  if (uint32_t id = BinaryId(inst.op, inst.dtype, Has512())) {
+  if (uint32_t id = BinaryId(inst.op, inst.dtype, HasEvex())) {
     Emit(id, dst, a, RegOrMem(inst, 1, bytes));
     return true;
   }
   const auto* rounding = absl::c_find(kRoundings, inst.op);
   if (rounding != std::end(kRoundings)) {
-    uint32_t id = Has512() ? (f64 ? Ids::kIdVrndscalepd : Ids::kIdVrndscaleps)
-                           : (f64 ? Ids::kIdVroundpd : Ids::kIdVroundps);
+    uint32_t id = HasEvex() ? (f64 ? Ids::kIdVrndscalepd : Ids::kIdVrndscaleps)
+                            : (f64 ? Ids::kIdVroundpd : Ids::kIdVroundps);
     Emit(id, dst, a, asmjit::imm(kNoExceptions + (rounding - kRoundings)));
     return true;
   }
@@ -144,12 +144,12 @@ bool Emitter::EmitExtreme(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const uint32_t id = BinaryId(inst.op == Op::kMinimum ? Op::kMin : Op::kMax,
-                               inst.dtype, Has512());
+                               inst.dtype, HasEvex());
   const Vec dst = Out(inst);
   const Vec a = In(inst, 0);
   const Vec b = In(inst, 1);
   const Vec temp = Temp(0, bytes);
-  if (Has512()) {
+  if (HasEvex()) {
     const Operand rule = RegOrMem(inst, 2, bytes);
     const Vec extreme = dst == b || rule == dst ? temp : dst;
     Emit(id, extreme, b, a);
@@ -192,24 +192,24 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const int size = wide ? 8 : 4;
   const uint32_t xor_id =
-      Has512() ? (wide ? Ids::kIdVpxorq : Ids::kIdVpxord) : Ids::kIdVpxor;
+      HasEvex() ? (wide ? Ids::kIdVpxorq : Ids::kIdVpxord) : Ids::kIdVpxor;
   if (inst.op == Op::kAbs && !IsSigned(inst.dtype)) {
     EmitCopy(inst);
     return true;
   }
   Vec dst = Out(inst);
-  if (uint32_t id = BinaryId(inst.op, inst.dtype, Has512())) {
+  if (uint32_t id = BinaryId(inst.op, inst.dtype, HasEvex())) {
     Emit(id, dst, In(inst, 0), RegOrMem(inst, 1, bytes));
   } else if (inst.op == Op::kNeg) {
     Vec zero = Temp(0, bytes);
     Emit(xor_id, zero, zero, zero);
     Emit(wide ? Ids::kIdVpsubq : Ids::kIdVpsubd, dst, zero, In(inst, 0));
-  } else if (inst.op == Op::kAbs && (!wide || Has512())) {
+  } else if (inst.op == Op::kAbs && (!wide || HasEvex())) {
     Emit(wide ? Ids::kIdVpabsq : Ids::kIdVpabsd, dst, In(inst, 0));
   } else if (inst.op == Op::kNot) {
     Emit(xor_id, dst, In(inst, 0), PoolSplat(~uint64_t{0}, size, bytes));
   } else {
-    return !Has512() && ExpandIntegerOp(inst);
+    return !HasEvex() && ExpandIntegerOp(inst);
   }
   ZeroExtend(inst.dtype, dst, bytes);
   return true;
@@ -226,16 +226,16 @@ void Emitter::EmitCompare(const Inst& inst) {
     // The same relations, quiet on NaN.
     const int quiet = relation == 1 || relation == 2 ? relation + 16 : relation;
     const uint32_t id = wide ? Ids::kIdVcmppd : Ids::kIdVcmpps;
-    const Operand mask = Has512() ? Operand(OutMask(inst))
-                                  : Operand(wide ? Temp(0, bytes) : Out(inst));
+    const Operand mask = HasEvex() ? Operand(OutMask(inst))
+                                   : Operand(wide ? Temp(0, bytes) : Out(inst));
     Emit(id, mask, In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
          asmjit::imm(quiet));
-    if (wide && !Has512()) {
+    if (wide && !HasEvex()) {
       NarrowMask(Out(inst), Temp(0, bytes), inst.lanes);
     }
     return;
   }
-  if (!Has512()) return CompareIntegers(inst);
+  if (!HasEvex()) return CompareIntegers(inst);
   const bool is_signed = IsSigned(inst.operand);
   const uint32_t id = wide ? (is_signed ? Ids::kIdVpcmpq : Ids::kIdVpcmpuq)
                            : (is_signed ? Ids::kIdVpcmpd : Ids::kIdVpcmpud);
@@ -248,7 +248,7 @@ void Emitter::EmitMaskOp(const Inst& inst) {
   const bool less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
   const bool is_and = inst.op == Op::kAnd || inst.op == Op::kLess;
   const bool is_or = inst.op == Op::kOr || inst.op == Op::kLessEqual;
-  if (Has512()) {
+  if (HasEvex()) {
     const KReg dst = OutMask(inst);
     const uint32_t id = is_and                  ? Ids::kIdKandw
                         : is_or                 ? Ids::kIdKorw
@@ -287,7 +287,7 @@ void Emitter::EmitSelect(const Inst& inst) {
   const bool zero = inst.args[2].kind == Value::kConst;  // the only constant
   const bool wide = SizeOf(inst.dtype) == 8;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  if (inst.dtype == DType::kBool && Has512()) {
+  if (inst.dtype == DType::kBool && HasEvex()) {
     KReg chosen = TempMask(0);
     KReg other = TempMask(1);
     assembler_.kandw(chosen, InMask(inst, 0), InMask(inst, 1));
@@ -296,7 +296,7 @@ void Emitter::EmitSelect(const Inst& inst) {
     return;
   }
   Vec dst = Out(inst);
-  if (Has512()) {
+  if (HasEvex()) {
     KReg mask = InMask(inst, 0);
     if (zero) {
       Vec chosen = In(inst, 1);

@@ -49,7 +49,7 @@ bool Emitter::ConvertFromBool(const Inst& inst) {
   const uint64_t one = MakeConstant(inst.dtype, 1).bits;
   const int size = IsWide(inst.dtype) ? 8 : 4;
   Vec dst = Out(inst);
-  if (Has512()) {
+  if (HasEvex()) {
     Mem number = Pool(std::string(reinterpret_cast<const char*>(&one), size));
     assembler_.k(InMask(inst, 0))
         .z()
@@ -72,13 +72,13 @@ bool Emitter::ConvertToBool(const Inst& inst) {
   const bool wide = IsWide(inst.operand);
   const int bytes = BytesOf(inst.operand, inst.lanes);
   const Vec from = In(inst, 0, bytes);
-  if (Has512() && IsInteger(inst.operand)) {
+  if (HasEvex() && IsInteger(inst.operand)) {
     Emit(wide ? Ids::kIdVptestmq : Ids::kIdVptestmd, OutMask(inst), from, from);
     return true;
   }
   const Vec zero = Temp(0, bytes);
   const Operand mask =
-      Has512() ? Operand(OutMask(inst)) : Operand(wide ? zero : Out(inst));
+      HasEvex() ? Operand(OutMask(inst)) : Operand(wide ? zero : Out(inst));
   assembler_.vxorps(zero, zero, zero);
   if (IsFloat(inst.operand)) {
     const int not_equal = 4;
@@ -88,7 +88,7 @@ bool Emitter::ConvertToBool(const Inst& inst) {
     Emit(wide ? Ids::kIdVpcmpeqq : Ids::kIdVpcmpeqd, mask, from, zero);
     Emit(Ids::kIdVpxor, mask, mask, PoolSplat(~uint64_t{0}, 4, bytes));
   }
-  if (wide && !Has512()) NarrowMask(Out(inst), zero, inst.lanes);
+  if (wide && !HasEvex()) NarrowMask(Out(inst), zero, inst.lanes);
   return true;
 }
 
@@ -117,7 +117,7 @@ bool Emitter::ConvertInteger(const Inst& inst) {
     Vec half = VecOf(source.id(), std::max(16, to / 2));
     Emit(inst.operand == DType::kI32 ? Ids::kIdVpmovsxdq : Ids::kIdVpmovzxdq,
          dst, half);
-  } else if (Has512()) {
+  } else if (HasEvex()) {
     Emit(Ids::kIdVpmovqd, dst, source);
   } else {
     NarrowMask(dst, source, inst.lanes);
@@ -130,19 +130,19 @@ bool Emitter::ConvertInteger(const Inst& inst) {
 void Emitter::ZeroExtend(DType dtype, const Vec& lanes, int bytes) {
   const size_t size = SizeOf(dtype);
   if (size >= 4) return;
-  Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, lanes, lanes,
+  Emit(HasEvex() ? Ids::kIdVpandd : Ids::kIdVpand, lanes, lanes,
        PoolSplat((uint64_t{1} << (8 * size)) - 1, 4, bytes));
 }
 
 bool Emitter::ConvertToFloat(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
-  if (inst.operand == DType::kU32 && !Has512()) {
+  if (inst.operand == DType::kU32 && !HasEvex()) {
     ConvertU32ToFloat(inst);
     return true;
   }
   for (const ToFloatRow& row : kToFloatRows) {
     if (row.from != inst.operand) continue;
-    if (IsInteger(row.from) && IsWide(row.from) && !Has512()) return false;
+    if (IsInteger(row.from) && IsWide(row.from) && !HasEvex()) return false;
     Emit(f64 ? row.f64 : row.f32, Out(inst),
          In(inst, 0, BytesOf(inst.operand, inst.lanes)));
     return true;
@@ -154,8 +154,8 @@ bool Emitter::ConvertToFloat(const Inst& inst) {
 bool Emitter::ConvertToInteger(const Inst& inst) {
   const bool is_i32 = inst.dtype == DType::kI32;
   if (inst.operand != DType::kF32 || IsWide(inst.dtype)) return false;
-  if (!Has512() && inst.dtype == DType::kU32) return false;
-  if (!Has512() && is_i32) {
+  if (!HasEvex() && inst.dtype == DType::kU32) return false;
+  if (!HasEvex() && is_i32) {
     ConvertF32ToI32(inst);
     return true;
   }
@@ -233,7 +233,7 @@ bool Emitter::NarrowFloat(const Inst& inst) {
   } else {
     // (x + 0x7fff + bit 16 of x) >> 16
     Emit(Ids::kIdVpsrld, rounded, from, asmjit::imm(16));
-    Emit(Has512() ? Ids::kIdVpandd : Ids::kIdVpand, rounded, rounded,
+    Emit(HasEvex() ? Ids::kIdVpandd : Ids::kIdVpand, rounded, rounded,
          PoolSplat(1, 4, bytes));
     Emit(Ids::kIdVpaddd, rounded, rounded, from);
     Emit(Ids::kIdVpaddd, rounded, rounded, PoolSplat(0x7fff, 4, bytes));
@@ -241,7 +241,7 @@ bool Emitter::NarrowFloat(const Inst& inst) {
   }
   const uint32_t nan = is_f16 ? F16::kNaN : BF16::kNaN;
   const int unordered = 3;
-  if (Has512()) {
+  if (HasEvex()) {
     KReg is_nan = TempMask(0);
     Emit(Ids::kIdVcmpps, is_nan, from, from, asmjit::imm(unordered));
     assembler_.k(is_nan).emit(
@@ -259,7 +259,7 @@ bool Emitter::NarrowFloat(const Inst& inst) {
 // The low halves of lanes of 32 bits, which hold no more, in the first temp.
 Emitter::Vec Emitter::PackWords(const Vec& lanes, int bytes) {
   Vec packed = Temp(0, std::max(16, bytes / 2));
-  if (Has512()) {
+  if (HasEvex()) {
     Emit(Ids::kIdVpmovdw, packed, lanes);
   } else if (bytes == 32) {
     Vec high = Temp(1, 16);

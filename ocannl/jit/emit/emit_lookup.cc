@@ -98,7 +98,7 @@ void Emitter::GatherByScalars(const Inst& inst) {
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const auto size = static_cast<int>(SizeOf(inst.dtype));
   a.vmovups(OperandSlot(0), In(inst, 0, BytesOf(inst.operand, inst.lanes)));
-  const Vec lanes = Has512() ? Temp(0, bytes) : Out(inst);
+  const Vec lanes = HasEvex() ? Temp(0, bytes) : Out(inst);
   a.vxorps(lanes, lanes, lanes);
   a.vmovups(OperandSlot(kResult), lanes);
   for (int k = 0; k < inst.active_lanes; ++k) {
@@ -151,9 +151,9 @@ void Emitter::GatherFromRows(const Inst& inst) {
   const RowLookup& rows = nest_->lookups[inst.offset];
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Vec row = In(inst, 0, bytes);
-  const Vec offset = Temp(Has512() ? 0 : 1, bytes);
+  const Vec offset = Temp(HasEvex() ? 0 : 1, bytes);
   Vec exists_of_lane;
-  if (Has512()) {
+  if (HasEvex()) {
     const int less = 1;
     const KReg exists = TempMask(0);
     SetMask(exists, 0, inst.active_lanes);
@@ -175,7 +175,7 @@ void Emitter::GatherFromRows(const Inst& inst) {
   assembler_.vxorps(dst, dst, dst);
   Mem from = At(inst.memory);
   from.setIndex(offset);
-  if (Has512()) {
+  if (HasEvex()) {
     assembler_.k(TempMask(0)).emit(Ids::kIdVgatherdps, dst, from);
   } else {
     Emit(Ids::kIdVgatherdps, dst, from, exists_of_lane);

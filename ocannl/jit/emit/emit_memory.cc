@@ -43,7 +43,7 @@ void Emitter::LoadWords(const Inst& inst, const Vec& dst, const Mem& from) {
     Emit(wide ? Ids::kIdVpbroadcastq : Ids::kIdVpbroadcastd, dst, from);
   } else if (inst.active_lanes == inst.lanes) {
     Emit(load, dst, from);
-  } else if (Has512()) {
+  } else if (HasEvex()) {
     assembler_.k(LaneMask(inst)).z().emit(load, dst, from);
   } else {
     Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, dst,
@@ -59,7 +59,7 @@ void Emitter::Gather(const Inst& inst, const Vec& dst) {
   Emit(Ids::kIdVmovups, index, PoolRange(0, inst.memory.stride, inst.lanes, 4));
   from.setIndex(index);
   assembler_.vxorps(dst, dst, dst);
-  if (Has512()) {
+  if (HasEvex()) {
     SetMask(TempMask(0), 0, inst.active_lanes);
     assembler_.k(TempMask(0)).emit(gather, dst, from);
     return;
@@ -81,7 +81,7 @@ void Emitter::LoadSubword(const Inst& inst, const Vec& dst) {
   } else if (IsContiguous(inst) && inst.active_lanes == inst.lanes) {
     from.setSize(size * inst.lanes);
     Emit(widen, dst, from);
-  } else if (IsContiguous(inst) && Has512()) {
+  } else if (IsContiguous(inst) && HasEvex()) {
     Vec packed = Temp(0, std::max(16, size * inst.lanes));
     from.setSize(0);
     a.k(LaneMask(inst))
@@ -119,12 +119,12 @@ void Emitter::LoadMask(const Inst& inst) {
     a.setne(x86::al);
     a.movzx(x86::eax, x86::al);
     a.neg(x86::eax);
-    if (Has512()) return a.kmovw(OutMask(inst), x86::eax), void();
+    if (HasEvex()) return a.kmovw(OutMask(inst), x86::eax), void();
     a.vmovd(Out(inst).xmm(), x86::eax);
     if (inst.lanes > 1) a.vpbroadcastd(Out(inst), Out(inst).xmm());
     return;
   }
-  const Vec lanes = Has512() ? Temp(0, bytes) : Out(inst);
+  const Vec lanes = HasEvex() ? Temp(0, bytes) : Out(inst);
   LoadSubword(inst, lanes);
   TestLanes(inst, lanes);
 }
@@ -132,7 +132,7 @@ void Emitter::LoadMask(const Inst& inst) {
 // Which `lanes`, not in a temp of AVX2, are not 0.
 void Emitter::TestLanes(const Inst& inst, const Vec& lanes) {
   x86::Assembler& a = assembler_;
-  if (Has512()) {
+  if (HasEvex()) {
     a.vptestmd(OutMask(inst), lanes, lanes);
     return;
   }
@@ -157,7 +157,7 @@ void Emitter::StoreWords(const Inst& inst, const Mem& to, const Vec& value) {
   } else if (inst.active_lanes == inst.lanes) {
     const bool streams = non_temporal_ && !has_row_address_;
     Emit(streams ? Ids::kIdVmovntps : store, to, value);
-  } else if (Has512()) {
+  } else if (HasEvex()) {
     assembler_.k(LaneMask(inst)).emit(store, to, value);
   } else {
     Emit(wide ? Ids::kIdVmaskmovpd : Ids::kIdVmaskmovps, to,
@@ -184,7 +184,7 @@ Emitter::Vec Emitter::NarrowLanes(const Inst& inst) {
     lanes = ones;
   }
   if (size == 2) return PackWords(lanes, bytes);
-  if (Has512()) {
+  if (HasEvex()) {
     Emit(Ids::kIdVpmovdb, packed, lanes);
     return packed;
   }
@@ -210,7 +210,7 @@ void Emitter::StoreSubword(const Inst& inst, const Vec& packed) {
       a.vmovd(to, packed.xmm());
       return;
   }
-  if (Has512() && inst.lanes > 1) {
+  if (HasEvex() && inst.lanes > 1) {
     a.k(LaneMask(inst))
         .emit(size == 1 ? Ids::kIdVmovdqu8 : Ids::kIdVmovdqu16, to, packed);
     return;
@@ -235,7 +235,7 @@ void Emitter::Scatter(const Inst& inst) {
     }
     return;
   }
-  if (Has512() && size != 2) {
+  if (HasEvex() && size != 2) {
     Vec index = Temp(0, std::max(16, inst.lanes * 4));
     Emit(Ids::kIdVmovups, index,
          PoolRange(0, inst.memory.stride, inst.lanes, 4));

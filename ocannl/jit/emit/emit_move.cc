@@ -37,7 +37,7 @@ void Emitter::LoadConstant(const Vec& dst, DType dtype, uint64_t bits) {
     assembler_.vxorps(dst, dst, dst);
   } else if (dtype == DType::kBool) {
     assembler_.vpcmpeqd(dst, dst, dst);
-  } else if (Has512()) {
+  } else if (HasEvex()) {
     Mem number = Pool(std::string(reinterpret_cast<const char*>(&bits), size));
     Emit(size == 8 ? Ids::kIdVpbroadcastq : Ids::kIdVpbroadcastd, dst, number);
   } else {
@@ -84,7 +84,7 @@ void Emitter::Rotate(const Inst& inst, const Vec& dst, const Vec& from,
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const int n = bytes / size;
   lanes = (lanes + n) % n;
-  if (Has512()) {
+  if (HasEvex()) {
     Emit(wide ? Ids::kIdValignq : Ids::kIdValignd, dst, from, from,
          asmjit::imm(lanes));
     return;
@@ -144,7 +144,7 @@ void Emitter::EmitInsert(const Inst& inst) {
   }
   Vec dst = Out(inst);
   if (location.reg < 0) assembler_.vmovups(dst, SpillSlot(location.slot));
-  if (Has512()) {
+  if (HasEvex()) {
     assembler_.k(LaneMask(inst))
         .emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst, value);
   } else {

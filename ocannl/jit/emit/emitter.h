@@ -158,7 +158,8 @@ class Emitter {
   void ConvertF32ToI32(const Inst& inst);
 
   // emit_operand.cc: operands, reloads and spills, and the constant pool.
-  bool Has512() const { return isa_ == Isa::kAvx512; }
+  // Whether EVEX encodes instructions: with masks, and other names.
+  bool HasEvex() const { return isa_ == Isa::kAvx512; }
   static int BytesOf(DType dtype, int lanes);
   static Vec VecOf(int reg, int bytes);
   // The temps of the instruction (TempsOf).
