@@ -16,72 +16,54 @@ constexpr int kNoExceptions = 8;
 
 struct BinaryRow {
   Op op;
-  DType dtype;
-  uint32_t id;  // 0: only with AVX-512
-  uint32_t id512;
+  DType dtype;            // kF32: floats; kI32: integers; kU32: unsigned ones
+  uint32_t of_32, of_64;  // bits; 0: none
+  uint32_t evex_of_32 = 0, evex_of_64 = 0;  // 0: the same
 };
 
 // Lanes of u8 and u16 are those of u32; they are zero-extended again after it.
 constexpr BinaryRow kBinaryRows[] = {
-    {Op::kAdd, DType::kF32, Ids::kIdVaddps, Ids::kIdVaddps},
-    {Op::kAdd, DType::kF64, Ids::kIdVaddpd, Ids::kIdVaddpd},
-    {Op::kSub, DType::kF32, Ids::kIdVsubps, Ids::kIdVsubps},
-    {Op::kSub, DType::kF64, Ids::kIdVsubpd, Ids::kIdVsubpd},
-    {Op::kMul, DType::kF32, Ids::kIdVmulps, Ids::kIdVmulps},
-    {Op::kMul, DType::kF64, Ids::kIdVmulpd, Ids::kIdVmulpd},
-    {Op::kDiv, DType::kF32, Ids::kIdVdivps, Ids::kIdVdivps},
-    {Op::kDiv, DType::kF64, Ids::kIdVdivpd, Ids::kIdVdivpd},
+    {Op::kAdd, DType::kF32, Ids::kIdVaddps, Ids::kIdVaddpd},
+    {Op::kSub, DType::kF32, Ids::kIdVsubps, Ids::kIdVsubpd},
+    {Op::kMul, DType::kF32, Ids::kIdVmulps, Ids::kIdVmulpd},
+    {Op::kDiv, DType::kF32, Ids::kIdVdivps, Ids::kIdVdivpd},
     // a < b ? a : b and a > b ? a : b, as number.h says.
-    {Op::kMin, DType::kF32, Ids::kIdVminps, Ids::kIdVminps},
-    {Op::kMin, DType::kF64, Ids::kIdVminpd, Ids::kIdVminpd},
-    {Op::kMax, DType::kF32, Ids::kIdVmaxps, Ids::kIdVmaxps},
-    {Op::kMax, DType::kF64, Ids::kIdVmaxpd, Ids::kIdVmaxpd},
+    {Op::kMin, DType::kF32, Ids::kIdVminps, Ids::kIdVminpd},
+    {Op::kMax, DType::kF32, Ids::kIdVmaxps, Ids::kIdVmaxpd},
     // The second operand is a mask of bits.
-    {Op::kNeg, DType::kF32, Ids::kIdVxorps, Ids::kIdVxorps},
-    {Op::kNeg, DType::kF64, Ids::kIdVxorpd, Ids::kIdVxorpd},
-    {Op::kAbs, DType::kF32, Ids::kIdVandps, Ids::kIdVandps},
-    {Op::kAbs, DType::kF64, Ids::kIdVandpd, Ids::kIdVandpd},
-    {Op::kAdd, DType::kI32, Ids::kIdVpaddd, Ids::kIdVpaddd},
-    {Op::kAdd, DType::kI64, Ids::kIdVpaddq, Ids::kIdVpaddq},
-    {Op::kSub, DType::kI32, Ids::kIdVpsubd, Ids::kIdVpsubd},
-    {Op::kSub, DType::kI64, Ids::kIdVpsubq, Ids::kIdVpsubq},
-    {Op::kMul, DType::kI32, Ids::kIdVpmulld, Ids::kIdVpmulld},
-    {Op::kMul, DType::kI64, 0, Ids::kIdVpmullq},
-    {Op::kAnd, DType::kI32, Ids::kIdVpand, Ids::kIdVpandd},
-    {Op::kAnd, DType::kI64, Ids::kIdVpand, Ids::kIdVpandq},
-    {Op::kOr, DType::kI32, Ids::kIdVpor, Ids::kIdVpord},
-    {Op::kOr, DType::kI64, Ids::kIdVpor, Ids::kIdVporq},
-    {Op::kXor, DType::kI32, Ids::kIdVpxor, Ids::kIdVpxord},
-    {Op::kXor, DType::kI64, Ids::kIdVpxor, Ids::kIdVpxorq},
-    {Op::kMin, DType::kI32, Ids::kIdVpminsd, Ids::kIdVpminsd},
-    {Op::kMin, DType::kU32, Ids::kIdVpminud, Ids::kIdVpminud},
-    {Op::kMin, DType::kI64, 0, Ids::kIdVpminsq},
-    {Op::kMin, DType::kU64, 0, Ids::kIdVpminuq},
-    {Op::kMax, DType::kI32, Ids::kIdVpmaxsd, Ids::kIdVpmaxsd},
-    {Op::kMax, DType::kU32, Ids::kIdVpmaxud, Ids::kIdVpmaxud},
-    {Op::kMax, DType::kI64, 0, Ids::kIdVpmaxsq},
-    {Op::kMax, DType::kU64, 0, Ids::kIdVpmaxuq},
-    {Op::kShl, DType::kI32, Ids::kIdVpsllvd, Ids::kIdVpsllvd},
-    {Op::kShl, DType::kI64, Ids::kIdVpsllvq, Ids::kIdVpsllvq},
-    {Op::kShr, DType::kI32, Ids::kIdVpsravd, Ids::kIdVpsravd},
-    {Op::kShr, DType::kU32, Ids::kIdVpsrlvd, Ids::kIdVpsrlvd},
-    {Op::kShr, DType::kI64, 0, Ids::kIdVpsravq},
-    {Op::kShr, DType::kU64, Ids::kIdVpsrlvq, Ids::kIdVpsrlvq},
-    {Op::kRotl, DType::kI32, 0, Ids::kIdVprolvd},
-    {Op::kRotl, DType::kI64, 0, Ids::kIdVprolvq},
+    {Op::kNeg, DType::kF32, Ids::kIdVxorps, Ids::kIdVxorpd},
+    {Op::kAbs, DType::kF32, Ids::kIdVandps, Ids::kIdVandpd},
+    {Op::kAdd, DType::kI32, Ids::kIdVpaddd, Ids::kIdVpaddq},
+    {Op::kSub, DType::kI32, Ids::kIdVpsubd, Ids::kIdVpsubq},
+    {Op::kMul, DType::kI32, Ids::kIdVpmulld, 0, 0, Ids::kIdVpmullq},
+    {Op::kAnd, DType::kI32, Ids::kIdVpand, Ids::kIdVpand, Ids::kIdVpandd,
+     Ids::kIdVpandq},
+    {Op::kOr, DType::kI32, Ids::kIdVpor, Ids::kIdVpor, Ids::kIdVpord,
+     Ids::kIdVporq},
+    {Op::kXor, DType::kI32, Ids::kIdVpxor, Ids::kIdVpxor, Ids::kIdVpxord,
+     Ids::kIdVpxorq},
+    {Op::kMin, DType::kI32, Ids::kIdVpminsd, 0, 0, Ids::kIdVpminsq},
+    {Op::kMin, DType::kU32, Ids::kIdVpminud, 0, 0, Ids::kIdVpminuq},
+    {Op::kMax, DType::kI32, Ids::kIdVpmaxsd, 0, 0, Ids::kIdVpmaxsq},
+    {Op::kMax, DType::kU32, Ids::kIdVpmaxud, 0, 0, Ids::kIdVpmaxuq},
+    {Op::kShl, DType::kI32, Ids::kIdVpsllvd, Ids::kIdVpsllvq},
+    {Op::kShr, DType::kI32, Ids::kIdVpsravd, 0, 0, Ids::kIdVpsravq},
+    {Op::kShr, DType::kU32, Ids::kIdVpsrlvd, Ids::kIdVpsrlvq},
+    {Op::kRotl, DType::kI32, 0, 0, Ids::kIdVprolvd, Ids::kIdVprolvq},
 };
 
-uint32_t BinaryId(Op op, DType dtype, bool has_512) {
+uint32_t BinaryId(Op op, DType dtype, bool has_evex) {
+  const bool wide = SizeOf(dtype) == 8;
   if (SizeOf(dtype) < 4 && op == Op::kRotl) return 0;
-  if (SizeOf(dtype) < 4) dtype = DType::kU32;
   const bool has_sign = op == Op::kMin || op == Op::kMax || op == Op::kShr;
-  if (IsInteger(dtype) && !has_sign) {
-    dtype = SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32;
-  }
+  const bool is_unsigned = has_sign && !IsSigned(dtype);
+  if (dtype == DType::kF64) dtype = DType::kF32;
+  if (IsInteger(dtype)) dtype = is_unsigned ? DType::kU32 : DType::kI32;
   for (const BinaryRow& row : kBinaryRows) {
-    if (row.op == op && row.dtype == dtype) {
-      return has_512 ? row.id512 : row.id;
-    }
+    if (row.op != op || row.dtype != dtype) continue;
+    const uint32_t evex = wide ? row.evex_of_64 : row.evex_of_32;
+    if (has_evex && evex != 0) return evex;
+    return wide ? row.of_64 : row.of_32;
   }
   return 0;
 }
@@ -96,10 +78,14 @@ void Emitter::EmitApply(const Inst& inst) {
     EmitCopy(inst);
   } else if (inst.op == Op::kSelect) {
     EmitSelect(inst);
+  } else if (inst.op == Op::kFma) {
+    EmitFused(inst);
   } else if (inst.operand == DType::kBool) {
     EmitMaskOp(inst);
   } else if (inst.dtype == DType::kBool) {
     EmitCompare(inst);
+  } else if (IsFloat(inst.dtype) && KeepsNan(inst.op)) {
+    EmitExtreme(inst);
   } else if (IsFloat(inst.dtype)) {
     done = EmitFloatOp(inst);
   } else {
@@ -110,15 +96,8 @@ void Emitter::EmitApply(const Inst& inst) {
 }
 
 bool Emitter::EmitFloatOp(const Inst& inst) {
-  if (inst.op == Op::kFma) {
-    EmitFused(inst);
-    return true;
-  }
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  if (inst.op == Op::kMinimum || inst.op == Op::kMaximum) {
-    return EmitExtreme(inst);
-  }
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   if (uint32_t id = BinaryId(inst.op, inst.dtype, HasEvex())) {
@@ -140,7 +119,7 @@ bool Emitter::EmitFloatOp(const Inst& inst) {
 // The instructions of min and max take their second operand if one is NaN: with
 // the operands swapped, only a NaN in b is left to be put in, and finding it is
 // off the critical path of a reduction.
-bool Emitter::EmitExtreme(const Inst& inst) {
+void Emitter::EmitExtreme(const Inst& inst) {
   const bool f64 = inst.dtype == DType::kF64;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const uint32_t id = BinaryId(inst.op == Op::kMinimum ? Op::kMin : Op::kMax,
@@ -156,15 +135,14 @@ bool Emitter::EmitExtreme(const Inst& inst) {
     Emit(f64 ? Ids::kIdVfixupimmpd : Ids::kIdVfixupimmps, extreme, b, rule,
          asmjit::imm(0));
     if (extreme != dst) Emit(Ids::kIdVmovaps, dst, extreme);
-    return true;
+    return;
   }
   Operand other = b;  // tested beside b
   if (inst.args[2].kind != Value::kNone) other = RegOrMem(inst, 2, bytes);
   Emit(f64 ? Ids::kIdVcmppd : Ids::kIdVcmpps, temp, b, other,
-       asmjit::imm(3));  // unordered
+       asmjit::imm(x86::VCmpImm::kUNORD_Q));
   Emit(id, dst, b, a);
   Emit(f64 ? Ids::kIdVorpd : Ids::kIdVorps, dst, dst, temp);
-  return true;
 }
 
 // a | (b & c); c may be memory.
@@ -190,9 +168,7 @@ void Emitter::EmitOrAnd(const Inst& inst) {
 bool Emitter::EmitIntegerOp(const Inst& inst) {
   const bool wide = SizeOf(inst.dtype) == 8;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const int size = wide ? 8 : 4;
-  const uint32_t xor_id =
-      HasEvex() ? (wide ? Ids::kIdVpxorq : Ids::kIdVpxord) : Ids::kIdVpxor;
+  const uint32_t xor_id = BinaryId(Op::kXor, inst.dtype, HasEvex());
   if (inst.op == Op::kAbs && !IsSigned(inst.dtype)) {
     EmitCopy(inst);
     return true;
@@ -207,7 +183,8 @@ bool Emitter::EmitIntegerOp(const Inst& inst) {
   } else if (inst.op == Op::kAbs && (!wide || HasEvex())) {
     Emit(wide ? Ids::kIdVpabsq : Ids::kIdVpabsd, dst, In(inst, 0));
   } else if (inst.op == Op::kNot) {
-    Emit(xor_id, dst, In(inst, 0), PoolSplat(~uint64_t{0}, size, bytes));
+    Emit(xor_id, dst, In(inst, 0),
+         PoolSplat(~uint64_t{0}, wide ? 8 : 4, bytes));
   } else {
     return !HasEvex() && ExpandIntegerOp(inst);
   }
@@ -226,14 +203,10 @@ void Emitter::EmitCompare(const Inst& inst) {
     // The same relations, quiet on NaN.
     const int quiet = relation == 1 || relation == 2 ? relation + 16 : relation;
     const uint32_t id = wide ? Ids::kIdVcmppd : Ids::kIdVcmpps;
-    const Operand mask = HasEvex() ? Operand(OutMask(inst))
-                                   : Operand(wide ? Temp(0, bytes) : Out(inst));
+    const Operand mask = ComparisonMask(inst);
     Emit(id, mask, In(inst, 0, bytes), RegOrMem(inst, 1, bytes),
          asmjit::imm(quiet));
-    if (wide && !HasEvex()) {
-      NarrowMask(Out(inst), Temp(0, bytes), inst.lanes);
-    }
-    return;
+    return NarrowMask(inst);
   }
   if (!HasEvex()) return CompareIntegers(inst);
   const bool is_signed = IsSigned(inst.operand);
@@ -248,38 +221,30 @@ void Emitter::EmitMaskOp(const Inst& inst) {
   const bool less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
   const bool is_and = inst.op == Op::kAnd || inst.op == Op::kLess;
   const bool is_or = inst.op == Op::kOr || inst.op == Op::kLessEqual;
-  if (HasEvex()) {
-    const KReg dst = OutMask(inst);
-    const uint32_t id = is_and                  ? Ids::kIdKandw
-                        : is_or                 ? Ids::kIdKorw
-                        : inst.op == Op::kEqual ? Ids::kIdKxnorw
-                                                : Ids::kIdKxorw;
-    if (inst.op == Op::kNot) {
-      Emit(Ids::kIdKnotw, dst, InMask(inst, 0));
-    } else if (less) {
-      const KReg inverse = TempMask(0);
-      Emit(Ids::kIdKnotw, inverse, InMask(inst, 0));
-      Emit(id, dst, inverse, InMask(inst, 1));
-    } else {
-      Emit(id, dst, InMask(inst, 0), InMask(inst, 1));
-    }
-    return;
-  }
+  const bool masks = HasEvex();
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const Mem ones = PoolSplat(~uint64_t{0}, 4, bytes);
-  const Vec dst = Out(inst);
-  const uint32_t id = is_and  ? Ids::kIdVpand
-                      : is_or ? Ids::kIdVpor
-                              : Ids::kIdVpxor;
+  const Mem ones = masks ? Mem() : PoolSplat(~uint64_t{0}, 4, bytes);
+  auto in = [&](int k) {
+    return masks ? Operand(InMask(inst, k)) : Operand(In(inst, k));
+  };
+  auto invert = [&](const Operand& to, const Operand& from) {
+    masks ? Emit(Ids::kIdKnotw, to, from) : Emit(Ids::kIdVpxor, to, from, ones);
+  };
+  const uint32_t id = is_and  ? (masks ? Ids::kIdKandw : Ids::kIdVpand)
+                      : is_or ? (masks ? Ids::kIdKorw : Ids::kIdVpor)
+                              : (masks ? Ids::kIdKxorw : Ids::kIdVpxor);
+  const Operand dst = masks ? Operand(OutMask(inst)) : Operand(Out(inst));
   if (inst.op == Op::kNot) {
-    Emit(id, dst, In(inst, 0), ones);
+    invert(dst, in(0));
   } else if (less) {
-    const Vec inverse = Temp(0, bytes);
-    Emit(Ids::kIdVpxor, inverse, In(inst, 0), ones);
-    Emit(id, dst, inverse, In(inst, 1));
+    const Operand inverse = masks ? Operand(TempMask(0)) : Temp(0, bytes);
+    invert(inverse, in(0));
+    Emit(id, dst, inverse, in(1));
+  } else if (masks && inst.op == Op::kEqual) {
+    Emit(Ids::kIdKxnorw, dst, in(0), in(1));
   } else {
-    Emit(id, dst, In(inst, 0), In(inst, 1));
-    if (inst.op == Op::kEqual) Emit(Ids::kIdVpxor, dst, dst, ones);
+    Emit(id, dst, in(0), in(1));
+    if (inst.op == Op::kEqual) invert(dst, dst);
   }
 }
 
@@ -298,12 +263,11 @@ void Emitter::EmitSelect(const Inst& inst) {
   Vec dst = Out(inst);
   if (HasEvex()) {
     KReg mask = InMask(inst, 0);
+    Operand chosen = RegOrMem(inst, 1, bytes);
     if (zero) {
-      Vec chosen = In(inst, 1);
       assembler_.k(mask).z().emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst,
                                   chosen);
     } else {
-      Operand chosen = RegOrMem(inst, 1, bytes);
       Vec other = In(inst, 2);
       assembler_.k(mask).emit(wide ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
                               other, chosen);

@@ -53,18 +53,12 @@ void Emitter::CompareIntegers(const Inst& inst) {
   if (inst.op == Op::kLessEqual || inst.op == Op::kNotEqual) {
     Emit(Ids::kIdVpxor, mask, mask, PoolSplat(kOnes, 4, bytes));
   }
-  if (wide) {
-    NarrowMask(Out(inst), mask, inst.lanes);
-  } else {
-    Emit(Ids::kIdVmovaps, Out(inst), mask);
-  }
+  if (!wide) Emit(Ids::kIdVmovaps, Out(inst), mask);
+  NarrowMask(inst);
 }
 
 bool Emitter::ExpandIntegerOp(const Inst& inst) {
-  if (inst.op == Op::kRotl && SizeOf(inst.dtype) >= 4) {
-    RotateBits(inst);
-    return true;
-  }
+  if (inst.op == Op::kRotl && SizeOf(inst.dtype) >= 4) return RotateBits(inst);
   if (SizeOf(inst.dtype) != 8) return false;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   Vec dst = Out(inst);
@@ -117,7 +111,7 @@ void Emitter::MultiplyWide(const Vec& dst, const Vec& a, const Vec& b,
 }
 
 // Shifts by n and by width - n, which is all of the bits where n is 0.
-void Emitter::RotateBits(const Inst& inst) {
+bool Emitter::RotateBits(const Inst& inst) {
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const bool wide = SizeOf(inst.dtype) == 8;
   const int size = wide ? 8 : 4;
@@ -133,9 +127,10 @@ void Emitter::RotateBits(const Inst& inst) {
        PoolSplat(kOnes, size, bytes));
   Emit(wide ? Ids::kIdVpsrlvq : Ids::kIdVpsrlvd, amount, a, amount);
   Emit(Ids::kIdVpor, Out(inst), left, amount);
+  return true;
 }
 
-void Emitter::ConvertU32ToFloat(const Inst& inst) {
+bool Emitter::ConvertU32ToFloat(const Inst& inst) {
   const int from = BytesOf(inst.operand, inst.lanes);
   Vec source = In(inst, 0, from);
   Vec high = Temp(0, from);
@@ -146,7 +141,7 @@ void Emitter::ConvertU32ToFloat(const Inst& inst) {
     Emit(Ids::kIdVcvtdq2pd, Out(inst), VecOf(high.id(), std::max(16, to / 2)));
     Emit(Ids::kIdVaddpd, Out(inst), Out(inst),
          PoolSplat(0x41e0000000000000, 8, to));
-    return;
+    return true;
   }
   // Both halves are exact; their sum rounds once.
   Vec low = Temp(1, from);
@@ -156,23 +151,24 @@ void Emitter::ConvertU32ToFloat(const Inst& inst) {
   Emit(Ids::kIdVpand, low, source, PoolSplat(0xffff, 4, from));
   Emit(Ids::kIdVcvtdq2ps, low, low);
   Emit(Ids::kIdVaddps, Out(inst), high, low);
+  return true;
 }
 
 // vcvttps2dq makes the least number of what is beyond the range.
-void Emitter::ConvertF32ToI32(const Inst& inst) {
+bool Emitter::ConvertF32ToI32(const Inst& inst) {
+  if (inst.dtype != DType::kI32) return false;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
-  const int at_least = 29;
-  const int ordered = 7;
   Vec from = In(inst, 0, bytes);
   Vec above = Temp(0, bytes);
   Vec number = Temp(1, bytes);
   Emit(Ids::kIdVcmpps, above, from, PoolSplat(0x4f000000, 4, bytes),
-       asmjit::imm(at_least));
+       asmjit::imm(x86::VCmpImm::kGE_OQ));
   Emit(Ids::kIdVcvttps2dq, number, from);
   // The least becomes the greatest.
   Emit(Ids::kIdVpxor, above, above, number);
-  Emit(Ids::kIdVcmpps, number, from, from, asmjit::imm(ordered));
+  Emit(Ids::kIdVcmpps, number, from, from, asmjit::imm(x86::VCmpImm::kORD_Q));
   Emit(Ids::kIdVpand, Out(inst), above, number);
+  return true;
 }
 
 }  // namespace ocannl::jit

@@ -50,11 +50,8 @@ bool Emitter::ConvertFromBool(const Inst& inst) {
   const int size = IsWide(inst.dtype) ? 8 : 4;
   Vec dst = Out(inst);
   if (HasEvex()) {
-    Mem number = Pool(std::string(reinterpret_cast<const char*>(&one), size));
-    assembler_.k(InMask(inst, 0))
-        .z()
-        .emit(size == 8 ? Ids::kIdVpbroadcastq : Ids::kIdVpbroadcastd, dst,
-              number);
+    assembler_.k(InMask(inst, 0)).z();
+    LoadConstant(dst, inst.dtype, one);
     return true;
   }
   Vec mask = In(inst, 0, BytesOf(DType::kBool, inst.lanes));
@@ -77,32 +74,40 @@ bool Emitter::ConvertToBool(const Inst& inst) {
     return true;
   }
   const Vec zero = Temp(0, bytes);
-  const Operand mask =
-      HasEvex() ? Operand(OutMask(inst)) : Operand(wide ? zero : Out(inst));
+  const Operand mask = ComparisonMask(inst);
   assembler_.vxorps(zero, zero, zero);
   if (IsFloat(inst.operand)) {
-    const int not_equal = 4;
     Emit(wide ? Ids::kIdVcmppd : Ids::kIdVcmpps, mask, from, zero,
-         asmjit::imm(not_equal));
+         asmjit::imm(x86::VCmpImm::kNEQ_UQ));
   } else {
     Emit(wide ? Ids::kIdVpcmpeqq : Ids::kIdVpcmpeqd, mask, from, zero);
     Emit(Ids::kIdVpxor, mask, mask, PoolSplat(~uint64_t{0}, 4, bytes));
   }
-  if (wide && !HasEvex()) NarrowMask(Out(inst), zero, inst.lanes);
+  NarrowMask(inst);
   return true;
 }
 
-// Without AVX-512, masks have 32 bits a lane.
-void Emitter::NarrowMask(const Vec& dst, const Vec& wide, int lanes) {
-  if (lanes == 1) {
-    assembler_.vmovaps(dst.xmm(), wide.xmm());
-    return;
-  }
+// Where a comparison leaves the mask of which NarrowMask makes the result: with
+// vectors for masks, in lanes as wide as the numbers.
+Emitter::Operand Emitter::ComparisonMask(const Inst& inst) {
+  if (HasEvex()) return OutMask(inst);
+  return SizeOf(inst.operand) == 8 ? Temp(0, BytesOf(inst.operand, inst.lanes))
+                                   : Out(inst);
+}
+
+void Emitter::NarrowMask(const Inst& inst) {
+  if (HasEvex() || SizeOf(inst.operand) < 8) return;
+  PackWide(Out(inst), Temp(0, BytesOf(inst.operand, inst.lanes)), inst.lanes);
+}
+
+// The low halves of lanes of 64 bits.
+void Emitter::PackWide(const Vec& dst, const Vec& wide, int lanes) {
+  if (HasEvex()) return Emit(Ids::kIdVpmovqd, dst, wide);
+  if (lanes == 1) return Emit(Ids::kIdVmovaps, dst.xmm(), wide.xmm());
   CHECK(lanes == 4) << lanes;
   const Vec high = dst.id() == wide.id() ? Temp(0, 16) : dst.xmm();
-  assembler_.emit(Ids::kIdVextractf128, high, wide.ymm(), asmjit::imm(1));
-  assembler_.emit(Ids::kIdVshufps, dst.xmm(), wide.xmm(), high,
-                  asmjit::imm(0x88));
+  Emit(Ids::kIdVextractf128, high, wide.ymm(), asmjit::imm(1));
+  Emit(Ids::kIdVshufps, dst.xmm(), wide.xmm(), high, asmjit::imm(0x88));
 }
 
 // Between integers: lanes of 32 bits hold u8, u16, i32 and u32.
@@ -117,10 +122,8 @@ bool Emitter::ConvertInteger(const Inst& inst) {
     Vec half = VecOf(source.id(), std::max(16, to / 2));
     Emit(inst.operand == DType::kI32 ? Ids::kIdVpmovsxdq : Ids::kIdVpmovzxdq,
          dst, half);
-  } else if (HasEvex()) {
-    Emit(Ids::kIdVpmovqd, dst, source);
   } else {
-    NarrowMask(dst, source, inst.lanes);
+    PackWide(dst, source, inst.lanes);
   }
   ZeroExtend(inst.dtype, dst, to);
   return true;
@@ -135,15 +138,11 @@ void Emitter::ZeroExtend(DType dtype, const Vec& lanes, int bytes) {
 }
 
 bool Emitter::ConvertToFloat(const Inst& inst) {
-  const bool f64 = inst.dtype == DType::kF64;
-  if (inst.operand == DType::kU32 && !HasEvex()) {
-    ConvertU32ToFloat(inst);
-    return true;
-  }
+  if (inst.operand == DType::kU32 && !HasEvex()) return ConvertU32ToFloat(inst);
   for (const ToFloatRow& row : kToFloatRows) {
     if (row.from != inst.operand) continue;
     if (IsInteger(row.from) && IsWide(row.from) && !HasEvex()) return false;
-    Emit(f64 ? row.f64 : row.f32, Out(inst),
+    Emit(inst.dtype == DType::kF64 ? row.f64 : row.f32, Out(inst),
          In(inst, 0, BytesOf(inst.operand, inst.lanes)));
     return true;
   }
@@ -154,11 +153,7 @@ bool Emitter::ConvertToFloat(const Inst& inst) {
 bool Emitter::ConvertToInteger(const Inst& inst) {
   const bool is_i32 = inst.dtype == DType::kI32;
   if (inst.operand != DType::kF32 || IsWide(inst.dtype)) return false;
-  if (!HasEvex() && inst.dtype == DType::kU32) return false;
-  if (!HasEvex() && is_i32) {
-    ConvertF32ToI32(inst);
-    return true;
-  }
+  if (!HasEvex() && SizeOf(inst.dtype) == 4) return ConvertF32ToI32(inst);
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Vec from = In(inst, 0, bytes);
   const Vec cut = Temp(0, bytes);
@@ -177,16 +172,13 @@ bool Emitter::ConvertToInteger(const Inst& inst) {
     return true;
   }
   // Numbers beyond the range give the least.
-  KReg mask = TempMask(0);
-  KReg number = TempMask(1);
-  const int at_least = 29;
-  const int ordered = 7;
+  const KReg mask = TempMask(0), number = TempMask(1);
   Emit(Ids::kIdVcmpps, mask, from, PoolSplat(0x4f000000, 4, bytes),
-       asmjit::imm(at_least));
-  Emit(Ids::kIdVcmpps, number, from, from, asmjit::imm(ordered));
+       asmjit::imm(x86::VCmpImm::kGE_OQ));
+  Emit(Ids::kIdVcmpps, number, from, from, asmjit::imm(x86::VCmpImm::kORD_Q));
   Emit(Ids::kIdVcvttps2dq, cut, from);
-  assembler_.k(mask).emit(Ids::kIdVpbroadcastd, cut,
-                          Pool(std::string("\xff\xff\xff\x7f", 4)));
+  assembler_.k(mask);
+  LoadConstant(cut, DType::kI32, 0x7fffffff);
   assembler_.k(number).z().emit(Ids::kIdVmovaps, Out(inst), cut);
   return true;
 }
@@ -239,18 +231,17 @@ bool Emitter::NarrowFloat(const Inst& inst) {
     Emit(Ids::kIdVpaddd, rounded, rounded, PoolSplat(0x7fff, 4, bytes));
     Emit(Ids::kIdVpsrld, rounded, rounded, asmjit::imm(16));
   }
+  const asmjit::Imm unordered(x86::VCmpImm::kUNORD_Q);
   const uint32_t nan = is_f16 ? F16::kNaN : BF16::kNaN;
-  const int unordered = 3;
   if (HasEvex()) {
     KReg is_nan = TempMask(0);
-    Emit(Ids::kIdVcmpps, is_nan, from, from, asmjit::imm(unordered));
-    assembler_.k(is_nan).emit(
-        Ids::kIdVpbroadcastd, rounded,
-        Pool(std::string(reinterpret_cast<const char*>(&nan), 4)));
+    Emit(Ids::kIdVcmpps, is_nan, from, from, unordered);
+    assembler_.k(is_nan);
+    LoadConstant(rounded, DType::kF32, nan);
     Emit(Ids::kIdVmovaps, dst, rounded);
   } else {
     Vec is_nan = Temp(1, bytes);
-    Emit(Ids::kIdVcmpps, is_nan, from, from, asmjit::imm(unordered));
+    Emit(Ids::kIdVcmpps, is_nan, from, from, unordered);
     Emit(Ids::kIdVblendvps, dst, rounded, PoolSplat(nan, 4, bytes), is_nan);
   }
   return true;

@@ -37,6 +37,7 @@ bool Emitter::EmitStub() {
   if (!uses_stub_) return false;
   x86::Assembler& a = assembler_;
   const int vectors = NumRegisters(/*masks=*/false, isa_);
+  const int masks = NumRegisters(/*masks=*/true, isa_);
   const int bytes = VectorBytes(isa_);
   const int32_t masks_at = vectors * bytes;
   const std::array<Gp, 6> saved = {x86::rdi, x86::rsi, x86::r8,
@@ -54,7 +55,7 @@ bool Emitter::EmitStub() {
   for (int k = 0; k < vectors; ++k) {
     a.vmovups(x86::ptr(x86::rsp, k * bytes), VecOf(k, bytes));
   }
-  for (int k = 1; HasEvex() && k < 8; ++k) {
+  for (int k = 1; k < masks; ++k) {
     a.kmovw(x86::ptr(x86::rsp, masks_at + 8 * k), x86::k(k));
   }
   a.mov(x86::rdi, x86::rdx);
@@ -65,7 +66,7 @@ bool Emitter::EmitStub() {
   for (int k = 0; k < vectors; ++k) {
     a.vmovups(VecOf(k, bytes), x86::ptr(x86::rsp, k * bytes));
   }
-  for (int k = 1; HasEvex() && k < 8; ++k) {
+  for (int k = 1; k < masks; ++k) {
     a.kmovw(x86::k(k), x86::ptr(x86::rsp, masks_at + 8 * k));
   }
   a.lea(x86::rsp, x86::ptr(x86::rbx, -8 * static_cast<int>(saved.size())));

@@ -154,12 +154,11 @@ void Emitter::GatherFromRows(const Inst& inst) {
   const Vec offset = Temp(HasEvex() ? 0 : 1, bytes);
   Vec exists_of_lane;
   if (HasEvex()) {
-    const int less = 1;
     const KReg exists = TempMask(0);
     SetMask(exists, 0, inst.active_lanes);
     assembler_.k(exists).emit(Ids::kIdVpcmpud, exists, row,
                               PoolSplat(rows.size, 4, bytes),
-                              asmjit::imm(less));
+                              asmjit::imm(x86::VPCmpImm::kLT));
   } else {
     const Vec size = Temp(0, bytes);
     Emit(Ids::kIdVmovups, size, PoolSplat(rows.size, 4, bytes));

@@ -62,9 +62,9 @@ void Emitter::Gather(const Inst& inst, const Vec& dst) {
   if (HasEvex()) {
     SetMask(TempMask(0), 0, inst.active_lanes);
     assembler_.k(TempMask(0)).emit(gather, dst, from);
-    return;
+  } else {
+    Emit(gather, dst, from, LaneVector(inst, 1));
   }
-  Emit(gather, dst, from, LaneVector(inst, 1));
 }
 
 // Numbers of one or two bytes are zero-extended to lanes of 32 bits.

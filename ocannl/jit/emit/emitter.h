@@ -124,7 +124,7 @@ class Emitter {
   // emit_apply.cc: one primitive. False where no instructions do it.
   bool EmitFloatOp(const Inst& inst);
   bool EmitIntegerOp(const Inst& inst);
-  bool EmitExtreme(const Inst& inst);
+  void EmitExtreme(const Inst& inst);
   void EmitMaskOp(const Inst& inst);
   void EmitCompare(const Inst& inst);
   void EmitSelect(const Inst& inst);
@@ -142,7 +142,9 @@ class Emitter {
   bool ConvertInteger(const Inst& inst);
   bool ConvertToFloat(const Inst& inst);
   bool ConvertToInteger(const Inst& inst);
-  void NarrowMask(const Vec& dst, const Vec& wide, int lanes);
+  Operand ComparisonMask(const Inst& inst);
+  void NarrowMask(const Inst& inst);
+  void PackWide(const Vec& dst, const Vec& wide, int lanes);
   void ZeroExtend(DType dtype, const Vec& lanes, int bytes);
   bool WidenFloat(const Inst& inst);
   bool NarrowFloat(const Inst& inst);
@@ -153,9 +155,9 @@ class Emitter {
   void CompareIntegers(const Inst& inst);
   bool ExpandIntegerOp(const Inst& inst);
   void MultiplyWide(const Vec& dst, const Vec& a, const Vec& b, int bytes);
-  void RotateBits(const Inst& inst);
-  void ConvertU32ToFloat(const Inst& inst);
-  void ConvertF32ToI32(const Inst& inst);
+  bool RotateBits(const Inst& inst);
+  bool ConvertU32ToFloat(const Inst& inst);
+  bool ConvertF32ToI32(const Inst& inst);
 
   // emit_operand.cc: operands, reloads and spills, and the constant pool.
   // Whether EVEX encodes instructions: with masks, and other names.
