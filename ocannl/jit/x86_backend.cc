@@ -219,10 +219,6 @@ class X86Executable : public Executable {
 
 }  // namespace
 
-const Target& TargetOf(Isa isa) {
-  return isa == Isa::kAvx512 ? kAvx512Target : kAvx2Target;
-}
-
 std::vector<std::string> CodePasses() {
   std::vector<std::string> names;
   for (absl::string_view pass : SchedulePasses()) names.emplace_back(pass);

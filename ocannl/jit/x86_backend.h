@@ -18,14 +18,10 @@
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/threads/team.h"
-#include "ocannl/core/schedule/target.h"
 #include "ocannl/jit/compiled_program.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::jit {
-
-// What `isa` depends on of a processor.
-const Target& TargetOf(Isa isa);
 
 // The program as the machine code of `isa` runs it, with a comment in front
 // that says so. The passes of the names in `skip` are left out.

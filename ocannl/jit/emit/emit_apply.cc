@@ -128,7 +128,7 @@ void Emitter::EmitExtreme(const Inst& inst) {
   const Vec a = In(inst, 0);
   const Vec b = In(inst, 1);
   const Vec temp = Temp(0, bytes);
-  if (HasEvex()) {
+  if (Info(isa_).fixup) {
     const Operand rule = RegOrMem(inst, 2, bytes);
     const Vec extreme = dst == b || rule == dst ? temp : dst;
     Emit(id, extreme, b, a);

@@ -151,7 +151,7 @@ Emitter::Mem Emitter::Pool(const std::string& bytes) {
 
 Emitter::Mem Emitter::PoolSplat(uint64_t bits, int size, int bytes) {
   std::string one(reinterpret_cast<const char*>(&bits), size);
-  if (HasEvex()) {
+  if (Info(isa_).broadcast) {
     Mem memory = Pool(one);
     memory.setBroadcast(static_cast<x86::Mem::Broadcast>(
         asmjit::Support::ctz(static_cast<uint32_t>(bytes / size))));

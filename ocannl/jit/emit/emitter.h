@@ -161,7 +161,7 @@ class Emitter {
 
   // emit_operand.cc: operands, reloads and spills, and the constant pool.
   // Whether EVEX encodes instructions: with masks, and other names.
-  bool HasEvex() const { return isa_ == Isa::kAvx512; }
+  bool HasEvex() const { return HasMasks(isa_); }
   static int BytesOf(DType dtype, int lanes);
   static Vec VecOf(int reg, int bytes);
   // The temps of the instruction (TempsOf).

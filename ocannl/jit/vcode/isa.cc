@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/isa.h"
 
+#include <initializer_list>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "asmjit/asmjit.h"
 
 namespace ocannl::jit {
 
-absl::string_view Name(Isa isa) {
-  return isa == Isa::kAvx2 ? "avx2" : "avx512";
+std::string IsaNames(absl::string_view separator) {
+  return absl::StrJoin(kIsas, separator, [](std::string* text, Isa isa) {
+    absl::StrAppend(text, Name(isa));
+  });
 }
 
 bool IsSupported(Isa isa) {
-  const auto& has = asmjit::CpuInfo::host().features().x86();
-  if (!has.hasAVX2() || !has.hasFMA() || !has.hasF16C()) return false;
-  if (isa == Isa::kAvx2) return true;
-  return has.hasAVX512_F() && has.hasAVX512_BW() && has.hasAVX512_DQ() &&
-         has.hasAVX512_VL();
+  using enum asmjit::CpuFeatures::X86::Id;
+  static constexpr std::initializer_list<uint32_t> kFeatures[] = {
+#define ISA(name, text, bytes, vectors, masks, broadcast, ternary, fixup, ...) \
+  {__VA_ARGS__},
+#include "ocannl/jit/vcode/isas.def"
+  };
+  const auto& host = asmjit::CpuInfo::host().features();
+  return absl::c_all_of(kFeatures[static_cast<size_t>(isa)],
+                        [&](uint32_t feature) { return host.has(feature); });
 }
 
 std::optional<Isa> HostIsa() {
-  if (IsSupported(Isa::kAvx512)) return Isa::kAvx512;
-  if (IsSupported(Isa::kAvx2)) return Isa::kAvx2;
-  return std::nullopt;
-}
-
-int VectorBytes(Isa isa) { return isa == Isa::kAvx2 ? 32 : 64; }
-
-bool IsMask(DType dtype, Isa isa) {
-  return dtype == DType::kBool && isa == Isa::kAvx512;
-}
-
-int NumRegisters(bool masks, Isa isa) {
-  if (masks) return isa == Isa::kAvx512 ? 8 : 0;
-  return isa == Isa::kAvx512 ? 32 : 16;
+  std::optional<Isa> best;
+  for (Isa isa : kIsas) {
+    if (IsSupported(isa)) best = isa;
+  }
+  return best;
 }
 
 }  // namespace ocannl::jit

@@ -22,12 +22,12 @@ bool Loads(const Inst& inst) {
   return Info(inst.opcode).memory == OpcodeInfo::Memory::kRead;
 }
 
-// From lanes of 32 bits to 8 or 16, where AVX2 takes a vector's halves.
-Temps TempsOfPacking(const Inst& inst, bool avx2) {
-  return {avx2 && inst.lanes == 8 ? 2 : 1};
+// From lanes of 32 bits to 8 or 16; without masks, of a vector's halves.
+Temps TempsOfPacking(const Inst& inst, bool masks) {
+  return {masks || inst.lanes < 8 ? 1 : 2};
 }
 
-Temps TempsOfAccess(const Inst& inst, bool has_rows, bool avx2) {
+Temps TempsOfAccess(const Inst& inst, bool has_rows, bool masks) {
   const size_t size = SizeOf(inst.dtype);
   const bool is_whole = inst.active_lanes == inst.lanes && !has_rows;
   if (size >= 4 && is_whole && IsContiguous(inst)) return {};  // nearly all
@@ -40,46 +40,46 @@ Temps TempsOfAccess(const Inst& inst, bool has_rows, bool avx2) {
     return {inst.dtype == DType::kBool || is_apart || is_partial};
   }
   if (size == 2 && is_apart) return {};
-  if (size < 4) return TempsOfPacking(inst, avx2);
-  if (!is_apart) return {avx2 && is_partial};
-  return avx2 ? Temps{loads ? 2 : 0} : Temps{1, 1};
+  if (size < 4) return TempsOfPacking(inst, masks);
+  if (!is_apart) return {!masks && is_partial};
+  return masks ? Temps{1, 1} : Temps{loads ? 2 : 0};
 }
 
-Temps TempsOfConvert(const Inst& inst, bool avx2) {
+Temps TempsOfConvert(const Inst& inst, bool masks) {
   const DType to = inst.dtype;
   const DType from = inst.operand;
   if (to == from || (from == DType::kBF16 && to == DType::kF32)) return {};
-  if (from == DType::kBool) return {avx2 && SizeOf(to) == 8};
-  if (IsNarrow(from)) return TempsOfPacking(inst, avx2);
-  if (IsFloat(to)) return {avx2 && from == DType::kU32 ? 2 : 0};
+  if (from == DType::kBool) return {!masks && SizeOf(to) == 8};
+  if (IsNarrow(from)) return TempsOfPacking(inst, masks);
+  if (IsFloat(to)) return {!masks && from == DType::kU32 ? 2 : 0};
   if (IsInteger(to) && IsInteger(from)) {
-    return {avx2 && SizeOf(from) == 8 && SizeOf(to) < 8};
+    return {!masks && SizeOf(from) == 8 && SizeOf(to) < 8};
   }
   const bool is_hard = to == DType::kI32 || IsNarrow(to);
-  return avx2 ? Temps{is_hard ? 2 : 1} : Temps{1, is_hard ? 2 : 0};
+  return masks ? Temps{1, is_hard ? 2 : 0} : Temps{is_hard ? 2 : 1};
 }
 
-Temps TempsOfCompare(const Inst& inst, bool avx2) {
+Temps TempsOfCompare(const Inst& inst, bool masks) {
   const bool is_less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
-  if (inst.operand == DType::kBool) return {is_less && avx2, is_less && !avx2};
-  if (!avx2) return {};
+  if (masks) return {0, is_less && inst.operand == DType::kBool};
+  if (inst.operand == DType::kBool) return {is_less};
   if (IsFloat(inst.operand)) return {SizeOf(inst.operand) == 8};
   return {is_less && !IsSigned(inst.operand) ? 2 : 1};
 }
 
-Temps TempsOfApply(const Inst& inst, bool avx2) {
+Temps TempsOfApply(const Inst& inst, bool masks) {
   auto is_integer = [&] { return IsInteger(inst.operand); };
   auto is_wide = [&] { return SizeOf(inst.operand) == 8; };
   switch (inst.op) {
     case Op::kConvert:
-      return TempsOfConvert(inst, avx2);
+      return TempsOfConvert(inst, masks);
     case Op::kLess:
     case Op::kLessEqual:
     case Op::kEqual:
     case Op::kNotEqual:
-      return TempsOfCompare(inst, avx2);
+      return TempsOfCompare(inst, masks);
     case Op::kSelect:
-      if (avx2) return {is_wide()};
+      if (!masks) return {is_wide()};
       return {0, inst.dtype == DType::kBool ? 2 : 0};
     case Op::kMinimum:
     case Op::kMaximum:
@@ -92,28 +92,29 @@ Temps TempsOfApply(const Inst& inst, bool avx2) {
     case Op::kAbs:
     case Op::kShr:
     case Op::kRotl:
-      return {avx2 && is_integer() && (is_wide() || inst.op == Op::kRotl) ? 2
-                                                                          : 0};
+      return {!masks && is_integer() && (is_wide() || inst.op == Op::kRotl)
+                  ? 2
+                  : 0};
     default:
       return {};
   }
 }
 
 // But for the mask of ReadsLanes.
-Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool avx2) {
+Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool masks) {
   switch (inst.opcode) {
     case Opcode::kApply:
-      return TempsOfApply(inst, avx2);
+      return TempsOfApply(inst, masks);
     case Opcode::kLoad:
     case Opcode::kLookup:
     case Opcode::kStore:
     case Opcode::kScatter:
-      return TempsOfAccess(inst, HasRows(nest, inst), avx2);
+      return TempsOfAccess(inst, HasRows(nest, inst), masks);
     case Opcode::kInsert:
-      if (inst.dtype == DType::kBool && !avx2) return {0, 1};
+      if (inst.dtype == DType::kBool && masks) return {0, 1};
       return {inst.offset != 0};
     case Opcode::kExtract:
-      return {avx2};
+      return {!masks};
     case Opcode::kMemset:
       return {1};
     default:
@@ -177,10 +178,8 @@ void OrderOperands(Inst& inst) {
   }
 }
 
-bool ReadsLanes(const Nest& nest, const Inst& inst, Isa isa) {
-  if (isa == Isa::kAvx2 || inst.opcode == Opcode::kInsert) {
-    return isa == Isa::kAvx512;
-  }
+bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks) {
+  if (!masks || inst.opcode == Opcode::kInsert) return masks;
   if (!(Loads(inst) || WritesMemory(inst.opcode)) || HasRows(nest, inst) ||
       !IsContiguous(inst) || inst.active_lanes == inst.lanes) {
     return false;
@@ -192,8 +191,8 @@ bool ReadsLanes(const Nest& nest, const Inst& inst, Isa isa) {
 }
 
 Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa) {
-  Temps temps = TempsWithoutLanes(nest, inst, isa == Isa::kAvx2);
-  if (ReadsLanes(nest, inst, isa)) {
+  Temps temps = TempsWithoutLanes(nest, inst, HasMasks(isa));
+  if (ReadsLanes(nest, inst, HasMasks(isa))) {
     temps.masks += inst.args[Info(inst.opcode).operands].kind == Value::kNone;
   }
   return temps;

@@ -39,9 +39,9 @@ struct Temps {
 };
 Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa);
 
-// Whether a mask register leaves out lanes of memory or of the result: an
-// operand behind the others (HoistConstants), or else the last temp.
-bool ReadsLanes(const Nest& nest, const Inst& inst, Isa isa);
+// Whether a mask register, with `masks`, leaves out lanes of memory or of the
+// result: an operand behind the others (HoistConstants), or else the last temp.
+bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks);
 
 // The first of those lanes; the others, `active_lanes` in all, follow.
 inline int64_t FirstLane(const Inst& inst) {

@@ -152,7 +152,7 @@ class Selector {
     if (is_sign_op && IsFloat(apply.dtype)) {
       inst.args[1] = builder_.SignMask(apply.op, apply.dtype);
     }
-    if (unroller_.isa() == Isa::kAvx512 && KeepsNan(apply.op)) {
+    if (Info(unroller_.isa()).fixup && KeepsNan(apply.op)) {
       inst.args[2] = builder_.NanRule(apply.dtype);
     }
     MaterialiseConstants(inst);

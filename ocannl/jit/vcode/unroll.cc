@@ -214,7 +214,7 @@ void Unroller::VisitLoop(const For& loop, const UnrollHooks& hooks) {
   if (loop.kind == LoopKind::kVec) {
     if (int lanes = LanesOf(loop)) return VisitLanes(loop, lanes, hooks);
   }
-  if (unrolls_ && isa_ == Isa::kAvx2 && AccumulatesExtreme(program_, loop)) {
+  if (unrolls_ && !Info(isa_).fixup && AccumulatesExtreme(program_, loop)) {
     return VisitUnrolledBy2(loop, hooks);
   }
   hooks.begin(loop);

@@ -2,8 +2,8 @@
 //
 // Unroller: walks a nest as machine code runs it: `unroll` loops are unrolled,
 // `vec` loops strip-mined by the lanes of a register and unrolled, other loops
-// entered once. With AVX2, a loop that is a reduction by minimum or maximum is
-// unrolled by 2 (fold.h says why).
+// entered once. Without vfixupimm, a loop that is a reduction by minimum or
+// maximum is unrolled by 2 (fold.h says why).
 //
 //   unroll i1 = 0 to 1 { vec i2 = 0 to 19 { S } }      16 lanes a register
 //     ->  S at i1 = 0, i2 = 0..15;  S at i1 = 0, i2 = 16..19;  S at i1 = 1, ...

@@ -77,7 +77,7 @@ class Verifier {
     const int wanted = Info(inst.opcode).operands;
     const bool fits = wanted == kOfOp ? count >= Info(inst.op).arity
                       : count == wanted + 1
-                          ? ReadsLanes(nest_, inst, Isa::kAvx512)
+                          ? ReadsLanes(nest_, inst, /*masks=*/true)
                           : count == wanted;
     return fits ? nullptr : "the number of operands is not that of its opcode";
   }

@@ -43,9 +43,9 @@ void EliminateDeadCode(Nest& nest, std::vector<int>& uses) {
   }
 }
 
-bool CanFoldLoad(const Inst& load, Isa isa) {
+bool CanFold(const Inst& load, bool broadcast) {
   if (load.opcode != Opcode::kLoad || SizeOf(load.dtype) < 4) return false;
-  if (load.memory.stride == 0 || load.lanes == 1) return isa == Isa::kAvx512;
+  if (load.memory.stride == 0 || load.lanes == 1) return broadcast;
   return load.active_lanes == load.lanes && IsContiguous(load);
 }
 
@@ -196,7 +196,8 @@ class ExtremeFolder {
     Forget(inst);
     if (!inst.dst.is_valid()) return;
     const bool is_mutable = nest_.registers[inst.dst.index].is_mutable;
-    if (!is_mutable && CanFoldLoad(inst, Isa::kAvx2)) loads_[inst.dst] = &inst;
+    if (!is_mutable && CanFold(inst, /*broadcast=*/false))
+      loads_[inst.dst] = &inst;
     if (IsExtreme(inst) && loads_.contains(inst.args[1].reg()) &&
         (is_mutable || uses_[inst.dst.index] == 1)) {
       links_[inst.dst] = &inst;
@@ -327,14 +328,16 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
 }  // namespace
 
 void Fold(Nest& nest, Isa isa) {
-  isa == Isa::kAvx512 ? FuseOrAnds(nest) : FoldExtremes(nest);
+  const IsaInfo& has = Info(isa);
+  if (has.ternary) FuseOrAnds(nest);
+  if (!has.fixup) FoldExtremes(nest);
   FuseNegations(nest);
   std::vector<int> uses = CountUses(nest);
   EliminateDeadCode(nest, uses);
   FoldInserts(nest, uses);
   for (size_t k = 0; k < nest.insts.size(); ++k) {
     Inst& load = nest.insts[k];
-    if (!CanFoldLoad(load, isa) || uses[load.dst.index] != 1) continue;
+    if (!CanFold(load, has.broadcast) || uses[load.dst.index] != 1) continue;
     if (nest.registers[load.dst.index].is_mutable) continue;
     const Value loaded = RegValue(load.dst);
     for (size_t next = k + 1; next < nest.insts.size(); ++next) {

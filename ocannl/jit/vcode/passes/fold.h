@@ -17,11 +17,11 @@
 namespace ocannl::jit {
 
 // Folds loads that have one use into memory operands, and eliminates dead code.
-// A negation that only fmas use becomes part of them. With AVX-512,
-// or(a, and(b, c)) becomes a ternary logic instruction. Without,
-// of two links of a reduction by minimum or maximum only the second tests for
-// NaN, the terms of both at once. Inserts into registers of which all other
-// lanes are dead become copies.
+// A negation that only fmas use becomes part of them. or(a, and(b, c)) becomes
+// ternary logic, if there is any. Without vfixupimm, of two links of a
+// reduction by minimum or maximum only the second tests for NaN, the terms of
+// both at once. Inserts into registers of which all other lanes are dead become
+// copies.
 void Fold(Nest& nest, Isa isa);
 
 }  // namespace ocannl::jit

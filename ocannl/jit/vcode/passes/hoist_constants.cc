@@ -38,7 +38,7 @@ class ConstantHoister {
       : nest_(nest), isa_(isa), ends_(EndsOfLoops(nest)) {
     FindPressure();
     usable_ = NumRegisters(/*masks=*/false, isa);
-    // k0 is not used; without AVX-512 there are no masks.
+    // k0 is not used, where there are masks.
     free_masks_ = std::max(0, NumRegisters(/*masks=*/true, isa) - 1) -
                   *absl::c_max_element(pressure_[true]);
     const bool spills =
@@ -103,7 +103,7 @@ class ConstantHoister {
   void HoistLanes() {
     std::map<std::pair<int64_t, int>, VReg> masks;
     for (Inst& inst : nest_.insts) {
-      if (!ReadsLanes(nest_, inst, isa_)) continue;
+      if (!ReadsLanes(nest_, inst, HasMasks(isa_))) continue;
       const int64_t first = FirstLane(inst);
       VReg& mask = masks[{first, inst.active_lanes}];
       if (!mask.is_valid()) {
@@ -223,7 +223,7 @@ class ConstantHoister {
 void HoistConstants(Nest& nest, Isa isa) {
   const bool has_any = absl::c_any_of(nest.insts, [&](const Inst& inst) {
     return IsLoaded(nest, inst, 0) || IsLoaded(nest, inst, 1) ||
-           IsLoaded(nest, inst, 2) || ReadsLanes(nest, inst, isa);
+           IsLoaded(nest, inst, 2) || ReadsLanes(nest, inst, HasMasks(isa));
   });
   if (has_any) ConstantHoister(nest, isa).Run();
 }

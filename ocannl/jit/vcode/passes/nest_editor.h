@@ -18,8 +18,7 @@ namespace ocannl::jit {
 
 class NestEditor {
  public:
-  NestEditor(Nest& nest, Isa isa)
-      : nest_(nest), lanes_(isa == Isa::kAvx512 ? 16 : 8) {}
+  NestEditor(Nest& nest, Isa isa) : nest_(nest), lanes_(VectorBytes(isa) / 4) {}
 
   const std::vector<Inst>& insts() const { return nest_.insts; }
   // The buffer into which `pointer` points.
