@@ -23,7 +23,7 @@ namespace ocannl {
 
 const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"tier", "auto", absl::StrCat(kTierNames, ", auto; run: all")},
+      {"tier", "auto", absl::StrCat(TierNames(), ", auto; run: all")},
       {"threads", "0", "how many run one program; 0: one for each processor"},
       {"check", "false",
        "run all on the interpreter too, and compare every bit"},

@@ -146,9 +146,9 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
     return TracedIf(options, Interpreter());
   }
   if (name == "auto") return Auto(*host, options);
-  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    bool best = name == "x86" && host == isa;
-    if (!best && name != NameOf(isa)) continue;
+  for (Isa isa : jit::kIsas) {
+    const bool is_best = name == "x86" && isa == host.value_or(jit::kIsas[0]);
+    if (!is_best && name != NameOf(isa)) continue;
     if (jit::IsSupported(isa)) {
       OCANNL_ASSIGN_OR_RETURN(const Backend* x86, X86(isa, options));
       return TracedIf(options, x86);
@@ -156,11 +156,6 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
     return absl::UnimplementedError(
         absl::StrCat("tier ", name, " needs a processor with ", jit::Name(isa),
                      "; use --tier=auto for the best that this machine has"));
-  }
-  if (name == "x86") {
-    return absl::UnimplementedError(
-        "tier x86 needs a processor with AVX2, FMA and F16C; use "
-        "--tier=interp");
   }
   if (const std::optional<int> gpu = GpuOf(name, options)) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* cuda, Cuda(*gpu, options));
@@ -172,11 +167,15 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
         "command run has it");
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no tier ", name, "; the tiers are ", kTierNames,
+      absl::StrCat("no tier ", name, "; the tiers are ", TierNames(),
                    ", cuda:0, cuda:1, ... and auto"));
 }
 
 }  // namespace
+
+std::string TierNames() {
+  return absl::StrCat("interp, x86, x86-", jit::IsaNames(", x86-"), ", cuda");
+}
 
 absl::StatusOr<const Backend*> FindTier(absl::string_view name,
                                         TierOptions options) {
@@ -253,7 +252,7 @@ const Backend* Observed(
 
 std::vector<std::string> AvailableTiers() {
   std::vector<std::string> names = {"interp"};
-  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+  for (Isa isa : jit::kIsas) {
     if (jit::IsSupported(isa)) names.push_back(NameOf(isa));
   }
   return names;

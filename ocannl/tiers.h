@@ -29,14 +29,13 @@ struct TierOptions {
 };
 
 // Those below but for cuda:0 and the like, and auto; as in messages and helps.
-inline constexpr absl::string_view kTierNames =
-    "interp, x86, x86-avx2, x86-avx512, cuda";
+std::string TierNames();
 
 // The backend of tier `name`, which lives as long as the program:
 //
 //   interp                  the interpreter
 //   x86                     machine code for the best instruction set there is
-//   x86-avx2, x86-avx512    for that one
+//   x86-avx2, ...           for that one (jit/vcode/isas.def)
 //   cuda                    kernels for a GPU, in whose memory arrays are then
 //   cuda:0, cuda:1, ...     for that GPU
 //   auto                    the interpreter, then the best tier there is of

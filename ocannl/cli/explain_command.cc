@@ -102,22 +102,23 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
     return absl::InvalidArgumentError(
         "--isa and --target say the same; give one of them");
   }
-  const std::string& name = line.GetString(has_isa ? "isa" : "target");
+  const std::string flag = has_isa ? "isa" : "target";
+  const std::string& name = line.GetString(flag);
   if (name.empty()) return ExplainedTarget{ExplainedIsa()};
   const std::string& stage = line.GetString("stage");
   const bool is_gpu = gpu::FindGpuTarget(name) != nullptr;
   if (is_gpu ? IsOfProcessor(stage) : IsOfGpu(stage)) {
     return Wrong(
-        "--stage=", stage, " is not of --", has_isa ? "isa" : "target", "=",
-        name, "; give --target=", is_gpu ? "avx2 or avx512" : "sm_80 or sm_90",
+        "--stage=", stage, " is not of --", flag, "=", name,
+        "; give --target=", is_gpu ? jit::IsaNames(" or ") : "sm_80 or sm_90",
         ", or another stage");
   }
-  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+  for (Isa isa : jit::kIsas) {
     if (name == jit::Name(isa)) return ExplainedTarget{isa};
   }
   if (!has_isa && is_gpu) return ExplainedTarget{std::nullopt, name};
-  return Wrong("--", has_isa ? "isa" : "target", "=", name, ": give avx2",
-               has_isa ? " or " : ", ", "avx512",
+  return Wrong("--", flag, "=", name, ": give ",
+               jit::IsaNames(has_isa ? " or " : ", "),
                has_isa ? "" : ", sm_80 or sm_90");
 }
 
@@ -308,7 +309,7 @@ std::vector<Flag> ExplainFlags() {
        "shapes, cd, memory, unoptimized, a pass over loops, ll, rewritten, "
        "schedule, or all of these; or origins, canonicalize, script, select, "
        "vcode, a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
-  all.push_back({"isa", "", "of schedule and x86: avx2 or avx512"});
+  all.push_back({"isa", "", "of schedule and x86: " + jit::IsaNames(" or ")});
   all.push_back({"target", "", "the same, or sm_80 or sm_90"});
   all.push_back(ExplainFlag());
   all.insert(all.end(), PassFlags().begin(), PassFlags().end());

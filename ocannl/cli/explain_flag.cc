@@ -15,7 +15,7 @@ Flag ExplainFlag() {
   return {"explain", "", "a directory for the stages, from the first to x86"};
 }
 
-jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::Isa::kAvx2); }
+jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::kIsas[0]); }
 
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
                             std::ostream& out, std::optional<jit::Isa> isa,
