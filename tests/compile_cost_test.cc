@@ -57,8 +57,9 @@ void ExpectAbout(double seconds, const std::function<void()>& body) {
 // As the back end does, which trusts the scheduler.
 void Compile(const LoopProgram& program) {
   const ScheduleOptions options{.legality = rewrite::Legality::kTrust};
-  jit::Assemble(Schedule(program, kAvx2Target, options), jit::Isa::kAvx2);
-  jit::Assemble(Schedule(program, kAvx512Target, options), jit::Isa::kAvx512);
+  for (jit::Isa isa : jit::kIsas) {
+    jit::Assemble(Schedule(program, TargetOf(isa), options), isa);
+  }
 }
 
 // Machine code for the value and the gradients of `steps` expressions, each of

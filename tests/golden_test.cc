@@ -43,6 +43,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/schedule/schedule.h"
+#include "ocannl/jit/vcode/isa.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/run_program.h"
 
@@ -159,8 +160,8 @@ std::string StageOf(const std::string& run, const std::string& stage) {
 
 // The scheduled program is what its text says, and stores the same bits.
 void CheckSchedules(const LoopProgram& program, const RunResult& expected) {
-  for (const Target& target : {kAvx2Target, kAvx512Target}) {
-    LoopProgram scheduled = Schedule(program, target);
+  for (jit::Isa isa : jit::kIsas) {
+    LoopProgram scheduled = Schedule(program, TargetOf(isa));
     absl::StatusOr<LoopProgram> again = Parse(Print(scheduled));
     ASSERT_TRUE(again.ok()) << again.status() << "\n" << Print(scheduled);
     EXPECT_EQ(Print(*again), Print(scheduled));

@@ -30,7 +30,7 @@ using testing::HasSubstr;
 
 // Adds the schedules of `program`, and compares what all stages store.
 void ExpectSameBits(std::vector<StageText> stages, const LoopProgram& program) {
-  for (jit::Isa isa : {jit::Isa::kAvx2, jit::Isa::kAvx512}) {
+  for (jit::Isa isa : jit::kIsas) {
     stages.push_back(jit::ExplainSchedule(program, isa));
   }
   RunResult expected;

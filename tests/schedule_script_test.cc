@@ -21,7 +21,6 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
-#include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "tests/support/agree_programs.h"
@@ -49,9 +48,8 @@ bool IsScheduled(const LoopProgram& program) {
 // Gives the scripts.
 std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
   std::string scripts;
-  for (const Target& target :
-       {kAvx2Target, kAvx512Target, fuzz::kSmallCachesTarget}) {
-    SCOPED_TRACE(target.vector_bytes);
+  for (const auto& [name, target] : fuzz::kComparedTargets) {
+    SCOPED_TRACE(name);
     std::string script;
     absl::flat_hash_map<std::string, std::string> after;  // passes
     const LoopProgram scheduled = Schedule(

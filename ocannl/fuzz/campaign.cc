@@ -13,7 +13,6 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/schedule.h"
-#include "ocannl/core/schedule/target.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/shared_memory.h"
@@ -22,13 +21,7 @@
 
 namespace ocannl::fuzz {
 
-const char* const kTargetNames[kNumTargets] = {"avx2", "avx512",
-                                               "small caches"};
-
 namespace {
-
-constexpr const Target* kTargets[kNumTargets] = {&kAvx2Target, &kAvx512Target,
-                                                 &kSmallCachesTarget};
 
 // The programs that one child tries, and how long one of them may take.
 constexpr int64_t kProgramsOfAChild = 200;
@@ -46,7 +39,7 @@ struct Progress {
 void CountDecisions(const LoopProgram& program, DecisionCounts& counts) {
   for (int target = 0; target < kNumTargets; ++target) {
     Decisions taken;
-    Schedule(program, *kTargets[target], {.taken = &taken});
+    Schedule(program, kComparedTargets[target].target, {.taken = &taken});
     for (int k = 0; k < kNumDecisions; ++k) {
       counts[target][k] += taken.Has(static_cast<Decision>(k)) ? 1 : 0;
     }
@@ -228,7 +221,8 @@ std::string Coverage(const CampaignResult& result) {
     absl::StrAppend(&text, WrapWords(policies, 0, 2), "\n");
   }
   for (int target = 0; target < kNumTargets; ++target) {
-    std::string row = absl::StrCat("scheduled for ", kTargetNames[target], ":");
+    std::string row =
+        absl::StrCat("scheduled for ", kComparedTargets[target].name, ":");
     for (int k = 0; k < kNumDecisions; ++k) {
       absl::StrAppendFormat(
           &row, "%s %s %.1f %%", k == 0 ? "" : ",",

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +45,8 @@ struct Failure {
   LoopProgram program;  // made small, if so asked
 };
 
-// The targets that programs are scheduled for, and how many programs took each
-// decision of the scheduler.
-inline constexpr int kNumTargets = 3;
-extern const char* const kTargetNames[kNumTargets];
+// How many programs took each decision of the scheduler, for each target.
+inline constexpr int kNumTargets = std::size(kComparedTargets);
 using DecisionCounts =
     std::array<std::array<int64_t, kNumDecisions>, kNumTargets>;
 

@@ -13,7 +13,6 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/schedule.h"
-#include "ocannl/core/schedule/target.h"
 #include "ocannl/cuda/cuda_backend.h"
 #include "ocannl/cuda/driver.h"
 #include "ocannl/cuda/nvrtc.h"
@@ -30,6 +29,15 @@ namespace ocannl::fuzz {
 namespace {
 
 using jit::Isa;
+using jit::IsSupported;
+
+// That which every machine has that has any.
+constexpr Isa kFirst = jit::kIsas[0];
+
+// The best one has threads.
+constexpr int ThreadsOf(Isa isa) {
+  return isa == *std::rbegin(jit::kIsas) ? 3 : 1;
+}
 
 const Backend* Interp() {
   static const auto* backend = new interp::InterpBackend();
@@ -66,10 +74,10 @@ const Backend* Inlined() {
   return backend;
 }
 
-template <const Target& target>
+template <Isa isa>
 const Backend* Scheduled() {
   auto schedule = [](LoopProgram program) {
-    return Schedule(std::move(program), target);
+    return Schedule(std::move(program), TargetOf(isa));
   };
   static const auto* backend =
       new RewritingBackend("schedule", schedule, Interp());
@@ -108,6 +116,7 @@ const Backend* HiddenMemory() {
   return backend;
 }
 
+// Machine code; unless it `schedules`, for programs as they are.
 template <Isa isa, int threads, bool schedules>
 const Backend* X86() {
   static const auto* backend =
@@ -132,7 +141,7 @@ const Backend* SmallCaches() {
     return Schedule(std::move(program), kSmallCachesTarget);
   };
   static const auto* backend = new RewritingBackend(
-      "x86-small-caches", schedule, X86<Isa::kAvx2, 3, false>());
+      "x86-small-caches", schedule, X86<kFirst, 3, false>());
   return backend;
 }
 
@@ -148,8 +157,8 @@ const Backend* Rewritten() {
 }
 
 const Backend* JitRewritten() {
-  static const auto* backend = new RewritingBackend(
-      "jit-rewrite", Handmade, X86<Isa::kAvx2, 3, false>());
+  static const auto* backend =
+      new RewritingBackend("jit-rewrite", Handmade, X86<kFirst, 3, false>());
   return backend;
 }
 
@@ -166,29 +175,30 @@ std::vector<ComparedTier> TiersOfGpus() {
 }  // namespace
 
 absl::Span<const ComparedTier> ComparedTiers() {
-  const bool avx2 = jit::IsSupported(Isa::kAvx2);
-  const bool avx512 = jit::IsSupported(Isa::kAvx512);
+  const bool x86 = IsSupported(kFirst);
   static const auto* tiers = new std::vector<ComparedTier>{
       {"interp", true, Interp},  // itself, between guard pages
       {"tree", true, Tree, /*is_slow=*/true},
       {"hidden-memory", true, HiddenMemory},
       {"optimize", true, Optimized},
       {"inline", true, Inlined},
-      {"schedule-avx2", true, Scheduled<kAvx2Target>},
-      {"schedule-avx512", true, Scheduled<kAvx512Target>},
+#define ISA(name, text, ...) {"schedule-" text, true, Scheduled<Isa::k##name>},
+#include "ocannl/jit/vcode/isas.def"
       {"schedule-gpu-tiny", true, ScheduledGpu<gpu::kTinyGpu>},
       {"schedule-gpu-middle", true, ScheduledGpu<gpu::kMiddleGpu>},
       {"schedule-gpu", true, ScheduledGpu<gpu::kSm90>},
       {"schedule-gpu-one-block", true, OneBlock},
-      // Machine code for programs as they are.
-      {"jit-avx2", avx2, X86<Isa::kAvx2, 1, false>},
-      {"jit-avx512", avx512, X86<Isa::kAvx512, 1, false>},
+#define ISA(name, text, ...) \
+  {"jit-" text, IsSupported(Isa::k##name), X86<Isa::k##name, 1, false>},
+#include "ocannl/jit/vcode/isas.def"
       {"rewrite", true, Rewritten},
-      {"jit-rewrite", avx2, JitRewritten},
-      {"jit-threads", avx2, X86<Isa::kAvx2, 3, false>},
-      {"x86-avx2", avx2, X86<Isa::kAvx2, 1, true>},
-      {"x86-avx512", avx512, X86<Isa::kAvx512, 3, true>},
-      {"x86-small-caches", avx2, SmallCaches},
+      {"jit-rewrite", x86, JitRewritten},
+      {"jit-threads", x86, X86<kFirst, 3, false>},
+#define ISA(name, text, ...)               \
+  {"x86-" text, IsSupported(Isa::k##name), \
+   X86<Isa::k##name, ThreadsOf(Isa::k##name), true>},
+#include "ocannl/jit/vcode/isas.def"
+      {"x86-small-caches", x86, SmallCaches},
   };
   return *tiers;
 }

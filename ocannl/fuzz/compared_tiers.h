@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/schedule/target.h"
+#include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::fuzz {
 
@@ -23,6 +25,16 @@ inline constexpr Target kSmallCachesTarget{.vector_bytes = 8,
                                            .l1_bytes = 256,
                                            .l2_bytes = 1024,
                                            .threads = 2};
+
+// What programs are scheduled for: the instruction sets, and that processor.
+struct ComparedTarget {
+  absl::string_view name;
+  Target target;
+};
+inline constexpr ComparedTarget kComparedTargets[] = {
+#define ISA(name, text, ...) {text, TargetOf(jit::Isa::k##name)},
+#include "ocannl/jit/vcode/isas.def"
+    {"small caches", kSmallCachesTarget}};
 
 struct ComparedTier {
   std::string name;

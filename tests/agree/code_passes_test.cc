@@ -23,7 +23,7 @@ using Names = std::vector<std::string>;
 void ExpectBitsWithout(const Names& skip) {
   static const auto* programs =
       new std::map<std::string, LoopProgram>(AgreePrograms());
-  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+  for (Isa isa : jit::kIsas) {
     if (!jit::IsSupported(isa)) continue;
     const jit::X86Backend backend(isa, {.skip = skip});
     for (const auto& [name, program] : *programs) {

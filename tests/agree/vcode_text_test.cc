@@ -121,8 +121,7 @@ TEST_P(VcodeTextTest, IsReadBackAsItWas) {
   EXPECT_GT(nests, 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, VcodeTextTest,
-                         testing::Values(Isa::kAvx2, Isa::kAvx512),
+INSTANTIATE_TEST_SUITE_P(Isas, VcodeTextTest, testing::ValuesIn(kIsas),
                          [](const auto& test) {
                            return std::string(Name(test.param));
                          });

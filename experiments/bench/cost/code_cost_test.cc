@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds what the workloads' code costs by count (code_cost.h) to
-// baseline/*.json and leaves what it is now in the test's outputs. What changes
-// on purpose is written by
+// Holds what the workloads' code costs by count (code_cost.h) to a file for
+// each instruction set, such as avx2.json, and leaves what it is now in the
+// test's outputs. What changes on purpose is written by
 //
 //   bazel run //experiments/bench/cost:code_cost_test -- --update
 #include "experiments/bench/cost/code_cost.h"
@@ -132,7 +132,7 @@ void Write(const char* folder, const std::string& path,
 // Counts that anybody can do: a product has a fused multiply-add for each
 // vector of terms.
 void CheckProduct(const Costs& costs, jit::Isa isa) {
-  const int64_t lanes = isa == jit::Isa::kAvx512 ? 16 : 8;
+  const int64_t lanes = jit::VectorBytes(isa) / sizeof(float);
   CHECK_EQ(costs["gemm/256x256x256"]["run"]["fma"].get<int64_t>(),
            256 * 256 * 256 / lanes);
 }
@@ -140,7 +140,7 @@ void CheckProduct(const Costs& costs, jit::Isa isa) {
 int Main(bool update) {
   int changes = 0;
   const std::vector<NamedProgram> programs = Programs();
-  for (jit::Isa isa : {jit::Isa::kAvx2, jit::Isa::kAvx512}) {
+  for (jit::Isa isa : jit::kIsas) {
     const std::string file = absl::StrCat("/", jit::Name(isa), ".json");
     const Costs now = CostsFor(programs, isa);
     CheckProduct(now, isa);
