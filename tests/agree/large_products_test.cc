@@ -45,7 +45,7 @@ LoopProgram Product(int m, int n, int k, bool transposed_a, bool transposed_b) {
 void ExpectSameBits(const LoopProgram& program, Decision decision) {
   SCOPED_TRACE(Print(program));
   Decisions taken;
-  Schedule(program, kAvx512Target, {.taken = &taken});
+  Schedule(program, TargetOf(jit::Isa::kAvx512), {.taken = &taken});
   EXPECT_TRUE(taken.Has(decision)) << Name(decision);
   const Trial trial(program, FillKind::kUnit, /*seed=*/1);
   int compared = 0;

@@ -4,7 +4,7 @@
 // must know that programs reach all of it.
 //
 //   Decisions taken;
-//   Schedule(program, kAvx512Target, {.taken = &taken});
+//   Schedule(program, target, {.taken = &taken});
 //   if (taken.Has(Decision::kPackedA)) ...
 #ifndef OCANNL_CORE_SCHEDULE_DECISIONS_H_
 #define OCANNL_CORE_SCHEDULE_DECISIONS_H_

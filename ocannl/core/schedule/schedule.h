@@ -3,7 +3,7 @@
 // Schedule: LoopProgram -> LoopProgram with tiles, lanes, copies and parallel
 // loops, for one processor; the same bits.
 //
-//   Schedule(program, kAvx512Target)
+//   Schedule(program, target)
 //
 // Nests are brought into one form (canonicalize.h). Then all is done by
 // rewrites (rewrite/rewrite.h): loops over adjacent axes are collapsed

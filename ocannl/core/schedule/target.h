@@ -24,10 +24,6 @@ struct Target {
   int64_t threads = 8;
 };
 
-inline constexpr Target kAvx512Target{.vector_bytes = 64,
-                                      .vector_registers = 32};
-inline constexpr Target kAvx2Target{.vector_bytes = 32, .vector_registers = 16};
-
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_SCHEDULE_TARGET_H_

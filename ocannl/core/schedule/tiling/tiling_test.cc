@@ -120,6 +120,9 @@ std::string PlanOf(const Einsum& einsum, const Target& target) {
   return text;
 }
 
+constexpr Target kAvx512Target{.vector_bytes = 64, .vector_registers = 32};
+constexpr Target kAvx2Target{.vector_bytes = 32, .vector_registers = 16};
+
 struct Row {
   Einsum einsum;
   std::string avx512, avx2;
