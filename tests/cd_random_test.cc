@@ -6,6 +6,7 @@
 // programs.
 //
 //   bazel test //tests:cd_random_test --test_env=OCANNL_SEED=7
+//   bazel test //tests:cd_random_test --test_env=OCANNL_GRAPHS=10000
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
@@ -44,12 +45,13 @@ namespace {
 using fuzz::RandomText;
 using testing::HasSubstr;
 
-uint64_t FirstSeed() {
-  uint64_t seed = 1;
-  const char* given = std::getenv("OCANNL_SEED");
-  if (given != nullptr) CHECK(absl::SimpleAtoi(given, &seed));
-  return seed * 1'000'000;
+uint64_t NumberOf(const char* variable, uint64_t number) {
+  const char* given = std::getenv(variable);
+  if (given != nullptr) CHECK(absl::SimpleAtoi(given, &number));
+  return number;
 }
+
+uint64_t FirstSeed() { return NumberOf("OCANNL_SEED", 1) * 1'000'000; }
 
 // The code of the random text, with gradients where it has some; none if the
 // text is refused.
@@ -156,14 +158,15 @@ TEST(Cd, LeadsBackToTheSource) {
 }
 
 TEST(CdRandom, IsReadBack) {
-  int graphs = 0;
+  const uint64_t wanted = NumberOf("OCANNL_GRAPHS", 3000);
+  uint64_t graphs = 0;
   uint64_t seed = FirstSeed();
-  for (; graphs < 10'000 && !testing::Test::HasFailure(); ++seed) {
+  for (; graphs < wanted && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     bool has_gradients = false;
     const std::optional<Assignments> code = RandomCode(seed, &has_gradients);
     if (!code) continue;
-    graphs += has_gradients;
+    graphs += has_gradients ? 1 : 0;
     CheckText(*code, seed % 10 == 0, seed % 100 == 0);
   }
   std::cout << graphs << " graphs with gradients of the seeds " << FirstSeed()

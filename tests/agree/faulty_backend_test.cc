@@ -21,8 +21,10 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kPrograms = 4000;
 
-CampaignResult RunFaulty(const FaultyBackend& backend, bool shrink) {
+CampaignResult RunFaulty(const FaultyBackend& backend, uint64_t seed,
+                         bool shrink) {
   CampaignOptions options;
+  options.seed = seed;
   options.programs = kPrograms;
   options.max_failures = 1;
   options.shrink = shrink;
@@ -31,10 +33,11 @@ CampaignResult RunFaulty(const FaultyBackend& backend, bool shrink) {
   return RunCampaign(options);
 }
 
+// The last of them after 233 programs; from seed 1 on, after 1293.
 TEST(FaultyBackendTest, ACampaignFindsEveryFault) {
   for (const Fault& fault : Faults()) {
     FaultyBackend backend(&fault);
-    CampaignResult result = RunFaulty(backend, /*shrink=*/false);
+    CampaignResult result = RunFaulty(backend, /*seed=*/2000, /*shrink=*/false);
     ASSERT_EQ(result.failures.size(), 1)
         << fault.name << " is not found in " << kPrograms << " programs";
     std::cout << fault.name << ": program " << result.programs << ", "
@@ -54,7 +57,7 @@ TEST(FaultyBackendTest, WhatFailsIsMadeSmall) {
   for (absl::string_view name :
        {"rounds_fma_twice", "writes_past_the_end", "forgets_tails"}) {
     FaultyBackend backend(FindFault(name));
-    CampaignResult result = RunFaulty(backend, /*shrink=*/true);
+    CampaignResult result = RunFaulty(backend, /*seed=*/1, /*shrink=*/true);
     ASSERT_EQ(result.failures.size(), 1);
     const LoopProgram& small = result.failures[0].program;
     std::string text = Print(small);
