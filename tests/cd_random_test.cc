@@ -6,7 +6,7 @@
 // programs.
 //
 //   bazel test //tests:cd_random_test --test_env=OCANNL_SEED=7
-//   bazel test //tests:cd_random_test --test_env=OCANNL_GRAPHS=10000
+//   bazel test //tests:cd_random_test --test_env=OCANNL_GRAPHS=1000
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
@@ -158,7 +158,7 @@ TEST(Cd, LeadsBackToTheSource) {
 }
 
 TEST(CdRandom, IsReadBack) {
-  const uint64_t wanted = NumberOf("OCANNL_GRAPHS", 3000);
+  const uint64_t wanted = NumberOf("OCANNL_GRAPHS", 10'000);
   uint64_t graphs = 0;
   uint64_t seed = FirstSeed();
   for (; graphs < wanted && !testing::Test::HasFailure(); ++seed) {
