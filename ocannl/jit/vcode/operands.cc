@@ -179,9 +179,10 @@ void OrderOperands(Inst& inst) {
 }
 
 bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks) {
-  if (!masks || inst.opcode == Opcode::kInsert) return masks;
-  if (!(Loads(inst) || WritesMemory(inst.opcode)) || HasRows(nest, inst) ||
-      !IsContiguous(inst) || inst.active_lanes == inst.lanes) {
+  if (inst.opcode == Opcode::kInsert) return masks;
+  if (!masks || inst.active_lanes == inst.lanes ||  // nearly all
+      !(Loads(inst) || WritesMemory(inst.opcode)) || HasRows(nest, inst) ||
+      !IsContiguous(inst)) {
     return false;
   }
   // Of numbers of less than 32 bits, a scalar store writes these, too.
