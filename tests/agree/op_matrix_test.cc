@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every operation on every dtype it takes, on all pairs of the cases of IEEE
-// and of two's complement, as one statement: alone, in 5, 16 and 33 lanes, with
+// and of two's complement, as a statement: alone, in 5, 16 and 33 lanes, with
 // operands side by side, apart, the same in all lanes, and constant.
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct Row {
 };
 
 enum class Form { kSideBySide, kApart, kSameInAllLanes };
+constexpr Form kForms[] = {Form::kSideBySide, Form::kApart,
+                           Form::kSameInAllLanes};
 
 // The operands of all trials: one list of values for each.
 using Columns = std::vector<std::vector<Constant>>;
@@ -81,15 +84,17 @@ Columns CasesWithLast(const Columns& columns, const Constant& last) {
   return result;
 }
 
-// One nest of loops for all cases; where the last operand is a constant, one
-// for each of several.
+// A nest of loops for all cases in each form, or with each of some constants.
 class OpProgram {
  public:
-  OpProgram(const Row& row, Form form, int64_t lanes, const Columns& columns)
+  OpProgram(const Row& row, int64_t lanes, const Columns& columns)
       : OpProgram(lanes, columns) {
-    MakeResult(row, {times_, lanes});
-    MakeOperands(row, form, columns, row.operands.size());
-    AddNest(row, {}, nullptr);
+    MakeResult(row, {static_cast<int64_t>(std::size(kForms)), times_, lanes});
+    for (size_t k = 0; k < std::size(kForms); ++k) {
+      operands_.clear();
+      MakeOperands(row, kForms[k], columns, row.operands.size());
+      AddNest(row, static_cast<int64_t>(k), nullptr);
+    }
     Finish();
   }
   // With constants, of each of which `columns` have the same other operands.
@@ -99,7 +104,7 @@ class OpProgram {
     const auto count = static_cast<int64_t>(constants.size());
     MakeResult(row, {count, times_, lanes});
     MakeOperands(row, Form::kSideBySide, columns, row.operands.size() - 1);
-    for (int64_t k = 0; k < count; ++k) AddNest(row, {k}, &constants[k]);
+    for (int64_t k = 0; k < count; ++k) AddNest(row, k, &constants[k]);
     Finish();
   }
 
@@ -141,7 +146,7 @@ class OpProgram {
                    const std::vector<Constant>& column) {
     Dims dims = {times_, same ? 1 : step * lanes_};
     const BufferId x = program_.buffers.Add(
-        {absl::StrCat("x", operands_.size()), dtype, dims, Role::kIn});
+        {absl::StrCat("x", program_.buffers.size()), dtype, dims, Role::kIn});
     NdArray array(dtype, dims);
     const size_t size = SizeOf(dtype);
     for (int64_t cell = 0; cell < array.size(); ++cell) {
@@ -154,9 +159,8 @@ class OpProgram {
     operands_.push_back({x, same ? 0 : step});
   }
 
-  // Null: the last operand is none.
-  void AddNest(const Row& row, std::vector<Affine> cell,
-               const Constant* constant) {
+  // Fills y[number]. Null: the last operand is no constant.
+  void AddNest(const Row& row, int64_t number, const Constant* constant) {
     const auto nest = static_cast<int32_t>(program_.body.stmts.size());
     const IteratorId time = {2 * nest};
     const IteratorId lane = {2 * nest + 1};
@@ -169,10 +173,10 @@ class OpProgram {
       args.push_back(FromConstant(program_.exprs,
                                   FromBits(constant->dtype, constant->bits)));
     }
-    cell.insert(cell.end(), {Iterator(time), Iterator(lane)});
     Expr value = ApplyOp(row.op, args, row.result);
     For lane_loop = {LoopKind::kVec, lane, lanes_, {}};
-    lane_loop.body.stmts.push_back(Set{{{0}, cell}, value.id()});
+    lane_loop.body.stmts.push_back(
+        Set{{{0}, {number, Iterator(time), Iterator(lane)}}, value.id()});
     For loop = {LoopKind::kFor, time, times_, {}};
     loop.body.stmts.push_back(std::move(lane_loop));
     program_.body.stmts.push_back(std::move(loop));
@@ -186,8 +190,8 @@ class OpProgram {
   int64_t lanes_;
   int64_t times_;
   LoopProgram program_;
-  Trial::Arrays arrays_;  // of the buffers
-  std::vector<Operand> operands_;
+  Trial::Arrays arrays_;           // of the buffers
+  std::vector<Operand> operands_;  // of the next nest
   std::optional<Trial> trial_;
 };
 
@@ -200,11 +204,7 @@ using Programs = std::deque<OpProgram>;
 Programs ProgramsOf(const Row& row) {
   const Columns columns = AllCases(row);
   Programs programs;
-  for (int64_t lanes : kLaneCounts) {
-    for (Form form : {Form::kSideBySide, Form::kApart, Form::kSameInAllLanes}) {
-      programs.emplace_back(row, form, lanes, columns);
-    }
-  }
+  for (int64_t lanes : kLaneCounts) programs.emplace_back(row, lanes, columns);
   if (row.operands.size() == 1) return programs;
   std::vector<Constant> constants;
   for (const Constant& last : columns.back()) {
