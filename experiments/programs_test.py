@@ -248,7 +248,7 @@ class ProgramsTest(unittest.TestCase):
     def test_text_is_written(self):
         (self.folder / "a").write_text("the owl sees a boat. " * 400)
         text = run("text", f"--data={self.folder}", "--examples=200",
-                   "--length=16", "--size=16", "--epochs=60")
+                   "--length=16", "--size=32", "--epochs=40", "--tier=x86")
         written = text.splitlines()[-2]
         self.assertGreater(written.count("the owl sees a boat."), 10, written)
 
