@@ -77,7 +77,9 @@ inline size_t SizeOf(DType dtype) {
 
 // Whether it is f32 or f64.
 inline bool IsFloat(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF64;
+  return VisitDType(dtype, [](auto zero) {
+    return std::is_floating_point_v<decltype(zero)>;
+  });
 }
 
 // Whether it is a float of memory only.
@@ -85,12 +87,15 @@ inline bool IsNarrow(DType dtype) {
   return VisitDType(dtype, [](auto zero) { return kIsNarrow<decltype(zero)>; });
 }
 
-// Integers, of which a bool is none.
+// Whether it is an integer, of which a bool is none.
 inline bool IsInteger(DType dtype) {
-  return dtype != DType::kBool && !IsFloat(dtype) && !IsNarrow(dtype);
+  return VisitDType(dtype, [](auto zero) {
+    using T = decltype(zero);
+    return std::is_integral_v<T> && !std::is_same_v<T, bool>;
+  });
 }
 
-// Integers and floats with a sign.
+// Whether it is an integer or a float with a sign.
 inline bool IsSigned(DType dtype) {
   return VisitDType(dtype, [](auto zero) {
     return std::is_signed_v<decltype(zero)> || kIsNarrow<decltype(zero)>;

@@ -6,8 +6,7 @@
 
 namespace ocannl {
 
-int DepthOf(const ExprPool& pool, ExprId root,
-            NodeMap<int>& depths) {
+int DepthOf(const ExprPool& pool, ExprId root, NodeMap<int>& depths) {
   return VisitOnce<int>(pool, root, depths, [&](ExprId id) {
     const Apply* apply = std::get_if<Apply>(&pool[id]);
     if (apply == nullptr) return 0;

@@ -16,8 +16,7 @@ inline constexpr int kMaxLoopDepth = 200;
 
 // How many operations of `root` are inside of one another, at most; `depths`
 // has what is known of its nodes.
-int DepthOf(const ExprPool& pool, ExprId root,
-            NodeMap<int>& depths);
+int DepthOf(const ExprPool& pool, ExprId root, NodeMap<int>& depths);
 
 }  // namespace ocannl
 

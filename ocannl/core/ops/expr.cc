@@ -7,8 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/number.h"

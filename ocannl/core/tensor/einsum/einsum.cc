@@ -272,8 +272,8 @@ std::string LongNameHint(const EinsumSpec& spec) {
     one = name;
   }
   // Windows are of names such as oh and kh.
-  const bool computes = absl::c_any_of(
-      ToString(spec), [](char c) { return absl::StrContains("*+^<", c); });
+  const bool computes =
+      ToString(spec).find_first_of("*+^<") != std::string::npos;
   if (computes || one.empty()) return "";
   return absl::StrCat("\n  hint: as the spec has commas, `", one,
                       "` is one axis; put commas between all axes");
