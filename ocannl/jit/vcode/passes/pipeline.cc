@@ -12,7 +12,7 @@
 #include "ocannl/jit/vcode/passes/hoist_constants.h"
 #include "ocannl/jit/vcode/passes/interleaved.h"
 #include "ocannl/jit/vcode/passes/transpose.h"
-#include "ocannl/jit/vcode/select.h"
+#include "ocannl/jit/vcode/select/select.h"
 #include "ocannl/jit/vcode/verify.h"
 
 namespace ocannl::jit {

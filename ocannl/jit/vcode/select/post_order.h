@@ -4,8 +4,8 @@
 // users, each once.
 //
 //   exp(x) + x   ->   x, ...(the primitives of exp)..., +
-#ifndef OCANNL_JIT_VCODE_POST_ORDER_H_
-#define OCANNL_JIT_VCODE_POST_ORDER_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_POST_ORDER_H_
+#define OCANNL_JIT_VCODE_SELECT_POST_ORDER_H_
 
 #include <vector>
 
@@ -35,4 +35,4 @@ class PostOrders {
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_POST_ORDER_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_POST_ORDER_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/promote.h"
+#include "ocannl/jit/vcode/select/promote.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/select.h"
+#include "ocannl/jit/vcode/select/select.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,11 +13,11 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
-#include "ocannl/jit/vcode/nest_builder.h"
+#include "ocannl/jit/vcode/select/nest_builder.h"
 #include "ocannl/jit/vcode/operands.h"
-#include "ocannl/jit/vcode/post_order.h"
-#include "ocannl/jit/vcode/promote.h"
-#include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/select/post_order.h"
+#include "ocannl/jit/vcode/select/promote.h"
+#include "ocannl/jit/vcode/select/unroll.h"
 
 namespace ocannl::jit {
 namespace {

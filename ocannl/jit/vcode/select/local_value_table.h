@@ -4,8 +4,8 @@
 // block, where registers that are not mutable are the numbers of values: common
 // subexpressions, store-to-load forwarding, and dead stores, which are those
 // that are overwritten before any read.
-#ifndef OCANNL_JIT_VCODE_LOCAL_VALUE_TABLE_H_
-#define OCANNL_JIT_VCODE_LOCAL_VALUE_TABLE_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_LOCAL_VALUE_TABLE_H_
+#define OCANNL_JIT_VCODE_SELECT_LOCAL_VALUE_TABLE_H_
 
 #include <array>
 #include <cstdint>
@@ -92,4 +92,4 @@ class LocalValueTable {
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_LOCAL_VALUE_TABLE_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_LOCAL_VALUE_TABLE_H_

@@ -4,8 +4,8 @@
 // of an unroller is, with their registers, constants, pointers and loops. Equal
 // constants are one, and so are equal pointers and, in a basic block, equal
 // computations and loads.
-#ifndef OCANNL_JIT_VCODE_NEST_BUILDER_H_
-#define OCANNL_JIT_VCODE_NEST_BUILDER_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_NEST_BUILDER_H_
+#define OCANNL_JIT_VCODE_SELECT_NEST_BUILDER_H_
 
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/jit/vcode/local_value_table.h"
-#include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/select/local_value_table.h"
+#include "ocannl/jit/vcode/select/unroll.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
@@ -107,4 +107,4 @@ class NestBuilder {
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_NEST_BUILDER_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_NEST_BUILDER_H_

@@ -2,11 +2,11 @@
 //
 // Tails of vectorised loops: whether the lanes behind the last iteration may be
 // read or written, so that the access needs no mask.
-#ifndef OCANNL_JIT_VCODE_TAILS_H_
-#define OCANNL_JIT_VCODE_TAILS_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_TAILS_H_
+#define OCANNL_JIT_VCODE_SELECT_TAILS_H_
 
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/select/unroll.h"
 
 namespace ocannl::jit {
 
@@ -24,4 +24,4 @@ bool CanOverread(const LoopProgram& program, const Unroller& unroller,
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_TAILS_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_TAILS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/tails.h"
+#include "ocannl/jit/vcode/select/tails.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/nest_builder.h"
+#include "ocannl/jit/vcode/select/nest_builder.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/jit/vcode/tails.h"
+#include "ocannl/jit/vcode/select/tails.h"
 
 namespace ocannl::jit {
 namespace {

@@ -2,8 +2,8 @@
 //
 // Select: LoopProgram -> VCode, one nest at a time: instruction selection by
 // macro expansion of each node.
-#ifndef OCANNL_JIT_VCODE_SELECT_H_
-#define OCANNL_JIT_VCODE_SELECT_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_SELECT_H_
+#define OCANNL_JIT_VCODE_SELECT_SELECT_H_
 
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/vcode/isa.h"
@@ -19,4 +19,4 @@ Nest Select(LoopProgram& program, const Block& block, Isa isa);
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_SELECT_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_SELECT_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/select/unroll.h"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 //
 //   unroll i1 = 0 to 3 { vec i2 = 0 to 15 { acc[i1, i2] := ... } }
 //     ->  acc is 4 registers of 16 lanes
-#ifndef OCANNL_JIT_VCODE_PROMOTE_H_
-#define OCANNL_JIT_VCODE_PROMOTE_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_PROMOTE_H_
+#define OCANNL_JIT_VCODE_SELECT_PROMOTE_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/vcode/isa.h"
-#include "ocannl/jit/vcode/unroll.h"
+#include "ocannl/jit/vcode/select/unroll.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
@@ -52,4 +52,4 @@ std::optional<CellRange> CellRangeOf(const LoopProgram& program,
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_PROMOTE_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_PROMOTE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/post_order.h"
+#include "ocannl/jit/vcode/select/post_order.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/ops/rows.h"

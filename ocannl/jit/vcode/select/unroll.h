@@ -7,8 +7,8 @@
 //
 //   unroll i1 = 0 to 1 { vec i2 = 0 to 19 { S } }      16 lanes a register
 //     ->  S at i1 = 0, i2 = 0..15;  S at i1 = 0, i2 = 16..19;  S at i1 = 1, ...
-#ifndef OCANNL_JIT_VCODE_UNROLL_H_
-#define OCANNL_JIT_VCODE_UNROLL_H_
+#ifndef OCANNL_JIT_VCODE_SELECT_UNROLL_H_
+#define OCANNL_JIT_VCODE_SELECT_UNROLL_H_
 
 #include <cstdint>
 #include <functional>
@@ -90,4 +90,4 @@ bool FitsI32(const LoopProgram& program, const ExtentOf& extents,
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_VCODE_UNROLL_H_
+#endif  // OCANNL_JIT_VCODE_SELECT_UNROLL_H_

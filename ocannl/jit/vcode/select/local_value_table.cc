@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/local_value_table.h"
+#include "ocannl/jit/vcode/select/local_value_table.h"
 
 #include <algorithm>
 #include <utility>
