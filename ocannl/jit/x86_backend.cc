@@ -222,7 +222,9 @@ class X86Executable : public Executable {
 std::vector<std::string> CodePasses() {
   std::vector<std::string> names;
   for (absl::string_view pass : SchedulePasses()) names.emplace_back(pass);
-  for (const VcodePass& pass : VcodePasses()) names.emplace_back(pass.name);
+  for (const VcodePass& pass : VcodePasses()) {
+    if (pass.is_optional) names.emplace_back(pass.name);
+  }
   return names;
 }
 

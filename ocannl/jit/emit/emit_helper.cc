@@ -4,6 +4,7 @@
 // the registers.
 #include <array>
 
+#include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/emitter.h"
 #include "ocannl/jit/emit/helpers.h"
 
@@ -11,10 +12,11 @@ namespace ocannl::jit {
 
 namespace x86 = asmjit::x86;
 
-// Calls a runtime helper; the operands, none of them bool, are passed in the
-// frame.
+// Calls a runtime helper; the operands are passed in the frame. No bool is
+// among them, nor the result.
 void Emitter::EmitHelperCall(const Inst& inst) {
   x86::Assembler& a = assembler_;
+  CHECK(inst.dtype != DType::kBool) << Info(inst.op).name;
   const int arity = Info(inst.op).arity;
   auto slot = [&](int k) { return OperandSlot(k * kHelperOperandBytes); };
   for (int k = 0; k < arity; ++k) {
@@ -25,11 +27,7 @@ void Emitter::EmitHelperCall(const Inst& inst) {
   a.mov(x86::ecx, inst.lanes);
   a.call(stub_label_);
   uses_stub_ = true;
-  const Vec lanes = IsMask(inst.dtype, isa_)
-                        ? Temp(0, BytesOf(inst.dtype, inst.lanes))
-                        : Out(inst);
-  a.vmovups(lanes, slot(3));
-  if (inst.dtype == DType::kBool) TestLanes(inst, lanes);
+  a.vmovups(Out(inst), slot(3));
 }
 
 // Runs helper eax with ecx lanes at rdx; keeps every other register.

@@ -162,7 +162,11 @@ void Emitter::GatherFromRows(const Inst& inst) {
   } else {
     const Vec size = Temp(0, bytes);
     Emit(Ids::kIdVmovups, size, PoolSplat(rows.size, 4, bytes));
-    exists_of_lane = Greater(DType::kU32, size, row, bytes);
+    const Mem sign = PoolSplat(uint64_t{1} << 31, 4, bytes);
+    Emit(Ids::kIdVpxor, size, size, sign);
+    Emit(Ids::kIdVpxor, offset, row, sign);
+    Emit(Ids::kIdVpcmpgtd, size, size, offset);
+    exists_of_lane = size;
     Emit(Ids::kIdVpand, exists_of_lane, exists_of_lane, PoolMask(inst));
   }
   Emit(Ids::kIdVpmulld, offset, row, PoolSplat(rows.stride, 4, bytes));

@@ -193,6 +193,21 @@ Emitter::Vec Emitter::NarrowLanes(const Inst& inst) {
   return packed;
 }
 
+// The low halves of lanes of 32 bits, which hold no more, in the first temp.
+Emitter::Vec Emitter::PackWords(const Vec& lanes, int bytes) {
+  Vec packed = Temp(0, std::max(16, bytes / 2));
+  if (HasEvex()) {
+    Emit(Ids::kIdVpmovdw, packed, lanes);
+  } else if (bytes == 32) {
+    Vec high = Temp(1, 16);
+    Emit(Ids::kIdVextracti128, high, lanes, asmjit::imm(1));
+    Emit(Ids::kIdVpackusdw, packed, lanes.xmm(), high);
+  } else {
+    Emit(Ids::kIdVpackusdw, packed, lanes.xmm(), lanes.xmm());
+  }
+  return packed;
+}
+
 void Emitter::StoreSubword(const Inst& inst, const Vec& packed) {
   x86::Assembler& a = assembler_;
   const int size = static_cast<int>(SizeOf(inst.dtype));

@@ -89,6 +89,9 @@ void Emitter::Rotate(const Inst& inst, const Vec& dst, const Vec& from,
          asmjit::imm(lanes));
     return;
   }
+  if (2 * lanes == n && bytes == 32) {
+    return Emit(Ids::kIdVperm2f128, dst, from, from, asmjit::imm(1));
+  }
   // As a shuffle of lanes of 32 bits.
   std::string shuffle;
   for (int k = 0; k < bytes / 4; ++k) {
@@ -166,7 +169,8 @@ void Emitter::EmitShuffle(const Inst& inst) {
   // In the order of ShuffleKind.
   static constexpr InstId kIds[] = {Ids::kIdVunpcklps,  Ids::kIdVunpckhps,
                                     Ids::kIdVunpcklpd,  Ids::kIdVunpckhpd,
-                                    Ids::kIdVperm2f128, Ids::kIdVshuff32x4};
+                                    Ids::kIdVperm2f128, Ids::kIdVshuff32x4,
+                                    Ids::kIdVshufps};
   const InstId id = kIds[static_cast<size_t>(inst.shuffle)];
   if (inst.shuffle < ShuffleKind::kBlocks256) {
     Emit(id, dst, a, b);

@@ -8,10 +8,6 @@ namespace ocannl::jit {
 
 namespace x86 = asmjit::x86;
 
-int Emitter::BytesOf(DType dtype, int lanes) {
-  return std::max(16, lanes * (SizeOf(dtype) == 8 ? 8 : 4));
-}
-
 Emitter::Vec Emitter::VecOf(int reg, int bytes) {
   switch (bytes) {
     case 16:

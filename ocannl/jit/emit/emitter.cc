@@ -36,16 +36,15 @@ const std::array<x86::Gp, kNumPointerRegisters>& PointerRegisters() {
 
 // Whether the instruction surely needs no slot of the frame, if no value is
 // spilled.
-bool NeedsNoFrame(const Inst& inst) {
+bool NeedsNoFrame(const Inst& inst, Isa isa) {
   if (inst.opcode == Opcode::kStore) {
     return inst.lanes == 1 || IsContiguous(inst);
   }
   if (inst.opcode != Opcode::kApply) {
     return Info(inst.opcode).offset != OpcodeInfo::Offset::kLookup;
   }
-  return inst.dtype == DType::kF32 && inst.operand == DType::kF32 &&
-         (inst.op == Op::kFma || inst.op == Op::kAdd || inst.op == Op::kSub ||
-          inst.op == Op::kMul);
+  return inst.op == Op::kFma || inst.op == Op::kSelect ||
+         EncodingOf(inst, isa).id != 0;
 }
 
 // Whether the nest reads neither statics nor bounds.
@@ -93,7 +92,9 @@ void Emitter::LayOutFrame(const std::vector<const Nest*>& nests) {
         static_cast<int32_t>(nest->pointers.size() + nest->loops.size()));
     spill_bytes = std::max(spill_bytes, allocations_.back().spill_bytes);
     has_frame_ = has_frame_ || !IgnoresStaticsAndBounds(*nest) ||
-                 !absl::c_all_of(nest->insts, NeedsNoFrame);
+                 !absl::c_all_of(nest->insts, [&](const Inst& inst) {
+                   return NeedsNoFrame(inst, isa_);
+                 });
   }
   has_frame_ =
       has_frame_ || spill_bytes > 0 || num_locations > kNumPointerRegisters;
@@ -317,7 +318,10 @@ void Emitter::EmitInst(const Inst& inst) {
 #define INSTRUCTION(name, ...) \
   case Opcode::k##name:        \
     return Emit##name(inst);
+#define ENCODED(name, ...) case Opcode::k##name:
 #include "ocannl/jit/vcode/instructions.def"
+    EmitEncoded(inst, EncodingOf(inst, isa_));
+    return Finish(inst);
   }
 }
 

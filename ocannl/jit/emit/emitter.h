@@ -27,6 +27,7 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/emit/debug_rows.h"
 #include "ocannl/jit/vcode/allocate.h"
+#include "ocannl/jit/vcode/encoding.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/vcode.h"
@@ -70,6 +71,7 @@ class Emitter {
 
   // emit_*.cc: EmitLoad and so on, of each instruction.
 #define INSTRUCTION(name, ...) void Emit##name(const Inst& inst);
+#define ENCODED(...)
 #include "ocannl/jit/vcode/instructions.def"
 
   // emitter.cc: functions, pointers and loops.
@@ -106,6 +108,7 @@ class Emitter {
   void StoreSubword(const Inst& inst, const Vec& packed);
   void Scatter(const Inst& inst);
   Vec NarrowLanes(const Inst& inst);
+  Vec PackWords(const Vec& lanes, int bytes);
 
   // emit_lookup.cc: gathers and scatters of rows, with a bounds check.
   void LoadIndex(const Inst& inst, int k);
@@ -121,12 +124,8 @@ class Emitter {
   void Rotate(const Inst& inst, const Vec& dst, const Vec& from, int lanes);
   void InsertMask(const Inst& inst);
 
-  // emit_apply.cc: one primitive. False where no instructions do it.
-  bool EmitFloatOp(const Inst& inst);
-  bool EmitIntegerOp(const Inst& inst);
-  void EmitExtreme(const Inst& inst);
-  void EmitMaskOp(const Inst& inst);
-  void EmitCompare(const Inst& inst);
+  // emit_apply.cc: one machine instruction.
+  void EmitEncoded(const Inst& inst, const Encoding& encoding);
   void EmitSelect(const Inst& inst);
 
   // emit_helper.cc
@@ -135,34 +134,9 @@ class Emitter {
   // emit_fma.cc: all but the spilled result.
   void EmitFused(const Inst& inst);
 
-  // emit_convert.cc
-  bool EmitConvert(const Inst& inst);
-  bool ConvertFromBool(const Inst& inst);
-  bool ConvertToBool(const Inst& inst);
-  bool ConvertInteger(const Inst& inst);
-  bool ConvertToFloat(const Inst& inst);
-  bool ConvertToInteger(const Inst& inst);
-  Operand ComparisonMask(const Inst& inst);
-  void NarrowMask(const Inst& inst);
-  void PackWide(const Vec& dst, const Vec& wide, int lanes);
-  void ZeroExtend(DType dtype, const Vec& lanes, int bytes);
-  bool WidenFloat(const Inst& inst);
-  bool NarrowFloat(const Inst& inst);
-  Vec PackWords(const Vec& lanes, int bytes);
-
-  // emit_avx2.cc: expansions of what is one instruction of AVX-512.
-  Vec Greater(DType dtype, Vec a, Vec b, int bytes);
-  void CompareIntegers(const Inst& inst);
-  bool ExpandIntegerOp(const Inst& inst);
-  void MultiplyWide(const Vec& dst, const Vec& a, const Vec& b, int bytes);
-  bool RotateBits(const Inst& inst);
-  bool ConvertU32ToFloat(const Inst& inst);
-  bool ConvertF32ToI32(const Inst& inst);
-
   // emit_operand.cc: operands, reloads and spills, and the constant pool.
   // Whether EVEX encodes instructions: with masks, and other names.
   bool HasEvex() const { return HasMasks(isa_); }
-  static int BytesOf(DType dtype, int lanes);
   static Vec VecOf(int reg, int bytes);
   // The temps of the instruction (TempsOf).
   Vec Temp(int k, int bytes) const;

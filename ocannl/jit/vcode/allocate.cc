@@ -66,10 +66,11 @@ class Allocator {
   }
 
   // The register of an operand whose interval the defining instruction ends, or
-  // -1: two-address forms, as of vfmadd, need no copy then.
+  // -1: two-address forms, as of vfmadd, and copies need no move then.
   int CoalescingHint(VReg reg, const std::vector<VReg>& owners) const {
     const Inst& inst = nest_.insts[intervals_[reg.index].first / 2];
-    if (inst.dst != reg || !Computes(inst.opcode)) return -1;
+    if (inst.dst != reg) return -1;
+    if (!Computes(inst.opcode) && inst.opcode != Opcode::kCopy) return -1;
     for (int k : {2, 0, 1}) {
       const Value& arg = inst.args[k];
       if (arg.kind != Value::kReg) continue;

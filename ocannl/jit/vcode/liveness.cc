@@ -29,8 +29,10 @@ class Liveness {
                          nest_.loops[inst.offset].frequency});
       }
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
-      for (const Value& arg : inst.args) {
-        if (arg.kind == Value::kReg) Touch(arg.reg(), at, inst);
+      for (int arg = 0; arg < 3; ++arg) {
+        if (inst.args[arg].kind != Value::kReg) continue;
+        const bool is_late = arg > 0 && Ties(inst.opcode);
+        Touch(inst.args[arg].reg(), is_late ? at + 1 : at, inst);
       }
       if (inst.dst.is_valid()) Touch(inst.dst, at + 1, inst);
       const Temps temps = TempsOf(nest_, inst, isa_);

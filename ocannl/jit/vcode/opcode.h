@@ -24,6 +24,8 @@ struct OpcodeInfo {
   enum class Result : uint8_t {
     kNone,
     kDefines,  // dst, or the lanes of it that it has
+    kTies,     // the same, in the register of its first operand (two-address
+               // form); the others are read after that is written
     kUpdates,  // some lanes of dst, whose others stay: it reads dst too
   };
   enum class Memory : uint8_t {
@@ -80,9 +82,13 @@ inline bool IsLoopBoundary(Opcode opcode) {
   return Info(opcode).offset == OpcodeInfo::Offset::kLoop;
 }
 
+inline bool Ties(Opcode opcode) {
+  return Info(opcode).result == OpcodeInfo::Result::kTies;
+}
+
 // Whether all that it does is to define `dst`.
 inline bool IsPure(Opcode opcode) {
-  return Info(opcode).result == OpcodeInfo::Result::kDefines;
+  return Info(opcode).result == OpcodeInfo::Result::kDefines || Ties(opcode);
 }
 
 }  // namespace ocannl::jit

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "ocannl/jit/vcode/encoding.h"
+
 namespace ocannl::jit {
 namespace {
 
@@ -45,66 +47,9 @@ Temps TempsOfAccess(const Inst& inst, bool has_rows, bool masks) {
   return masks ? Temps{1, 1} : Temps{loads ? 2 : 0};
 }
 
-Temps TempsOfConvert(const Inst& inst, bool masks) {
-  const DType to = inst.dtype;
-  const DType from = inst.operand;
-  if (to == from || (from == DType::kBF16 && to == DType::kF32)) return {};
-  if (from == DType::kBool) return {!masks && SizeOf(to) == 8};
-  if (IsNarrow(from)) return TempsOfPacking(inst, masks);
-  if (IsFloat(to)) return {!masks && from == DType::kU32 ? 2 : 0};
-  if (IsInteger(to) && IsInteger(from)) {
-    return {!masks && SizeOf(from) == 8 && SizeOf(to) < 8};
-  }
-  const bool is_hard = to == DType::kI32 || IsNarrow(to);
-  return masks ? Temps{1, is_hard ? 2 : 0} : Temps{is_hard ? 2 : 1};
-}
-
-Temps TempsOfCompare(const Inst& inst, bool masks) {
-  const bool is_less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
-  if (masks) return {0, is_less && inst.operand == DType::kBool};
-  if (inst.operand == DType::kBool) return {is_less};
-  if (IsFloat(inst.operand)) return {SizeOf(inst.operand) == 8};
-  return {is_less && !IsSigned(inst.operand) ? 2 : 1};
-}
-
-Temps TempsOfApply(const Inst& inst, bool masks) {
-  auto is_integer = [&] { return IsInteger(inst.operand); };
-  auto is_wide = [&] { return SizeOf(inst.operand) == 8; };
-  switch (inst.op) {
-    case Op::kConvert:
-      return TempsOfConvert(inst, masks);
-    case Op::kLess:
-    case Op::kLessEqual:
-    case Op::kEqual:
-    case Op::kNotEqual:
-      return TempsOfCompare(inst, masks);
-    case Op::kSelect:
-      if (!masks) return {is_wide()};
-      return {0, inst.dtype == DType::kBool ? 2 : 0};
-    case Op::kMinimum:
-    case Op::kMaximum:
-      return {1};
-    case Op::kNeg:
-      return {is_integer()};
-    case Op::kMul:
-    case Op::kMin:
-    case Op::kMax:
-    case Op::kAbs:
-    case Op::kShr:
-    case Op::kRotl:
-      return {!masks && is_integer() && (is_wide() || inst.op == Op::kRotl)
-                  ? 2
-                  : 0};
-    default:
-      return {};
-  }
-}
-
 // But for the mask of ReadsLanes.
 Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool masks) {
   switch (inst.opcode) {
-    case Opcode::kApply:
-      return TempsOfApply(inst, masks);
     case Opcode::kLoad:
     case Opcode::kLookup:
     case Opcode::kStore:
@@ -130,8 +75,8 @@ bool IsContiguous(const Inst& inst) {
 
 bool CanBeMemory(const Inst& inst, int k) {
   if (SizeOf(inst.operand) < 4 || k == 0) return false;
-  if (inst.opcode == Opcode::kOrAnd) return k == 2;
   if (IsFma(inst)) return inst.args[3 - k].kind == Value::kReg;
+  if (inst.opcode != Opcode::kApply) return k + 1 == Info(inst.opcode).operands;
   switch (inst.op) {
     case Op::kAdd:
     case Op::kSub:
@@ -154,7 +99,12 @@ bool CanBeMemory(const Inst& inst, int k) {
     case Op::kMaximum:
       return k == 2 && inst.args[2].kind == Value::kConst;
     case Op::kSelect:
-      return k == 1 && inst.args[2].kind == Value::kReg;
+      return k == 1 && (inst.args[2].kind == Value::kReg ||
+                        inst.args[1].kind == Value::kConst);
+    case Op::kShl:
+    case Op::kShr:
+    case Op::kRotl:
+      return IsImmediate(inst, k);
     default:
       return false;
   }
@@ -192,6 +142,7 @@ bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks) {
 }
 
 Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa) {
+  if (Computes(inst.opcode)) return {};  // nearly all
   Temps temps = TempsWithoutLanes(nest, inst, HasMasks(isa));
   if (ReadsLanes(nest, inst, HasMasks(isa))) {
     temps.masks += inst.args[Info(inst.opcode).operands].kind == Value::kNone;

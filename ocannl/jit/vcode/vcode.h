@@ -89,6 +89,7 @@ enum class ShuffleKind : uint8_t {
   kHigh64,     // a2 a3 b2 b3
   kBlocks256,  // as vperm2f128
   kBlocks512,  // as vshuff32x4
+  kSelect32,   // as vshufps
 };
 
 struct Inst {

@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/jit/vcode/allocate.h"
+#include "ocannl/jit/vcode/encoding.h"
 #include "ocannl/jit/vcode/liveness.h"
 #include "ocannl/jit/vcode/operands.h"
 
@@ -22,7 +23,8 @@ constexpr double kMinUses = 8;
 // Whether operand k is a constant that is loaded: from memory as an operand, or
 // into a register that holds nothing else. A zero is made without a load.
 bool IsLoaded(const Nest& nest, const Inst& inst, int k) {
-  if (inst.operand == DType::kBool || inst.args[k].kind != Value::kConst) {
+  if (inst.operand == DType::kBool || inst.args[k].kind != Value::kConst ||
+      IsImmediate(inst, k)) {
     return false;
   }
   if (inst.opcode == Opcode::kCopy) {

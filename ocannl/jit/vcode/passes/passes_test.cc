@@ -167,6 +167,83 @@ r2 = sub f32x8 r0, r1
 store f32x8 [p1], r2
 )",
              nullptr},
+        Case{"ComparesUnsignedAsSignedAndNarrowsTheMask", "legalize",
+             Isa::kAvx2, R"(
+r0 = load u64x4 [p0]
+r1 = less boolx4 of u64 r0, r0
+store boolx4 [p1], r1
+)",
+             R"(
+r0 = load u64x4 [p0]
+r2 = xor u64x4 r0, 9223372036854775808:u64
+r3 = xor u64x4 r0, 9223372036854775808:u64
+r4 = greater i64x4 of u64 r2, r3
+r5 = extract i64x4 r4 at 2
+r1 = shuffle boolx4 r4, r5 select32 136
+store boolx4 [p1], r1
+)"},
+        Case{"KeepsWhatTheSetHas", "legalize", Isa::kAvx512, R"(
+r0 = load u64x8 [p0]
+r1 = less boolx8 of u64 r0, r0
+r2 = select f64x8 r1, 1:f64, 0:f64
+store f64x8 [p1], r2
+)",
+             nullptr},
+        Case{"RotatesByShifts", "legalize", Isa::kAvx2, R"(
+r0 = load u32x8 [p0]
+r1 = rotl u32x8 r0, 13:u32
+store u32x8 [p1], r1
+)",
+             R"(
+r0 = load u32x8 [p0]
+r2 = shl u32x8 r0, 13:u32
+r3 = shr u32x8 r0, 19:u32
+r1 = or u32x8 r2, r3
+store u32x8 [p1], r1
+)"},
+        Case{"PutsNansIntoTheResultOfAMaximum", "legalize", Isa::kAvx512, R"(
+v2 : f32x16
+r0 = load f32x16 [p0]
+r1 = load f32x16 [p0 + 64]
+v2 = copy f32x16 r1
+v2 = maximum f32x16 v2, r0, 34:i32
+v2 = maximum f32x16 r0, v2, 34:i32
+store f32x16 [p1], v2
+)",
+             R"(
+v2 : f32x16
+r0 = load f32x16 [p0]
+r1 = load f32x16 [p0 + 64]
+v2 = copy f32x16 r1
+v2 = max f32x16 r0, v2
+v2 = fix_nan f32x16 v2, r0, 34:i32
+r3 = max f32x16 v2, r0
+r4 = fix_nan f32x16 r3, v2, 34:i32
+v2 = copy f32x16 r4
+store f32x16 [p1], v2
+)"},
+        Case{"ExpandsWhatAnExpansionIsMadeOf", "legalize", Isa::kAvx2, R"(
+r0 = load f16x8 [p0]
+r1 = convert u8x8 of f16 r0
+store u8x8 [p1], r1
+)",
+             R"(
+r0 = load f16x8 [p0]
+r2 = extract u32x8 r0 at 4
+r3 = pack_words u16x8 of u32 r0, r2
+r4 = widen_f16 f32x8 of f16 r3
+r5 = copy f32x8 0
+r6 = max f32x8 r4, r5
+r7 = min f32x8 r6, 255
+r1 = to_i32 i32x8 of f32 r7
+store u8x8 [p1], r1
+)"},
+        Case{"LeavesTheRestToHelpers", "legalize", Isa::kAvx2, R"(
+r0 = load i64x4 [p0]
+r1 = div i64x4 r0, r0
+store i64x4 [p1], r1
+)",
+             nullptr},
         Case{"ConstantsOfALoopAreLoadedBefore", "hoist_constants", Isa::kAvx2,
              R"(
 loop i0 = 0 to 63

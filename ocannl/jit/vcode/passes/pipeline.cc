@@ -11,6 +11,7 @@
 #include "ocannl/jit/vcode/passes/fold.h"
 #include "ocannl/jit/vcode/passes/hoist_constants.h"
 #include "ocannl/jit/vcode/passes/interleaved.h"
+#include "ocannl/jit/vcode/passes/legalize.h"
 #include "ocannl/jit/vcode/passes/transpose.h"
 #include "ocannl/jit/vcode/select/select.h"
 #include "ocannl/jit/vcode/verify.h"
@@ -22,6 +23,7 @@ constexpr VcodePass kPasses[] = {
     {"interleave", LowerInterleaved},
     {"transpose", TransposeLoads},
     {"fold", Fold},
+    {"legalize", Legalize, /*is_optional=*/false},
     {"hoist_constants", HoistConstants},
 };
 
@@ -72,7 +74,7 @@ std::vector<Nest> LowerToVcode(LoopProgram& program,
     }
     observer("select", nest);
     for (const VcodePass& pass : kPasses) {
-      if (absl::c_linear_search(skip, pass.name)) continue;
+      if (pass.is_optional && absl::c_linear_search(skip, pass.name)) continue;
       pass.run(nest, isa);
       observer(pass.name, nest);
     }

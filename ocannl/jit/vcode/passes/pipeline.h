@@ -21,6 +21,7 @@ namespace ocannl::jit {
 struct VcodePass {
   absl::string_view name;  // also of its stage: explain --stage=fold
   void (*run)(Nest& nest, Isa isa);
+  bool is_optional = true;
 };
 
 // Every pass behind Select, in the order in which they run.
@@ -36,8 +37,8 @@ std::vector<Block> SplitNests(const Block& body);
 
 // The nests of `blocks`, those of a program that Verify accepts. The parallel
 // loop that is all that a nest does is marked as such. CHECK-fails if the nests
-// that come out are not valid (vcode/verify.h). The passes of the names in
-// `skip` are left out.
+// that come out are not valid (vcode/verify.h). The optional passes of
+// the names in `skip` are left out.
 std::vector<Nest> LowerToVcode(LoopProgram& program,
                                absl::Span<const Block> blocks, Isa isa,
                                VcodeObserver observer,

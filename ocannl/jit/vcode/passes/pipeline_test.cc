@@ -45,18 +45,19 @@ TEST(PipelineTest, NamesItsPasses) {
       program, SplitNests(program.body), Isa::kAvx512,
       [&](absl::string_view pass, const Nest&) { names.emplace_back(pass); });
   EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose", "fold",
-                                 "hoist_constants"));
+                                 "legalize", "hoist_constants"));
 }
 
 TEST(PipelineTest, LeavesPassesOut) {
   LoopProgram program = MustParse(kProgram);
-  const std::vector<std::string> skip = {"transpose", "hoist_constants"};
+  const std::vector<std::string> skip = {"transpose", "legalize",
+                                         "hoist_constants"};
   std::vector<std::string> names;
   LowerToVcode(
       program, SplitNests(program.body), Isa::kAvx512,
       [&](absl::string_view pass, const Nest&) { names.emplace_back(pass); },
       skip);
-  EXPECT_THAT(names, ElementsAre("select", "interleave", "fold"));
+  EXPECT_THAT(names, ElementsAre("select", "interleave", "fold", "legalize"));
 }
 
 struct Fault {

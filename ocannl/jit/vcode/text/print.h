@@ -26,7 +26,7 @@
 namespace ocannl::jit {
 
 inline constexpr absl::string_view kShuffleNames[] = {
-    "low32", "high32", "low64", "high64", "blocks256", "blocks512"};
+    "low32", "high32", "low64", "high64", "blocks256", "blocks512", "select32"};
 
 // "fma", "load"
 std::string NameOf(const Inst& inst);

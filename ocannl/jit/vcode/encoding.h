@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Encoding: the machine instruction that an instruction of VCode is, if it is
+// one: the rows of encodings.def and, of ENCODED, of instructions.def.
+#ifndef OCANNL_JIT_VCODE_ENCODING_H_
+#define OCANNL_JIT_VCODE_ENCODING_H_
+
+#include <cstdint>
+
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+struct Encoding {
+  uint32_t id = 0;     // AsmJit's; 0: the instruction is none
+  int immediate = -1;  // behind the operands; -1: none
+};
+
+// The one in the set of instructions, none for those that the emitter has a
+// function of (INSTRUCTION). Of a shift by a constant, the constant, which
+// stands in `args`, is its immediate.
+Encoding EncodingOf(const Inst& inst, Isa isa);
+
+// Whether operand k is the immediate of a shift.
+inline bool IsImmediate(const Inst& inst, int k) {
+  return inst.opcode == Opcode::kApply && k == 1 &&
+         (inst.op == Op::kShl || inst.op == Op::kShr || inst.op == Op::kRotl) &&
+         inst.args[1].kind == Value::kConst;
+}
+
+// Whether lanes have 64 bits, and not 32.
+inline bool IsWide(DType dtype) { return SizeOf(dtype) == 8; }
+
+// The bytes of a register with as many lanes of the type, 16 at least.
+int BytesOf(DType dtype, int lanes);
+
+// The bytes of the result, and of each operand, of an instruction.
+int ResultBytes(const Inst& inst);
+int OperandBytes(const Inst& inst);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_ENCODING_H_
