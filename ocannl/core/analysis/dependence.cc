@@ -2,14 +2,17 @@
 #include "ocannl/core/analysis/dependence.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/references.h"
 #include "ocannl/core/loop/must_write.h"
+#include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -307,6 +310,28 @@ std::optional<Dependence> WhyNotDistribute(const LoopProgram& program,
   DependenceTester tester(program, {&loop});
   return FirstConflict(tester, b_effects.all, ConflictCandidates(a_effects.all),
                        direction);
+}
+
+absl::Status CheckNone(const std::optional<Dependence>& dependence,
+                       const LoopProgram& program, absl::string_view what) {
+  if (!dependence) return absl::OkStatus();
+  auto error = [&](auto... parts) {
+    return absl::InvalidArgumentError(absl::StrCat(what, parts...));
+  };
+  if (!dependence->buffer.valid()) {
+    return error(": a local or a zero_out in it belongs to all iterations");
+  }
+  auto text = [&](const std::optional<Access>& access) {
+    return access ? PrintAccess(program, *access)
+                  : program.buffers[dependence->buffer].name;
+  };
+  const std::string first = text(dependence->first);
+  const std::string second = text(dependence->second);
+  if (first == second) {
+    return error(": several iterations touch and write `", first, "`");
+  }
+  return error(": one iteration touches as `", first,
+               "` what another does as `", second, "`, and one writes it");
 }
 
 }  // namespace ocannl

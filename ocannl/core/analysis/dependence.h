@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -30,6 +32,11 @@ struct Dependence {
   std::optional<Access> first;  // nullopt: all of the buffer
   std::optional<Access> second;
 };
+
+// InvalidArgument if there is a dependence: "<what>: one iteration touches as
+// `y[i1]` what another does as ...".
+absl::Status CheckNone(const std::optional<Dependence>& dependence,
+                       const LoopProgram& program, absl::string_view what);
 
 // Why the iterations of `loop`, a loop of the program, may not run in any order
 // and at once; nullopt: no cell that one writes is read or written by another,

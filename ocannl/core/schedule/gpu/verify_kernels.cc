@@ -5,7 +5,6 @@
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/gpu/phases.h"
-#include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::gpu {
 namespace {
@@ -33,13 +32,10 @@ class KernelVerifier {
           kMaxThreads, " threads; split it, and put the rest in a loop"));
     }
     if (is_thread || loop.kind == LoopKind::kGrid) {
-      if (auto dependence = WhyNotParallel(program_, loop)) {
-        return rewrite::DependenceError(
-            program_,
-            absl::StrCat("the ", is_thread ? "threads" : "blocks", " of ",
-                         Name(loop.iterator), " are not independent"),
-            *dependence);
-      }
+      OCANNL_RETURN_IF_ERROR(CheckNone(
+          WhyNotParallel(program_, loop), program_,
+          absl::StrCat("the ", is_thread ? "threads" : "blocks", " of ",
+                       Name(loop.iterator), " are not independent")));
     }
     return Visit(loop.body, is_thread ? threads * loop.extent : threads);
   }

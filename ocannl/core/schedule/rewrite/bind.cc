@@ -41,13 +41,10 @@ ZeroSite FindZeroOut(Block& block, BufferId buffer, int depth) {
 absl::Status Bind(LoopProgram& program, IteratorId loop, LoopKind kind) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (kind == LoopKind::kGrid || kind == LoopKind::kThread) {
-    if (auto dependence = WhyNotParallel(program, site.loop())) {
-      return DependenceError(
-          program,
-          absl::StrCat("iterations of ", Name(loop), " cannot be ",
-                       kind == LoopKind::kGrid ? "blocks" : "threads"),
-          *dependence);
-    }
+    OCANNL_RETURN_IF_ERROR(CheckNone(
+        WhyNotParallel(program, site.loop()), program,
+        absl::StrCat("iterations of ", Name(loop), " cannot be ",
+                     kind == LoopKind::kGrid ? "blocks" : "threads")));
   }
   site.loop().kind = kind;
   return absl::OkStatus();

@@ -77,12 +77,11 @@ absl::Status CheckThreads(const LoopProgram& program, const Block& block) {
     if (loop == nullptr || !HasVec(*loop)) continue;
     if (loop->kind != LoopKind::kVec) {
       OCANNL_RETURN_IF_ERROR(CheckThreads(program, loop->body));
-    } else if (auto dependence = WhyNotParallel(program, *loop)) {
-      return DependenceError(
-          program,
-          absl::StrCat("iterations of ", Name(loop->iterator),
-                       " cannot be threads"),
-          *dependence);
+    } else {
+      OCANNL_RETURN_IF_ERROR(
+          CheckNone(WhyNotParallel(program, *loop), program,
+                    absl::StrCat("iterations of ", Name(loop->iterator),
+                                 " cannot be threads")));
     }
   }
   return absl::OkStatus();
@@ -107,13 +106,10 @@ absl::Status CrossThread(LoopProgram& program, IteratorId loop) {
                         " whose iterations could be threads");
   }
   for (const For* block : blocks) {
-    if (auto dependence = WhyNotParallel(program, *block)) {
-      return DependenceError(
-          program,
-          absl::StrCat("iterations of ", Name(block->iterator),
-                       " cannot be blocks"),
-          *dependence);
-    }
+    OCANNL_RETURN_IF_ERROR(CheckNone(
+        WhyNotParallel(program, *block), program,
+        absl::StrCat("iterations of ", Name(block->iterator),
+                     " cannot be blocks")));
   }
   Block& body = site.loop().body;
   WalkStmts(body, [&](const Stmt& stmt) {

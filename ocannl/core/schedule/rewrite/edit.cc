@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl::rewrite {
@@ -234,28 +233,6 @@ int LoopDepthOf(const Block& block) {
     }
   }
   return deepest;
-}
-
-absl::Status DependenceError(const LoopProgram& program,
-                             const std::string& what,
-                             const Dependence& dependence) {
-  if (!dependence.buffer.valid()) {
-    return IllegalError(what, ": a local or a zero_out in it belongs to all ",
-                        "iterations");
-  }
-  auto text = [&](const std::optional<Access>& access) {
-    return access ? PrintAccess(program, *access)
-                  : program.buffers[dependence.buffer].name;
-  };
-  const std::string first = text(dependence.first);
-  const std::string second = text(dependence.second);
-  if (first == second) {
-    return IllegalError(what, ": several iterations touch and write `", first,
-                        "`");
-  }
-  return IllegalError(what, ": one iteration touches as `", first,
-                      "` what another does as `", second,
-                      "`, and one writes it");
 }
 
 }  // namespace ocannl::rewrite

@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::rewrite {
@@ -96,11 +95,6 @@ template <class... Parts>
 absl::Status IllegalError(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
-
-// "<what>: `y[i1]` and `y[i1 + 1]` may be one cell in two iterations, ...".
-absl::Status DependenceError(const LoopProgram& program,
-                             const std::string& what,
-                             const Dependence& dependence);
 
 }  // namespace ocannl::rewrite
 

@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -238,7 +239,7 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
     const std::string what =
         absl::StrCat("the statements of ", Name(loop), " need each other");
     if (dependence->buffer.valid()) {
-      return DependenceError(program, what, *dependence);
+      return CheckNone(dependence, program, what);
     }
     return IllegalError(what, ": one uses a local of another");
   }

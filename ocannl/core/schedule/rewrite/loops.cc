@@ -10,6 +10,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
@@ -19,35 +21,23 @@
 namespace ocannl::rewrite {
 namespace {
 
-absl::Status CheckParallel(const LoopProgram& program, const For& loop) {
-  std::optional<Dependence> dependence = WhyNotParallel(program, loop);
-  if (!dependence) return absl::OkStatus();
-  return DependenceError(
-      program, absl::StrCat(Name(loop.iterator), " cannot run in parallel"),
-      *dependence);
-}
-
 // `outer`, a loop of the program, changes places with the one in it.
 absl::Status Interchange(const LoopProgram& program, For& outer,
                          Legality legality) {
   For& inner = *OnlyLoopIn(outer);
-  if (std::optional<Dependence> dependence =
-          legality == Legality::kProve ? WhyNotInterchange(program, outer)
-                                       : std::nullopt) {
-    return DependenceError(
-        program,
-        absl::StrCat(Name(outer.iterator), " and ", Name(inner.iterator),
-                     " cannot change places"),
-        *dependence);
+  if (legality == Legality::kProve) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckNone(WhyNotInterchange(program, outer), program,
+                  absl::StrCat(Name(outer.iterator), " and ",
+                               Name(inner.iterator), " cannot change places")));
   }
   std::swap(outer.kind, inner.kind);
   std::swap(outer.iterator, inner.iterator);
   std::swap(outer.extent, inner.extent);
   // What was parallel for each iteration of the loop around it may not be for
   // all of them.
-  return outer.kind == LoopKind::kPar && legality == Legality::kProve
-             ? CheckParallel(program, outer)
-             : absl::OkStatus();
+  return legality == Legality::kProve ? CheckKind(program, outer, outer.kind)
+                                      : absl::OkStatus();
 }
 
 // The iterators of `count` loops, each all that is in the one before it.
@@ -133,23 +123,13 @@ absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
 absl::Status Vectorize(LoopProgram& program, IteratorId loop,
                        Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  bool around = false;
-  WalkLoops(site.loop().body, [&](const For&) { around = true; });
-  if (around) {
-    return IllegalError(Name(loop),
-                        " is around another loop: only an innermost ",
-                        "one can run as lanes");
-  }
   if (site.loop().extent > kMostLanes) {
     return IllegalError(Name(loop), " has ", site.loop().extent,
                         " iterations; split it to have at most ", kMostLanes,
                         " lanes");
   }
-  if (auto dependence = legality == Legality::kProve
-                            ? WhyNotVectorizable(program, site.loop())
-                            : std::nullopt) {
-    return DependenceError(
-        program, absl::StrCat(Name(loop), " cannot run as lanes"), *dependence);
+  if (legality == Legality::kProve) {
+    OCANNL_RETURN_IF_ERROR(CheckKind(program, site.loop(), LoopKind::kVec));
   }
   site.loop().kind = LoopKind::kVec;
   return absl::OkStatus();
@@ -191,7 +171,7 @@ absl::Status Parallel(LoopProgram& program, IteratorId loop,
                         " a loop that is parallel already");
   }
   if (legality == Legality::kProve) {
-    OCANNL_RETURN_IF_ERROR(CheckParallel(program, site.loop()));
+    OCANNL_RETURN_IF_ERROR(CheckKind(program, site.loop(), LoopKind::kPar));
   }
   site.loop().kind = LoopKind::kPar;
   return absl::OkStatus();
@@ -216,9 +196,8 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
       return IllegalError(what, ": what stands between them has to run before ",
                           "the second");
     }
-    if (auto dependence = WhyNotFuse(program, a.loop(), b.loop())) {
-      return DependenceError(program, what, *dependence);
-    }
+    OCANNL_RETURN_IF_ERROR(
+        CheckNone(WhyNotFuse(program, a.loop(), b.loop()), program, what));
   }
   Block body = std::move(b.loop().body);
   Substitute(program, body, second, Iterator(first));

@@ -282,11 +282,9 @@ absl::Status TransposeRows(LoopProgram& program, IteratorId loop, int64_t lanes,
                         " lanes each are halved");
   }
   if (legality == Legality::kProve) {
-    if (std::optional<Dependence> why = WhyNotParallel(program, rows)) {
-      return DependenceError(
-          program, absl::StrCat("rows of ", Name(loop), " depend on others"),
-          *why);
-    }
+    OCANNL_RETURN_IF_ERROR(CheckNone(
+        WhyNotParallel(program, rows), program,
+        absl::StrCat("rows of ", Name(loop), " depend on others")));
   }
   RowTransposer transposer(program, rows, lanes);
   OCANNL_RETURN_IF_ERROR(transposer.FindStages());

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/analysis/promises.h"
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl {
+
+absl::Status CheckKind(const LoopProgram& program, const For& loop,
+                       LoopKind kind) {
+  const std::string name = Name(loop.iterator);
+  if (kind == LoopKind::kPar) {
+    return CheckNone(WhyNotParallel(program, loop), program,
+                     absl::StrCat(name, " cannot run in parallel"));
+  }
+  if (kind != LoopKind::kVec) return absl::OkStatus();
+  bool is_around = false;
+  WalkLoops(loop.body, [&](const For&) { is_around = true; });
+  if (is_around) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is around another loop: only an innermost one can ",
+        "run as lanes"));
+  }
+  return CheckNone(WhyNotVectorizable(program, loop), program,
+                   absl::StrCat(name, " cannot run as lanes"));
+}
+
+absl::Status VerifyPromises(const LoopProgram& program, FaultPlace* place) {
+  OCANNL_RETURN_IF_ERROR(Verify(program, place));
+  absl::Status status;
+  size_t visited = 0;
+  WalkStmts(program.body, [&](const Stmt& stmt) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr && status.ok()) {
+      status = CheckKind(program, *loop, loop->kind);
+      if (!status.ok() && place != nullptr) place->stmt = visited;
+    }
+    ++visited;
+  });
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), "; make it a for loop"));
+}
+
+}  // namespace ocannl
