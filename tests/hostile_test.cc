@@ -30,6 +30,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "ocannl/cli/tool.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/cd/equal.h"
@@ -37,7 +38,6 @@
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/parse.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/fuzz/child.h"
@@ -246,7 +246,7 @@ bool IsSmall(const LoopProgram& program) {
 
 // Whether it is a program.
 bool RunIfSmall(const absl::StatusOr<LoopProgram>& program) {
-  if (!program.ok() || !Verify(*program).ok()) return false;
+  if (!program.ok() || !VerifyPromises(*program).ok()) return false;
   if (IsSmall(*program)) (void)RunProgram(*program, FillInputs(*program));
   return true;
 }

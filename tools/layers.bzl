@@ -15,8 +15,8 @@ LAYERS = [
     ["ocannl/core/notation"],
     ["ocannl/core/loop"],
     ["ocannl/core/cd"],  # the text of assignments
+    ["ocannl/core/analysis"],  # what passes and schedulers ask
     ["ocannl/core/opt"],
-    ["ocannl/core/analysis"],  # what schedulers and code generators ask
     ["ocannl/core/schedule"],
     ["ocannl/core/runtime"],
     ["ocannl/core/tiering"],

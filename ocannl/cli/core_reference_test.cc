@@ -28,8 +28,8 @@ constexpr absl::string_view kHead =
 A folder is a stage, or what a stage stands on; each includes only from folders
 to its left:
 
-    base  ops  index  tensor  shape  assign  notation  loop  cd  opt
-    analysis  schedule  runtime  tiering  codegen
+    base  ops  index  tensor  shape  assign  notation  loop  cd
+    analysis  opt  schedule  runtime  tiering  codegen
 
 `base` has errors, dtypes and settings; `ops` the table of operations with their
 values, gradients and traits, from which every tier is made (`ops.def`); `index`
@@ -83,10 +83,11 @@ rewrites transform and what `.ll` files hold; `loop/verify.h` has its
 rules.
 
 Loops are `for`, or promise more (`loop/ir.h`): iterations of `vec` may
-run as lanes, those of `par` are independent, `unroll` wants its body
-repeated. On a GPU, iterations of `grid` loops are blocks, and `thread`
-loops in them the threads of one. Two `thread` loops one after the other
-are two phases, between which all threads wait for each other:
+run as lanes, those of `par` are independent, which is proved
+(`analysis/promises.h`); `unroll` wants its body repeated. On a GPU,
+iterations of `grid` loops are blocks, and `thread` loops in them the
+threads of one. Two `thread` loops one after the other are two phases,
+between which all threads wait for each other:
 
     shared s : f32[64];               one for each block
     private acc : f32[64, 4];         with the thread in front: registers

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
@@ -178,7 +179,7 @@ absl::StatusOr<ProgramFile> ParseFile(const std::string& path,
     OCANNL_ASSIGN_OR_RETURN(file.program, LowerToRun(*file.code));
     OCANNL_RETURN_IF_ERROR(Verify(file.program));
   } else {
-    OCANNL_ASSIGN_OR_RETURN(file.program, ParseVerified(text));
+    OCANNL_ASSIGN_OR_RETURN(file.program, ParseVerified(text, VerifyPromises));
   }
   return file;
 }

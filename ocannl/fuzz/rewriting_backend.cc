@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/verify.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -57,7 +57,7 @@ class RewrittenExecutable : public Executable {
 absl::StatusOr<std::unique_ptr<Executable>> RewritingBackend::Compile(
     const LoopProgram& program) const {
   LoopProgram rewritten = rewrite_(program);
-  CHECK_OK(Verify(rewritten)) << "after " << name_;
+  CHECK_OK(VerifyPromises(rewritten)) << "after " << name_;
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> inner,
                           inner_->Compile(rewritten));
   return std::make_unique<RewrittenExecutable>(std::move(inner), program,

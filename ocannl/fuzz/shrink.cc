@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/fuzz/programs/indices.h"
@@ -287,7 +287,7 @@ LoopProgram Shrink(LoopProgram program,
         LoopProgram changed = program;
         if (!step(changed, k)) break;
         std::string changed_text = Print(changed);
-        bool keep = changed_text != text && Verify(changed).ok() &&
+        bool keep = changed_text != text && VerifyPromises(changed).ok() &&
                     (++tries, fails(changed));
         if (!keep) {
           ++k;

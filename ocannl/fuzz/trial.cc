@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/runtime/device_memory.h"
@@ -69,6 +70,7 @@ Trial::Trial(const LoopProgram& program, Arrays before,
     : program_(program),
       before_(std::move(before)),
       statics_(std::move(statics)) {
+  CHECK_OK(VerifyPromises(program));
   for (BufferId k : program.buffers.ids()) {
     const Buffer& buffer = program.buffers[k];
     expected_.push_back(IsInput(buffer.role) ? before_[k]

@@ -22,8 +22,8 @@ class Trial {
  public:
   using Arrays = IdVector<BufferId, NdArray>;
 
-  // Fills the buffers and runs the interpreter. Verify accepts `program`, which
-  // must outlive this.
+  // Fills the buffers and runs the interpreter. VerifyPromises accepts
+  // `program`, which must outlive this.
   Trial(const LoopProgram& program, FillKind kind, uint64_t seed);
   // The same with these arrays in the buffers, and values of static indices.
   Trial(const LoopProgram& program, Arrays before,

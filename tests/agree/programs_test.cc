@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/loop/parse.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/fuzz/trial.h"
 #include "ocannl/interp/run_log.h"
 #include "ocannl/interp/tree_backend.h"
@@ -40,7 +40,7 @@ class ProgramTest : public testing::Test {
     ASSERT_TRUE(text.ok()) << text.status();
     absl::StatusOr<LoopProgram> program = Parse(*text);
     ASSERT_TRUE(program.ok()) << program.status();
-    ASSERT_TRUE(Verify(*program).ok()) << Verify(*program);
+    ASSERT_TRUE(VerifyPromises(*program).ok()) << VerifyPromises(*program);
     EXPECT_TRUE(TiersAgree(*program));
     EXPECT_EQ(DifferenceWhenLogged(*program), "");
   }

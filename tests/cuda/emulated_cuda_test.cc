@@ -101,18 +101,21 @@ TEST_P(TextTest, Integers) {
 TEST_P(TextTest, Statements) {
   ExpectSameBits(MustParse(R"(
     statements (n : [0..2], m):
-      in x : f32[3, 18]; inout y : f32[18]; temp t : f32[4, 18];
+      in x : f32[3, 18]; inout y : f32[4, 18]; temp t : f32[4, 18];
       /* no code */
       zero_out t;
       par i0 = 0 to 3 {
         let v1 : f32 := 0.5;
-        vec i1 = 0 to 17 {
+        for i1 = 0 to 17 {
           v1 := v1 + x[n, i1];
           t[i0, i1] := t[i0, i1] + v1;
         }
-        unroll i2 = 0 to 17 { y[i2] := fma(t[i0, 17 - i2], 0.1, y[i2]); }
+        vec i2 = 0 to 17 { t[i0, i2] := t[i0, i2] * x[n, 17 - i2]; }
+        unroll i3 = 0 to 17 {
+          y[i0, i3] := fma(t[i0, 17 - i3], 0.1, y[i0, i3]);
+        }
       }
-      y[3] := y[3] * f32([m + 5]);)"));
+      y[3, 3] := y[3, 3] * f32([m + 5]);)"));
 }
 
 TEST_P(TextTest, ProgramsOfTheAgreeSuite) {

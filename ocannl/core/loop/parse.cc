@@ -15,7 +15,6 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/loop_lexer.h"
 #include "ocannl/core/loop/value_parser.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/depth.h"
@@ -37,10 +36,8 @@ class Parser : private ValueParser {
     return std::move(program_);
   }
 
-  // What Verify says of the program that was read.
-  absl::Status VerifyRead(const LoopProgram& program) const {
-    FaultPlace place;
-    absl::Status status = Verify(program, &place);
+  // The error, at its place in the text.
+  absl::Status At(const FaultPlace& place, const absl::Status& status) const {
     if (place.stmt)
       return ErrorAt(stmt_offsets_[*place.stmt], status.message());
     if (!place.buffer.valid()) return status;
@@ -305,10 +302,13 @@ absl::StatusOr<LoopProgram> Parse(absl::string_view text) {
   return Parser(text).Program();
 }
 
-absl::StatusOr<LoopProgram> ParseVerified(absl::string_view text) {
+absl::StatusOr<LoopProgram> ParseVerified(
+    absl::string_view text,
+    absl::Status (*verify)(const LoopProgram&, FaultPlace*)) {
   Parser parser(text);
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, parser.Program());
-  OCANNL_RETURN_IF_ERROR(parser.VerifyRead(program));
+  FaultPlace place;
+  OCANNL_RETURN_IF_ERROR(parser.At(place, verify(program, &place)));
   return program;
 }
 

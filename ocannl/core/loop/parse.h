@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/loop/verify.h"
 
 namespace ocannl {
 
@@ -25,8 +26,10 @@ namespace ocannl {
 // accesses are in bounds is for Verify to say.
 absl::StatusOr<LoopProgram> Parse(absl::string_view text);
 
-// The same, and what Verify says, with line and column.
-absl::StatusOr<LoopProgram> ParseVerified(absl::string_view text);
+// The same, and what `verify` says, with line and column: Verify or more.
+absl::StatusOr<LoopProgram> ParseVerified(
+    absl::string_view text,
+    absl::Status (*verify)(const LoopProgram&, FaultPlace*));
 
 }  // namespace ocannl
 

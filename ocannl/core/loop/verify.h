@@ -12,6 +12,7 @@
 //     buffer is written.
 //  6. One statement of the program's body alone uses a `private` buffer, and
 //     each iteration of a `par` loop writes itself what it reads of it.
+//  7. `par` and `vec` loops keep their promise: core/analysis/promises.h sees.
 #ifndef OCANNL_CORE_LOOP_VERIFY_H_
 #define OCANNL_CORE_LOOP_VERIFY_H_
 

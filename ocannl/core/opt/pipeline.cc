@@ -7,6 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
@@ -52,8 +53,9 @@ absl::Status CheckName(absl::string_view name) {
       "no pass `", name, "`; the passes are ", absl::StrJoin(names, ", ")));
 }
 
-void CheckAfter(absl::string_view what, const LoopProgram& program) {
-  absl::Status status = Verify(program);
+void CheckAfter(absl::string_view what, const LoopProgram& program,
+                absl::Status (*verify)(const LoopProgram&, FaultPlace*)) {
+  absl::Status status = verify(program, nullptr);
   CHECK(status.ok()) << "after " << what << ": " << status.message();
 }
 
@@ -74,7 +76,7 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
     OCANNL_RETURN_IF_ERROR(CheckName(options.stop_after));
   }
   DefaultFloatEnvironment guard;  // constants are folded here
-  OCANNL_RETURN_IF_ERROR(Verify(program));
+  OCANNL_RETURN_IF_ERROR(VerifyPromises(program));
   int ran = 0;
   for (const Pass& pass : kPasses) {
     if (options.limit >= 0 && ran >= options.limit) break;
@@ -83,13 +85,13 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
       program = pass.run(std::move(program));
       ++ran;
       if (options.observer) {
-        CheckAfter(pass.name, program);
+        CheckAfter(pass.name, program, VerifyPromises);
         options.observer(pass, program);
       }
     }
     if (pass.name == options.stop_after) break;
   }
-  if (!options.observer) CheckAfter("the passes", program);
+  if (!options.observer) CheckAfter("the passes", program, Verify);
   return program;
 }
 

@@ -65,7 +65,8 @@ class Backend {
   // Of its memory with that of other processes; null: there is none.
   virtual const DeviceNetwork* network() const { return nullptr; }
 
-  // Error: the program asks for what this tier cannot do, named.
+  // VerifyPromises (core/analysis/promises.h) accepts the program. Error: it
+  // asks for what this tier cannot do, named.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const = 0;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/system/trace_events.h"
@@ -237,7 +238,9 @@ LoopProgram Schedule(LoopProgram program, const Target& target,
     pass.run(state);
     if (options.observer) options.observer(pass.name, state.program);
   }
-  absl::Status status = Verify(state.program);
+  absl::Status status = options.legality == rewrite::Legality::kProve
+                            ? VerifyPromises(state.program)
+                            : Verify(state.program);
   CHECK(status.ok()) << "after scheduling: " << status.message();
   return std::move(state.program);
 }

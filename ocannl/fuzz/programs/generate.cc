@@ -2,10 +2,12 @@
 #include "ocannl/fuzz/programs/generate.h"
 
 #include <utility>
+#include <variant>
 
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/core/loop/verify.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/fuzz/programs/free_form.h"
 #include "ocannl/fuzz/programs/layers.h"
 #include "ocannl/fuzz/programs/random.h"
@@ -29,8 +31,19 @@ LoopProgram Generate(uint64_t seed, const Policies& policies) {
   if (policies.Has(Policy::kSplitLoops) && !layers) {
     program = SplitLoops(std::move(program), random, policies);
   }
-  CHECK_OK(Verify(program)) << "seed " << seed << "\n" << Print(program);
+  KeepPromises(program);
+  CHECK_OK(VerifyPromises(program)) << "seed " << seed << "\n"
+                                    << Print(program);
   return program;
+}
+
+void KeepPromises(LoopProgram& program) {
+  RewriteStmts(program.body, [&](Stmt& stmt) {
+    For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr && !CheckKind(program, *loop, loop->kind).ok()) {
+      loop->kind = LoopKind::kFor;
+    }
+  });
 }
 
 }  // namespace ocannl::fuzz

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generate: a random program that Verify accepts, of any size and shape, to run
-// on tiers. For tests that list each access of each iteration there are tiny
-// ones, which Verify may reject (tests/support/random_program.h).
+// Generate: a random program that VerifyPromises accepts, of any size and
+// shape, to run on tiers. For tests that list each access of each iteration
+// there are tiny ones, which Verify may reject
+// (tests/support/random_program.h).
 //
 //   Policies policies = PoliciesOf(7);
 //   LoopProgram program = Generate(7, policies);   // the same on every machine
@@ -20,6 +21,9 @@ namespace ocannl::fuzz {
 Policies PoliciesOf(uint64_t seed);
 
 LoopProgram Generate(uint64_t seed, const Policies& policies);
+
+// Loops that are not provably what they promise become `for`.
+void KeepPromises(LoopProgram& program);
 
 }  // namespace ocannl::fuzz
 

@@ -4,7 +4,7 @@ p ():
   let total : f32 := 0;
   for i0 = 0 to 5 {
     let row : f32 := a[i0, 0];
-    vec i1 = 0 to 19 {
+    for i1 = 0 to 19 {
       let v : f32 := a[i0, i1] * 2;
       v := v + row;
       z[i0, i1] := v * v;

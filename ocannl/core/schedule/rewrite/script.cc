@@ -15,9 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
@@ -236,7 +236,7 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
 }
 
 absl::Status ScriptRunner::Verify() {
-  absl::Status status = ocannl::Verify(program_);
+  absl::Status status = VerifyPromises(program_);
   if (status.ok()) status = gpu::VerifyKernels(program_);
   if (status.ok()) return status;
   return IllegalError("the result would break a rule of programs: ",
