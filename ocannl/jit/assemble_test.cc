@@ -15,7 +15,7 @@ using testing::ElementsAre;
 std::vector<int64_t> Iterations(const char* body) {
   const LoopProgram program =
       MustParse(std::string("p (): in x : f32[8, 16]; inout y : f32[8, 16];"
-                            "temp t : f32[16]; private p : f32[16];") +
+                            "private p : f32[16];") +
                 body);
   const CodeImage image = Assemble(program, Isa::kAvx2);
   std::vector<int64_t> iterations;
@@ -32,16 +32,11 @@ TEST(AssembleTest, ParallelLoopsAreSections) {
               ElementsAre(0, 8, 0));
 }
 
-// Each iteration has a private buffer, but all have the same temp.
 TEST(AssembleTest, PrivateBuffersAreOfAnIteration) {
   EXPECT_THAT(Iterations("par i0 = 0 to 7 {"
                          "  vec i1 = 0 to 15 { p[i1] := x[i0, i1]; }"
                          "  for i2 = 0 to 15 { y[i0, i2] := p[15 - i2]; } }"),
               ElementsAre(8));
-  EXPECT_THAT(Iterations("par i0 = 0 to 7 {"
-                         "  vec i1 = 0 to 15 { t[i1] := x[i0, i1]; }"
-                         "  for i2 = 0 to 15 { y[i0, i2] := t[15 - i2]; } }"),
-              ElementsAre(0));
 }
 
 }  // namespace

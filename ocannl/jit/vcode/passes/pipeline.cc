@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "absl/algorithm/container.h"
-#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/vcode/passes/fold.h"
 #include "ocannl/jit/vcode/passes/hoist_constants.h"
@@ -29,15 +28,13 @@ constexpr VcodePass kPasses[] = {
 
 // The parallel loop that is all that `block` does: threads share its
 // iterations, but each would do what is around it or adjacent to it.
-const For* FindSharedLoop(const LoopProgram& program, const Block& block) {
+const For* FindSharedLoop(const Block& block) {
   const Block* at = &block;
   while (at->stmts.size() == 1) {
     const For* loop = std::get_if<For>(&at->stmts[0]);
     if (loop == nullptr) return nullptr;
     if (loop->extent > 1) {
-      return loop->kind == LoopKind::kPar && IsParallel(program, *loop)
-                 ? loop
-                 : nullptr;
+      return loop->kind == LoopKind::kPar ? loop : nullptr;
     }
     at = &loop->body;
   }
@@ -68,7 +65,7 @@ std::vector<Nest> LowerToVcode(LoopProgram& program,
   nests.reserve(blocks.size());
   for (const Block& block : blocks) {
     Nest nest = Select(program, block, isa);
-    if (const For* shared = FindSharedLoop(program, block)) {
+    if (const For* shared = FindSharedLoop(block)) {
       CHECK_EQ(nest.loops[0].iterator, shared->iterator);
       nest.loops[0].is_parallel = true;
     }

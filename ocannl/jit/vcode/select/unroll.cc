@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
@@ -168,7 +167,7 @@ Unroller::Unroller(const LoopProgram& program, Isa isa)
 int Unroller::LanesOf(const For& loop) {
   auto [known, inserted] = lanes_of_.try_emplace(loop.iterator, 0);
   if (!inserted) return known->second;
-  if (!CanRunAsLanes(program_, loop) || StridesFar(program_, loop)) return 0;
+  if (StridesFar(program_, loop)) return 0;
   int most = VectorBytes(isa_) / 4;
   WalkStmts(loop.body, [&](const Stmt& stmt) {
     const ExprId* value = ValueOf(stmt);
