@@ -18,13 +18,14 @@ namespace {
 constexpr int kCanary = 0xa7;
 const auto kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
-// Mappings without a buffer, by size: to make one takes longer than small runs.
+// Writable mappings without a buffer, by size: to make one takes longer than
+// small runs.
 thread_local std::map<size_t, std::vector<std::byte*>> unused;
 
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(const NdArray& cells, Place place, bool writable)
-    : bytes_(cells.bytes()) {
+    : bytes_(cells.bytes()), is_writable_(writable) {
   const size_t inner = (bytes_ + kPage - 1) / kPage * kPage;
   mapped_bytes_ = inner + 2 * kPage;
   std::vector<std::byte*>& mappings = unused[mapped_bytes_];
@@ -33,11 +34,12 @@ GuardedBuffer::GuardedBuffer(const NdArray& cells, Place place, bool writable)
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(mapping != MAP_FAILED);
     mappings.push_back(static_cast<std::byte*>(mapping));
+    CHECK_EQ(mprotect(mappings.back() + kPage, inner, PROT_READ | PROT_WRITE),
+             0);
   }
   mapping_ = mappings.back();
   mappings.pop_back();
   std::byte* const start = mapping_ + kPage;
-  CHECK_EQ(mprotect(start, inner, PROT_READ | PROT_WRITE), 0);
   data_ = place == Place::kStart ? start : start + (inner - bytes_);
   std::memset(start, kCanary, data_ - start);
   std::memcpy(data_, cells.data(), bytes_);
@@ -49,10 +51,11 @@ GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
     : mapping_(std::exchange(other.mapping_, nullptr)),
       mapped_bytes_(other.mapped_bytes_),
       data_(other.data_),
-      bytes_(other.bytes_) {}
+      bytes_(other.bytes_),
+      is_writable_(other.is_writable_) {}
 
 GuardedBuffer::~GuardedBuffer() {
-  if (mapping_ != nullptr && mapped_bytes_ < 64 * kPage) {
+  if (mapping_ != nullptr && is_writable_ && mapped_bytes_ < 64 * kPage) {
     unused[mapped_bytes_].push_back(mapping_);
   } else if (mapping_ != nullptr) {
     munmap(mapping_, mapped_bytes_);
@@ -60,8 +63,11 @@ GuardedBuffer::~GuardedBuffer() {
 }
 
 size_t GuardedBuffer::BrokenCanaryBytes() const {
-  auto count = [](const std::byte* begin, const std::byte* end) {
-    return end - begin - std::count(begin, end, std::byte{kCanary});
+  static const std::vector<std::byte> canary(kPage, std::byte{kCanary});
+  auto count = [](const std::byte* begin, const std::byte* end) -> size_t {
+    const size_t size = end - begin;
+    if (std::memcmp(begin, canary.data(), size) == 0) return 0;
+    return size - std::count(begin, end, std::byte{kCanary});
   };
   return count(mapping_ + kPage, data_) +
          count(data_ + bytes_, mapping_ + mapped_bytes_ - kPage);

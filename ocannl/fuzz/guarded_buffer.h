@@ -39,6 +39,7 @@ class GuardedBuffer {
   size_t mapped_bytes_;
   std::byte* data_;
   size_t bytes_;
+  bool is_writable_;
 };
 
 }  // namespace ocannl::fuzz

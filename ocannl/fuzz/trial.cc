@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <utility>
 
@@ -15,7 +16,6 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/tiering/first_difference.h"
-#include "ocannl/fuzz/guarded_buffer.h"
 #include "ocannl/interp/interp_backend.h"
 
 namespace ocannl::fuzz {
@@ -104,28 +104,39 @@ std::string Trial::Try(const Backend& backend) const {
 
 std::string Trial::TryOnce(const Executable& executable,
                            const MemorySpace& space, bool at_start) const {
-  using Place = GuardedBuffer::Place;
-  IdVector<BufferId, GuardedBuffer> guarded;
+  const auto place =
+      at_start ? GuardedBuffer::Place::kStart : GuardedBuffer::Place::kEnd;
+  IdVector<BufferId, const GuardedBuffer*> guarded;
+  std::deque<GuardedBuffer> written;
   std::vector<DeviceMemory> copies;  // of those, where the host's do not serve
   std::vector<std::byte*> buffers;
   for (BufferId k : program_.buffers.ids()) {
     const Buffer& buffer = program_.buffers[k];
-    guarded.emplace_back(
-        IsInput(buffer.role) ? before_[k]
-                             : Garbage(buffer, kGarbage[at_start ? 1 : 2]),
-        at_start ? Place::kStart : Place::kEnd, !IsReadOnly(buffer.role));
-    buffers.push_back(guarded.back().data());
+    if (IsReadOnly(buffer.role)) {
+      guarded.push_back(&read_only_
+                             .try_emplace({k, at_start}, before_[k], place,
+                                          /*writable=*/false)
+                             .first->second);
+    } else {
+      guarded.push_back(&written.emplace_back(
+          IsInput(buffer.role) ? before_[k]
+                               : Garbage(buffer, kGarbage[at_start ? 1 : 2]),
+          place, /*writable=*/true));
+    }
+    buffers.push_back(guarded.back()->data());
     if (space.is_host()) continue;
     auto copy = DeviceMemory::Allocate(before_[k].bytes(), space);
     CHECK_OK(copy);
-    CHECK_OK(copy->CopyIn(guarded.back().data()));
+    CHECK_OK(copy->CopyIn(guarded.back()->data()));
     buffers.back() = copy->address();
     copies.push_back(*std::move(copy));
   }
   executable.Run(buffers, statics_);
   for (BufferId k : program_.buffers.ids()) {
     const Buffer& buffer = program_.buffers[k];
-    size_t broken = guarded[k].BrokenCanaryBytes();
+    // To write there would have faulted.
+    if (IsReadOnly(buffer.role) && space.is_host()) continue;
+    size_t broken = guarded[k]->BrokenCanaryBytes();
     if (broken > 0) {
       return absl::StrCat(broken, " bytes ", at_start ? "after " : "before ",
                           buffer.name, " were written");

@@ -8,16 +8,20 @@
 #define OCANNL_FUZZ_TRIAL_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/fuzz/fill.h"
+#include "ocannl/fuzz/guarded_buffer.h"
 
 namespace ocannl::fuzz {
 
+// Not thread-safe.
 class Trial {
  public:
   using Arrays = IdVector<BufferId, NdArray>;
@@ -51,6 +55,8 @@ class Trial {
   Arrays before_;
   Arrays expected_;
   std::vector<int64_t> statics_;
+  // What is only read, at the guarded ends: all runs find the same.
+  mutable std::map<std::pair<BufferId, bool>, GuardedBuffer> read_only_;
 };
 
 // The first line of /proc/self/maps that is writable and executable; empty

@@ -53,6 +53,7 @@ void NdArray::OtherDType(DType asked) const {
 
 bool SameBits(const NdArray& a, const NdArray& b) {
   if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_) return false;
+  if (a.AsString() == b.AsString()) return true;
   return VisitDType(a.dtype_, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T> || kIsNarrow<T>) {
@@ -65,7 +66,7 @@ bool SameBits(const NdArray& a, const NdArray& b) {
       }
       return true;
     }
-    return a.data_ == b.data_;
+    return false;
   });
 }
 
