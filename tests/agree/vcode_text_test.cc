@@ -73,8 +73,11 @@ Nest Normalized(const Nest& nest) {
 int CheckText(LoopProgram program, Isa isa) {
   program = Schedule(std::move(program), TargetOf(isa));
   int nests = 0;
+  Nest last;
   LowerToVcode(program, SplitNests(program.body), isa,
                [&](absl::string_view pass, const Nest& nest) {
+                 if (nest == last) return;  // the pass has changed nothing
+                 last = nest;
                  ++nests;
                  const std::string text = Print(program, nest);
                  absl::StatusOr<Nest> parsed = Parse(program, text);
