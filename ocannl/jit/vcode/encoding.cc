@@ -39,24 +39,12 @@ bool Fits(Operands operands, const Inst& inst) {
   // Lanes of less than 32 bits have to be kept zero-extended.
   if (!IsInteger(inst.operand) || SizeOf(inst.operand) < 4) return false;
   const bool is_signed = IsSigned(inst.operand);
-  switch (operands) {
-    case kInteger:
-      return true;
-    case kSigned:
-      return is_signed;
-    case kUnsigned:
-      return !is_signed;
-    case kShift:
-      return IsImmediate(inst, 1);
-    case kSignedShift:
-      return is_signed && IsImmediate(inst, 1);
-    case kUnsignedShift:
-      return !is_signed && IsImmediate(inst, 1);
-    case kFloat:
-    case kMask:
-      return false;
+  if (operands == kInteger || operands == (is_signed ? kSigned : kUnsigned)) {
+    return true;
   }
-  return false;
+  return IsImmediate(inst, 1) &&
+         (operands == kShift ||
+          operands == (is_signed ? kSignedShift : kUnsignedShift));
 }
 
 struct OperationRow {
