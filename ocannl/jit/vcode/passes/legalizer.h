@@ -25,14 +25,14 @@ class Legalizer {
  public:
   Legalizer(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {}
 
-  // Whether the emitter has an instruction for it, or no expansion is known for
-  // its kind of operands.
+  // Whether the set has it as one instruction, or the emitter a form of its
+  // own.
   bool IsLegal(const Inst& inst) const;
 
   void Run();
 
  private:
-  // The value of `inst`; none: of no expansion.
+  // The value of `inst`, which is not legal; none: a helper computes it.
   std::optional<Value> Expand(const Inst& inst);
 
   // legalize.cc
@@ -59,7 +59,7 @@ class Legalizer {
   std::optional<Value> Narrow(const Inst& inst);
   Value NarrowToWords(Value lanes);
 
-  // The types as which lanes of an integer are computed with.
+  // The type of the lanes that hold numbers of `dtype`.
   static DType Carrier(DType dtype);
   // A mask of the numbers' own width.
   DType MaskOf(DType dtype) const;
