@@ -167,7 +167,7 @@ TEST(NetsTest, NarrowFloatsAgree) {
 // A model without a memory of letters would need 2.5 nats.
 TEST(NetsTest, Gpt2MiniLearnsTheGrammar) {
   const Trained trained =
-      OnTheFastestTier(LetterLessons(2000, 100, 32, 1), SmallGpt(32, 0),
+      OnTheFastestTier(LetterLessons(1000, 100, 32, 1), SmallGpt(32, 0),
                        {.epochs = 3, .batch_size = 10});
   EXPECT_LT(trained.test.loss, 0.6);
   EXPECT_GT(trained.test.loss, NatsOfLetter());
