@@ -125,7 +125,8 @@ and convolutions tiles.)",
      "schedule"},
     {"Machine code: `jit`",
      R"(Outside of core, as every tier. Instructions are selected over virtual
-registers (`jit/vcode/select.h`), registers are allocated
+registers (`jit/vcode/select/select.h`), legalized
+(`jit/vcode/passes/legalize.h`), registers are allocated
 (`jit/vcode/allocate.h`), and AsmJit encodes what `jit/emit/emitter.h`
 emits. `runtime` binds code to arrays and runs it on threads; `tiering`
 promotes hot routines from the interpreter to it and compares the two.

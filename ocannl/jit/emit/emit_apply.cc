@@ -62,7 +62,7 @@ void Emitter::EmitFixNan(const Inst& inst) {
 void Emitter::EmitOrAnd(const Inst& inst) {
   constexpr uint32_t kA = 0xf0, kB = 0xcc, kC = 0xaa;  // as truth tables
   const uint32_t id =
-      SizeOf(inst.dtype) == 8 ? Ids::kIdVpternlogq : Ids::kIdVpternlogd;
+      IsWide(inst.dtype) ? Ids::kIdVpternlogq : Ids::kIdVpternlogd;
   Vec dst = Out(inst);
   Vec a = In(inst, 0);
   Vec b = In(inst, 1);
@@ -81,7 +81,7 @@ void Emitter::EmitOrAnd(const Inst& inst) {
 // By a mask of the numbers' own width, or of mask registers.
 void Emitter::EmitSelect(const Inst& inst) {
   const bool zero = inst.args[2].kind == Value::kConst;  // the only constant
-  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool wide = IsWide(inst.dtype);
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Vec dst = Out(inst);
   if (!HasEvex()) {

@@ -58,7 +58,7 @@ void Emitter::EmitScatter(const Inst& inst) {
 void Emitter::LoadIndex(const Inst& inst, int k) {
   x86::Assembler& a = assembler_;
   const x86::Xmm row = In(inst, k, 16).xmm();
-  if (SizeOf(inst.operand) == 8) {
+  if (IsWide(inst.operand)) {
     a.vmovq(x86::rax, row);
   } else {
     a.vmovd(x86::eax, row);
@@ -69,7 +69,7 @@ void Emitter::LoadIndex(const Inst& inst, int k) {
 // rax = the row of the lane, of those in the first slot.
 void Emitter::LoadIndexOfLane(const Inst& inst, int lane) {
   x86::Assembler& a = assembler_;
-  if (SizeOf(inst.operand) == 8) {
+  if (IsWide(inst.operand)) {
     a.mov(x86::rax, OperandSlot(8 * lane));
   } else if (IsSigned(inst.operand)) {
     a.movsxd(x86::rax, OperandSlot(4 * lane));

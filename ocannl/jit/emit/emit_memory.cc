@@ -35,7 +35,7 @@ void Emitter::EmitLoad(const Inst& inst) {
 
 // Numbers of four or eight bytes: one, in all lanes, or one after the other.
 void Emitter::LoadWords(const Inst& inst, const Vec& dst, const Mem& from) {
-  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool wide = IsWide(inst.dtype);
   const InstId load = wide ? Ids::kIdVmovupd : Ids::kIdVmovups;
   if (inst.lanes == 1) {
     Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, dst.xmm(), from);
@@ -53,7 +53,7 @@ void Emitter::LoadWords(const Inst& inst, const Vec& dst, const Mem& from) {
 
 void Emitter::Gather(const Inst& inst, const Vec& dst) {
   const InstId gather =
-      SizeOf(inst.dtype) == 8 ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps;
+      IsWide(inst.dtype) ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps;
   Vec index = Temp(0, std::max(16, inst.lanes * 4));
   Mem from = At(inst.memory);
   Emit(Ids::kIdVmovups, index, PoolRange(0, inst.memory.stride, inst.lanes, 4));
@@ -150,7 +150,7 @@ void Emitter::EmitStore(const Inst& inst) {
 }
 
 void Emitter::StoreWords(const Inst& inst, const Mem& to, const Vec& value) {
-  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool wide = IsWide(inst.dtype);
   const InstId store = wide ? Ids::kIdVmovupd : Ids::kIdVmovups;
   if (inst.lanes == 1) {
     Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, to, value);

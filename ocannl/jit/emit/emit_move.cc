@@ -32,7 +32,7 @@ void Emitter::LoadConstant(const KReg& dst, uint64_t bits) {
 
 // Into every lane.
 void Emitter::LoadConstant(const Vec& dst, DType dtype, uint64_t bits) {
-  const int size = SizeOf(dtype) == 8 ? 8 : 4;
+  const int size = IsWide(dtype) ? 8 : 4;
   if (bits == 0) {
     assembler_.vxorps(dst, dst, dst);
   } else if (dtype == DType::kBool) {
@@ -53,7 +53,7 @@ void Emitter::EmitSplat(const Inst& inst) {
     a.neg(x86::eax);
     a.kmovw(OutMask(inst), x86::eax);
   } else {
-    const bool wide = SizeOf(inst.dtype) == 8;
+    const bool wide = IsWide(inst.dtype);
     Emit(wide ? Ids::kIdVpbroadcastq : Ids::kIdVpbroadcastd, Out(inst),
          In(inst, 0, 16));
   }
@@ -62,7 +62,7 @@ void Emitter::EmitSplat(const Inst& inst) {
 
 void Emitter::EmitIndex(const Inst& inst) {
   x86::Assembler& a = assembler_;
-  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool wide = IsWide(inst.dtype);
   Vec dst = Out(inst);
   a.lea(x86::rax, At({.pointer = inst.memory.pointer}));
   a.vmovq(dst.xmm(), x86::rax);
@@ -79,7 +79,7 @@ void Emitter::EmitIndex(const Inst& inst) {
 // dst[i] = from[(i + lanes) % n], n the lanes of the register.
 void Emitter::Rotate(const Inst& inst, const Vec& dst, const Vec& from,
                      int lanes) {
-  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool wide = IsWide(inst.dtype);
   const int size = wide ? 8 : 4;
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const int n = bytes / size;
@@ -136,7 +136,7 @@ void Emitter::InsertMask(const Inst& inst) {
 // The other lanes of dst stay.
 void Emitter::EmitInsert(const Inst& inst) {
   if (IsMask(inst.dtype, isa_)) return InsertMask(inst);
-  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool wide = IsWide(inst.dtype);
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Location& location = allocation_->locations[inst.dst.index];
   Vec value = In(inst, 0);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/emitter.h"
 
@@ -70,7 +68,7 @@ Emitter::KReg Emitter::InMask(const Inst& inst, int k) {
 asmjit::Operand Emitter::RegOrMem(const Inst& inst, int k, int bytes) {
   const Value& value = inst.args[k];
   if (value.kind == Value::kReg) return In(inst, k, bytes);
-  const int size = SizeOf(inst.operand) == 8 ? 8 : 4;
+  const int size = IsWide(inst.operand) ? 8 : 4;
   if (value.kind == Value::kConst) {
     return PoolSplat(nest_->constants[value.index].bits, size, bytes);
   }
@@ -188,7 +186,7 @@ Emitter::Vec Emitter::LaneVector(const Inst& inst, int temp) {
 }
 
 Emitter::Mem Emitter::PoolMask(const Inst& inst) {
-  const int size = SizeOf(inst.dtype) == 8 ? 8 : 4;
+  const int size = IsWide(inst.dtype) ? 8 : 4;
   std::string bytes(inst.active_lanes * size, '\xff');
   bytes.resize(inst.lanes * size);
   return Pool(bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encoding: the machine instruction that an instruction of VCode is, if it is
-// one: the rows of encodings.def and, of ENCODED, of instructions.def.
+// Encoding: the one machine instruction of an instruction of VCode, if it has
+// one: a row of encodings.def, or of ENCODED in instructions.def.
 #ifndef OCANNL_JIT_VCODE_ENCODING_H_
 #define OCANNL_JIT_VCODE_ENCODING_H_
 
@@ -17,9 +17,8 @@ struct Encoding {
   int immediate = -1;  // behind the operands; -1: none
 };
 
-// The one in the set of instructions, none for those that the emitter has a
-// function of (INSTRUCTION). Of a shift by a constant, the constant, which
-// stands in `args`, is its immediate.
+// The one that the set has; none for those that the emitter has a function of
+// (INSTRUCTION). A constant amount in `args` is the immediate of a shift.
 Encoding EncodingOf(const Inst& inst, Isa isa);
 
 // Whether operand k is the immediate of a shift.

@@ -24,8 +24,8 @@ struct OpcodeInfo {
   enum class Result : uint8_t {
     kNone,
     kDefines,  // dst, or the lanes of it that it has
-    kTies,     // the same, in the register of its first operand (two-address
-               // form); the others are read after that is written
+    kTies,     // the same, tied to its first operand (two-address form); the
+               // others are early-clobbered: read after dst is written
     kUpdates,  // some lanes of dst, whose others stay: it reads dst too
   };
   enum class Memory : uint8_t {

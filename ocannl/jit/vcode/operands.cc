@@ -24,11 +24,6 @@ bool Loads(const Inst& inst) {
   return Info(inst.opcode).memory == OpcodeInfo::Memory::kRead;
 }
 
-// From lanes of 32 bits to 8 or 16; without masks, of a vector's halves.
-Temps TempsOfPacking(const Inst& inst, bool masks) {
-  return {masks || inst.lanes < 8 ? 1 : 2};
-}
-
 Temps TempsOfAccess(const Inst& inst, bool has_rows, bool masks) {
   const size_t size = SizeOf(inst.dtype);
   const bool is_whole = inst.active_lanes == inst.lanes && !has_rows;
@@ -42,7 +37,8 @@ Temps TempsOfAccess(const Inst& inst, bool has_rows, bool masks) {
     return {inst.dtype == DType::kBool || is_apart || is_partial};
   }
   if (size == 2 && is_apart) return {};
-  if (size < 4) return TempsOfPacking(inst, masks);
+  // Without masks, a vector's halves are packed.
+  if (size < 4) return {masks || inst.lanes < 8 ? 1 : 2};
   if (!is_apart) return {!masks && is_partial};
   return masks ? Temps{1, 1} : Temps{loads ? 2 : 0};
 }
@@ -59,7 +55,7 @@ Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool masks) {
       if (inst.dtype == DType::kBool && masks) return {0, 1};
       return {inst.offset != 0};
     case Opcode::kExtract:
-      return {!masks};
+      return {!masks && 2 * inst.offset != inst.lanes};
     case Opcode::kMemset:
       return {1};
     default:

@@ -13,7 +13,8 @@
 //
 // Unrolled loops are gone: between two loop boundaries is one basic block. A
 // virtual register holds `lanes` numbers of one type; numbers of less than 32
-// bits fill 32, and bools are masks. One that is not mutable has a single
+// bits fill 32, and bools are masks, until legalization packs words and widens
+// masks (passes/legalizer.h). One that is not mutable has a single
 // definition (SSA). Pointers are induction variables, affine in the iterators
 // and strength-reduced: each loop adds a constant to those that depend on it.
 #ifndef OCANNL_JIT_VCODE_VCODE_H_
@@ -96,8 +97,8 @@ struct Inst {
   Opcode opcode;
   Op op = Op::kAdd;             // of kApply
   DType dtype = DType::kF32;    // of dst, or of what is stored
-  DType operand = DType::kF32;  // of kApply: of the last operand; of kLookup
-                                // and kScatter: of the rows
+  DType operand = DType::kF32;  // of what Computes: of the last operand; of
+                                // kLookup and kScatter: of the rows
   uint8_t lanes = 1;            // of the registers: 1, 4, 8 or 16
   uint8_t active_lanes = 1;     // lanes that memory has
   ShuffleKind shuffle = ShuffleKind::kLow32;

@@ -122,7 +122,7 @@ class ConstantHoister {
   }
 
   static Key KeyOf(const Inst& inst, int k) {
-    return {inst.args[k].index, SizeOf(inst.operand) == 8 ? 8 : 4};
+    return {inst.args[k].index, IsWide(inst.operand) ? 8 : 4};
   }
 
   // For the loops in [begin, end), which runs `frequency` times; `taken`

@@ -16,6 +16,12 @@ constexpr uint64_t kOnes = ~uint64_t{0};
 
 }  // namespace
 
+Legalizer::Legalizer(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {
+  for (size_t k = 0; k < nest.constants.size(); ++k) {
+    constants_.try_emplace(nest.constants[k], static_cast<int32_t>(k));
+  }
+}
+
 bool Legalizer::IsLegal(const Inst& inst) const {
   if (inst.opcode != Opcode::kApply || inst.op == Op::kFma) return true;
   if (inst.op == Op::kSelect) {
@@ -133,14 +139,15 @@ Value Legalizer::SignOf(Value a) {
 // ones.
 Value Legalizer::MultiplyWide(DType type, Value a, Value b) {
   const Value half = ConstantOf(DType::kU64, 32);
-  auto mix = [&](Value of, Value low) {
+  auto cross_product = [&](Value of, Value low) {
     const Value high = Apply(Op::kShr, DType::kU64, of, half);
-    return Make(Opcode::kMulLow, DType::kU64, high, low);
+    return Make(Opcode::kMulWiden, DType::kU64, high, low);
   };
-  const Value first = mix(a, b);
-  const Value mixed = Apply(Op::kAdd, type, first, mix(b, a));
+  const Value first = cross_product(a, b);
+  const Value mixed = Apply(Op::kAdd, type, first, cross_product(b, a));
   const Value above = Apply(Op::kShl, DType::kU64, mixed, half);
-  return Apply(Op::kAdd, type, Make(Opcode::kMulLow, DType::kU64, a, b), above);
+  return Apply(Op::kAdd, type, Make(Opcode::kMulWiden, DType::kU64, a, b),
+               above);
 }
 
 // Shifts by n and by width - n, which is all of the bits where n is 0.
@@ -165,22 +172,22 @@ Value Legalizer::RotateBits(const Inst& inst) {
 
 std::optional<Value> Legalizer::ExpandMask(const Inst& inst) {
   const auto& [a, b, c] = inst.args;
-  auto is_not = [&](Value mask) {
+  auto invert = [&](Value mask) {
     return HasMasks(isa_) ? Apply(Op::kNot, DType::kBool, mask)
                           : Apply(Op::kXor, DType::kI32, mask,
                                   ConstantOf(DType::kI32, kOnes));
   };
   switch (inst.op) {
     case Op::kNot:
-      return is_not(a);
+      return invert(a);
     case Op::kNotEqual:
       return Apply(Op::kXor, DType::kBool, a, b);
     case Op::kEqual:
-      return is_not(Apply(Op::kXor, DType::kBool, a, b));
+      return invert(Apply(Op::kXor, DType::kBool, a, b));
     case Op::kLess:
       return Make(Opcode::kAndNot, DType::kBool, a, b);
     case Op::kLessEqual:
-      return Apply(Op::kOr, DType::kBool, is_not(a), b);
+      return Apply(Op::kOr, DType::kBool, invert(a), b);
     default:
       return std::nullopt;
   }
@@ -263,9 +270,9 @@ Value Legalizer::ExpandExtreme(const Inst& inst) {
   Inst extreme = New(Opcode::kApply, type, type, b, a);
   extreme.op = inst.op == Op::kMinimum ? Op::kMin : Op::kMax;
   if (Info(isa_).fixup) {
-    const bool is_read = b == RegValue(inst.dst);
+    const bool reads_dst = b == RegValue(inst.dst);
     Value value;
-    if (nest_.registers[inst.dst.index].is_mutable && !is_read) {
+    if (nest_.registers[inst.dst.index].is_mutable && !reads_dst) {
       extreme.dst = inst.dst;
       insts_.push_back(extreme);
       value = RegValue(inst.dst);
@@ -273,7 +280,7 @@ Value Legalizer::ExpandExtreme(const Inst& inst) {
       value = Define(extreme);
     }
     value = Define(New(Opcode::kFixNan, type, type, value, b, c));
-    return is_read ? Make(Opcode::kCopy, type, value) : value;
+    return reads_dst ? Make(Opcode::kCopy, type, value) : value;
   }
   Inst test = New(Opcode::kUnordered, MaskOf(type), type, b, b);
   if (c.kind != Value::kNone) test.args[1] = c;  // tested beside b
@@ -284,7 +291,7 @@ Value Legalizer::ExpandExtreme(const Inst& inst) {
 
 // ---- Building ---------------------------------------------------------------
 
-DType Legalizer::Carrier(DType dtype) {
+DType Legalizer::Promoted(DType dtype) {
   return SizeOf(dtype) < 4 ? DType::kU32 : dtype;
 }
 

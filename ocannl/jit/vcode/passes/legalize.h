@@ -5,8 +5,8 @@
 //
 //   r2 = less u64x4 r0, r1       in AVX2
 //     ->  r3 = xor u64x4 r1, 2^63;  r4 = xor u64x4 r0, 2^63
-//         r5 = greater i64x4 r3, r4
-//         r6 = extract i64x4 r5 at 2;  r2 = shuffle boolx4 r5, r6 even32
+//         r5 = greater i64x4 of u64 r3, r4;  r6 = extract i64x4 r5 at 2
+//         r2 = shuffle boolx4 r5, r6 select32 136
 //
 // What neither an encoding nor an expansion does is left to a runtime helper.
 #ifndef OCANNL_JIT_VCODE_PASSES_LEGALIZE_H_

@@ -2,29 +2,30 @@
 //
 // Conversions: to integers they saturate, with 0 for NaN; between floats they
 // round to even, with one NaN.
-#include <cstddef>
-
 #include "ocannl/jit/vcode/encoding.h"
 #include "ocannl/jit/vcode/passes/legalizer.h"
 
 namespace ocannl::jit {
+
 std::optional<Value> Legalizer::ExpandConvert(const Inst& inst) {
   const DType to = inst.dtype;
   const DType from = inst.operand;
   const Value a = inst.args[0];
   if (to == from) return a;
   if (from == DType::kBool) {
-    const Value one = ConstantOf(Carrier(to), MakeConstant(to, 1).bits);
-    return Apply(Op::kSelect, Carrier(to), a, one, ConstantOf(Carrier(to), 0));
+    const Value one = ConstantOf(Promoted(to), MakeConstant(to, 1).bits);
+    return Apply(Op::kSelect, Promoted(to), a, one,
+                 ConstantOf(Promoted(to), 0));
   }
   if (IsNarrow(from)) return Widen(inst);
   if (IsNarrow(to)) return Narrow(inst);
   if (to == DType::kBool) {
     if (HasMasks(isa_) && IsInteger(from)) {
-      return Define(New(Opcode::kTest, to, Carrier(from), a, a));
+      return Define(New(Opcode::kTest, to, Promoted(from), a, a));
     }
-    const Value zero = InRegister(ConstantOf(Carrier(from), 0), Carrier(from));
-    return Compare(Op::kNotEqual, Carrier(from), a, zero);
+    const Value zero =
+        InRegister(ConstantOf(Promoted(from), 0), Promoted(from));
+    return Compare(Op::kNotEqual, Promoted(from), a, zero);
   }
   if (IsFloat(to)) return ToFloat(inst);
   return IsFloat(from) ? ToInteger(inst) : BetweenIntegers(inst);
@@ -73,13 +74,14 @@ std::optional<Value> Legalizer::ToInteger(const Inst& inst) {
   if (to == DType::kU32 && !HasMasks(isa_)) return std::nullopt;
   // max(a, 0) is 0 where a is NaN.
   const Value zero = InRegister(Number(DType::kF32, 0), DType::kF32);
-  Value cut = Apply(Op::kMax, DType::kF32, a, zero);
+  Value clamped = Apply(Op::kMax, DType::kF32, a, zero);
   if (to == DType::kU32) {
-    return Define(New(Opcode::kToU32, to, DType::kF32, cut));
+    return Define(New(Opcode::kToU32, to, DType::kF32, clamped));
   }
-  const double most = to == DType::kU8 ? 0xff : 0xffff;
-  cut = Apply(Op::kMin, DType::kF32, cut, Number(DType::kF32, most));
-  return Define(New(Opcode::kToI32, DType::kI32, DType::kF32, cut));
+  const double greatest = to == DType::kU8 ? 0xff : 0xffff;
+  clamped =
+      Apply(Op::kMin, DType::kF32, clamped, Number(DType::kF32, greatest));
+  return Define(New(Opcode::kToI32, DType::kI32, DType::kF32, clamped));
 }
 
 Value Legalizer::F32ToI32(Value a) {
@@ -89,9 +91,9 @@ Value Legalizer::F32ToI32(Value a) {
   const Value is_beyond = Compare(Op::kLessEqual, kF32, bound, a);
   const Value is_number = Compare(Op::kEqual, kF32, a, a);
   const Value number = Define(New(Opcode::kToI32, kI32, kF32, a));
-  const Value most = ConstantOf(kI32, 0x7fffffff);
-  const Value cut = Apply(Op::kSelect, kI32, is_beyond, most, number);
-  return Apply(Op::kSelect, kI32, is_number, cut, ConstantOf(kI32, 0));
+  const Value greatest = ConstantOf(kI32, 0x7fffffff);
+  const Value clamped = Apply(Op::kSelect, kI32, is_beyond, greatest, number);
+  return Apply(Op::kSelect, kI32, is_number, clamped, ConstantOf(kI32, 0));
 }
 
 // Lanes hold the floats of 8 and 16 bits as memory does, with zeros above.
@@ -130,7 +132,7 @@ Value Legalizer::NarrowToWords(Value lanes) {
     half.offset = 4;
     high = Define(half);
   }
-  return Define(New(Opcode::kPackWords, kU16, kU32, lanes, high));
+  return Define(New(Opcode::kPackWords, kU16, kU16, lanes, high));
 }
 
 std::optional<Value> Legalizer::Narrow(const Inst& inst) {

@@ -23,7 +23,7 @@ namespace ocannl::jit {
 
 class Legalizer {
  public:
-  Legalizer(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {}
+  Legalizer(Nest& nest, Isa isa);
 
   // Whether the set has it as one instruction, or the emitter a form of its
   // own.
@@ -59,8 +59,8 @@ class Legalizer {
   std::optional<Value> Narrow(const Inst& inst);
   Value NarrowToWords(Value lanes);
 
-  // The type of the lanes that hold numbers of `dtype`.
-  static DType Carrier(DType dtype);
+  // The type to whose lanes numbers of `dtype` are promoted.
+  static DType Promoted(DType dtype);
   // A mask of the numbers' own width.
   DType MaskOf(DType dtype) const;
   // Clears the bits that an integer of less than 32 bits does not have.

@@ -230,7 +230,7 @@ store u8x8 [p1], r1
              R"(
 r0 = load f16x8 [p0]
 r2 = extract u32x8 r0 at 4
-r3 = pack_words u16x8 of u32 r0, r2
+r3 = pack_words u16x8 r0, r2
 r4 = widen_f16 f32x8 of f16 r3
 r5 = copy f32x8 0
 r6 = max f32x8 r4, r5
