@@ -16,12 +16,6 @@ constexpr uint64_t kOnes = ~uint64_t{0};
 
 }  // namespace
 
-Legalizer::Legalizer(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {
-  for (size_t k = 0; k < nest.constants.size(); ++k) {
-    constants_.try_emplace(nest.constants[k], static_cast<int32_t>(k));
-  }
-}
-
 bool Legalizer::IsLegal(const Inst& inst) const {
   if (inst.opcode != Opcode::kApply || inst.op == Op::kFma) return true;
   if (inst.op == Op::kSelect) {
@@ -35,6 +29,9 @@ bool Legalizer::IsLegal(const Inst& inst) const {
 }
 
 void Legalizer::Run() {
+  for (size_t k = 0; k < nest_.constants.size(); ++k) {
+    constants_.try_emplace(nest_.constants[k], static_cast<int32_t>(k));
+  }
   const std::vector<Inst> before = std::exchange(nest_.insts, {});
   insts_.reserve(2 * before.size());
   for (const Inst& inst : before) {
@@ -222,19 +219,14 @@ Value Legalizer::ExpandCompare(const Inst& inst) {
   Value mask;
   if (IsFloat(inst.operand) || EncodingOf(wide, isa_).id != 0) {
     mask = Define(wide);
+  } else if (inst.op == Op::kLess) {
+    mask = Greater(inst.operand, b, a);
   } else {
-    const bool is_less = inst.op == Op::kLess || inst.op == Op::kLessEqual;
-    if (is_less) {
-      mask = inst.op == Op::kLess ? Greater(inst.operand, b, a)
-                                  : Greater(inst.operand, a, b);
-    } else {
-      wide.op = Op::kEqual;
-      mask = Define(wide);
-    }
-    if (inst.op != Op::kLess) {
-      const DType bits = IsWide(inst.operand) ? DType::kI64 : DType::kI32;
-      mask = Apply(Op::kXor, bits, mask, ConstantOf(bits, kOnes));
-    }
+    wide.op = Op::kEqual;
+    const Value inverse =
+        inst.op == Op::kLessEqual ? Greater(inst.operand, a, b) : Define(wide);
+    const DType bits = IsWide(inst.operand) ? DType::kI64 : DType::kI32;
+    mask = Apply(Op::kXor, bits, inverse, ConstantOf(bits, kOnes));
   }
   return wide.dtype == DType::kBool ? mask : LowHalves(DType::kBool, mask);
 }

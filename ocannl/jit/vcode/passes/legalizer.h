@@ -23,7 +23,7 @@ namespace ocannl::jit {
 
 class Legalizer {
  public:
-  Legalizer(Nest& nest, Isa isa);
+  Legalizer(Nest& nest, Isa isa) : nest_(nest), isa_(isa) {}
 
   // Whether the set has it as one instruction, or the emitter a form of its
   // own.
