@@ -89,9 +89,10 @@ class Line {
     std::vector<const For*> around;
     if (!privates_.empty()) around = LoopsAround(random_.Pick(privates_));
     const For* rows = (around.empty() ? loops_ : around)[0];
-    return absl::StrCat("row = split ", Name(rows->iterator), " ",
-                        1 + Below(rows->extent), "\n", rewrite, " row ",
-                        2 << Below(5));
+    const int lanes = 2 << Below(5);
+    const int64_t size = 1 + Below(rows->extent);
+    return absl::StrCat("row = split ", Name(rows->iterator), " ", size, "\n",
+                        rewrite, " row ", lanes);
   }
 
   std::string Argument(char kind, const For& loop) {

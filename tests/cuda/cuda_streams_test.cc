@@ -146,8 +146,8 @@ TEST(CudaStreamsTest, ArraysGoFromQueueToQueue) {
            {first->get(), first->get(), first->get()},
            {first->get(), second->get(), first->get()},
            {first->get(), &interp, second->get()}}) {
+    Worker worker;  // outlives the streams
     std::vector<std::unique_ptr<VirtualDevice>> devices;
-    Worker worker;
     std::vector<Routine> routines;
     for (const Backend* backend : backends) {
       devices.push_back(std::make_unique<VirtualDevice>(
