@@ -129,6 +129,20 @@ store f32x8 [p1], r2
   EXPECT_EQ(allocation.locations[2].reg, allocation.locations[1].reg);
 }
 
+// Which lanes it loads is read behind the bounds check.
+TEST(AllocateTest, TheResultOfALookupIsApartFromItsLanes) {
+  const Allocation allocation = Allocate(MustParseNest(R"(
+p0 = &x, uses 1
+p1 = &z, uses 1
+r0 = lanes boolx16 first 5 at 0
+r1 = copy i32 0:i32
+r2 = lookup boolx16 of i32 first 5 [p0], r1, r0 rows 4 by 16 uniform
+store boolx16 [p1], r2
+)"),
+                                         Isa::kAvx512);
+  EXPECT_NE(allocation.locations[2].reg, allocation.locations[0].reg);
+}
+
 TEST(AllocateTest, IsLiveAroundALoopThatReadsItFirst) {
   const Allocation allocation = Allocate(MustParseNest(R"(
 p0 = &x, uses 1
