@@ -31,9 +31,7 @@ class Liveness {
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
       for (int arg = 0; arg < 3; ++arg) {
         if (inst.args[arg].kind != Value::kReg) continue;
-        // A lookup of what is out of bounds has a result before it reads lanes.
-        const bool is_late =
-            arg > 0 && (Ties(inst.opcode) || inst.opcode == Opcode::kLookup);
+        const bool is_late = arg > 0 && DefinesEarly(inst.opcode);
         Touch(inst.args[arg].reg(), is_late ? at + 1 : at, inst);
       }
       if (inst.dst.is_valid()) Touch(inst.dst, at + 1, inst);

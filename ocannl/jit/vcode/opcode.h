@@ -23,10 +23,10 @@ inline constexpr int kOfOp = -1;  // as many operands as the op
 struct OpcodeInfo {
   enum class Result : uint8_t {
     kNone,
-    kDefines,  // dst, or the lanes of it that it has
-    kTies,     // the same, tied to its first operand (two-address form); the
-               // others are early-clobbered: read after dst is written
-    kUpdates,  // some lanes of dst, whose others stay: it reads dst too
+    kDefines,       // dst, or the lanes of it that it has
+    kDefinesEarly,  // the same, before it reads the operands behind the first
+                    // (early-clobber)
+    kUpdates,       // some lanes of dst, whose others stay: it reads dst too
   };
   enum class Memory : uint8_t {
     kNone,
@@ -82,13 +82,14 @@ inline bool IsLoopBoundary(Opcode opcode) {
   return Info(opcode).offset == OpcodeInfo::Offset::kLoop;
 }
 
-inline bool Ties(Opcode opcode) {
-  return Info(opcode).result == OpcodeInfo::Result::kTies;
+inline bool DefinesEarly(Opcode opcode) {
+  return Info(opcode).result == OpcodeInfo::Result::kDefinesEarly;
 }
 
 // Whether all that it does is to define `dst`.
 inline bool IsPure(Opcode opcode) {
-  return Info(opcode).result == OpcodeInfo::Result::kDefines || Ties(opcode);
+  return Info(opcode).result == OpcodeInfo::Result::kDefines ||
+         DefinesEarly(opcode);
 }
 
 }  // namespace ocannl::jit
