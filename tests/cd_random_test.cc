@@ -158,7 +158,7 @@ TEST(Cd, LeadsBackToTheSource) {
 }
 
 TEST(CdRandom, IsReadBack) {
-  const uint64_t wanted = NumberOf("OCANNL_GRAPHS", 10'000);
+  const uint64_t wanted = NumberOf("OCANNL_GRAPHS", 6'000);
   uint64_t graphs = 0;
   uint64_t seed = FirstSeed();
   for (; graphs < wanted && !testing::Test::HasFailure(); ++seed) {

@@ -29,7 +29,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 3;
 #else
-constexpr uint64_t kSeeds = 8;
+constexpr uint64_t kSeeds = 6;
 #endif
 // A sequence is compiled as one program after 64 of them.
 constexpr int kRepetitions = 80;

@@ -134,7 +134,7 @@ class MlpTrainingTest : public testing::TestWithParam<NamedMlp> {};
 // Of 256 examples the interpreter would take five seconds a step.
 TEST_P(MlpTrainingTest, Agrees) {
   Mlp mlp = GetParam().mlp;
-  mlp.batch = std::min<int64_t>(mlp.batch, 64);
+  mlp.batch = std::min<int64_t>(mlp.batch, 32);
   mlp.rate = 0.01 / static_cast<double>(*absl::c_max_element(mlp.sizes));
   absl::StatusOr<Training> training = MlpTraining(mlp);
   ASSERT_TRUE(training.ok()) << training.status();
