@@ -27,10 +27,25 @@ pack() {
     [ "$name" = ocannl ] && continue
     strip -o "$dir/$name" "bazel-bin/experiments/$name" || exit 1
   done
+  # Libraries that a bare machine need not have.
+  mkdir "$dir/lib" || exit 1
+  for name in "$dir"/*; do
+    [ -f "$name" ] && ldd "$name" | sed -n 's/.* => \(.*lib\(zip\|bz2\)\.so[^ ]*\).*/\1/p'
+  done | sort -u | xargs -r cp -Lt "$dir/lib" || exit 1
   cp tests/agree/programs/*.ll "$dir/agree"
   bazel-bin/experiments/bench/bench_main --dump="$dir/bench" \
     --filter=gemm/1024,gemm/2048,gemm/128x128,gemm/1000x,gemm/16x1000,map/,reduce/,rows/,moons/kernel,mlp/wide,net/ ||
     exit 1
+  # Sizes that fill a GPU.
+  local n
+  for n in 4096 8192; do
+    sed "s/2048/$n/g; s/2047/$((n - 1))/g" "$dir/bench/gemm_2048x2048x2048.ll" \
+      >"$dir/bench/gemm_${n}x${n}x${n}.ll"
+  done
+  for name in softmax layer_norm; do
+    sed 's/^\(  for .* to\) 31 {/\1 16383 {/; s/\[32, /[16384, /' \
+      "$dir/bench/rows_$name-32x4096.ll" >"$dir/bench/rows_$name-16384x4096.ll"
+  done
   git rev-parse HEAD >"$dir/commit" 2>/dev/null || echo unknown >"$dir/commit"
   cp "$0" "$dir/gpu_check.sh"
   du -sh "$dir"
@@ -69,33 +84,55 @@ try() {
   step "$name" $status $((SECONDS - start)) "$(tail -n 5 "$out/$name.log")"
 }
 
+# each COMMAND FILE...: runs it for each file, as many at once as there are
+# processors, and prints what it said of those that fail.
+each() {
+  local failures
+  failures=$(printf '%s\n' "${@:2}" |
+    xargs -P "$(nproc)" -I{} bash -c '
+      log="$out/$(basename "$2").$1.log"
+      if $1 "$2" >"$log" 2>&1; then rm "$log"; else echo "$log"; fi' - "$1" {})
+  [ -z "$failures" ] || { xargs tail -n 20 <<<"$failures"; }
+  echo "$(($# - 1)) programs, $(printf %s "$failures" | grep -c '') fail"
+  [ -z "$failures" ]
+}
+
 # Every program of the agree suite, as it is and as scheduled.
+agree_one() {
+  "$dir/ocannl" fuzz "$1" --programs=3 --tiers=cuda-as-is,cuda --out="$out"
+}
 agree() {
-  local file failures=0
-  for file in "$dir"/agree/*.ll; do
-    "$dir/ocannl" fuzz "$file" --programs=3 --tiers=cuda-as-is,cuda \
-      --out="$out" >"$out/one.log" 2>&1 || { failures=$((failures + 1)); cat "$out/one.log"; }
-  done
-  echo "$(ls "$dir"/agree/*.ll | wc -l) programs, $failures fail"
-  [ $failures = 0 ]
+  each agree_one "$dir"/agree/*.ll
+}
+
+# Random programs, in as many processes as there are processors.
+fuzz_one() {
+  "$dir/ocannl" fuzz --programs=1000000 --seconds=$((limit / 2)) \
+    --seed="$1" --tiers=cuda-as-is,cuda --out="$out" | tee "$out/fuzz-$1.txt"
+  return "${PIPESTATUS[0]}"
+}
+fuzz() {
+  local seeds
+  seeds=$(seq 1000000 1000000 "$(nproc)000000")
+  each fuzz_one $seeds || return 1
+  sed -n 's/^seed.*, \([0-9]*\) programs.*/\1/p' "$out"/fuzz-*.txt |
+    awk '{ n += $1 } END { print n " programs agree" }'
 }
 
 # The tools of compute-sanitizer over the programs with blocks of threads. The
 # fuzzer runs each in a child, which the tools follow.
-sanitize() {
-  local tool=$1 file failures=0
-  for file in "$dir"/agree/gpu_*.ll; do
-    compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9 \
-      "$dir/ocannl" fuzz "$file" --programs=1 --tiers=cuda-as-is,cuda --out="$out" \
-      >"$out/one.log" 2>&1 || { failures=$((failures + 1)); cat "$out/one.log"; }
-  done
-  echo "$failures programs fail"
-  [ $failures = 0 ]
+memcheck() { sanitize_one memcheck "$1"; }
+racecheck() { sanitize_one racecheck "$1"; }
+synccheck() { sanitize_one synccheck "$1"; }
+sanitize_one() {
+  compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
+    "$dir/ocannl" fuzz "$2" --programs=1 --tiers=cuda-as-is,cuda --out="$out"
 }
 
-# The bits of a training: the interpreter's tiers on the host, and the GPU twice.
+# The bits of a training: on the host, and on the GPU twice.
 hash_of() {
-  sed -n 's/.*"params_hash": *"\([^"]*\)".*/\1/p'
+  sed -n 's/^RESULT //p' | tee -a "$out/trainings.jsonl" |
+    sed -n 's/.*"params_hash": *"\([^"]*\)".*/\1/p'
 }
 training() {
   local name=$1 expected hash run
@@ -104,6 +141,7 @@ training() {
   [ -n "$expected" ] || { echo "no hash on x86"; return 1; }
   for run in 1 2; do
     hash=$("$dir/$name" "$@" --tier=cuda --tier_report 2>"$out/$name.report" | hash_of)
+    [ -n "$hash" ] || cat "$out/$name.report"
     [ "$hash" = "$expected" ] || { echo "run $run: $hash, and x86 gives $expected"; return 1; }
   done
   cat "$out/$name.report"
@@ -136,12 +174,12 @@ def seconds(f):
         rounds.append((time.perf_counter() - start) / 20)
     return sorted(rounds)[5]
 with open(sys.argv[1], "w") as out:
-    for n in (1024, 2048):
+    for n in (1024, 2048, 4096, 8192):
         a, b = (torch.rand(n, n, device="cuda") for _ in range(2))
         line = {"program": f"gemm_{n}x{n}x{n}", "torch_ms": 1e3 * seconds(lambda: a @ b)}
         print(json.dumps(line))
         print(json.dumps(line), file=out)
-    for rows, columns in ((2048, 64), (256, 512), (32, 4096)):
+    for rows, columns in ((2048, 64), (256, 512), (32, 4096), (16384, 4096)):
         x = torch.rand(rows, columns, device="cuda")
         softmax = torch.compile(lambda x: torch.softmax(x, 1))
         line = {"program": f"rows_softmax-{rows}x{columns}",
@@ -153,9 +191,12 @@ PYTHON
 
 run() {
   export dir=$1 out=$2
-  export -f agree sanitize hash_of training bench torch
-  limit=${3:-300}
+  export limit=${3:-300}
+  export -f each agree_one agree fuzz_one fuzz sanitize_one memcheck racecheck \
+    synccheck hash_of training bench torch
+  export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$dir/lib
   mkdir -p "$out" || exit 1
+  rm -f "$out"/*.jsonl
   no_device=
   local device
   if ! device=$("$dir/ocannl" eval '1 + 1' --tier=cuda --tier_report 2>&1); then
@@ -168,14 +209,13 @@ run() {
     step "device" "pass" 0 "$device"
   fi
   try "agree" agree
-  try "fuzz" "$dir/ocannl" fuzz --programs=1000000 --seconds=$((limit / 2)) \
-    --tiers=cuda-as-is,cuda --out="$out"
+  try "fuzz" fuzz
   local tool
   for tool in memcheck racecheck synccheck; do
     if [ -z "$no_device" ] && ! command -v compute-sanitizer >/dev/null; then
       step "$tool" "not run" 0 "there is no compute-sanitizer"
     else
-      try "$tool" sanitize $tool
+      try "$tool" each $tool "$dir"/agree/gpu_*.ll
     fi
   done
   try "moons" training moons
@@ -196,10 +236,11 @@ run() {
     for k in "${!steps[@]}"; do
       printf '  %s%s\n' "${steps[k]}" "$([ "$k" -lt $((${#steps[@]} - 1)) ] && echo ,)"
     done
-    printf '], "bench": [\n'
-    [ -f "$out/bench.jsonl" ] && sed '$!s/$/,/' "$out/bench.jsonl"
-    printf '], "torch": [\n'
-    [ -f "$out/torch.jsonl" ] && sed '$!s/$/,/' "$out/torch.jsonl"
+    local part
+    for part in trainings bench torch; do
+      printf '], "%s": [\n' $part
+      [ -f "$out/$part.jsonl" ] && sed '$!s/$/,/' "$out/$part.jsonl"
+    done
     printf ']}\n'
   } >"$out/gpu_check.json"
   echo "$passed pass, $failed fail; $out/gpu_check.json"

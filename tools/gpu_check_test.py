@@ -14,7 +14,7 @@ SCRIPT = pathlib.Path("tools/gpu_check.sh").resolve()
 TOOL = """\
 case "$1" in
   eval) echo 'cuda: "a GPU"'; exit NO_GPU ;;
-  fuzz) echo "$*" ;;
+  fuzz) echo "seed 1, 5 programs in 2 s: $*" ;;
 esac
 """
 TRAINING = 'echo "RESULT {\\"params_hash\\": \\"abcd\\"}"; echo report >&2\n'
@@ -69,7 +69,12 @@ class GpuCheckTest(unittest.TestCase):
             [name for name, step in steps.items() if step["status"] != "pass"],
             ["torch"])
         self.assertEqual(steps["agree"]["detail"], "2 programs, 0 fail")
-        self.assertIn("--seconds=150", steps["fuzz"]["detail"])
+        processes = len(os.sched_getaffinity(0))
+        self.assertIn(f"{5 * processes} programs agree",
+                      steps["fuzz"]["detail"])
+        self.assertIn("--seconds=150",
+                      (self.folder / "out/fuzz-1000000.txt").read_text())
+        self.assertEqual(len(report["trainings"]), 15)
         self.assertIn("abcd twice, as x86", steps["lenet"]["detail"])
 
     def test_no_gpu(self):
