@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
@@ -21,6 +26,13 @@ namespace {
 // How much of the work of a cross-thread reduction is in lanes, against what is
 // left to one thread. No GPU has measured it.
 constexpr double kLeastOfLanes = 8;
+
+// The iterations of a loop that a thread does at once, so that what they read
+// is on its way together, and the cells of a row that it has in registers; and
+// those at once of a longer loop. With them an H200 does softmax of 16384x4096
+// in 0.135 ms, of 0.551 without (docs/gpu).
+constexpr int64_t kCellsOfThread = 64;
+constexpr int64_t kUnrolled = 16;
 
 // Statements times iterations, in `vec` loops and outside of those.
 struct Work {
@@ -67,7 +79,95 @@ const For* MapLoop(const LoopProgram& program, const Stmt& stmt) {
   return is_map ? &loop : nullptr;
 }
 
+// The loops, each the only statement of the one before, down to one over
+// threads; empty: there is none.
+std::vector<NestLoop> LoopsToThreads(const Stmt& stmt) {
+  std::vector<NestLoop> loops;
+  const For* in = std::get_if<For>(&stmt);
+  for (; in != nullptr; in = OnlyLoopIn(*in)) {
+    loops.push_back({in->iterator, in->extent});
+    if (in->kind == LoopKind::kThread) return loops;
+    if (in->kind != LoopKind::kFor) break;
+  }
+  return {};
+}
+
+// Loop interchange: loops around threads go into them, so that a thread need
+// not wait for the others after each iteration.
+void PutLoopsIntoThreads(rewrite::ScriptRunner& script, size_t at,
+                         size_t rows) {
+  std::vector<std::vector<NestLoop>> nests;
+  for (const Stmt& stmt : BodyOf(script.program(), at, rows).stmts) {
+    nests.push_back(LoopsToThreads(stmt));
+  }
+  for (const std::vector<NestLoop>& nest : nests) {
+    if (nest.size() < 2) continue;
+    std::string line = absl::StrCat("reorder ", Name(nest.back().iterator));
+    for (size_t k = 0; k + 1 < nest.size(); ++k) {
+      absl::StrAppend(&line, " ", Name(nest[k].iterator));
+    }
+    if (!script.Try(line)) continue;
+    NestLoop loop = nest[nest.size() - 2];
+    if (loop.extent > kCellsOfThread) {
+      const IteratorId strip = NextIterator(script.program());
+      if (!script.Try(
+              absl::StrCat("split ", Name(loop.iterator), " ", kUnrolled))) {
+        continue;
+      }
+      loop.iterator = strip;
+    }
+    script.Try(absl::StrCat("bind ", Name(loop.iterator), " unroll"));
+  }
+}
+
+// Whether each thread has its own cells of the private buffer, few enough.
+bool IsOfThreads(const LoopProgram& program, const Block& row,
+                 BufferId buffer) {
+  const Dims& dims = program.buffers[buffer].dims;
+  const absl::StatusOr<size_t> axes = ThreadAxes(program, row, buffer);
+  return axes.ok() && *axes == 1 &&
+         NumElements(dims) <= kCellsOfThread * dims[0];
+}
+
+// Cache read into registers of what several phases read of a row.
+void KeepInRegisters(rewrite::ScriptRunner& script, size_t at, size_t rows) {
+  std::map<BufferId, std::vector<IteratorId>> readers;
+  const LoopProgram& program = script.program();
+  for (const Stmt& stmt : BodyOf(program, at, rows).stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr) continue;
+    for (BufferId id : EffectsOf(program, stmt).reads) {
+      if (IsOfNest(program.buffers[id].role)) continue;
+      readers[id].push_back(loop->iterator);
+    }
+  }
+  for (const auto& [id, loops] : readers) {
+    if (loops.size() < 2) continue;
+    rewrite::ScriptRunner::Savepoint before(script);
+    const BufferId copy(program.buffers.size());
+    const std::string line =
+        absl::StrCat("pack ", program.buffers[id].name, " ",
+                     Name(loops.front()), " ", Name(loops.back()));
+    if (!script.Line(line).ok() ||
+        !IsOfThreads(program, BodyOf(program, at, rows), copy)) {
+      before.RollBack();
+    }
+  }
+}
+
 }  // namespace
+
+bool HasShortRows(const LoopProgram& program, size_t at, size_t rows) {
+  const Block& row = BodyOf(program, at, rows);
+  return absl::c_all_of(row.stmts, [](const Stmt& stmt) {
+    int64_t cells = 1;
+    for (const For* in = std::get_if<For>(&stmt); in != nullptr;
+         in = OnlyLoopIn(*in)) {
+      cells *= in->extent;
+    }
+    return cells <= kCellsOfThread * kMaxLanes;
+  });
+}
 
 size_t RowLoops(const LoopProgram& program, size_t at,
                 const GpuTarget& target) {
@@ -120,6 +220,8 @@ absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
   }
   OCANNL_RETURN_IF_ERROR(
       script.Line(absl::StrCat("cross_thread ", Name(innermost))));
+  PutLoopsIntoThreads(script, at, rows);
+  KeepInRegisters(script, at, rows);
   const Block& body = BodyOf(script.program(), at, rows);
   if (SharedBytes(script.program(), body) > target.shared_bytes) {
     return absl::ResourceExhaustedError("lanes that need more shared memory");

@@ -8,11 +8,13 @@
 //   for i0 { vec i1 { t[i1] := ...; } ... n[i0] := t[0];
 //            for i2 { e[i0, i2] := x[i0, i2] - n[i0]; } }
 //   ->
-//   grid i0 { thread i1 { t[i1] := ...; } ... thread i3 { n[i0] := t[0]; }
-//             for i2 { thread i4 { e[i0, 64*i2 + i4] := ...; } } }
+//   grid i0 { thread i6 { unroll i5 { r[i6, i5] := x[i0, 64*i5 + i6]; } }
+//             thread i1 { t[i1] := ...; } ... thread i3 { n[i0] := t[0]; }
+//             thread i4 { unroll i2 { e[i0, 64*i2 + i4] := r[i4, i2] - ...; } }
+//           }
 //
-// Threads next to each other read cells next to each other, and the row is in
-// cache when it is read again.
+// Threads next to each other read cells next to each other, and of a row that
+// several phases read, a thread has its cells in registers (r).
 #ifndef OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
 #define OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
 
@@ -28,6 +30,10 @@ namespace ocannl::gpu {
 // How many loops of the statement `at` of the body are over rows, in each of
 // which most of the work is in the lanes of reductions; 0: there is none.
 size_t RowLoops(const LoopProgram& program, size_t at, const GpuTarget& target);
+
+// Whether threads have all of a row, of these loops of the statement `at`, in
+// registers.
+bool HasShortRows(const LoopProgram& program, size_t at, size_t rows);
 
 // Whether the statement `at` does something with each of the rows over which
 // its first `rows` loops go that threads of a block can do: a reduction in
