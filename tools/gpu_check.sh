@@ -47,6 +47,7 @@ pack() {
       "$dir/bench/rows_$name-32x4096.ll" >"$dir/bench/rows_$name-16384x4096.ll"
   done
   git rev-parse HEAD >"$dir/commit" 2>/dev/null || echo unknown >"$dir/commit"
+  cp tools/gpu_torch.py experiments/bench/peers/torch_nets.py "$dir"
   cp "$0" "$dir/gpu_check.sh"
   du -sh "$dir"
 }
@@ -154,39 +155,24 @@ bench() {
     ! grep -q '"error"' "$out/bench.jsonl"
 }
 
-# Products beside PyTorch on the same GPU, TF32 off.
+# The same beside it by PyTorch.
 torch() {
-  python3 - "$out/torch.jsonl" <<'PYTHON'
-import json, sys, time
-import torch
-torch.backends.cuda.matmul.allow_tf32 = False
-torch.backends.cudnn.allow_tf32 = False
-def seconds(f):
-    for _ in range(5):
-        f()
-    rounds = []
-    for _ in range(11):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(20):
-            f()
-        torch.cuda.synchronize()
-        rounds.append((time.perf_counter() - start) / 20)
-    return sorted(rounds)[5]
-with open(sys.argv[1], "w") as out:
-    for n in (1024, 2048, 4096, 8192):
-        a, b = (torch.rand(n, n, device="cuda") for _ in range(2))
-        line = {"program": f"gemm_{n}x{n}x{n}", "torch_ms": 1e3 * seconds(lambda: a @ b)}
-        print(json.dumps(line))
-        print(json.dumps(line), file=out)
-    for rows, columns in ((2048, 64), (256, 512), (32, 4096), (16384, 4096)):
-        x = torch.rand(rows, columns, device="cuda")
-        softmax = torch.compile(lambda x: torch.softmax(x, 1))
-        line = {"program": f"rows_softmax-{rows}x{columns}",
-                "torch_ms": 1e3 * seconds(lambda: softmax(x))}
-        print(json.dumps(line))
-        print(json.dumps(line), file=out)
-PYTHON
+  python3 "$dir/gpu_torch.py" "$dir" "$out/torch.jsonl"
+}
+
+# The lines of bench.jsonl and torch.jsonl as a table.
+number() {
+  sed -n "s/.*\"program\": *\"$2\".*\"$3\": *\([0-9.e+-]*\).*/\1/p" "$out/$1.jsonl" 2>/dev/null
+}
+speeds() {
+  printf '\n| program | ms | of a copy | of cuBLAS | torch ms |\n|---|---|---|---|---|\n'
+  sed -n 's/.*"program": *"\([^"]*\)".*"ms".*/\1/p' "$out/bench.jsonl" 2>/dev/null |
+    while read -r program; do
+      printf '| %s | %.4g | %.3g | %s | %s |\n' "$program" \
+        "$(number bench "$program" ms)" "$(number bench "$program" of_copy)" \
+        "$(number bench "$program" of_cublas | cut -c 1-5)" \
+        "$(number torch "$program" torch_ms | cut -c 1-7)"
+    done
 }
 
 run() {
@@ -243,6 +229,7 @@ run() {
     done
     printf ']}\n'
   } >"$out/gpu_check.json"
+  speeds >>"$out/gpu_check.md"
   echo "$passed pass, $failed fail; $out/gpu_check.json"
   if [ $failed -gt 0 ]; then exit 1; fi
   if [ $passed = 0 ]; then
