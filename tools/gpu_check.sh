@@ -116,7 +116,8 @@ fuzz() {
   local seeds
   seeds=$(seq 1000000 1000000 "$(nproc)000000")
   each fuzz_one $seeds || return 1
-  sed -n 's/^seed.*, \([0-9]*\) programs.*/\1/p' "$out"/fuzz-*.txt |
+  sed -n 's/^seed.*, \([0-9]*\) programs.*/\1/p
+          s/^ *cuda: .* not run on \([0-9]*\) .*/-\1/p' "$out"/fuzz-*.txt |
     awk '{ n += $1 } END { print n " programs agree" }'
 }
 

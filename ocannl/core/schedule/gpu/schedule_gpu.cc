@@ -32,7 +32,7 @@ namespace {
 constexpr int kMoreLoops = 16;
 
 // Blocks of rows that a processor has room for at once: with 4096 f32 of each
-// in shared memory (docs/gpu).
+// in shared memory (tools/gpu_check.sh; docs/gpu/h200.md).
 constexpr int64_t kBlocksOfRows = 8;
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
