@@ -392,6 +392,8 @@ class ProgramsTest(unittest.TestCase):
                      for line in log.read_text().splitlines()]
             self.assertAlmostEqual(rates[3], last, delta=2e-4)
             hashes.add(whole["params_hash"])
+            if schedule not in ("cosine", "linear,warmup=30"):
+                continue  # all go on from the number of the step
             file = self.folder / "half.npz"
             run("digits", *flags, "--epochs_now=1", f"--save={file}")
             rest = result(run("digits", *flags, f"--load={file}"))

@@ -7,6 +7,7 @@ whole.
 Without mpirun (Debian's openmpi-bin), it says so and does nothing.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -54,6 +55,12 @@ def result(ran):
     return fields
 
 
+def at_once(function, values):
+    """What it gives for each, found in threads: mpirun waits a lot."""
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        return list(threads.map(function, values))
+
+
 class MpirunTest(unittest.TestCase):
 
     def setUp(self):
@@ -62,18 +69,20 @@ class MpirunTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def test_the_bits_of_one_process(self):
-        half = GPT2 + ["--epochs=6", "--dtype=f16"]
-        for program, flag, count, several in (
-                (MOONS, "devices", 4, (1, 4)), (half, "shards", 6, (4,)),
-                (GPT2 + ["--epochs=2"], "shards", 6, (4,))):
-            command = program + [f"--{flag}={count}"]
-            alone = result(run(command))
-            self.assertEqual(alone[flag], count)
-            for ranks in several:
-                ran = result(run(mpirun(ranks, command)))
-                self.assertEqual(ran, alone, f"{ranks} ranks")
-        overlapped = mpirun(2, command)[:-1] + ["--distributed=mpi:1"]
-        self.assertEqual(result(run(overlapped)), alone)
+        half = GPT2 + ["--epochs=6", "--dtype=f16", "--shards=6"]
+        whole = GPT2 + ["--epochs=2", "--shards=6"]
+        overlapped = mpirun(2, whole)[:-1] + ["--distributed=mpi:1"]
+        for alone, *others in (
+                (MOONS + ["--devices=4"], mpirun(1, MOONS + ["--devices=4"]),
+                 mpirun(4, MOONS + ["--devices=4"])),
+                (half, mpirun(4, half)),
+                (whole, mpirun(4, whole), overlapped)):
+            expected, *found = at_once(lambda command: result(run(command)),
+                                       [alone, *others])
+            self.assertIn(expected.get("shards", expected.get("devices")),
+                          (4, 6))
+            for other, command in zip(found, others):
+                self.assertEqual(other, expected, command)
 
     def test_a_device_or_shard_in_each_process(self):
         self.assertEqual(result(run(mpirun(3, MOONS)))["devices"], 3)
@@ -168,7 +177,8 @@ class MpirunTest(unittest.TestCase):
     def test_a_killed_rank_ends_all_and_training_goes_on(self):
         train = GPT2 + ["--epochs=12"]
         whole = result(run(train + ["--shards=3"]))
-        for victim in 0, 2:
+
+        def kill(victim):
             place = self.folder / f"run_{victim}"
             command = mpirun(3, train + [f"--checkpoints={place}"])
             with subprocess.Popen(command, env=environment(), text=True,
@@ -193,6 +203,8 @@ class MpirunTest(unittest.TestCase):
             resumed = result(ran)
             self.assertEqual(resumed["params_hash"], whole["params_hash"])
             self.assertEqual(resumed["steps"], whole["steps"])
+
+        at_once(kill, (0, 2))
 
 
 if __name__ == "__main__":
