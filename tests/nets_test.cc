@@ -155,10 +155,10 @@ TEST(NetsTest, Gpt2MiniAgrees) {
 
 TEST(NetsTest, NarrowFloatsAgree) {
   for (DType dtype : {DType::kBF16, DType::kF16}) {
-    ExpectSameBits(LetterLessons(6, 2, 16, 1), SmallGpt(16, 0.1, 1),
+    ExpectSameBits(LetterLessons(4, 2, 16, 1), SmallGpt(16, 0.1, 1),
                    {.batch_size = 2, .dtype = dtype});
   }
-  ExpectSameBits(DrawnDigits(12, 4, 1), LeNetOf(),
+  ExpectSameBits(DrawnDigits(8, 4, 1), LeNetOf(),
                  {.batch_size = 4, .dtype = DType::kBF16});
   ExpectSameBits(SmallPatterns(), CifarConv(),
                  {.batch_size = 2, .dtype = DType::kF16});
