@@ -122,13 +122,16 @@ fuzz() {
 }
 
 # The tools of compute-sanitizer over the programs with blocks of threads. The
-# fuzzer runs each in a child, which the tools follow.
+# fuzzer runs each in a child, which the tools follow: of one they say what they
+# have found, if nothing.
 memcheck() { sanitize_one memcheck "$1"; }
 racecheck() { sanitize_one racecheck "$1"; }
 synccheck() { sanitize_one synccheck "$1"; }
 sanitize_one() {
+  set -o pipefail
   compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
-    "$dir/ocannl" fuzz "$2" --programs=1 --tiers=cuda-as-is,cuda --out="$out"
+    "$dir/ocannl" fuzz "$2" --programs=1 --tiers=cuda-as-is,cuda --out="$out" 2>&1 |
+    tee "$out/$1-$(basename "$2").txt" && grep -q "SUMMARY: 0 " "$out/$1-$(basename "$2").txt"
 }
 
 # The bits of a training: on the host, and on the GPU twice.

@@ -42,7 +42,8 @@ class GpuCheckTest(unittest.TestCase):
         for program in "agree/sum.ll", "agree/gpu_sum.ll", "bench/map.ll":
             write(self.pack / program, "")
         (self.pack / "commit").write_text("0123\n", encoding="utf-8")
-        write(self.folder / "bin/compute-sanitizer", "exit 0\n")
+        write(self.folder / "bin/compute-sanitizer",
+              "echo '========= ERROR SUMMARY: 0 errors'\n")
         write(self.folder / "bin/python3", "exit 1\n")  # no PyTorch
 
     def check(self, *limit):
@@ -97,6 +98,12 @@ class GpuCheckTest(unittest.TestCase):
             {name for name, step in steps.items() if step["status"] == "fail"},
             {"agree", "memcheck", "racecheck", "synccheck", "lenet", "bench"})
         self.assertIn("2 programs, 2 fail", steps["agree"]["detail"])
+
+    def test_sanitizers_that_see_no_process(self):
+        write(self.folder / "bin/compute-sanitizer", "exit 0\n")
+        status, _, steps = self.check()
+        self.assertEqual(status, 1)
+        self.assertEqual(steps["racecheck"]["status"], "fail")
 
     def test_a_benchmark_that_dies(self):
         write(self.pack / "bench_programs", "kill -SEGV $$\n")
