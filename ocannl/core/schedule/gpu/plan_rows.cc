@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
@@ -96,17 +95,23 @@ std::vector<NestLoop> LoopsToThreads(const Stmt& stmt) {
 // not wait for the others after each iteration.
 void PutLoopsIntoThreads(rewrite::ScriptRunner& script, size_t at,
                          size_t rows) {
-  std::vector<std::vector<NestLoop>> nests;
-  for (const Stmt& stmt : BodyOf(script.program(), at, rows).stmts) {
-    nests.push_back(LoopsToThreads(stmt));
-  }
-  for (const std::vector<NestLoop>& nest : nests) {
+  const auto row = [&]() -> const std::vector<Stmt>& {
+    return BodyOf(script.program(), at, rows).stmts;
+  };
+  for (size_t k = 0; k < row().size(); ++k) {
+    const std::vector<NestLoop> nest = LoopsToThreads(row()[k]);
     if (nest.size() < 2) continue;
     std::string line = absl::StrCat("reorder ", Name(nest.back().iterator));
-    for (size_t k = 0; k + 1 < nest.size(); ++k) {
-      absl::StrAppend(&line, " ", Name(nest[k].iterator));
+    for (size_t outer = 0; outer + 1 < nest.size(); ++outer) {
+      absl::StrAppend(&line, " ", Name(nest[outer].iterator));
     }
-    if (!script.Try(line)) continue;
+    rewrite::ScriptRunner::Savepoint before(script);
+    // Threads that were independent in each iteration need not be in all.
+    if (!script.Line(line).ok() ||
+        !IsParallel(script.program(), std::get<For>(row()[k]))) {
+      before.RollBack();
+      continue;
+    }
     NestLoop loop = nest[nest.size() - 2];
     if (loop.extent > kCellsOfThread) {
       const IteratorId strip = NextIterator(script.program());
@@ -144,7 +149,7 @@ void KeepInRegisters(rewrite::ScriptRunner& script, size_t at, size_t rows) {
   for (const auto& [id, loops] : readers) {
     if (loops.size() < 2) continue;
     rewrite::ScriptRunner::Savepoint before(script);
-    const BufferId copy(program.buffers.size());
+    const BufferId copy{static_cast<int32_t>(program.buffers.size())};
     const std::string line =
         absl::StrCat("pack ", program.buffers[id].name, " ",
                      Name(loops.front()), " ", Name(loops.back()));
@@ -159,14 +164,9 @@ void KeepInRegisters(rewrite::ScriptRunner& script, size_t at, size_t rows) {
 
 bool HasShortRows(const LoopProgram& program, size_t at, size_t rows) {
   const Block& row = BodyOf(program, at, rows);
-  return absl::c_all_of(row.stmts, [](const Stmt& stmt) {
-    int64_t cells = 1;
-    for (const For* in = std::get_if<For>(&stmt); in != nullptr;
-         in = OnlyLoopIn(*in)) {
-      cells *= in->extent;
-    }
-    return cells <= kCellsOfThread * kMaxLanes;
-  });
+  const Work work = WorkOf(row, 1);
+  return work.of_lanes + work.serial <=
+         kCellsOfThread * kMaxLanes * static_cast<double>(row.stmts.size());
 }
 
 size_t RowLoops(const LoopProgram& program, size_t at,

@@ -31,8 +31,8 @@ namespace ocannl::gpu {
 // which most of the work is in the lanes of reductions; 0: there is none.
 size_t RowLoops(const LoopProgram& program, size_t at, const GpuTarget& target);
 
-// Whether threads have all of a row, of these loops of the statement `at`, in
-// registers.
+// Whether rows, of these loops of the statement `at`, are so short that threads
+// have one in registers.
 bool HasShortRows(const LoopProgram& program, size_t at, size_t rows);
 
 // Whether the statement `at` does something with each of the rows over which
