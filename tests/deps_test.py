@@ -8,6 +8,9 @@
 An include must be a file of the target itself or a header of one of its deps:
 what some other dep brings along may be gone with it. A dep that no file of the
 target includes costs build time and says what is not so.
+
+A rule py_* of Bazel 4.2 runs a program `python`, which Debian 12 does not have:
+sh_test and sh_binary run Python programs by their first line.
 """
 
 import builtins
@@ -17,6 +20,7 @@ import sys
 import tempfile
 
 FOLDERS = ["ocannl", "experiments", "tests"]
+RULE_FOLDERS = FOLDERS + ["docs", "examples", "third_party", "tools"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
 # What the headers of a library start with, where no cc_library here has them.
@@ -44,6 +48,9 @@ EXCEPTIONS = {
     ("//experiments/bench/peers:eigen_kernels",
      "//experiments/bench/peers:eigen_avx512"),
 }
+
+
+PYTHON_RULE = re.compile(r"\bpy_(?:binary|library|runtime|test)\b")
 
 
 class Target:
@@ -116,6 +123,22 @@ def faults(root):
                 yield f"{name}: {include} is included; add {owner} to deps"
 
 
+def python_rules(root):
+    """Yields a message for each rule that needs a program `python`."""
+    paths = []
+    for pattern in ["BUILD", "*.BUILD", "*.bzl", "WORKSPACE"]:
+        paths += root.glob(pattern)
+        for folder in RULE_FOLDERS:
+            paths += (root / folder).rglob(pattern)
+    for path in sorted(paths):
+        text = path.read_text(encoding="utf-8")
+        for number, line in enumerate(text.splitlines(), 1):
+            for rule in PYTHON_RULE.findall(line.partition("#")[0]):
+                yield (f"{path.relative_to(root)}:{number}: {rule} needs a "
+                       "program `python`, which Debian 12 does not have; use "
+                       "sh_test or sh_binary")
+
+
 def main():
     # Bazel links this file of the real source tree into the test's folder.
     root = pathlib.Path("WORKSPACE").resolve(strict=True).parent
@@ -123,6 +146,10 @@ def main():
     for fault in found:
         print(fault)
     print(f"{len(found)} deps are missing or unused")
+    rules = list(python_rules(root))
+    for rule in rules:
+        print(rule)
+    found += rules
     return 1 if found else 0
 
 
@@ -148,6 +175,12 @@ def selftest():
          "map", "@eigen//:eigen " + unused),
         ('cc_test(name = "t", srcs = ["t.cc"], deps = ["//ocannl/a:c"])',
          "map", "//ocannl/a:c is no target"),
+        ('[py_test(name = n, srcs = [n + ".py"]) for n in ["p"]]', "map",
+         "tests/BUILD:3: py_test needs a program `python`"),
+        ('load("@rules_python//python:defs.bzl", "py_binary")', "map",
+         "tests/BUILD:3: py_binary needs"),
+        ('# py_test(', "map", None),
+        ('cc_test(name = "npy_test", srcs = ["t.cc"])', "map", None),
     ]
     for rule, include, expected in cases:
         with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +198,7 @@ def selftest():
             for name, text in files.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text, encoding="utf-8")
-            found = list(faults(root))
+            found = [*faults(root), *python_rules(root)]
         if expected is None:
             assert not found, found
         else:
