@@ -28,10 +28,13 @@ def cc_binary(copts = [], deps = [], **kwargs):
         **kwargs
     )
 
+# In the workspace of another project, the compiler looks for our files from the
+# root of this repository, as it does here; paths in `external` are not found.
 def _unity_source_impl(ctx):
     source = ctx.actions.declare_file(ctx.label.name + ".cc")
+    repository = "../%s/" % ctx.label.workspace_name
     ctx.actions.write(source, "".join([
-        "#include \"%s\"\n" % src.short_path.replace("../", "external/")
+        "#include \"%s\"\n" % src.short_path.replace(repository, "")
         for src in ctx.files.srcs
     ]))
     return [DefaultInfo(files = depset([source]))]

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Installs the library and uses it as programs do that Bazel does not build:
-the C++ of README.md, as it stands there, by pkg-config, and an example by
-CMake."""
+the C++ of README.md, as it stands there, by pkg-config, and the examples by
+pkg-config and CMake."""
 
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 TEMP = pathlib.Path(os.environ["TEST_TMPDIR"])
@@ -40,13 +41,21 @@ def readme_runs():
         assert len(losses) >= 2 and losses[-1] < losses[0] / 2, losses
 
 
-def cmake_builds():
-    build = TEMP / "build"
-    run("cmake", "-S", "examples", "-B", build,
-        f"-DCMAKE_PREFIX_PATH={PREFIX}",
+def examples_build():
+    """A copy of them elsewhere, by pkg-config and by CMake."""
+    copy, build = TEMP / "copy", TEMP / "build"
+    shutil.copytree("examples", copy)
+    run("g++", *STRICT, copy / "xor.cc", "-o", copy / "xor",
+        *pkg_config("--cflags"), *pkg_config("--libs"))
+    assert run(copy / "xor").count(" xor ") == 4
+    run("cmake", "-S", copy, "-B", build, f"-DCMAKE_PREFIX_PATH={PREFIX}",
         "-DCMAKE_CXX_FLAGS=" + " ".join(STRICT))
-    run("cmake", "--build", build, "--target", "xor")
+    run("cmake", "--build", build, "--parallel", "2")
     assert run(build / "xor").count(" xor ") == 4
+    for name in ("checkpoint", "digits"):
+        ran = subprocess.run([build / name, TEMP / "nofile.npz"], check=False,
+                             stderr=subprocess.PIPE, text=True)
+        assert ran.returncode == 1 and "nofile.npz" in ran.stderr, ran
 
 
 def internals_stay_out():
@@ -66,7 +75,7 @@ def main():
     assert not old.exists()
     internals_stay_out()
     readme_runs()
-    cmake_builds()
+    examples_build()
 
 
 if __name__ == "__main__":
