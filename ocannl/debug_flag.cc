@@ -39,7 +39,7 @@ absl::StatusOr<std::set<std::string>> PartsOf(absl::string_view value) {
 Flag DebugFlag() {
   return {"debug", "",
           "all, or stages,hosted,log,runs: into build_files/PROGRAM",
-          /*is_output=*/true};
+          SettingKind::kOutput};
 }
 
 absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {

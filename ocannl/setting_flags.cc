@@ -25,7 +25,7 @@ const std::vector<Flag>& SettingFlags() {
                 DistributedFlags().end());
     all->push_back({"jit_symbols", "",
                     "no flag: names of machine code for perf, gdb or perf,gdb",
-                    /*is_output=*/true});
+                    SettingKind::kOutput});
     return all;
   }();
   return *flags;
@@ -35,7 +35,7 @@ absl::StatusOr<CommandLine> ParseWithSettings(
     absl::Span<const std::string> args, std::vector<Flag> flags) {
   std::vector<SettingKey> keys;
   for (const Flag& flag : SettingFlags()) {
-    keys.push_back({.name = flag.name, .is_output = flag.is_output});
+    keys.push_back({.name = flag.name, .kind = flag.kind});
   }
   OCANNL_ASSIGN_OR_RETURN(Settings settings,
                           FindSettings(keys, Environment(), UserPath(".")));

@@ -25,16 +25,22 @@ the first of
 
 - its command line: `--tier=interp`
 - the environment: `OCANNL_TIER=interp`
-- a file `ocannl_config` in the user's directory, or else in the nearest one
-  above that has it, with a line `tier = interp` for each setting; lines that
-  start with `#` are comments
+- the project's file: `ocannl_config` in the user's directory, or else in the
+  nearest one above that has it, with a line `tier = interp` for each setting;
+  lines that start with `#` are comments
+- the user's file, of the same form: `$XDG_CONFIG_HOME/ocannl/ocannl_config`,
+  by default `~/.config/ocannl/ocannl_config`
 - the default.
 
 A file is obeyed only if it and its directory belong to the user or root and
 nobody else may write to them: that of another user is passed over; one that
 others may change is an error, and so is the user's in a directory of another
-user. Settings that say where to write (marked *) are an error in a directory
-above.
+user.
+
+Settings marked * say what code to load or what to write. They are an error in a
+project's file, which may come from somebody else's archive. They belong into
+the user's file, the environment or the command line. A relative path is an
+error, but for outputs on the command line.
 
 Programs that embed the engine obey settings if they ask for them:
 `FindUserSettings()` (`ocannl/user_settings.h`).
@@ -52,8 +58,9 @@ std::string Page() {
     const std::string value = flag.default_value.empty()
                                   ? ""
                                   : absl::StrCat("`", flag.default_value, "`");
-    absl::StrAppend(&page, "| `", flag.name, "`", flag.is_output ? "*" : "",
-                    " | ", value, " | ", flag.help, " |\n");
+    absl::StrAppend(&page, "| `", flag.name, "`",
+                    flag.kind == SettingKind::kPlain ? "" : "*", " | ", value,
+                    " | ", flag.help, " |\n");
   }
   return page;
 }

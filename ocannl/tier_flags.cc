@@ -29,18 +29,19 @@ const std::vector<Flag>& TierFlags() {
        "run all on the interpreter too, and compare every bit"},
       {"code_cache", "",
        "a directory that keeps machine code for the next process",
-       /*is_output=*/true},
+       SettingKind::kCodePath},
       {"cuda_device", "0", "the number of the GPU that tier cuda is on"},
-      {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory"},
+      {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory",
+       SettingKind::kCodePath},
       {"tier_report", "false",
        "write to stderr what ran on which tier, and why"},
       {"trace", "", "what ran when: for Perfetto, or a tree in .html or .txt",
-       /*is_output=*/true},
+       SettingKind::kOutputPath},
       DebugFlag(),
       {"log_level", "3",
        "of these two: 1 runs, 2 also parts and copies, 3 nests"},
       {"log_runs", "", "a file for all reads and stores; on the interpreter",
-       /*is_output=*/true},
+       SettingKind::kOutputPath},
       {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
       {"explain_nonfinite", "false",
        "end where finite numbers make NaN or inf; interprets"}};
@@ -58,7 +59,7 @@ std::string OwnPath(const CommandLine& line, absl::string_view flag,
 
 absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
                                       const DebugLogs& debug) {
-  TierOptions options{.code_cache = UserPath(line.GetString("code_cache"))};
+  TierOptions options{.code_cache = line.GetString("code_cache")};
   OCANNL_ASSIGN_OR_RETURN(int64_t threads, line.GetInt("threads", 0, 1024));
   options.threads = static_cast<int>(threads);
   OCANNL_ASSIGN_OR_RETURN(int64_t device, line.GetInt("cuda_device", 0, 1023));

@@ -160,9 +160,8 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
        .text = absl::StrCat(text, "\n",
                             cuda::PrintCalls(schedule.program, kernels))});
   if (stage == "cuda") return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(
-      const cuda::Nvrtc nvrtc,
-      cuda::Nvrtc::Open(UserPath(line.GetString("cuda_home"))));
+  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc nvrtc,
+                          cuda::Nvrtc::Open(line.GetString("cuda_home")));
   OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc::Code code,
                           nvrtc.Compile(text, program.name, architecture));
   stages.push_back(

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/settings.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::cuda {
@@ -119,6 +120,11 @@ std::vector<std::string> LibraryDirectories(absl::string_view cuda_home) {
 }
 
 absl::StatusOr<Nvrtc> Nvrtc::Open(absl::string_view cuda_home) {
+  const char* variable = std::getenv("CUDA_HOME");
+  OCANNL_RETURN_IF_ERROR(CheckCodePath("cuda_home", cuda_home));
+  if (cuda_home.empty() && variable != nullptr) {
+    OCANNL_RETURN_IF_ERROR(CheckCodePath("CUDA_HOME", variable));
+  }
   const std::vector<std::string> directories = LibraryDirectories(cuda_home);
   std::string last_error = "no such file";
   for (const std::string& directory : directories) {

@@ -26,7 +26,8 @@ std::vector<std::string> LibraryDirectories(absl::string_view cuda_home);
 
 class Nvrtc {
  public:
-  // Of CUDA 12 or 13. Error: there is none, and where it was looked for.
+  // Of CUDA 12 or 13. Errors: there is none, and where it was looked for;
+  // `cuda_home` or $CUDA_HOME is a relative path.
   static absl::StatusOr<Nvrtc> Open(absl::string_view cuda_home = "");
 
   std::pair<int, int> version() const { return version_; }  // {13, 0}

@@ -72,6 +72,14 @@ TEST(NvrtcOpenTest, SaysWhereItLooked) {
                        AllOf(HasSubstr("libnvrtc.so.13"),
                              HasSubstr("/no/such/lib64, /no/such/lib"),
                              HasSubstr("set cuda_home"))));
+  EXPECT_THAT(Nvrtc::Open("toolkit"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("`toolkit` is a relative path")));
+  setenv("CUDA_HOME", "../toolkit", 1);
+  EXPECT_THAT(Nvrtc::Open(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("CUDA_HOME says what code to load, and "
+                                 "`../toolkit` is a relative path")));
   setenv("CUDA_HOME", "/nor/this", 1);
   EXPECT_THAT(LibraryDirectories(""),
               testing::ElementsAre("/nor/this/lib64", "/nor/this/lib"));

@@ -84,6 +84,9 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
             absl::StrCat(arg, " needs a value; write ", arg, "=VALUE"));
       }
     }
+    if (flag->kind == SettingKind::kCodePath) {
+      OCANNL_RETURN_IF_ERROR(CheckCodePath("--" + flag->name, parts.second));
+    }
     line.given_[parts.first].push_back(parts.second);
   }
   for (const Flag& flag : line.flags_) {

@@ -32,13 +32,13 @@ struct Flag {
   std::string name;
   std::string default_value;  // empty: none
   std::string help;
-  bool is_output = false;  // names what is written
+  SettingKind kind = SettingKind::kPlain;
 };
 
 class CommandLine {
  public:
   // Errors: a flag that is not one of `flags`, with near names; a flag without
-  // its value. Settings of other flags are ignored.
+  // its value; a relative path of code. Settings of other flags are ignored.
   static absl::StatusOr<CommandLine> Parse(absl::Span<const std::string> args,
                                            std::vector<Flag> flags,
                                            const Settings& settings = {});

@@ -12,6 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -24,8 +25,13 @@ namespace ocannl {
 namespace {
 
 constexpr char kPrefix[] = "OCANNL_";
+constexpr char kFileName[] = "ocannl_config";
 
 using Words = std::vector<std::string>;
+
+std::string VariableOf(absl::string_view key) {
+  return absl::StrCat(kPrefix, absl::AsciiStrToUpper(key));
+}
 
 // `known` are the names that may stand at `place`.
 absl::Status Unknown(absl::string_view place, absl::string_view name,
@@ -37,7 +43,6 @@ absl::Status Unknown(absl::string_view place, absl::string_view name,
 struct ConfigFile {
   std::string path;
   std::string text;
-  bool is_above;  // in a directory above the user's
 };
 
 absl::Status InsecureError(const std::string& path, absl::string_view message) {
@@ -82,30 +87,84 @@ absl::StatusOr<std::string> ReadOwnFile(const std::filesystem::path& path) {
   return file->Read(kMostTextBytes);
 }
 
-// The file in `directory` or the nearest one above it that the user or root
-// has put there.
-absl::StatusOr<std::optional<ConfigFile>> FindFile(
-    const std::string& directory) {
+// The file, if the user or root has put it there.
+absl::StatusOr<std::optional<ConfigFile>> FileAt(
+    const std::filesystem::path& path) {
+  struct stat found = {};
+  if (lstat(path.c_str(), &found) != 0 || !IsTrusted(found)) {
+    return std::nullopt;
+  }
+  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadOwnFile(path));
+  return ConfigFile{.path = path.string(), .text = std::move(text)};
+}
+
+// The file in `directory` or the nearest one above it, but for the user's.
+absl::StatusOr<std::optional<ConfigFile>> ProjectFile(
+    const std::string& directory, const std::filesystem::path& users) {
   std::error_code error;
-  const std::filesystem::path start =
+  std::filesystem::path place =
       std::filesystem::absolute(directory, error).lexically_normal();
-  for (std::filesystem::path place = start; !error;
-       place = place.parent_path()) {
-    const std::filesystem::path file = place / "ocannl_config";
-    struct stat found = {};
-    if (lstat(file.c_str(), &found) == 0 && IsTrusted(found)) {
-      OCANNL_ASSIGN_OR_RETURN(std::string text, ReadOwnFile(file));
-      return ConfigFile{.path = file.string(),
-                        .text = std::move(text),
-                        .is_above = place != start};
+  if (error) return std::nullopt;
+  for (;; place = place.parent_path()) {
+    const std::filesystem::path path = place / kFileName;
+    if (!std::filesystem::equivalent(path, users, error)) {
+      OCANNL_ASSIGN_OR_RETURN(std::optional<ConfigFile> file, FileAt(path));
+      if (file) return file;
     }
     if (!place.has_relative_path()) break;
   }
   return std::nullopt;
 }
 
-absl::Status AddFile(const ConfigFile& file, absl::Span<const SettingKey> keys,
-                     const Words& names, Settings& settings) {
+// The value of the last line NAME=VALUE; empty: none.
+absl::string_view ValueOf(absl::Span<const std::string> environment,
+                          absl::string_view name) {
+  absl::string_view value;
+  for (absl::string_view line : environment) {
+    if (absl::ConsumePrefix(&line, name) && absl::ConsumePrefix(&line, "=")) {
+      value = line;
+    }
+  }
+  return value;
+}
+
+bool IsAbsolute(absl::string_view path) { return absl::StartsWith(path, "/"); }
+
+// Where the XDG Base Directory Specification 0.8 has it; empty: nowhere.
+std::filesystem::path PathOfUsersFile(
+    absl::Span<const std::string> environment) {
+  std::string folder(ValueOf(environment, "XDG_CONFIG_HOME"));
+  if (!IsAbsolute(folder)) {
+    const absl::string_view home = ValueOf(environment, "HOME");
+    if (!IsAbsolute(home)) return {};
+    folder = absl::StrCat(home, "/.config");
+  }
+  return (std::filesystem::path(folder) / "ocannl" / kFileName)
+      .lexically_normal();
+}
+
+absl::string_view WhatItSays(SettingKind kind) {
+  return kind == SettingKind::kCodePath ? "what code to load" : "what to write";
+}
+
+// Error: the setting, which is not of a project's file, names a relative path.
+absl::Status CheckPath(const SettingKey& key, const SettingValue& setting) {
+  if ((key.kind != SettingKind::kOutputPath &&
+       key.kind != SettingKind::kCodePath) ||
+      setting.value.empty() || IsAbsolute(setting.value)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      setting.origin, " says ", WhatItSays(key.kind), ", and `", setting.value,
+      "` is a relative path, which is another one in each directory; write ",
+      "one that begins with /"));
+}
+
+// `users` is empty, or the path of the user's file where this is a project's.
+absl::Status AddFile(const ConfigFile& file, const std::string& users,
+                     absl::Span<const SettingKey> keys, const Words& names,
+                     Settings& settings) {
+  Settings found;
   int number = 0;
   for (absl::string_view line : absl::StrSplit(file.text, '\n')) {
     ++number;
@@ -121,31 +180,32 @@ absl::Status AddFile(const ConfigFile& file, absl::Span<const SettingKey> keys,
         absl::StripTrailingAsciiWhitespace(line.substr(0, equals)));
     const auto known = absl::c_find(names, key);
     if (known == names.end()) return Unknown(place, key, names);
-    if (file.is_above && keys[known - names.begin()].is_output) {
+    const SettingKey& of = keys[known - names.begin()];
+    if (!users.empty() && of.kind != SettingKind::kPlain) {
       return absl::InvalidArgumentError(absl::StrCat(
-          place, "`", key, "` says where to write, which the file of another ",
-          "directory may not; move the line to the environment, as ", kPrefix,
-          absl::AsciiStrToUpper(key)));
+          place, "`", key, "` says ", WhatItSays(of.kind), ", which the file ",
+          "of a project may not; move the line to ", users, ", or set ",
+          VariableOf(key)));
     }
     const SettingValue setting{
         .value = std::string(
             absl::StripLeadingAsciiWhitespace(line.substr(equals + 1))),
         .origin = place + key};
-    if (!settings.emplace(key, setting).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(place, "`", key, "` is set twice; the first is ",
-                       settings[key].origin));
+    OCANNL_RETURN_IF_ERROR(CheckPath(of, setting));
+    if (!found.emplace(key, setting).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          place, "`", key, "` is set twice; the first is ", found[key].origin));
     }
   }
+  for (auto& [key, setting] : found) settings[key] = std::move(setting);
   return absl::OkStatus();
 }
 
 absl::Status AddVariables(absl::Span<const std::string> environment,
-                          const Words& keys, Settings& settings) {
+                          absl::Span<const SettingKey> keys,
+                          Settings& settings) {
   Words names;
-  for (const std::string& key : keys) {
-    names.push_back(absl::StrCat(kPrefix, absl::AsciiStrToUpper(key)));
-  }
+  for (const SettingKey& key : keys) names.push_back(VariableOf(key.name));
   for (absl::string_view line : environment) {
     if (line.substr(0, sizeof(kPrefix) - 1) != kPrefix) continue;
     const std::pair<std::string, std::string> variable =
@@ -154,8 +214,11 @@ absl::Status AddVariables(absl::Span<const std::string> environment,
     if (name == names.end()) {
       return Unknown("in the environment, ", variable.first, names);
     }
-    settings[keys[name - names.begin()]] = {.value = variable.second,
-                                            .origin = variable.first};
+    const SettingKey& key = keys[name - names.begin()];
+    const SettingValue setting{.value = variable.second,
+                               .origin = variable.first};
+    OCANNL_RETURN_IF_ERROR(CheckPath(key, setting));
+    settings[key.name] = setting;
   }
   return absl::OkStatus();
 }
@@ -168,10 +231,26 @@ absl::StatusOr<Settings> FindSettings(absl::Span<const SettingKey> keys,
   Words known;
   for (const SettingKey& key : keys) known.push_back(key.name);
   Settings settings;
-  OCANNL_ASSIGN_OR_RETURN(std::optional<ConfigFile> file, FindFile(directory));
-  if (file) OCANNL_RETURN_IF_ERROR(AddFile(*file, keys, known, settings));
-  OCANNL_RETURN_IF_ERROR(AddVariables(environment, known, settings));
+  const std::filesystem::path users = PathOfUsersFile(environment);
+  if (!users.empty()) {
+    OCANNL_ASSIGN_OR_RETURN(std::optional<ConfigFile> own, FileAt(users));
+    if (own) OCANNL_RETURN_IF_ERROR(AddFile(*own, "", keys, known, settings));
+  }
+  OCANNL_ASSIGN_OR_RETURN(std::optional<ConfigFile> project,
+                          ProjectFile(directory, users));
+  if (project) {
+    const std::string fix =
+        users.empty() ? "~/.config/ocannl/ocannl_config" : users.string();
+    OCANNL_RETURN_IF_ERROR(AddFile(*project, fix, keys, known, settings));
+  }
+  OCANNL_RETURN_IF_ERROR(AddVariables(environment, keys, settings));
   return settings;
+}
+
+absl::Status CheckCodePath(absl::string_view origin, absl::string_view value) {
+  return CheckPath(
+      {.name = "", .kind = SettingKind::kCodePath},
+      {.value = std::string(value), .origin = std::string(origin)});
 }
 
 std::vector<std::string> Environment() {

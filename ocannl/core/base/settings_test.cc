@@ -17,8 +17,12 @@
 namespace ocannl {
 namespace {
 
-const std::vector<SettingKey> kKeys = {
-    {"tier"}, {"tier_report"}, {"threads"}, {"log", /*is_output=*/true}};
+const std::vector<SettingKey> kKeys = {{"tier"},
+                                       {"tier_report"},
+                                       {"threads"},
+                                       {"log", SettingKind::kOutputPath},
+                                       {"debug", SettingKind::kOutput},
+                                       {"home", SettingKind::kCodePath}};
 
 // A directory with a file of settings in it, and one inside it without.
 class SettingsTest : public testing::Test {
@@ -77,17 +81,79 @@ TEST_F(SettingsTest, ErrorsNameThePlaceAndTheMend) {
                          ":1: tier"));
 }
 
-TEST_F(SettingsTest, DirectoriesAboveNameNoOutputs) {
-  Write("threads = 1\nlog = x");
+// Whoever made the archive that was unpacked here has written it.
+TEST_F(SettingsTest, AProjectNamesNeitherOutputsNorCode) {
+  const std::string above = outer_ + "/ocannl_config";
+  Write("threads = 1\nlog = /x");
   EXPECT_EQ(Error(),
-            absl::StrCat(outer_,
-                         "/ocannl_config:2: `log` says where to write, "
-                         "which the file of another directory may not; "
-                         "move the line to the environment, as "
-                         "OCANNL_LOG"));
-  ASSERT_TRUE(WriteFile(inner_ + "/ocannl_config", "log=x").ok());
-  EXPECT_EQ(Find()->at("log").value, "x");
-  EXPECT_EQ(Find({"OCANNL_LOG=y"})->at("log").value, "y");
+            above +
+                ":2: `log` says what to write, which the file of a project "
+                "may not; move the line to ~/.config/ocannl/ocannl_config, "
+                "or set OCANNL_LOG");
+  Write("threads = 1\n\nhome = /x");
+  EXPECT_EQ(Error({"HOME=/home/me"}),
+            above +
+                ":3: `home` says what code to load, which the file of a "
+                "project may not; move the line to "
+                "/home/me/.config/ocannl/ocannl_config, or set "
+                "OCANNL_HOME");
+  Write("");
+  for (const std::string line :
+       {"log = /x", "log =", "debug = all", "home = /x", "home = x", "home="}) {
+    ASSERT_TRUE(WriteFile(inner_ + "/ocannl_config", line).ok());
+    EXPECT_THAT(Error({"OCANNL_LOG=/y", "OCANNL_HOME=/y"}),
+                testing::HasSubstr("which the file of a project may not"))
+        << line;
+  }
+}
+
+TEST_F(SettingsTest, TheUsersFileMay) {
+  const std::string home = outer_ + "/me";
+  const std::string own = home + "/.config/ocannl";
+  ASSERT_TRUE(MakeDirectory(own).ok());
+  ASSERT_TRUE(WriteFile(own + "/ocannl_config",
+                        "log = /x\nhome = /y\ndebug = all\ntier = interp\n"
+                        "threads = 2\n")
+                  .ok());
+  EXPECT_TRUE(Find({"HOME=me", "XDG_CONFIG_HOME=me/.config"})->empty());
+  Write("threads = 3");
+  for (const std::string& variable :
+       {"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/.config"}) {
+    absl::StatusOr<Settings> settings =
+        Find({"OCANNL_HOME=/z", variable, "OCANNL_DEBUG=log"});
+    ASSERT_TRUE(settings.ok()) << settings.status();
+    EXPECT_EQ(settings->at("log").value, "/x");
+    EXPECT_EQ(settings->at("log").origin, own + "/ocannl_config:1: log");
+    EXPECT_EQ(settings->at("home").value, "/z");
+    EXPECT_EQ(settings->at("debug").value, "log");
+    EXPECT_EQ(settings->at("tier").value, "interp");
+    EXPECT_EQ(settings->at("threads").value, "3");
+  }
+  // It stays the user's where it is the nearest one.
+  absl::StatusOr<Settings> within =
+      FindSettings(kKeys, {"HOME=" + home}, own + "/.");
+  ASSERT_TRUE(within.ok()) << within.status();
+  EXPECT_EQ(within->at("log").value, "/x");
+  ASSERT_EQ(chmod((own + "/ocannl_config").c_str(), 0666), 0);
+  EXPECT_THAT(Error({"HOME=" + home}),
+              testing::HasSubstr("can be changed by others"));
+}
+
+TEST_F(SettingsTest, RelativePathsAreRefused) {
+  EXPECT_EQ(Error({"OCANNL_HOME=../toolkit"}),
+            "OCANNL_HOME says what code to load, and `../toolkit` is a "
+            "relative path, which is another one in each directory; write one "
+            "that begins with /");
+  EXPECT_THAT(Error({"OCANNL_LOG=~/log"}),
+              testing::HasSubstr("`~/log` is a relative path"));
+  EXPECT_TRUE(Find({"OCANNL_LOG=", "OCANNL_HOME=", "OCANNL_DEBUG=x"}).ok());
+  const std::string own = outer_ + "/.config/ocannl";
+  ASSERT_TRUE(MakeDirectory(own).ok());
+  ASSERT_TRUE(WriteFile(own + "/ocannl_config", "\nlog = log").ok());
+  EXPECT_THAT(Error({"HOME=" + outer_}),
+              testing::HasSubstr(own + "/ocannl_config:2: log says what to"));
+  EXPECT_TRUE(CheckCodePath("--home", "/x").ok());
+  EXPECT_FALSE(CheckCodePath("--home", "x").ok());
 }
 
 TEST_F(SettingsTest, WhatOthersMayWriteIsRefused) {
