@@ -93,11 +93,18 @@ absl::StatusOr<std::vector<std::string>> LoadNames(const std::string& path) {
 absl::StatusOr<std::string> LoadTexts(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  for (std::filesystem::directory_iterator at(folder, error), end;
+       !error && at != end; at.increment(error)) {
+    std::error_code gone;  // another process may delete it meanwhile
     // Links are other names of the same texts.
-    if (entry.is_regular_file() && !entry.is_symlink()) {
-      paths.push_back(entry.path());
+    if (at->symlink_status(gone).type() ==
+        std::filesystem::file_type::regular) {
+      paths.push_back(at->path());
     }
+  }
+  if (error) {
+    return absl::NotFoundError(absl::StrCat(
+        folder, ": ", error.message(), "; give a folder of texts by --data"));
   }
   absl::c_sort(paths);
   std::string all;

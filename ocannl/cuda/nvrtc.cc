@@ -27,11 +27,11 @@ constexpr Result kCompilationFailed = 6;  // NVRTC_ERROR_COMPILATION
 std::string FileOf(const std::string& directory, absl::string_view start) {
   std::string found;
   std::error_code error;  // a directory that is not there has no files
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (absl::StartsWith(name, start) && entry.path().string() > found) {
-      found = entry.path().string();
+  for (std::filesystem::directory_iterator at(directory, error), end;
+       !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (absl::StartsWith(name, start) && at->path().string() > found) {
+      found = at->path().string();
     }
   }
   return found;
