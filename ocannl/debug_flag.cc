@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/open_file.h"
 #include "ocannl/distributed_flags.h"
 #include "ocannl/train/debug.h"
 
@@ -46,8 +47,14 @@ absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(const std::set<std::string> parts,
                           PartsOf(line.GetString("debug")));
   if (parts.empty()) return DebugLogs{};
-  const std::string directory = RankPath(
-      UserPath(absl::StrCat("build_files/", program_invocation_short_name)));
+  // Names that the user has not given lead nowhere else.
+  const std::string above = UserPath("build_files");
+  const std::string directory =
+      RankPath(absl::StrCat(above, "/", program_invocation_short_name));
+  for (const std::string& path :
+       {above, directory, directory + "/log.html", directory + "/runs.log"}) {
+    OCANNL_RETURN_IF_ERROR(CheckNoLink(path));
+  }
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
   if (parts.contains("stages") || parts.contains("hosted")) {
     train::EnableAllDebugs(
@@ -60,7 +67,7 @@ absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {
   };
   return DebugLogs{.log = path("log", "log.html"),
                    .runs = path("runs", "runs.log"),
-                   .stages = path("stages", "")};
+                   .stages = parts.contains("stages") ? directory : ""};
 }
 
 }  // namespace ocannl

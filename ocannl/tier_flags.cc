@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/open_file.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/debug_flag.h"
 #include "ocannl/distributed_flags.h"
@@ -50,11 +51,16 @@ const std::vector<Flag>& TierFlags() {
 
 namespace {
 
-// The path of a flag, or else what --debug has.
-std::string OwnPath(const CommandLine& line, absl::string_view flag,
-                    const std::string& debug) {
+// The path of a flag, or else what --debug has. Error: the user has not given
+// the name, which is one rank's, and it is a link.
+absl::StatusOr<std::string> OwnPath(const CommandLine& line,
+                                    absl::string_view flag,
+                                    const std::string& debug) {
   const std::string path = UserPath(line.GetString(flag));
-  return path.empty() ? debug : RankPath(path);
+  if (path.empty()) return debug;
+  const std::string own = RankPath(path);
+  if (own != path) OCANNL_RETURN_IF_ERROR(CheckNoLink(own));
+  return own;
 }
 
 absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
@@ -64,10 +70,11 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
   options.threads = static_cast<int>(threads);
   OCANNL_ASSIGN_OR_RETURN(int64_t device, line.GetInt("cuda_device", 0, 1023));
   options.cuda_device = static_cast<int>(device);
-  options.cuda_home = UserPath(line.GetString("cuda_home"));
+  options.cuda_home = line.GetString("cuda_home");
   OCANNL_ASSIGN_OR_RETURN(options.skip, SkippedCodePasses(line));
   OCANNL_ASSIGN_OR_RETURN(options.report, line.GetBool("tier_report"));
-  const std::string trace = OwnPath(line, "trace", debug.log);
+  OCANNL_ASSIGN_OR_RETURN(const std::string trace,
+                          OwnPath(line, "trace", debug.log));
   options.trace = !trace.empty();
   OCANNL_ASSIGN_OR_RETURN(const int64_t level, line.GetInt("log_level", 0, 3));
   if (options.trace) {
@@ -100,7 +107,8 @@ absl::Status CheckIsOnInterpreter(const CommandLine& line,
 absl::StatusOr<Observers> ObserversOf(const CommandLine& line,
                                       const DebugLogs& debug) {
   Observers observers;
-  const std::string log = OwnPath(line, "log_runs", debug.runs);
+  OCANNL_ASSIGN_OR_RETURN(const std::string log,
+                          OwnPath(line, "log_runs", debug.runs));
   OCANNL_ASSIGN_OR_RETURN(int64_t lines,
                           line.GetInt("log_run_lines", 1, 1'000'000'000));
   OCANNL_ASSIGN_OR_RETURN(bool explain, line.GetBool("explain_nonfinite"));

@@ -59,15 +59,14 @@ absl::StatusOr<int> DumpPrograms(absl::Span<const WorkloadMaker> makers,
   for (const WorkloadMaker& maker : makers) {
     OCANNL_ASSIGN_OR_RETURN(std::vector<LoopProgram> programs,
                             ProgramsOf(maker));
-    const std::string base = absl::StrCat(
-        directory, "/", absl::StrReplaceAll(maker.name, {{"/", "_"}}));
+    const std::string base = absl::StrReplaceAll(maker.name, {{"/", "_"}});
     int number = 0;
     for (const LoopProgram& program : programs) {
       const std::string text = Print(program);
       if (!written.insert(text).second) continue;
       const std::string suffix = ++number == 1 ? "" : absl::StrCat("-", number);
       OCANNL_RETURN_IF_ERROR(
-          WriteFile(absl::StrCat(base, suffix, ".ll"), text));
+          WriteFileIn(directory, absl::StrCat(base, suffix, ".ll"), text));
     }
   }
   return static_cast<int>(written.size());

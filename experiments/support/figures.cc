@@ -59,15 +59,14 @@ absl::Status WriteFigures(const CommandLine& line,
   if (directory.empty()) return absl::OkStatus();
   absl::Status without_png;
   for (const auto& [name, svg] : figures) {
-    const std::string path = absl::StrCat(directory, "/", name);
-    OCANNL_RETURN_IF_ERROR(WriteFile(path + ".svg", svg));
+    OCANNL_RETURN_IF_ERROR(WriteFileIn(directory, name + ".svg", svg));
     const absl::StatusOr<std::string> png = PngOf(svg, kWidth, kHeight);
     if (absl::IsUnavailable(png.status())) {
       without_png = png.status();
       continue;
     }
     OCANNL_RETURN_IF_ERROR(png.status());
-    OCANNL_RETURN_IF_ERROR(WriteFile(path + ".png", *png));
+    OCANNL_RETURN_IF_ERROR(WriteFileIn(directory, name + ".png", *png));
   }
   const auto name = [](std::string* out, const Figure& figure) {
     absl::StrAppend(out, figure.name);

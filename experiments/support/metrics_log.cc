@@ -44,9 +44,9 @@ absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path,
       return WriteFile(other, LinesOf(text, epochs));
     }));
   }
-  OCANNL_ASSIGN_OR_RETURN(OpenFile file,
-                          OpenFile::Open(path, O_WRONLY | O_CREAT | O_APPEND |
-                                                   (goes_on ? 0 : O_TRUNC)));
+  OCANNL_ASSIGN_OR_RETURN(
+      OpenFile file,
+      OpenFile::OpenOutput(path, O_APPEND | (goes_on ? 0 : O_TRUNC)));
   return MetricsLog(std::move(file));
 }
 

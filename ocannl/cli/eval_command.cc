@@ -43,7 +43,8 @@ absl::Status ShowValues(const CommandLine& line, absl::string_view name,
   if (!line.Has("out")) return absl::OkStatus();
   const std::string directory = UserPath(line.GetString("out"));
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
-  return WriteNpy(absl::StrCat(directory, "/", name, ".npy"), values);
+  OCANNL_ASSIGN_OR_RETURN(const std::string bytes, FormatNpy(values));
+  return WriteFileIn(directory, absl::StrCat(name, ".npy"), bytes);
 }
 
 std::vector<Flag> EvalFlags() {

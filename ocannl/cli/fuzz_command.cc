@@ -118,9 +118,9 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   int64_t failed = 0;
   std::string files;
   for (const fuzz::Failure& failure : result.failures) {
-    std::string path = absl::StrCat(directory, "/fuzz-", failure.seed, ".ll");
-    std::string text = ReproText(failure, path);
-    OCANNL_RETURN_IF_ERROR(WriteFile(path, text));
+    const std::string name = absl::StrCat("fuzz-", failure.seed, ".ll");
+    std::string text = ReproText(failure, absl::StrCat(directory, "/", name));
+    OCANNL_RETURN_IF_ERROR(WriteFileIn(directory, name, text));
     failed += failure.times;
     absl::StrAppend(&files, "\n", text);
   }

@@ -141,8 +141,7 @@ absl::Status WriteStages(absl::Span<const StageText> stages,
                          const std::string& directory) {
   OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
   for (const StageText& stage : stages) {
-    std::string path = absl::StrCat(directory, "/", stage.file_name);
-    OCANNL_RETURN_IF_ERROR(WriteFile(path, stage.text));
+    OCANNL_RETURN_IF_ERROR(WriteFileIn(directory, stage.file_name, stage.text));
   }
   return absl::OkStatus();
 }

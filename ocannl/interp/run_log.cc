@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/interp/run_log.h"
 
-#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/open_file.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
@@ -33,9 +37,14 @@ std::string Target(const RunState& run, const Stmt& stmt) {
 
 absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path,
                                                      int64_t most_lines) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile opened,
+                          OpenFile::OpenOutput(path, O_TRUNC));
+  const int fd = fcntl(opened.fd(), F_DUPFD_CLOEXEC, 0);  // the stream's own
+  std::FILE* const file = fd < 0 ? nullptr : fdopen(fd, "wb");
   if (file == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+    const absl::Status failed = SystemError("open", path);
+    if (fd >= 0) close(fd);
+    return failed;
   }
   return std::unique_ptr<RunLog>(new RunLog(path, file, most_lines));
 }

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,12 +27,6 @@ constexpr absl::string_view kRandom = "XXXXXX";  // as mkdtemp wants it
 
 std::string BesideName(const std::filesystem::path& path) {
   return absl::StrCat(".", path.filename().string(), kBeside);
-}
-
-// Whether `path` is one of the files that this process was given open.
-bool IsGivenOpen(absl::string_view path) {
-  return path == "/dev/stdin" || absl::StartsWith(path, "/dev/fd/") ||
-         absl::StartsWith(path, "/proc/self/fd/");
 }
 
 absl::StatusOr<std::string> Read(const std::string& path, size_t most) {
@@ -140,14 +133,18 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view contents) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return SystemError("open", path);
-  const size_t written = std::fwrite(contents.data(), 1, contents.size(), file);
-  int error = written == contents.size() ? 0 : errno;
-  // A full disk may be noticed only when the last bytes leave the buffer.
-  if (std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", path));
+  OCANNL_ASSIGN_OR_RETURN(OpenFile file, OpenFile::OpenOutput(path, O_TRUNC));
+  OCANNL_RETURN_IF_ERROR(file.Write(contents));
+  return file.Close();
+}
+
+absl::Status WriteFileIn(const std::string& directory, const std::string& name,
+                         absl::string_view contents) {
+  OCANNL_ASSIGN_OR_RETURN(const OpenFile in,
+                          OpenFile::Open(directory, O_RDONLY | O_DIRECTORY));
+  OCANNL_ASSIGN_OR_RETURN(OpenFile file, in.OpenOutputIn(name, O_TRUNC));
+  OCANNL_RETURN_IF_ERROR(file.Write(contents));
+  return file.Close();
 }
 
 absl::Status ReplaceFile(

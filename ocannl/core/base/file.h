@@ -30,8 +30,15 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 inline constexpr size_t kMostTextBytes = size_t{1} << 24;
 absl::StatusOr<std::string> ReadText(const std::string& path);
 
-// Replaces the file. Errors name the path and the system's reason.
+// Replaces the file. Errors name the path and the system's reason, or what it
+// is, unless it is an ordinary file.
 absl::Status WriteFile(const std::string& path, absl::string_view contents);
+
+// Likewise the file `name` of the directory. For names that the user has not
+// given: a link of that name, which somebody else may have put there, is an
+// error.
+absl::Status WriteFileIn(const std::string& directory, const std::string& name,
+                         absl::string_view contents);
 
 // Replaces the file by the one that `write` makes in a directory beside it,
 // whose path it is given. The file is the old one or the new one, whole,

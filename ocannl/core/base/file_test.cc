@@ -45,6 +45,51 @@ TEST(WriteFileTest, NoticesAFullDisk) {
               HasSubstr("cannot write /dev/full: No space left"));
 }
 
+// Who waits for a reader of a pipe may wait for ever.
+TEST(WriteFileTest, WhatIsNoFileIsRefused) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/pipe");
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(WriteFile(path, "text").message(),
+            absl::StrCat("cannot write ", path,
+                         ": it is a pipe, and must be an ordinary file"));
+  EXPECT_THAT(std::string(WriteFile(::testing::TempDir(), "text").message()),
+              HasSubstr("it is a directory, and must be an ordinary file"));
+  EXPECT_THAT(std::string(WriteFile("/dev/zero", "text").message()),
+              HasSubstr("it is a device, and must be an ordinary file"));
+  EXPECT_TRUE(WriteFile("/dev/null", "text").ok());
+}
+
+TEST(WriteFileInTest, DoesNotFollowLinks) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/planted");
+  const std::string victim = absl::StrCat(::testing::TempDir(), "/victim");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  ASSERT_TRUE(WriteFile(victim, "precious").ok());
+  std::filesystem::create_symlink(victim, folder + "/file");
+  std::filesystem::create_symlink("made", folder + "/dangling");
+  std::filesystem::create_symlink("loop", folder + "/loop");
+  for (const std::string name : {"file", "dangling", "loop"}) {
+    EXPECT_THAT(std::string(WriteFileIn(folder, name, "text").message()),
+                HasSubstr(absl::StrCat("cannot write ", folder, "/", name,
+                                       ": it is a symbolic link")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder + "/made"));
+  EXPECT_EQ(*ReadFile(victim), "precious");
+  EXPECT_THAT(std::string(WriteFileIn(folder, "../victim", "x").message()),
+              HasSubstr("the name has a slash"));
+  EXPECT_FALSE(WriteFileIn(folder, "..", "x").ok());
+  ASSERT_TRUE(WriteFileIn(folder, "new", "a longer text").ok());
+  ASSERT_TRUE(WriteFileIn(folder, "new", "text").ok());
+  EXPECT_EQ(*ReadFile(folder + "/new"), "text");
+  // The directory itself is the one that the user has named.
+  const std::string other = folder + "_too";
+  std::filesystem::remove(other);
+  std::filesystem::create_symlink(folder, other);
+  ASSERT_TRUE(WriteFileIn(other, "new", "again").ok());
+  EXPECT_EQ(*ReadFile(folder + "/new"), "again");
+}
+
 int64_t FilesIn(const std::string& folder) {
   const std::filesystem::directory_iterator files(folder);
   return std::distance(begin(files), end(files));

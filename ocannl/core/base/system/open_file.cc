@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/system/open_file.h"
 
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace ocannl {
+namespace {
+
+// /dev/null, and /dev/full, which tests write to.
+bool IsNowhere(const struct stat& stat) {
+  return S_ISCHR(stat.st_mode) &&
+         (stat.st_rdev == makedev(1, 3) || stat.st_rdev == makedev(1, 7));
+}
+
+bool MayBeOutput(absl::string_view path, const struct stat& stat) {
+  return S_ISREG(stat.st_mode) || IsNowhere(stat) ||
+         (IsGivenOpen(path) && !S_ISDIR(stat.st_mode));
+}
+
+absl::Status LinkError(absl::string_view path) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "cannot write ", path, ": it is a symbolic link, which may lead to any ",
+      "file; remove it, or write to another directory"));
+}
+
+}  // namespace
 
 absl::Status SystemError(absl::string_view what, absl::string_view path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
@@ -16,9 +38,10 @@ absl::Status SystemError(absl::string_view what, absl::string_view path) {
 
 absl::StatusOr<OpenFile> OpenFile::OpenAt(int directory,
                                           const std::string& name,
-                                          std::string path, int flags) {
-  const int fd = openat(directory, name.c_str(), flags | O_CLOEXEC | O_NONBLOCK,
-                        S_IRUSR | S_IWUSR);
+                                          std::string path, int flags,
+                                          mode_t mode) {
+  const int fd =
+      openat(directory, name.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode);
   if (fd < 0) return SystemError("open", path);
   OpenFile file(fd, std::move(path));
   if (fstat(fd, &file.stat_) != 0) return SystemError("open", file.path_);
@@ -34,6 +57,42 @@ absl::StatusOr<OpenFile> OpenFile::Open(const std::string& path, int flags) {
 absl::StatusOr<OpenFile> OpenFile::OpenIn(const std::string& name,
                                           int flags) const {
   return OpenAt(fd_, name, absl::StrCat(path_, "/", name), flags);
+}
+
+absl::StatusOr<OpenFile> OpenFile::OutputAt(int directory,
+                                            const std::string& name,
+                                            std::string path, int flags) {
+  // A device may do something when it is opened, and a pipe fails without a
+  // reader, so that they are looked at before.
+  struct stat found = {};
+  const int follow = (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
+  if (fstatat(directory, name.c_str(), &found, follow) == 0) {
+    if (S_ISLNK(found.st_mode)) return LinkError(path);
+    if (!MayBeOutput(path, found)) return NoOutputError(path, found);
+  }
+  constexpr mode_t kMode =
+      S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+  absl::StatusOr<OpenFile> file = OpenAt(directory, name, std::move(path),
+                                         flags | O_WRONLY | O_CREAT, kMode);
+  if (file.ok() && !MayBeOutput(file->path(), file->stat())) {
+    return NoOutputError(file->path(), file->stat());
+  }
+  return file;
+}
+
+absl::StatusOr<OpenFile> OpenFile::OpenOutput(const std::string& path,
+                                              int flags) {
+  return OutputAt(AT_FDCWD, path, path, flags);
+}
+
+absl::StatusOr<OpenFile> OpenFile::OpenOutputIn(const std::string& name,
+                                                int flags) const {
+  if (absl::StrContains(name, '/')) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot write ", name, " in ", path_, ": the name has a slash"));
+  }
+  return OutputAt(fd_, name, absl::StrCat(path_, "/", name),
+                  flags | O_NOFOLLOW);
 }
 
 OpenFile& OpenFile::operator=(OpenFile&& other) {
@@ -74,6 +133,30 @@ absl::Status OpenFile::Write(absl::string_view bytes) const {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status OpenFile::Close() {
+  if (close(std::exchange(fd_, -1)) == 0) return absl::OkStatus();
+  return SystemError("write", path_);
+}
+
+bool IsGivenOpen(absl::string_view path) {
+  return path == "/dev/stdin" || path == "/dev/stdout" ||
+         path == "/dev/stderr" || absl::StartsWith(path, "/dev/fd/") ||
+         absl::StartsWith(path, "/proc/self/fd/");
+}
+
+absl::Status CheckNoLink(const std::string& path) {
+  struct stat found = {};
+  return lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode)
+             ? LinkError(path)
+             : absl::OkStatus();
+}
+
+absl::Status NoOutputError(absl::string_view path, const struct stat& stat) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot write ", path, ": it is ", KindOf(stat),
+                   ", and must be an ordinary file"));
 }
 
 absl::string_view KindOf(const struct stat& stat) {

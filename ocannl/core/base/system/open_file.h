@@ -30,6 +30,16 @@ class OpenFile {
   static absl::StatusOr<OpenFile> Open(const std::string& path, int flags);
   absl::StatusOr<OpenFile> OpenIn(const std::string& name, int flags) const;
 
+  // A file to write, made if it is not there, for all whom the umask lets read;
+  // `flags` has O_TRUNC or O_APPEND. OpenOutputIn, in the directory that this
+  // is, does not follow a link. Errors: those of Open; a link; what is there is
+  // a directory, a pipe, a socket, or a device other than /dev/null, unless the
+  // path is that of an open file, such as /dev/stdout; `name` has a slash.
+  static absl::StatusOr<OpenFile> OpenOutput(const std::string& path,
+                                             int flags);
+  absl::StatusOr<OpenFile> OpenOutputIn(const std::string& name,
+                                        int flags) const;
+
   OpenFile(OpenFile&& other)
       : fd_(std::exchange(other.fd_, -1)),
         path_(std::move(other.path_)),
@@ -45,10 +55,16 @@ class OpenFile {
   absl::StatusOr<std::string> Read(size_t most) const;
   // Error: the system's.
   absl::Status Write(absl::string_view bytes) const;
+  // To be called last. Error: what was written before has not arrived.
+  absl::Status Close();
 
  private:
   static absl::StatusOr<OpenFile> OpenAt(int directory, const std::string& name,
-                                         std::string path, int flags);
+                                         std::string path, int flags,
+                                         mode_t mode = S_IRUSR | S_IWUSR);
+  static absl::StatusOr<OpenFile> OutputAt(int directory,
+                                           const std::string& name,
+                                           std::string path, int flags);
   OpenFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
 
   int fd_;
@@ -61,6 +77,16 @@ absl::Status SystemError(absl::string_view what, absl::string_view path);
 
 // "a directory", "a pipe", ...
 absl::string_view KindOf(const struct stat& stat);
+
+// Whether `path` is that of a file that this process was given open.
+bool IsGivenOpen(absl::string_view path);
+
+// Error: the path is a symbolic link. For names that the user has not given,
+// in a directory that may be somebody else's work.
+absl::Status CheckNoLink(const std::string& path);
+
+// "cannot write PATH: it is a pipe, and must be an ordinary file".
+absl::Status NoOutputError(absl::string_view path, const struct stat& stat);
 
 // Whether it belongs to the user, or to root or the owner of /, whom nothing
 // keeps out; whether the mode lets anybody else write.

@@ -111,12 +111,9 @@ class Writer {
       return absl::FailedPreconditionError(absl::StrCat(
           "cannot trace to ", path, ": this process does to ", file_->path()));
     }
-    OCANNL_ASSIGN_OR_RETURN(OpenFile file,
-                            OpenFile::Open(path, O_WRONLY | O_CREAT | O_TRUNC));
-    if (!S_ISREG(file.stat().st_mode)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cannot trace to ", path, ": it is ",
-                       KindOf(file.stat()), ", and must be an ordinary file"));
+    OCANNL_ASSIGN_OR_RETURN(OpenFile file, OpenFile::OpenOutput(path, O_TRUNC));
+    if (!S_ISREG(file.stat().st_mode)) {  // what is written goes back
+      return NoOutputError(path, file.stat());
     }
     file_ = std::move(file);
     start_ = Now();
