@@ -9,8 +9,10 @@
 
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -172,6 +174,101 @@ void ExpectSaved(const std::string& experiment, int signal,
 TEST(ProcessTest, SignalsSave) {
   ExpectSaved("moons", SIGINT, "Interrupt", "--seed=1");
   ExpectSaved("lenet", SIGTERM, "Terminated", "--examples=100");
+  ExpectSaved("moons", SIGHUP, "Hangup", "--seed=1");
+  ExpectSaved("moons", SIGXCPU, "CPU time limit exceeded", "--seed=1");
+  ExpectSaved("moons", SIGXFSZ, "File size limit exceeded", "--seed=1");
+}
+
+int64_t FilesIn(const std::string& folder) {
+  const std::filesystem::directory_iterator files(folder);
+  return std::distance(begin(files), end(files));
+}
+
+// `ulimit -f` counts in 512 bytes, -t in seconds.
+TEST(ProcessTest, LimitsOfTheShellSave) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need processor time and files of their own";
+#endif
+  const std::string folder = TempPath("limits");
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  const auto moons = [&](const std::string& limit, const std::string& flags) {
+    return Shell(absl::StrCat("sh -c 'ulimit -", limit,
+                              "; experiments/moons --epochs=1000000 ", flags,
+                              "'"));
+  };
+  const std::string saved = folder + "/m.npz";
+  // The log becomes too long, and what is saved is short.
+  Ended ended = moons(
+      "f 100", absl::StrCat("--save=", saved, " --log=", folder, "/log.jsonl"));
+  EXPECT_EQ(ended.code, 128 + SIGXFSZ) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr("m.npz has what was trained"));
+  EXPECT_TRUE(std::filesystem::exists(saved));
+  EXPECT_EQ(FilesIn(folder), 2);
+  std::filesystem::remove(saved);
+  ended = moons("S -t 1", "--save=" + saved);
+  EXPECT_EQ(ended.code, 128 + SIGXCPU) << ended.text;
+  EXPECT_TRUE(std::filesystem::exists(saved));
+  // What is saved is too long.
+  for (const std::string flag : {"--checkpoints=", "--save="}) {
+    std::filesystem::remove_all(folder);
+    ASSERT_TRUE(MakeDirectory(folder).ok());
+    const bool is_file = flag == "--save=";
+    ended = moons("f 1", absl::StrCat(flag, folder, is_file ? "/m.npz" : "",
+                                      " --epochs_now=3"));
+    EXPECT_EQ(ended.code, 1) << ended.text;
+    EXPECT_THAT(ended.text, HasSubstr("File too large"));
+    EXPECT_EQ(FilesIn(folder), 0);
+  }
+}
+
+TEST(ProcessTest, OutputsThatAreNoFilesAreErrors) {
+  const std::string pipe = TempPath("output");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string flag : {"--log=", "--trace=", "--log_runs="}) {
+    ExpectError(absl::StrCat("experiments/moons --epochs=1 ", flag, pipe),
+                absl::StrCat("cannot write ", pipe,
+                             ": it is a pipe, and must be an ordinary file"));
+    ExpectError(absl::StrCat("experiments/moons --epochs=1 ", flag, "/dev"),
+                "cannot write /dev: it is a directory, and must be");
+  }
+  ExpectError(
+      absl::StrCat("experiments/moons_parallel --epochs=1 --log=", pipe),
+      "it is a pipe, and must be an ordinary file");
+  ASSERT_EQ(rename(pipe.c_str(), (pipe + ".npz").c_str()), 0);
+  ExpectError(absl::StrCat("experiments/moons --save=", pipe, ".npz"),
+              "it is a pipe; give another path");
+}
+
+TEST(ProcessTest, PlotsDoNotFollowLinks) {
+  const std::string folder = TempPath("plots");
+  const std::string victim = TempPath("victim");
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  ASSERT_TRUE(WriteFile(victim, "precious").ok());
+  const std::string run =
+      absl::StrCat("experiments/moons --epochs=1 --plot_dir=", folder);
+  ASSERT_EQ(Shell(run).code, 0);
+  std::filesystem::remove(folder + "/loss.svg");
+  std::filesystem::create_symlink(victim, folder + "/loss.svg");
+  ExpectError(run, "cannot write " + folder + "/loss.svg: it is a symbolic");
+  EXPECT_EQ(*ReadFile(victim), "precious");
+}
+
+TEST(ProcessTest, DirectoriesOfTextsMayHoldAnything) {
+  const std::string folder = TempPath("texts");
+  ASSERT_TRUE(MakeDirectory(folder + "/inner").ok());
+  std::filesystem::create_symlink("loop", folder + "/loop");
+  std::filesystem::create_symlink("nothing", folder + "/dangling");
+  std::filesystem::create_symlink("/", folder + "/root");
+  ASSERT_EQ(mkfifo((folder + "/pipe").c_str(), 0600), 0);
+  const std::string run = "experiments/text --epochs=1 --examples=200 --data=";
+  ExpectError(run + folder, "there are no texts; give a folder of some");
+  ExpectError(run + folder + "/nowhere", "No such file or directory");
+  ExpectError(run + folder + "/loop", "Too many levels of symbolic links");
+  std::string text;
+  for (int k = 0; k < 2000; ++k) absl::StrAppend(&text, "line ", k, "\n");
+  ASSERT_TRUE(WriteFile(folder + "/text.txt", text).ok());
+  const Ended ended = Shell(run + folder);
+  EXPECT_EQ(ended.code, 0) << ended.text;
 }
 
 }  // namespace

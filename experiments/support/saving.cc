@@ -195,6 +195,20 @@ absl::StatusOr<std::function<absl::Status(const EpochMetrics&)>> LogOf(
   return [log](const EpochMetrics& metrics) { return log->Write(metrics); };
 }
 
+// Error: something stopped the training before its end.
+absl::Status CheckIsWhole(const History& history, const std::string& save) {
+  // On all ranks, whatever their flags: those that went on would wait for them.
+  if (history.stop_signal != 0) {
+    return absl::CancelledError(absl::StrCat(
+        "stopped by ", strsignal(history.stop_signal), " after ",
+        history.steps_done, " steps; ", save, " has what was trained"));
+  }
+  return absl::Status(
+      history.log_status.code(),
+      absl::StrCat(history.log_status.message(),
+                   save.empty() ? "" : "; what was trained is in ", save));
+}
+
 }  // namespace
 
 const std::vector<Flag>& SavingFlags() {
@@ -262,11 +276,8 @@ absl::StatusOr<History> TrainAndSave(
     OCANNL_RETURN_IF_ERROR(
         train::SaveParams(save, saved.Arrays(), step.context));
   }
-  // On all ranks, whatever their flags: those that went on would wait for them.
-  if (history.stop_signal == 0) return history;
-  return absl::CancelledError(absl::StrCat(
-      "stopped by ", strsignal(history.stop_signal), " after ",
-      history.steps_done, " steps; ", save, " has what was trained"));
+  OCANNL_RETURN_IF_ERROR(CheckIsWhole(history, save));
+  return history;
 }
 
 int ExitCodeOf(const absl::Status& status) {

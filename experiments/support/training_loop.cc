@@ -155,12 +155,16 @@ absl::StatusOr<History> TrainingLoop(
       OCANNL_ASSIGN_OR_RETURN(measures, after_epoch());
     }
     if (options.log) {
-      OCANNL_RETURN_IF_ERROR(options.log({.epoch = epoch,
-                                          .step = next,
-                                          .loss = MeanLoss(history.loss_so_far),
-                                          .rate = history.rates.back(),
-                                          .seconds = SecondsSince(start),
-                                          .of_test = std::move(measures)}));
+      history.log_status = options.log({.epoch = epoch,
+                                        .step = next,
+                                        .loss = MeanLoss(history.loss_so_far),
+                                        .rate = history.rates.back(),
+                                        .seconds = SecondsSince(start),
+                                        .of_test = std::move(measures)});
+      if (!history.log_status.ok()) {  // of SIGXFSZ, perhaps
+        if (!step.ranks) history.stop_signal = StopSignals::received();
+        break;
+      }
     }
     ShowProgress(absl::StrCat(
         ProgressBar("epoch", epoch, last_epoch, 30), " ",

@@ -32,8 +32,9 @@ struct History {
   std::vector<double> rates;   // one a step of this run
   std::vector<double> losses;  // likewise
   LossSoFar loss_so_far;
-  int64_t steps_done = 0;  // those before the first one, too
-  int stop_signal = 0;     // that stopped it; 0: none
+  int64_t steps_done = 0;   // those before the first one, too
+  int stop_signal = 0;      // that stopped it; 0: none
+  absl::Status log_status;  // an error stopped it: the log cannot be written
   double seconds = 0;
   double seconds_of_steps = 0;
 };

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -113,6 +115,31 @@ absl::Status Sync(const std::string& path) {
   return fsync(file.fd()) == 0 ? absl::OkStatus() : SystemError("sync", path);
 }
 
+// A write beyond `ulimit -f` fails while this lives, in this thread: its signal
+// would end the process and leave what is beside the file.
+class FailsBeyondTheLimit {
+ public:
+  FailsBeyondTheLimit() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~FailsBeyondTheLimit() {
+    const timespec now = {};
+    siginfo_t info = {};
+    bool is_sent = false;  // by another process, and not for a write
+    while (sigismember(&before_, SIGXFSZ) == 0 &&
+           sigtimedwait(&signal_, &info, &now) > 0) {
+      is_sent = is_sent || info.si_pid != getpid();
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    if (is_sent) std::raise(SIGXFSZ);
+  }
+
+ private:
+  sigset_t signal_, before_;
+};
+
 }  // namespace
 
 absl::Status CheckOrdinaryFile(const std::string& path,
@@ -155,7 +182,10 @@ absl::Status ReplaceFile(
   const std::filesystem::path file = path;
   const std::string other =
       absl::StrCat(beside.path(), "/", file.filename().string());
-  absl::Status written = write(other);
+  absl::Status written = [&] {
+    const FailsBeyondTheLimit fails;
+    return write(other);
+  }();
   if (written.ok()) written = Sync(other);
   if (written.ok() && std::rename(other.c_str(), path.c_str()) != 0) {
     written = SystemError("write", path);

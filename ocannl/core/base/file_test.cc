@@ -2,11 +2,14 @@
 #include "ocannl/core/base/file.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -93,6 +96,26 @@ TEST(WriteFileInTest, DoesNotFollowLinks) {
 int64_t FilesIn(const std::string& folder) {
   const std::filesystem::directory_iterator files(folder);
   return std::distance(begin(files), end(files));
+}
+
+TEST(ReplaceFileTest, BeyondTheLimitOfFilesNothingIsLeft) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/limited");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(MakeDirectory(folder).ok());
+  const std::string path = folder + "/state";
+  ASSERT_TRUE(WriteFile(path, "old").ok());
+  const auto replace = [&] {
+    const rlimit limit = {.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const absl::Status status = ReplaceFile(path, [](const std::string& other) {
+      return WriteFile(other, std::string(10'000, 'x'));
+    });
+    std::fprintf(stderr, "%s", std::string(status.message()).c_str());
+    std::exit(status.ok() ? 0 : 7);
+  };
+  EXPECT_EXIT(replace(), ::testing::ExitedWithCode(7), "File too large");
+  EXPECT_EQ(FilesIn(folder), 1);
+  EXPECT_EQ(*ReadFile(path), "old");
 }
 
 TEST(ReplaceFileTest, TheFileIsTheOldOneOrTheNewOne) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -22,6 +23,24 @@ void OpenClosedStreams() {
     // The lowest number that is free is this one.
     (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
+}
+
+// A write beyond `ulimit -f` is an error that names the file, not the end.
+void FailTheWrite(int number, siginfo_t* info, void*) {
+  if (info->si_pid == getpid()) return;  // the system sends it as this process
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+void CatchWritesBeyondTheLimit() {
+  struct sigaction action = {};
+  sigaction(SIGXFSZ, nullptr, &action);
+  if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) {
+    return;
+  }
+  action.sa_sigaction = &FailTheWrite;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigaction(SIGXFSZ, &action, nullptr);
 }
 
 constexpr char kNoMemory[] =
@@ -53,6 +72,7 @@ int Run(absl::FunctionRef<int()> run) {
 
 int RunMain(absl::FunctionRef<int()> run) {
   OpenClosedStreams();
+  CatchWritesBeyondTheLimit();
   std::set_new_handler(&EndWithoutMemory);
   const int code = Run(run);
   errno = 0;

@@ -15,7 +15,7 @@ namespace ocannl {
 // The exit code that `run` returns; 1, with a message on stderr, where it finds
 // no more memory, which ends the process there, or where not all of standard
 // output could be written. Streams that the caller has closed are errors to
-// write to, not files of ours.
+// write to, not files of ours, and so is a write beyond `ulimit -f`.
 int RunMain(absl::FunctionRef<int()> run);
 
 // The same of work that fails with an error: exit code 1, and "name: error" on

@@ -2,8 +2,11 @@
 #include "ocannl/core/base/system/run_main.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -59,6 +62,27 @@ TEST(RunMainTest, TellsThatOutputIsLost) {
                                     ExitedWithCode(3), message);
   EXPECT_EXIT(PrintTo("/dev/full");
               Exit([] { return 0; }), ExitedWithCode(0), "");
+}
+
+TEST(RunMainTest, AWriteBeyondTheLimitFails) {
+  const std::string path = testing::TempDir() + "run_main_limit";
+  const auto write = [&] {
+    const rlimit limit = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const std::string text(100, 'x');
+    CHECK_EQ(::write(file, text.data(), text.size()), 10);
+    return ::write(file, text.data(), text.size()) < 0 && errno == EFBIG ? 7
+                                                                         : 0;
+  };
+  EXPECT_EXIT(Exit(write), ExitedWithCode(7), "");
+  // That of another process still ends this one.
+  const auto kill_parent = [] {
+    const pid_t parent = getpid();
+    if (fork() == 0) _exit(kill(parent, SIGXFSZ));
+    return pause();
+  };
+  EXPECT_EXIT(Exit(kill_parent), testing::KilledBySignal(SIGXFSZ), "");
 }
 
 TEST(RunMainTest, AFileDoesNotBecomeAClosedStream) {

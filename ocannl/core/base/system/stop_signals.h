@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StopSignals: while one lives, SIGINT and SIGTERM are wishes; the second one
-// of a kind ends the process, as it does without it. What is ignored stays so.
+// StopSignals: while one lives, the signals that ask a process to end set a
+// flag which it reads between steps: SIGINT, SIGTERM, SIGHUP (the terminal is
+// gone), SIGXCPU and SIGXFSZ (more than `ulimit -t` or -f). A second SIGINT or
+// SIGTERM ends the process, as without StopSignals. The system repeats the
+// others: it sends SIGXCPU in each further second, and SIGXFSZ for each further
+// write, which fails with EFBIG. What is ignored stays so.
 //
 //   StopSignals signals;
 //   while (StopSignals::received() == 0) Step();
@@ -10,6 +14,7 @@
 #ifndef OCANNL_CORE_BASE_SYSTEM_STOP_SIGNALS_H_
 #define OCANNL_CORE_BASE_SYSTEM_STOP_SIGNALS_H_
 
+#include <array>
 #include <csignal>
 
 namespace ocannl {
@@ -26,8 +31,7 @@ class StopSignals {
   static int received();
 
  private:
-  struct sigaction interrupt_before_;
-  struct sigaction terminate_before_;
+  std::array<struct sigaction, 5> before_;
 };
 
 }  // namespace ocannl

@@ -50,5 +50,19 @@ TEST(StopSignalsTest, TheSecondIsNone) {
   EXPECT_EXIT(std::raise(SIGINT), testing::KilledBySignal(SIGINT), "");
 }
 
+// The system repeats them, faster than a step may take.
+TEST(StopSignalsTest, TheSecondOfTheSystemIsAWishToo) {
+  std::optional<StopSignals> signals(std::in_place);
+  for (const int number : {SIGHUP, SIGXCPU, SIGXFSZ}) {
+    std::raise(number);
+    std::raise(number);
+    EXPECT_EQ(StopSignals::received(), number);
+  }
+  signals.reset();
+  for (const int number : {SIGHUP, SIGXCPU, SIGXFSZ}) {
+    EXPECT_EXIT(std::raise(number), testing::KilledBySignal(number), "");
+  }
+}
+
 }  // namespace
 }  // namespace ocannl

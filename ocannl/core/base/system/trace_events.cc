@@ -94,7 +94,7 @@ void EndBetweenWrites(int number) {
 }
 
 void CatchSignals() {
-  for (int number : {SIGHUP, SIGINT, SIGTERM}) {
+  for (int number : {SIGHUP, SIGINT, SIGTERM, SIGXCPU}) {
     struct sigaction found = {};
     sigaction(number, nullptr, &found);
     // What the program does with it, or ignores, stays.
