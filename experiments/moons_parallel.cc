@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/moons_data.h"
@@ -40,15 +42,16 @@ namespace ocannl {
 namespace {
 
 std::vector<Flag> Flags() {
-  return {
+  std::vector<Flag> flags = {
       {"devices", "0", "that share each batch; 0: 2, or one in each process"},
       {"threads_at_once", "0", "that serve the devices; 0: a processor each"},
       {"epochs", "60", "how often all points are seen"},
       {"batch_size", "20", "points of one step, of all devices together"},
       {"len", "400", "points of each moon"},
       {"seed", "1", "of the points and of the parameters' first values"},
-      LogFlag(),
-      DistributedFlag()};
+      LogFlag()};
+  absl::c_copy(DistributedFlags(), std::back_inserter(flags));
+  return flags;
 }
 
 train::MakeExamples Rows(const std::string& name,

@@ -129,7 +129,7 @@ absl::Status Run(train::Communicator* ranks) {
 int main(int argc, char** argv) {
   return ocannl::ProgramMain(
       "step_time", "Tells how long steps of training take on many machines.",
-      {ocannl::DistributedFlag()},
+      ocannl::DistributedFlags(),
       [](const ocannl::CommandLine& line) {
         return ocannl::RunRanks(line, ocannl::Run);
       },

@@ -55,8 +55,7 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
         {"examples", absl::StrCat(experiment.examples), "to train"});
   }
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
-  flags.insert(flags.end(), DistributedFlags().begin(),
-               DistributedFlags().end());
+  flags.insert(flags.end(), ShardedFlags().begin(), ShardedFlags().end());
   for (const auto* own : {&experiment.flags, &experiment.show_flags}) {
     flags.insert(flags.end(), own->begin(), own->end());
   }

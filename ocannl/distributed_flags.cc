@@ -2,6 +2,7 @@
 #include "ocannl/distributed_flags.h"
 
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -13,17 +14,22 @@
 
 namespace ocannl {
 
-const Flag& DistributedFlag() {
-  static const auto* flag =
-      new Flag{"distributed", "",
-               "mpi: in all processes of mpirun; mpi:KIB: in buckets"};
-  return *flag;
-}
-
 const std::vector<Flag>& DistributedFlags() {
   static const auto* flags = new std::vector<Flag>{
-      DistributedFlag(),
-      {"shards", "0", "parts of each batch, dealt to processes; 0: one each"}};
+      {"distributed", "",
+       "mpi: in all processes of mpirun; mpi:KIB: in buckets"},
+      {"rank_timeout", "300",
+       "seconds to wait for a process that hangs; 0: for ever"}};
+  return *flags;
+}
+
+const std::vector<Flag>& ShardedFlags() {
+  static const auto* flags = [] {
+    auto* all = new std::vector<Flag>(DistributedFlags());
+    all->push_back({"shards", "0",
+                    "parts of each batch, dealt to processes; 0: one each"});
+    return all;
+  }();
   return *flags;
 }
 
@@ -45,7 +51,14 @@ absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
   const std::string& kind = line.GetString("distributed");
   if (kind.empty()) return nullptr;
   OCANNL_ASSIGN_OR_RETURN(const int64_t bytes, BucketBytesOf(line));
-  if (kind == "mpi" || bytes > 0) return train::StartMpi();
+  OCANNL_ASSIGN_OR_RETURN(const int64_t seconds,
+                          line.GetInt("rank_timeout", 0, 1'000'000'000));
+  if (kind == "mpi" || bytes > 0) {
+    return train::StartMpi(
+        {.most_seconds = seconds > 0
+                             ? static_cast<double>(seconds)
+                             : std::numeric_limits<double>::infinity()});
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("--distributed=", kind, " is not mpi"));
 }

@@ -16,9 +16,9 @@
 
 namespace ocannl {
 
-// --distributed alone, and with --shards.
-const Flag& DistributedFlag();
+// --distributed and --rank_timeout alone, and with --shards.
 const std::vector<Flag>& DistributedFlags();
+const std::vector<Flag>& ShardedFlags();
 
 // The ranks of --distributed; null: there is one process. To be called once.
 // Errors: a value that is none; those of StartMpi.

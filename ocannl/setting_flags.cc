@@ -21,8 +21,7 @@ const std::vector<Flag>& SettingFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(TierFlags());
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
-    all->insert(all->end(), DistributedFlags().begin(),
-                DistributedFlags().end());
+    all->insert(all->end(), ShardedFlags().begin(), ShardedFlags().end());
     all->push_back({"jit_symbols", "",
                     "no flag: names of machine code for perf, gdb or perf,gdb",
                     SettingKind::kOutput});

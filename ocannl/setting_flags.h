@@ -17,7 +17,7 @@
 
 namespace ocannl {
 
-// TierFlags, PassFlags, DistributedFlags, and jit_symbols, which no command
+// TierFlags, PassFlags, ShardedFlags, and jit_symbols, which no command
 // has.
 const std::vector<Flag>& SettingFlags();
 

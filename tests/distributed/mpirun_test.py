@@ -206,6 +206,31 @@ class MpirunTest(unittest.TestCase):
 
         at_once(kill, (0, 2))
 
+    def test_a_rank_that_hangs_ends_all_by_its_name(self):
+        def stop(victim):
+            place = self.folder / f"hangs_{victim}"
+            command = mpirun(4, GPT2 + ["--epochs=100000", "--rank_timeout=2",
+                                        f"--checkpoints={place}"])
+            with subprocess.Popen(command, env=environment(), text=True,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as starter:
+                while not list(place.glob("step_*.npz")):
+                    self.assertIsNone(starter.poll())
+                    time.sleep(0.01)
+                os.kill(self.ranks_of(starter)[victim], signal.SIGSTOP)
+                _, errors = starter.communicate(timeout=3 * MOST_SECONDS)
+            self.assertNotEqual(starter.returncode, 0)
+            self.assertIn(f"rank {victim} has sent nothing for 2 s", errors)
+            for other in {0, 1, 2, 3} - {victim}:
+                self.assertNotIn(f"rank {other} has sent", errors)
+
+        at_once(stop, (0, 3))
+
+    def test_a_time_that_is_none(self):
+        ran = run(MOONS + ["--distributed=mpi", "--rank_timeout=soon"])
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("--rank_timeout=soon is not an integer", ran.stderr)
+
 
 if __name__ == "__main__":
     if shutil.which("mpirun") is None:

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/distributed/mpi.h"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,23 +26,35 @@ constexpr char kLibrary[] = "libmpi.so.40";  // Open MPI 2 to 5
 using Handle = void*;
 constexpr int kSuccess = 0;
 constexpr int kThreadSerialized = 2;  // one thread after the other
-constexpr int kTag = 0;
+constexpr int kAnySource = -1;
 struct Status {  // as long as any, and no part of it is looked at
   alignas(16) char bytes[128];
 };
 
+// Tags of messages: bytes of the training, the question of a rank what another
+// one waits for, and the answer. The last two are a rank's number, as an int.
+constexpr int kBytes = 0, kQuestion = 1, kAnswer = 2;
+
+using Clock = std::chrono::steady_clock;
+// How long a rank that waits takes to answer; one that computes or hangs does
+// not.
+constexpr auto kSoon = std::chrono::seconds(2);
+constexpr auto kBetweenAnswers = std::chrono::milliseconds(10);
+
 // X(name, symbol, parameters)
-#define OCANNL_MPI_FUNCTIONS(X)                                     \
-  X(InitThread, "MPI_Init_thread", (int*, char***, int, int*))      \
-  X(Finalize, "MPI_Finalize", ())                                   \
-  X(CommRank, "MPI_Comm_rank", (Handle, int*))                      \
-  X(CommSize, "MPI_Comm_size", (Handle, int*))                      \
-  X(SetErrhandler, "MPI_Comm_set_errhandler", (Handle, Handle))     \
-  X(ErrorString, "MPI_Error_string", (int, char*, int*))            \
-  X(Abort, "MPI_Abort", (Handle, int))                              \
-  X(Send, "MPI_Send", (const void*, int, Handle, int, int, Handle)) \
-  X(Probe, "MPI_Probe", (int, int, Handle, Status*))                \
-  X(GetCount, "MPI_Get_count", (const Status*, Handle, int*))       \
+#define OCANNL_MPI_FUNCTIONS(X)                                 \
+  X(InitThread, "MPI_Init_thread", (int*, char***, int, int*))  \
+  X(Finalize, "MPI_Finalize", ())                               \
+  X(CommRank, "MPI_Comm_rank", (Handle, int*))                  \
+  X(CommSize, "MPI_Comm_size", (Handle, int*))                  \
+  X(SetErrhandler, "MPI_Comm_set_errhandler", (Handle, Handle)) \
+  X(ErrorString, "MPI_Error_string", (int, char*, int*))        \
+  X(Abort, "MPI_Abort", (Handle, int))                          \
+  X(StartSend, "MPI_Isend",                                     \
+    (const void*, int, Handle, int, int, Handle, Handle*))      \
+  X(Test, "MPI_Test", (Handle*, int*, Status*))                 \
+  X(Probe, "MPI_Iprobe", (int, int, Handle, int*, Status*))     \
+  X(GetCount, "MPI_Get_count", (const Status*, Handle, int*))   \
   X(Receive, "MPI_Recv", (void*, int, Handle, int, int, Handle, Status*))
 
 struct Functions {
@@ -87,11 +104,14 @@ absl::StatusOr<Functions> FindFunctions() {
 
 class MpiRank : public Communicator {
  public:
-  explicit MpiRank(Functions mpi) : mpi_(std::move(mpi)) {}
-  // Finalize waits for all ranks: not where an exception ends only this one.
+  MpiRank(Functions mpi, const MpiOptions& options)
+      : mpi_(std::move(mpi)), most_seconds_(options.most_seconds) {}
+  // Finalize waits for all ranks: not where an exception ends only this one,
+  // and without a limit, so that they meet before.
   ~MpiRank() override {
     if (!is_started_) return;
     if (std::uncaught_exceptions() > 0) Abort("it ended by an exception");
+    if (const absl::Status met = Meet(); !met.ok()) Abort(met.message());
     mpi_.Finalize();
   }
 
@@ -118,9 +138,7 @@ class MpiRank : public Communicator {
 
   absl::Status Send(int to, absl::Span<const std::byte> bytes) override {
     return InPieces(bytes, [&](absl::Span<const std::byte> piece) {
-      return mpi_.Check(mpi_.Send(piece.data(), static_cast<int>(piece.size()),
-                                  mpi_.byte, to, kTag, mpi_.world),
-                        absl::StrCat("message to rank ", to));
+      return SendTagged(to, kBytes, piece);
     });
   }
 
@@ -129,15 +147,16 @@ class MpiRank : public Communicator {
       const std::string what = absl::StrCat("message of rank ", from);
       Status status;
       int count = 0;
-      OCANNL_RETURN_IF_ERROR(
-          mpi_.Check(mpi_.Probe(from, kTag, mpi_.world, &status), what));
+      OCANNL_RETURN_IF_ERROR(WaitFor(from, what, [&](int* is_there) {
+        return mpi_.Probe(from, kBytes, mpi_.world, is_there, &status);
+      }));
       OCANNL_RETURN_IF_ERROR(
           mpi_.Check(mpi_.GetCount(&status, mpi_.byte, &count), what));
       if (static_cast<size_t>(count) != piece.size()) {
         return OtherLength(from, count, piece.size());
       }
-      return mpi_.Check(mpi_.Receive(piece.data(), count, mpi_.byte, from, kTag,
-                                     mpi_.world, &status),
+      return mpi_.Check(mpi_.Receive(piece.data(), count, mpi_.byte, from,
+                                     kBytes, mpi_.world, &status),
                         what);
     });
   }
@@ -150,6 +169,116 @@ class MpiRank : public Communicator {
   }
 
  private:
+  absl::Status SendTagged(int to, int tag, absl::Span<const std::byte> bytes) {
+    const std::string what = absl::StrCat("message to rank ", to);
+    Handle request = nullptr;
+    OCANNL_RETURN_IF_ERROR(
+        mpi_.Check(mpi_.StartSend(bytes.data(), static_cast<int>(bytes.size()),
+                                  mpi_.byte, to, tag, mpi_.world, &request),
+                   what));
+    return WaitFor(to, what, [&](int* is_sent) {
+      Status status;
+      return mpi_.Test(&request, is_sent, &status);
+    });
+  }
+
+  // A message of one int, which MPI copies at once: its other end need not be
+  // ready.
+  absl::Status SendNumber(int to, int tag, int number) {
+    Handle request = nullptr;
+    numbers_.push_back(number);  // until the end of the process
+    return mpi_.Check(mpi_.StartSend(&numbers_.back(), sizeof(int), mpi_.byte,
+                                     to, tag, mpi_.world, &request),
+                      "question");
+  }
+
+  // None: there is no such message now.
+  absl::StatusOr<std::optional<int>> ReceiveNumber(int from, int tag) {
+    int is_there = 0;
+    Status status;
+    OCANNL_RETURN_IF_ERROR(mpi_.Check(
+        mpi_.Probe(from, tag, mpi_.world, &is_there, &status), "question"));
+    if (is_there == 0) return std::nullopt;
+    int number = 0;
+    OCANNL_RETURN_IF_ERROR(
+        mpi_.Check(mpi_.Receive(&number, sizeof(int), mpi_.byte, from, tag,
+                                mpi_.world, &status),
+                   "question"));
+    return number;
+  }
+
+  // Tells all ranks that ask that this one waits for `rank`.
+  absl::Status AnswerQuestions(int rank) {
+    while (true) {
+      OCANNL_ASSIGN_OR_RETURN(const std::optional<int> asker,
+                              ReceiveNumber(kAnySource, kQuestion));
+      if (!asker) return absl::OkStatus();
+      OCANNL_RETURN_IF_ERROR(SendNumber(*asker, kAnswer, rank));
+    }
+  }
+
+  // Calls `test`, which sets its argument where what is waited for is there,
+  // until it is. Error: rank `other` takes too long for it.
+  template <class Test>
+  absl::Status WaitFor(int other, const std::string& what, const Test& test) {
+    const Clock::time_point start = Clock::now();
+    Clock::time_point next = start + kBetweenAnswers;
+    while (true) {
+      int is_there = 0;
+      OCANNL_RETURN_IF_ERROR(mpi_.Check(test(&is_there), what));
+      if (is_there != 0) return absl::OkStatus();
+      const Clock::time_point now = Clock::now();
+      if (now >= next) {
+        OCANNL_RETURN_IF_ERROR(AnswerQuestions(other));
+        next = now + kBetweenAnswers;
+      }
+      if (std::chrono::duration<double>(now - start).count() > most_seconds_) {
+        return HangError(other);
+      }
+      // For ranks that share a processor.
+      if (now - start > std::chrono::microseconds(50)) sched_yield();
+    }
+  }
+
+  // The rank for which this one has waited too long may itself wait for
+  // another one: the last of them, who does not answer, is who hangs.
+  absl::Status HangError(int other) {
+    int hangs = other;
+    for (int hops = 0; hops < ranks_ && hangs != rank_; ++hops) {
+      OCANNL_RETURN_IF_ERROR(SendNumber(hangs, kQuestion, rank_));
+      std::optional<int> answer;
+      const Clock::time_point start = Clock::now();
+      while (!answer && Clock::now() - start < kSoon) {
+        OCANNL_RETURN_IF_ERROR(AnswerQuestions(other));
+        OCANNL_ASSIGN_OR_RETURN(answer, ReceiveNumber(hangs, kAnswer));
+        sched_yield();
+      }
+      if (!answer) break;
+      hangs = *answer;
+    }
+    if (hangs == rank_) hangs = other;  // the two wait for each other
+    return absl::DeadlineExceededError(absl::StrCat(
+        "rank ", hangs, " has sent nothing for ", most_seconds_,
+        " s: it hangs, or its work takes longer; allow more seconds by ",
+        "--rank_timeout or MpiOptions if it does"));
+  }
+
+  // Returns when all ranks are here.
+  absl::Status Meet() {
+    std::byte token = {};
+    if (rank_ > 0) {
+      OCANNL_RETURN_IF_ERROR(Send(0, {&token, 1}));
+      return Receive(0, {&token, 1});
+    }
+    for (int rank = 1; rank < ranks_; ++rank) {
+      OCANNL_RETURN_IF_ERROR(Receive(rank, {&token, 1}));
+    }
+    for (int rank = 1; rank < ranks_; ++rank) {
+      OCANNL_RETURN_IF_ERROR(Send(rank, {&token, 1}));
+    }
+    return absl::OkStatus();
+  }
+
   // MPI counts bytes as an int.
   template <class T, class Work>
   static absl::Status InPieces(absl::Span<T> bytes, const Work& work) {
@@ -162,6 +291,8 @@ class MpiRank : public Communicator {
   }
 
   Functions mpi_;
+  const double most_seconds_;
+  std::deque<int> numbers_;  // that were sent
   bool is_started_ = false;
   int rank_ = 0;
   int ranks_ = 1;
@@ -169,9 +300,14 @@ class MpiRank : public Communicator {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Communicator>> StartMpi() {
+absl::StatusOr<std::unique_ptr<Communicator>> StartMpi(
+    const MpiOptions& options) {
+  if (!(options.most_seconds > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "ranks cannot wait ", options.most_seconds, " s; give more than 0"));
+  }
   OCANNL_ASSIGN_OR_RETURN(Functions mpi, FindFunctions());
-  auto rank = std::make_unique<MpiRank>(std::move(mpi));
+  auto rank = std::make_unique<MpiRank>(std::move(mpi), options);
   OCANNL_RETURN_IF_ERROR(rank->Start());
   return rank;
 }

@@ -17,12 +17,24 @@
 
 namespace ocannl::train {
 
+struct MpiOptions {
+  // How long a rank waits for another one before it ends all; infinity: always.
+  // It is more than the longest time between two messages: evaluating, saving
+  // and compiling on one rank count.
+  double most_seconds = 300;
+};
+
 // All processes of this mpirun; without one, this process alone. To be called
 // once in a process; what it returns ends MPI when it is destroyed, which waits
 // for the other ranks. Its functions may be called by one thread after the
-// other. Where a process dies, mpirun ends the others. Errors: no library, or
-// one that is not Open MPI's; MPI does not start.
-absl::StatusOr<std::unique_ptr<Communicator>> StartMpi();
+// other. Where a process dies, mpirun ends the others. Where one hangs, those
+// that wait for it end all processes, and say which one it is. Errors: no
+// library, or one that is not Open MPI's; MPI does not start; a time that is
+// not above 0.
+//
+//   OCANNL_ASSIGN_OR_RETURN(auto ranks, StartMpi({.most_seconds = 60}));
+absl::StatusOr<std::unique_ptr<Communicator>> StartMpi(
+    const MpiOptions& options = {});
 
 }  // namespace ocannl::train
 
