@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/threads/team.h"
@@ -56,6 +57,7 @@ struct Wanted : TierOptions {
 // The decorator of that type, made of `arguments`, that there is for `tier`.
 template <class Decorator, class... Arguments>
 const Backend* Decorated(const Backend* tier, const Arguments&... arguments) {
+  CHECK(tier != nullptr) << "the tier is null; give that of FindTier";
   static auto* mutex = new std::mutex();
   static auto* backends =
       new std::map<const Backend*, std::unique_ptr<Decorator>>();

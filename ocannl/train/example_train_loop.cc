@@ -86,9 +86,9 @@ class Training {
     OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(contexts[0], sgd.update, {}));
     OCANNL_ASSIGN_OR_RETURN(
         replicas_,
-        Replicas::Make(model, updaten.params, trained, std::move(contexts),
-                       {.loss = result_->loss,
-                        .communicator = options_.communicator}));
+        Replicas::Make(
+            model, updaten.params, trained, std::move(contexts),
+            {.loss = result_->loss, .communicator = options_.communicator}));
     replicas_->set_copy_to_merge(options_.copy_to_merge);
     return replicas_->SyncRanks();
   }
@@ -189,6 +189,15 @@ absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
     const MakeExamples& inputs, const MakeExamples& outputs,
     const std::function<Net(Graph& graph)>& make_net,
     const std::function<Tensor(Tensor output, Tensor expectation)>& loss_fn) {
+  if (!inputs || !outputs || !make_net || !loss_fn) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the function of the ",
+                     !inputs     ? "inputs"
+                     : !outputs  ? "outputs"
+                     : !make_net ? "network"
+                                 : "loss",
+                     " is null; ExampleTrainLoop needs all four"));
+  }
   Training training(devices, options);
   OCANNL_RETURN_IF_ERROR(training.CountBatches());
   training.Build(inputs, outputs, make_net, loss_fn);

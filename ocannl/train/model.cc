@@ -21,6 +21,11 @@ void Say(Assignments& code, std::string comment) {
 }  // namespace
 
 absl::Status CheckIsIn(const Model& model, Tensor t) {
+  if (t.graph == nullptr) {
+    return absl::InvalidArgumentError(
+        "the tensor is none: it was not made by any function; give one of the "
+        "model's graph");
+  }
   const auto* error = std::get_if<ErrorSource>(&t.node().source);
   if (error != nullptr) return error->status;
   if (t.graph == &model.graph) return absl::OkStatus();

@@ -68,6 +68,10 @@ absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
 absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
                                          const Backend* backend) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
+  if (backend == nullptr) {
+    return absl::InvalidArgumentError(
+        "the backend is null; give one, such as that of FindTier(\"auto\")");
+  }
   const Device device("forward", backend);
   Stream stream(&device);
   // A copy is what is asked for, of code that nobody else has or has not.

@@ -44,7 +44,9 @@ absl::StatusOr<std::string> MergedArray(const LoopProgram& program,
 
 Context::Context(Stream* stream)
     : state_(std::make_shared<State>(
-          State{.stream = stream, .arrays = {}, .shared = {}})) {}
+          State{.stream = stream, .arrays = {}, .shared = {}})) {
+  CHECK(stream != nullptr) << "the stream of a Context is null";
+}
 
 absl::Status Context::CheckOwns(const DeviceArray& array,
                                 absl::string_view user) const {
@@ -102,6 +104,10 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
 
 absl::StatusOr<Routine> Context::Link(
     LoopProgram program, std::shared_ptr<const Executable> executable) const {
+  if (executable == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the code of ", program.name, " is null; give that of Compile"));
+  }
   auto record = std::make_shared<LinkedRoutine>();
   record->name = program.name;
   DeviceArrays arrays;

@@ -10,18 +10,16 @@
 #define OCANNL_CORE_RUNTIME_DEVICE_H_
 
 #include <string>
-#include <utility>
 
-#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl {
 
 class Device {
  public:
   // The backend must outlive the device.
-  Device(std::string name, const Backend* backend)
-      : name_(std::move(name)), backend_(backend) {}
+  Device(std::string name, const Backend* backend);
   Device(const Device&) = delete;
 
   const std::string& name() const { return name_; }

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/runtime/device.h"
 
 namespace ocannl {
 namespace {
@@ -90,6 +92,13 @@ absl::Status DeviceMemory::CopyFrom(const DeviceMemory& from) const {
   OCANNL_ASSIGN_OR_RETURN(DeviceMemory between, Allocate(size_));
   OCANNL_RETURN_IF_ERROR(from.CopyOut(between.address()));
   return CopyIn(between.address());
+}
+
+Device::Device(std::string name, const Backend* backend)
+    : name_(std::move(name)), backend_(backend) {
+  CHECK(backend != nullptr)
+      << "the backend of device `" << name_
+      << "` is null; give one, such as that of FindTier(\"auto\")";
 }
 
 }  // namespace ocannl

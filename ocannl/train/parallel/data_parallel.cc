@@ -123,6 +123,14 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     const Backend* backend, const DataParallelOptions& options,
     absl::Span<const BatchInput> inputs, const LossOf& loss_of,
     const UpdateOf& update_of) {
+  if (backend == nullptr || loss_of == nullptr || update_of == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the ",
+                     backend == nullptr   ? "backend"
+                     : loss_of == nullptr ? "function of the loss"
+                                          : "function of the update",
+                     " is null; DataParallel needs all three"));
+  }
   OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
   DataParallel made;
   made.n_shards_ = options.n_shards;

@@ -35,6 +35,10 @@ absl::StatusOr<Ref> ScalarTrainer::Record(Inputs inputs) {
   if (is_in_loss_) {
     return absl::FailedPreconditionError("the loss calls its own trainer");
   }
+  if (loss_ == nullptr) {
+    return absl::InvalidArgumentError(
+        "the loss of the trainer is null; give a function that records one");
+  }
   session_.Begin();
   absl::Status used = session_.Use(params_, inputs);
   if (!used.ok()) return used;

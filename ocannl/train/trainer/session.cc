@@ -263,6 +263,10 @@ absl::Status Session::Update(Ref loss,
                              const std::shared_ptr<const UpdateRule>& rule,
                              std::optional<double> rate) {
   if (!IsOfStep(loss)) return Check(loss);
+  if (rule == nullptr) {
+    return absl::InvalidArgumentError(
+        "the rule of Update is null; give one, such as that of Sgd()");
+  }
   if (!options_.track_gradients) return NotTracked();
   if (!params_) {
     return absl::FailedPreconditionError(

@@ -125,8 +125,8 @@ class Session : public Recorder {
   // loss depends on; it ends the step: what was computed in it is of other
   // parameters then. The rate is a number, or none for that of the schedule.
   // States of a rule begin with 0 and are kept whatever the tape. Errors: also
-  // a rate that is negative or not finite; no rate and no schedule. Nothing is
-  // changed then.
+  // a null rule; a rate that is negative or not finite; no rate and no
+  // schedule. Nothing is changed then.
   absl::Status Update(Ref loss, const std::shared_ptr<const UpdateRule>& rule,
                       std::optional<double> rate);
   void set_schedule(RateSchedule schedule);
