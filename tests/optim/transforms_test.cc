@@ -4,7 +4,11 @@
 // worked out by hand.
 #include "ocannl/train/optim/transforms.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <functional>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -171,10 +175,11 @@ TEST_F(TransformsTest, ScaledGradientsComeBack) {
   EXPECT_THAT(Values("b.grad"), ElementsAre(0, 4));
 }
 
-using MakeRate = Tensor (*)(Graph& graph, int32_t step);
+using MakeRate = std::function<Tensor(Graph& graph, int32_t step)>;
 
 // The schedule at some steps.
-std::vector<float> Rates(MakeRate make, const std::vector<int64_t>& steps) {
+std::vector<float> Rates(const MakeRate& make,
+                         const std::vector<int64_t>& steps) {
   train::Model model;
   TestDevice host;
   const int32_t step = model.graph.AddStatic("step", std::nullopt);
@@ -216,6 +221,63 @@ TEST(ScheduleTest, RatesByStep) {
     return train::Warmup(Linear(graph, step), step, 2);
   };
   EXPECT_THAT(Rates(warm, {0, 1, 2}), ElementsAre(1, 1.75f, 1.5f));
+}
+
+struct RateCase {
+  std::string name;
+  MakeRate make;
+  std::function<double(int64_t step)> right;
+};
+
+// Schedules of n steps, and what they are in double or long double.
+std::vector<RateCase> RatesOf(int64_t n) {
+  const auto all = static_cast<long double>(n);
+  const double factor = std::pow(0.1, 1.0 / static_cast<double>(n));
+  const int64_t tenth = (n + 9) / 10;
+  using train::CosineRate, train::LinearRate, train::StepRate;
+  return {{"exponential",
+           [=](Graph& g, int32_t s) {
+             return train::ExponentialRate(g, s, 0.5, factor);
+           },
+           [=](int64_t s) { return 0.5 * std::pow(factor, double(s)); }},
+          {"step",
+           [=](Graph& g, int32_t s) { return StepRate(g, s, 3, 0.7, tenth); },
+           [=](int64_t s) { return 3 * std::pow(0.7, double(s / tenth)); }},
+          {"falling to 0",
+           [=](Graph& g, int32_t s) { return LinearRate(g, s, 0.3, 0, n); },
+           [=](int64_t s) { return 0.3 * (n - std::min(s, n)) / all; }},
+          {"rising from 0",
+           [=](Graph& g, int32_t s) { return LinearRate(g, s, 0, 0.3, n); },
+           [=](int64_t s) { return 0.3 * std::min(s, n) / all; }},
+          {"cosine",
+           [=](Graph& g, int32_t s) { return CosineRate(g, s, 0.1, 1e-9, n); },
+           [=](int64_t s) {
+             const double left = (n - std::min(s, n)) / all;
+             const double root = std::sin(std::numbers::pi / 2 * left);
+             return 1e-9 + (0.1 - 1e-9) * root * root;
+           }},
+          {"warm-up",
+           [=](Graph& g, int32_t s) {
+             return train::Warmup(Number(g, 0.25), s, n);
+           },
+           [=](int64_t s) { return 0.25 * std::min(s + 1, n) / all; }}};
+}
+
+// However many steps there are, and however far apart the ends.
+TEST(ScheduleTest, ExactForAnyNumberOfSteps) {
+  for (const int64_t n :
+       {10L, 1000L, 1'000'000L, 100'000'000L, 10'000'000'000L}) {
+    const std::vector<int64_t> steps = {0,     1, n / 3, n / 2, n - 2,
+                                        n - 1, n, n + 1, 2 * n, n + n / 7};
+    for (const RateCase& c : RatesOf(n)) {
+      const std::vector<float> rates = Rates(c.make, steps);
+      for (size_t k = 0; k < steps.size(); ++k) {
+        const double right = c.right(steps[k]);
+        EXPECT_NEAR(rates[k], right, 1e-7 * right)
+            << c.name << ", step " << steps[k] << " of " << n;
+      }
+    }
+  }
 }
 
 }  // namespace
