@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
                                 {update, sgd.update});
   OCANNL_ASSIGN_OR_RETURN(moons->init, train::InitParams(model, loss));
   if (scale) moons->init = train::Sequence("init", {moons->init, sgd.init});
-  moons->parameters = train::Parameters(moons->model, loss);
+  moons->parameters = train::AllParameters(moons->model, loss);
   return moons;
 }
 

@@ -158,7 +158,7 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   OCANNL_ASSIGN_OR_RETURN(
       const std::string hash,
       train::ParamsHash(devices[0].context,
-                        train::Parameters(trained->model, trained->loss)));
+                        train::AllParameters(trained->model, trained->loss)));
   const nlohmann::ordered_json result = {
       {"experiment", "moons_parallel"},
       {"tier", std::string(backend->name())},

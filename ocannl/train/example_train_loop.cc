@@ -85,10 +85,10 @@ class Training {
                             ToRoutines(contexts, updaten.fwd_bprop, {}));
     OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(contexts[0], sgd.update, {}));
     OCANNL_ASSIGN_OR_RETURN(
-        replicas_,
-        Replicas::Make(
-            model, updaten.params, trained, std::move(contexts),
-            {.loss = result_->loss, .communicator = options_.communicator}));
+        replicas_, Replicas::Make(model, AllParameters(model, result_->loss),
+                                  trained, std::move(contexts),
+                                  {.loss = result_->loss,
+                                   .communicator = options_.communicator}));
     replicas_->set_copy_to_merge(options_.copy_to_merge);
     return replicas_->SyncRanks();
   }

@@ -18,6 +18,12 @@ void Say(Assignments& code, std::string comment) {
   code.list.push_back(BlockComment{std::move(comment)});
 }
 
+std::vector<Tensor> TensorsOf(Graph& graph, absl::Span<const TensorId> ids) {
+  std::vector<Tensor> tensors;
+  for (TensorId id : ids) tensors.push_back({&graph, id});
+  return tensors;
+}
+
 }  // namespace
 
 absl::Status CheckIsIn(const Model& model, Tensor t) {
@@ -150,12 +156,13 @@ absl::StatusOr<Assignments> InitParams(Model& model, Tensor t) {
 }
 
 std::vector<Tensor> Parameters(Model& model, Tensor t) {
-  std::vector<Tensor> parameters;
-  if (t.graph != &model.graph) return parameters;
-  for (TensorId id : ParametersOf(model.graph, t.id)) {
-    parameters.push_back({&model.graph, id});
-  }
-  return parameters;
+  if (t.graph != &model.graph) return {};
+  return TensorsOf(model.graph, TrainedParametersOf(model.graph, t.id));
+}
+
+std::vector<Tensor> AllParameters(Model& model, Tensor t) {
+  if (t.graph != &model.graph) return {};
+  return TensorsOf(model.graph, ParametersOf(model.graph, t.id));
 }
 
 Assignments Sequence(std::string name, absl::Span<const Assignments> parts) {

@@ -77,7 +77,7 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
 struct Updaten {
   Tensor loss;
   std::string label;           // of the loss
-  std::vector<Tensor> params;  // in the order of their creation
+  std::vector<Tensor> params;  // Parameters(model, loss)
   Assignments fwd_bprop;       // of GradUpdate
 };
 absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
@@ -87,21 +87,27 @@ absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
 absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t,
                                             const GradOptions& options = {});
 
-// Makes `code` keep the gradients of those of `params` that it has one of, and
-// returns them.
+// Makes `code` keep the gradients that it has of `params`, and returns the
+// parameters that have one.
 absl::StatusOr<std::vector<Tensor>> KeepGradients(
     absl::Span<const Tensor> params, Assignments& code);
 
 // Whether the tensor is a parameter that training changes: one with a gradient.
 bool IsParam(Tensor t);
 
-// The code that gives the parameters of `t` their first values. Errors: those
+// The code that gives all parameters of `t` their first values. Errors: those
 // of CheckIsIn; shapes that do not fit.
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t);
 
-// The parameters that `t` depends on, in the order of their creation; none if
-// it is of another graph.
+// The parameters that training of `t` changes, in the order of their creation:
+// its gradient reaches them. A parameter is frozen, and left out, if each path
+// to it leads through StopGradient, or another operation without a gradient,
+// such as a comparison. There are none if `t` is of another graph.
 std::vector<Tensor> Parameters(Model& model, Tensor t);
+
+// All parameters that `t` depends on, frozen ones too, in the same order: they
+// are initialized, saved and shared between devices.
+std::vector<Tensor> AllParameters(Model& model, Tensor t);
 
 // One routine's code, in order, under `name`.
 Assignments Sequence(std::string name, absl::Span<const Assignments> parts);

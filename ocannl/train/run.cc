@@ -53,7 +53,7 @@ absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
   const std::vector<std::string> there = context.ArrayNames();
   std::vector<TensorId> missing;
-  for (Tensor p : Parameters(model, t)) {
+  for (Tensor p : AllParameters(model, t)) {
     if (!absl::c_linear_search(there, p.node().name)) missing.push_back(p.id);
   }
   Assignments init = Initialize(model.graph, model.shapes, missing);

@@ -32,7 +32,7 @@ absl::Status SyncRun(Routine& routine);
 // with a call of `then` after each run.
 absl::Status SyncRun(Routine& routine, absl::FunctionRef<absl::Status()> then);
 
-// Gives the parameters of `t` that `context` does not have their first values,
+// Gives all parameters of `t` that `context` does not have their first values,
 // and computes `t` once. Returns the context that has it. Errors: those of
 // Forward, InitParams and ToRoutine, and of runs.
 absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,

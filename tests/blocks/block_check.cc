@@ -140,7 +140,7 @@ std::string ShapesOf(const Dims& batch, const Dims& outputs,
       InferShapes(model.graph, {applied->result.id}, model.shapes);
   if (!status.ok()) return std::string(status.message());
   std::string text;
-  for (Tensor p : train::Parameters(model, applied->result)) {
+  for (Tensor p : train::AllParameters(model, applied->result)) {
     if (p.id == applied->x.id) continue;
     absl::StrAppend(&text, p.node().name, ":", ToString(model.shapes.at(p.id)),
                     " ");
@@ -166,7 +166,7 @@ void ExpectGradient(const Dims& batch, const Dims& outputs,
   CHECK_OK(init);
   Run(host.context, *init, {});
   DualArrays values;
-  for (Tensor p : train::Parameters(model, loss)) {
+  for (Tensor p : train::AllParameters(model, loss)) {
     NdArray array = Read(host.context, p.node().name);
     const double size = p.id == applied->x.id ? 1 : 0.3;
     for (double& value : array.values<double>()) {
@@ -220,7 +220,7 @@ std::vector<float> ValuesOf(const Dims& batch, const Dims& outputs,
   };
   write(applied->x, inputs.x);
   Run(host.context, *init, inputs.statics);
-  for (Tensor p : train::Parameters(model, applied->result)) {
+  for (Tensor p : train::AllParameters(model, applied->result)) {
     auto given = inputs.given.find(p.node().name);
     if (given != inputs.given.end()) write(p, given->second);
   }

@@ -262,7 +262,9 @@ TEST(OptimTest, OptionsOutOfRangeAreErrors) {
             .status()
             .message());
   };
-  EXPECT_EQ(errors({}, *Sgd()), "there are no parameters for sgd");
+  EXPECT_EQ(errors({}, *Sgd()),
+            "there are no parameters for sgd: none is given, or the gradient "
+            "reaches none");
   EXPECT_EQ(errors({loss}, *Sgd()),
             "`" + loss.node().name + "` is not a parameter");
   // What fails consumes nothing.

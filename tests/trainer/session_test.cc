@@ -237,7 +237,7 @@ TEST_F(SessionTest, RulesThatCountStepsOfAllParameters) {
   ASSERT_THAT(step(true), IsOk());
   EXPECT_THAT(step(false),
               Refused("counts the steps of its parameters together: "
-                      "p0, p1; this loss depends on p1"));
+                      "p0, p1; the gradient of this loss reaches p1"));
   ASSERT_THAT(step(true), IsOk());
 }
 

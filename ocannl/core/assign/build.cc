@@ -11,6 +11,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
+#include "ocannl/core/assign/reach.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
@@ -253,6 +254,10 @@ bool IsCopy(const Graph& graph, TensorId id) {
              graph[compute->operands[0]].source);
 }
 
+bool IsParameter(const Graph& graph, TensorId id) {
+  return std::holds_alternative<ParamSource>(graph[id].source);
+}
+
 absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
                       absl::string_view code) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -296,16 +301,10 @@ absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
         "through operations that have gradients; use one in it, such as {w}"));
   }
   const std::vector<TensorId> all = TopologicalOrder(graph, {root}, false);
-  absl::flat_hash_set<TensorId> reached = {root};
-  for (size_t k = all.size(); k-- > 0;) {
-    if (!reached.contains(all[k])) continue;
-    for (TensorId operand : OperandsOf(graph[all[k]].source)) {
-      if (graph[operand].has_gradient) reached.insert(operand);
-    }
-  }
+  const absl::flat_hash_set<TensorId> reached = ReachedByGradient(graph, all);
   std::vector<TensorId> order;
   for (TensorId id : all) {
-    // A parameter behind stop_gradient has one of 0.
+    // A parameter that the gradient does not reach has a gradient of 0.
     if (!graph[id].has_gradient) continue;
     if (!reached.contains(id) && !IsLeaf(graph, id)) continue;
     order.push_back(id);
@@ -338,7 +337,17 @@ Assignments Initialize(const Graph& graph, const Shapes& shapes,
 std::vector<TensorId> ParametersOf(const Graph& graph, TensorId root) {
   std::vector<TensorId> parameters;
   for (TensorId id : TopologicalOrder(graph, {root}, false)) {
-    if (std::holds_alternative<ParamSource>(graph[id].source)) {
+    if (IsParameter(graph, id)) parameters.push_back(id);
+  }
+  absl::c_sort(parameters);
+  return parameters;
+}
+
+std::vector<TensorId> TrainedParametersOf(const Graph& graph, TensorId root) {
+  std::vector<TensorId> parameters;
+  const std::vector<TensorId> all = TopologicalOrder(graph, {root}, false);
+  for (TensorId id : ReachedByGradient(graph, all)) {
+    if (IsParameter(graph, id) && graph[id].has_gradient) {
       parameters.push_back(id);
     }
   }

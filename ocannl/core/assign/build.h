@@ -50,6 +50,9 @@ Assignments Initialize(const Graph& graph, const Shapes& shapes,
 // The parameters that `root` depends on, in the order of their ids.
 std::vector<TensorId> ParametersOf(const Graph& graph, TensorId root);
 
+// The parameters among them that the gradient of `root` reaches.
+std::vector<TensorId> TrainedParametersOf(const Graph& graph, TensorId root);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_ASSIGN_BUILD_H_

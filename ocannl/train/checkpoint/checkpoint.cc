@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
   std::vector<Array> arrays;
-  for (Tensor p : Parameters(model, t)) {
+  for (Tensor p : AllParameters(model, t)) {
     arrays.push_back(ValueArray(model.graph, model.shapes, p.id));
   }
   return arrays;
@@ -194,6 +194,23 @@ std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs) {
     state.push_back(
         {.name = name, .dtype = buffer->dtype, .dims = buffer->dims});
   }
+  return state;
+}
+
+absl::StatusOr<std::vector<Array>> StateArrays(
+    Model& model, Tensor t, absl::Span<const LoopProgram* const> programs) {
+  std::vector<Array> state = StateArrays(programs);
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<Array> params,
+                          ParamArrays(model, t));
+  for (const Array& param : params) {
+    if (absl::c_none_of(state, [&](const Array& array) {
+          return array.name == param.name;
+        })) {
+      state.push_back(param);
+    }
+  }
+  absl::c_sort(state,
+               [](const Array& a, const Array& b) { return a.name < b.name; });
   return state;
 }
 

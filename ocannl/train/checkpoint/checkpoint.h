@@ -42,14 +42,19 @@
 
 namespace ocannl::train {
 
-// The arrays of Parameters(model, t). Errors: those of CheckIsIn; shapes that
-// do not fit.
+// The arrays of AllParameters(model, t). Errors: those of CheckIsIn; shapes
+// that do not fit.
 absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
 
 // The arrays that one run of each of `programs`, in order, leaves for the next
 // ones: it reads them before it writes them, as a step of SGD does parameters
 // and momenta. Sorted by name.
 std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs);
+
+// The same and ParamArrays(model, t): frozen parameters, which the programs
+// only read, are among them. Errors: those of ParamArrays.
+absl::StatusOr<std::vector<Array>> StateArrays(
+    Model& model, Tensor t, absl::Span<const LoopProgram* const> programs);
 
 // Whether SaveParams has a place to write to, better known before the training.
 // Errors: the name's end is no format; the folder is not there, or may not be

@@ -78,7 +78,8 @@ absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
   if (learning_rate) OCANNL_RETURN_IF_ERROR(CheckRate(model, *learning_rate));
   if (params.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there are no parameters for ", rule->name));
+        absl::StrCat("there are no parameters for ", rule->name,
+                     ": none is given, or the gradient reaches none"));
   }
   for (Tensor p : params) OCANNL_RETURN_IF_ERROR(CheckParameter(model, p));
   // The rate once, before the first parameter, unless other code computes it.

@@ -51,7 +51,8 @@ absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
                                       std::optional<Tensor> learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule);
 
-// The same for every parameter of `loss`.
+// The same for Parameters(model, loss): a parameter that no gradient reaches
+// keeps its value, without weight decay, and has no states.
 absl::StatusOr<UpdateCode> RuleUpdate(Model& model, Tensor loss,
                                       std::optional<Tensor> learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule);

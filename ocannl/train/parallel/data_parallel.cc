@@ -96,17 +96,20 @@ absl::Status DataParallel::Shard::ShareParameters(Shard& owner) {
 }
 
 std::vector<Tensor> DataParallel::Shard::Shared() {
-  std::vector<Tensor> shared = Parameters(model, loss);
+  std::vector<Tensor> shared = AllParameters(model, loss);
   if (scale) shared.push_back(scale->tensor);
   return shared;
 }
 
 std::string DataParallel::Shard::DescribeParameters() {
   return absl::StrJoin(
-      Parameters(model, loss), ", ", [&](std::string* out, Tensor p) {
+      AllParameters(model, loss), ", ", [&](std::string* out, Tensor p) {
         Array array = ValueArray(model.graph, model.shapes, p.id);
+        const bool is_trained =
+            absl::c_any_of(trained, [&](Tensor t) { return t.id == p.id; });
         absl::StrAppend(out, array.name, " : ",
-                        DescribeArray(array.dtype, array.dims));
+                        DescribeArray(array.dtype, array.dims),
+                        is_trained ? "" : " (frozen)");
       });
 }
 
@@ -170,7 +173,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
 
 absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   Shard& owner = *shards_[0];
-  parameters_ = Parameters(owner.model, owner.loss);
+  parameters_ = AllParameters(owner.model, owner.loss);
   OCANNL_ASSIGN_OR_RETURN(Assignments init,
                           InitParams(owner.model, owner.loss));
   OCANNL_ASSIGN_OR_RETURN(UpdateCode code,

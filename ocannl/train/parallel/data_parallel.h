@@ -145,16 +145,16 @@ class DataParallel {
   // Returns when the owner's work is done. Values are read on demand.
   void SyncParamsToHost() const { OwnerContext().stream().Sync(); }
 
-  // The owner's parameters, in the order of their creation, its context, and
-  // the values that a tensor of its model has there. Errors: it has none; a
-  // tensor of another model.
+  // The owner's parameters (AllParameters), its context, and the values that a
+  // tensor of its model has there. Errors: it has none; a tensor of another
+  // model.
   const std::vector<Tensor>& OwnerParams() const { return parameters_; }
   const Context& OwnerContext() const;
   absl::StatusOr<NdArray> ReadValues(Tensor tensor) const;
 
   // The programs of a step on the owner, in order. StateArrays of them
-  // (checkpoint/checkpoint.h), in the owner's context, are all that other
-  // shards' steps need too.
+  // (checkpoint/checkpoint.h) and frozen parameters, in the owner's context,
+  // are all that other shards' steps need too.
   std::vector<const LoopProgram*> OwnerPrograms() const;
 
  private:

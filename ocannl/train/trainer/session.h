@@ -122,11 +122,12 @@ class Session : public Recorder {
                                              absl::Span<const Ref> of);
 
   // One step of `rule` for the parameters that require a gradient and that the
-  // loss depends on; it ends the step: what was computed in it is of other
-  // parameters then. The rate is a number, or none for that of the schedule.
-  // States of a rule begin with 0 and are kept whatever the tape. Errors: also
-  // a null rule; a rate that is negative or not finite; no rate and no
-  // schedule. Nothing is changed then.
+  // gradient of the loss reaches; it ends the step: what was computed in it is
+  // of other parameters then. All other parameters stay as they are, as do
+  // their states: Detach freezes what only it reaches. The rate is a number, or
+  // none for that of the schedule. States of a rule begin with 0 and are kept
+  // whatever the tape. Errors: also a null rule; a rate that is negative or not
+  // finite; no rate and no schedule. Nothing is changed then.
   absl::Status Update(Ref loss, const std::shared_ptr<const UpdateRule>& rule,
                       std::optional<double> rate);
   void set_schedule(RateSchedule schedule);

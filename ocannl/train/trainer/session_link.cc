@@ -111,11 +111,12 @@ absl::Status Session::CheckReached(const UpdateRule& rule,
   for (Tensor p : reached) names.push_back(p.node().name);
   const auto [before, is_new] = rule_params_.try_emplace(rule.name, names);
   if (is_new || before->second == names) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the rule `", rule.name,
-      "` counts the steps of its parameters together: ",
-      absl::StrJoin(before->second, ", "), "; this loss depends on ",
-      absl::StrJoin(names, ", "), "; use a session for each"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the rule `", rule.name,
+                   "` counts the steps of its parameters together: ",
+                   absl::StrJoin(before->second, ", "),
+                   "; the gradient of this loss reaches ",
+                   absl::StrJoin(names, ", "), "; use a session for each"));
 }
 
 absl::StatusOr<Session::Linked> Session::LinkUpdate(Tape& tape, Tensor loss,
