@@ -76,23 +76,25 @@ std::vector<train::BatchInput> Examples() {
           {"y", NdArray::Of<float>({kExamples, 1}, y)}};
 }
 
-// The hash of what training leaves, and its losses.
+// The hash of what training leaves, and its losses; behind them those of the
+// owner alone, which it has all of.
 absl::StatusOr<std::string> Train(const Backend* backend,
                                   const DataParallelOptions& options,
                                   int steps = 6) {
   OCANNL_ASSIGN_OR_RETURN(
       DataParallel training,
       DataParallel::Make(backend, options, Examples(), HingeLoss, Sgd));
-  std::string losses;
+  std::string losses, merged;
   for (int k = 0; k < steps; ++k) {
     OCANNL_RETURN_IF_ERROR(training.Step());
-    if (options.merge_loss) {
-      if (!training.has_owner()) continue;
-      OCANNL_ASSIGN_OR_RETURN(const double loss, training.OwnerLossValue());
-      absl::StrAppend(&losses, " ", loss);
-      continue;
-    }
     OCANNL_ASSIGN_OR_RETURN(const double mean, training.MeanLoss());
+    if (options.merge_loss && training.has_owner()) {
+      OCANNL_ASSIGN_OR_RETURN(const double loss, training.OwnerLossValue());
+      absl::StrAppend(&merged, " ", loss);
+      const bool is_mean = options.reduction == Reduction::kMean;
+      const double all = mean * static_cast<double>(options.n_shards);
+      EXPECT_NEAR(loss, is_mean ? mean : all, 1e-6 * all);
+    }
     OCANNL_ASSIGN_OR_RETURN(const auto each, training.ShardLosses());
     EXPECT_EQ(each.size(), options.n_shards);
     absl::StrAppend(&losses, " ", mean, " ", each.back());
@@ -101,8 +103,7 @@ absl::StatusOr<std::string> Train(const Backend* backend,
   OCANNL_ASSIGN_OR_RETURN(
       const std::string hash,
       train::ParamsHash(training.OwnerContext(), training.OwnerParams()));
-  return absl::StrCat(
-      hash, training.has_owner() || !options.merge_loss ? losses : "");
+  return absl::StrCat(hash, losses, merged);
 }
 
 const Backend* Tier(const std::string& name) { return *FindTier(name); }
@@ -119,8 +120,7 @@ std::string OnSomeRanks(const Backend* backend, DataParallelOptions options,
   };
   EXPECT_THAT(OnRanks(ranks, work, delays), Each(IsOk()));
   for (const std::string& other : found) {
-    const size_t hash = options.merge_loss ? 16 : other.size();
-    EXPECT_EQ(other.substr(0, hash), found[0].substr(0, hash));
+    EXPECT_EQ(other, found[0].substr(0, other.size()));
   }
   return found[0];
 }
@@ -159,10 +159,14 @@ TEST(Ranks, OnEveryTierWithThreads) {
 
 TEST(Ranks, TheOwnerHasTheLossOfAll) {
   for (const auto reduction : {Reduction::kSum, Reduction::kMean}) {
-    const DataParallelOptions options = {
-        .n_shards = 6, .reduction = reduction, .merge_loss = true};
-    auto alone = Train(Tier("interp"), options);
+    DataParallelOptions options = {.n_shards = 6, .reduction = reduction};
+    const auto apart = Train(Tier("interp"), options);
+    ASSERT_THAT(apart, IsOk());
+    options.merge_loss = true;
+    const auto alone = Train(Tier("interp"), options);
     ASSERT_THAT(alone, IsOk());
+    EXPECT_EQ(alone->substr(0, apart->size()), *apart);
+    EXPECT_GT(alone->size(), apart->size());
     for (int ranks : {2, 4}) {
       EXPECT_EQ(OnSomeRanks(Tier("interp"), options, ranks), *alone);
     }

@@ -16,7 +16,6 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/stream.h"
-#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/buckets.h"
 
@@ -34,11 +33,11 @@ struct DataParallel::Shard {
   std::vector<Tensor> Shared();
   absl::Status ShareParameters(Shard& owner);
   std::string DescribeParameters();
-  absl::StatusOr<double> LossValue() const;
 
   Model model;
   std::vector<Tensor> inputs;
   Tensor loss{};
+  std::string own_loss;  // the array that merging does not change
   std::optional<LossScale> scale = {};
   std::vector<Tensor> trained;  // the parameters that have a gradient
   VirtualDevice& device;
@@ -48,11 +47,10 @@ struct DataParallel::Shard {
 
 namespace {
 
-Tensor MakeInput(Graph& graph, const std::string& name, NdArray values) {
-  ShapeSpec rows;
-  rows[RowKind::kOutput] = Dims(values.dims().begin() + 1, values.dims().end());
-  rows[RowKind::kInput] = Dims{};
-  return Data(graph, name, std::move(values), rows);
+absl::StatusOr<double> ReadCell(const Context& context,
+                                const std::string& name) {
+  OCANNL_ASSIGN_OR_RETURN(const NdArray value, context.Read(name));
+  return value.AsDouble(0);
 }
 
 }  // namespace
@@ -66,6 +64,16 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
       GradUpdate(model, loss, {.scaled_by = TensorOf(scale)}));
   OCANNL_ASSIGN_OR_RETURN(trained,
                           KeepGradients(Parameters(model, loss), code));
+  own_loss = loss.node().name;
+  if (options.merge_loss) {
+    OCANNL_ASSIGN_OR_RETURN(
+        const UpdateCode copy,
+        ParseCode(model, "~~(x \"of this shard\"; { own } =: x)",
+                  {.tensors = {{"x", loss}}}));
+    Append(code, copy.update);
+    own_loss = absl::StrCat("own_", own_loss);
+    OCANNL_RETURN_IF_ERROR(Keep(code, own_loss));
+  }
   for (Tensor input : inputs) {  // the loss need not depend on all
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
@@ -111,11 +119,6 @@ std::string DataParallel::Shard::DescribeParameters() {
                         DescribeArray(array.dtype, array.dims),
                         is_trained ? "" : " (frozen)");
       });
-}
-
-absl::StatusOr<double> DataParallel::Shard::LossValue() const {
-  OCANNL_ASSIGN_OR_RETURN(NdArray value, context().Read(loss.node().name));
-  return value.AsDouble(0);
 }
 
 DataParallel::DataParallel() = default;
@@ -365,7 +368,7 @@ absl::Status DataParallel::Set(absl::string_view name, int64_t value) {
 }
 
 absl::StatusOr<double> DataParallel::OwnerLossValue() const {
-  return shards_[0]->LossValue();
+  return ReadCell(OwnerContext(), shards_[0]->loss.node().name);
 }
 
 absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
@@ -373,7 +376,9 @@ absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
   for (int s = 0; s < n_shards(); ++s) {
     const std::optional<int> here = replicas_->Here(s);
     if (!here) continue;
-    OCANNL_ASSIGN_OR_RETURN(losses[s], shards_[*here]->LossValue());
+    const Shard& shard = *shards_[*here];
+    OCANNL_ASSIGN_OR_RETURN(losses[s],
+                            ReadCell(shard.context(), shard.own_loss));
   }
   if (communicator_ == nullptr) return losses;
   std::vector<uint64_t> bits;

@@ -8,9 +8,10 @@
 //       DataParallel::Make(
 //           backend, {.n_shards = 4}, {{"x", points}, {"y", classes}},
 //           [](Model& model, absl::Span<const Tensor> batch) {
-//             return HingeLoss(model, batch[0], batch[1]);
+//             Mlp net({&model.graph, "net"}, {.sizes = {16, 1}});
+//             return MeanSquaredError(net(batch[0]), batch[1]);
 //           },
-//           [](Model& model, Tensor loss) {
+//           [](Model& model, Tensor loss, const std::optional<LossScale>&) {
 //             return SgdUpdate(model, loss, Number(model.graph, 0.1), {});
 //           }));
 //   for (int k = 0; k < 100; ++k) OCANNL_RETURN_IF_ERROR(training.Step());
@@ -61,8 +62,8 @@ struct DataParallelOptions {
   int threads = 0;
   // Null: this process has all shards. It must outlive the training.
   Communicator* communicator = nullptr;
-  // The owner's loss is that of all shards, reduced as gradients are, and those
-  // of the others are lost.
+  // The loss in the owner's context becomes that of all shards, reduced as
+  // gradients are. It can be read there without waiting for other shards.
   bool merge_loss = false;
   // With other ranks: gradients are merged, in parts of so many bytes or more,
   // while the rest of them is computed (buckets.h); 0: when all are.
@@ -133,13 +134,16 @@ class DataParallel {
   // no code has it; a value out of range.
   absl::Status Set(absl::string_view name, int64_t value);
 
-  // The loss of the owner's shard in the latest step, and the mean of all
-  // shards', which all ranks must ask for: that of the whole batch, if each is
-  // the mean over its shard. Error: there was no step.
+  // The loss in the owner's context after the latest step: with merge_loss, of
+  // all shards, on rank 0; else of the owner's shard. Error: there was no step.
   absl::StatusOr<double> OwnerLossValue() const;
+
+  // The mean of ShardLosses, with any reduction and merge_loss: the loss of the
+  // whole batch, if each is the mean over its shard. Errors: likewise.
   absl::StatusOr<double> MeanLoss() const;
 
-  // The loss of each shard of all ranks in that step, in their order; likewise.
+  // The loss of each shard of all ranks in that step, in their order; all ranks
+  // must ask for it. Errors: likewise, and those of messages.
   absl::StatusOr<std::vector<double>> ShardLosses() const;
 
   // Returns when the owner's work is done. Values are read on demand.

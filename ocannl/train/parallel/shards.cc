@@ -11,6 +11,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl::train {
 namespace {
@@ -103,6 +104,13 @@ absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
         inputs[0].name, "` has ", first, "; all must have as many"));
   }
   return batch;
+}
+
+Tensor MakeInput(Graph& graph, const std::string& name, NdArray shard) {
+  ShapeSpec rows;
+  rows[RowKind::kOutput] = Dims(shard.dims().begin() + 1, shard.dims().end());
+  rows[RowKind::kInput] = Dims{};
+  return Data(graph, name, std::move(shard), rows);
 }
 
 absl::StatusOr<NdArray> HostValues(Tensor t) {

@@ -40,6 +40,9 @@ struct BatchInput {
 absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
     absl::Span<const BatchInput> inputs, int64_t n_shards);
 
+// The data tensor of a shard of an input.
+Tensor MakeInput(Graph& graph, const std::string& name, NdArray shard);
+
 // The values of a tensor of Data() as the host gave them, and the one at
 // `indices`, one for each axis of what was given, the first one outermost.
 // Errors: another tensor; an index out of range, or too few or many.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The losses of shards, merged or not, on every tier. 3 seconds.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/tiers.h"
+#include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/data_parallel.h"
+#include "tests/support/must_parse_tensor.h"
+#include "tests/support/status_matchers.h"
+
+namespace ocannl {
+namespace {
+
+using testing::ElementsAre;
+using train::DataParallel;
+using train::Model;
+using train::Reduction;
+
+// Shard s has the examples 2 s and 2 s + 1 and their mean square as its loss.
+absl::StatusOr<DataParallel> Train(const Backend* backend,
+                                   const train::DataParallelOptions& options) {
+  std::vector<float> x(8);
+  for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(k);
+  return DataParallel::Make(
+      backend, options, {{"x", NdArray::Of<float>({8, 1}, x)}},
+      [](Model& model, absl::Span<const Tensor> inputs) {
+        Names names = {.tensors = {{"x", inputs[0]}}};
+        return MustParseTensor(
+            model.graph, "square({w = 1; o=[1]} *. x) ++ \"...|... => 0\" /. 2",
+            names);
+      },
+      [](Model& model, Tensor loss, const auto&) {
+        return train::SgdUpdate(model, loss, Number(model.graph, 0), {});
+      });
+}
+
+TEST(DataParallelLossTest, StayApartWhenTheyAreMerged) {
+  std::vector<std::string> tiers = AvailableTiers();
+  tiers.push_back("auto");
+  for (const std::string& tier : tiers) {
+    for (const bool merge_loss : {false, true}) {
+      for (const auto reduction : {Reduction::kSum, Reduction::kMean}) {
+        for (const int threads : {1, 3}) {
+          SCOPED_TRACE(absl::StrCat(tier, merge_loss, threads));
+          auto training = Train(*FindTier(tier), {.n_shards = 4,
+                                                  .reduction = reduction,
+                                                  .threads = threads,
+                                                  .merge_loss = merge_loss});
+          ASSERT_THAT(training, IsOk());
+          for (int step = 0; step < 2; ++step) {
+            CHECK_OK(training->Step());
+            EXPECT_THAT(training->MeanLoss(), IsOkAndHolds(17.5));
+            EXPECT_THAT(training->ShardLosses(),
+                        IsOkAndHolds(ElementsAre(0.5, 6.5, 20.5, 42.5)));
+            const double all = reduction == Reduction::kSum ? 70 : 17.5;
+            EXPECT_THAT(training->OwnerLossValue(),
+                        IsOkAndHolds(merge_loss ? all : 0.5));
+          }
+        }
+      }
+    }
+  }
+}
+
+// Also where one shard has the whole batch, or the others are odd in number.
+TEST(DataParallelLossTest, AnyNumberOfShards) {
+  for (const int n_shards : {1, 2, 8}) {
+    for (const auto reduction : {Reduction::kSum, Reduction::kMean}) {
+      auto training = Train(
+          *FindTier("interp"),
+          {.n_shards = n_shards, .reduction = reduction, .merge_loss = true});
+      ASSERT_THAT(training, IsOk());
+      EXPECT_FALSE(training->MeanLoss().ok());  // no step yet
+      CHECK_OK(training->Step());
+      const double all = 70;  // half of the sum of squares
+      EXPECT_THAT(training->MeanLoss(), IsOkAndHolds(all / n_shards));
+      EXPECT_THAT(
+          training->OwnerLossValue(),
+          IsOkAndHolds(reduction == Reduction::kSum ? all : all / n_shards));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocannl
