@@ -432,6 +432,28 @@ class ProgramsTest(unittest.TestCase):
             run("moons", "--checkpoint_every=5m")
         self.assertIn("needs --checkpoints=DIR", error.exception.stderr)
 
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        flags = ["--epochs=5", "--len=100"]  # 100 steps
+        whole = result(run("moons", *flags))
+        place = self.folder / "steps"
+        flags += ["--checkpoints=" + str(place), "--checkpoint_every=20"]
+        run("moons", *flags, "--epochs_now=3")
+        newest = place / "step_000000000060.npz"
+        bytes_of_it = bytearray(newest.read_bytes())
+        bytes_of_it[bytes_of_it.find(b"NUMPY") + 6] ^= 1  # in a .npy header
+        newest.write_bytes(bytes_of_it)
+        text = run("moons", *flags)
+        self.assertIn("The checkpoint of step 60 is damaged and now called "
+                      f"{newest}.damaged: ", text)
+        self.assertIn("Goes on at step 40 of 100.\n", text)
+        self.assertEqual(result(text)["params_hash"], whole["params_hash"])
+        for path in place.glob("*.npz"):
+            path.write_bytes(path.read_bytes()[:-30])
+        with self.assertRaises(subprocess.CalledProcessError) as error:
+            run("moons", *flags)
+        self.assertIn(f"all checkpoints of {place} are damaged, the latest, "
+                      f"`{place}/step_0000000000", error.exception.stderr)
+
     def test_metrics_of_each_epoch(self):
         log = self.folder / "log.jsonl"
         flags = ["--epochs=4", "--len=100", f"--log={log}"]

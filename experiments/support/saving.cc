@@ -153,22 +153,29 @@ absl::StatusOr<std::string> Restore(const std::string& path, const Saved& saved,
   return said;
 }
 
-// Restores the latest of --checkpoints, else the file of --load; neither: does
-// nothing. Errors: also a training that is at its end.
+// Restores the latest of --checkpoints that is whole, else the file of --load;
+// neither: does nothing. Errors: also a training that is at its end.
 absl::Status GoOn(const CommandLine& line, const Saved& saved,
                   const Checkpoints& checkpoints, LoopOptions& loop) {
   const std::string load = line.GetString("load");
   absl::string_view flag = "load";
-  std::string path = UserPath(load);
+  std::string said;
+  auto restore = [&](const std::string& path) -> absl::Status {
+    OCANNL_ASSIGN_OR_RETURN(said, Restore(path, saved, loop));
+    return absl::OkStatus();
+  };
   if (checkpoints) {
     OCANNL_ASSIGN_OR_RETURN(const auto there, checkpoints->Steps());
-    if (!there.empty()) {
-      flag = "checkpoints";
-      path = checkpoints->PathOf(there.back());
-    }
+    if (!there.empty()) flag = "checkpoints";
   }
-  if (path.empty()) return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(const std::string said, Restore(path, saved, loop));
+  if (flag == "checkpoints") {
+    OCANNL_RETURN_IF_ERROR(
+        checkpoints->RestoreWith(restore, std::cout).status());
+  } else if (load.empty()) {
+    return absl::OkStatus();
+  } else {
+    OCANNL_RETURN_IF_ERROR(restore(UserPath(load)));
+  }
   const int64_t done = loop.first_step;
   if (done < 0 || done >= loop.end_step) {
     return absl::InvalidArgumentError(absl::StrCat(

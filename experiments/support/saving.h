@@ -21,9 +21,9 @@ const std::vector<Flag>& SavingFlags();
 
 // TrainingLoop, from the step at which the training stopped that --load has,
 // for --epochs_now; leaves in the file of --save what it takes to go on. With
-// --checkpoints, goes on at the latest one there, if there is one, whatever
-// --load is, and adds to them. Where --save is given, SIGINT and SIGTERM end
-// the training after the step and keep what is there: the error, a
+// --checkpoints, goes on at the latest one there that is whole, if there is
+// one, whatever --load is, and adds to them. Where --save is given, SIGINT and
+// SIGTERM end the training after the step and keep what is there: the error, a
 // cancellation, says so. Errors, before the training: what cannot be loaded, is
 // of another network or course, is at its end, or can never be saved or logged.
 // Of several ranks, the first one loads, saves and logs.

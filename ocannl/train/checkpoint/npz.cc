@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/checkpoint/npz.h"
 
+#include <unistd.h>
 #include <zip.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/npy.h"
@@ -105,6 +109,34 @@ absl::StatusOr<std::string> ReadMember(const std::string& path, zip_t* archive,
   return bytes;
 }
 
+// Error: why a member cannot be read to its end, where its CRC is checked.
+absl::Status CheckMember(const std::string& path, zip_t* archive,
+                         zip_uint64_t index) {
+  std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+      zip_fopen_index(archive, index, 0), &zip_fclose);
+  if (file == nullptr) return ErrorOf(path, archive);
+  std::array<char, 1 << 16> bytes;
+  zip_int64_t got = 1;
+  while (got > 0) got = zip_fread(file.get(), bytes.data(), bytes.size());
+  if (got == 0) return absl::OkStatus();
+  return FileError(path, absl::StrCat("`", zip_get_name(archive, index, 0),
+                                      "`: ", zip_file_strerror(file.get())));
+}
+
+// CheckNpz of a file that can be opened; any error is damage.
+absl::Status CheckMembers(const std::string& path) {
+  OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "what was saved"));
+  OCANNL_ASSIGN_OR_RETURN(Archive archive,
+                          Open(path, ZIP_RDONLY | ZIP_CHECKCONS));
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          NamesOf(path, archive.get()));
+  if (names.empty()) return FileError(path, "it has no arrays");
+  for (size_t k = 0; k < names.size(); ++k) {
+    OCANNL_RETURN_IF_ERROR(CheckMember(path, archive.get(), k));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status WriteNpz(const std::string& path, std::vector<NamedArray> arrays) {
@@ -149,6 +181,14 @@ absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
     OCANNL_ASSIGN_OR_RETURN(arrays.emplace_back(), ParseNpy(bytes, name));
   }
   return arrays;
+}
+
+absl::Status CheckNpz(const std::string& path) {
+  if (access(path.c_str(), R_OK) != 0 && errno != ENOENT) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  }
+  const absl::Status whole = CheckMembers(path);
+  return whole.ok() ? whole : absl::DataLossError(whole.message());
 }
 
 absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path) {

@@ -26,6 +26,10 @@ absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
                                              absl::Span<const Array> wanted,
                                              bool extra);
 
+// Reads all of the file and checks its CRCs, in constant memory. DataLoss: it
+// is damaged, has no arrays or is no ordinary file. Other errors: the system's.
+absl::Status CheckNpz(const std::string& path);
+
 // What the file has, in its order. Errors: two of one name; what is damaged.
 absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path);
 

@@ -2,6 +2,7 @@
 #include "ocannl/train/checkpoint/series.h"
 
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include "absl/algorithm/container.h"
@@ -13,6 +14,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/checkpoint/npz.h"
 
 namespace ocannl::train {
 
@@ -66,6 +68,7 @@ absl::Status CheckpointSeries::Save(int64_t steps,
   all.push_back(steps);
   for (size_t k = 0; k + keep_ < all.size(); ++k) {
     std::error_code error;
+    if (std::filesystem::is_directory(PathOf(all[k]), error)) continue;
     std::filesystem::remove(PathOf(all[k]), error);
     if (!error) continue;
     return absl::InternalError(
@@ -76,10 +79,54 @@ absl::Status CheckpointSeries::Save(int64_t steps,
 
 absl::StatusOr<int64_t> CheckpointSeries::Restore(
     absl::Span<const Array> arrays, const Context& context) const {
+  return RestoreWith(
+      [&](const std::string& path) {
+        return RestoreParams(path, arrays, context);
+      },
+      std::cerr);
+}
+
+absl::StatusOr<int64_t> CheckpointSeries::RestoreWith(
+    absl::FunctionRef<absl::Status(const std::string& path)> restore,
+    std::ostream& log) const {
   OCANNL_ASSIGN_OR_RETURN(const std::vector<int64_t> all, Steps());
   if (all.empty()) return 0;
-  OCANNL_RETURN_IF_ERROR(RestoreParams(PathOf(all.back()), arrays, context));
-  return all.back();
+  std::vector<absl::Status> damage;  // of the latest ones, the last first
+  while (damage.size() < all.size()) {
+    const int64_t steps = all[all.size() - 1 - damage.size()];
+    absl::Status restored = restore(PathOf(steps));
+    if (restored.ok()) {
+      for (size_t k = 0; k < damage.size(); ++k) {
+        OCANNL_RETURN_IF_ERROR(
+            SetAside(all[all.size() - 1 - k], damage[k], log));
+      }
+      return steps;
+    }
+    absl::Status whole = CheckNpz(PathOf(steps));
+    if (whole.ok()) return restored;  // it is of another network, say
+    if (!absl::IsDataLoss(whole)) return whole;
+    damage.push_back(std::move(whole));
+  }
+  return absl::DataLossError(absl::StrCat(
+      "all checkpoints of ", directory_, " are damaged, the latest, ",
+      damage[0].message(), "; restore one from another copy, or give the run ",
+      "another directory to begin anew"));
+}
+
+absl::Status CheckpointSeries::SetAside(int64_t steps,
+                                        const absl::Status& damage,
+                                        std::ostream& log) const {
+  const std::string path = PathOf(steps);
+  const std::string aside = absl::StrCat(path, ".damaged");
+  std::error_code error;
+  std::filesystem::rename(path, aside, error);
+  if (error) {
+    return absl::InternalError(absl::StrCat("cannot rename ", path, " to ",
+                                            aside, ": ", error.message()));
+  }
+  log << "The checkpoint of step " << steps << " is damaged and now called "
+      << aside << ": " << damage.message() << "\n";
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::train

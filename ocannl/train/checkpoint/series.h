@@ -2,20 +2,23 @@
 //
 // CheckpointSeries, a checkpoint manager: the checkpoints of one training run,
 // of which the last few are kept: DIR/step_000000001200.npz. A run that is
-// killed goes on at the latest, with the bits that it would have had.
+// killed goes on at the latest that is whole, with the bits that it would have
+// had.
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto series, CheckpointSeries::Open(dir, 3));
 //   OCANNL_ASSIGN_OR_RETURN(int64_t step, series.Restore(arrays, context));
-//   ...
+//   ...                                                // training
 //   OCANNL_RETURN_IF_ERROR(series.Save(step, arrays, context));
 #ifndef OCANNL_TRAIN_CHECKPOINT_SERIES_H_
 #define OCANNL_TRAIN_CHECKPOINT_SERIES_H_
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -36,10 +39,19 @@ class CheckpointSeries {
   absl::Status Save(int64_t steps, absl::Span<const Array> arrays,
                     const Context& context) const;
 
-  // RestoreParams of the latest checkpoint; returns its steps, or 0 if there is
-  // none. Errors: those of RestoreParams, with nothing written to the context.
+  // RestoreParams of the latest checkpoint that is whole; returns its steps, or
+  // 0 if there is no checkpoint. Damaged ones after it are renamed to
+  // NAME.damaged, so that Save can write these steps again, and stderr says so.
+  // Errors: those of RestoreParams, with nothing written to the context; all
+  // checkpoints are damaged (DataLoss); the system's.
   absl::StatusOr<int64_t> Restore(absl::Span<const Array> arrays,
                                   const Context& context) const;
+
+  // The same with `restore` in the place of RestoreParams, which is given the
+  // path of the file, and `log` in the place of stderr.
+  absl::StatusOr<int64_t> RestoreWith(
+      absl::FunctionRef<absl::Status(const std::string& path)> restore,
+      std::ostream& log) const;
 
   // The steps of the checkpoints that are there, the latest last. Error: the
   // system's.
@@ -51,6 +63,10 @@ class CheckpointSeries {
  private:
   CheckpointSeries(std::string directory, int keep)
       : directory_(std::move(directory)), keep_(keep) {}
+
+  // Renames a checkpoint that `damage` describes.
+  absl::Status SetAside(int64_t steps, const absl::Status& damage,
+                        std::ostream& log) const;
 
   std::string directory_;
   int keep_;
