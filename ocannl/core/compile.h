@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole way from code to something that runs:
-//
-//   Assignments -> LoopProgram -> Executable -> Routine
+// The whole way from code to something that runs: Assignments -> LoopProgram ->
+// Executable -> Routine.
 //
 //   OCANNL_ASSIGN_OR_RETURN(Routine step, ToRoutine(context, code, {}));
 //   OCANNL_RETURN_IF_ERROR(step.Run());

@@ -2,8 +2,8 @@
 //
 // Operations of the user's as two texts, like those of the source documents:
 //
-//   DefineOp("pointmul", "v =: v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g")
-//   DefineOp("matmul", "v =:+ v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g")
+//   DefineOp("pointmul", "v =: v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g");
+//   DefineOp("matmul", "v =:+ v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g");
 //
 // v is the value of the result, v1, v2 ... those of the operands; g, g1, g2 ...
 // are their gradients. t, t.value and lhs are v; t1, t1.value, rhs1 and rhs are

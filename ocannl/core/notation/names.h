@@ -2,7 +2,7 @@
 //
 // What C++ gives to a text by name.
 //
-//   ParseTensor(graph, "w *. x", {.tensors = {{"x", x}}})
+//   ParseTensor(graph, "w *. x", {.tensors = {{"x", x}}});
 #ifndef OCANNL_CORE_NOTATION_NAMES_H_
 #define OCANNL_CORE_NOTATION_NAMES_H_
 

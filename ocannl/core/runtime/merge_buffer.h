@@ -3,7 +3,7 @@
 // MergeBuffer: what a stream has of another context, one array at a time.
 //
 //   auto place = buffer.PlaceOf("w.grad", DType::kF32, {4});
-//   buffer.Hold(*place);           // w.grad : f32[4] is in it, nothing else
+//   buffer.Hold(*place, nullptr);   // w.grad : f32[4] is in it, nothing else
 #ifndef OCANNL_CORE_RUNTIME_MERGE_BUFFER_H_
 #define OCANNL_CORE_RUNTIME_MERGE_BUFFER_H_
 

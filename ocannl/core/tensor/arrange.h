@@ -5,7 +5,7 @@
 //
 //   Tensor both = Stack("...|...->i, ...", {a, b});       // i of 2 cells
 //   Tensor head = Part("...|t", x, 0, 16);                // the first 16
-//   w * Stretch(x)    x : 3, w : 2,3->4    Stretch(x) : 2,3
+//   Tensor y = w * Stretch(x);    // x : 3, w : 2,3->4, Stretch(x) : 2,3
 //
 // `axis` is a slot with one name: see axis_spec.h.
 #ifndef OCANNL_CORE_TENSOR_ARRANGE_H_

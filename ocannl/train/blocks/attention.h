@@ -5,7 +5,7 @@
 //
 //   MultiHeadAttention attend(scope / "attention",
 //                             {.size = 64, .heads = 4, .key_size = 16});
-//   Tensor y = attend(x, x, {.mask = CausalMask(graph, 128)}, training);
+//   Tensor y = attend(x, x, CausalMask(graph, 128), training);
 //
 // Sequences have shape ...,length|size. Vaswani et al., "Attention is all you
 // need" (2017).
@@ -52,7 +52,7 @@ struct AttentionOptions {
 //   Tensor logits = net.Step(token, decoding);   // 8| gives 8|vocabulary
 //   OCANNL_ASSIGN_OR_RETURN(UpdateCode cache,
 //                           UpdateStates(model, decoding.step));
-//   init: cache.init     for each position: logits, cache.update
+//   // init: cache.init     for each position: logits, cache.update
 //
 // What is at the places behind the position weighs 0: nothing is to be cleared
 // before the next sequence, if it is finite. The logits of a place are those of

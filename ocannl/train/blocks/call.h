@@ -9,6 +9,8 @@
 //     return call.Of(e / Einsum1(spec, e));
 //   }
 //
+// Errors name the call:
+//
 //   shape error in `exp(...)` in `Softmax("i => 0", x)` (user.cc:7): ...
 //     x : 4|3
 #ifndef OCANNL_TRAIN_BLOCKS_CALL_H_

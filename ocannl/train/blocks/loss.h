@@ -2,9 +2,9 @@
 //
 // Losses: numbers to minimise, means over what counts.
 //
-//   Tensor loss = CrossEntropy(logits, OneHot(labels, 10, kF32), {});
-//   Tensor loss = CrossEntropy(logits, OneHot(next, 256, kF32),
-//                              {.weights = NotEqual(next, kNone)});
+//   Tensor loss = CrossEntropy(logits, OneHot(labels, 10, DType::kF32), {});
+//   Tensor masked = CrossEntropy(logits, OneHot(next, 256, DType::kF32),
+//                                {.weights = NotEqual(next, kNone)});
 #ifndef OCANNL_TRAIN_BLOCKS_LOSS_H_
 #define OCANNL_TRAIN_BLOCKS_LOSS_H_
 

@@ -3,7 +3,8 @@
 // ParamScope: where the parameters of a block go, and how they are called.
 //
 //   ParamScope scope{&graph, "encoder"};
-//   Linear query(scope / "query", {.outputs = {64}});   // encoder_query_w, _b
+//   // Its parameters are encoder_query_w and encoder_query_b.
+//   Linear query(scope / "query", {.outputs = Dims{64}});
 //
 // A block makes its parameters when it is constructed and uses the same ones
 // each time it is applied. Sizes that its options leave out are inferred from

@@ -3,8 +3,8 @@
 // Softmax and its logarithm, without overflow: numbers are taken relative to
 // the greatest one of their group.
 //
-//   Softmax("...|v => ...|0", x)             over the only output axis
-//   Softmax("...|t->... => ...|0->...", x)   over the only input axis
+//   Softmax("...|v => ...|0", x);             // over the only output axis
+//   Softmax("...|t->... => ...|0->...", x);   // over the only input axis
 //
 // The spec says which numbers are a group: those that it reduces, to axes of
 // size 1. The greatest number is a constant to the gradient, which is exact all

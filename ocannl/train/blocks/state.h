@@ -8,7 +8,7 @@
 //   ...                                        // loss, GradUpdate, SgdUpdate
 //   OCANNL_ASSIGN_OR_RETURN(UpdateCode states,
 //                           UpdateStates(model, training.updates));
-//   init: states.init     step: gradient, states.update, sgd.update
+//   // init: states.init     step: gradient, states.update, sgd.update
 //
 //   Tensor answer = net(images, kInference);   // the same parameters
 #ifndef OCANNL_TRAIN_BLOCKS_STATE_H_

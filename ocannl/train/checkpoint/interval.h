@@ -5,7 +5,8 @@
 //   OCANNL_ASSIGN_OR_RETURN(auto interval, CheckpointInterval::Parse("5m"));
 //   for (...) {
 //     ...
-//     if (interval.IsDue(++steps)) OCANNL_RETURN_IF_ERROR(series.Save(...));
+//     if (!interval.IsDue(++steps)) continue;
+//     OCANNL_RETURN_IF_ERROR(series.Save(steps, arrays, context));
 //   }
 #ifndef OCANNL_TRAIN_CHECKPOINT_INTERVAL_H_
 #define OCANNL_TRAIN_CHECKPOINT_INTERVAL_H_

@@ -6,7 +6,7 @@
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto order,
 //                           BatchOrder::Make(1797, {.batch_size = 50}));
-//   order.Epoch(3)         the numbers of the examples, in order
+//   order.Epoch(3);        // the numbers of the examples, in order
 //
 // Shuffled by Fisher and Yates (Knuth, The Art of Computer Programming, volume
 // 2, algorithm P), with numbers of Threefry.

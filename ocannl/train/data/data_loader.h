@@ -7,7 +7,7 @@
 //       auto loader, DataLoader::Make({images, classes}, {.batch_size = 50}));
 //   loader->Seek(steps_done);
 //   Batch batch = loader->Next();
-//   batch.arrays[0]            {50, ...}
+//   batch.arrays[0];           // {50, ...}
 #ifndef OCANNL_TRAIN_DATA_DATA_LOADER_H_
 #define OCANNL_TRAIN_DATA_DATA_LOADER_H_
 

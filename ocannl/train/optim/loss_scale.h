@@ -10,11 +10,13 @@
 // Training", 2018.
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto scale, LossScaleFor(DType::kF16, model));
-//   gradient: GradUpdate(model, loss, {.scaled_by = TensorOf(scale)})
+//   OCANNL_ASSIGN_OR_RETURN(
+//       Assignments gradient,
+//       GradUpdate(model, loss, {.scaled_by = TensorOf(scale)}));
 //   OCANNL_ASSIGN_OR_RETURN(
 //       UpdateCode update,
 //       ScaledRuleUpdate(model, params, rate, AdamW(), scale));
-//   init: update.init, ...     step: gradient, update.update
+//   // init: update.init, ...     step: gradient, update.update
 //
 // The scale is always a power of two, so that nothing is rounded but what is
 // too small even so.

@@ -6,7 +6,7 @@
 // depend on the number of steps count those of their own code, so that a
 // checkpoint of the states (checkpoint/checkpoint.h) has all that goes on.
 //
-//   StartTraining(model, loss, Number(graph, 1e-3), AdamW(), context)
+//   StartTraining(model, loss, Number(graph, 1e-3), AdamW(), context);
 //
 // Narrow floats are computed as f32 and rounded when they are stored; the
 // states of their parameters are f32.

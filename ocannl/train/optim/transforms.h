@@ -4,7 +4,7 @@
 // optimiser takes them, and to parameters after it. Chain them with one of
 // rules.h.
 //
-//   Chain({*ClipByGlobalNorm(1), *AdamW(), *Ema(0.999)})
+//   UpdateRule rule = Chain({*ClipByGlobalNorm(1), *AdamW(), *Ema(0.999)});
 #ifndef OCANNL_TRAIN_OPTIM_TRANSFORMS_H_
 #define OCANNL_TRAIN_OPTIM_TRANSFORMS_H_
 
