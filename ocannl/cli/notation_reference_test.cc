@@ -86,7 +86,15 @@ Axes that are computed:
   cells, a window reaches one cell further to the left: `o+k` with 2 cells has
   those of `o - 1` and `o`. `ocannl explain --stage=cd` says by how many cells
   each side of an axis is padded.
-- `s*o<+d*k`: windows inside of the axis. Size `s*(o-1) + d*(k-1) + 1`.
+- `s*o<+d*k`: windows that fill the axis. Size `s*(o-1) + d*(k-1) + 1`.
+- `p<s*o+d*k<q`: as many windows as fit into the axis with `p` cells of padding
+  before it and `q` after it, from 0, which do not count; `0<s*o+k<0` leaves out
+  the last cells of an axis that windows do not fill. With `<=q` their number is
+  rounded up (`ceil_mode` of PyTorch and ONNX): the last one may end beyond the
+  padding, but starts in the axis or before it.
+- `s*o<=+d*k`: a window for each step that starts in the axis, `size / s`
+  rounded up. Half of the padding that they need is before the axis, rounded
+  down, the rest after it (`SAME_UPPER` of ONNX).
 - `a^b^c`: the cells of `a`, then those of `b`, then those of `c`. Size
   `a + b + c`.
 

@@ -35,9 +35,9 @@ int64_t SizeOfAxis(const std::string& text, const NameSizes& sizes) {
   int64_t size = 0;
   for (const std::string& part : axis.parts) size += sizes.at(part);
   if (!axis.parts.empty()) return size;
-  CHECK(!axis.kernel.empty() && !axis.padded);
+  CHECK(!axis.kernel.empty() && axis.fit == WindowFit::kExact);
   return axis.stride * (sizes.at(axis.name) - 1) +
-         axis.Span(sizes.at(axis.kernel));
+         axis.dilation * (sizes.at(axis.kernel) - 1) + 1;
 }
 
 // `a` with axes of one cell that broadcast where those of `dims` have more.

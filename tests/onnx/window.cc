@@ -14,16 +14,25 @@
 namespace ocannl::onnx {
 namespace {
 
+// How specs place windows on an axis.
+enum class Fit { kFloor, kCeil, kSame, kExact };
+
 // The windows along one axis of an image: `cells` of them.
 struct Window {
   int64_t kernel, stride, dilation, before, behind, cells;
+  Fit fit = Fit::kFloor;
 
   int64_t span() const { return (kernel - 1) * dilation + 1; }
   // The cells that all windows reach.
   int64_t reach() const { return stride * (cells - 1) + span(); }
   // The axis as a spec says it, for windows `o` with cells `k`.
   std::string Axis(const std::string& o, const std::string& k) const {
-    return absl::StrCat(stride, "*", o, "<+", dilation, "*", k);
+    const std::string at = absl::StrCat(stride, "*", o);
+    const std::string inside = absl::StrCat("+", dilation, "*", k);
+    if (fit == Fit::kExact) return absl::StrCat(at, "<", inside);
+    if (fit == Fit::kSame) return absl::StrCat(at, "<=", inside);
+    const char* end = fit == Fit::kCeil ? "<=" : "<";
+    return absl::StrCat(before, "<", at, inside, end, behind);
   }
 };
 
@@ -50,10 +59,12 @@ std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
       const int64_t all = std::max<int64_t>(0, window.reach() - size);
       window.before = pad == "SAME_LOWER" ? all - all / 2 : all / 2;
       window.behind = all - window.before;
+      if (pad == "SAME_UPPER") window.fit = Fit::kSame;
     } else {
       const int64_t free = size + window.before + window.behind - window.span();
-      const int64_t up =
-          call.Whole("ceil_mode", 0) != 0 ? window.stride - 1 : 0;
+      const bool ceil = call.Whole("ceil_mode", 0) != 0;
+      if (ceil) window.fit = Fit::kCeil;
+      const int64_t up = ceil ? window.stride - 1 : 0;
       window.cells = (free + up) / window.stride + 1;
       // None begins in the padding behind.
       if ((window.cells - 1) * window.stride >= size + window.before) {
@@ -63,18 +74,6 @@ std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
     windows.push_back(window);
   }
   return windows;
-}
-
-// `x` with as many cells as its windows reach: those outside are 0, or the
-// least number for kMax.
-Value Padded(Value x, const std::vector<Window>& windows, Op accum) {
-  for (size_t k = 0; k < windows.size(); ++k) {
-    const Window& window = windows[k];
-    const int axis = static_cast<int>(k) + 2;
-    const int64_t behind = window.reach() - x.dims[axis] - window.before;
-    x = Pad(x, axis, window.before, behind, accum);
-  }
-  return x;
 }
 
 // The axes of the image, of its windows and of their cells.
@@ -104,8 +103,7 @@ Axes Join(Axes front, const Axes& rest) {
 // accum over each window, of each channel by itself.
 Value Pool(const Value& x, const std::vector<Window>& windows, Op accum) {
   const WindowAxes axes = AxesOf(windows);
-  return Reduce({}, accum,
-                {{Padded(x, windows, accum), Join({"n", "c"}, axes.image)}},
+  return Reduce({}, accum, {{x, Join({"n", "c"}, axes.image)}},
                 Join({"n", "c"}, axes.cells), axes.sizes);
 }
 
@@ -154,7 +152,8 @@ absl::StatusOr<Outputs> ConvTransposeRule(const OpCall& call) {
                        .dilation = dilations[k],
                        .before = 0,
                        .behind = 0,
-                       .cells = x.dims[k + 2]});
+                       .cells = x.dims[k + 2],
+                       .fit = Fit::kExact});
   }
   const WindowAxes axes = AxesOf(windows);
   Value y = Product(
@@ -190,19 +189,18 @@ absl::StatusOr<Outputs> MaxPoolRule(const OpCall& call) {
   if (call.node.outputs.size() == 1) return greatest;
   const WindowAxes axes = AxesOf(windows);
   const Axes result = Join({"n", "c"}, axes.cells);
-  auto apart = [&](const Value& cells) {
-    return Reduce({}, Op::kAdd, {{cells, Join({"n", "c"}, axes.image)}},
+  // Outside of the image is what `accum` begins with.
+  auto apart = [&](const Value& cells, Op accum) {
+    return Reduce({}, accum, {{cells, Join({"n", "c"}, axes.image)}},
                   Join(result, axes.kernel), axes.sizes);
   };
   Dims dims = greatest.dims;
   dims.resize(dims.size() + windows.size(), 1);
-  const Value is_greatest =
-      Equal(apart(Padded(x, windows, Op::kMax)), Reshape(greatest, dims));
+  const Value is_greatest = Equal(apart(x, Op::kMax), Reshape(greatest, dims));
   // The place from the end: the greatest is the first.
   const double size = static_cast<double>(NumElements(x.dims));
   const Value from_end =
-      Select(is_greatest,
-             size + 1 - apart(Padded(PlacesOf(call, x), windows, Op::kAdd)), 0);
+      Select(is_greatest, size + 1 - apart(PlacesOf(call, x), Op::kAdd), 0);
   const Value found =
       Reduce({}, Op::kMax, {{from_end, Join(result, axes.kernel)}}, result);
   return Outputs{greatest, size - found};
@@ -241,9 +239,14 @@ absl::StatusOr<Outputs> AveragePoolRule(const OpCall& call) {
   for (size_t k = 0; k < windows.size(); ++k) {
     if (call.Whole("count_include_pad", 0) == 0) continue;
     counted[k + 2] += windows[k].before + windows[k].behind;
-    inside[k].before = inside[k].behind = 0;
+    inside[k].fit = Fit::kExact;
   }
-  const Value ones = Filled(call.graph(), counted, 1, x.dtype());
+  Value ones = Filled(call.graph(), counted, 1, x.dtype());
+  for (size_t k = 0; k < windows.size(); ++k) {
+    if (inside[k].fit != Fit::kExact) continue;
+    const int axis = static_cast<int>(k) + 2;
+    ones = Pad(ones, axis, 0, windows[k].reach() - counted[axis]);
+  }
   return Pool(x, windows, Op::kAdd) / Pool(ones, inside, Op::kAdd);
 }
 
@@ -277,10 +280,9 @@ Value Convolution(const OpCall& call, const Value& x, const Value& w) {
   axes.sizes["j"] = w.dims[0] / groups;
   const std::string channels = absl::StrCat(w.dims[1], "*g<+i");
   const std::string results = absl::StrCat(w.dims[0] / groups, "*g<+j");
-  return Product(
-      {{Padded(x, windows, Op::kAdd), Join({"n", channels}, axes.image)},
-       {w, Join({results, "i"}, axes.kernel)}},
-      Join({"n", results}, axes.cells), axes.sizes);
+  return Product({{x, Join({"n", channels}, axes.image)},
+                  {w, Join({results, "i"}, axes.kernel)}},
+                 Join({"n", results}, axes.cells), axes.sizes);
 }
 
 std::vector<OpRule> WindowRules() {

@@ -263,6 +263,7 @@ absl::Status ShapeErrors::Relation(const SlotRule& rule, int axis,
                    Label(graph_[rule.row.tensor]), " is ", DimsText({size}));
   int64_t rest = size - equation.constant;
   const int64_t stride = equation.terms[0].second;
+  const bool rounds = form.has_paddings() || form.fit == WindowFit::kSame;
   std::vector<std::string> unknown;
   for (size_t k = 0; k < equation.terms.size(); ++k) {
     const auto& [name, factor] = equation.terms[k];
@@ -278,9 +279,9 @@ absl::Status ShapeErrors::Relation(const SlotRule& rule, int axis,
     absl::StrAppend(&message,
                     one ? ", which no size of " : ", and nothing determines ",
                     absl::StrJoin(unknown, " and "), one ? " fits" : "");
-    const int64_t steps = form.padded ? rest : rest - stride;
-    if (one && sizes[0] == 0 && steps > 0) {
-      message += NoDivisor(stride, steps);
+    const int64_t first = form.fit == WindowFit::kCentred ? 0 : stride;
+    if (one && sizes[0] == 0 && rest > first && !rounds) {
+      message += NoDivisor(stride, rest - first);
     }
   }
   const bool concatenates = !form.parts.empty();
@@ -288,7 +289,8 @@ absl::Status ShapeErrors::Relation(const SlotRule& rule, int axis,
       concatenates ? "wrong concatenation"
       : unknown.size() > 1 || (sizes[0] != 0 && !unknown.empty())
           ? "cannot infer kernel dimension"
-          : "incompatible stride";
+      : rounds ? "wrong number of windows"
+               : "incompatible stride";
   message = absl::StrCat(what, ": ", message);
   std::string hint;
   if (unknown.size() > 1) {
@@ -298,6 +300,9 @@ absl::Status ShapeErrors::Relation(const SlotRule& rule, int axis,
   } else if (concatenates) {
     hint = absl::StrCat("make the axis ", size - rest,
                         unknown.empty() ? "" : " or longer");
+  } else if (rounds && !unknown.empty() && sizes[0] == 0) {
+    const int64_t least = equation.rounding == Rounding::kUp ? 1 : stride;
+    hint = absl::StrCat("make the axis ", size - rest + least, " or longer");
   } else if (!unknown.empty() && sizes[0] == 0) {
     // The sizes next to it that a whole number of windows fits.
     const int64_t count = std::max<int64_t>(rest / stride, 1);

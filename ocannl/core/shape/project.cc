@@ -100,7 +100,7 @@ class Projector {
       } else if (axis.is_plain()) {
         indices.push_back(Loop(axis.name, dims[i]));
       } else {
-        indices.push_back(Computed(axis));
+        indices.push_back(Computed(axis, dims[i]));
       }
     }
     return indices;
@@ -121,14 +121,14 @@ class Projector {
     __builtin_unreachable();
   }
 
-  Affine Computed(const EinsumAxis& axis) {
+  Affine Computed(const EinsumAxis& axis, int64_t size) {
     if (!axis.parts.empty()) return PartOf(axis);
     Affine index =
         axis.stride * Loop(axis.name, sizes_.at(axis.name)) + axis.offset;
     if (axis.kernel.empty()) return index;
-    const int64_t size = sizes_.at(axis.kernel);
-    index += axis.dilation * Loop(axis.kernel, size);
-    return index + -axis.Before(size);
+    const int64_t window = sizes_.at(axis.kernel);
+    index += axis.dilation * Loop(axis.kernel, window);
+    return index + -axis.Before(window, sizes_.at(axis.name), size);
   }
 
   Affine Loop(const std::string& name, int64_t size) {

@@ -144,9 +144,23 @@ SizeEquation EquationOf(const EinsumAxis& axis) {
     equation.terms.emplace_back(part, 1);
   }
   if (axis.parts.empty()) equation.terms.emplace_back(axis.name, axis.stride);
-  if (axis.padded) return equation;
+  // Steps of 1 leave nothing to round.
+  if (axis.fit == WindowFit::kFloor && axis.stride > 1) {
+    equation.rounding = Rounding::kDown;
+  }
+  if (axis.fit == WindowFit::kSame && axis.stride > 1) {
+    equation.rounding = Rounding::kUp;
+  }
+  if (axis.fit == WindowFit::kCeil) {
+    equation.rounding = Rounding::kUp;
+    equation.before = axis.before;
+  }
+  if (axis.fit == WindowFit::kCentred || axis.fit == WindowFit::kSame) {
+    return equation;
+  }
   equation.terms.emplace_back(axis.kernel, axis.dilation);
-  equation.constant = 1 + axis.offset - axis.stride - axis.dilation;
+  equation.constant =
+      1 + axis.offset - axis.stride - axis.dilation - axis.before - axis.after;
   return equation;
 }
 

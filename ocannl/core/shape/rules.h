@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "ocannl/core/shape/size.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
@@ -60,10 +61,13 @@ const EinsumSpec* SpecOf(const TensorSource& source);
 std::vector<EinsumAxis> ExpandRow(const EinsumRow& row, int rank, int place);
 
 // How the size of an axis that is not plain comes from those of its names:
-// constant + the sum of factor * size(name).
+// constant + the sum of factor * size(name). With a rounding, how the size of
+// the first name comes from the others (SizeSystem::Relate).
 struct SizeEquation {
   std::vector<std::pair<std::string, int64_t>> terms;
   int64_t constant = 0;
+  Rounding rounding = Rounding::kNone;
+  int64_t before = 0;
 };
 SizeEquation EquationOf(const EinsumAxis& axis);
 

@@ -7,13 +7,6 @@
 #include "absl/algorithm/container.h"
 
 namespace ocannl {
-namespace {
-
-// No array has as many cells; sums of a few of its multiples do not overflow.
-constexpr int64_t kMaxSize = int64_t{1} << 46;
-
-}  // namespace
-
 int SizeSystem::Add(RowRole role) {
   const int axis = classes_.Add();
   classes_[axis].role = role;
@@ -55,18 +48,6 @@ void SizeSystem::AtLeast(int axis, int64_t size) {
 
 void SizeSystem::Cover(int covering, int covered) {
   covers_.push_back({.covering = covering, .covered = covered});
-}
-
-void SizeSystem::Relate(int whole, std::vector<Part> parts, int64_t constant) {
-  parts.push_back({.axis = whole, .factor = -1});
-  relations_.push_back({.parts = std::move(parts), .constant = constant});
-}
-
-void SizeSystem::Multiply(int whole, absl::Span<const int> axes) {
-  std::vector<Part> parts;
-  for (int axis : axes) parts.push_back({.axis = axis, .factor = 1});
-  Relate(whole, std::move(parts), 0);
-  relations_.back().multiplies = true;
 }
 
 void SizeSystem::Assign(int axis, int64_t size, bool broadcastable) {
@@ -111,79 +92,6 @@ void SizeSystem::PropagateDown(int root) {
     queue_.push_back(below);
     if (smaller.role != RowRole::kComputed) used_.push_back(below);
   }
-}
-
-void SizeSystem::AssignEmpty(int axis) {
-  classes_[axis].empty = true;
-  for (int k : classes_[axis].relations) Propagate(relations_[k]);
-}
-
-void SizeSystem::Fail(Relation& relation) {
-  relation.failed = true;
-  for (const Part& part : relation.parts) {
-    relation.sizes.push_back(Size(part.axis));
-  }
-}
-
-// Determines the last unknown size of the relation.
-void SizeSystem::Propagate(Relation& relation) {
-  ++steps_;
-  if (relation.done || relation.failed) return;
-  steps_ += static_cast<int64_t>(relation.parts.size());
-  if (relation.multiplies) return PropagateProduct(relation);
-  int unknown = -1;
-  __int128 sum = relation.constant;
-  __int128 factor = 0;  // of the unknown
-  for (const Part& part : relation.parts) {
-    int root = classes_.Find(part.axis);
-    const Class& c = classes_[root];
-    if (c.size != 0 || c.empty) {
-      sum += static_cast<__int128>(part.factor) * c.size;
-    } else if (unknown < 0 || unknown == root) {
-      unknown = root;
-      factor += part.factor;
-    } else {
-      return;
-    }
-  }
-  if (factor == 0) {
-    relation.done = sum == 0;
-    if (!relation.done) Fail(relation);
-    return;
-  }
-  __int128 size = -sum / factor;
-  if (sum == 0 && relation.is_concatenation() && classes_[unknown].is_name) {
-    relation.done = true;
-    return AssignEmpty(unknown);
-  }
-  if (sum % factor != 0 || size < 1 || size > kMaxSize) return Fail(relation);
-  relation.done = true;
-  Assign(unknown, static_cast<int64_t>(size), false);
-}
-
-void SizeSystem::PropagateProduct(Relation& relation) {
-  const int whole = classes_.Find(relation.parts.back().axis);
-  int unknown = -1;
-  int64_t product = 1;
-  for (size_t k = 0; k + 1 < relation.parts.size(); ++k) {
-    const int root = classes_.Find(relation.parts[k].axis);
-    const int64_t size = classes_[root].size;
-    if (size == 0 && unknown >= 0) return;
-    if (size == 0) unknown = root;
-    if (size > kMaxSize / product) return Fail(relation);
-    if (size != 0) product *= size;
-  }
-  const int64_t total = classes_[whole].size;
-  if (total == 0) {
-    if (unknown >= 0) return;
-    relation.done = true;
-    return Assign(whole, product, false);
-  }
-  if (total % product != 0 || (unknown < 0 && total != product)) {
-    return Fail(relation);
-  }
-  relation.done = true;
-  if (unknown >= 0) Assign(unknown, total / product, false);
 }
 
 void SizeSystem::Propagate() {
@@ -302,7 +210,8 @@ void SizeSystem::FailOpenWindows() {
       open += is_open ? 1 : 0;
       sum += static_cast<__int128>(part.factor) * (is_open ? 1 : c.size);
     }
-    if (open > 1 && sum != 0) Fail(relation);
+    const bool rounds = relation.rounding != Rounding::kNone;
+    if ((open > 1 && sum != 0) || (open == 1 && rounds)) Fail(relation);
   }
 }
 

@@ -23,6 +23,9 @@
 
 namespace ocannl {
 
+// Of a number of windows.
+enum class Rounding : uint8_t { kNone, kDown, kUp };
+
 class SizeSystem {
  public:
   // A new axis; they are numbered from 0.
@@ -42,7 +45,11 @@ class SizeSystem {
     int axis;
     int64_t factor;
   };
-  void Relate(int whole, std::vector<Part> parts, int64_t constant);
+  // With a rounding, the first part is the number of windows that the equation
+  // has for the others, rounded; rounded up, as many at most as start in the
+  // axis and `before` cells before it. A whole that nothing tells is exact.
+  void Relate(int whole, std::vector<Part> parts, int64_t constant,
+              Rounding rounding = Rounding::kNone, int64_t before = 0);
   // size(whole) = the product of the sizes of `axes`; counts as a Relate.
   void Multiply(int whole, absl::Span<const int> axes);
 
@@ -81,6 +88,8 @@ class SizeSystem {
   struct Relation {
     std::vector<Part> parts;  // constant + their sum = 0
     int64_t constant;
+    Rounding rounding = Rounding::kNone;
+    int64_t before = 0;
     bool multiplies = false;  // the last part is the product of the others
     bool done = false;        // it holds
     bool failed = false;
@@ -107,6 +116,7 @@ class SizeSystem {
   void PropagateDown(int root);
   void Propagate(Relation& relation);
   void PropagateProduct(Relation& relation);
+  void PropagateRounded(Relation& relation);
   void AssignEmpty(int axis);
   void Fail(Relation& relation);
   bool IsOpen(const Class& c) const;
@@ -119,13 +129,14 @@ class SizeSystem {
   bool AssignFreeLeaves();
   bool AssignCovering();
   bool AssignRelatedByUse();
+  bool AssignRoundedWholes();
   bool AssignEmptyParts();
   bool AssignRest();
   static constexpr bool (SizeSystem::*kDefaults[])() = {
       &SizeSystem::AssignUsedLeaves,   &SizeSystem::AssignAtLeast,
       &SizeSystem::AssignFreeLeaves,   &SizeSystem::AssignCovering,
-      &SizeSystem::AssignRelatedByUse, &SizeSystem::AssignEmptyParts,
-      &SizeSystem::AssignRest};
+      &SizeSystem::AssignRelatedByUse, &SizeSystem::AssignRoundedWholes,
+      &SizeSystem::AssignEmptyParts,   &SizeSystem::AssignRest};
 
   Unifier<Class> classes_;
   std::vector<CoverEdge> covers_;

@@ -114,7 +114,8 @@ void SlotRules::Relate(Relation& relation, int whole, Names& names,
   for (const auto& [name, factor] : equation.terms) {
     parts.push_back({.axis = names.at(name), .factor = factor});
   }
-  sizes.Relate(whole, std::move(parts), equation.constant);
+  sizes.Relate(whole, std::move(parts), equation.constant, equation.rounding,
+               equation.before);
 }
 
 void SlotRules::SetBounds(SizeSystem& sizes) {

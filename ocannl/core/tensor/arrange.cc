@@ -65,7 +65,7 @@ Tensor Interleave(absl::string_view axis, Tensor a, Tensor b,
     EinsumAxis whole = PlainAxis(along.name);
     whole.stride = 2;
     whole.kernel = which.name;
-    whole.padded = false;
+    whole.fit = WindowFit::kExact;
     return Einsum1(SpecText({pairs.slot}, along.With({whole})),
                    Arg(StackAt(pairs, {a, b}, where), where));
   });

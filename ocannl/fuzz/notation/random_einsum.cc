@@ -42,7 +42,7 @@ class Generator {
     ProgramTensor tensor;
     std::string o = Name(), k = Name();
     tensor.rows[1].push_back(Plain(k));
-    tensor.rows[1].push_back(o == k ? Strided(o) : Window(o, k));
+    tensor.rows[1].push_back(o == k ? Strided(o) : Window(o, k, false));
     WriteTexts(tensor);
     return tensor;
   }
@@ -166,9 +166,11 @@ class Generator {
             }};
   }
 
-  ProgramAxis Window(const std::string& o, const std::string& k) {
+  ProgramAxis Window(const std::string& o, const std::string& k,
+                     bool is_result) {
     used_.insert(o);
     used_.insert(k);
+    if (OneIn(2)) return RoundedWindow(o, k, is_result);
     const int64_t stride = Below(3) + 1, dilation = Below(2) + 1;
     const bool valid = OneIn(2);
     const int64_t reach = dilation * (sizes_.at(k) - 1) + 1;
@@ -183,6 +185,35 @@ class Generator {
                     dilation > 1 ? absl::StrCat(dilation, "*", k) : k);
     return {text, {o, k}, size, [=](const Point& p) -> std::optional<int64_t> {
               return stride * *p.at(o) + dilation * *p.at(k) - before;
+            }};
+  }
+
+  // Windows of which as many as fit lie on the axis, which leave some of its
+  // cells out or leave it; a result is as small as may be.
+  ProgramAxis RoundedWindow(const std::string& o, const std::string& k,
+                            bool is_result) {
+    const int64_t stride = Below(3) + 1, dilation = Below(2) + 1;
+    const int64_t before = Below(3), after = Below(3);
+    const int64_t start = stride * (sizes_.at(o) - 1);
+    const int64_t reach = dilation * (sizes_.at(k) - 1) + 1;
+    const std::string windows =
+        absl::StrCat(stride, "*", o, "+", dilation, "*", k);
+    const int64_t rest = is_result ? 0 : Below(stride);
+    int64_t size = start + reach - before - after;
+    bool up = OneIn(2);
+    // Rounded up, the last one starts in the axis or before it.
+    if (size - rest < 1 || start >= size - rest + before) up = false;
+    size += up ? -rest : rest;
+    std::string text =
+        absl::StrCat(before, "<", windows, up ? "<=" : "<", after);
+    int64_t first = -before;
+    if (size < 1 || OneIn(3)) {
+      size = start + stride - rest;
+      text = absl::StrCat(stride, "*", o, "<=+", dilation, "*", k);
+      first = -(std::max<int64_t>(0, start + reach - size) / 2);
+    }
+    return {text, {o, k}, size, [=](const Point& p) -> std::optional<int64_t> {
+              return stride * *p.at(o) + dilation * *p.at(k) + first;
             }};
   }
 
@@ -215,7 +246,7 @@ class Generator {
     const std::string o = known[Below(known.size())];
     const std::string k = known[Below(known.size())];
     if (OneIn(6)) return Strided(o);
-    if (o != k && OneIn(6)) return Window(o, k);
+    if (o != k && OneIn(6)) return Window(o, k, true);
     return Plain(o);
   }
 

@@ -19,6 +19,52 @@ struct Place {
   int64_t size;
 };
 
+// size = constant + the sum of factor * size(name).
+struct Sum {
+  std::vector<std::pair<std::string, int64_t>> terms;
+  int64_t constant = 0;
+};
+bool Rounds(const EinsumAxis& form) {
+  const bool centred = form.fit == WindowFit::kCentred;
+  if (form.kernel.empty() || centred || form.fit == WindowFit::kExact) {
+    return false;
+  }
+  return form.stride > 1 || form.fit == WindowFit::kCeil;
+}
+Sum SumOf(const EinsumAxis& form) {
+  Sum sum;
+  for (const std::string& part : form.parts) sum.terms.push_back({part, 1});
+  if (!form.parts.empty()) return sum;
+  sum.terms.push_back({form.name, form.stride});
+  const bool by_steps =
+      form.fit == WindowFit::kCentred || form.fit == WindowFit::kSame;
+  if (form.kernel.empty() || by_steps) return sum;
+  sum.terms.push_back({form.kernel, form.dilation});
+  // The last window starts `stride` before the end of that many strides, and
+  // reaches `dilation` times its gaps and a cell.
+  sum.constant = 1 + form.offset - form.stride - form.dilation;
+  // Of what it reaches, the paddings are no cells.
+  sum.constant -= form.before + form.after;
+  return sum;
+}
+
+// How many windows lie on so many cells: by trying, from where all fit.
+int64_t CountOf(const EinsumAxis& form, int64_t window, int64_t size) {
+  const int64_t end = size + form.after;
+  const int64_t reach = form.dilation * (window - 1);
+  int64_t count = std::max<int64_t>(0, (size - reach) / form.stride - 1);
+  while (true) {
+    const int64_t first = form.stride * count - form.before;
+    const int64_t last = first + reach;
+    if (form.fit == WindowFit::kFloor && last >= end) return count;
+    if (form.fit != WindowFit::kFloor && first >= size) return count;
+    // Rounded up, one more than fits.
+    const bool fits = last - form.stride < end - 1;
+    if (form.fit == WindowFit::kCeil && !fits) return count;
+    ++count;
+  }
+}
+
 class Reader {
  public:
   explicit Reader(const EinsumSpec& spec) : spec_(spec) {}
@@ -110,24 +156,6 @@ class Reader {
     });
   }
 
-  // size = constant + the sum of factor * size(name).
-  struct Sum {
-    std::vector<std::pair<std::string, int64_t>> terms;
-    int64_t constant = 0;
-  };
-  static Sum SumOf(const EinsumAxis& form) {
-    Sum sum;
-    for (const std::string& part : form.parts) sum.terms.push_back({part, 1});
-    if (!form.parts.empty()) return sum;
-    sum.terms.push_back({form.name, form.stride});
-    if (form.kernel.empty() || form.padded) return sum;
-    sum.terms.push_back({form.kernel, form.dilation});
-    // The last window starts `stride` before the end of that many strides, and
-    // reaches `dilation` times its gaps and a cell.
-    sum.constant = 1 + form.offset - form.stride - form.dilation;
-    return sum;
-  }
-
   void Learn(const std::string& name, int64_t size) {
     const int64_t least = alone_.contains(name) ? 1 : 0;
     if (size < least) fits_ = false;
@@ -135,8 +163,27 @@ class Reader {
     if (known != size) fits_ = false;
   }
 
+  // Of windows whose number is rounded; whether it told something.
+  bool ApplyRounded(Place& place) {
+    const auto window = sizes_.find(place.form.kernel);
+    const auto count = sizes_.find(place.form.name);
+    const bool has_window =
+        window != sizes_.end() || place.form.fit == WindowFit::kSame;
+    if (place.size == 0 || !has_window) return false;
+    const int64_t is = CountOf(
+        place.form, window == sizes_.end() ? 1 : window->second, place.size);
+    if (is < 1) fits_ = false;
+    if (count == sizes_.end()) {
+      Learn(place.form.name, is);
+      return true;
+    }
+    if (count->second != is) fits_ = false;
+    return false;
+  }
+
   // One equation; whether it told something.
   bool Apply(Place& place) {
+    if (Rounds(place.form) && place.size != 0) return ApplyRounded(place);
     Sum sum = SumOf(place.form);
     int64_t rest = place.size - sum.constant;
     std::optional<std::pair<std::string, int64_t>> unknown;
@@ -222,9 +269,14 @@ class Reader {
     } else if (!form.parts.empty()) {
       axis.index = ConcatenatedIndex(form.parts, sizes_);
     } else {
-      int64_t before = 0;
-      if (!form.kernel.empty() && form.padded) {
-        before = ((sizes_.at(form.kernel) - 1) * form.dilation + 1) / 2;
+      int64_t before = form.before;
+      if (!form.kernel.empty()) {
+        const int64_t reach = (sizes_.at(form.kernel) - 1) * form.dilation + 1;
+        const int64_t end = form.stride * (sizes_.at(form.name) - 1) + reach;
+        if (form.fit == WindowFit::kCentred) before = reach / 2;
+        if (form.fit == WindowFit::kSame && end > place.size) {
+          before = (end - place.size) / 2;
+        }
       }
       axis.index = [form, before](const Point& p) -> std::optional<int64_t> {
         if (!p.at(form.name)) return std::nullopt;

@@ -43,22 +43,61 @@ class AxisParser {
       }
       return axis;
     }
+    if (HasPaddings()) return Padded();
     OCANNL_ASSIGN_OR_RETURN(axis.stride, Factor());
     OCANNL_ASSIGN_OR_RETURN(axis.name, Name());
-    const bool valid = Accept("<");
-    const bool marked = valid || Accept("=");
-    axis.padded = !valid;
+    bool marked = true;
+    if (Accept("<=")) {
+      axis.fit = WindowFit::kSame;
+    } else if (Accept("<")) {
+      axis.fit = WindowFit::kExact;
+    } else {
+      marked = Accept("=");
+    }
     OCANNL_RETURN_IF_ERROR(Rest(axis));
     if (!rest_.empty()) return Unexpected();
-    if (marked && axis.kernel.empty()) {
-      return Error(
-          "`=` and `<` say what windows do at the ends of an axis, but it has "
-          "no window; write, such as, `oh<+kh`");
-    }
+    if (marked && axis.kernel.empty()) return NoWindow();
+    if (axis.fit == WindowFit::kSame && axis.offset != 0) return HasOffset();
     return axis;
   }
 
  private:
+  // Whether a padding precedes the windows, and another one follows them.
+  bool HasPaddings() const {
+    const size_t at = text_.find('<');
+    if (at == absl::string_view::npos) return false;
+    const absl::string_view after =
+        absl::StripLeadingAsciiWhitespace(text_.substr(at + 1));
+    return !after.empty() && after[0] != '+' && after[0] != '=';
+  }
+
+  absl::StatusOr<EinsumAxis> Padded() {
+    EinsumAxis axis;
+    OCANNL_ASSIGN_OR_RETURN(axis.before, Padding());
+    if (!Accept("<")) return Unexpected();
+    OCANNL_ASSIGN_OR_RETURN(axis.stride, Factor());
+    OCANNL_ASSIGN_OR_RETURN(axis.name, Name());
+    OCANNL_RETURN_IF_ERROR(Rest(axis));
+    if (!Accept("<")) return Unexpected();
+    axis.fit = Accept("=") ? WindowFit::kCeil : WindowFit::kFloor;
+    OCANNL_ASSIGN_OR_RETURN(axis.after, Padding());
+    if (!rest_.empty()) return Unexpected();
+    if (axis.kernel.empty()) return NoWindow();
+    if (axis.offset != 0) return HasOffset();
+    return axis;
+  }
+
+  absl::Status NoWindow() const {
+    return Error(
+        "`=` and `<` say what windows do at the ends of an axis, but it has "
+        "no window; write, such as, `oh<+kh`");
+  }
+
+  absl::Status HasOffset() const {
+    return Error(
+        "its paddings say where the windows start; leave out the offset");
+  }
+
   // The offset and the window.
   absl::Status Rest(EinsumAxis& axis) {
     bool more = Accept("+");
@@ -141,18 +180,36 @@ class AxisParser {
       rest_ = before;
       return 1;
     }
+    return ValueOf(name, 1);
+  }
+
+  absl::StatusOr<int64_t> Padding() {
+    if (AtDigit()) {
+      OCANNL_ASSIGN_OR_RETURN(const int64_t cells, Integer());
+      rest_ = absl::StripLeadingAsciiWhitespace(rest_);
+      return cells;
+    }
+    OCANNL_ASSIGN_OR_RETURN(const std::string name, Name());
+    return ValueOf(name, 0);
+  }
+
+  // The number that `name` stands for, `least` or more.
+  absl::StatusOr<int64_t> ValueOf(const std::string& name,
+                                  int64_t least) const {
     auto number = numbers_.find(name);
     if (number == numbers_.end()) {
       return Error(absl::StrCat("`", name,
                                 "` has no value; write a number, or give `",
                                 name, "` one"));
     }
-    double value = number->second;
-    if (value >= 1 && value <= kMaxFactor && value == std::floor(value)) {
+    const double value = number->second;
+    if (value >= static_cast<double>(least) && value <= kMaxFactor &&
+        value == std::floor(value)) {
       return static_cast<int64_t>(value);
     }
     return Error(absl::StrCat("`", name, "` is ", value,
-                              ", not a whole number from 1 to ", kMaxFactor));
+                              ", not a whole number from ", least, " to ",
+                              kMaxFactor));
   }
 
   absl::StatusOr<std::string> Name() {
@@ -188,6 +245,22 @@ std::string FactorText(int64_t factor) {
 
 }  // namespace
 
+int64_t EinsumAxis::Before(int64_t window, int64_t count, int64_t size) const {
+  const int64_t span = (window - 1) * dilation + 1;
+  switch (fit) {
+    case WindowFit::kCentred:
+      return span / 2;
+    case WindowFit::kExact:
+      return 0;
+    case WindowFit::kFloor:
+    case WindowFit::kCeil:
+      return before;
+    case WindowFit::kSame:
+      return std::max<int64_t>(0, (count - 1) * stride + span - size) / 2;
+  }
+  __builtin_unreachable();
+}
+
 std::vector<std::string*> EinsumAxis::Names() {
   std::vector<std::string*> names;
   if (!name.empty()) names.push_back(&name);
@@ -205,7 +278,13 @@ std::string ToString(const EinsumAxis& axis) {
   if (!axis.parts.empty()) return absl::StrJoin(axis.parts, "^");
   if (axis.is_position()) return absl::StrCat(axis.position);
   std::string text = absl::StrCat(FactorText(axis.stride), axis.name);
-  if (!axis.padded) text += "<";
+  if (axis.has_paddings()) {
+    return absl::StrCat(axis.before, "<", text, "+", FactorText(axis.dilation),
+                        axis.kernel, axis.fit == WindowFit::kCeil ? "<=" : "<",
+                        axis.after);
+  }
+  if (axis.fit == WindowFit::kExact) text += "<";
+  if (axis.fit == WindowFit::kSame) text += "<=";
   if (axis.offset != 0) absl::StrAppend(&text, "+", axis.offset);
   if (axis.kernel.empty()) return text;
   return absl::StrCat(text, "+", FactorText(axis.dilation), axis.kernel);

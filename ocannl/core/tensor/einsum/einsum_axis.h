@@ -9,7 +9,17 @@
 //                       windows are 2 apart, and centred: what they reach
 //                       outside of the axis does not count.  size = 2*o
 //                       Even ones reach one cell further to the left.
-//   2*o<+3*k            windows inside of the axis:  size = 2*(o-1) + 3*(k-1)+1
+//   2*o<+3*k            windows that fill the axis:  size = 2*(o-1) + 3*(k-1)+1
+//   1<2*o+3*k<4         as many windows as fit into the axis with 1 cell of
+//                       padding before it and 4 after it, which do not count:
+//                       o = floor((size + 1 + 4 - 3*(k-1) - 1) / 2) + 1
+//   1<2*o+3*k<=4        the same rounded up: the last window may end beyond
+//                       the padding, but does not start in the padding after
+//                       the axis (ceil_mode of PyTorch and ONNX).
+//   2*o<=+3*k           a window for each step that starts in the axis:
+//                       o = ceil(size / 2). The padding they need is split in
+//                       halves, the larger one after the axis (SAME_UPPER of
+//                       ONNX, "same" of TensorFlow).
 //   a^b^c               the cells of a, then those of b, then those of c
 //
 // Instead of a number there may be a name that has a value.
@@ -26,6 +36,15 @@
 
 namespace ocannl {
 
+// How windows lie on an axis.
+enum class WindowFit : uint8_t {
+  kCentred,  // 2*o+k
+  kExact,    // 2*o<+k
+  kFloor,    // 1<2*o+k<1
+  kCeil,     // 1<2*o+k<=1
+  kSame,     // 2*o<=+k
+};
+
 struct EinsumAxis {
   std::string name;      // empty: a position, or a concatenation
   int64_t position = 0;  // without a name
@@ -33,7 +52,8 @@ struct EinsumAxis {
   int64_t offset = 0;       // less than the stride
   std::string kernel = "";  // the axis along a window, if there are windows
   int64_t dilation = 1;
-  bool padded = true;                   // the windows may leave the axis
+  WindowFit fit = WindowFit::kCentred;
+  int64_t before = 0, after = 0;        // padding, of kFloor and kCeil
   std::vector<std::string> parts = {};  // of a concatenation: two or more
 
   bool is_position() const { return name.empty() && parts.empty(); }
@@ -43,10 +63,12 @@ struct EinsumAxis {
   }
   // The names in it, to be read or changed.
   std::vector<std::string*> Names();
-  // How far a window of `size` cells reaches, and how much of that lies before
-  // the first cell of the axis.
-  int64_t Span(int64_t size) const { return (size - 1) * dilation + 1; }
-  int64_t Before(int64_t size) const { return padded ? Span(size) / 2 : 0; }
+  bool has_paddings() const {
+    return fit == WindowFit::kFloor || fit == WindowFit::kCeil;
+  }
+  // How far the first of `count` windows of `window` cells starts before an
+  // axis of `size` cells.
+  int64_t Before(int64_t window, int64_t count, int64_t size) const;
 
   friend bool operator==(const EinsumAxis&, const EinsumAxis&) = default;
 };
@@ -55,7 +77,7 @@ struct EinsumAxis {
 using EinsumNumbers = absl::flat_hash_map<std::string, double>;
 
 // Reads one axis. Errors: bad syntax; a name in the place of a number that has
-// no value, or not one from 1 to 65536.
+// no value, or not one from 1 to 65536; paddings may be 0.
 absl::StatusOr<EinsumAxis> ParseEinsumAxis(absl::string_view text,
                                            const EinsumNumbers& numbers);
 

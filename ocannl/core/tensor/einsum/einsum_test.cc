@@ -57,12 +57,26 @@ TEST(ParseEinsum, ACommaAllowsLongNames) {
 }
 
 TEST(ParseEinsum, PrintsWhatItReadsBack) {
-  for (const char* text :
-       {"b|i->o => o|b->i", "ab|cd->ef => cf|ae->db", "...|i->1 => ...|i",
-        "...b|...i->...o => ...i|...o->...b", "..v..|...ijk => ..v..kji",
-        "row, col => col, row", "row => row,", "1, 2 => _", " => ",
-        "oh, ..ic.. => ...|oh, ..ic..", "a_ => _", "i0j => ", "oh<+kh => oh",
-        "2*oh+3*kh, x => 0", "i => 3*i+2", "a^b => a", "2*o<+1+k => o"}) {
+  for (const char* text : {"b|i->o => o|b->i",
+                           "ab|cd->ef => cf|ae->db",
+                           "...|i->1 => ...|i",
+                           "...b|...i->...o => ...i|...o->...b",
+                           "..v..|...ijk => ..v..kji",
+                           "row, col => col, row",
+                           "row => row,",
+                           "1, 2 => _",
+                           " => ",
+                           "oh, ..ic.. => ...|oh, ..ic..",
+                           "a_ => _",
+                           "i0j => ",
+                           "oh<+kh => oh",
+                           "2*oh+3*kh, x => 0",
+                           "i => 3*i+2",
+                           "a^b => a",
+                           "2*o<+1+k => o",
+                           "1<2*o+3*k<0 => o",
+                           "0<o+k<=2 => o",
+                           "2*o<=+3*k => o"}) {
     absl::StatusOr<EinsumSpec> spec = ParseEinsum(text, 1);
     ASSERT_THAT(spec, IsOk()) << text;
     EXPECT_EQ(ToString(*spec), text);
@@ -113,6 +127,17 @@ TEST(ParseEinsum, SaysWhatIsWrong) {
             "the spec \"...ij, k => 0\" is wrong: `i` is unexpected; as names "
             "may be long here, put commas between all axes"},
            {"a?b => 0", 1, "the spec \"a?b => 0\" is wrong: `?` is unexpected"},
+           {"0<o+k => o", 1,
+            "the spec \"0<o+k => o\" is wrong: in its axis `0<o+k`: it ends "
+            "too early"},
+           {"0<2*o+1+k<0 => o", 1,
+            "the spec \"0<2*o+1+k<0 => o\" is wrong: in its axis "
+            "`0<2*o+1+k<0`: its paddings say where the windows start; leave "
+            "out the offset"},
+           {"0<o<1 => o", 1,
+            "the spec \"0<o<1 => o\" is wrong: in its axis `0<o<1`: `=` and "
+            "`<` say what windows do at the ends of an axis, but it has no "
+            "window; write, such as, `oh<+kh`"},
            {"i99999999999999999999 => i", 1,
             "the spec \"i99999999999999999999 => i\" is wrong: its position "
             "99999999999999999999 is too large"},
@@ -135,14 +160,35 @@ TEST(ParseEinsum, ReadsWindows) {
   EXPECT_EQ(axis("3*oh+1+2*kh"), window);
   EXPECT_EQ(axis("3*oh=+1+2*kh"), window);
   EinsumAxis valid = window;
-  valid.padded = false;
+  valid.fit = WindowFit::kExact;
   EXPECT_EQ(axis("3*oh< + 1 + 2*kh"), valid);
+  const EinsumAxis padded = {.name = "oh",
+                             .stride = 3,
+                             .kernel = "kh",
+                             .dilation = 2,
+                             .fit = WindowFit::kFloor,
+                             .before = 0,
+                             .after = 12};
+  EXPECT_EQ(axis("0<3*oh+2*kh<12"), padded);
+  EXPECT_EQ(axis("0 < 3*oh + 2*kh < 12"), padded);
+  EinsumAxis up = padded;
+  up.fit = WindowFit::kCeil;
+  EXPECT_EQ(axis("0<3*oh+2*kh<=12"), up);
+  EXPECT_EQ(axis("o<=+k"),
+            (EinsumAxis{.name = "o", .kernel = "k", .fit = WindowFit::kSame}));
   EXPECT_EQ(axis("a^b^c"), (EinsumAxis{.name = "", .parts = {"a", "b", "c"}}));
 }
 
 TEST(ParseEinsum, NamesStandForNumbers) {
   EXPECT_THAT(ParseEinsum("stride*o+k => o", 1, {{"stride", 2}}),
               IsOkAndHolds(*ParseEinsum("2*o+k => o", 1)));
+  EXPECT_THAT(ParseEinsum("p<o+k<q => o", 1, {{"p", 0}, {"q", 2}}),
+              IsOkAndHolds(*ParseEinsum("0<o+k<2 => o", 1)));
+  EXPECT_THAT(ParseEinsum("p<o+k<1 => o", 1, {{"p", -1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "the spec \"p<o+k<1 => o\" is wrong: in its axis "
+                       "`p<o+k<1`: `p` is -1, not a whole number from 0 to "
+                       "65536"));
   EXPECT_THAT(ParseEinsum("s*o => o", 1, {{"s", 1.5}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "the spec \"s*o => o\" is wrong: in its axis `s*o`: "
