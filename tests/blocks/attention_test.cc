@@ -71,7 +71,7 @@ ApplyBlock Language(const TransformerOptions& options) {
   };
 }
 
-constexpr TransformerOptions kSmall{.size = 4, .heads = 2, .hidden = 6};
+const TransformerOptions kSmall{.size = 4, .heads = 2, .hidden = 6};
 
 TEST(PositionTest, Sinusoidal) {
   auto table = [](const ParamScope& scope, Tensor x) {

@@ -13,7 +13,6 @@
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/call.h"
-#include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/position.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "ocannl/train/blocks/state.h"
@@ -32,7 +31,7 @@ int64_t ValueSize(const AttentionOptions& options) {
 LinearOptions Heads(const AttentionOptions& options, int64_t size) {
   return {.outputs = Dims{options.heads, size},
           .bias = options.bias,
-          .init = XavierUniform(1)};
+          .init = options.init};
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ MultiHeadAttention::MultiHeadAttention(const ParamScope& scope,
       out_(scope / "out",
            {.outputs = Dims{options.size},
             .bias = options.bias,
-            .init = XavierUniform(1)},
+            .init = options.out_init},
            where) {}
 
 Tensor MultiHeadAttention::Turned(Tensor x) const {

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/state.h"
@@ -41,6 +42,10 @@ struct AttentionOptions {
   std::optional<int64_t> rope_length = {};
   // Scores are divided by it: above 1, the weights are more alike.
   double temperature = 1;
+  // First values: of queries, keys and values, and of what the heads found.
+  // Those of PyTorch's nn.MultiheadAttention are XavierUniform(3), as it keeps
+  // three matrices as one, and TorchLinear().weights.
+  LayerInit init = XavierUniform(1), out_init = XavierUniform(1);
 };
 
 // Decoding: sequences of which one place after the other is computed, with a

@@ -15,9 +15,9 @@
 namespace ocannl::train {
 
 struct EmbeddingOptions {
-  int64_t count;  // how many things there are
-  int64_t size;   // cells of each one's vector
-  Initializer init = NormalInit(0.02);
+  int64_t count;                        // how many things there are
+  int64_t size;                         // cells of each one's vector
+  Initializer init = NormalInit(0.02);  // GPT-2's; nn.Embedding: of 1
 };
 
 // The vector of each id, an integer: a column of the parameter "table",

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/init.h"
 
+#include <optional>
+
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl::train {
 namespace {
 
-// random * sqrt(scale_sq / (fan_in + outputs * fan_out)), in f32.
+// random * sqrt(scale_sq / (fan_in + outputs * fan_out)), in f32. The fans are
+// those of the parameter, or of `fan_of`.
 template <class Random>
-Initializer Scaled(Random random, double scale_sq, int64_t outputs) {
+Initializer Scaled(Random random, double scale_sq, int64_t outputs,
+                   std::optional<Tensor> fan_of = {}) {
   return [=](Tensor param) {
-    Tensor fan = EmbedDim(param, {RowKind::kInput});
+    Tensor fan = EmbedDim(fan_of.value_or(param), {RowKind::kInput});
     if (outputs > 0) {
       fan = fan + Mul(outputs, EmbedDim(param, {RowKind::kOutput}));
     }
@@ -47,5 +51,17 @@ Initializer ConstantInit(double value) {
     return InDType(Number(*param.graph, value), param.node().dtype);
   };
 }
+
+BiasInitializer ZeroBias() {
+  return [](Tensor) { return ConstantInit(0); };
+}
+
+BiasInitializer TorchBias() {
+  return [](Tensor weights) { return Scaled(Centred, 1, 0, weights); };
+}
+
+LayerInit TorchLinear() { return {Scaled(Centred, 1, 0), TorchBias()}; }
+
+LayerInit TorchConv() { return TorchLinear(); }
 
 }  // namespace ocannl::train

@@ -8,10 +8,11 @@ namespace ocannl::train {
 
 Linear::Linear(const ParamScope& scope, const LinearOptions& options,
                SourceLocation where)
-    : w_(MakeParam(scope, "w", options.outputs, std::nullopt, options.init,
-                   where)) {
+    : w_(MakeParam(scope, "w", options.outputs, std::nullopt,
+                   options.init.weights, where)) {
   if (!options.bias) return;
-  b_ = MakeParam(scope, "b", options.outputs, Dims{}, ConstantInit(0), where);
+  b_ = MakeParam(scope, "b", options.outputs, Dims{}, options.init.bias(w_),
+                 where);
 }
 
 Tensor Linear::operator()(Tensor x, SourceLocation where) const {

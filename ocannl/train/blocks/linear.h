@@ -22,8 +22,8 @@ namespace ocannl::train {
 
 struct LinearOptions {
   std::optional<Dims> outputs = {};  // none: as the use of the result says
-  bool bias = true;                  // begins with 0
-  Initializer init = KaimingUniform();
+  bool bias = true;
+  LayerInit init = KaimingUniform();
 };
 
 // w * x + b: all output axes of x are contracted. Parameters: w, b.
@@ -42,7 +42,7 @@ class Linear {
 
 struct MlpOptions {
   std::vector<int64_t> sizes;  // of the hidden layers, then of the result
-  Initializer init = KaimingUniform();
+  LayerInit init = KaimingUniform();
 };
 
 // Linear maps with relu between them. Parameters: layer1_w, layer1_b, ...

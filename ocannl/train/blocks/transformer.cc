@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/transformer.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -16,7 +18,9 @@ AttentionOptions AttentionOf(const TransformerOptions& options) {
           .key_size = options.size / options.heads,
           .dropout = options.dropout,
           .rope_length = options.rope_length,
-          .temperature = options.temperature};
+          .temperature = options.temperature,
+          .init = options.init.attention,
+          .out_init = options.init.attention_out};
 }
 
 // An encoder's sequence may have another length.
@@ -32,10 +36,6 @@ TransformerOptions OfLength(TransformerOptions options, int64_t length) {
   return options;
 }
 
-LinearOptions Outputs(int64_t size) {
-  return {.outputs = Dims{size}, .init = XavierUniform(1)};
-}
-
 // `x` and what `f` makes of it, as the options say.
 Tensor Part(const TransformerOptions& options, const LayerNorm& norm, Tensor x,
             const Training* training, absl::FunctionRef<Tensor(Tensor)> f) {
@@ -46,14 +46,36 @@ Tensor Part(const TransformerOptions& options, const LayerNorm& norm, Tensor x,
 
 }  // namespace
 
+TransformerInit Gpt2Init(int64_t layers) {
+  const LayerInit plain = NormalInit(0.02);
+  const LayerInit residual =
+      NormalInit(0.02 / std::sqrt(2 * static_cast<double>(layers)));
+  return {.attention = plain,
+          .attention_out = residual,
+          .in = plain,
+          .out = residual};
+}
+
+TransformerInit TorchTransformerInit() {
+  const LayerInit perceptron = {XavierUniform(1), TorchBias()};
+  // It keeps the matrices of queries, keys and values as one.
+  return {.attention = XavierUniform(3),
+          .in = perceptron,
+          .out = perceptron,
+          .tokens = NormalInit(1),
+          .positions = NormalInit(1)};
+}
+
 EncoderBlock::EncoderBlock(const ParamScope& scope,
                            const TransformerOptions& options,
                            SourceLocation where)
     : options_(options),
       self_(scope / "self", AttentionOf(options), where),
       self_norm_(scope / "self_norm", kNormEpsilon, where),
-      in_(scope / "in", Outputs(options.hidden), where),
-      out_(scope / "out", Outputs(options.size), where),
+      in_(scope / "in",
+          {.outputs = Dims{options.hidden}, .init = options.init.in}, where),
+      out_(scope / "out",
+           {.outputs = Dims{options.size}, .init = options.init.out}, where),
       mlp_norm_(scope / "mlp_norm", kNormEpsilon, where) {}
 
 Tensor EncoderBlock::SelfAttention(Tensor x, std::optional<Tensor> mask,
@@ -176,11 +198,14 @@ TokenVectors::TokenVectors(const ParamScope& scope, int64_t vocabulary,
                            int64_t length, const TransformerOptions& options,
                            SourceLocation where)
     : dropout_(options.dropout),
-      tokens_(scope / "token", {.count = vocabulary, .size = options.size},
+      tokens_(scope / "token",
+              {.count = vocabulary,
+               .size = options.size,
+               .init = options.init.tokens},
               where) {
   if (options.rope_length) return;
   positions_ = MakeParam(scope, "position_table", Dims{options.size},
-                         Dims{length}, NormalInit(0.02), where);
+                         Dims{length}, options.init.positions, where);
 }
 
 Tensor TokenVectors::operator()(Tensor tokens, const Training* training) const {

@@ -19,6 +19,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/attention.h"
 #include "ocannl/train/blocks/embedding.h"
+#include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/loss.h"
 #include "ocannl/train/blocks/norm.h"
@@ -26,6 +27,22 @@
 #include "ocannl/train/blocks/state.h"
 
 namespace ocannl::train {
+
+// First values of parameters, but those of norms. By default those of the code
+// of Vaswani et al. for matrices, biases of 0, and GPT-2's for tables.
+struct TransformerInit {
+  // Of queries, keys and values, and of what the heads found.
+  LayerInit attention = XavierUniform(1), attention_out = XavierUniform(1);
+  LayerInit in = XavierUniform(1), out = XavierUniform(1);  // the perceptron
+  Initializer tokens = NormalInit(0.02), positions = NormalInit(0.02);
+};
+
+// GPT-2's: normal of standard deviation 0.02, but 0.02 / sqrt(2 layers) for the
+// two matrices of a block whose result is added to what it was given.
+TransformerInit Gpt2Init(int64_t layers);
+
+// What PyTorch's nn.Transformer and nn.Embedding begin with.
+TransformerInit TorchTransformerInit();
 
 struct TransformerOptions {
   int64_t size;    // cells of the vector of a place
@@ -35,6 +52,7 @@ struct TransformerOptions {
   double dropout = 0;                       // in [0, 1)
   std::optional<int64_t> rope_length = {};  // as in AttentionOptions
   double temperature = 1;                   // likewise
+  TransformerInit init = {};
 };
 
 // Attention to the sequence itself, then a perceptron with gelu. Parameters:
