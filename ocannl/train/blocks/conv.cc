@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/conv.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/source.h"
 #include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
 
@@ -29,14 +36,23 @@ Conv2dOptions OneByOne(const Conv2dOptions& options) {
 // The two axes of an image that `windows` reads, with window axes kh and kw, as
 // a part of a spec.
 std::string WindowAxes(const WindowOptions& windows) {
-  const char* inside = windows.padding == Padding::kValid ? "<" : "";
-  return absl::StrCat("stride*oh", inside, "+dilation*kh, stride*ow", inside,
-                      "+dilation*kw");
+  if (windows.padding.same) {
+    return "stride*oh<=+dilation*kh, stride*ow<=+dilation*kw";
+  }
+  const char* end = windows.ceil ? "<=" : "<";
+  return absl::StrCat("top<stride*oh+dilation*kh", end, "bottom, ",
+                      "left<stride*ow+dilation*kw", end, "right");
 }
 
 EinsumNumbers WindowNumbers(const WindowOptions& windows) {
+  const auto& [top, bottom] = windows.padding.height;
+  const auto& [left, right] = windows.padding.width;
   return {{"stride", static_cast<double>(windows.stride)},
-          {"dilation", static_cast<double>(windows.dilation)}};
+          {"dilation", static_cast<double>(windows.dilation)},
+          {"top", static_cast<double>(top)},
+          {"bottom", static_cast<double>(bottom)},
+          {"left", static_cast<double>(left)},
+          {"right", static_cast<double>(right)}};
 }
 
 // `image_map`, an einsum with those axes, whose windows get their size.
@@ -55,8 +71,8 @@ Tensor Weights(const ParamScope& scope, const Conv2dOptions& options,
   const int64_t inputs = options.inputs;
   const int64_t channels = options.channels;
   if (groups == 1) {
-    return MakeParam(scope, "w", Dims{channels}, std::nullopt, options.init,
-                     where);
+    return MakeParam(scope, "w", Dims{channels}, std::nullopt,
+                     options.init.weights, where);
   }
   if (groups < 1 || inputs < 1 || inputs % groups != 0 ||
       channels % groups != 0) {
@@ -69,14 +85,71 @@ Tensor Weights(const ParamScope& scope, const Conv2dOptions& options,
   }
   return MakeParam(scope, "w", Dims{groups, channels / groups},
                    Dims{options.kernel, options.kernel, inputs / groups},
-                   options.init, where);
+                   options.init.weights, where);
 }
 
 Tensor Pool(Op accum, Tensor x, const WindowOptions& windows) {
+  const int64_t span = (windows.kernel - 1) * windows.dilation + 1;
+  const auto& [same, height, width] = windows.padding;
+  const int64_t most =
+      std::max({height.before, height.after, width.before, width.after});
+  if (most >= std::max<int64_t>(span, 1)) {
+    return ErrorTensor(
+        *x.graph,
+        absl::InvalidArgumentError(absl::StrCat(
+            "the padding of ", Describe(x.node()), " is ", most,
+            "; it must be smaller than the window, which spans ", span)),
+        x.node().where);
+  }
   std::string spec =
       absl::StrCat("...|", WindowAxes(windows), ", c => ...|oh, ow, c");
   return WithWindows(
       Reduce(std::nullopt, accum, spec, {x}, WindowNumbers(windows)), windows);
+}
+
+// How many cells each window of `pooled` has in `image`, the axes h and w, as
+// f32 oh,ow,1.
+Tensor CellsInImage(const WindowOptions& windows, Tensor image) {
+  const Tensor ones = Einsum1("=> h, w", Number(*image.graph, 1));
+  for (const char* axis : {"h", "w"}) {
+    CHECK_OK(SetEqual(ones, axis, image, axis));
+  }
+  const std::string spec = absl::StrCat(WindowAxes(windows), " => oh, ow, 0");
+  return WithWindows(Einsum1(spec, ones, WindowNumbers(windows)), windows);
+}
+
+// How many cells each window along an axis has in the image and its padding, as
+// f32: `size` cells for the windows `o` of `pooled`.
+Tensor CellsOnAxis(const WindowOptions& windows, Tensor size, Tensor pooled,
+                   absl::string_view o) {
+  Graph& graph = *pooled.graph;
+  const Tensor steps = Mul(windows.stride, Range(graph, 0, DType::kF32));
+  const Tensor cells =
+      Mul(windows.dilation, Range(graph, windows.kernel, DType::kF32));
+  const Tensor at = OuterSum("o; k => o, k", steps, cells);
+  CHECK_OK(SetEqual(at, "o", pooled, o));
+  return Einsum1("o, k => o", Select(Less(at, size), 1, 0));
+}
+
+Tensor CellsWithPadding(const WindowOptions& windows, Tensor image,
+                        Tensor pooled) {
+  const auto& [same, height, width] = windows.padding;
+  const Tensor rows = CellsOnAxis(
+      windows, EmbedDim(image, "h") + (height.before + height.after), pooled,
+      "oh");
+  const Tensor columns =
+      CellsOnAxis(windows, EmbedDim(image, "w") + (width.before + width.after),
+                  pooled, "ow");
+  return Einsum("h; w => h, w, 0", rows, columns);
+}
+
+// How many cells count in each of the windows on x that `sums` are of.
+Tensor CountedCells(const WindowOptions& windows, Tensor x, Tensor sums) {
+  const Tensor image = Einsum1("...|h, w, c => ...|h, w, c", x);
+  const Tensor counts = windows.count_padding
+                            ? CellsWithPadding(windows, image, sums)
+                            : CellsInImage(windows, image);
+  return InDType(counts, sums.node().dtype);
 }
 
 }  // namespace
@@ -91,8 +164,8 @@ Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options,
                  {"outs", static_cast<double>(options.channels / groups_)}};
   }
   if (!options.bias) return;
-  b_ = MakeParam(scope, "b", Dims{options.channels}, Dims{}, ConstantInit(0),
-                 where);
+  b_ = MakeParam(scope, "b", Dims{options.channels}, Dims{},
+                 options.init.bias(w_), where);
 }
 
 Tensor Conv2d::operator()(Tensor x, SourceLocation where) const {
@@ -112,8 +185,8 @@ DepthwiseSeparableConv2d::DepthwiseSeparableConv2d(const ParamScope& scope,
                                                    SourceLocation where)
     : windows_(WindowsOf(options)),
       depth_(MakeParam(scope, "depth_w", std::nullopt,
-                       Dims{options.kernel, options.kernel}, options.init,
-                       where)),
+                       Dims{options.kernel, options.kernel},
+                       options.init.weights, where)),
       mix_(scope, OneByOne(options), where) {}
 
 Tensor DepthwiseSeparableConv2d::operator()(Tensor x,
@@ -132,8 +205,15 @@ Tensor MaxPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
 
 Tensor AvgPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
   CallScope call("AvgPool2d", "", {x}, where);
-  return call.Of(Pool(Op::kAdd, x, windows) /
-                 (windows.kernel * windows.kernel));
+  const DType dtype = DecidedDType(x);
+  const Tensor sums = Pool(Op::kAdd, InDType(x, ComputeDType(dtype)), windows);
+  if (std::holds_alternative<ErrorSource>(sums.node().source)) return sums;
+  // Where windows end beyond the padding, their sizes differ.
+  const bool beyond = windows.ceil && !windows.padding.same;
+  const Tensor means = windows.count_padding && !beyond
+                           ? sums / (windows.kernel * windows.kernel)
+                           : sums / CountedCells(windows, x, sums);
+  return call.Of(InDType(means, dtype));
 }
 
 Tensor GlobalAvgPool2d(Tensor x, SourceLocation where) {

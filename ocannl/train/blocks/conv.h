@@ -5,13 +5,19 @@
 //   Conv2d conv(scope / "conv", {.channels = 16, .kernel = 5});
 //   Tensor y = conv(images);                        // 8|28,28,1 -> 8|28,28,16
 //
-// With padding "same", of a stride that divides the size, the result has
-// size / stride cells and windows are centred: what they reach outside is 0. A
-// window whose middle is between two cells, as of a kernel of 2, reaches one
-// cell further to the left, and up; PyTorch pads the right side instead.
-// With "valid", windows stay inside, and the steps fill the image:
-// size = stride * (cells - 1) + dilation * (kernel - 1) + 1. InferShapes
-// reports sizes that do not fit.
+// With p cells of padding before and q after an axis, the result has
+//
+//   floor((size + p + q - dilation * (kernel - 1) - 1) / stride) + 1
+//
+// cells along it, as in PyTorch; cells that no window reaches are not read.
+// Padding::kSame gives ceil(size / stride) cells and splits the padding they
+// need in halves, the larger one after the axis, as ONNX's SAME_UPPER and
+// TensorFlow do. PyTorch's layers of kernel 3, stride 2 and padding 1 are
+// another thing: they pad as much before as after. InferShapes reports windows
+// that do not fit.
+//
+//   Conv2d({.channels = 8, .kernel = 4, .stride = 2, .padding = 1})  // halves
+//   MaxPool2d(x, {.kernel = 3, .stride = 2, .ceil = true})
 #ifndef OCANNL_TRAIN_BLOCKS_CONV_H_
 #define OCANNL_TRAIN_BLOCKS_CONV_H_
 
@@ -25,14 +31,42 @@
 
 namespace ocannl::train {
 
-enum class Padding : uint8_t { kSame, kValid };
+// How many cells around an image windows may reach, which count as 0 in
+// convolutions and are never the greatest.
+//
+//   .padding = Padding::kSame               as many as needed
+//   .padding = 1                            on all four sides
+//   .padding = {1, 2}                       above and below, left and right
+//   .padding = {{0, 1}, {0, 1}}             below 1, right 1
+struct Padding {
+  enum Kind : uint8_t { kSame, kValid };  // kValid: none
+  struct Ends {
+    int64_t before, after;
+  };
+
+  constexpr Padding(Kind kind) : same(kind == kSame) {}        // NOLINT
+  constexpr Padding(int64_t cells) : Padding(cells, cells) {}  // NOLINT
+  constexpr Padding(int64_t above_and_below, int64_t left_and_right)
+      : height{above_and_below, above_and_below},
+        width{left_and_right, left_and_right} {}
+  constexpr Padding(Ends vertical, Ends horizontal)
+      : height(vertical), width(horizontal) {}
+
+  bool same = false;
+  Ends height = {0, 0}, width = {0, 0};  // unless `same`
+};
 
 // How windows lie on an image: windows and steps are as high as wide.
 struct WindowOptions {
   int64_t kernel;
   int64_t stride = 1;
   int64_t dilation = 1;
-  Padding padding = Padding::kSame;
+  Padding padding = Padding::kValid;
+  // Of pooling. Rounds the number of windows up: the last one may end beyond
+  // the padding, but starts in the image or the padding before it.
+  bool ceil = false;
+  // Of AvgPool2d: whether the cells of the padding count, as 0.
+  bool count_padding = true;
 };
 
 struct Conv2dOptions {
@@ -41,8 +75,8 @@ struct Conv2dOptions {
   int64_t stride = 1;
   int64_t dilation = 1;
   Padding padding = Padding::kSame;
-  bool bias = true;  // one for each channel, 0 at first
-  Initializer init = KaimingUniform();
+  bool bias = true;  // one for each channel
+  LayerInit init = KaimingUniform();
   // Equal parts of the channels, each of the result's made of its own of x:
   // Krizhevsky et al., "ImageNet classification" (2012).
   int64_t groups = 1;
@@ -88,15 +122,18 @@ class DepthwiseSeparableConv2d {
 
 // Pooling, each channel by itself.
 
-inline constexpr WindowOptions kHalve = {
-    .kernel = 2, .stride = 2, .padding = Padding::kValid};
+// Of an odd size, the last row or column is left out.
+inline constexpr WindowOptions kHalve = {.kernel = 2, .stride = 2};
 
 // The greatest cell of each window. The first such cell in memory gets the
-// gradient.
+// gradient. Error node: a padding that is as large as the window.
 Tensor MaxPool2d(Tensor x, const WindowOptions& windows,
                  SourceLocation where = SourceLocation::Current());
 
-// The mean of each window; cells outside of the image count, as 0.
+// The mean of each window: the sum of its cells in the image, divided by how
+// many it has in the image and, unless `count_padding` is false, in the
+// padding. Cells beyond the padding, of `ceil`, never count. Error node: as
+// above.
 Tensor AvgPool2d(Tensor x, const WindowOptions& windows,
                  SourceLocation where = SourceLocation::Current());
 

@@ -55,14 +55,18 @@ ResNetBlock::ResNetBlock(const ParamScope& scope,
                          const ResNetBlockOptions& options,
                          SourceLocation where)
     : first_(scope / "first",
-             {.channels = options.channels, .stride = options.stride}, where),
+             {.channels = options.channels,
+              .stride = options.stride,
+              .padding = 1},
+             where),
       second_(scope / "second", {.channels = options.channels}, where) {
   if (!options.project && options.stride == 1) return;
-  project_.emplace(
-      scope / "project",
-      Conv2dOptions{
-          .channels = options.channels, .kernel = 1, .stride = options.stride},
-      where);
+  project_.emplace(scope / "project",
+                   Conv2dOptions{.channels = options.channels,
+                                 .kernel = 1,
+                                 .stride = options.stride,
+                                 .padding = 0},
+                   where);
 }
 
 Tensor ResNetBlock::operator()(Tensor x, Training* training,
@@ -99,12 +103,13 @@ MobileCnn::MobileCnn(const ParamScope& scope, const MobileCnnOptions& options,
     convs_.emplace_back(scope / name, conv, where);
   };
   int64_t inputs = scaled(options.stem);
-  add("stem", {.channels = inputs, .stride = 2});
+  add("stem", {.channels = inputs, .stride = 2, .padding = 1});
   for (size_t k = 0; k < options.layers.size(); ++k) {
     const auto& [layer_channels, stride] = options.layers[k];
     const std::string layer = absl::StrCat("layer", k + 1);
     add(layer + "_depth", {.channels = inputs,
                            .stride = stride,
+                           .padding = 1,
                            .groups = inputs,
                            .inputs = inputs});
     inputs = scaled(layer_channels);

@@ -57,10 +57,10 @@ class ConvBatchNorm {
   BatchNorm norm_;
 };
 
-// relu(f(x) + x) with f two 3 x 3 convolutions with norms and a relu between
-// them. With another stride than 1 or `project`, x is projected by a 1 x 1
-// convolution with norm: needed where f changes the number of channels. He et
-// al., "Deep residual learning for image recognition" (2016).
+// relu(f(x) + x) with f two 3 x 3 convolutions of padding 1, with norms and a
+// relu between them. With another stride than 1 or `project`, x is projected by
+// a 1 x 1 convolution with norm: needed where f changes the number of channels.
+// He et al., "Deep residual learning for image recognition" (2016).
 struct ResNetBlockOptions {
   int64_t channels;
   int64_t stride = 1;
@@ -97,10 +97,10 @@ class VggBlock {
   std::vector<Conv2d> convs_;
 };
 
-// A convolution that halves the image, then depthwise separable ones of 3 x 3
-// cells, each with norms and relu after both of its parts, the mean of each
-// channel, and a linear map: logits of classes, for images whose size the
-// strides divide. Howard et al., "MobileNets" (2017), of less layers.
+// A convolution that halves the image, then depthwise separable ones, all of
+// 3 x 3 cells and padding 1, each with norms and relu after both of its parts,
+// the mean of each channel, and a linear map: logits of classes. Howard et al.,
+// "MobileNets" (2017), of less layers.
 struct MobileCnnOptions {
   struct Layer {
     int64_t channels;
