@@ -241,8 +241,61 @@ std::vector<Case> LayerCases() {
   };
 }
 
-std::vector<Case> PoolingCases() {
+static std::vector<Case> RoundedPoolingCases() {
   return {
+      {"MaxPoolRoundedUp",
+       {{1, 5}},
+       [](Ops& ops, auto args) {
+         return ops.MaxPool(args[0],
+                            {.kernel = {2}, .stride = {2}, .ceil = true});
+       },
+       [](const Args& args) {
+         const Numbers& x = args[0];
+         return Numbers{std::max(x[0], x[1]), std::max(x[2], x[3]), x[4]};
+       }},
+      {"AvgPoolRoundedUp",
+       {{1, 4}},
+       [](Ops& ops, auto args) {
+         return ops.AvgPool(
+             args[0],
+             {.kernel = {3}, .stride = {2}, .padding = {1}, .ceil = true});
+       },
+       // The last window has a cell and one of padding; beyond is nothing.
+       [](const Args& args) {
+         const Numbers& x = args[0];
+         return Numbers{(x[0] + x[1]) / 3, (x[1] + x[2] + x[3]) / 3, x[3] / 2};
+       }},
+      {"AvgPoolOfCellsOnly",
+       {{1, 2, 4}},
+       [](Ops& ops, auto args) {
+         return ops.AvgPool(args[0], {.kernel = {2, 3},
+                                      .stride = {1, 2},
+                                      .padding = {0, 1},
+                                      .padding_after = {1, 0},
+                                      .count_padding = false});
+       },
+       [](const Args& args) {
+         const Numbers& x = args[0];
+         return Numbers{(x[0] + x[1] + x[4] + x[5]) / 4,
+                        (x[1] + x[2] + x[3] + x[5] + x[6] + x[7]) / 6,
+                        (x[4] + x[5]) / 2, (x[5] + x[6] + x[7]) / 3};
+       }},
+      {"SmoothMaxPoolRoundedUp",
+       {{1, 3}},
+       [](Ops& ops, auto args) {
+         return ops.SmoothMaxPool(
+             args[0], {.kernel = {2}, .stride = {2}, .ceil = true}, 3);
+       },
+       [](const Args& args) {
+         const Numbers& x = args[0];
+         return Numbers{std::log(std::exp(3 * x[0]) + std::exp(3 * x[1])) / 3,
+                        x[2]};
+       }},
+  };
+}
+
+std::vector<Case> PoolingCases() {
+  std::vector<Case> cases = {
       {"MaxPool",
        {{1, 5, 4}},
        [](Ops& ops, auto args) { return ops.MaxPool(args[0], PoolWindows()); },
@@ -282,6 +335,8 @@ std::vector<Case> PoolingCases() {
          return Numbers{(x[0] + x[1] + x[2] + x[3]) / 4};
        }},
   };
+  for (Case& test : RoundedPoolingCases()) cases.push_back(std::move(test));
+  return cases;
 }
 
 std::vector<Case> ConvolutionCases() {
@@ -299,6 +354,33 @@ std::vector<Case> ConvolutionCases() {
          const Numbers &w = args[0], &x = args[2];
          return Numbers{w[0] * x[0] + w[1] * x[1] + args[1][0],
                         w[0] * x[1] + w[1] * x[2] + args[1][0]};
+       }},
+      {"ConvWithOtherPaddingAfter",
+       {{1, 1, 2}, {1}, {1, 4}},
+       [](Ops& ops, auto args) {
+         return ops.Conv(
+             args[0], args[1], args[2],
+             {.padding = {0}, .padding_after = {1}, .dilation = {2}});
+       },
+       [](const Args& args) {
+         const Numbers &w = args[0], &x = args[2];
+         return Numbers{w[0] * x[0] + w[1] * x[2] + args[1][0],
+                        w[0] * x[1] + w[1] * x[3] + args[1][0],
+                        w[0] * x[2] + args[1][0]};
+       }},
+      // nn.ConvTranspose1d(kernel 3, stride 2, padding 1, output_padding 1).
+      {"ConvTransposeThatDoubles",
+       {{1, 1, 3}, {1}, {1, 2}},
+       [](Ops& ops, auto args) {
+         return ops.ConvTranspose(
+             args[0], args[1], args[2],
+             {.stride = {2}, .padding = {1}, .padding_after = {0}});
+       },
+       [](const Args& args) {
+         const Numbers &w = args[0], &x = args[2];
+         const double b = args[1][0];
+         return Numbers{w[1] * x[0] + b, w[2] * x[0] + w[0] * x[1] + b,
+                        w[1] * x[1] + b, w[2] * x[1] + b};
        }},
       {"ConvTranspose2d",
        {{2, 1, 3, 3}, {1}, {2, 2, 3}},

@@ -81,9 +81,16 @@ uint64_t SignatureOf(const OpCall& call);
 
 // How windows lie on an image; all vectors have one number for each axis.
 struct Windows {
-  Dims kernel;
-  Dims stride;   // empty: 1
-  Dims padding;  // on both sides; empty: 0
+  Dims kernel = {};
+  Dims stride = {};         // empty: 1
+  Dims padding = {};        // before each axis, and after it; empty: 0
+  Dims padding_after = {};  // if it is another one than before
+  Dims dilation = {};       // empty: 1
+  // Of pooling. Rounds the number of windows up: the last one may end beyond
+  // the padding, but starts in the image or the padding before it.
+  bool ceil = false;
+  // Of AvgPool: whether the cells of the padding count, as 0.
+  bool count_padding = true;
 };
 
 }  // namespace ocannl::train

@@ -112,9 +112,11 @@ Ref Ops::OnWindows(Primitive op, absl::Span<const Ref> operands,
                    const Windows& windows, absl::Span<const double> more,
                    Where at) {
   absl::InlinedVector<double, 16> numbers(more.begin(), more.end());
+  numbers.push_back(windows.ceil ? 1 : 0);
+  numbers.push_back(windows.count_padding ? 1 : 0);
   // Their lengths, so that no two lists are written alike.
-  for (const Dims* each :
-       {&windows.kernel, &windows.stride, &windows.padding}) {
+  for (const Dims* each : {&windows.kernel, &windows.stride, &windows.padding,
+                           &windows.padding_after, &windows.dilation}) {
     numbers.push_back(static_cast<double>(each->size()));
     numbers.insert(numbers.end(), each->begin(), each->end());
   }

@@ -136,9 +136,11 @@ class Ops {
   Ref Bmm(Ref a, Ref b, Where at = Where::Current());
   Ref Linear(Ref w, Ref b, Ref x, Where at = Where::Current());
 
-  // Over the windows of each channel: floor((in + 2 padding - kernel) / stride)
-  // + 1 of them along an axis. The padding is never the greatest; it counts as
-  // 0 in the other two. SmoothMaxPool is log(sum of exp(beta x)) / beta.
+  // Over the windows of each channel: along an axis floor((in + padding +
+  // padding_after - dilation (kernel - 1) - 1) / stride) + 1 of them. The
+  // padding is never the greatest, and smaller than a window; it counts as 0 in
+  // the other two, unless AvgPool does not count it, nor cells beyond it.
+  // SmoothMaxPool is log(sum of exp(beta x)) / beta.
   Ref MaxPool(Ref x, const Windows& windows, Where at = Where::Current());
   Ref AvgPool(Ref x, const Windows& windows, Where at = Where::Current());
   Ref SmoothMaxPool(Ref x, const Windows& windows, double beta,
@@ -149,9 +151,10 @@ class Ops {
                 Where at = Where::Current());
 
   // x of in,... and w of out,in,kernel... and b of out; windows as above. The
-  // transposed one has w of in,out,kernel... and
-  // (in - 1) stride - 2 padding + kernel cells along an axis. `windows.kernel`
-  // is not looked at.
+  // transposed one has w of in,out,kernel... and (in - 1) stride + dilation
+  // (kernel - 1) + 1 - padding - padding_after cells along an axis; PyTorch's
+  // output_padding makes padding_after so much less. `windows.kernel`, `ceil`
+  // and `count_padding` are not looked at.
   Ref Conv(Ref w, Ref b, Ref x, const Windows& windows = {},
            Where at = Where::Current());
   Ref ConvTranspose(Ref w, Ref b, Ref x, const Windows& windows = {},
