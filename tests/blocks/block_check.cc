@@ -130,6 +130,32 @@ void ExpectSlope(const Assignments& forward, const DualArrays& values,
   EXPECT_NEAR(actual, expected, 1e-9 * magnitude + 1e-13) << p;
 }
 
+// The array `name` when `code`, which uses the block, has run for `inputs`.
+std::vector<float> ArrayAfter(Applied& applied, const Assignments& code,
+                              const BlockInputs& inputs,
+                              const std::string& name) {
+  train::Model& model = applied.model;
+  absl::StatusOr<Assignments> init = train::InitParams(model, applied.result);
+  CHECK_OK(init);
+  TestDevice host;
+  auto write = [&](Tensor p, const std::vector<double>& numbers) {
+    NdArray array =
+        NdArray::Of<float>(model.shapes.at(p.id).dims(),
+                           std::vector<float>(numbers.begin(), numbers.end()));
+    CHECK_OK(host.context.Write(p.node().name, array));
+  };
+  write(applied.x, inputs.x);
+  Run(host.context, *init, inputs.statics);
+  for (Tensor p : train::AllParameters(model, applied.result)) {
+    auto given = inputs.given.find(p.node().name);
+    if (given != inputs.given.end()) write(p, given->second);
+  }
+  Run(host.context, code, inputs.statics);
+  NdArray result = Read(host.context, name);
+  absl::Span<const float> values = result.values<float>();
+  return {values.begin(), values.end()};
+}
+
 }  // namespace
 
 std::string ShapesOf(const Dims& batch, const Dims& outputs,
@@ -206,28 +232,19 @@ std::vector<float> ValuesOf(const Dims& batch, const Dims& outputs,
                             const BlockInputs& inputs,
                             const ApplyBlock& apply) {
   auto applied = MakeApplied(batch, outputs, DType::kF32, apply);
-  train::Model& model = applied->model;
-  absl::StatusOr<Assignments> forward = train::Forward(model, applied->result);
-  absl::StatusOr<Assignments> init = train::InitParams(model, applied->result);
+  absl::StatusOr<Assignments> forward =
+      train::Forward(applied->model, applied->result);
   CHECK_OK(forward);
-  CHECK_OK(init);
-  TestDevice host;
-  auto write = [&](Tensor p, const std::vector<double>& numbers) {
-    NdArray array =
-        NdArray::Of<float>(model.shapes.at(p.id).dims(),
-                           std::vector<float>(numbers.begin(), numbers.end()));
-    CHECK_OK(host.context.Write(p.node().name, array));
-  };
-  write(applied->x, inputs.x);
-  Run(host.context, *init, inputs.statics);
-  for (Tensor p : train::AllParameters(model, applied->result)) {
-    auto given = inputs.given.find(p.node().name);
-    if (given != inputs.given.end()) write(p, given->second);
-  }
-  Run(host.context, *forward, inputs.statics);
-  NdArray result = Read(host.context, applied->result.node().name);
-  absl::Span<const float> values = result.values<float>();
-  return {values.begin(), values.end()};
+  return ArrayAfter(*applied, *forward, inputs, applied->result.node().name);
+}
+
+std::vector<float> GradientOf(const Dims& batch, const Dims& outputs,
+                              const BlockInputs& inputs,
+                              const ApplyBlock& apply) {
+  auto applied = MakeApplied(batch, outputs, DType::kF32, apply);
+  Tensor sum = Einsum1("...|...->... => |0", applied->result);
+  return ArrayAfter(*applied, GradientsOf(applied->model, sum), inputs,
+                    "x.grad");
 }
 
 }  // namespace ocannl

@@ -52,6 +52,11 @@ struct BlockInputs {
 std::vector<float> ValuesOf(const Dims& batch, const Dims& outputs,
                             const BlockInputs& inputs, const ApplyBlock& apply);
 
+// Likewise the gradient of x for the sum of all cells of the result.
+std::vector<float> GradientOf(const Dims& batch, const Dims& outputs,
+                              const BlockInputs& inputs,
+                              const ApplyBlock& apply);
+
 }  // namespace ocannl
 
 #endif  // TESTS_BLOCKS_BLOCK_CHECK_H_

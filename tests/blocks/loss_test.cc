@@ -119,9 +119,9 @@ TEST(CrossEntropyTest, ShapesGradientBits) {
 
 TEST(CrossEntropyTest, Values) {
   const std::vector<double> zeros(20);
-  // One of the five rows has no class: it counts, but adds nothing.
+  // One of the five rows has no class, and does not count.
   EXPECT_THAT(ValuesOf({5}, {4}, {.x = zeros}, Entropy(0, false)),
-              ElementsAre(FloatEq(std::log(4) * 4 / 5)));
+              ElementsAre(FloatEq(std::log(4))));
   EXPECT_THAT(ValuesOf({5}, {4}, {.x = zeros}, Entropy(0, true)),
               ElementsAre(FloatEq(std::log(4))));
   EXPECT_THAT(ValuesOf({5}, {4}, {.x = zeros}, Entropy(0.3, true)),
@@ -147,6 +147,78 @@ TEST(CrossEntropyTest, NothingCounts) {
   };
   EXPECT_THAT(ValuesOf({5}, {4}, {.x = std::vector<double>(20)}, none),
               ElementsAre(0));
+}
+
+// Of rows of two logits, with a class for each row.
+ApplyBlock EntropyOf(const std::vector<float>& classes, double smoothing = 0) {
+  return [=](const ParamScope& scope, Tensor x) {
+    const auto rows = static_cast<int64_t>(classes.size());
+    const Tensor ids = Convert(
+        Literal(*scope.graph, Shape{{Dims{rows}, Dims{}, Dims{}}}, classes),
+        DType::kI64);
+    return CrossEntropy(x, OneHot(ids, 2, *scope.dtype),
+                        {.label_smoothing = smoothing});
+  };
+}
+
+// PyTorch's F.cross_entropy gives these numbers.
+TEST(CrossEntropyTest, LabelsOutsideAreIgnored) {
+  const std::vector<double> x = {0, 0, 5, 1, 2, 2, 7, 7};
+  for (double smoothing : {0., 0.2}) {
+    EXPECT_THAT(
+        ValuesOf({4}, {2}, {.x = x}, EntropyOf({1, -100, 0, 2}, smoothing)),
+        ElementsAre(FloatEq(std::log(2))));
+    EXPECT_THAT(
+        GradientOf({4}, {2}, {.x = x}, EntropyOf({1, -100, 0, 2}, smoothing)),
+        ElementsAre(FloatEq((1 - smoothing) / 4), FloatEq(-(1 - smoothing) / 4),
+                    0, 0, FloatEq(-(1 - smoothing) / 4),
+                    FloatEq((1 - smoothing) / 4), 0, 0));
+  }
+  // Whatever their logits are.
+  const double nan = std::nan("");
+  EXPECT_THAT(ValuesOf({3}, {2}, {.x = {0, 0, nan, kInfinity, 1, -kInfinity}},
+                       EntropyOf({0, -100, 7})),
+              ElementsAre(FloatEq(std::log(2))));
+  EXPECT_THAT(GradientOf({3}, {2}, {.x = {0, 0, nan, kInfinity, 1, -kInfinity}},
+                         EntropyOf({0, -100, 7})),
+              ElementsAre(-0.5, 0.5, 0, 0, 0, 0));
+  EXPECT_THAT(ValuesOf({2}, {2}, {.x = {1, 2, nan, 4}}, EntropyOf({-100, 2})),
+              ElementsAre(0));
+  EXPECT_THAT(GradientOf({2}, {2}, {.x = {1, 2, nan, 4}}, EntropyOf({-100, 2})),
+              Each(0));
+}
+
+TEST(CrossEntropyTest, LogitsOfMinusInfinity) {
+  const std::vector<double> x = {-kInfinity, 3, 2, 2};
+  EXPECT_THAT(ValuesOf({2}, {2}, {.x = x}, EntropyOf({1, 0})),
+              ElementsAre(FloatEq(std::log(2) / 2)));
+  EXPECT_THAT(GradientOf({2}, {2}, {.x = x}, EntropyOf({1, 0})),
+              ElementsAre(0, 0, -0.25, 0.25));
+  EXPECT_THAT(ValuesOf({2}, {2}, {.x = x}, EntropyOf({0, 0})),
+              ElementsAre(kInfinity));
+  EXPECT_THAT(ValuesOf({2}, {2}, {.x = x}, EntropyOf({1, 0}, 0.1)),
+              ElementsAre(kInfinity));
+  // The label is ignored, and so is the logit.
+  EXPECT_THAT(ValuesOf({2}, {2}, {.x = x}, EntropyOf({-1, 0}, 0.1)),
+              ElementsAre(FloatEq(std::log(2))));
+}
+
+// The number of rows is not rounded to the dtype of the logits.
+TEST(CrossEntropyTest, ManyRowsOfNarrowLogits) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF8E4M3}) {
+    auto apply = [&](const ParamScope& scope, Tensor x) {
+      const Tensor zeros = Convert(Mul(0, x), dtype);
+      const Tensor loss = CrossEntropy(
+          zeros,
+          OneHot(Einsum1("...|v => ...|", Convert(Mul(0, x), DType::kI32)), 2,
+                 dtype),
+          {});
+      return Convert(loss, *scope.dtype);
+    };
+    EXPECT_THAT(ValuesOf({3000}, {2}, {.x = std::vector<double>(6000)}, apply),
+                ElementsAre(testing::FloatNear(std::log(2), 0.03)))
+        << Name(dtype);
+  }
 }
 
 TEST(CrossEntropyTest, SmoothingOutOfRange) {

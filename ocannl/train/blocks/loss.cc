@@ -2,6 +2,7 @@
 #include "ocannl/train/blocks/loss.h"
 
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/call.h"
@@ -28,16 +29,23 @@ Tensor CrossEntropy(Tensor logits, Tensor targets,
             NumberText(smoothing), "; it must be in [0, 1]")),
         logits.node().where);
   }
-  Tensor logs = LogSoftmax(kClasses, logits);
-  Tensor each = Einsum("...|v; ...|v => ...|0", targets, logs);
+  const DType dtype = DecidedDType(logits);
+  const DType wide = ComputeDType(dtype);
+  const Tensor one = Number(*logits.graph, 1);
+  const Tensor weights =
+      Select(NotEqual(EinMax1(kClasses, targets), 0),
+             InDType(options.weights.value_or(one), wide), 0);
+  // Of a row that does not count, infinities and NaNs reach no gradient.
+  Tensor logs = LogSoftmax(kClasses, Select(NotEqual(weights, 0), logits, 0));
+  // 0 times the logarithm of 0 is 0.
+  Tensor each = Einsum("...|v; ...|v => ...|0", targets,
+                       Select(Equal(targets, 0), 0, logs));
   if (smoothing > 0) {
     each = Mul(1 - smoothing, each) + Mul(smoothing, Mean(kClasses, logs));
   }
-  if (!options.weights) return call.Of(-Mean(kAll, each));
-  Tensor weights = InDType(*options.weights, logits.node().dtype);
   Tensor total = Einsum1(kAll, weights);
-  Tensor sum = Einsum1(kAll, Mul(weights, each));
-  return call.Of(-(sum / Select(Equal(total, 0), 1, total)));
+  Tensor sum = Einsum1(kAll, Mul(weights, InDType(each, wide)));
+  return call.Of(InDType(-(sum / Select(Equal(total, 0), 1, total)), dtype));
 }
 
 Tensor MeanSquaredError(Tensor values, Tensor targets, SourceLocation where) {

@@ -19,15 +19,23 @@ struct CrossEntropyOptions {
   // In [0, 1]: the targets are mixed with that much of equal probabilities.
   double label_smoothing = 0;
   // What each element of the batch counts: floats, or bools for a mask. What
-  // counts 0 is left out of the mean, too. It has batch axes only; for the
-  // targets to be ignored at an index, compare ids with it.
+  // counts 0 is left out of the mean, too. It has batch axes only.
   std::optional<Tensor> weights = {};
 };
 
 // The sum over the only output axis of -target * log_softmax(logits), in nats,
-// averaged over the batch by weight; 0 if nothing counts. `targets` are
-// probabilities of the shape and dtype of the logits, whose logarithms must be
-// finite. The result has one cell. Error node: a smoothing out of range.
+// averaged over the batch by weight. `targets` are probabilities of the shape
+// and dtype of the logits. The result has one cell. Error node: a smoothing out
+// of range.
+//
+// An element whose targets are all 0 is ignored: it counts neither in the sum
+// nor in the mean, and its logits, which may be infinite or NaN, have gradients
+// of 0. OneHot makes such targets of ids that are no class, as -100 is, which
+// PyTorch's ignore_index is by default. If nothing counts, the result is 0
+// (PyTorch: NaN) and so are all gradients.
+//
+// A logit of -inf is a class of probability 0. Where its target is 0 it adds
+// nothing; else, and with smoothing, the result is inf, as in PyTorch.
 Tensor CrossEntropy(Tensor logits, Tensor targets,
                     const CrossEntropyOptions& options,
                     SourceLocation where = SourceLocation::Current());
