@@ -15,12 +15,14 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/train/blocks/conv.h"
 #include "tests/blocks/block_check.h"
 
 namespace ocannl {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using train::Conv2d;
@@ -256,6 +258,38 @@ TEST(WindowsTest, WhatDoesNotFit) {
               HasSubstr("`top` is -1, not a whole number from 0 to 65536"));
   EXPECT_THAT(ShapesOf({2}, {4, 4, 1}, AvgPool({.kernel = 0})),
               HasSubstr("cannot have 0 cells"));
+}
+
+TEST(WindowsTest, NarrowFloats) {
+  const WindowOptions windows{.kernel = 3, .stride = 2, .padding = 1};
+  for (DType dtype : kDTypes) {
+    if (!IsNarrow(dtype)) continue;
+    auto narrow = [&](const ApplyBlock& block) {
+      return [=](const ParamScope& scope, Tensor x) {
+        return Convert(block(scope, Convert(x, dtype)), *scope.dtype);
+      };
+    };
+    // Outside is less than all that the dtype has, even without an infinity.
+    EXPECT_THAT(
+        ValuesOf({}, {3, 3, 1}, {.x = {-9, -8, -7, -6, -5, -4, 1, 2, 3}},
+                 narrow(MaxPool(windows))),
+        ElementsAre(-5, -4, 2, 3))
+        << Name(dtype);
+    ExpectSameBits({2}, {5, 6, 3}, narrow(MaxPool(windows)));
+    ExpectSameBits({2}, {5, 6, 3}, narrow(AvgPool(windows)));
+    // Sums and numbers of cells may be more than the dtype holds.
+    EXPECT_THAT(
+        ValuesOf({}, {300, 300, 1}, {.x = std::vector<double>(90000, 1)},
+                 narrow(AvgPool({.kernel = 300}))),
+        ElementsAre(1))
+        << Name(dtype);
+    EXPECT_THAT(
+        ValuesOf({}, {31, 31, 1}, {.x = std::vector<double>(961, 1)},
+                 narrow(AvgPool(
+                     {.kernel = 31, .padding = 1, .count_padding = false}))),
+        Each(1))
+        << Name(dtype);
+  }
 }
 
 // Cells that no window reaches have a gradient of 0, and the padding has none.

@@ -16,8 +16,9 @@
 // another thing: they pad as much before as after. InferShapes reports windows
 // that do not fit.
 //
-//   Conv2d({.channels = 8, .kernel = 4, .stride = 2, .padding = 1})  // halves
-//   MaxPool2d(x, {.kernel = 3, .stride = 2, .ceil = true})
+//   Conv2d halve(scope,
+//                {.channels = 8, .kernel = 4, .stride = 2, .padding = 1});
+//   Tensor y = MaxPool2d(x, {.kernel = 3, .stride = 2, .ceil = true});
 #ifndef OCANNL_TRAIN_BLOCKS_CONV_H_
 #define OCANNL_TRAIN_BLOCKS_CONV_H_
 
@@ -62,8 +63,8 @@ struct WindowOptions {
   int64_t stride = 1;
   int64_t dilation = 1;
   Padding padding = Padding::kValid;
-  // Of pooling. Rounds the number of windows up: the last one may end beyond
-  // the padding, but starts in the image or the padding before it.
+  // Of pooling with a given padding. Rounds the number of windows up: the last
+  // one may end beyond the padding, but starts in the image or before it.
   bool ceil = false;
   // Of AvgPool2d: whether the cells of the padding count, as 0.
   bool count_padding = true;
