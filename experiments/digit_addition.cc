@@ -21,13 +21,16 @@ int main(int argc, char** argv) {
                    .adamw = true,
                    .shuffle = true},
        .flags = {{"data", "",
-                  "images, " + ImageEnds() + "; else scikit-learn's"}}},
+                  "images, " + ImageEnds() + "; else scikit-learn's"},
+                 DataLimitFlag()}},
       [](const CommandLine& line, int64_t examples,
          uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));
+        OCANNL_ASSIGN_OR_RETURN(const train::DataLimit limit,
+                                DataLimitOf(line));
         OCANNL_ASSIGN_OR_RETURN(
             const Lessons digits,
-            LoadImages(data.empty() ? kSklearnDigits : data, seed));
+            LoadImages(data.empty() ? kSklearnDigits : data, seed, limit));
         return Task{.lessons = PairsOf(digits, examples, 1000, seed),
                     .net = DigitSum({.channels = {16, 32},
                                      .hidden = 64,

@@ -19,13 +19,16 @@ int main(int argc, char** argv) {
                    .adamw = true,
                    .shuffle = true},
        .flags = {{"data", "",
-                  "images, " + ImageEnds() + "; else scikit-learn's"}}},
+                  "images, " + ImageEnds() + "; else scikit-learn's"},
+                 DataLimitFlag()}},
       [](const CommandLine& line, int64_t,
          uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));
+        OCANNL_ASSIGN_OR_RETURN(const train::DataLimit limit,
+                                DataLimitOf(line));
         OCANNL_ASSIGN_OR_RETURN(
             Lessons lessons,
-            LoadImages(data.empty() ? kSklearnDigits : data, seed));
+            LoadImages(data.empty() ? kSklearnDigits : data, seed, limit));
         const int64_t classes = lessons.classes;
         return Task{
             .lessons = std::move(lessons),

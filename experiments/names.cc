@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
                    .shuffle = true},
        .flags = {{"model", "transformer", "bigram, mlp, batchnorm or this"},
                  {"data", "",
-                  "a list of words, names with capitals; else Debian's"}},
+                  "a list of words, names with capitals; else Debian's"},
+                 DataLimitFlag()},
        .show_flags = {{"sample", "1",
                        "temperature of the letters drawn; ,5: of 5 likeliest"}},
        .show =
@@ -75,10 +76,13 @@ int main(int argc, char** argv) {
       [=](const CommandLine& line, int64_t,
           uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));
+        OCANNL_ASSIGN_OR_RETURN(const train::DataLimit limit,
+                                DataLimitOf(line));
         OCANNL_ASSIGN_OR_RETURN(const LetterModel model,
                                 ModelOf(line.GetString("model")));
-        OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                                LoadNames(data.empty() ? kWordList : data));
+        OCANNL_ASSIGN_OR_RETURN(
+            const std::vector<std::string> names,
+            LoadNames(data.empty() ? kWordList : data, limit));
         OCANNL_ASSIGN_OR_RETURN(learned->sample,
                                 ParseSample(line.GetString("sample")));
         const Alphabet& alphabet = learned->alphabet.emplace(

@@ -273,4 +273,15 @@ int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
       argc, argv);
 }
 
+Flag DataLimitFlag() {
+  return {"data_limit", "0",
+          "MiB that --data may decompress to; 0: by the size of the file"};
+}
+
+absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(const int64_t mib,
+                          line.GetInt("data_limit", 0, int64_t{1} << 20));
+  return train::DataLimit{.mib = mib};
+}
+
 }  // namespace ocannl

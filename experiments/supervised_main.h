@@ -15,6 +15,7 @@
 #include "experiments/nets/supervised.h"
 #include "experiments/support/metrics_log.h"
 #include "ocannl/core/base/command_line.h"
+#include "ocannl/train/data/data_limit.h"
 
 namespace ocannl {
 
@@ -44,6 +45,10 @@ int SupervisedMain(const SupervisedExperiment& experiment,
                        const CommandLine&, int64_t examples, uint32_t seed)>
                        make,
                    int argc, char** argv);
+
+// --data_limit, of experiments that read files of others.
+Flag DataLimitFlag();
+absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line);
 
 }  // namespace ocannl
 

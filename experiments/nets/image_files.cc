@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/data/batch_order.h"
@@ -26,25 +28,27 @@ Examples SplitRows(const NdArray& rows) {
   const int64_t count = rows.dims()[0], cells = rows.dims()[1] - 1;
   Examples split = {.inputs = NdArray(DType::kF32, {count, cells}),
                     .classes = NdArray(DType::kF32, {count})};
-  const auto from = rows.values<float>();
   const auto inputs = split.inputs.values<float>();
   const auto classes = split.classes.values<float>();
   for (int64_t i = 0; i < count; ++i) {
-    const auto row = from.subspan(i * (cells + 1), cells + 1);
-    std::copy(row.begin(), row.end() - 1, inputs.begin() + i * cells);
-    classes[i] = row.back();
+    const int64_t row = i * (cells + 1);
+    for (int64_t k = 0; k < cells; ++k) {
+      inputs[i * cells + k] = static_cast<float>(rows.AsDouble(row + k));
+    }
+    classes[i] = static_cast<float>(rows.AsDouble(row + cells));
   }
   return split;
 }
 
-absl::StatusOr<Examples> Load(const std::string& path) {
+absl::StatusOr<Examples> Load(const std::string& path,
+                              const train::DataLimit& limit) {
   if (absl::EndsWith(path, ".npz")) {
     OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> arrays,
-                            train::LoadArrays(path, {"x", "y"}));
+                            train::LoadArrays(path, {"x", "y"}, limit));
     return Examples{.inputs = std::move(arrays[0]),
                     .classes = std::move(arrays[1])};
   }
-  absl::StatusOr<NdArray> array = train::LoadArray(path);
+  absl::StatusOr<NdArray> array = train::LoadArray(path, limit);
   if (absl::IsUnimplemented(array.status())) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": its name must end in ", ImageEnds()));
@@ -57,9 +61,11 @@ absl::StatusOr<Examples> Load(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": rows must be cells and a class"));
   }
-  OCANNL_ASSIGN_OR_RETURN(NdArray classes,
-                          train::LoadArray(absl::StrReplaceAll(
-                              path, {{"images", "labels"}, {"idx3", "idx1"}})));
+  OCANNL_ASSIGN_OR_RETURN(
+      NdArray classes,
+      train::LoadArray(
+          absl::StrReplaceAll(path, {{"images", "labels"}, {"idx3", "idx1"}}),
+          limit));
   return Examples{.inputs = *std::move(array), .classes = std::move(classes)};
 }
 
@@ -75,7 +81,13 @@ absl::StatusOr<NdArray> Images(const NdArray& array, const std::string& path) {
   NdArray images(DType::kF32, {count, side, side, 1});
   double most = 0;
   for (int64_t i = 0; i < array.size(); ++i) {
-    most = std::max(most, std::abs(array.AsDouble(i)));
+    const double cell = array.AsDouble(i);
+    if (!(std::abs(cell) <= std::numeric_limits<float>::max())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": image ", i / cells, " has a cell of ",
+                       NumberText(cell), "; cells are finite floats"));
+    }
+    most = std::max(most, std::abs(cell));
   }
   const auto values = images.values<float>();
   for (int64_t i = 0; i < array.size(); ++i) {
@@ -107,8 +119,9 @@ absl::StatusOr<NdArray> Classes(const NdArray& array, int64_t count,
 
 std::string ImageEnds() { return absl::StrCat(".npz, ", train::kArrayEnds); }
 
-absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed) {
-  absl::StatusOr<Examples> loaded = Load(path);
+absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed,
+                                   const train::DataLimit& limit) {
+  absl::StatusOr<Examples> loaded = Load(path, limit);
   if (absl::IsNotFound(loaded.status()) && path == kSklearnDigits) {
     return absl::NotFoundError(absl::StrCat(
         loaded.status().message(),

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/nets/supervised.h"
+#include "ocannl/train/data/data_limit.h"
 
 namespace ocannl {
 
@@ -31,7 +32,8 @@ std::string ImageEnds();
 // All but .npz also with .gz. Cells are divided by the greatest. Errors:
 // those of the readers, and of images that are not square, or of less than two
 // classes; where kSklearnDigits is missing, the package that has it.
-absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed);
+absl::StatusOr<Lessons> LoadImages(const std::string& path, uint32_t seed,
+                                   const train::DataLimit& limit = {});
 
 }  // namespace ocannl
 

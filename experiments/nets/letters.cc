@@ -2,8 +2,9 @@
 #include "experiments/nets/letters.h"
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <filesystem>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -28,20 +29,24 @@ constexpr size_t kTestShare = 10;  // one of so many
 // The `context` letters before each letter of the names, and the letter.
 Examples ExamplesOf(absl::Span<const std::string> names,
                     const Alphabet& alphabet, int64_t context) {
-  std::vector<int32_t> inputs, classes;
+  int64_t count = 0;
   for (const std::string& name : names) {
-    const std::string text =
-        absl::StrCat(std::string(context, kEnd), name, std::string(1, kEnd));
-    for (size_t k = context; k < text.size(); ++k) {
-      for (size_t i = k - context; i < k; ++i) {
-        inputs.push_back(alphabet.number(text[i]));
-      }
-      classes.push_back(alphabet.number(text[k]));
+    count += static_cast<int64_t>(name.size()) + 1;
+  }
+  Examples examples = {.inputs = NdArray(DType::kI32, {count, context}),
+                       .classes = NdArray(DType::kI32, {count})};
+  auto input = examples.inputs.values<int32_t>().begin();
+  auto next = examples.classes.values<int32_t>().begin();
+  for (const std::string& name : names) {
+    std::vector<int32_t> text(context, alphabet.number(kEnd));
+    for (char letter : name) text.push_back(alphabet.number(letter));
+    text.push_back(alphabet.number(kEnd));
+    for (auto at = text.begin() + context; at != text.end(); ++at) {
+      input = std::copy(at - context, at, input);
+      *next++ = *at;
     }
   }
-  const auto count = static_cast<int64_t>(classes.size());
-  return {.inputs = NdArray::Of<int32_t>({count, context}, inputs),
-          .classes = NdArray::Of<int32_t>({count}, classes)};
+  return examples;
 }
 
 // `count` sequences at places of `from`, and what follows each letter.
@@ -67,12 +72,16 @@ Examples SequencesOf(absl::string_view from, const Alphabet& alphabet,
 }  // namespace
 
 Alphabet::Alphabet(absl::string_view text) {
-  const std::set<char> letters(text.begin(), text.end());
-  letters_.assign(letters.begin(), letters.end());
+  std::array<bool, 256> found = {};
+  for (char letter : text) found[letter - CHAR_MIN] = true;
+  for (int code = CHAR_MIN; code <= CHAR_MAX; ++code) {
+    if (found[code - CHAR_MIN]) letters_.push_back(static_cast<char>(code));
+  }
 }
 
-absl::StatusOr<std::vector<std::string>> LoadNames(const std::string& path) {
-  absl::StatusOr<std::string> text = train::ReadData(path);
+absl::StatusOr<std::vector<std::string>> LoadNames(
+    const std::string& path, const train::DataLimit& limit) {
+  absl::StatusOr<std::string> text = train::ReadData(path, limit);
   if (absl::IsNotFound(text.status()) && path == kWordList) {
     return absl::NotFoundError(absl::StrCat(
         text.status().message(),
@@ -90,7 +99,8 @@ absl::StatusOr<std::vector<std::string>> LoadNames(const std::string& path) {
       path, ": ", names.size(), " names; write one in a line, with a capital"));
 }
 
-absl::StatusOr<std::string> LoadTexts(const std::string& folder) {
+absl::StatusOr<std::string> LoadTexts(const std::string& folder,
+                                      const train::DataLimit& limit) {
   std::vector<std::string> paths;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end;
@@ -108,9 +118,15 @@ absl::StatusOr<std::string> LoadTexts(const std::string& folder) {
   }
   absl::c_sort(paths);
   std::string all;
+  int64_t bytes = 0;
   for (const std::string& path : paths) {
-    OCANNL_ASSIGN_OR_RETURN(const std::string text, train::ReadData(path));
+    OCANNL_ASSIGN_OR_RETURN(const std::string text,
+                            train::ReadData(path, limit));
+    bytes += train::FileBytes(path);
     absl::StrAppend(&all, text);
+    if (static_cast<int64_t>(all.size()) > limit.BytesFor(bytes)) {
+      return train::ExceedsLimit(folder, bytes, limit);
+    }
   }
   if (!all.empty()) return all;
   return absl::NotFoundError(absl::StrCat(

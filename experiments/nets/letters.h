@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/nets/supervised.h"
 #include "ocannl/core/tensor/shape.h"
+#include "ocannl/train/data/data_limit.h"
 #include "ocannl/train/decode/sample.h"
 
 namespace ocannl {
@@ -37,12 +38,14 @@ class Alphabet {
 // have small ones only after it. In small letters. Error: there are none, or
 // no list: the package that has it.
 inline constexpr char kWordList[] = "/usr/share/dict/words";
-absl::StatusOr<std::vector<std::string>> LoadNames(const std::string& path);
+absl::StatusOr<std::vector<std::string>> LoadNames(
+    const std::string& path, const train::DataLimit& limit = {});
 
 // The texts of the licences of a folder, one after the other. Error: there are
-// none.
+// none, or more than the limit.
 inline constexpr char kLicences[] = "/usr/share/common-licenses";
-absl::StatusOr<std::string> LoadTexts(const std::string& folder);
+absl::StatusOr<std::string> LoadTexts(const std::string& folder,
+                                      const train::DataLimit& limit = {});
 
 // Each letter of each name, and its end, '.', to be told from the `context`
 // letters before it; before the first there are '.' too. One of ten names is

@@ -266,7 +266,8 @@ absl::StatusOr<std::vector<ArrayEntry>> ListArrays(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<NdArray>> LoadArrays(
-    const std::string& path, absl::Span<const std::string> names) {
+    const std::string& path, absl::Span<const std::string> names,
+    const DataLimit& limit) {
   OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
   OCANNL_ASSIGN_OR_RETURN(const std::vector<ArrayEntry> entries,
                           format.list(path));
@@ -287,6 +288,7 @@ absl::StatusOr<std::vector<NdArray>> LoadArrays(
         {.name = name, .dtype = *entry->dtype, .dims = entry->dims});
   }
   OCANNL_RETURN_IF_ERROR(CheckNames(path, wanted));
+  OCANNL_RETURN_IF_ERROR(CheckLimit(path, wanted, limit));
   return format.read(path, wanted, /*extra=*/true);
 }
 

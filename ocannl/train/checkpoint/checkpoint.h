@@ -38,6 +38,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/checkpoint/saved_arrays.h"
+#include "ocannl/train/data/data_limit.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl::train {
@@ -91,9 +92,11 @@ absl::Status RestoreParams(const std::string& path,
 absl::StatusOr<std::vector<ArrayEntry>> ListArrays(const std::string& path);
 
 // Arrays of the file, which may have others, as the host's: data to train on.
-// Errors: as of RestoreParams; one of a dtype that we do not have.
+// Errors: as of RestoreParams; one of a dtype that we do not have; arrays that
+// exceed the limit.
 absl::StatusOr<std::vector<NdArray>> LoadArrays(
-    const std::string& path, absl::Span<const std::string> names);
+    const std::string& path, absl::Span<const std::string> names,
+    const DataLimit& limit = {});
 
 }  // namespace ocannl::train
 

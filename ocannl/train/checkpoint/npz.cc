@@ -23,6 +23,10 @@ namespace {
 
 constexpr absl::string_view kSuffix = ".npy";
 
+// Of each member of a list, which may have many: more than the header of every
+// dtype that we have.
+constexpr uint64_t kMostListedBytes = 4096;
+
 // Gives up what was not closed.
 using Archive = std::unique_ptr<zip_t, void (*)(zip_t*)>;
 
@@ -203,7 +207,7 @@ absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path) {
     entry.name = names[k];
     OCANNL_ASSIGN_OR_RETURN(
         const std::string bytes,
-        ReadMember(path, archive.get(), k, kMostNpyFrontBytes));
+        ReadMember(path, archive.get(), k, kMostListedBytes));
     const absl::StatusOr<NpyFront> front = ParseNpyFront(bytes, names[k]);
     if (!front.ok()) continue;  // NumPy has dtypes that we do not have
     entry.dtype = front->header.dtype;

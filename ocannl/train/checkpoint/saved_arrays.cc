@@ -59,4 +59,17 @@ absl::Status CheckType(absl::string_view path, const Array& wanted, DType dtype,
                    " differs; use the model that it belongs to"));
 }
 
+absl::Status CheckLimit(const std::string& path, absl::Span<const Array> arrays,
+                        const DataLimit& limit) {
+  const int64_t file_bytes = FileBytes(path);
+  int64_t left = limit.BytesFor(file_bytes);
+  for (const Array& array : arrays) {
+    const absl::StatusOr<int64_t> bytes = ByteSize(array.dtype, array.dims);
+    if (!bytes.ok()) return FileError(path, bytes.status().message());
+    if (*bytes > left) return ExceedsLimit(path, file_bytes, limit);
+    left -= *bytes;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace ocannl::train

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/train/data/data_limit.h"
 
 namespace ocannl::train {
 
@@ -46,6 +47,11 @@ absl::StatusOr<std::vector<size_t>> FindAll(
 // Error: an array of `dtype` and `dims` is not what is wanted.
 absl::Status CheckType(absl::string_view path, const Array& wanted, DType dtype,
                        const Dims& dims);
+
+// Error: `arrays`, whose sizes the file says, exceed the limit for it. To be
+// asked before there is memory for them.
+absl::Status CheckLimit(const std::string& path, absl::Span<const Array> arrays,
+                        const DataLimit& limit);
 
 }  // namespace ocannl::train
 

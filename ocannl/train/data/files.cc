@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/data/files.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -49,13 +51,16 @@ NdArray Cells(const Dims& dims, const char* bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadData(const std::string& path) {
+absl::StatusOr<std::string> ReadData(const std::string& path,
+                                     const DataLimit& limit) {
   OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "a file of data"));
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(
       gzopen(path.c_str(), "rb"), gzclose);
   if (file == nullptr) {
     return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
   }
+  const int64_t file_bytes = FileBytes(path);
+  const auto most = static_cast<size_t>(limit.BytesFor(file_bytes));
   std::string data;
   constexpr size_t kPart = size_t{1} << 20;
   while (true) {
@@ -68,10 +73,7 @@ absl::StatusOr<std::string> ReadData(const std::string& path) {
     }
     data.resize(size + static_cast<size_t>(read));
     if (read == 0) break;
-    if (data.size() > kMostDataBytes) {
-      return Damaged(path, absl::StrCat("more than ", kMostDataBytes,
-                                        " bytes; split the file"));
-    }
+    if (data.size() > most) return ExceedsLimit(path, file_bytes, limit);
   }
   // gzread takes the end of a file for that of the data.
   int code = Z_OK;
@@ -110,7 +112,11 @@ std::string QuoteRow(const CsvRow& row) {
 
 absl::StatusOr<NdArray> ParseCsv(absl::string_view text, absl::string_view name,
                                  char separator) {
-  std::vector<float> numbers;
+  // Each cell has a letter, and ends with a separator or a line, so that the
+  // text bounds the cells and the vector never grows to more.
+  const size_t ends =
+      absl::c_count(text, separator) + absl::c_count(text, '\n');
+  numbers.reserve(std::min(ends + 1, (text.size() + 1) / 2));
   int64_t rows = 0, columns = 0;
   auto add = [&](const CsvRow& row) -> absl::Status {
     if (row.is_first && row.numbers.empty()) return absl::OkStatus();
@@ -132,8 +138,9 @@ absl::StatusOr<NdArray> ParseCsv(absl::string_view text, absl::string_view name,
   return NdArray::Of<float>({rows, columns}, numbers);
 }
 
-absl::StatusOr<NdArray> LoadCsv(const std::string& path, char separator) {
-  OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadData(path));
+absl::StatusOr<NdArray> LoadCsv(const std::string& path, char separator,
+                                const DataLimit& limit) {
+  OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadData(path, limit));
   return ParseCsv(text, path, separator);
 }
 
@@ -153,7 +160,8 @@ absl::StatusOr<NdArray> ParseIdx(absl::string_view bytes,
   size_t cells = 1;
   for (size_t k = 0; k < rank; ++k) {
     const auto size = Load<uint32_t>(bytes.data() + 4 + 4 * k);
-    if (size != 0 && cells > room / size) {
+    if (size == 0) return Damaged(name, "has an axis of no cells");
+    if (cells > room / size) {
       return Damaged(name, "is shorter than its sizes say");
     }
     dims.push_back(size);
@@ -184,21 +192,23 @@ absl::StatusOr<NdArray> ParseIdx(absl::string_view bytes,
   }
 }
 
-absl::StatusOr<NdArray> LoadIdx(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path));
+absl::StatusOr<NdArray> LoadIdx(const std::string& path,
+                                const DataLimit& limit) {
+  OCANNL_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path, limit));
   return ParseIdx(bytes, path);
 }
 
-absl::StatusOr<NdArray> LoadArray(const std::string& path) {
+absl::StatusOr<NdArray> LoadArray(const std::string& path,
+                                  const DataLimit& limit) {
   OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "a file of data"));
   const absl::string_view name = absl::StripSuffix(path, ".gz");
-  if (absl::EndsWith(name, ".csv")) return LoadCsv(path);
-  if (absl::EndsWith(name, ".tsv")) return LoadCsv(path, '\t');
+  if (absl::EndsWith(name, ".csv")) return LoadCsv(path, ',', limit);
+  if (absl::EndsWith(name, ".tsv")) return LoadCsv(path, '\t', limit);
   if (absl::EndsWith(name, ".idx") || absl::EndsWith(name, "-ubyte")) {
-    return LoadIdx(path);
+    return LoadIdx(path, limit);
   }
   if (absl::EndsWith(name, ".npy")) {
-    OCANNL_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path));
+    OCANNL_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path, limit));
     return ParseNpy(bytes, path);
   }
   return absl::UnimplementedError(absl::StrCat(

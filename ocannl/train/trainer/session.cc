@@ -351,6 +351,7 @@ absl::Status Session::Restore(const std::string& path) {
     states.push_back(
         {.name = entry.name, .dtype = *entry.dtype, .dims = entry.dims});
   }
+  OCANNL_RETURN_IF_ERROR(CheckLimit(path, states, {}));
   arrays.insert(arrays.end(), states.begin(), states.end());
   OCANNL_ASSIGN_OR_RETURN(const std::vector<NdArray> done,
                           LoadArrays(path, {kStepsDone}));
