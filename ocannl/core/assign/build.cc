@@ -64,9 +64,9 @@ class ForwardBuilder {
     const DType dtype = graph_[id].dtype;
     Expr value = MakeLeaf(code_.exprs, graph_[from].dtype, 0);
     if (graph_[from].dtype != dtype) {
-      value =
-          Convert(MakeLeaf(code_.exprs, ComputeDType(graph_[from].dtype), 0),
-                  ComputeDType(dtype));
+      value = MakeLeaf(code_.exprs, ComputeDType(graph_[from].dtype), 0);
+      // Rounded once: not to f32 before a narrow float.
+      if (value.dtype() != ComputeDType(dtype)) value = Convert(value, dtype);
     }
     AssignPointwise(code_, Value(id), std::nullopt, value.id(), {source});
   }
@@ -150,10 +150,17 @@ class ForwardBuilder {
       }
       return;
     }
-    const bool accumulates = source.accum && !IsPartitioned(id, pieces);
+    const bool accumulates =
+        source.accum && (RoundsTwice(id, source) || !IsPartitioned(id, pieces));
     for (size_t i = 0; i < pieces.size(); ++i) {
       FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
     }
+  }
+
+  // Whether setting rounds once what accumulating rounds twice (StoredAs). The
+  // gradient of an extreme looks for the term as it was accumulated.
+  bool RoundsTwice(TensorId id, const ComputeSource& source) const {
+    return source.op == Op::kFma && IsNarrow(graph_[id].dtype);
   }
 
   // Whether no cell gets two terms, so that accumulating is setting.

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/pad.h"
+#include "ocannl/core/assign/stored.h"
 #include "ocannl/core/assign/widen.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
@@ -315,7 +316,8 @@ class Lowering {
       const Expr old = row ? program_.Read(*row) : program_.Read(target);
       value = Accumulated(old, *assign.accum, value);
     }
-    value = Convert(value, program_.buffers[target.buffer].dtype);
+    const DType stored = program_.buffers[target.buffer].dtype;
+    value = assign.accum ? Convert(value, stored) : StoredAs(value, stored);
     if (row) return Scatter{program_.leaves.Add(*row), value.id()};
     return Set{std::move(target), value.id()};
   }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StoredAs: the value of an assignment, as an array of `dtype` stores it.
+//
+//   StoredAs(fma(f32(a), f32(b), f32(c)), bf16)   rounds once
+//
+// Narrow floats are computed in f32 and rounded when they are stored. Of most
+// operations that is one rounding: f32 has more than twice their bits and two
+// more, so that the first rounding changes no result (Figueroa, "When is double
+// rounding innocuous?", 1995). A fused multiply-add needs more bits, so its
+// first rounding is to odd, which the second one does not notice (Boldo and
+// Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms
+// using rounding to odd", 2008).
+#ifndef OCANNL_CORE_ASSIGN_STORED_H_
+#define OCANNL_CORE_ASSIGN_STORED_H_
+
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/ops/expr.h"
+
+namespace ocannl {
+
+// `value` converted to `dtype`. The result is fma(a, b, c) rounded once if that
+// is the value, `dtype` is narrow, and a, b and c are leaves of that dtype,
+// converted to f32, or numbers that it holds.
+Expr StoredAs(Expr value, DType dtype);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_ASSIGN_STORED_H_
