@@ -69,6 +69,37 @@ TEST_F(ExplainNonfiniteTest, BlamesNothingThatIsNotStored) {
   EXPECT_THAT(Evaluate("y[] := (1 / (1 / x[]));", 0), IsOk());
 }
 
+// Not even where another statement has stored it before.
+TEST_F(ExplainNonfiniteTest, BlamesNothingThatIsThrownAwayLater) {
+  EXPECT_THAT(Evaluate("temp t : f32[]; t[] := (1 / x[]);"
+                       "y[] := select((x[] <= 0), 1, t[]);",
+                       0),
+              IsOk());
+  EXPECT_THAT(Evaluate("let v1 : f32 := log(x[]); y[] := max(v1, 2);", 0),
+              IsOk());
+  EXPECT_THAT(
+      Evaluate("y[] := (1 / x[]); y[] := select((y[] < 5), y[], 3);", 0),
+      IsOk());
+  EXPECT_THAT(Evaluate("y[] := (1 / x[]); zero_out y;", 0), IsOk());
+  // The first one is thrown away, and the second one stays.
+  EXPECT_THAT(Evaluate("temp t : f32[]; t[] := (1 / x[]); y[] := (0 - t[]);"
+                       "t[] := log(x[]); y[] := select((x[] <= 0), t[], y[]);",
+                       0),
+              StatusIs(StatusCode::kOutOfRange,
+                       AllOf(HasSubstr("makes -inf"), HasSubstr("log(x[])"))));
+}
+
+// The statement that made it is named, not that which passes it on.
+TEST_F(ExplainNonfiniteTest, FollowsCellsToTheResult) {
+  EXPECT_THAT(Evaluate("temp t : f32[3]; temp u : f32[3]; for i0 = 0 to 2 {"
+                       "  t[i0] := (1 / (x[] - f32([i0]))); }"
+                       "for i1 = 0 to 2 { u[i1] := (t[2 - i1] * 2); }"
+                       "y[] := (u[0] + u[1]);",
+                       1),
+              StatusIs(StatusCode::kOutOfRange,
+                       AllOf(HasSubstr("t[i0] := "), HasSubstr("i0 = 1"))));
+}
+
 TEST_F(ExplainNonfiniteTest, NamesOperationOperandsAndTarget) {
   EXPECT_THAT(Evaluate("y[] := max(-inf, exp(x[]));", 100),
               StatusIs(StatusCode::kOutOfRange,
