@@ -10,6 +10,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/parallel/round_robin.h"
@@ -51,9 +52,10 @@ class Training {
     net_ = make_net(graph);
     const Tensor loss = loss_fn(net_(Slice(result_->inputs, batch_n)),
                                 Slice(result_->outputs, batch_n));
-    result_->loss = Named(Einsum1("...|... => 0", loss) /
-                              static_cast<double>(options_.batch_size),
-                          "scalar_loss");
+    const DType dtype = DecidedDType(loss);
+    const Tensor mean = Einsum1("...|... => 0", Widened(loss)) /
+                        static_cast<double>(options_.batch_size);
+    result_->loss = Named(InDType(mean, dtype), "scalar_loss");
     const auto steps = static_cast<double>(options_.epochs * batches_);
     rate_ = Named(options_.lr_schedule
                       ? options_.lr_schedule(graph, batch_n, step_n)

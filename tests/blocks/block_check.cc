@@ -247,4 +247,22 @@ std::vector<float> GradientOf(const Dims& batch, const Dims& outputs,
                     "x.grad");
 }
 
+std::vector<float> WeightedGradientOf(const Dims& batch, const Dims& outputs,
+                                      const BlockInputs& inputs,
+                                      const ApplyBlock& apply) {
+  auto applied = MakeApplied(batch, outputs, DType::kF32, apply);
+  train::Model& model = applied->model;
+  CHECK_OK(InferShapes(model.graph, {applied->result.id}, model.shapes));
+  const Shape& shape = model.shapes.at(applied->result.id);
+  NdArray weights(DType::kF32, shape.dims());
+  std::mt19937 random(1);
+  for (float& weight : weights.values<float>()) {
+    const float sign = random() % 2 == 0 ? 1.F : -1.F;
+    weight = std::ldexp(sign, -static_cast<int>(random() % 3));
+  }
+  Tensor data = Data(model.graph, "weights", std::move(weights), SpecOf(shape));
+  Tensor sum = Einsum1("...|...->... => |0", Mul(applied->result, data));
+  return ArrayAfter(*applied, GradientsOf(model, sum), inputs, "x.grad");
+}
+
 }  // namespace ocannl

@@ -52,10 +52,15 @@ struct BlockInputs {
 std::vector<float> ValuesOf(const Dims& batch, const Dims& outputs,
                             const BlockInputs& inputs, const ApplyBlock& apply);
 
-// Likewise the gradient of x for the sum of all cells of the result.
+// Likewise the gradient, at x, of the sum of all cells of the result.
 std::vector<float> GradientOf(const Dims& batch, const Dims& outputs,
                               const BlockInputs& inputs,
                               const ApplyBlock& apply);
+
+// Likewise, where the cells have weights of 1, 1/2 or 1/4, and a sign.
+std::vector<float> WeightedGradientOf(const Dims& batch, const Dims& outputs,
+                                      const BlockInputs& inputs,
+                                      const ApplyBlock& apply);
 
 }  // namespace ocannl
 

@@ -16,6 +16,7 @@
 #include "ocannl/train/blocks/position.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "ocannl/train/blocks/state.h"
+#include "ocannl/train/blocks/wide.h"
 
 namespace ocannl::train {
 namespace {
@@ -83,15 +84,18 @@ Tensor MultiHeadAttention::Attend(absl::string_view places, Tensor queries,
   }
   const double scale = 1 / (std::sqrt(static_cast<double>(options_.key_size)) *
                             options_.temperature);
+  const DType dtype = DecidedDType(queries);
+  const Tensor scaled = Mul(Widened(queries), scale);
   Tensor scores = Einsum(
       absl::StrCat("...", places, "|hk; ...t|hk => ...", places, "|t->h"),
-      Mul(queries, scale), keys);
+      scaled, Widened(keys, dtype));
   Tensor weights = mask ? MaskedSoftmax(kOverMemory, scores, *mask)
                         : Softmax(kOverMemory, scores);
   weights = Dropout(weights, options_.dropout, training);
-  return out_(Einsum(
+  const Tensor found = Einsum(
       absl::StrCat("...", places, "|t->h; ...t|hv => ...", places, "|hv"),
-      weights, values));
+      weights, Widened(values, dtype));
+  return out_(InDType(found, dtype));
 }
 
 Tensor MultiHeadAttention::operator()(Tensor x, Tensor memory,

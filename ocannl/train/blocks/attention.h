@@ -76,8 +76,9 @@ struct Decoding {
 };
 
 // softmax(q k / (sqrt(key_size) temperature)) v of each head, and a linear map
-// of what the heads found. Parameters: query_w, query_b, key_..., value_...,
-// out_... Error node: a temperature that is not above 0.
+// of what the heads found. Scores and weights of narrow floats are f32.
+// Parameters: query_w, query_b, key_..., value_..., out_... Error node: a
+// temperature that is not above 0.
 class MultiHeadAttention {
  public:
   MultiHeadAttention(const ParamScope& scope, const AttentionOptions& options,

@@ -16,6 +16,7 @@
 #include "ocannl/core/tensor/source.h"
 #include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
+#include "ocannl/train/blocks/wide.h"
 
 namespace ocannl::train {
 namespace {
@@ -206,7 +207,7 @@ Tensor MaxPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
 Tensor AvgPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
   CallScope call("AvgPool2d", "", {x}, where);
   const DType dtype = DecidedDType(x);
-  const Tensor sums = Pool(Op::kAdd, InDType(x, ComputeDType(dtype)), windows);
+  const Tensor sums = Pool(Op::kAdd, Widened(x), windows);
   if (std::holds_alternative<ErrorSource>(sums.node().source)) return sums;
   // Where windows end beyond the padding, their sizes differ.
   const bool beyond = windows.ceil && !windows.padding.same;

@@ -8,6 +8,7 @@
 #include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
 #include "ocannl/train/blocks/softmax.h"
+#include "ocannl/train/blocks/wide.h"
 
 namespace ocannl::train {
 namespace {
@@ -30,27 +31,31 @@ Tensor CrossEntropy(Tensor logits, Tensor targets,
         logits.node().where);
   }
   const DType dtype = DecidedDType(logits);
-  const DType wide = ComputeDType(dtype);
+  const Tensor wide = Widened(logits);
+  const Tensor shares = Widened(targets, dtype);
   const Tensor one = Number(*logits.graph, 1);
   const Tensor weights =
-      Select(NotEqual(EinMax1(kClasses, targets), 0),
-             InDType(options.weights.value_or(one), wide), 0);
+      Select(NotEqual(EinMax1(kClasses, shares), 0),
+             InDType(options.weights.value_or(one), wide.node().dtype), 0);
   // Of a row that does not count, infinities and NaNs reach no gradient.
-  Tensor logs = LogSoftmax(kClasses, Select(NotEqual(weights, 0), logits, 0));
+  Tensor logs = LogSoftmax(kClasses, Select(NotEqual(weights, 0), wide, 0));
   // 0 times the logarithm of 0 is 0.
-  Tensor each = Einsum("...|v; ...|v => ...|0", targets,
-                       Select(Equal(targets, 0), 0, logs));
+  Tensor each = Einsum("...|v; ...|v => ...|0", shares,
+                       Select(Equal(shares, 0), 0, logs));
   if (smoothing > 0) {
     each = Mul(1 - smoothing, each) + Mul(smoothing, Mean(kClasses, logs));
   }
   Tensor total = Einsum1(kAll, weights);
-  Tensor sum = Einsum1(kAll, Mul(weights, InDType(each, wide)));
+  Tensor sum = Einsum1(kAll, Mul(weights, each));
   return call.Of(InDType(-(sum / Select(Equal(total, 0), 1, total)), dtype));
 }
 
 Tensor MeanSquaredError(Tensor values, Tensor targets, SourceLocation where) {
   CallScope call("MeanSquaredError", "", {values, targets}, where);
-  return call.Of(Mean(kAll, Square(values - targets)));
+  const DType dtype = DecidedDType(values);
+  Tensor wide = Widened(values);
+  Tensor mean = Mean(kAll, Square(wide - Widened(targets, dtype)));
+  return call.Of(InDType(mean, dtype));
 }
 
 }  // namespace ocannl::train

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Losses: numbers to minimise, means over what counts.
+// Losses: numbers to minimise, means over what counts. Of narrow floats they
+// are computed in f32 and rounded once, at the end (wide.h).
 //
 //   Tensor loss = CrossEntropy(logits, OneHot(labels, 10, DType::kF32), {});
 //   Tensor masked = CrossEntropy(logits, OneHot(next, 256, DType::kF32),

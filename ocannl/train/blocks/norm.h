@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// Mean, LayerNorm, RmsNorm and BatchNorm compute narrow floats in f32, with all
+// sums, counts and quotients, and round their result once (wide.h).
+//
 // Normalisation of each element of the batch by itself, over all its output
 // axes:
 //
@@ -20,12 +23,13 @@
 //   running = (1 - momentum) * running + momentum * batch's
 // where the batch's variance is divided by n - 1 (unbiased), as in PyTorch; of
 // n = 1, by 1. In inference, mean and variance are the running ones. They begin
-// with 0 and 1, and no gradient reaches them. Ioffe, Szegedy, "Batch
-// normalization" (2015).
+// with 0 and 1, are f32 beside narrow floats, and no gradient reaches them.
+// Ioffe, Szegedy, "Batch normalization" (2015).
 #ifndef OCANNL_TRAIN_BLOCKS_NORM_H_
 #define OCANNL_TRAIN_BLOCKS_NORM_H_
 
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/params.h"
@@ -85,7 +89,7 @@ class BatchNorm {
                     SourceLocation where = SourceLocation::Current()) const;
 
  private:
-  Tensor Normalise(Tensor centred, Tensor variance) const;
+  Tensor Normalise(Tensor centred, Tensor variance, DType dtype) const;
 
   ParamScope scope_;
   BatchNormOptions options_;

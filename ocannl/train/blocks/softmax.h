@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Softmax and its logarithm, without overflow: numbers are taken relative to
-// the greatest one of their group.
+// the greatest one of their group. Narrow floats are computed in f32, and the
+// results rounded once (wide.h).
 //
 //   Softmax("...|v => ...|0", x);             // over the only output axis
 //   Softmax("...|t->... => ...|0->...", x);   // over the only input axis

@@ -11,6 +11,7 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/call.h"
+#include "ocannl/train/blocks/wide.h"
 
 namespace ocannl::train {
 
@@ -54,7 +55,9 @@ Tensor Dropout(Tensor x, double rate, const Training* training,
   if (training == kInference || rate == 0) return x;
   Tensor step = EmbedSymbol(*x.graph, training->step);
   Tensor kept = LessEqual(rate, Uniform1(*step.graph, {.counter = step}));
-  return call.Of(Select(kept, x / (1 - rate), 0));
+  const DType dtype = DecidedDType(x);
+  const Tensor scaled = InDType(Widened(x) / (1 - rate), dtype);
+  return call.Of(Select(kept, scaled, 0));
 }
 
 }  // namespace ocannl::train

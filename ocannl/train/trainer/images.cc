@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/trainer/axes.h"
 
 namespace ocannl::train {
@@ -185,9 +186,7 @@ absl::StatusOr<Tensor> Pool(const OpCall& call, const Operand& x) {
                           Padded(x, read.ceil, read.windows, accum));
   // Sums of narrow floats are rounded once, when they have been divided.
   const DType dtype = DecidedDType(x.tensor);
-  if (!is_max) {
-    padded.tensor = InDType(padded.tensor, ComputeDType(dtype));
-  }
+  if (!is_max) padded.tensor = Widened(padded.tensor);
   const double beta = call.numbers[0];
   if (is_smooth) {
     if (beta == 0) return Unfit("beta is 0");

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/blocks/softmax.h"
+#include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/trainer/axes.h"
 
 namespace ocannl::train {
@@ -66,7 +67,8 @@ absl::StatusOr<Tensor> Normalise(const OpCall& call,
     kept[k] = std::string(1, '0');
     count *= dims[k];
   }
-  const Tensor x = operands[0].tensor;
+  const DType dtype = operands[0].tensor.node().dtype;
+  const Tensor x = Widened(operands[0].tensor);
   const Tensor mean = ReduceTo(Op::kAdd, {x, names}, kept) / count;
   const Tensor centred = x - mean;
   const Tensor variance =
@@ -74,10 +76,11 @@ absl::StatusOr<Tensor> Normalise(const OpCall& call,
   const Tensor normal = centred / Sqrt(variance + kNormEpsilonOfTrainer);
   std::vector<Tensor> wide;  // gamma and beta, of the shape of x
   for (size_t k : {1, 2}) {
-    wide.push_back(ReduceTo(Op::kAdd, {operands[k].tensor, Axes(1, names[own])},
+    wide.push_back(ReduceTo(Op::kAdd,
+                            {Widened(operands[k].tensor), Axes(1, names[own])},
                             names, repeated));
   }
-  return Mul(wide[0], normal) + wide[1];
+  return InDType(Mul(wide[0], normal) + wide[1], dtype);
 }
 
 absl::StatusOr<Tensor> Attend(const OpCall& call,
@@ -100,9 +103,9 @@ absl::StatusOr<Tensor> Attend(const OpCall& call,
   const int64_t size = all / heads;
   auto project = [&](size_t k) {
     const Operand w = ReshapeTo(operands[k], {d, heads, size});
-    return SumOfProducts(
+    return Widened(SumOfProducts(
         {{operands[4].tensor, {"n", "d"}}, {w.tensor, {"d", "h", "s"}}},
-        {"n", "h", "s"});
+        {"n", "h", "s"}));
   };
   const Tensor q = project(0), k = project(1), v = project(2);
   const Tensor scores =
@@ -121,8 +124,10 @@ absl::StatusOr<Tensor> Attend(const OpCall& call,
     weights = MaskedSoftmax(kOverPlaces, scores, NotEqual(mask.tensor, 0),
                             call.where);
   }
-  const Tensor found = SumOfProducts(
-      {{weights, {"h", "n", "t"}}, {v, {"t", "h", "s"}}}, {"n", "h", "s"});
+  const Tensor found =
+      InDType(SumOfProducts({{weights, {"h", "n", "t"}}, {v, {"t", "h", "s"}}},
+                            {"n", "h", "s"}),
+              operands[4].tensor.node().dtype);
   const Operand wo = ReshapeTo(operands[3], {heads, size, d});
   return SumOfProducts({{found, {"n", "h", "s"}}, {wo.tensor, {"h", "s", "d"}}},
                        {"n", "d"});

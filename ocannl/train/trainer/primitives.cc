@@ -15,6 +15,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/loss.h"
 #include "ocannl/train/blocks/softmax.h"
+#include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/trainer/axes.h"
 #include "ocannl/train/trainer/images.h"
 #include "ocannl/train/trainer/layers.h"
@@ -107,7 +108,8 @@ absl::StatusOr<Tensor> OfOne(const OpCall& call, Tensor x) {
     case Primitive::kLog:
       return Log(x);
     case Primitive::kSafeLog:
-      return Log(Softplus(x) + call.numbers[0]);
+      return InDType(Log(Softplus(Widened(x)) + call.numbers[0]),
+                     x.node().dtype);
     case Primitive::kDetach:
       return StopGradient(x);
     default:
@@ -250,9 +252,10 @@ class Builder {
     const auto axis = static_cast<size_t>(number(0));
     Axes rest = names;
     rest.erase(rest.begin() + static_cast<int64_t>(axis));
-    const Tensor sum = ReduceTo(Op::kAdd, {x(), names}, rest);
-    if (call_.op == Primitive::kReduceSum) return sum;
-    return sum / dims()[axis];
+    const bool is_sum = call_.op == Primitive::kReduceSum;
+    const Term term = {is_sum ? x() : Widened(x()), names};
+    const Tensor sum = ReduceTo(Op::kAdd, term, rest);
+    return is_sum ? sum : InDType(sum / dims()[axis], x().node().dtype);
   }
 
   // The sizes of the axes of operand k, which has some, but the first.
