@@ -114,6 +114,7 @@ absl::StatusOr<NdArray> ParseCsv(absl::string_view text, absl::string_view name,
                                  char separator) {
   // Each cell has a letter, and ends with a separator or a line, so that the
   // text bounds the cells and the vector never grows to more.
+  std::vector<float> numbers;
   const size_t ends =
       absl::c_count(text, separator) + absl::c_count(text, '\n');
   numbers.reserve(std::min(ends + 1, (text.size() + 1) / 2));
