@@ -138,7 +138,8 @@ class ContractScheduler {
       }
       rewriter_.Reorder(copy);
       rewriter_.Vectorize(copy.back());
-      if (!plan_.b_needs_transpose) continue;
+      // Where a block has one step, the columns alone are copied.
+      if (!plan_.b_needs_transpose || copy.size() < 2) continue;
       for (const NestLoop& strip :
            rewriter_.StripMine(*(copy.end() - 2), kColumnsAtOnce)) {
         rewriter_.Unroll(strip);
