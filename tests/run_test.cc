@@ -150,6 +150,11 @@ TEST_F(RunTest, ScaledGradients) {
       std::string(
           train::GradUpdate(model_, t, {.scale = 0}).status().message()),
       HasSubstr("the scale of the loss is 0"));
+  Tensor narrow = Parse("narrow", "{v:f16 = 3; o=[1]} *. v");
+  EXPECT_THAT(
+      std::string(
+          train::GradUpdate(model_, narrow, {.scale = 1e5}).status().message()),
+      HasSubstr("the scale of the loss as f16 is inf"));
 }
 
 TEST_F(RunTest, DryRunsCallAsRunsDo) {

@@ -78,6 +78,15 @@ TEST_F(PlaceTest, CrossEntropyNamesItsOperands) {
   EXPECT_THAT(message, HasSubstr("\n  x : 4|3\n  y : 4|2\n"));
 }
 
+TEST_F(PlaceTest, MeansTakeFloats) {
+  const Tensor whole = Convert(x_, DType::kI32);
+  EXPECT_THAT(Message(train::Mean("v => 0", whole)),
+              HasSubstr("it takes floats, and i32(x) is i32; convert it: "
+                        "f32(i32(x)), in C++ "));
+  EXPECT_THAT(Message(train::AvgPool2d(whole, train::kHalve)),
+              HasSubstr("it takes floats"));
+}
+
 TEST_F(PlaceTest, Functions) {
   ExpectHere(train::CrossEntropy(x_, y_, {}), "CrossEntropy(x, y)");
   ExpectHere(train::MeanSquaredError(x_, y_), "MeanSquaredError(x, y)");

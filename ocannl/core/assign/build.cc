@@ -16,6 +16,7 @@
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/project.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -31,8 +32,9 @@ class ForwardBuilder {
   void Compute(TensorId id) {
     std::visit(
         Overload{
-            [&](const NumberSource& s) {
-              Terminal(id, Literal(code_.exprs, graph_[id].dtype, s.value), {});
+            [&](const NumberSource&) {
+              Terminal(id, FromConstant(code_.exprs, ConstantOf(graph_[id])),
+                       {});
             },
             [&](const DataSource&) { Value(id); },
             [&](const ParamSource&) { Value(id); },

@@ -27,19 +27,15 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
   const DType held = dtype.value_or(DType::kF64);
   const std::optional<Constant> constant = ParseConstant(text, held);
   if (!constant) {
-    const bool is_whole = IsInteger(held) && ParseConstant(text, DType::kI64);
-    std::string other =
-        absl::StrCat(text, is_whole ? ":i64, or " : ":f64, or ");
+    DType wider = DType::kF64;
+    for (DType whole : {DType::kU64, DType::kI64}) {
+      if (IsInteger(held) && ParseConstant(text, whole)) wider = whole;
+    }
+    std::string other = absl::StrCat(text, ":", Name(wider), ", or ");
     if (held == DType::kF64) other.clear();
     return lexer.ErrorAt(
         offset, absl::StrCat("`", text, "` is not a number that ", Name(held),
                              " can hold; write ", other, "another number"));
-  }
-  if (IsInteger(held) && MakeConstant(held, ToDouble(*constant)) != *constant) {
-    return lexer.ErrorAt(offset,
-                         absl::StrCat("`", text,
-                                      "` is beyond 2^53, where integers "
-                                      "are not exact; pass it as data"));
   }
   TensorId id = graph.Add({.source = NumberSource{ToDouble(*constant)},
                            .name = "",

@@ -19,8 +19,8 @@
 namespace ocannl {
 
 // Takes the number that is next, behind the `sign` "" or "-", which is at
-// `offset`, and adds it to the graph. Errors, at `offset`: what its dtype
-// cannot hold; an integer beyond 2^53.
+// `offset`, and adds it to the graph. Error, at `offset`: its dtype cannot hold
+// it.
 absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                                   size_t offset, Graph& graph,
                                   SourceLocation where);

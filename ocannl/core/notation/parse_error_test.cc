@@ -210,9 +210,9 @@ TEST_F(ParseErrorTest, Numbers) {
       {"n + 1.5:i64", 5,
        "`1.5` is not a number that i64 can hold; write 1.5:f64, or another "
        "number"},
-      {"9007199254740993:i64", 1,
-       "`9007199254740993` is beyond 2^53, where integers are not exact; pass "
-       "it as data"},
+      {"9223372036854775808:i64", 1,
+       "`9223372036854775808` is not a number that i64 can hold; write "
+       "9223372036854775808:u64, or another number"},
       {"2:i65", 3,
        "expected a dtype, which is bool, u8, u16, i32, u32, i64, u64, f8e4m3, "
        "f8e5m2, bf16, f16, f32 or f64, found `i65`"},

@@ -20,6 +20,7 @@
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/shape/size_rules.h"
 #include "ocannl/core/shape/slot_rules.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -79,7 +80,10 @@ class Inference {
     if (!error_.wording()) CheckParameters();
     if (!error_.wording()) CheckResults();
     if (!error_.wording()) CheckOwnNames();
-    if (!error_.wording()) return CheckAxes(graph_, problem_, ranks_);
+    if (!error_.wording()) {
+      OCANNL_RETURN_IF_ERROR(CheckAxes(graph_, problem_, ranks_));
+      return CheckNumbers();
+    }
     return error_.wording()(ShapeErrors(
         graph_, rules(), [this](RowRef row) { return Known(row); }));
   }
@@ -272,6 +276,39 @@ class Inference {
         return write.OwnName(own);
       });
     }
+  }
+
+  // The number of cells, which 64 bits may not hold.
+  double CellsOf(TensorId id, absl::Span<const RowKind> rows) const {
+    double cells = 1;
+    for (RowKind row : rows) {
+      for (int64_t size : Sizes({id, row})) cells *= static_cast<double>(size);
+    }
+    return cells;
+  }
+
+  // The greatest number of a node that shapes tell: a captured size, or the
+  // last one of a range. None: they tell no number of it.
+  std::optional<double> GreatestOf(TensorId id) const {
+    const TensorNode& node = graph_[id];
+    if (const auto* dim = std::get_if<DimSource>(&node.source)) {
+      if (dim->name.empty()) return CellsOf(dim->of, dim->rows);
+      return static_cast<double>(
+          NumElements(Sizes(SpecName{dim->of, dim->name})));
+    }
+    const bool is_range = std::holds_alternative<OffsetsSource>(node.source) &&
+                          node.spec[RowKind::kOutput];
+    if (!is_range) return std::nullopt;
+    return CellsOf(id, kRowKinds) - 1;
+  }
+
+  absl::Status CheckNumbers() const {
+    for (TensorId id : problem_.nodes) {
+      const std::optional<double> greatest = GreatestOf(id);
+      if (!greatest) continue;
+      OCANNL_RETURN_IF_ERROR(CheckHolds(graph_, id, *greatest, problem_.nodes));
+    }
+    return absl::OkStatus();
   }
 
   const Graph& graph_;

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
 #include "ocannl/core/tensor/initializer.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl {
@@ -341,6 +342,17 @@ TEST(InferShapes, TakesALongChainInUnderASecond) {
   EXPECT_LT(time, kLongest);
   EXPECT_EQ(ToString(shapes.at(*graph.Find("w1999"))), "16->16");
   EXPECT_EQ(ToString(shapes.at(*graph.Find("b0"))), "16");
+}
+
+TEST(InferShapes, ARangeThatItsDTypeDoesNotHoldIsAnError) {
+  Graph graph;
+  Shapes shapes;
+  const Tensor held = Range(graph, 256, DType::kU8);
+  EXPECT_TRUE(InferShapes(graph, {held.id}, shapes).ok());
+  const Tensor range = Range(graph, 257, DType::kU8);
+  EXPECT_EQ(
+      InferShapes(graph, {(range + range).id}, shapes).message().substr(0, 24),
+      "error in `range(257)` (i");
 }
 
 TEST(InferShapes, TakesALongChainWithItsFirstValues) {

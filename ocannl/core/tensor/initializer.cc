@@ -77,19 +77,19 @@ Tensor ToUniform(DType dtype, SourceLocation where, At at) {
   return Mul(Arg(Add(Arg(shifted, where), Arg(low, where)), where), tiny);
 }
 
-// The number of cells of one row of `param`, in the dtype of `like`.
+// The number of cells of one row of `param`, in the dtype that computes `like`:
+// a narrow one may not hold it.
 Tensor Fan(Tensor param, RowKind row, Tensor like) {
   SourceLocation where = param.node().where;
-  Tensor fan = EmbedDim(param, {row}, where);
-  if (like.node().dtype == DType::kF32) return fan;
-  return Convert(Arg(fan, where), like.node().dtype);
+  return InDType(EmbedDim(param, {row}, where), ComputeDType(like.node().dtype),
+                 where);
 }
 
 // random * sqrt(scale_sq / fan)
 Tensor Scaled(Tensor random, double scale_sq, Tensor fan) {
   SourceLocation where = fan.node().where;
   Tensor square = Div(Arg(scale_sq, where), Arg(fan, where));
-  Tensor scale = Sqrt(Arg(square, where));
+  Tensor scale = InDType(Sqrt(Arg(square, where)), random.node().dtype, where);
   return Mul(Arg(random, where), Arg(scale, where));
 }
 

@@ -7,10 +7,11 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/ops/expr.h"
+#include "ocannl/core/ops/print.h"
 #include "ocannl/core/tensor/defined_op.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/core/tensor/text.h"
@@ -30,6 +31,28 @@ bool Holds(DType dtype, double value) {
          value < std::ldexp(1., 8 * SizeOf(dtype) - IsSigned(dtype));
 }
 
+// What the text of the node spells in `dtype`, if that is an integer of it.
+std::optional<Constant> Spelled(const TensorNode& node, DType dtype) {
+  const bool is_integer =
+      IsInteger(dtype) && std::holds_alternative<NumberSource>(node.source);
+  return is_integer ? ParseConstant(node.text, dtype) : std::nullopt;
+}
+
+// Whether the node may be of `dtype`, where it holds `value`.
+bool Holds(const TensorNode& node, DType dtype, double value) {
+  return Holds(dtype, value) || Spelled(node, dtype);
+}
+
+// A dtype for what that of the node does not hold.
+DType WiderDType(const TensorNode& node, double value) {
+  if (IsInteger(node.dtype)) {
+    if (Holds(node, DType::kI64, value)) return DType::kI64;
+    const bool is_long = Holds(node, DType::kU64, value);
+    if (is_long && !IsSigned(node.dtype)) return DType::kU64;
+  }
+  return Holds(DType::kF32, value) ? DType::kF32 : DType::kF64;
+}
+
 // Those of a defined operation: of the formula of the value, which is first,
 // and of those of gradients, if it has any.
 std::vector<double> NumbersOfFormulas(const TensorNode& node) {
@@ -43,6 +66,15 @@ std::vector<double> NumbersOfFormulas(const TensorNode& node) {
     if (number != nullptr) numbers.push_back(number->value);
   }
   return numbers;
+}
+
+// The greatest value of a static index that has a range.
+std::optional<double> LastOfStatic(const Graph& graph, TensorId id) {
+  const auto* symbol = std::get_if<SymbolSource>(&graph[id].source);
+  if (symbol == nullptr) return std::nullopt;
+  const auto& range = graph.statics()[symbol->static_index].range;
+  if (!range) return std::nullopt;
+  return static_cast<double>(*range - 1);
 }
 
 // The first operand that the others follow: one that is decided, if any.
@@ -168,6 +200,8 @@ absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met) {
   absl::Span<const double> values = formulas;
   if (number != nullptr) values = absl::MakeSpan(&number->value, 1);
   if (data != nullptr && data->digits) values = data->digits->values<double>();
+  const std::optional<double> last = LastOfStatic(graph, id);
+  if (last) values = absl::MakeSpan(&*last, 1);
   if (!met.valid() && node.dtype_note) met = node.dtype_note->of;
   if (!formulas.empty()) met = OperandsOf(node.source)[0];
   // The first value of a parameter is converted, not the parameter.
@@ -175,18 +209,49 @@ absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met) {
       !formulas.empty() ||
       (met.valid() && !std::holds_alternative<ParamSource>(graph[met].source));
   for (double value : values) {
-    if (node.open >= 0 || Holds(node.dtype, value)) continue;
-    DType wider = Holds(DType::kF32, value) ? DType::kF32 : DType::kF64;
-    if (IsInteger(node.dtype) && Holds(DType::kI64, value)) wider = DType::kI64;
+    if (node.open >= 0 || Holds(node, node.dtype, value)) continue;
+    const DType wider = WiderDType(node, value);
     return absl::InvalidArgumentError(absl::StrCat(
         "error in ", Describe(node), ": ", Name(node.dtype), " does not hold ",
-        number != nullptr ? node.text : NumberText(value), "; write ",
+        number != nullptr ? node.text : NumberText(value),
+        last ? ", its greatest value" : "", "; write ",
         is_met ? ConversionText(graph[met], wider)
                : absl::StrCat(node.text,
                               number != nullptr ? ":" : " + 0:", Name(wider)),
-        ", or another number"));
+        last ? "" : ", or another number"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckHolds(const Graph& graph, TensorId id, double value,
+                        absl::Span<const TensorId> nodes) {
+  const TensorNode& node = graph[id];
+  if (Holds(node.dtype, value)) return absl::OkStatus();
+  const DType wider = WiderDType(node, value);
+  std::string fix = absl::StrCat("make it ", Name(wider));
+  for (TensorId user : nodes) {
+    const std::vector<TensorId> operands = OperandsOf(graph[user].source);
+    if (!absl::c_linear_search(operands, id)) continue;
+    for (TensorId met : operands) {
+      if (met == id || graph[met].dtype != node.dtype) continue;
+      fix = absl::StrCat("write ", ConversionText(graph[met], wider));
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("error in ", Describe(node), ": ", Name(node.dtype),
+                   " does not hold ", NumberText(value),
+                   std::holds_alternative<DimSource>(node.source)
+                       ? ", the size"
+                       : ", the last of the numbers",
+                   "; ", fix));
+}
+
+Constant ConstantOf(const TensorNode& node) {
+  const double value = std::get<NumberSource>(node.source).value;
+  if (std::abs(value) >= 0x1p53) {
+    if (const auto exact = Spelled(node, node.dtype)) return *exact;
+  }
+  return MakeConstant(node.dtype, value);
 }
 
 void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots) {

@@ -38,6 +38,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
+#include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/graph.h"
 
@@ -56,9 +57,19 @@ void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots);
 // Decides the dtype of the node if it is open and `dtype` a float.
 void DecideDType(Graph& graph, TensorId id, DType dtype);
 
-// Error: the dtype of a number, literal or formulas, maybe that of `met`, does
-// not hold it: an integer is another number, a float infinite, an f32 0.
+// Error: the dtype of a number, literal, formulas or static index, maybe that
+// of `met`, does not hold it: an integer is another number, a float infinite,
+// an f32 0.
 absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met);
+
+// The same of `value`, the greatest number of the node `id`, which shapes tell:
+// a captured size, or the last of a range. `nodes` has those that use it.
+absl::Status CheckHolds(const Graph& graph, TensorId id, double value,
+                        absl::Span<const TensorId> nodes);
+
+// The number of a NumberSource in its dtype. A double skips integers beyond
+// 2^53: those are read from the text of the node.
+Constant ConstantOf(const TensorNode& node);
 
 // The dtype of op(operands...), or of the operands without an operation;
 // `wanted` is what a conversion says. Error: they are not of one dtype, with

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl::train {
@@ -26,6 +27,16 @@ CallScope::CallScope(absl::string_view function, absl::string_view spec,
 }
 
 CallScope::~CallScope() { graph_->SetCall(outer_); }
+
+Tensor CallScope::OfFloats(Tensor x, SourceLocation where) const {
+  const TensorNode& node = x.node();
+  if (IsFloat(ComputeDType(node.dtype))) return x;
+  return IllegalTensor(*graph_, text_,
+                       absl::StrCat("it takes floats, and ", OperandText(node),
+                                    " is ", Name(node.dtype), "; convert it: ",
+                                    ConversionText(node, DType::kF32)),
+                       where);
+}
 
 Tensor CallScope::Of(Tensor result) const {
   const TensorNode& node = result.node();

@@ -38,6 +38,9 @@ class CallScope {
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
+  // `x`, an argument, or an error if it is not of floats.
+  Tensor OfFloats(Tensor x, SourceLocation where) const;
+
   // The result of the call, which errors write as the call from now on, unless
   // it has a name or was there before.
   Tensor Of(Tensor result) const;

@@ -206,6 +206,7 @@ Tensor MaxPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
 
 Tensor AvgPool2d(Tensor x, const WindowOptions& windows, SourceLocation where) {
   CallScope call("AvgPool2d", "", {x}, where);
+  x = call.OfFloats(x, where);
   const DType dtype = DecidedDType(x);
   const Tensor sums = Pool(Op::kAdd, Widened(x), windows);
   if (std::holds_alternative<ErrorSource>(sums.node().source)) return sums;

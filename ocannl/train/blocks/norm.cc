@@ -45,6 +45,7 @@ ParamScope AveragesIn(ParamScope scope) {
 
 Tensor Mean(absl::string_view spec, Tensor x, SourceLocation where) {
   CallScope call("Mean", spec, {x}, where);
+  x = call.OfFloats(x, where);
   const DType dtype = DecidedDType(x);
   const Tensor wide = Widened(x);
   Tensor sum = Einsum1(spec, wide);

@@ -40,7 +40,7 @@ namespace ocannl::train {
 inline constexpr double kNormEpsilon = 1e-5;
 
 // The sum that `spec` says, divided by the number of cells of x for each cell
-// of it.
+// of it. Error: x is of integers.
 Tensor Mean(absl::string_view spec, Tensor x,
             SourceLocation where = SourceLocation::Current());
 
