@@ -129,6 +129,44 @@ INSTANTIATE_TEST_SUITE_P(
                     Descent{{.momentum = 0.5}, 0.4375},
                     Descent{{.momentum = 0.5, .nesterov = true}, 0.328125}));
 
+TEST_F(CodeTest, ASpecLeavesTheRest) {
+  int number = 0;
+  auto after = [&](absl::string_view first, absl::string_view statement) {
+    const std::string y = absl::StrCat("y", number++);
+    return Run(absl::StrCat("{ ", y, " } =: ", first, "; ", y, " ", statement),
+               y);
+  };
+  const std::string six = "[1; 2; 3; 4; 5; 6]";
+  EXPECT_THAT(after(six, "=: [10; 20; 30] ~logic:\"i => 2*i\""),
+              ElementsAre(10, 2, 20, 4, 30, 6));
+  EXPECT_THAT(after(six, "=: [10; 20; 30] ~logic:\"i => 2*i+1\""),
+              ElementsAre(1, 10, 3, 20, 5, 30));
+  EXPECT_THAT(after(six, "=:+ [10; 20; 30] ~logic:\"i => 2*i+1\""),
+              ElementsAre(0, 10, 0, 20, 0, 30));
+  EXPECT_THAT(after(six, "=+ [10; 20; 30] ~logic:\"i => 2*i\""),
+              ElementsAre(11, 2, 23, 4, 35, 6));
+  EXPECT_THAT(after("[[1; 2]; [3; 4]]", "=: [5; 6] ~logic:\"i => i, 1\""),
+              ElementsAre(1, 5, 3, 6));
+  // Several terms, also outside of the array.
+  EXPECT_THAT(
+      after("[[1; 2]; [3; 4]]", "=: [[5; 6]; [7; 8]] ~logic:\"i, j => i, 1\""),
+      ElementsAre(1, 11, 3, 15));
+  EXPECT_THAT(after(six, "=: [[10; 20]; [30; 40]] ~logic:\"o,k => 3*o+k\""),
+              ElementsAre(20, 2, 30, 40, 5, 6));
+  // Repeated.
+  EXPECT_THAT(
+      after("[[1; 2; 3; 4]; [5; 6; 7; 8]]", "=: [10; 20] ~logic:\"i => 2*i\""),
+      ElementsAre(10, 2, 20, 4, 10, 6, 20, 8));
+  // Parts, one after the other.
+  EXPECT_THAT(after("[[1; 2]; [3; 4]; [5; 6]]",
+                    "=: [7; 8] ++^ \"i; j => i^j\" [9] "
+                    "~logic:\"i; j => i^j, 1\""),
+              ElementsAre(1, 7, 3, 8, 5, 9));
+  // What is declared has no rest.
+  EXPECT_THAT(Run("{ new } =: [10; 20] ~logic:\"i => 2*i\"", "new"),
+              ElementsAre(10, 0, 20, 0));
+}
+
 TEST_F(CodeTest, GradUpdateIsThatOfTheLibrary) {
   Name("loss", "relu({w; o=[2]} * {x = 1; o=[3]}) ++ \"...|... => 0\"");
   train::UpdateCode code = Code(kGradUpdate);

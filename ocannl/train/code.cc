@@ -24,6 +24,7 @@
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/code_scope.h"
 #include "ocannl/train/value.h"
+#include "ocannl/train/value_writer.h"
 
 namespace ocannl::train {
 namespace {
@@ -35,141 +36,6 @@ std::string CommentText(absl::Span<const std::string> words) {
   absl::RemoveExtraAsciiWhitespace(&text);
   return text;
 }
-
-// `status` with the place of the statement in the text.
-absl::Status Located(const CodeScope& scope, const AssignStatement& statement,
-                     const absl::Status& status) {
-  if (status.ok()) return status;
-  return scope.ErrorAt(statement.offset, status.message());
-}
-
-// Writes the code that computes the values of assignments and stores them.
-class ValueWriter {
- public:
-  // For statements of `text`, whose names `scope` knows. Appends to `code`.
-  ValueWriter(absl::string_view text, SourceLocation where, CodeScope& scope,
-              Assignments& code)
-      : text_(text), where_(where), scope_(scope), code_(code) {}
-
-  // A node that computes the statement's value; for the array of the leaf
-  // `target`, if it is known.
-  absl::StatusOr<TensorId> Value(const AssignStatement& statement,
-                                 const Names& names,
-                                 std::optional<TensorId> target) {
-    OCANNL_ASSIGN_OR_RETURN(
-        ParsedTensor parsed,
-        ParseValue(scope_.graph(), text_, statement, names, where_));
-    if (!parsed.parameters.empty()) {
-      return scope_.ErrorAt(statement.offset,
-                            "a value declares no parameter; write the name of "
-                            "one without braces");
-    }
-    absl::StatusOr<TensorId> value =
-        AddValue(statement, parsed.tensor, target, names.numbers);
-    OCANNL_RETURN_IF_ERROR(Located(scope_, statement, value.status()));
-    return value;
-  }
-
-  // Stores the value in the array of `target`.
-  absl::Status Store(const AssignStatement& statement, TensorId target) {
-    Graph& graph = scope_.graph();
-    Shapes& shapes = scope_.shapes();
-    OCANNL_ASSIGN_OR_RETURN(TensorId value,
-                            Value(statement, scope_.visible(), target));
-    if (const auto* number = std::get_if<NumberSource>(&graph[value].source)) {
-      StoreLeaf(statement, target,
-                Literal(code_.exprs, graph[value].dtype, number->value), {});
-      return absl::OkStatus();
-    }
-    const Shape shape = shapes.at(target);
-    // What has no shape of its own, such as random numbers, takes the array's;
-    // else smaller ones are repeated.
-    TensorNode wanted = graph[value];
-    wanted.spec.rows = SpecOf(shape).rows;
-    const TensorId fitting = graph.Add(std::move(wanted));
-    if (InferShapes(graph, {fitting}, shapes).ok()) {
-      return AppendValue(statement, fitting, scope_.array(target));
-    }
-    OCANNL_RETURN_IF_ERROR(
-        Located(scope_, statement, InferShapes(graph, {value}, shapes)));
-    std::optional<Indices> indices = RepeatIndices(shapes.at(value), shape);
-    if (!indices) {
-      return scope_.ErrorAt(
-          statement.offset,
-          absl::StrCat("the value has shape ", ToString(shapes.at(value)),
-                       " and `", statement.target, "` ", ToString(shape),
-                       "; sum or slice the value"));
-    }
-    Array part = PartOf(scope_.array(target));
-    part.dims = shapes.at(value).dims();
-    AssignStatement sets = statement;
-    if (!statement.logic) sets.accum = std::nullopt;
-    OCANNL_RETURN_IF_ERROR(AppendValue(sets, value, part));
-    const int32_t from = code_.AddArray(part);
-    const Expr leaf = MakeLeaf(code_.exprs, ComputeDType(part.dtype), 0);
-    StoreLeaf(statement, target, leaf, {ReadArray{from, *indices}});
-    return absl::OkStatus();
-  }
-
- private:
-  // target (op)= rhs, pointwise.
-  void StoreLeaf(const AssignStatement& statement, TensorId target, Expr rhs,
-                 std::vector<Source> sources) {
-    const Array& array = scope_.array(target);
-    CellLoops loops(array.dims);
-    code_.list.push_back(Assign{.lhs = code_.AddArray(array),
-                                .lhs_indices = loops.indices,
-                                .accum = statement.accum,
-                                .reset = statement.reset,
-                                .rhs = rhs.id(),
-                                .sources = std::move(sources),
-                                .extents = loops.extents});
-  }
-
-  // A name for a part of the value of `array`.
-  Array PartOf(const Array& array) {
-    return Intermediate(absl::StrCat(array.name, ".", ++parts_), array);
-  }
-
-  // The code of `value`, whose last part goes to `target`.
-  absl::Status AppendValue(const AssignStatement& statement, TensorId value,
-                           const Array& target) {
-    Graph& graph = scope_.graph();
-    Rootness rootness;
-    OCANNL_ASSIGN_OR_RETURN(
-        Assignments code,
-        ocannl::Forward(graph, scope_.shapes(), value, rootness));
-    bool is_first = true;
-    for (Assignment& each : code.list) {
-      Assign* assign = std::get_if<Assign>(&each);
-      if (assign == nullptr ||
-          code.arrays[assign->lhs].name != graph[value].name) {
-        continue;
-      }
-      OCANNL_RETURN_IF_ERROR(
-          Located(scope_, statement, SetAccum(statement, is_first, *assign)));
-      is_first = false;
-    }
-    for (Array& array : code.arrays) {
-      const Array* known = scope_.FindArray(array.name);
-      if (array.name == graph[value].name) {
-        array = target;
-      } else if (known != nullptr) {
-        array = *known;
-      } else {
-        array.name = PartOf(target).name;
-      }
-    }
-    Append(code_, code);
-    return absl::OkStatus();
-  }
-
-  absl::string_view text_;
-  SourceLocation where_;  // that has the text
-  CodeScope& scope_;
-  Assignments& code_;
-  int parts_ = 0;
-};
 
 // Writes the code of statements.
 class CodeWriter {

@@ -3,10 +3,15 @@
 
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/pad.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/injective.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/open_dtype.h"
@@ -17,6 +22,19 @@ namespace {
 // What accumulates the terms that `accum` takes away or divides by.
 Op OfTerms(Op accum) {
   return accum == Op::kSub ? Op::kAdd : accum == Op::kDiv ? Op::kMul : accum;
+}
+
+// Those that write the array `name`.
+template <class Code>
+auto StoresOf(Code& code, absl::string_view name) {
+  std::vector<decltype(std::get_if<Assign>(&code.list[0]))> stores;
+  for (auto& each : code.list) {
+    auto* assign = std::get_if<Assign>(&each);
+    if (assign != nullptr && code.arrays[assign->lhs].name == name) {
+      stores.push_back(assign);
+    }
+  }
+  return stores;
 }
 
 absl::Status SetLogic(const AssignStatement& statement,
@@ -79,6 +97,7 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
   if (node.named || compute == nullptr) {
     node.named = false;
     node.source = ComputeSource{.operands = {root.id}};
+    node.spec = {};  // a logic may give it another shape
   }
   if (statement.logic) {
     OCANNL_RETURN_IF_ERROR(
@@ -95,18 +114,61 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
   return graph.Add(std::move(node));
 }
 
-absl::Status SetAccum(const AssignStatement& statement, bool is_first,
-                      assign_ir::Assign& store) {
+absl::Status SetAccum(const AssignStatement& statement, absl::string_view name,
+                      Assignments& code) {
   if (!statement.accum) return absl::OkStatus();
-  if (store.accum && store.accum != OfTerms(*statement.accum)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the value accumulates by `", Info(*store.accum).text,
-                     "` and the assignment by `", Info(*statement.accum).text,
-                     "`; declare an array for the value"));
+  bool is_first = true;
+  for (Assign* store : StoresOf(code, name)) {
+    if (store->accum && store->accum != OfTerms(*statement.accum)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the value accumulates by `", Info(*store->accum).text,
+                       "` and the assignment by `", Info(*statement.accum).text,
+                       "`; declare an array for the value"));
+    }
+    store->accum = statement.accum;
+    store->reset = statement.reset && std::exchange(is_first, false);
   }
-  store.accum = statement.accum;
-  store.reset = statement.reset && is_first;
   return absl::OkStatus();
+}
+
+Reach ReachOf(const Assignments& code, absl::string_view name) {
+  std::vector<Projections> pieces;
+  bool is_inside = true;
+  for (const Assign* store : StoresOf(code, name)) {
+    const Dims& dims = code.arrays[store->lhs].dims;
+    if (!store->reset && !store->accum) return Reach::kAll;
+    if (IsSurjective(store->extents, store->lhs_indices, dims)) {
+      return Reach::kAll;
+    }
+    is_inside = is_inside &&
+                !LeavesArray(code, *store, {store->lhs, store->lhs_indices});
+    pieces.push_back(
+        {.extents = store->extents, .lhs = store->lhs_indices, .operands = {}});
+  }
+  return is_inside && IsInjective(pieces) ? Reach::kOnce : Reach::kSome;
+}
+
+void SetOnce(absl::string_view name, Assignments& code) {
+  for (Assign* store : StoresOf(code, name)) {
+    store->accum = std::nullopt;
+    store->reset = false;
+  }
+}
+
+void AppendMask(const Assignments& code, absl::string_view name,
+                const Array& mask, Assignments& to) {
+  const int32_t lhs = to.AddArray(mask);
+  const ExprId one = Literal(to.exprs, ComputeDType(mask.dtype), 1).id();
+  bool is_first = true;
+  for (const Assign* store : StoresOf(code, name)) {
+    to.list.push_back(Assign{.lhs = lhs,
+                             .lhs_indices = store->lhs_indices,
+                             .accum = Op::kMax,
+                             .reset = std::exchange(is_first, false),
+                             .rhs = one,
+                             .sources = {},
+                             .extents = store->extents});
+  }
 }
 
 }  // namespace ocannl::train

@@ -4,10 +4,12 @@
 #ifndef OCANNL_TRAIN_VALUE_H_
 #define OCANNL_TRAIN_VALUE_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/notation/statements.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
@@ -30,10 +32,28 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
                                   std::optional<TensorId> target,
                                   const EinsumNumbers& numbers);
 
-// Makes `store`, of the statement's value, accumulate as the statement does; it
-// resets as that does if it `is_first`. Error: the value accumulates otherwise.
-absl::Status SetAccum(const AssignStatement& statement, bool is_first,
-                      assign_ir::Assign& store);
+// Makes those of `code` that write the array `name`, of the statement's value,
+// accumulate as the statement does; the first one resets as that does. Error:
+// the value accumulates otherwise.
+absl::Status SetAccum(const AssignStatement& statement, absl::string_view name,
+                      Assignments& code);
+
+// Which cells of the array `name` its code writes.
+enum class Reach : uint8_t {
+  kAll,
+  kOnce,  // some, each by one term, and none outside of the array
+  kSome,
+};
+Reach ReachOf(const Assignments& code, absl::string_view name);
+
+// Makes the code set the cells of the array `name`, each of which it reaches
+// once, and leave the others.
+void SetOnce(absl::string_view name, Assignments& code);
+
+// Appends code to `to` that makes `mask` 1 where `code` writes the array
+// `name`, and less elsewhere.
+void AppendMask(const Assignments& code, absl::string_view name,
+                const Array& mask, Assignments& to);
 
 }  // namespace ocannl::train
 

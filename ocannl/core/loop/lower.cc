@@ -18,6 +18,7 @@
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
@@ -135,20 +136,13 @@ AssignList ElideZeroInit(const Assignments& code) {
 
 // The role of an array that is not kept after a run.
 Role RoleOfScratch(const Array& array) {
-  if (!array.memory) return Role::kTemp;
-  switch (array.memory->mode) {
-    case MemoryMode::kVirtual:
-      return Role::kVirtual;
-    case MemoryMode::kNeverVirtual:
-    case MemoryMode::kLocal:
-    case MemoryMode::kDeviceOnly:
-      return Role::kLocal;
-    case MemoryMode::kEffectivelyConstant:
-    case MemoryMode::kOnDevice:
-    case MemoryMode::kMaterialized:
-      break;
-  }
-  return Role::kTemp;
+  const MemoryMode mode =
+      array.memory ? array.memory->mode : MemoryMode::kMaterialized;
+  if (mode == MemoryMode::kVirtual) return Role::kVirtual;
+  const bool is_local = mode == MemoryMode::kNeverVirtual ||
+                        mode == MemoryMode::kLocal ||
+                        mode == MemoryMode::kDeviceOnly;
+  return is_local ? Role::kLocal : Role::kTemp;
 }
 
 class Lowering {
@@ -177,6 +171,7 @@ class Lowering {
           },
           assignment);
     }
+    KeepUnwritten(parts_, program_);
     return std::move(program_);
   }
 
@@ -185,6 +180,7 @@ class Lowering {
   struct Use {
     bool read_first = false;  // before it is written
     bool written = false;
+    bool part_first = false;  // what writes it first need not reach all of it
   };
 
   // The static indices that the code uses.
@@ -224,13 +220,15 @@ class Lowering {
       for (const Source& source : assign->sources) {
         WalkArrays(source, [&](const ReadArray& r) { read(r.array); });
       }
-      uses_[assign->lhs].written = true;
+      Use& use = uses_[assign->lhs];
+      if (std::exchange(use.written, true)) continue;
+      use.part_first = !assign->reset && !ReachesAll(code_, *assign);
     }
   }
 
   absl::Status Declare(int32_t array) {
     const Array& a = code_.arrays[array];
-    const auto [read_first, written] = uses_[array];
+    const auto [read_first, written, part_first] = uses_[array];
     CHECK((a.data == nullptr && !a.is_merge) || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
     if (!IsStored(a) && read_first) {
@@ -246,6 +244,7 @@ class Lowering {
                              : Role::kOut;
     buffer_of_[array] = program_.buffers.Add(
         {.name = a.name, .dtype = a.dtype, .dims = a.dims, .role = role});
+    if (part_first) parts_.push_back(buffer_of_[array]);
     return absl::OkStatus();
   }
 
@@ -368,6 +367,7 @@ class Lowering {
   std::vector<int32_t> static_of_;   // in program_, -1: unused
   std::vector<Use> uses_;            // of each array
   std::vector<BufferId> buffer_of_;  // of each array in use
+  std::vector<BufferId> parts_;      // that may be written in part only
   LoopProgram program_;
   IteratorId next_iterator_ = {0};
 };

@@ -15,9 +15,10 @@
 // where they are stored; their sums are summed in f32 (widen.h).
 //
 // An array becomes a buffer by its memory mode: what is kept after a run, and
-// data of the host, is `in`, `out` or `inout` by what the code does with it;
-// virtual is `virtual`; never_virtual, local and device_only are `local`; what
-// is in the merge buffer of the stream is `merge`; every other is `temp`.
+// data of the host, is `in`, `out` or `inout` by what the code does with it,
+// the last too where the code leaves a part of it as it was; virtual is
+// `virtual`; never_virtual, local and device_only are `local`; what is in the
+// merge buffer of the stream is `merge`; every other is `temp`.
 #ifndef OCANNL_CORE_LOOP_LOWER_H_
 #define OCANNL_CORE_LOOP_LOWER_H_
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -225,6 +226,76 @@ void MustWriteRegions::ForgetPrivate() {
   for (BufferId k : boxes_.ids()) {
     if (IsOfNest(program_.buffers[k].role)) boxes_[k].clear();
   }
+}
+
+namespace {
+
+// A walk over the program that finds what is read or left before it is written.
+class UnwrittenFinder {
+ public:
+  UnwrittenFinder(absl::Span<const BufferId> buffers, LoopProgram& program)
+      : buffers_(buffers), program_(program), written_(program) {}
+
+  void Visit(const Block& block) {
+    for (const Stmt& stmt : block.stmts) {
+      WalkLeaves(program_, stmt, [&](const LeafValue& leaf) { Read(leaf); });
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        written_.Enter(*loop);
+        Visit(loop->body);
+        written_.Leave();
+      } else if (const auto* set = std::get_if<Set>(&stmt)) {
+        written_.Write(set->target);
+      } else if (const auto* zero = std::get_if<ZeroOut>(&stmt)) {
+        written_.WriteAll(zero->buffer);
+      }
+    }
+  }
+
+  void Finish() {
+    for (BufferId buffer : buffers_) {
+      if (!written_.CoversAll(buffer)) Keep(buffer);
+    }
+  }
+
+ private:
+  void Keep(BufferId buffer) {
+    Role& role = program_.buffers[buffer].role;
+    const bool is_asked = absl::c_linear_search(buffers_, buffer);
+    if (is_asked && role == Role::kOut) role = Role::kInOut;
+  }
+
+  void Read(const LeafValue& leaf) {
+    std::visit(Overload{
+                   [&](const Access& access) {
+                     if (!written_.Covers(access)) Keep(access.buffer);
+                   },
+                   [&](const Lookup& lookup) {
+                     if (!written_.Covers(lookup)) Keep(lookup.cell.buffer);
+                     if (!written_.Covers(lookup.index)) {
+                       Keep(lookup.index.buffer);
+                     }
+                   },
+                   [&](const GetLocal&) {},
+                   [&](const Affine&) {},
+               },
+               leaf);
+  }
+
+  const absl::Span<const BufferId> buffers_;
+  LoopProgram& program_;
+  MustWriteRegions written_;
+};
+
+}  // namespace
+
+void KeepUnwritten(absl::Span<const BufferId> buffers, LoopProgram& program) {
+  const bool any = absl::c_any_of(buffers, [&](BufferId buffer) {
+    return program.buffers[buffer].role == Role::kOut;
+  });
+  if (!any) return;
+  UnwrittenFinder finder(buffers, program);
+  finder.Visit(program.body);
+  finder.Finish();
 }
 
 }  // namespace ocannl

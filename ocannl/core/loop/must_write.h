@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -84,6 +85,10 @@ class MustWriteRegions {
   // Those of outer scopes first.
   IdVector<BufferId, std::vector<Written>> boxes_;
 };
+
+// Makes those of the `out` buffers `buffers` `inout` of which `program` leaves
+// some cells as they were, or reads cells that it has not written.
+void KeepUnwritten(absl::Span<const BufferId> buffers, LoopProgram& program);
 
 }  // namespace ocannl
 

@@ -18,6 +18,7 @@
 //               element             from the neutral element
 //   { x } =: e  declares x, and     ~~(a "b"; ...)   says so, and does ...
 //   "x" =: e    so does this        ~~(a "b"); ...   so does this
+//   x =: e ~logic:"i => 2*i"        sets what the spec reaches; the rest stays
 //   { x } like y                    declares the state x, at first zeros
 //   x.forward; x.zero_grads; x.backprop              the code of a tensor
 //   for p in params do s                             s for each of a list
