@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/fuzz/notation/random_einsum.h"
+#include "ocannl/fuzz/notation/random_graph.h"
 #include "ocannl/fuzz/notation/random_text.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/programs/random.h"
@@ -77,6 +78,9 @@ TEST(SeedsTest, MeanTheSameWithEveryCompiler) {
                "fuzz::MakeText",
                [](uint64_t seed) { return fuzz::MakeText(seed, {}).text; },
                3658487996},
+           Generator{"fuzz::MakeGraph",
+                     [](uint64_t seed) { return fuzz::MakeGraph(seed).text; },
+                     674159773},
            Generator{"fuzz::RandomEinsum", Einsum, 3025284822},
            Generator{"RandomProgram",
                      [](uint64_t seed) { return Print(Small(seed)); },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fuzz [FILE.ll]: compares tiers with the interpreter, and writes what fails
-// to files. fuzz --notation: tries texts of the notation.
+// to files. fuzz --notation: tries texts of the notation. fuzz --graphs: graphs
+// of it, on the tiers.
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -33,6 +34,8 @@ std::vector<Flag> FuzzFlags() {
       {"notation", "false",
        "texts of the notation instead: read, run, and einsums compared with "
        "what they mean"},
+      {"graphs", "false",
+       "random graphs of the notation instead, with gradients"},
       {"corpus", "",
        "a directory of goldens, whose expressions --notation changes too"}};
 }
@@ -66,7 +69,7 @@ absl::Status FuzzNotation(const CommandLine& line,
                           fuzz::TextCampaignOptions options,
                           std::ostream& out) {
   if (!line.positional().empty()) {
-    return Wrong("--notation tries texts, not programs; leave ",
+    return Wrong("--notation and --graphs try texts, not programs; leave ",
                  line.positional()[0], " out");
   }
   if (line.Has("corpus")) {
@@ -89,21 +92,22 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, kMost));
   OCANNL_ASSIGN_OR_RETURN(options.seconds, line.GetInt("seconds", 1, kMost));
   OCANNL_ASSIGN_OR_RETURN(bool notation, line.GetBool("notation"));
+  OCANNL_ASSIGN_OR_RETURN(bool graphs, line.GetBool("graphs"));
   OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
-  if (notation) {
-    return FuzzNotation(line,
-                        {.seed = options.seed,
-                         .texts = options.programs,
-                         .seconds = options.seconds},
-                        out);
-  }
-  if (line.Has("corpus")) {
+  if (line.Has("corpus") && (graphs || !notation)) {
     return absl::InvalidArgumentError(
         "--corpus is for texts; add --notation, or leave it out");
   }
   std::vector<std::string> names =
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());
   OCANNL_ASSIGN_OR_RETURN(options.tiers, fuzz::FindComparedTiers(names));
+  if (notation || graphs) {
+    fuzz::TextCampaignOptions texts = {.seed = options.seed,
+                                       .texts = options.programs,
+                                       .seconds = options.seconds};
+    if (graphs) texts.tiers = options.tiers;
+    return FuzzNotation(line, std::move(texts), out);
+  }
   if (!line.positional().empty()) {
     OCANNL_ASSIGN_OR_RETURN(ProgramFile file,
                             ReadProgram(line.positional()[0]));

@@ -33,6 +33,7 @@ namespace {
 
 // Cells and steps of what is run.
 constexpr double kMostWork = 200'000;
+constexpr double kMostWorkOfTiers = 50'000;
 
 // Small whole numbers, whose sums of products are exact.
 Values ValuesOf(const Shape& shape, size_t number) {
@@ -49,7 +50,8 @@ std::string TextOfValues(const Values& values) {
 
 class Check {
  public:
-  explicit Check(const RandomText& text) : text_(text) {
+  Check(const RandomText& text, const CodeTrial& trial)
+      : text_(text), trial_(trial) {
     for (size_t k = 0; k < text.operands.size(); ++k) {
       AddOperand(absl::StrCat("x", k), k);
     }
@@ -191,19 +193,31 @@ class Check {
     auto forward = Forward(graph_, shapes_, result_, rootness);
     auto loops = Compile(forward);
     if (!loops.ok()) return;
+    Assignments whole = *forward;
+    whole.name = "text";
     if (graph_[result_].has_gradient) {
       auto backward = Backward(graph_, shapes_, result_, rootness);
       if (!backward.ok()) {
         Illegal(backward.status(), "");
-      } else {
-        (void)Compile(backward->Whole());
+      } else if (Compile(backward->Whole()).ok()) {
+        Append(whole, backward->Whole());
       }
     }
     std::vector<TensorId> ids;
-    for (Tensor parameter : parameters) ids.push_back(parameter.id);
+    for (Tensor parameter : parameters) {
+      // What the result does not depend on has no shape.
+      if (shapes_.contains(parameter.id)) ids.push_back(parameter.id);
+    }
     if (!ids.empty()) (void)Compile(Initialize(graph_, shapes_, ids));
     outcome_.stage = TextOutcome::kTooLarge;
     if (Work(*forward) <= kMostWork) RunAndCompare(*forward, *loops);
+    if (trial_.tiers.empty() || Work(whole) > kMostWorkOfTiers) return;
+    for (Tensor parameter : parameters) {
+      // One that nothing reaches has none.
+      (void)Keep(whole, absl::StrCat(parameter.node().name, ".grad"));
+    }
+    if (outcome_.error.empty()) Error(CompareCode(whole, trial_));
+    outcome_.stage = TextOutcome::kCompared;
   }
 
   static double Work(const Assignments& code) {
@@ -271,6 +285,7 @@ class Check {
   }
 
   const RandomText& text_;
+  const CodeTrial trial_;
   Graph graph_;
   Names names_;
   Shapes shapes_;
@@ -295,6 +310,8 @@ absl::string_view Name(TextOutcome::Stage stage) {
   return kNames[stage];
 }
 
-TextOutcome CheckText(const RandomText& text) { return Check(text).Run(); }
+TextOutcome CheckText(const RandomText& text, const CodeTrial& trial) {
+  return Check(text, trial).Run();
+}
 
 }  // namespace ocannl::fuzz

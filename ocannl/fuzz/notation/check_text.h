@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "ocannl/fuzz/notation/compare_code.h"
 #include "ocannl/fuzz/notation/random_text.h"
 
 namespace ocannl::fuzz {
@@ -21,7 +22,7 @@ struct TextOutcome {
     kNoCode,    // by what makes code of it
     kTooLarge,  // to be run here
     kRan,
-    kCompared,  // an einsum, with its definition
+    kCompared,  // an einsum with its definition, or code on tiers
   };
   static constexpr int kNumStages = 6;
 
@@ -31,8 +32,9 @@ struct TextOutcome {
 };
 absl::string_view Name(TextOutcome::Stage stage);
 
-// Never allocates or computes much. A crash or a hang is one here.
-TextOutcome CheckText(const RandomText& text);
+// Never allocates or computes much. Compares its code, with that of gradients,
+// on the tiers of `trial`, if it has some. A crash or a hang is one here.
+TextOutcome CheckText(const RandomText& text, const CodeTrial& trial = {});
 
 }  // namespace ocannl::fuzz
 

@@ -307,6 +307,14 @@ std::string TextOf(const TextEinsum& einsum, size_t num_operands) {
   return text;
 }
 
+std::string TextOf(const std::vector<TextLet>& lets) {
+  std::string text;
+  for (const TextLet& let : lets) {
+    absl::StrAppend(&text, "let ", let.name, " = ", let.text, " in ");
+  }
+  return absl::StrCat(text, lets.back().name);
+}
+
 RandomText MakeText(uint64_t seed, absl::Span<const std::string> corpus) {
   Random random(seed);
   const int64_t kind = random.Below(20);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/shape.h"
 
@@ -26,11 +27,23 @@ struct TextEinsum {
   bool is_right = false;                      // made to fit
 };
 
+// `let v3 = text in`
+struct TextLet {
+  std::string name;
+  std::string text;
+  Shape shape;
+  DType dtype;
+};
+
 struct RandomText {
   std::string text;
   std::vector<Shape> operands;  // of x0, x1, ...; at least one
   std::optional<TextEinsum> einsum = {};
+  std::vector<TextLet> lets = {};  // of a graph, whose value is the last one
 };
+
+// The text of the graph.
+std::string TextOf(const std::vector<TextLet>& lets);
 
 // The text of the einsum.
 std::string TextOf(const TextEinsum& einsum, size_t num_operands);

@@ -10,9 +10,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/tensor/shape.h"
 #include "ocannl/fuzz/child.h"
+#include "ocannl/fuzz/notation/random_graph.h"
 #include "ocannl/fuzz/shared_memory.h"
 
 namespace ocannl::fuzz {
@@ -39,21 +41,22 @@ double Now() {
 }
 
 // In a child, which dies of what takes too long.
-TextOutcome CheckInTime(const RandomText& text) {
+TextOutcome CheckInTime(const RandomText& text, const CodeTrial& trial) {
   itimerval limit = {};
   limit.it_value.tv_sec = kSecondsOfAText;
   CHECK_EQ(setitimer(ITIMER_PROF, &limit, nullptr), 0);
-  return CheckText(text);
+  return CheckText(text, trial);
 }
 
 // What is wrong with a text, in a child; empty: nothing.
-std::string ErrorOf(const RandomText& text) {
-  return RunInChild(kSecondsOfAChild, [&] { return CheckInTime(text).error; })
+std::string ErrorOf(const RandomText& text, const CodeTrial& trial) {
+  return RunInChild(kSecondsOfAChild,
+                    [&] { return CheckInTime(text, trial).error; })
       .text;
 }
 
 // Leaves out pieces of what `part` picks while it fails.
-void ShrinkPart(RandomText& text,
+void ShrinkPart(RandomText& text, const CodeTrial& trial,
                 absl::FunctionRef<std::string&(RandomText&)> part) {
   const double until = Now() + kSecondsToShrink;
   for (size_t size = part(text).size() / 2; size > 0; size /= 2) {
@@ -63,7 +66,7 @@ void ShrinkPart(RandomText& text,
       if (less.einsum) {
         less.text = TextOf(*less.einsum, less.operands.size());
       }
-      if (ErrorOf(less).empty()) {
+      if (ErrorOf(less, trial).empty()) {
         at += size;
       } else {
         text = std::move(less);
@@ -72,22 +75,60 @@ void ShrinkPart(RandomText& text,
   }
 }
 
-void Shrink(RandomText& text) {
+// Ends a graph early, makes values of it parameters, and leaves out those that
+// nothing uses, while it fails.
+void ShrinkGraph(RandomText& text, const CodeTrial& trial) {
+  auto fails = [&](std::vector<TextLet> lets) {
+    RandomText less = text;
+    less.text = TextOf(lets);
+    less.lets = std::move(lets);
+    if (ErrorOf(less, trial).empty()) return false;
+    text = std::move(less);
+    return true;
+  };
+  for (size_t size = 1; size < text.lets.size(); ++size) {
+    if (fails({text.lets.begin(), text.lets.begin() + size})) break;
+  }
+  for (size_t k = text.lets.size() - 1; k-- > 0;) {
+    std::vector<TextLet> lets = text.lets;
+    const Shape& shape = lets[k].shape;
+    if (!shape[RowKind::kBatch].empty()) continue;
+    auto row = [&](RowKind kind) { return absl::StrJoin(shape[kind], ", "); };
+    lets[k].text = absl::StrCat("{w9", k, ": ", Name(lets[k].dtype), "; o=[",
+                                row(RowKind::kOutput), "]; i=[",
+                                row(RowKind::kInput), "]}");
+    fails(std::move(lets));
+  }
+  for (size_t k = text.lets.size() - 1; k-- > 0;) {
+    std::vector<TextLet> lets = text.lets;
+    lets.erase(lets.begin() + static_cast<int64_t>(k));
+    fails(std::move(lets));
+  }
+}
+
+void Shrink(RandomText& text, const CodeTrial& trial) {
+  if (!text.lets.empty()) ShrinkGraph(text, trial);
   if (text.einsum && text.einsum->is_right) return;  // a part of it may not be
   if (!text.einsum) {
-    ShrinkPart(text, [](RandomText& t) -> std::string& { return t.text; });
+    ShrinkPart(text, trial,
+               [](RandomText& t) -> std::string& { return t.text; });
   } else {
-    ShrinkPart(text,
+    ShrinkPart(text, trial,
                [](RandomText& t) -> std::string& { return t.einsum->spec; });
   }
   for (Shape& shape : text.operands) {
     for (Dims& row : shape.rows) {
       for (int64_t& size : row) {
         const int64_t before = std::exchange(size, 1);
-        if (ErrorOf(text).empty()) size = before;
+        if (ErrorOf(text, trial).empty()) size = before;
       }
     }
   }
+}
+
+RandomText TextOf(const TextCampaignOptions& options, uint64_t seed) {
+  return options.tiers.empty() ? MakeText(seed, options.corpus)
+                               : MakeGraph(seed);
 }
 
 // The command that shows the text to a user, and what it is.
@@ -118,8 +159,9 @@ TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
     SharedMemory<Progress> progress;
     ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
       while (progress->texts < left && Now() - start <= options.seconds) {
+        const uint64_t seed = first + progress->texts;
         TextOutcome outcome =
-            CheckInTime(MakeText(first + progress->texts, options.corpus));
+            CheckInTime(TextOf(options, seed), {options.tiers, seed});
         if (!outcome.error.empty()) return outcome.error;
         ++progress->stages[outcome.stage];
         progress->open += outcome.open ? 1 : 0;
@@ -135,11 +177,11 @@ TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
     if (child.text.empty()) continue;
     ++result.texts;  // The one that failed.
     const uint64_t seed = first + progress->texts;
-    TextFailure failure = {.seed = seed,
-                           .text = MakeText(seed, options.corpus),
-                           .error = child.text};
-    Shrink(failure.text);
-    std::string error = ErrorOf(failure.text);
+    TextFailure failure = {
+        .seed = seed, .text = TextOf(options, seed), .error = child.text};
+    const CodeTrial trial = {options.tiers, seed};
+    Shrink(failure.text, trial);
+    std::string error = ErrorOf(failure.text, trial);
     if (!error.empty()) failure.error = std::move(error);
     result.failures.push_back(std::move(failure));
   }

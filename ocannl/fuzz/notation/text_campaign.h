@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A campaign over random texts of the notation, generated and mutated, and what
-// came of it.
+// A campaign over random texts of the notation, generated and mutated, or over
+// random graphs on all tiers, and what came of it.
 //
 //   std::cout << Report(RunTextCampaign({.seed = 1, .texts = 1000000}));
 #ifndef OCANNL_FUZZ_NOTATION_TEXT_CAMPAIGN_H_
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/notation/check_text.h"
 #include "ocannl/fuzz/notation/random_text.h"
 
@@ -24,6 +25,8 @@ struct TextCampaignOptions {
   int64_t max_failures = 5;  // to stop after
   // Beside the texts that are built in: to be changed byte by byte.
   std::vector<std::string> corpus = {};
+  // Instead of such texts: graphs, which these tiers run too.
+  std::vector<ComparedTier> tiers = {};
 };
 
 struct TextFailure {

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A seeded, bounded campaign. A longer one:
+// Seeded, bounded campaigns. Longer ones:
 // bazel run //ocannl -- fuzz --notation --programs=1000000
+// bazel run //ocannl -- fuzz --graphs --programs=100000
 #include "ocannl/fuzz/notation/text_campaign.h"
 
 #include <iostream>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "ocannl/fuzz/compared_tiers.h"
+#include "ocannl/fuzz/notation/random_graph.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -22,6 +28,40 @@ TEST(TextCampaignTest, TextsMeanWhatTheySay) {
   EXPECT_GT(result.stages[TextOutcome::kRan], result.texts / 50);
   EXPECT_GT(result.stages[TextOutcome::kNoShapes], result.texts / 50);
   EXPECT_GT(result.stages[TextOutcome::kIllegal], result.texts / 50);
+}
+
+// The interpreter, its optimiser, what the schedulers make of programs, and
+// machine code. 15 s.
+TEST(TextCampaignTest, GraphsHaveTheSameBitsOnEachTier) {
+  const auto tiers = FindComparedTiers({"all"});
+  ASSERT_TRUE(tiers.ok());
+  TextCampaignResult result = RunTextCampaign({.seed = 1,
+                                               .texts = 2'000,
+                                               .seconds = 12,
+                                               .max_failures = 1,
+                                               .tiers = *tiers});
+  std::cout << Report(result);
+  EXPECT_TRUE(result.failures.empty());
+  EXPECT_GT(result.texts, 10);
+  // What makes graphs knows what fits.
+  EXPECT_GT(result.stages[TextOutcome::kCompared], result.texts * 3 / 4);
+}
+
+TEST(TextCampaignTest, GraphsHaveEveryOperation) {
+  absl::flat_hash_map<absl::string_view, int> counts;
+  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
+    const RandomText graph = MakeGraph(seed);
+    for (const char* part :
+         {"reshape(", "part(",    "every_nth(",   "stack(",   "interleave(",
+          " ++^ ",    " @| step", " @^^ ",        " @-- ",    " +* ",
+          " +++ ",    " @^+ ",    " @-+ ",        "*a<+",     "*a=+",
+          "\" : n",   "gather(",  "scatter_add(", "one_hot(", "cumulative_sum(",
+          "argmax(",  "argmin(",  "gelu(",        "select(",  "f16(",
+          "f8e4m3(",  "u8(",      "normal1()",    "{w1; o=["}) {
+      counts[part] += absl::StrContains(graph.text, part) ? 1 : 0;
+    }
+  }
+  for (const auto& [part, count] : counts) EXPECT_GT(count, 10) << part;
 }
 
 TEST(TextCampaignTest, TheBuiltInTextsRun) {
