@@ -3,6 +3,7 @@
 // Null pointers and functions, given to what users call: errors with a message,
 // or where a constructor can return none, an end with it.
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
+#include "ocannl/train/predict.h"
 #include "ocannl/train/run.h"
 #include "ocannl/train/trainer/scalar_trainer.h"
 #include "tests/support/status_matchers.h"
@@ -114,8 +116,16 @@ TEST(NullArgumentsTest, OfRuns) {
               Refused("the tensor is none"));
   EXPECT_THAT(train::GradUpdate(model, Tensor{}).status(),
               Refused("the tensor is none"));
+  const Tensor param = Param(model.graph, "w", {}, std::nullopt,
+                             [](Tensor) { return Tensor{}; });
+  EXPECT_THAT(train::Forward(model, param).status(), IsOk());
+  EXPECT_THAT(train::InitParams(model, param).status(),
+              Refused("its initializer gives no tensor"));
   Device device("host", Interp());
   Stream stream(&device);
+  EXPECT_THAT(
+      train::Predictor::Make(model, x, {Tensor{}}, Context(&stream)).status(),
+      Refused("the tensor is none"));
   LoopProgram program;
   program.name = "p";
   EXPECT_THAT(Context(&stream).Link(std::move(program), nullptr).status(),

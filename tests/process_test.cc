@@ -221,6 +221,23 @@ TEST(ProcessTest, LimitsOfTheShellSave) {
   }
 }
 
+TEST(ProcessTest, SignalsLeaveWholeCheckpoints) {
+  const std::string folder = TempPath("checkpoints");
+  for (const std::string signal : {"HUP", "INT", "XCPU"}) {
+    const Ended ended = Shell(absl::StrCat(
+        "timeout --preserve-status -s ", signal,
+        " 1 experiments/moons --epochs=1000000 --checkpoint_every=1 ",
+        "--checkpoints=", folder));
+    EXPECT_GT(ended.code, 128) << ended.text;
+    EXPECT_THAT(ended.text, HasSubstr(folder + " has what was trained"));
+    EXPECT_EQ(FilesIn(folder), 3);
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      EXPECT_THAT(entry.path().filename().string(),
+                  testing::MatchesRegex("step_[0-9]+.npz"));
+    }
+  }
+}
+
 TEST(ProcessTest, OutputsThatAreNoFilesAreErrors) {
   const std::string pipe = TempPath("output");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

@@ -202,18 +202,18 @@ absl::StatusOr<std::function<absl::Status(const EpochMetrics&)>> LogOf(
   return [log](const EpochMetrics& metrics) { return log->Write(metrics); };
 }
 
-// Error: something stopped the training before its end.
-absl::Status CheckIsWhole(const History& history, const std::string& save) {
+// Error: something stopped the training before its end; `kept` has it.
+absl::Status CheckIsWhole(const History& history, const std::string& kept) {
   // On all ranks, whatever their flags: those that went on would wait for them.
   if (history.stop_signal != 0) {
     return absl::CancelledError(absl::StrCat(
         "stopped by ", strsignal(history.stop_signal), " after ",
-        history.steps_done, " steps; ", save, " has what was trained"));
+        history.steps_done, " steps; ", kept, " has what was trained"));
   }
   return absl::Status(
       history.log_status.code(),
       absl::StrCat(history.log_status.message(),
-                   save.empty() ? "" : "; what was trained is in ", save));
+                   kept.empty() ? "" : "; what was trained is in ", kept));
 }
 
 }  // namespace
@@ -251,11 +251,13 @@ absl::StatusOr<History> TrainAndSave(
     };
   }
   const std::string save = UserPath(line.GetString("save"));
-  std::optional<StopSignals> signals;
-  if (!save.empty()) {
-    if (step.is_told()) OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
-    signals.emplace();
+  if (!save.empty() && step.is_told()) {
+    OCANNL_RETURN_IF_ERROR(train::CheckSavable(save));
   }
+  const std::string kept =
+      save.empty() ? UserPath(line.GetString("checkpoints")) : save;
+  std::optional<StopSignals> signals;
+  if (!kept.empty()) signals.emplace();
   if (step.is_told()) {
     OCANNL_RETURN_IF_ERROR(GoOn(line, saved, checkpoints, loop));
   }
@@ -283,7 +285,7 @@ absl::StatusOr<History> TrainAndSave(
     OCANNL_RETURN_IF_ERROR(
         train::SaveParams(save, saved.Arrays(), step.context));
   }
-  OCANNL_RETURN_IF_ERROR(CheckIsWhole(history, save));
+  OCANNL_RETURN_IF_ERROR(CheckIsWhole(history, kept));
   return history;
 }
 

@@ -22,11 +22,12 @@ const std::vector<Flag>& SavingFlags();
 // TrainingLoop, from the step at which the training stopped that --load has,
 // for --epochs_now; leaves in the file of --save what it takes to go on. With
 // --checkpoints, goes on at the latest one there that is whole, if there is
-// one, whatever --load is, and adds to them. Where --save is given, SIGINT and
-// SIGTERM end the training after the step and keep what is there: the error, a
-// cancellation, says so. Errors, before the training: what cannot be loaded, is
-// of another network or course, is at its end, or can never be saved or logged.
-// Of several ranks, the first one loads, saves and logs.
+// one, whatever --load is, and adds to them. Where one of the two is given,
+// StopSignals (core/base/system/stop_signals.h) end the training after the step
+// and keep what is there: the error, a cancellation, says so. So does a log
+// that cannot be written. Errors, before the training: what cannot be loaded,
+// is of another network or course, is at its end, or can never be saved or
+// logged. Of several ranks, the first one loads, saves and logs.
 absl::StatusOr<History> TrainAndSave(
     const CommandLine& line, const Course& course, const TrainingStep& step,
     LoopOptions loop,

@@ -14,6 +14,7 @@ absl::StatusOr<Predictor> Predictor::Make(Model& model, Tensor output,
   OCANNL_ASSIGN_OR_RETURN(const Assignments code, Forward(model, output));
   std::vector<std::string> names;
   for (Tensor input : inputs) {
+    OCANNL_RETURN_IF_ERROR(CheckIsIn(model, input));
     const std::string& name = names.emplace_back(input.node().name);
     if (absl::c_any_of(code.arrays, [&](const Array& array) {
           return array.name == name && array.data != nullptr;

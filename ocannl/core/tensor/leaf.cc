@@ -169,7 +169,10 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
   if (!dtype) graph.Open(param.id);
   if (!init) return param;
   Tensor value = init(param);
-  if (value.graph != &graph) {
+  if (value.graph == nullptr) {
+    value =
+        IllegalTensor(graph, name, "its initializer gives no tensor", where);
+  } else if (value.graph != &graph) {
     value =
         ErrorTensor(graph, TwoGraphs(param.node(), value.node(), where), where);
   }

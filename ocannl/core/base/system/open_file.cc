@@ -20,8 +20,10 @@ bool IsNowhere(const struct stat& stat) {
 }
 
 bool MayBeOutput(absl::string_view path, const struct stat& stat) {
+  const bool is_given =
+      path == "/dev/stdout" || path == "/dev/stderr" || IsGivenOpen(path);
   return S_ISREG(stat.st_mode) || IsNowhere(stat) ||
-         (IsGivenOpen(path) && !S_ISDIR(stat.st_mode));
+         (is_given && !S_ISDIR(stat.st_mode));
 }
 
 absl::Status LinkError(absl::string_view path) {
@@ -141,8 +143,7 @@ absl::Status OpenFile::Close() {
 }
 
 bool IsGivenOpen(absl::string_view path) {
-  return path == "/dev/stdin" || path == "/dev/stdout" ||
-         path == "/dev/stderr" || absl::StartsWith(path, "/dev/fd/") ||
+  return path == "/dev/stdin" || absl::StartsWith(path, "/dev/fd/") ||
          absl::StartsWith(path, "/proc/self/fd/");
 }
 

@@ -78,7 +78,7 @@ absl::Status SystemError(absl::string_view what, absl::string_view path);
 // "a directory", "a pipe", ...
 absl::string_view KindOf(const struct stat& stat);
 
-// Whether `path` is that of a file that this process was given open.
+// Whether `path` is that of a file that this process was given open, to read.
 bool IsGivenOpen(absl::string_view path);
 
 // Error: the path is a symbolic link. For names that the user has not given,
