@@ -19,8 +19,9 @@ Examples Pairs(const Examples& digits, int64_t count, uint32_t seed) {
   std::vector<int32_t> first, second;
   for (int64_t k = 0; k < count; ++k) {
     if (k % images == 0) {
-      first = train::ShuffledOrder(images, seed, 2 * (k / images));
-      second = train::ShuffledOrder(images, seed, 2 * (k / images) + 1);
+      const int64_t round = 2 * (k / images);
+      first = train::ShuffledOrder(images, seed, -2 - round);
+      second = train::ShuffledOrder(images, seed, -3 - round);
     }
     const auto place = static_cast<size_t>(k % images);
     rows.push_back(first[place]);

@@ -12,15 +12,18 @@
 namespace ocannl::train {
 namespace {
 
-// Numbers below a bound, of a key of its own for each seed and epoch. The bias
-// of the multiplication is below 2^-32 (Lemire, "Fast random integer generation
-// in an interval", 2019, without its rejection).
-uint64_t NumberBelow(uint64_t bound, uint32_t seed, int64_t epoch, uint64_t k) {
+// Numbers below a bound: number `k` of the order of `count` numbers. Each seed
+// and epoch has a key of its own. The bias of the multiplication is below 2^-32
+// (Lemire, "Fast random integer generation in an interval", 2019, without its
+// rejection).
+uint64_t NumberBelow(uint64_t bound, uint32_t seed, int64_t epoch,
+                     uint64_t count, uint64_t k) {
   const std::array<uint32_t, 4> block = Threefry(
       ThreefryVariant::kCrypto,
       {seed, static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32),
        0x6f726472},  // "ordr"
-      {static_cast<uint32_t>(k), static_cast<uint32_t>(k >> 32), 0, 0});
+      {static_cast<uint32_t>(k), static_cast<uint32_t>(k >> 32),
+       static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32)});
   const uint64_t word = uint64_t{block[0]} << 32 | block[1];
   return absl::Uint128High64(absl::uint128(word) * bound);
 }
@@ -37,7 +40,7 @@ std::vector<int32_t> ShuffledOrder(int64_t count, uint32_t seed,
                                    int64_t epoch) {
   std::vector<int32_t> all = InOrder(count);
   for (int64_t k = count - 1; k > 0; --k) {
-    std::swap(all[k], all[NumberBelow(k + 1, seed, epoch, k)]);
+    std::swap(all[k], all[NumberBelow(k + 1, seed, epoch, count, k)]);
   }
   return all;
 }

@@ -20,10 +20,11 @@
 
 namespace ocannl::train {
 
-// The numbers from 0 to `count` - 1 in an order of their own for each seed and
-// epoch.
+// The numbers from 0 to `count` - 1, in an independent order for each count,
+// seed and epoch. Epochs from 0 on are those of BatchOrder: with one below 0, a
+// split of the data does not depend on the order of an epoch.
 std::vector<int32_t> ShuffledOrder(int64_t count, uint32_t seed,
-                                   int64_t epoch = 0);
+                                   int64_t epoch = -1);
 
 struct BatchOptions {
   int64_t batch_size = 1;  // of all ranks together
