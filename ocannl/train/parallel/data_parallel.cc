@@ -15,6 +15,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/parallel/buckets.h"
@@ -51,6 +52,14 @@ absl::StatusOr<double> ReadCell(const Context& context,
                                 const std::string& name) {
   OCANNL_ASSIGN_OR_RETURN(const NdArray value, context.Read(name));
   return value.AsDouble(0);
+}
+
+// Of base_seed + shard, shard 1 would draw what shard 0 of the next seed does.
+uint32_t SeedOf(uint32_t base_seed, uint32_t shard) {
+  if (shard == 0) return base_seed;
+  return Threefry(ThreefryVariant::kCrypto,
+                  {base_seed, 0x73686172, 0, 0},  // "shar"
+                  {shard, 0, 0, 0})[0];
 }
 
 }  // namespace
@@ -160,7 +169,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[k]));
     Shard& shard = *made.shards_.back();
     Graph& graph = shard.model.graph;
-    graph.set_seed(options.base_seed + static_cast<uint32_t>(s));
+    graph.set_seed(SeedOf(options.base_seed, static_cast<uint32_t>(s)));
     for (size_t i = 0; i < inputs.size(); ++i) {
       shard.inputs.push_back(
           MakeInput(graph, inputs[i].name, std::move(batch[i][s])));

@@ -56,7 +56,9 @@ enum class Reduction : uint8_t { kSum, kMean };
 struct DataParallelOptions {
   int64_t n_shards = 1;  // of all ranks: shard s is that of rank s mod ranks
   Reduction reduction = Reduction::kSum;
-  uint32_t base_seed = 42;  // the graph of shard s has the seed base_seed + s
+  // The seed of the graph of shard 0. That of another shard is made of it and
+  // of the shard's number, by Threefry.
+  uint32_t base_seed = 42;
   // That run shards at once, then merge and update together; 0: as many as
   // there are processors. Where it is 1, the thread that calls does all.
   int threads = 0;
