@@ -92,7 +92,13 @@ absl::Status CheckAreUsed(const CommandLine& line, absl::string_view text) {
     if (c == '"') is_quoted = !is_quoted;
     if (is_quoted || (!absl::ascii_isalnum(c) && c != '_')) c = ' ';
   }
-  const absl::flat_hash_set<std::string> used = absl::StrSplit(words, ' ');
+  absl::flat_hash_set<std::string> used = absl::StrSplit(words, ' ');
+  // Random numbers may read the step (initializer.h).
+  for (const char* step : {"step", "step_n"}) {
+    const bool is_random = absl::StrContains(words, "uniform") ||
+                           absl::StrContains(words, "normal");
+    if (is_random) used.insert(step);
+  }
   for (const char* flag : {"in", "range"}) {
     for (const std::string& given : line.GetAll(flag)) {
       const std::string name = given.substr(0, given.find_first_of(".="));

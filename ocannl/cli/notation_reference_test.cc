@@ -123,6 +123,13 @@ const std::vector<Example>& ExpressionExamples() {
       {"A parameter of `uint4x32`, blocks of four random words, is u32 with a "
        "last axis of four.",
        {"eval", "{b: uint4x32 = 7; o=[2]}"}},
+      {"`uniform()` is random in [0, 1), `normal()` has mean 0 and variance 1. "
+       "Each call draws other numbers, and so does each value of a static "
+       "index `step`, or of the counter of `uniform_at(counter)`. Without "
+       "these, each run draws the same. They are made of words of "
+       "`threefry_crypto`; those of `threefry_light` depend on their "
+       "neighbours.",
+       {"eval", "(uniform() - uniform()) + x", "--in=x=0,0:2"}},
       {"The bracket says the kind of an axis.",
        {"eval", "[(1, 2, 3); (4, 5, 6)] * x", "--in=x=1,0,2:3"}},
       {"Sizes of 1 that nobody gave broadcast.",

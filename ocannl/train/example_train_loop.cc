@@ -145,10 +145,18 @@ class Training {
   std::unique_ptr<TrainedExample> Finish() && { return std::move(result_); }
 
  private:
-  // A schedule of the rate need not know it.
+  // Of the update, and of the replicas' gradients: noise of none is that of
+  // another. Code that does not depend on the step does not know it.
   absl::Status SetStep(int64_t step) {
-    absl::Status set = update_->Set("step_n", step);
-    return absl::IsNotFound(set) ? absl::OkStatus() : set;
+    auto set = [](Routine& routine, int64_t value) {
+      absl::Status status = routine.Set("step_n", value);
+      return absl::IsNotFound(status) ? absl::OkStatus() : status;
+    };
+    for (int replica = 0; replica < replicas_->count(); ++replica) {
+      const std::optional<int> here = replicas_->Here(replica);
+      if (here) OCANNL_RETURN_IF_ERROR(set(gradients_[*here], step + replica));
+    }
+    return set(*update_, step);
   }
 
   // The owner's, of the last step.

@@ -69,7 +69,8 @@ struct GradOptions {
 // The code that computes `loss`, zeroes all gradients, sets that of the loss
 // to 1 and propagates it back. The value of the loss is kept after a run.
 // Errors: those of Forward; the loss has more than one cell, or depends on no
-// parameter; a scale that is not above 0 and finite.
+// parameter; it has random numbers without a counter, and the graph no step
+// (initializer.h); a scale that is not above 0 and finite.
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
                                        const GradOptions& options = {});
 

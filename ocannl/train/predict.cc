@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/predict.h"
 
+#include <optional>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
@@ -26,6 +28,10 @@ absl::StatusOr<Predictor> Predictor::Make(Model& model, Tensor output,
         "`: give tensors of Data() that the output is computed from"));
   }
   OCANNL_ASSIGN_OR_RETURN(Routine forward, ToRoutine(context, code, {}));
+  if (const std::optional<int32_t> step = model.graph.Step()) {
+    absl::Status set = forward.Set(model.graph.statics()[*step].name, 0);
+    if (!absl::IsNotFound(set)) OCANNL_RETURN_IF_ERROR(set);
+  }
   return Predictor(std::move(forward), std::move(names), output.node().name);
 }
 

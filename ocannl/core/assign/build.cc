@@ -23,8 +23,10 @@ namespace {
 
 class ForwardBuilder {
  public:
-  ForwardBuilder(const Graph& graph, const Shapes& shapes)
-      : graph_(graph), shapes_(shapes) {
+  // `step`: that of SymbolSource::kStep, if any.
+  ForwardBuilder(const Graph& graph, const Shapes& shapes,
+                 std::optional<int32_t> step)
+      : graph_(graph), shapes_(shapes), step_(step) {
     code_.statics = graph.statics();
   }
 
@@ -39,9 +41,7 @@ class ForwardBuilder {
             [&](const DataSource&) { Value(id); },
             [&](const ParamSource&) { Value(id); },
             [&](const OffsetsSource&) { Offsets(id); },
-            [&](const SymbolSource& s) {
-              FromIndex(id, Static(s.static_index));
-            },
+            [&](const SymbolSource& s) { Symbol(id, s); },
             [&](const DimSource& s) {
               const double size = static_cast<double>(Captured(s));
               Terminal(id, Literal(code_.exprs, graph_[id].dtype, size), {});
@@ -102,10 +102,17 @@ class ForwardBuilder {
     return product;
   }
 
-  void FromIndex(TensorId id, Affine index) {
+  void Symbol(TensorId id, const SymbolSource& source) {
+    const std::optional<int32_t> index =
+        source.static_index == kStep ? step_ : source.static_index;
+    constexpr int64_t kHigh = int64_t{1} << 32;
+    if (!index || (source.is_high && graph_.statics()[*index].range.value_or(
+                                         kHigh + 1) <= kHigh)) {
+      return Terminal(id, Literal(code_.exprs, graph_[id].dtype, 0), {});
+    }
     Expr leaf = MakeLeaf(code_.exprs, DType::kI64, 0);
-    Terminal(id, Convert(leaf, graph_[id].dtype),
-             {ReadIndex{std::move(index)}});
+    if (source.is_high) leaf = Shr(leaf, LiteralLike(leaf, 32));
+    Terminal(id, Convert(leaf, graph_[id].dtype), {ReadIndex{Static(*index)}});
   }
 
   void Offsets(TensorId id) {
@@ -115,7 +122,9 @@ class ForwardBuilder {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       offset = dims[axis] * offset + loops.indices[axis];
     }
-    FromIndex(id, offset);
+    Expr leaf = MakeLeaf(code_.exprs, DType::kI64, 0);
+    Terminal(id, Convert(leaf, graph_[id].dtype),
+             {ReadIndex{std::move(offset)}});
   }
 
   void Slice(TensorId id, const SliceSource& source) {
@@ -246,6 +255,7 @@ class ForwardBuilder {
 
   const Graph& graph_;
   const Shapes& shapes_;
+  const std::optional<int32_t> step_;
   Assignments code_;
 };
 
@@ -279,7 +289,7 @@ absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
 
 absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
                                     TensorId root, Rootness& rootness) {
-  ForwardBuilder builder(graph, shapes);
+  ForwardBuilder builder(graph, shapes, graph.Step());
   const std::vector<TensorId> order = TopologicalOrder(graph, {root}, false);
   absl::flat_hash_set<TensorId> needed = {root};
   for (size_t k = order.size(); k-- > 0;) {
@@ -330,7 +340,7 @@ absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
 
 Assignments Initialize(const Graph& graph, const Shapes& shapes,
                        absl::Span<const TensorId> parameters) {
-  ForwardBuilder builder(graph, shapes);
+  ForwardBuilder builder(graph, shapes, /*step=*/std::nullopt);
   absl::flat_hash_set<TensorId> computed;
   for (TensorId parameter : parameters) {
     auto init = std::get<ParamSource>(graph[parameter].source).init;

@@ -195,7 +195,11 @@ void AddRandom(std::vector<Function>& functions) {
                          }});
     functions.push_back(
         {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
-           Tensor counter = InDType(TensorAt(call, 0), DType::kU32, call.where);
+           Tensor counter = TensorAt(call, 0);
+           // By way of f32, a static index would lose bits.
+           if (!IsNumberLike(counter.node().source)) {
+             counter = InDType(counter, DType::kU32, call.where);
+           }
            return random(*call.graph, {dtype, counter}, call.where);
          }});
   };

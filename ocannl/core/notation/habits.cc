@@ -37,9 +37,9 @@ constexpr absl::string_view kFilled =
 // other operation is for it.
 constexpr absl::string_view kWords =
     "random words are u32, four of them a block, along a last axis that "
-    "{w: uint4x32} declares; word 0 to 3 of a block is threefry_light(a, b, c, "
-    "d, counter, word) of a key a, b, c, d; numbers from them are uniform_at("
-    "counter) and uniform1_at(counter)";
+    "{w: uint4x32} declares; word 0 to 3 of a block is threefry_crypto(a, b, "
+    "c, d, counter, word) of a key a, b, c, d; numbers from them are "
+    "uniform_at(counter) and uniform1_at(counter)";
 
 constexpr Habit kHabits[] = {
     {"@", kProduct},

@@ -174,7 +174,7 @@ TEST_F(ParseTest, Functions) {
   EXPECT_EQ(Read("f64(x)"), "Convert_f64(x)");
   EXPECT_EQ(Read("f32 n"), "Convert_f32(ints)");
   EXPECT_EQ(Read("bits_u32(x)"), "Bitcast_u32(x)");
-  EXPECT_THAT(Read("f32(0.5 < uniform()) *. x"), HasSubstr("ThreefryLight("));
+  EXPECT_THAT(Read("f32(0.5 < uniform()) *. x"), HasSubstr("ThreefryCrypto("));
 }
 
 TEST_F(ParseTest, EveryOperationIsAFunction) {
@@ -263,7 +263,7 @@ TEST_F(ParseTest, BlocksOfRandomWordsHaveAnAxisMore) {
 
 TEST_F(ParseTest, FirstValues) {
   Read("{p}");
-  EXPECT_THAT(FirstValue(), HasSubstr("ThreefryLight("));
+  EXPECT_THAT(FirstValue(), HasSubstr("ThreefryCrypto("));
   EXPECT_EQ(Read("{q = 0.5; o=[2]} + 1"), "Add({q output=2}, 1)");
   EXPECT_EQ(FirstValue(), "0.5");
   Read("{q1 = [1; 2] *. x + 1; o=[2]}");

@@ -79,6 +79,7 @@ inline std::string Structure(const Graph& graph, TensorId id) {
           },
           [&](const OffsetsSource&) { return std::string("Offsets"); },
           [&](const SymbolSource& symbol) {
+            if (symbol.static_index == kStep) return std::string("!@");
             return absl::StrCat("!@",
                                 graph.statics()[symbol.static_index].name);
           },

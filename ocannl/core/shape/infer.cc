@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/bases.h"
 #include "ocannl/core/shape/errors.h"
@@ -302,8 +303,21 @@ class Inference {
     return CellsOf(id, kRowKinds) - 1;
   }
 
+  // After 2^32 cells the offsets of u32, those of random numbers, would repeat.
+  absl::Status CheckOffsets(TensorId id) const {
+    const TensorNode& node = graph_[id];
+    const bool is_random = std::holds_alternative<OffsetsSource>(node.source) &&
+                           node.dtype == DType::kU32;
+    if (!is_random || CellsOf(id, kRowKinds) <= 0x1p32) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shape error in ", Describe(node), ": it has more than 2^32 cells, ",
+        "where offsets of u32 repeat; draw the random numbers as several ",
+        "tensors"));
+  }
+
   absl::Status CheckNumbers() const {
     for (TensorId id : problem_.nodes) {
+      OCANNL_RETURN_IF_ERROR(CheckOffsets(id));
       const std::optional<double> greatest = GreatestOf(id);
       if (!greatest) continue;
       OCANNL_RETURN_IF_ERROR(CheckHolds(graph_, id, *greatest, problem_.nodes));

@@ -90,6 +90,14 @@ int32_t Graph::AddStatic(std::string name, std::optional<int64_t> range) {
   return static_cast<int32_t>(statics_.size()) - 1;
 }
 
+std::optional<int32_t> Graph::Step() const {
+  for (size_t k = 0; k < statics_.size(); ++k) {
+    const std::string& name = statics_[k].name;
+    if (name == "step" || name == "step_n") return static_cast<int32_t>(k);
+  }
+  return std::nullopt;
+}
+
 void Graph::AddSizeRule(SizeRule rule) {
   auto check = [&](const SpecName& name) {
     CHECK(EinsumOf(nodes_[name.node.index].source)) << name.name;

@@ -101,6 +101,9 @@ class Graph {
   std::shared_ptr<const CallNote> SetCall(std::shared_ptr<const CallNote> call);
   void SetPlace(TensorNode& node) const;
   int32_t AddStatic(std::string name, std::optional<int64_t> range);
+  // The static index that is the number of the training's step: the first with
+  // the name "step" or "step_n". Noise depends on it (initializer.h).
+  std::optional<int32_t> Step() const;
 
   const TensorNode& operator[](TensorId id) const { return nodes_[id.index]; }
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }

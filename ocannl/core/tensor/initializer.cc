@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <variant>
 #include <vector>
 
 #include "ocannl/core/ops/random.h"
+#include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl {
@@ -20,24 +22,44 @@ using Key = std::vector<Arg>;
 
 // Word `word` of block `block`.
 Tensor WordAt(const Key& key, const Arg& block, const Arg& word) {
-  return ThreefryLight(key[0], key[1], key[2], key[3], block, word);
+  return ThreefryCrypto(key[0], key[1], key[2], key[3], block, word);
 }
 
-// The graph's next key, or that of the counter's value under it.
+// A u32 leaf: a static index, or its high bits.
+Tensor SymbolWord(Graph& graph, SymbolSource symbol, SourceLocation where) {
+  return {&graph, graph.Add({.source = symbol,
+                             .name = "",
+                             .text = symbol.is_high ? "step >> 32" : "step",
+                             .dtype = DType::kU32,
+                             .spec = {},
+                             .has_gradient = false,
+                             .where = where})};
+}
+
+// Two words of the graph's seed and of the draw's ordinal, and two of the
+// counter. Threefry makes blocks of neighbouring keys independent.
 Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
-  Key key;
-  for (uint32_t word :
-       Threefry(ThreefryVariant::kLight, {graph.NextRandom(), 0, 0, 0},
-                {graph.seed(), 0, 0, 0})) {
-    key.emplace_back(word, where);
+  const auto words =
+      Threefry(ThreefryVariant::kCrypto, {graph.NextRandom(), 0, 0, 0},
+               {graph.seed(), 0, 0, 0});
+  Key key = {Arg(words[0], where), Arg(words[1], where)};
+  SymbolSource symbol{kStep};
+  if (draw.counter) {
+    const TensorSource& source = draw.counter->node().source;
+    if (!std::holds_alternative<SymbolSource>(source)) {
+      key.emplace_back(
+          IsNumberLike(source) ? *draw.counter : Stretch(*draw.counter, where),
+          where);
+      key.emplace_back(0, where);
+      return key;
+    }
+    symbol = std::get<SymbolSource>(source);
   }
-  if (!draw.counter) return key;
-  const Arg counter(*draw.counter, where);
-  Key of_counter;
-  for (int word = 0; word < 4; ++word) {
-    of_counter.emplace_back(WordAt(key, counter, Arg(word, where)), where);
+  for (const bool is_high : {false, true}) {
+    symbol.is_high = is_high;
+    key.emplace_back(SymbolWord(graph, symbol, where), where);
   }
-  return of_counter;
+  return key;
 }
 
 // The number of bits of a significand, the leading one included.

@@ -5,10 +5,14 @@
 //   Tensor w = Param(graph, "w", {}, DType::kF32, [](Tensor w) {
 //     return Kaiming(Uniform1(*w.graph), w, 6);
 //   });
+//   Tensor noisy = x + Normal1(graph);     // other noise in each step
 //
-// A random tensor takes its shape from its use. Every one of a graph has a key
-// of its own, made of the graph's seed and of how many came before it; a cell
-// depends on that key and on the cell's offset only.
+// A random tensor takes its shape from its use. A cell is a function of the
+// graph's seed, of the ordinal of the draw among those of the graph, of the
+// counter, and of the cell's offset in memory order: Threefry with 20 rounds
+// (random.h), so that cells, draws, counters and seeds are independent.
+//
+// Error, when shapes are inferred: a random tensor of more than 2^32 cells.
 //
 // A uniform draw is in [0, 1), a multiple of 2^-p that its dtype holds exactly,
 // where p is the dtype's precision (53 for f64, 24 for f32, 11 for f16): the
@@ -30,19 +34,23 @@ namespace ocannl {
 struct Draw {
   // A float. Numbers of f64 take two words of 32 bits, others one.
   DType dtype = DType::kF32;
-  // Other numbers for each of its values: a static index or a u32 tensor of one
-  // cell.
+  // Other numbers for each of its values: a static index, with up to 64 bits,
+  // or a u32 tensor of one cell. None: the training's step (Graph::Step).
+  // Where the graph has no step, and in the first value of a parameter, it is
+  // 0: each run draws the same. Number(graph, 0): noise that never changes.
   std::optional<Tensor> counter = std::nullopt;
 };
 
-// Uniform in [0, 1): a random block of four words per cell, of which Uniform1
-// takes the first ones; or a block for as many cells as it has words for.
+// Uniform in [0, 1), the same in each run without a counter or a step (Draw).
+// Uniform1 has a random block of four words for each cell, and takes the first
+// ones; in Uniform a block serves as many cells as it has words for.
 Tensor Uniform1(Graph& graph, const Draw& draw = {},
                 SourceLocation where = SourceLocation::Current());
 Tensor Uniform(Graph& graph, const Draw& draw = {},
                SourceLocation where = SourceLocation::Current());
 
-// Standard normal, by Box and Muller ("A note on the generation of random
+// Standard normal, the same in each run without a counter or a step (Draw), by
+// Box and Muller ("A note on the generation of random
 // normal deviates", 1958), of two tensors like Uniform1, or Uniform; narrow
 // floats are those of f32 rounded.
 Tensor Normal1(Graph& graph, const Draw& draw = {},

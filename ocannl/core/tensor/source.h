@@ -44,9 +44,14 @@ struct ParamSource {
 // shape, and axes of size 0 in it, come from the use.
 struct OffsetsSource {};
 
-// The value of a static index.
+// In the place of a static index: Graph::Step() when code is made, so that it
+// may be added later; 0 without it, and in the first values of parameters.
+inline constexpr int32_t kStep = -1;
+
+// The value of a static index, or its bits from the 32nd on.
 struct SymbolSource {
   int32_t static_index;
+  bool is_high = false;
 };
 
 // The product of the sizes of the given rows of another tensor, or of what a

@@ -35,8 +35,8 @@ struct StateUpdate {
 };
 
 struct Training {
-  // A static index that has another value in each step: what dropout draws
-  // depends on it.
+  // A static index that has another value in each step, and for each part of a
+  // batch whose gradients are accumulated: what dropout draws depends on it.
   int32_t step;
   // What the blocks that were applied in this training keep.
   std::vector<StateUpdate> updates = {};
@@ -55,7 +55,8 @@ absl::StatusOr<UpdateCode> UpdateStates(Model& model,
 //
 // What is dropped is a function of the graph's seed, of the ordinal of the call
 // among the random operations of the graph, of the step and of the cell's
-// offset: the same on every tier, and with any number of threads.
+// offset: the same on every tier, and with any number of threads. Cells, steps
+// and calls are independent of each other (initializer.h).
 //
 // Srivastava et al., "Dropout" (2014).
 //

@@ -8,6 +8,7 @@
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/indexing.h"
+#include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/call.h"
 
@@ -15,18 +16,6 @@ namespace ocannl::train {
 namespace {
 
 constexpr uint32_t kSign = 0x80000000;
-constexpr uint32_t kUse = 0x73616d70;  // "samp"
-
-// Uniform in [0, 1), multiples of 2^-24, by all mixes of Threefry: the fewer of
-// other random tensors leave neighbours dependent, between which this chooses.
-Tensor Uniform(Graph& graph, Tensor counter) {
-  // For the shape to come from the use, as that of a static index does.
-  if (counter.node().dtype == DType::kU32) counter = Stretch(counter);
-  Tensor words = ThreefryCrypto(graph.seed(), graph.NextRandom(), counter, kUse,
-                                Offsets(graph, DType::kU32), 0);
-  return Mul(Convert(Shr(words, 8), DType::kF32), 0x1p-24);
-}
-
 // Whole numbers in the order of the floats: sign and magnitude become one
 // scale.
 Tensor Ordered(Tensor x) {
@@ -65,7 +54,7 @@ Tensor Sample(Tensor logits, const SampleOptions& options, Tensor counter,
   }
   Tensor x = InDType(logits, DType::kF32);
   if (temperature > 0) {
-    Tensor gumbel = -Log(-Log(Uniform(*x.graph, counter)));
+    Tensor gumbel = -Log(-Log(Uniform1(*x.graph, {.counter = counter})));
     Tensor drawn = x + Mul(temperature, gumbel);
     x = top_k == 0 ? drawn
                    : Select(IsGreat(x, top_k), drawn,

@@ -50,10 +50,10 @@ absl::Status Rounds(absl::Span<const StaticRef> statics, int count,
   return set(before);
 }
 
-// Runs workers[n] with the static indices of the first one.
+// Runs workers[n] with the static indices of the first one that have a range.
 absl::Status RunAsFirst(absl::Span<Routine> workers, int n) {
   for (const StaticRef& index : workers[0].statics()) {
-    if (!index.value()) continue;
+    if (!index.range() || !index.value()) continue;
     OCANNL_RETURN_IF_ERROR(workers[n].Set(index.name(), *index.value()));
   }
   return workers[n].Run();

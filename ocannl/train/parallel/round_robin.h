@@ -18,9 +18,10 @@ namespace ocannl::train {
 
 // What SequentialLoop does with the static indices of workers[0], but each
 // combination of values runs on the next one of the `workers`, at least one,
-// which have the same indices. Calls `sync`, with how many have run since the
-// last call, when all have, and at the end if some have. Stops at the first
-// error.
+// which have the same indices; each keeps its own values of those without a
+// range, such as the step that noise depends on. Calls `sync`, with how many
+// have run since the last call, when all have, and at the end if some have.
+// Stops at the first error.
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync);
 
