@@ -174,7 +174,7 @@ TEST(NetsTest, NarrowFloatsAgree) {
 }
 
 // Sums, counts and scores that f8 does not hold are not stored in it: the loss
-// is a number from the first step on. 4 s
+// is a number from the first step on. 2 s
 TEST(NetsTest, NetsOfF8StayFinite) {
   Reverser reverser({.length = 6, .layers = 1, .size = 16});
   struct Case {

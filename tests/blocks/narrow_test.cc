@@ -162,7 +162,7 @@ Tensor Softmax(const ParamScope&, Tensor x) {
   return train::Softmax("...|v => ...|0", x);
 }
 Tensor MaskedSoftmax(const ParamScope&, Tensor x) {
-  return train::MaskedSoftmax("...|v => ...|0", x, Less(-1e4, x));
+  return train::MaskedSoftmax("...|v => ...|0", x, LessEqual(x, x));
 }
 Tensor LogSoftmax(const ParamScope&, Tensor x) {
   return train::LogSoftmax("...|v => ...|0", x);
@@ -268,7 +268,7 @@ void ExpectNear(const Case& c, double actual, double expected, size_t cell) {
   EXPECT_NEAR(actual, expected, bound) << TextOf(c) << ", cell " << cell;
 }
 
-// 3 s
+// 0.4 s
 TEST(NarrowTest, Values) {
   const Cases cases = AllCases();
   for (const Case& c : cases.list()) {
@@ -284,7 +284,7 @@ TEST(NarrowTest, Values) {
   }
 }
 
-// Those of the same block in f32, rounded once. 6 s
+// Those of the same block in f32, rounded once. 1 s
 TEST(NarrowTest, Gradients) {
   const Cases cases = AllCases();
   for (const Case& c : cases.list()) {

@@ -4,13 +4,12 @@
 //
 //   StoredAs(fma(f32(a), f32(b), f32(c)), bf16)   rounds once
 //
-// Narrow floats are computed in f32 and rounded when they are stored. Of most
-// operations that is one rounding: f32 has more than twice their bits and two
-// more, so that the first rounding changes no result (Figueroa, "When is double
-// rounding innocuous?", 1995). A fused multiply-add needs more bits, so its
-// first rounding is to odd, which the second one does not notice (Boldo and
-// Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms
-// using rounding to odd", 2008).
+// Narrow floats are computed in f32 and rounded when they are stored. For sums,
+// products, quotients and roots of numbers of p bits that is one rounding, as
+// f32 has 2 p + 2 bits or more (Figueroa, "When is double rounding innocuous?",
+// 1995). A fused multiply-add needs more, so its first rounding is to odd,
+// which makes the second one right (Boldo and Melquiond, "Emulation of a FMA
+// and correctly rounded sums: proved algorithms using rounding to odd", 2008).
 #ifndef OCANNL_CORE_ASSIGN_STORED_H_
 #define OCANNL_CORE_ASSIGN_STORED_H_
 
