@@ -28,10 +28,12 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/id.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/pool.h"
+#include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/index/affine.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"
@@ -226,6 +228,12 @@ struct LoopProgram {
   // New iterators are not below it, so that some of the statements may be the
   // body while others wait elsewhere: NextIterator.
   IteratorId next_iterator{0};
+  NameIndex names = {};  // for the two functions below
+
+  // The buffer of that name, or no id.
+  loop_ir::BufferId FindBuffer(absl::string_view buffer);
+  // `base`, or the first of base_2, ... that nothing here is called.
+  std::string UnusedName(const std::string& base);
 
   // The expression that reads `value`.
   Expr Read(loop_ir::LeafValue value);

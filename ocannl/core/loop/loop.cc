@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/loop.h"
 
+#include <optional>
+#include <utility>
+
 namespace ocannl {
 namespace loop_ir {
 
@@ -24,6 +27,17 @@ Expr LoopProgram::Read(LeafValue value) {
     dtype = locals[get->local].dtype;
   }
   return MakeLeaf(exprs, dtype, leaves.Add(std::move(value)).index);
+}
+
+BufferId LoopProgram::FindBuffer(absl::string_view buffer) {
+  names.Update(buffers, locals, statics);
+  const std::optional<size_t> number = names.Find(0, buffer);
+  return number ? BufferId{static_cast<int32_t>(*number)} : BufferId();
+}
+
+std::string LoopProgram::UnusedName(const std::string& base) {
+  names.Update(buffers, locals, statics);
+  return names.Unused(base);
 }
 
 }  // namespace ocannl

@@ -72,7 +72,7 @@ class Splitter {
         next_iterator_(next_iterator) {
     for (size_t loop : lanes.inner) row_ *= reduction.extents[loop];
     buffer_ = program.buffers.Add(
-        {.name = UnusedName(program, absl::StrCat(target().name, ".lanes")),
+        {.name = program.UnusedName(absl::StrCat(target().name, ".lanes")),
          .dtype = target().dtype,
          .dims = {lanes.rows * row_},
          .role = Role::kPrivate});

@@ -12,9 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/rows.h"
 
@@ -40,32 +38,6 @@ void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
     visit(stmt);
     if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
   }
-}
-
-std::string UnusedName(const LoopProgram& program, const std::string& base) {
-  // Of the names that UniqueName (base/unique_name.h) tries, by number: asking
-  // for one after the other takes the square of their number.
-  std::vector<bool> taken(3 + program.buffers.size() + program.locals.size() +
-                          program.statics.size());
-  auto add = [&](const auto& things) {
-    for (const auto& thing : things) {
-      absl::string_view rest = thing.name;
-      size_t number = 1;
-      if (!absl::ConsumePrefix(&rest, base)) continue;
-      if (!rest.empty() &&
-          (!absl::ConsumePrefix(&rest, "_") || absl::StartsWith(rest, "0") ||
-           !absl::SimpleAtoi(rest, &number) || number < 2)) {
-        continue;
-      }
-      if (number < taken.size()) taken[number] = true;
-    }
-  };
-  add(program.buffers);
-  add(program.locals);
-  add(program.statics);
-  size_t number = 1;
-  while (taken[number]) ++number;
-  return number == 1 ? base : absl::StrCat(base, "_", number);
 }
 
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit) {

@@ -24,10 +24,6 @@ IteratorId NextIterator(const LoopProgram& program);
 // The same for the loops of a statement.
 IteratorId NextIterator(const Stmt& stmt);
 
-// `base`, or with a number behind it, that no buffer, local or static index of
-// the program is called.
-std::string UnusedName(const LoopProgram& program, const std::string& base);
-
 // Every loop, outer before inner.
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);
 

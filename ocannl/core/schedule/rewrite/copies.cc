@@ -35,7 +35,7 @@ For AsLoop(const LoopRegion& region, IteratorId iterator) {
 
 // The buffer of that name, if the loop writes it where it should, and only
 // there.
-absl::StatusOr<BufferId> BufferFor(const LoopProgram& program,
+absl::StatusOr<BufferId> BufferFor(LoopProgram& program,
                                    absl::string_view name, const For& loop,
                                    bool is_written) {
   OCANNL_ASSIGN_OR_RETURN(const BufferId buffer, FindBuffer(program, name));

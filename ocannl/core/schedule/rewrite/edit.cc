@@ -63,7 +63,7 @@ class Copier {
       loop->iterator = next_iterator_++;
     } else if (auto* let = std::get_if<DeclareLocal>(&stmt)) {
       Local copy = program_.locals[let->local];
-      copy.name = UnusedName(program_, copy.name);
+      copy.name = program_.UnusedName(copy.name);
       locals_[let->local] = program_.locals.Add(std::move(copy));
       Visit(let->local);
     } else if (auto* assigned = std::get_if<SetLocal>(&stmt)) {
@@ -101,7 +101,7 @@ class Copier {
         buffers_.try_emplace(buffer, program_.buffers.next_id());
     if (is_new) {
       Buffer copy = program_.buffers[buffer];
-      copy.name = UnusedName(program_, copy.name);
+      copy.name = program_.UnusedName(copy.name);
       program_.buffers.push_back(std::move(copy));
     }
     return own->second;
@@ -155,11 +155,10 @@ absl::StatusOr<LoopRegion> FindRegion(LoopProgram& program, IteratorId first,
                       Name(first), " in the same block");
 }
 
-absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
+absl::StatusOr<BufferId> FindBuffer(LoopProgram& program,
                                     absl::string_view name) {
-  for (BufferId id : program.buffers.ids()) {
-    if (program.buffers[id].name == name) return id;
-  }
+  const BufferId id = program.FindBuffer(name);
+  if (id.valid()) return id;
   return IllegalError(
       "there is no buffer `", name, "`; there are ",
       absl::StrJoin(program.buffers, ", ",
@@ -196,7 +195,7 @@ void Substitute(LoopProgram& program, Stmt& stmt, const IteratorMap& values) {
 
 BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
                    Dims dims, Role role) {
-  return program.buffers.Add({.name = UnusedName(program, name),
+  return program.buffers.Add({.name = program.UnusedName(name),
                               .dtype = dtype,
                               .dims = std::move(dims),
                               .role = role});

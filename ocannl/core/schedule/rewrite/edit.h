@@ -54,7 +54,7 @@ absl::StatusOr<LoopRegion> FindRegion(LoopProgram& program, IteratorId first,
                                       IteratorId last);
 
 // Error: the buffers that there are.
-absl::StatusOr<BufferId> FindBuffer(const LoopProgram& program,
+absl::StatusOr<BufferId> FindBuffer(LoopProgram& program,
                                     absl::string_view name);
 
 // Replaces the symbols of all indices in the block.
