@@ -25,24 +25,16 @@ bool HasPar(const For& loop) {
 }  // namespace
 
 MustWriteRegions::MustWriteRegions(const LoopProgram& program)
-    : program_(program), scopes_(1), boxes_(program.buffers.size()) {}
-
-bool MustWriteRegions::HasPrivate() {
-  // A program that is being written gets more buffers.
-  while (seen_ < program_.buffers.next_id()) {
-    has_private_ |= IsOfNest(program_.buffers[seen_++].role);
-  }
-  return has_private_;
-}
+    : program_(program), scopes_(1) {}
 
 void MustWriteRegions::Enter(const For& loop) {
-  if (HasPrivate() && HasPar(loop)) ForgetPrivate();
+  if (!privates_.empty() && HasPar(loop)) ForgetPrivate();
   extents_[loop.iterator] = loop.extent;
   scopes_.push_back({.loop = &loop, .buffers = {}});
 }
 
 void MustWriteRegions::Leave() {
-  if (HasPrivate() && HasPar(*scopes_.back().loop)) ForgetPrivate();
+  if (!privates_.empty() && HasPar(*scopes_.back().loop)) ForgetPrivate();
   const Scope ended = std::move(scopes_.back());
   scopes_.pop_back();
   for (BufferId buffer : ended.buffers) {
@@ -96,8 +88,9 @@ MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {
 }
 
 bool MustWriteRegions::CoversBox(BufferId buffer, const Box& box) const {
-  return buffer < boxes_.next_id() &&
-         absl::c_any_of(boxes_[buffer], [&](const Written& written) {
+  const auto boxes = boxes_.find(buffer);
+  return boxes != boxes_.end() &&
+         absl::c_any_of(boxes->second, [&](const Written& written) {
            return Contains(written.box, box);
          });
 }
@@ -199,9 +192,11 @@ bool MustWriteRegions::Join(const Box& other, Box& box) {
 }
 
 std::vector<MustWriteRegions::Written>& MustWriteRegions::Of(BufferId buffer) {
-  // A program that is being written gets more buffers.
-  boxes_.resize(program_.buffers.size());
-  return boxes_[buffer];
+  const auto [boxes, is_new] = boxes_.try_emplace(buffer);
+  if (is_new && IsOfNest(program_.buffers[buffer].role)) {
+    privates_.push_back(buffer);
+  }
+  return boxes->second;
 }
 
 void MustWriteRegions::Add(BufferId buffer, Box box) {
@@ -223,9 +218,8 @@ void MustWriteRegions::Add(BufferId buffer, Box box) {
 }
 
 void MustWriteRegions::ForgetPrivate() {
-  for (BufferId k : boxes_.ids()) {
-    if (IsOfNest(program_.buffers[k].role)) boxes_[k].clear();
-  }
+  for (BufferId buffer : privates_) boxes_.erase(buffer);
+  privates_.clear();
 }
 
 namespace {

@@ -62,7 +62,6 @@ class MustWriteRegions {
     Box box;
   };
 
-  bool HasPrivate();
   bool IsLive(Symbol symbol) const;
   int64_t Range(Symbol symbol) const;
   bool IsWithin(const Affine& index, int64_t least, int64_t greatest) const;
@@ -78,12 +77,11 @@ class MustWriteRegions {
   Box Everything(BufferId buffer) const;
 
   const LoopProgram& program_;
-  BufferId seen_ = {0};  // those before are looked at: some are private
-  bool has_private_ = false;
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
-  // Those of outer scopes first.
-  IdVector<BufferId, std::vector<Written>> boxes_;
+  // Of buffers that were written; those of outer scopes first.
+  absl::flat_hash_map<BufferId, std::vector<Written>> boxes_;
+  std::vector<BufferId> privates_;  // that have boxes_
 };
 
 // Makes those of the `out` buffers `buffers` `inout` of which `program` leaves
