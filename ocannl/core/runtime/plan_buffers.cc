@@ -22,10 +22,14 @@ struct Temp {
   int64_t bytes;   // a multiple of kAlignment
   int first = -1;  // live interval, in statements of the body; -1: none
   int last = -1;
+};
 
-  bool Interferes(const Temp& other) const {
-    return first <= other.last && other.first <= last;
-  }
+// A temp that has its place.
+struct Placed {
+  int64_t offset;
+  int64_t end;
+  int first;
+  int last;
 };
 
 // Calls `visit` with each buffer that `stmt` mentions.
@@ -70,13 +74,12 @@ absl::StatusOr<std::vector<Temp>> FindTemps(const LoopProgram& program) {
 
 // First fit: the lowest offset at which `temp` overlaps none of the `placed`
 // temps that interfere with it; those ascend by offset.
-int64_t LowestFree(const Temp& temp, const IdVector<BufferId, int64_t>& offsets,
-                   const std::vector<Temp>& placed) {
+int64_t LowestFree(const Temp& temp, const std::vector<Placed>& placed) {
   int64_t offset = 0;
-  for (const Temp& other : placed) {
-    if (!other.Interferes(temp)) continue;
-    if (offset + temp.bytes <= offsets[other.buffer]) break;
-    offset = std::max(offset, offsets[other.buffer] + other.bytes);
+  for (const Placed& other : placed) {
+    if (other.first > temp.last || temp.first > other.last) continue;
+    if (offset + temp.bytes <= other.offset) break;
+    offset = std::max(offset, other.end);
   }
   return offset;
 }
@@ -90,9 +93,9 @@ absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program) {
       [](const Temp& a, const Temp& b) { return a.bytes > b.bytes; });
   BufferPlan plan;
   plan.offsets.assign(program.buffers.size(), -1);
-  std::vector<Temp> placed;  // ascending by offset
+  std::vector<Placed> placed;  // ascending by offset
   for (const Temp& temp : temps) {
-    int64_t offset = LowestFree(temp, plan.offsets, placed);
+    int64_t offset = LowestFree(temp, placed);
     if (offset > (int64_t{1} << 62) - temp.bytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the temps of `", program.name,
@@ -100,10 +103,13 @@ absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program) {
     }
     plan.offsets[temp.buffer] = offset;
     plan.arena_bytes = std::max(plan.arena_bytes, offset + temp.bytes);
-    auto at = std::find_if(placed.begin(), placed.end(), [&](const Temp& t) {
-      return plan.offsets[t.buffer] > offset;
-    });
-    placed.insert(at, temp);
+    const auto at = std::upper_bound(
+        placed.begin(), placed.end(), offset,
+        [](int64_t a, const Placed& b) { return a < b.offset; });
+    placed.insert(at, {.offset = offset,
+                       .end = offset + temp.bytes,
+                       .first = temp.first,
+                       .last = temp.last});
   }
   return plan;
 }
