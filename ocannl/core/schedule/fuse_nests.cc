@@ -25,6 +25,34 @@ namespace {
 // Statements ahead where a nest looks for consumers (bench --filter=compile/).
 constexpr size_t kMaxDistance = 64;
 
+// The numbers of iterators of statements, of which only some first ones move.
+class IteratorNumbers {
+ public:
+  explicit IteratorNumbers(absl::Span<const Stmt> stmts)
+      : next_(stmts.size() + 1, {0}) {
+    for (size_t k = stmts.size(); k-- > 0;) {
+      next_[k] = std::max(next_[k + 1], NextIterator(stmts[k]));
+    }
+  }
+
+  // Statements before the one at `last` change places.
+  void Move(size_t last) { moved_ = std::max(moved_, last); }
+
+  // An iterator with a greater number than those behind stmts[k].
+  IteratorId NextBehind(absl::Span<const Stmt> stmts, size_t k) const {
+    const size_t unmoved = std::max(k + 1, moved_);
+    IteratorId next = next_[unmoved];
+    for (size_t j = k + 1; j < unmoved; ++j) {
+      next = std::max(next, NextIterator(stmts[j]));
+    }
+    return next;
+  }
+
+ private:
+  std::vector<IteratorId> next_;  // of the statements from each one on
+  size_t moved_ = 0;
+};
+
 class NestFuser {
  public:
   NestFuser(LoopProgram program, std::vector<CanonicalNest> nests,
@@ -37,6 +65,7 @@ class NestFuser {
         script_(script),
         stmts_(program_.body.stmts),
         nests_(std::move(nests)),
+        iterators_(stmts_),
         body_(program_) {
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
@@ -203,6 +232,7 @@ class NestFuser {
     rotate(stmts_);
     rotate(effects_);
     rotate(nests_);
+    iterators_.Move(last);
   }
 
   // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k]
@@ -269,11 +299,8 @@ class NestFuser {
     NestRewriter rewriter = RewriterOf(k);
     const bool has_n = plan.loops.n.iterator.valid();
     if (!has_n) {
-      program_.next_iterator = body_.NextIterator();
-      for (size_t j = k + 1; j < stmts_.size(); ++j) {
-        program_.next_iterator =
-            std::max(program_.next_iterator, NextIterator(stmts_[j]));
-      }
+      program_.next_iterator =
+          std::max(body_.next_iterator(), iterators_.NextBehind(stmts_, k));
       plan.loops.n = rewriter.Enclose(nest.reduced[0]);
       nest.outputs.push_back(plan.loops.n);
     }
@@ -313,7 +340,9 @@ class NestFuser {
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
   std::vector<CanonicalNest> nests_;
-  size_t rows_from_ = 0;  // FuseRows finds nothing before it
+  IteratorNumbers iterators_;  // of stmts_
+  size_t moved_ = 0;           // from here on, stmts_ are where they were
+  size_t rows_from_ = 0;       // FuseRows finds nothing before it
   FusedBody body_;
 };
 

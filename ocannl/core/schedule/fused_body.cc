@@ -17,6 +17,7 @@ constexpr BufferId kTaken = {};  // the buffer of a zero_out that was taken
 }  // namespace
 
 void FusedBody::Append(Stmt stmt, FusedNest nest) {
+  next_iterator_ = std::max(next_iterator_, NextIterator(stmt));
   stmts_.push_back(std::move(stmt));
   nests_.push_back(std::move(nest));
 }
@@ -25,14 +26,6 @@ void FusedBody::DropComments(size_t count) {
   stmts_.resize(stmts_.size() - count);
   nests_.resize(stmts_.size());
   seen_ = std::min(seen_, stmts_.size());
-}
-
-IteratorId FusedBody::NextIterator() const {
-  IteratorId next = {0};
-  for (const Stmt& stmt : stmts_) {
-    next = std::max(next, ocannl::NextIterator(stmt));
-  }
-  return next;
 }
 
 std::vector<Stmt> FusedBody::Naming(

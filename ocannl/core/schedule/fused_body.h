@@ -26,7 +26,7 @@ class FusedBody {
   void DropComments(size_t count);
 
   // A number behind those of all loops.
-  IteratorId NextIterator() const;
+  IteratorId next_iterator() const { return next_iterator_; }
 
   // The statements that name one of the buffers, in order.
   std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers);
@@ -45,7 +45,8 @@ class FusedBody {
   const LoopProgram& program_;
   std::vector<Stmt> stmts_;
   std::vector<FusedNest> nests_;  // of each of them
-  size_t seen_ = 0;               // of them are in uses_
+  IteratorId next_iterator_{0};
+  size_t seen_ = 0;  // of them are in uses_
   absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
 };
 
