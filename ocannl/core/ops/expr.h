@@ -19,7 +19,6 @@
 #include <utility>
 #include <variant>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
@@ -115,43 +114,53 @@ Expr Bitcast(Expr a, DType dtype);
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit);
 
-// A map from nodes. Most expressions are small, and a search of a few is faster
-// than a hash table, which starts with memory.
+// A map from nodes: a hash table with linear probing (Knuth, volume 3, 6.4)
+// that begins without memory, as most expressions are small.
 template <class Value>
 class NodeMap {
  public:
-  bool contains(ExprId id) const { return Find(id) != nullptr; }
-  // Of a node that it does not have, at() of a hash table ends the process.
+  bool contains(ExprId id) const {
+    return size_ > 0 && slots_[SlotOf(id)].first.valid();
+  }
+  // A node that it does not have ends the process.
   const Value& at(ExprId id) const noexcept {
-    const Value* value = Find(id);
-    return value != nullptr ? *value : many_.at(id);
+    return slots_.at(contains(id) ? SlotOf(id) : slots_.size()).second;
   }
 
   // Whether it did not have `id`.
   bool emplace(ExprId id, Value value) {
-    if (many_.empty()) {
-      if (Find(id) != nullptr) return false;
-      few_.emplace_back(id, value);
-      if (few_.size() == 16) many_.insert(few_.begin(), few_.end());
-      return true;
-    }
-    return many_.emplace(id, value).second;
+    if (2 * size_ >= slots_.size()) Grow();
+    Slot& slot = slots_[SlotOf(id)];
+    if (slot.first.valid()) return false;
+    slot = {id, std::move(value)};
+    ++size_;
+    return true;
   }
 
  private:
-  const Value* Find(ExprId id) const {
-    if (many_.empty()) {  // from the back: operands are found soon
-      for (size_t k = few_.size(); k-- > 0;) {
-        if (few_[k].first == id) return &few_[k].second;
-      }
-      return nullptr;
+  using Slot = std::pair<ExprId, Value>;
+
+  // The slot that has `id`, or the empty one that it gets.
+  size_t SlotOf(ExprId id) const {
+    size_t k = (static_cast<uint32_t>(id.index) * 0x9E3779B1u) >> shift_;
+    while (slots_[k].first.valid() && slots_[k].first != id) {
+      k = (k + 1) & (slots_.size() - 1);
     }
-    const auto found = many_.find(id);
-    return found == many_.end() ? nullptr : &found->second;
+    return k;
   }
 
-  absl::InlinedVector<std::pair<ExprId, Value>, 16> few_;
-  absl::flat_hash_map<ExprId, Value> many_;
+  void Grow() {
+    auto before = std::exchange(slots_, {});
+    slots_.resize(before.empty() ? 32 : 2 * before.size());
+    --shift_;
+    for (Slot& slot : before) {
+      if (slot.first.valid()) slots_[SlotOf(slot.first)] = std::move(slot);
+    }
+  }
+
+  absl::InlinedVector<Slot, 32> slots_;
+  size_t size_ = 0;
+  int shift_ = 28;  // 32 less the binary logarithm of the number of slots
 };
 
 // Calls `visit` with `root` and each node below it, operands before what uses
