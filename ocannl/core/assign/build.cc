@@ -290,22 +290,22 @@ absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
 absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
                                     TensorId root, Rootness& rootness) {
   ForwardBuilder builder(graph, shapes, graph.Step());
-  const std::vector<TensorId> order = TopologicalOrder(graph, {root}, false);
-  absl::flat_hash_set<TensorId> needed = {root};
+  // Not through what is computed already: the code of one operation after the
+  // other takes time for its own.
+  auto is_computed = [&](TensorId id) {
+    return rootness.forward.contains(id) && !IsCopy(graph, id);
+  };
+  const std::vector<TensorId> order =
+      TopologicalOrder(graph, {root}, /*through_init=*/false, is_computed);
   for (size_t k = order.size(); k-- > 0;) {
     const TensorId id = order[k];
-    if (!needed.contains(id)) continue;
-    auto consumed = rootness.forward.find(id);
-    if (consumed == rootness.forward.end() || IsLeaf(graph, id) ||
-        IsCopy(graph, id)) {
-      for (TensorId of : OperandsOf(graph[id].source)) needed.insert(of);
-    } else if (id == root || !IsKept(graph[id].memory)) {
-      return NotARoot(graph, id, consumed->second, "forward");
+    if (!is_computed(id)) continue;
+    if (id == root || !IsKept(graph[id].memory)) {
+      return NotARoot(graph, id, rootness.forward.at(id), "forward");
     }
   }
   for (TensorId id : order) {
-    if (!needed.contains(id)) continue;
-    if (rootness.forward.contains(id) && !IsCopy(graph, id)) continue;
+    if (is_computed(id)) continue;
     builder.Compute(id);
     if (!IsLeaf(graph, id)) rootness.forward.emplace(id, root);
   }

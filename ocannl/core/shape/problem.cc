@@ -16,32 +16,46 @@ namespace ocannl {
 namespace {
 
 // What must have a shape for `id` to have one.
-std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given) {
+std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given,
+                              const GivenShapes& given) {
   const TensorSource& source = graph[id].source;
   std::vector<TensorId> needs;
   if (!is_given) needs = OperandsOf(source);
   if (const auto* param = std::get_if<ParamSource>(&source)) {
-    if (param->init) needs.push_back(*param->init);
+    // It may come later than the shape of the parameter.
+    const bool is_known =
+        is_given && param->init && given.contains(*param->init);
+    if (param->init && !is_known) needs.push_back(*param->init);
   }
   const auto* dim = std::get_if<DimSource>(&source);
   if (dim != nullptr && !is_given) needs.push_back(dim->of);
   return needs;
 }
 
-// The einsums that size rules name, and those that the same rules name.
-using Ruled = absl::flat_hash_map<TensorId, std::vector<TensorId>>;
+// The einsums that size rules name, or whose rules are wanted.
+class Ruled {
+ public:
+  explicit Ruled(const Graph& graph) : graph_(graph) {}
 
-Ruled RuledNodes(const Graph& graph) {
-  Ruled ruled;
-  for (const SizeRule& rule : graph.size_rules()) {
-    std::vector<TensorId>& others = ruled[rule.name.node];
-    const auto* other = std::get_if<SpecName>(&rule.is);
-    if (other == nullptr) continue;
-    others.push_back(other->node);
-    ruled[other->node].push_back(rule.name.node);
+  void Insert(TensorId id) { wanted_.insert(id); }
+  bool contains(TensorId id) const {
+    return wanted_.contains(id) || !graph_.SizeRulesOf(id).empty();
   }
-  return ruled;
-}
+
+  // Appends those that rules of `id` name.
+  void AppendOthers(TensorId id, std::vector<TensorId>& to) const {
+    for (size_t k : graph_.SizeRulesOf(id)) {
+      const SizeRule& rule = graph_.size_rules()[k];
+      const auto* other = std::get_if<SpecName>(&rule.is);
+      if (other == nullptr) continue;
+      to.push_back(rule.name.node == id ? other->node : rule.name.node);
+    }
+  }
+
+ private:
+  const Graph& graph_;
+  absl::flat_hash_set<TensorId> wanted_;
+};
 
 // The einsum a name of which the tensor is the size of.
 std::optional<TensorId> CapturedIn(const TensorNode& node) {
@@ -58,16 +72,16 @@ void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
     stack.pop_back();
     if (!problem.index.try_emplace(id, 0).second) continue;
     problem.nodes.push_back(id);
-    auto rules = ruled.find(id);
-    const bool is_ruled = rules != ruled.end();
-    for (TensorId need : NeedsOf(graph, id, given.contains(id) && !is_ruled)) {
+    const bool is_ruled = ruled.contains(id);
+    const bool is_given = given.contains(id) && !is_ruled;
+    for (TensorId need : NeedsOf(graph, id, is_given, given)) {
       stack.push_back(need);
     }
-    if (is_ruled) absl::c_copy(rules->second, std::back_inserter(stack));
+    ruled.AppendOthers(id, stack);
     std::optional<TensorId> einsum = CapturedIn(graph[id]);
     if (!einsum || given.contains(id)) continue;
     // Whether it was met or not, its rules tell the sizes of its names.
-    ruled.try_emplace(*einsum);
+    ruled.Insert(*einsum);
     absl::c_copy(OperandsOf(graph[*einsum].source), std::back_inserter(stack));
   }
   std::sort(problem.nodes.begin(), problem.nodes.end());
@@ -78,8 +92,15 @@ void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
 
 // Whether the shape of `init` comes from its use only.
 bool TakesShapeOfUse(const Graph& graph, TensorId init) {
-  for (TensorId id : TopologicalOrder(graph, {init}, false)) {
-    if (std::holds_alternative<OffsetsSource>(graph[id].source)) return true;
+  absl::flat_hash_set<TensorId> met = {init};
+  std::vector<TensorId> stack = {init};
+  while (!stack.empty()) {
+    const TensorSource& source = graph[stack.back()].source;
+    stack.pop_back();
+    if (std::holds_alternative<OffsetsSource>(source)) return true;
+    for (TensorId operand : OperandsOf(source)) {
+      if (met.insert(operand).second) stack.push_back(operand);
+    }
   }
   return false;
 }
@@ -102,6 +123,7 @@ absl::flat_hash_set<TensorId> InFirstValues(const Graph& graph,
   for (TensorId id : problem.nodes) {
     const auto* param = std::get_if<ParamSource>(&graph[id].source);
     if (param == nullptr || !param->init) continue;
+    if (!problem.index.contains(*param->init)) continue;
     if (!TakesShapeOfUse(graph, *param->init)) continue;
     for (TensorId part : TopologicalOrder(graph, {*param->init}, false)) {
       inside.insert(part);
@@ -228,7 +250,7 @@ absl::StatusOr<Problem> MakeProblem(Graph& graph,
                                     const GivenShapes& given) {
   DecideDTypes(graph, roots);
   Problem problem;
-  Ruled ruled = RuledNodes(graph);
+  Ruled ruled(graph);
   CollectNodes(graph, roots, given, ruled, problem);
   absl::flat_hash_set<TensorId> in_first_values = InFirstValues(graph, problem);
   for (TensorId id : problem.nodes) {

@@ -27,8 +27,15 @@ SizeRules::SizeRules(const Graph& graph,
                      const absl::flat_hash_map<TensorId, int>& nodes,
                      absl::Span<const SpecName> others) {
   for (const SpecName& other : others) nodes_.insert(other.node);
-  for (const SizeRule& rule : graph.size_rules()) {
-    if (!nodes.contains(rule.name.node)) continue;
+  std::vector<size_t> numbers;
+  for (const auto& [id, index] : nodes) {
+    for (size_t k : graph.SizeRulesOf(id)) {
+      if (graph.size_rules()[k].name.node == id) numbers.push_back(k);
+    }
+  }
+  absl::c_sort(numbers);
+  for (size_t k : numbers) {
+    const SizeRule& rule = graph.size_rules()[k];
     rules_.push_back(&rule);
     nodes_.insert(rule.name.node);
     if (OtherOf(rule) != nullptr) nodes_.insert(OtherOf(rule)->node);

@@ -2,6 +2,7 @@
 #include "ocannl/core/tensor/graph.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -98,13 +99,30 @@ std::optional<int32_t> Graph::Step() const {
   return std::nullopt;
 }
 
+// The einsums that the rule names, each once.
+static std::vector<TensorId> NodesOf(const SizeRule& rule) {
+  std::vector<TensorId> nodes = {rule.name.node};
+  const auto* other = std::get_if<SpecName>(&rule.is);
+  if (other != nullptr && other->node != nodes[0]) nodes.push_back(other->node);
+  return nodes;
+}
+
 void Graph::AddSizeRule(SizeRule rule) {
   auto check = [&](const SpecName& name) {
     CHECK(EinsumOf(nodes_[name.node.index].source)) << name.name;
   };
   check(rule.name);
   if (const auto* other = std::get_if<SpecName>(&rule.is)) check(*other);
+  for (TensorId id : NodesOf(rule)) {
+    size_rules_of_[id].push_back(size_rules_.size());
+  }
   size_rules_.push_back(std::move(rule));
+}
+
+absl::Span<const size_t> Graph::SizeRulesOf(TensorId id) const {
+  const auto rules = size_rules_of_.find(id);
+  if (rules == size_rules_of_.end()) return {};
+  return rules->second;
 }
 
 std::optional<TensorId> Graph::Find(absl::string_view name) const {
@@ -242,7 +260,11 @@ void Graph::RollBack(const Mark& mark) {
     nodes_.pop_back();
   }
   statics_.resize(mark.statics);
-  while (size_rules_.size() > mark.size_rules) size_rules_.pop_back();
+  for (; size_rules_.size() > mark.size_rules; size_rules_.pop_back()) {
+    for (TensorId id : NodesOf(size_rules_.back())) {
+      size_rules_of_[id].pop_back();
+    }
+  }
   randoms_ = mark.randoms;
   for (const auto& [number, open] : open_) {
     for (TensorId id : open.nodes) {
@@ -277,30 +299,40 @@ bool IsNumberLike(const TensorSource& source) {
          std::holds_alternative<DimSource>(source);
 }
 
+std::vector<TensorId> TopologicalOrder(
+    const Graph& graph, absl::Span<const TensorId> roots, bool through_init,
+    absl::FunctionRef<bool(TensorId)> stops_at) {
+  absl::flat_hash_set<TensorId> met;
+  std::vector<TensorId> order;
+  // A node whose operands are above it is there once more, negated.
+  std::vector<TensorId> stack(roots.rbegin(), roots.rend());
+  while (!stack.empty()) {
+    const TensorId id = stack.back();
+    stack.pop_back();
+    if (id.index < 0) {
+      order.push_back({~id.index});
+      continue;
+    }
+    if (!met.insert(id).second) continue;
+    stack.push_back({~id.index});
+    if (stops_at(id)) continue;
+    const auto first = static_cast<std::ptrdiff_t>(stack.size());
+    const TensorSource& source = graph[id].source;
+    for (TensorId operand : OperandsOf(source)) stack.push_back(operand);
+    const auto* param = std::get_if<ParamSource>(&source);
+    if (through_init && param != nullptr && param->init) {
+      stack.push_back(*param->init);
+    }
+    std::reverse(stack.begin() + first, stack.end());
+  }
+  return order;
+}
+
 std::vector<TensorId> TopologicalOrder(const Graph& graph,
                                        absl::Span<const TensorId> roots,
                                        bool through_init) {
-  absl::flat_hash_set<TensorId> open, done;
-  std::vector<TensorId> order;
-  std::vector<TensorId> stack(roots.rbegin(), roots.rend());
-  while (!stack.empty()) {
-    TensorId id = stack.back();
-    if (!open.insert(id).second) {
-      stack.pop_back();
-      if (done.insert(id).second) order.push_back(id);
-      continue;
-    }
-    const TensorSource& source = graph[id].source;
-    std::vector<TensorId> operands = OperandsOf(source);
-    const auto* param = std::get_if<ParamSource>(&source);
-    if (through_init && param != nullptr && param->init) {
-      operands.push_back(*param->init);
-    }
-    for (auto it = operands.rbegin(); it != operands.rend(); ++it) {
-      if (!open.contains(*it)) stack.push_back(*it);
-    }
-  }
-  return order;
+  return TopologicalOrder(graph, roots, through_init,
+                          [](TensorId) { return false; });
 }
 
 }  // namespace ocannl

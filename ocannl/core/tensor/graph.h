@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -126,6 +127,8 @@ class Graph {
   // CHECK-fails if the nodes are no einsums.
   void AddSizeRule(SizeRule rule);
   const std::vector<SizeRule>& size_rules() const { return size_rules_; }
+  // Which of them name the node, in order.
+  absl::Span<const size_t> SizeRulesOf(TensorId id) const;
 
   // The dtypes that are open (open_dtype.h). What nothing decides is of the
   // default, f32 at first; CHECK-fails if that is no float.
@@ -174,6 +177,7 @@ class Graph {
   absl::flat_hash_map<std::string, int> numbered_;
   std::vector<StaticSymbol> statics_;
   std::vector<SizeRule> size_rules_;
+  absl::flat_hash_map<TensorId, std::vector<size_t>> size_rules_of_;
   uint32_t seed_ = 42;
   uint32_t randoms_ = 0;
   std::shared_ptr<const CallNote> call_;
@@ -194,6 +198,11 @@ bool IsNumberLike(const TensorSource& source);
 std::vector<TensorId> TopologicalOrder(const Graph& graph,
                                        absl::Span<const TensorId> roots,
                                        bool through_init);
+
+// The same, but for what only nodes that it `stops_at` depend on.
+std::vector<TensorId> TopologicalOrder(
+    const Graph& graph, absl::Span<const TensorId> roots, bool through_init,
+    absl::FunctionRef<bool(TensorId)> stops_at);
 
 }  // namespace ocannl
 
