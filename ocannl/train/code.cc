@@ -90,7 +90,7 @@ class CodeWriter {
     if (!tensor) return scope_.Unknown(statement.tensor, statement.offset);
     if (statement.part == CodeStatement::kForward) {
       OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model_, *tensor));
-      Append(code_.update, forward);
+      Append(code_.update, std::move(forward));
       return absl::OkStatus();
     }
     auto [backward, is_new] = backward_.try_emplace(tensor->id);

@@ -139,7 +139,7 @@ absl::Status CodeScope::Compute(Tensor tensor, Assignments& code) {
     return absl::OkStatus();
   }
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model_, tensor));
-  Append(code, forward);
+  Append(code, std::move(forward));
   return absl::OkStatus();
 }
 

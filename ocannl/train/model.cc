@@ -140,9 +140,9 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
   Assignments code;
   code.name = absl::StrCat(name, "_gradient");
   Say(code, absl::StrCat(name, " forward and gradient update"));
-  Append(code, forward);
+  Append(code, std::move(forward));
   Say(code, absl::StrCat(name, " zero grads and backprop"));
-  Append(code, backward->zero_grads);
+  Append(code, std::move(backward->zero_grads));
   if (options.scaled_by) {
     const Array grad = GradientArray(model.graph, model.shapes, loss.id);
     const TensorId by = options.scaled_by->id;
@@ -152,13 +152,13 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
                     Convert(scale, ComputeDType(grad.dtype)).id(),
                     {code.AddArray(ValueArray(model.graph, model.shapes, by))});
   } else if (options.scale == 1) {
-    Append(code, backward->seed);
+    Append(code, std::move(backward->seed));
   } else {
     const Array grad = GradientArray(model.graph, model.shapes, loss.id);
     const Expr scale = Literal(code.exprs, grad.dtype, options.scale);
     AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});
   }
-  Append(code, backward->backprop);
+  Append(code, std::move(backward->backprop));
   if (options.setup_for_parallel) {
     OCANNL_RETURN_IF_ERROR(
         KeepGradients(Parameters(model, loss), code).status());

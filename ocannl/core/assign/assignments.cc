@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 
@@ -124,25 +127,51 @@ bool ReadsSource(const Assign& assign, int32_t array) {
   return reads;
 }
 
-void Append(Assignments& to, const Assignments& from) {
+namespace {
+
+// Adds what all assignments of `from` need, and returns the number in `to` of
+// each array.
+template <class From>
+std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
   // Static indices are only ever added to a graph.
   to.contradiction.Update(from.contradiction);
   if (to.statics.size() < from.statics.size()) to.statics = from.statics;
   std::vector<int32_t> array_of;
-  for (const Array& array : from.arrays) {
-    array_of.push_back(to.AddArray(array));
+  for (auto& array : from.arrays) {
+    array_of.push_back(to.AddArray(
+        std::is_lvalue_reference_v<From> ? Array(array) : std::move(array)));
   }
-  for (Assignment assignment : from.list) {
-    if (Assign* assign = std::get_if<Assign>(&assignment)) {
-      assign->lhs = array_of[assign->lhs];
-      assign->rhs = CopyExpr(from.exprs, assign->rhs, to.exprs);
-      for (Source& source : assign->sources) {
-        WalkArrays(source,
-                   [&](ReadArray& read) { read.array = array_of[read.array]; });
-      }
+  return array_of;
+}
+
+void Append(Assignments& to, Assignment assignment, const ExprPool& exprs,
+            absl::Span<const int32_t> array_of) {
+  if (Assign* assign = std::get_if<Assign>(&assignment)) {
+    assign->lhs = array_of[assign->lhs];
+    assign->rhs = CopyExpr(exprs, assign->rhs, to.exprs);
+    for (Source& source : assign->sources) {
+      WalkArrays(source,
+                 [&](ReadArray& read) { read.array = array_of[read.array]; });
     }
-    to.list.push_back(std::move(assignment));
   }
+  to.list.push_back(std::move(assignment));
+}
+
+}  // namespace
+
+void Append(Assignments& to, const Assignments& from) {
+  const std::vector<int32_t> array_of = AppendArrays(to, from);
+  for (const Assignment& each : from.list) {
+    Append(to, each, from.exprs, array_of);
+  }
+}
+
+void Append(Assignments& to, Assignments&& from) {
+  const std::vector<int32_t> array_of = AppendArrays(to, std::move(from));
+  for (Assignment& each : from.list) {
+    Append(to, std::move(each), from.exprs, array_of);
+  }
+  from = {};
 }
 
 }  // namespace ocannl

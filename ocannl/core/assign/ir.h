@@ -128,6 +128,7 @@ absl::Status Keep(Assignments& code, absl::string_view name,
 
 // Appends the code of `from`, of the same graph, to `to`.
 void Append(Assignments& to, const Assignments& from);
+void Append(Assignments& to, Assignments&& from);
 
 // The value that leaves every other unchanged under `accum`: 0 for kAdd and
 // kSub, 1 for kMul, -inf for kMax and kMaximum, +inf for kMin and kMinimum.

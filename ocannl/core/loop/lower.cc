@@ -2,6 +2,7 @@
 #include "ocannl/core/loop/lower.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,34 +103,35 @@ bool IsZero(const Assignments& code, const Assign& assign) {
          ReachesAll(code, assign);
 }
 
-// The assignments of `code`; none: elided.
-using AssignList = std::vector<std::optional<Assign>>;
+using AssignList = std::vector<std::shared_ptr<const Assign>>;  // null: elided
 
 // Elides an assignment that only zeroes what the next one to touch the array
 // adds to, if the addition can start the cells itself: it comes once a cell,
-// and becomes an assignment, or it ends a sum in lanes.
+// and becomes an assignment, or it ends a sum in lanes. Shares what stays.
 AssignList ElideZeroInit(const Assignments& code) {
   AssignList list;
   // What zeroes each array, if nothing has touched it since.
   std::vector<std::optional<size_t>> zero_of(code.arrays.size());
   for (const Assignment& assignment : code.list) {
-    if (!std::holds_alternative<Assign>(assignment)) continue;
-    Assign& assign = *list.emplace_back(std::get<Assign>(assignment));
-    for (const Source& source : assign.sources) {
-      WalkArrays(source,
-                 [&](const ReadArray& read) { zero_of[read.array].reset(); });
+    const Assign* assign = std::get_if<Assign>(&assignment);
+    if (assign == nullptr) continue;
+    auto& kept = list.emplace_back(std::shared_ptr<void>(), assign);
+    auto touch = [&](const ReadArray& read) { zero_of[read.array].reset(); };
+    for (const Source& source : assign->sources) WalkArrays(source, touch);
+    std::optional<size_t>& zero = zero_of[assign->lhs];
+    if (zero && assign->accum == Op::kAdd && !assign->reset) {
+      const Dims& dims = code.arrays[assign->lhs].dims;
+      bool once = !assign->lookup;
+      once = once && IsBijective(assign->extents, assign->lhs_indices, dims);
+      if (once || FindLanes(code, *assign)) {
+        const auto starts = std::make_shared<Assign>(*assign);
+        starts->reset = !once;
+        if (once) starts->accum.reset();
+        kept = starts;
+        list[*zero].reset();
+      }
     }
-    std::optional<size_t>& zero = zero_of[assign.lhs];
-    if (zero && assign.accum == Op::kAdd && !assign.reset) {
-      const bool once =
-          !assign.lookup && IsBijective(assign.extents, assign.lhs_indices,
-                                        code.arrays[assign.lhs].dims);
-      if (once) assign.accum.reset();
-      assign.reset = !once && FindLanes(code, assign);
-      if (once || assign.reset) list[*zero].reset();
-    }
-    zero.reset();
-    if (IsZero(code, assign)) zero = list.size() - 1;
+    zero = IsZero(code, *kept) ? std::optional(list.size() - 1) : std::nullopt;
   }
   return list;
 }
@@ -211,8 +213,8 @@ class Lowering {
 
   void FindUses() {
     uses_.resize(code_.arrays.size());
-    for (const std::optional<Assign>& assign : list_) {
-      if (!assign) continue;
+    for (const auto& assign : list_) {
+      if (assign == nullptr) continue;
       auto read = [&](int32_t array) {
         uses_[array].read_first |= !uses_[array].written;
       };

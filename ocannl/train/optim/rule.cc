@@ -121,13 +121,16 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
     model.rootness = std::move(before);
     return code.status();
   }
-  OCANNL_ASSIGN_OR_RETURN(Assignments params, InitParams(model, loss));
-  OCANNL_ASSIGN_OR_RETURN(
-      Routine init,
-      ToRoutine(context, Sequence("init", {params, code->init}), {}));
+  OCANNL_ASSIGN_OR_RETURN(Assignments start, InitParams(model, loss));
+  start.name = "init";
+  Append(start, std::move(code->init));
+  OCANNL_ASSIGN_OR_RETURN(Routine init, ToRoutine(context, start, {}));
+  start = {};
   OCANNL_RETURN_IF_ERROR(init.Run());
-  return ToRoutine(init.context(), Sequence("step", {gradient, code->update}),
-                   {});
+  Assignments step = std::move(gradient);
+  step.name = "step";
+  Append(step, std::move(code->update));
+  return ToRoutine(init.context(), step, {});
 }
 
 }  // namespace ocannl::train
