@@ -149,7 +149,7 @@ absl::Status ValueWriter::AppendValue(const AssignStatement& statement,
       array.name = PartOf(target).name;
     }
   }
-  Append(code_, code);
+  Append(code_, std::move(code));
   return absl::OkStatus();
 }
 
