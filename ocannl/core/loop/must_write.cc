@@ -2,7 +2,6 @@
 #include "ocannl/core/loop/must_write.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -44,17 +43,22 @@ void MustWriteRegions::Leave() {
       boxes.push_back(std::move(all.back().box));
     }
     for (; !boxes.empty(); boxes.pop_back()) {
-      // One loop may close the gaps that another has left.
-      while (WidenOnce(boxes.back())) {
-      }
+      Project(*ended.loop, boxes.back());
       Add(buffer, std::move(boxes.back()));
     }
   }
 }
 
-MustWriteRegions::Box MustWriteRegions::BoxOf(const Access& cell) {
+MustWriteRegions::Box MustWriteRegions::BoxOf(const Access& cell) const {
   Box box;
-  for (const Affine& index : cell.indices) box.push_back({index, 1});
+  for (const Affine& index : cell.indices) {
+    Affine first = index;
+    // What is always 0 would keep boxes apart.
+    for (const auto& [symbol, factor] : index.terms()) {
+      if (Range(symbol) == 1) first.AddScaled(-factor, symbol);
+    }
+    box.emplace_back(first);
+  }
   return box;
 }
 
@@ -73,7 +77,7 @@ bool MustWriteRegions::Covers(const Access& cell) const {
 bool MustWriteRegions::Covers(const Lookup& lookup) const {
   const BufferId buffer = lookup.cell.buffer;
   Box box = BoxOf(lookup.cell);  // from 0 on the axis
-  box[lookup.axis].length = program_.buffers[buffer].dims[lookup.axis];
+  box[lookup.axis] = Lmad(0, program_.buffers[buffer].dims[lookup.axis]);
   return CoversBox(buffer, box);
 }
 
@@ -83,24 +87,56 @@ bool MustWriteRegions::CoversAll(BufferId buffer) const {
 
 MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {
   Box box;
-  for (int64_t dim : program_.buffers[buffer].dims) box.push_back({0, dim});
+  for (int64_t dim : program_.buffers[buffer].dims) box.emplace_back(0, dim);
   return box;
 }
 
 bool MustWriteRegions::CoversBox(BufferId buffer, const Box& box) const {
   const auto boxes = boxes_.find(buffer);
-  return boxes != boxes_.end() &&
-         absl::c_any_of(boxes->second, [&](const Written& written) {
-           return Contains(written.box, box);
-         });
+  if (boxes == boxes_.end()) return false;
+  const std::vector<Written>& all = boxes->second;
+  if (absl::c_any_of(all, [&](const Written& written) {
+        return Contains(written.box, box);
+      })) {
+    return true;
+  }
+  if (all.size() < 2) return false;
+  for (size_t axis = 0; axis < box.size(); ++axis) {
+    if (CoversAlong(axis, all, box)) return true;
+  }
+  return false;
 }
 
-bool MustWriteRegions::IsLive(Symbol symbol) const {
-  return symbol.kind == Symbol::kStatic ||
-         absl::c_any_of(scopes_, [&](const Scope& scope) {
-           return scope.loop != nullptr &&
-                  scope.loop->iterator == symbol.iterator();
-         });
+// Whether several boxes cover one together, each a part of it along the axis.
+// Those of inner scopes, which only an iteration has written, do not join those
+// of outer ones.
+bool MustWriteRegions::CoversAlong(size_t axis,
+                                   absl::Span<const Written> written,
+                                   const Box& box) const {
+  Lmad all = box[axis];  // for all values of what only this axis depends on
+  const Affine first = all.first();
+  for (const Affine::Term& term : first.terms()) {
+    const auto axes = absl::c_count_if(box, [&](const Lmad& places) {
+      return places.first().FactorOf(term.symbol) != 0;
+    });
+    if (axes == 1) all.Project(term.symbol, Range(term.symbol));
+  }
+  std::vector<std::pair<int64_t, int64_t>> parts;  // begin and end in its reach
+  Box others = box;
+  for (const Written& part : written) {
+    const Lmad& places = part.box[axis];
+    const Affine shift = places.first() + -1 * all.first();
+    if (!shift.is_constant() || !places.is_interval()) continue;
+    others[axis] = places;
+    if (!Contains(part.box, others)) continue;
+    parts.emplace_back(shift.offset(), shift.offset() + places.reach());
+  }
+  absl::c_sort(parts);
+  int64_t covered = 0;
+  for (const auto& [begin, end] : parts) {
+    if (begin <= covered) covered = std::max(covered, end);
+  }
+  return covered >= all.reach();
 }
 
 int64_t MustWriteRegions::Range(Symbol symbol) const {
@@ -108,24 +144,10 @@ int64_t MustWriteRegions::Range(Symbol symbol) const {
                                         : extents_.at(symbol.iterator());
 }
 
-// Whether `index` is in [least, greatest] for all values of its symbols.
-bool MustWriteRegions::IsWithin(const Affine& index, int64_t least,
-                                int64_t greatest) const {
-  int64_t from = index.offset();
-  int64_t to = from;
-  for (const Affine::Term& term : index.terms()) {
-    int64_t span = term.factor * (Range(term.symbol) - 1);
-    (span < 0 ? from : to) += span;
-  }
-  return least <= from && to <= greatest;
-}
-
 bool MustWriteRegions::Contains(const Box& outer, const Box& inner) const {
+  auto range = [&](Symbol symbol) { return Range(symbol); };
   for (size_t axis = 0; axis < outer.size(); ++axis) {
-    Affine start = inner[axis].first + -1 * outer[axis].first;
-    if (!IsWithin(start, 0, outer[axis].length - inner[axis].length)) {
-      return false;
-    }
+    if (!outer[axis].Contains(inner[axis], range)) return false;
   }
   return true;
 }
@@ -135,60 +157,34 @@ bool MustWriteRegions::Contains(const Box& outer, const Box& inner) const {
 // still join its neighbours, which the other cannot.
 bool MustWriteRegions::Holds(const Box& outer, const Box& inner) {
   for (size_t axis = 0; axis < outer.size(); ++axis) {
-    const Affine start = inner[axis].first + -1 * outer[axis].first;
-    if (!start.is_constant() || start.offset() < 0 ||
-        start.offset() + inner[axis].length > outer[axis].length) {
-      return false;
-    }
+    if (!outer[axis].Holds(inner[axis])) return false;
   }
   return true;
 }
 
-// Projects the iterator of an ended loop out of the box, if its iterations
-// leave no gap: if one axis depends on it, with a stride of no more than the
-// length there.
-bool MustWriteRegions::WidenOnce(Box& box) const {
-  for (Interval& interval : box) {
-    for (const Affine::Term& term : interval.first.terms()) {
-      const auto [symbol, factor] = term;
-      int64_t last = Range(symbol) - 1;
-      int64_t axes =
-          absl::c_count_if(box, [symbol = symbol](const Interval& i) {
-            return i.first.FactorOf(symbol) != 0;
-          });
-      bool gapless = axes == 1 && std::abs(factor) <= interval.length;
-      if (IsLive(symbol) || (last > 0 && !gapless)) continue;
-      // From here on `term` is gone.
-      interval.length += std::abs(factor) * last;
-      interval.first +=
-          -factor * Affine(symbol) + std::min<int64_t>(0, factor * last);
-      return true;
-    }
-  }
-  return false;
+// Projects the iterator of the loop, which has ended, out of the box, if the
+// union over its iterations is a box: if one axis depends on it.
+void MustWriteRegions::Project(const For& loop, Box& box) {
+  const Symbol symbol = Iterator(loop.iterator);
+  const auto axes = absl::c_count_if(box, [&](const Lmad& places) {
+    return places.first().FactorOf(symbol) != 0;
+  });
+  if (axes > 1 && loop.extent > 1) return;
+  for (Lmad& places : box) places.Project(symbol, loop.extent);
 }
 
 // Makes `box` the union of both, if that is a box: they differ on one axis
-// only, and there they touch.
+// only, and touch there.
 bool MustWriteRegions::Join(const Box& other, Box& box) {
-  Interval* joined = nullptr;
-  int64_t start = 0;  // of the union, from the start of *joined
-  int64_t end = 0;
+  Lmad* joined = nullptr;
+  const Lmad* by = nullptr;
   for (size_t axis = 0; axis < box.size(); ++axis) {
-    const int64_t length = other[axis].length;
-    Affine shift = other[axis].first + -1 * box[axis].first;
-    if (!shift.is_constant()) return false;
-    if (shift.offset() == 0 && length == box[axis].length) continue;
-    bool touches =
-        shift.offset() <= box[axis].length && shift.offset() + length >= 0;
-    if (joined != nullptr || !touches) return false;
+    if (box[axis] == other[axis]) continue;
+    if (joined != nullptr) return false;
     joined = &box[axis];
-    start = std::min<int64_t>(0, shift.offset());
-    end = std::max(joined->length, shift.offset() + length);
+    by = &other[axis];
   }
-  if (joined == nullptr) return true;
-  *joined = {.first = joined->first + start, .length = end - start};
-  return true;
+  return joined == nullptr || joined->Join(*by);
 }
 
 std::vector<MustWriteRegions::Written>& MustWriteRegions::Of(BufferId buffer) {

@@ -2,23 +2,29 @@
 //
 // MustWriteRegions: which cells of the buffers a walk over a program has
 // definitely written: regular sections (boxes with affine bounds; Havlak and
-// Kennedy 1991), joined only where the union is a box itself.
+// Kennedy 1991), which have strides on each axis (core/index/lmad.h), joined
+// only where the union is a box itself.
 //
 //   for i0 = 0 to 3 {
-//     vec i1 = 0 to 7 { t[8*i0 + i1] := 1; }     then [8*i0, 8*i0 + 8)
-//   }                                            then [0, 32)
-//   vec i2 = 0 to 4 { t[i2 + 32] := 1; }         then [0, 37)
+//     vec i1 = 0 to 4 { t[8*i0 + i1] := 1; }      then 8*i0 + [0, 5)
+//   }                                             {0, 8, 16, 24} + [0, 5)
+//   for i2 = 0 to 3 {
+//     vec i3 = 0 to 2 { t[8*i2 + i3 + 5] := 1; }  8*i2 + 5 + [0, 3)
+//   }                                             [0, 32): tiles of a flat
+//   array
 //
 // Conservative, a must analysis: what it says is written is written; some
 // programs that write a cell in a way that leaves no box are rejected.
 #ifndef OCANNL_CORE_LOOP_MUST_WRITE_H_
 #define OCANNL_CORE_LOOP_MUST_WRITE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "ocannl/core/index/lmad.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -44,14 +50,10 @@ class MustWriteRegions {
   bool CoversAll(BufferId buffer) const;
 
  private:
-  // The cells from `first`, `length` of them.
-  struct Interval {
-    Affine first;
-    int64_t length;
-  };
-  // One interval an axis. An iterator of a loop that has ended stands for any
-  // of its values: the cells are those of the boxes of all of them.
-  using Box = std::vector<Interval>;
+  // One set of places an axis. An iterator of a loop that has ended, which is
+  // left where several axes depend on it, stands for any of its values: the
+  // cells are those of the boxes of all of them.
+  using Box = std::vector<Lmad>;
   // An iteration of `loop`; the outermost scope has no loop.
   struct Scope {
     const For* loop = nullptr;
@@ -62,18 +64,18 @@ class MustWriteRegions {
     Box box;
   };
 
-  bool IsLive(Symbol symbol) const;
   int64_t Range(Symbol symbol) const;
-  bool IsWithin(const Affine& index, int64_t least, int64_t greatest) const;
   bool Contains(const Box& outer, const Box& inner) const;
   static bool Holds(const Box& outer, const Box& inner);
   bool CoversBox(BufferId buffer, const Box& box) const;
-  bool WidenOnce(Box& box) const;
+  bool CoversAlong(size_t axis, absl::Span<const Written> written,
+                   const Box& box) const;
+  static void Project(const For& loop, Box& box);
   static bool Join(const Box& other, Box& box);
   std::vector<Written>& Of(BufferId buffer);
   void Add(BufferId buffer, Box box);
   void ForgetPrivate();
-  static Box BoxOf(const Access& cell);
+  Box BoxOf(const Access& cell) const;
   Box Everything(BufferId buffer) const;
 
   const LoopProgram& program_;

@@ -76,7 +76,11 @@ TEST(MustWriteTest, IterationsWithoutGapsAreABox) {
 
 TEST(MustWriteTest, GapsAreNotWritten) {
   const std::string t = "temp t : f32[6]";
-  EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[2*i0] := 1; }"), "000000");
+  EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[2*i0] := 1; }"), "101010");
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 1 { for i1 = 0 to 1 {"
+                    " t[3*i0 + i1] := 1; } }"),
+            "110110");
   EXPECT_EQ(Written(t, "for i0 = 0 to 2 { t[s + i0] := 1; }"), "000000");
   EXPECT_EQ(Written("temp t : f32[2, 2]",
                     "for i0 = 0 to 1 { t[i0, i0] := 1;"
@@ -102,6 +106,35 @@ TEST(MustWriteTest, BoxesThatTouchAreOne) {
                     "t[0, 0] := 1; t[1, 1] := 1;"
                     " t[0, 1] := 1;"),
             "1101");
+}
+
+TEST(MustWriteTest, TilesOfAFlatArrayAreOne) {
+  // 3 x 5 in tiles of 2 x 3.
+  const std::string t = "temp t : f32[15]";
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 1 {"
+                    " for i1 = 0 to 2 { t[5*i0 + i1] := 1; }"
+                    " for i2 = 0 to 1 { t[5*i0 + i2 + 3] := 1; } }"
+                    "for i3 = 0 to 2 { t[i3 + 10] := 1; }"
+                    "for i4 = 0 to 1 { t[i4 + 13] := 1; }"),
+            "111111111111111");
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 2 { for i1 = 0 to 1 {"
+                    " t[-i1 + 5*i0 + 4] := 1; } }"
+                    "for i2 = 0 to 2 { for i3 = 0 to 2 {"
+                    " t[i2 + 5*i3] := 1; } }"),
+            "111111111111111");
+  EXPECT_EQ(Written(t,
+                    "for i0 = 0 to 2 { for i1 = 0 to 2 {"
+                    " t[5*i0 + i1] := 1; } }"
+                    "for i2 = 0 to 2 { t[5*i2 + 4] := 1; }"),
+            "111011110111101");
+  // Both axes are flat.
+  EXPECT_EQ(Written("temp t : f32[4, 6]",
+                    "for i0 = 0 to 1 { for i1 = 0 to 1 {"
+                    " for i2 = 0 to 2 { for i3 = 0 to 1 {"
+                    " t[2*i0 + i1, 2*i2 + i3] := 1; } } } }"),
+            "111111111111111111111111");
 }
 
 TEST(MustWriteTest, ParIterationsKeepPrivateBuffersToThemselves) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/parse.h"
@@ -42,6 +43,19 @@ TEST(VerifyTest, IteratorsAndLocalsHaveScopes) {
   EXPECT_THAT(VerifyText("for i0 = 0 to 3 { let v : f32 := 0;"
                          " for i1 = 0 to 3 { v := v + x[i1]; } w[i0] := v; }"),
               IsOk());
+}
+
+TEST(VerifyTest, OneLoopWritesAPartAndAnIterationTheOther) {
+  auto text = [](int last) {
+    return absl::StrCat("temp t : f32[2, 4];",
+                        "for i0 = 0 to 1 { for i1 = 0 to ", last,
+                        " { t[i0, i1] := 1; } }",
+                        "for i2 = 0 to 1 { for i4 = 0 to 0 {"
+                        " t[i2, i4 + 3] := 1; }"
+                        " for i3 = 0 to 3 { w[i3] := t[i2, i3]; } }");
+  };
+  EXPECT_THAT(VerifyText(text(2)), IsOk());
+  EXPECT_THAT(Message(text(1)), HasSubstr("`t[i2, i3]` is read before"));
 }
 
 TEST(VerifyTest, WritesComeBeforeReads) {

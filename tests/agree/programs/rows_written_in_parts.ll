@@ -1,5 +1,5 @@
-# Loops over rows, of which the last reads what the first wrote in tiles, so that
-# no row alone is seen to be written.
+# Loops over rows, of which the last reads what the first wrote in tiles and the
+# second in its own iteration: two parts, which together are all that it reads.
 p ():
   temp b4 : u8[6, 6]; private b7 : u8[]; inout b8 : u8[6];
   for i43 = 0 to 2 { for i44 = 0 to 1 { b4[2*i43 + i44, 4] := 1:u8; } }
