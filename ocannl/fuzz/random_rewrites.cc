@@ -171,7 +171,10 @@ class Line {
 
 }  // namespace
 
-RandomlyRewritten RewriteAtRandom(LoopProgram program) {
+RandomlyRewritten RewriteAtRandom(
+    LoopProgram program,
+    absl::FunctionRef<void(const LoopProgram& program, absl::string_view lines)>
+        observe) {
   const std::string text = Print(program);
   Random random(XXH64(text.data(), text.size(), 0));
   std::string script;
@@ -180,6 +183,7 @@ RandomlyRewritten RewriteAtRandom(LoopProgram program) {
     Line line(program, random);
     if (!line.HasLoops()) break;
     const std::string attempt = line.Text();
+    observe(program, attempt);
     absl::StatusOr<LoopProgram> next = rewrite::RunScript(program, attempt);
     if (!next.ok()) continue;
     program = *std::move(next);

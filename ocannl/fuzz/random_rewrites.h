@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::fuzz {
@@ -17,8 +19,12 @@ struct RandomlyRewritten {
 };
 
 // The text of the program decides what is tried: rewrites of any loops and
-// buffers but SplitReduce, which changes bits.
-RandomlyRewritten RewriteAtRandom(LoopProgram program);
+// buffers but SplitReduce, which changes bits. Calls `observe` before each try
+// with the program and the lines.
+RandomlyRewritten RewriteAtRandom(
+    LoopProgram program,
+    absl::FunctionRef<void(const LoopProgram& program, absl::string_view lines)>
+        observe = [](const LoopProgram&, absl::string_view) {});
 
 }  // namespace ocannl::fuzz
 

@@ -133,8 +133,8 @@ Tensor MaxPool2d(Tensor x, const WindowOptions& windows,
 
 // The mean of each window: the sum of its cells in the image, divided by how
 // many it has in the image and, unless `count_padding` is false, in the
-// padding. Cells beyond the padding, of `ceil`, never count. Of narrow floats it
-// is computed in f32 and rounded once. Error node: as above.
+// padding. Cells beyond the padding, of `ceil`, never count. Of narrow floats
+// it is computed in f32 and rounded once. Error node: as above.
 Tensor AvgPool2d(Tensor x, const WindowOptions& windows,
                  SourceLocation where = SourceLocation::Current());
 

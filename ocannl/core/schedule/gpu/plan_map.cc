@@ -80,7 +80,7 @@ void UseRegisters(ScriptRunner& script, const Block& body) {
                                  Name(outermost->iterator)));
   }
   for (const std::string& line : lines) {
-    script.Try(line);
+    script.Line(line).IgnoreError();
   }
 }
 

@@ -296,7 +296,7 @@ class ProductPlanner {
         if (loop.iterator == steps) extent = loop.extent;
       });
       if (extent >= kLeastTiles) {
-        script_.Try(absl::StrCat("prefetch ", Name(steps)));
+        Line("prefetch ", Name(steps)).IgnoreError();
       }
     }
   }

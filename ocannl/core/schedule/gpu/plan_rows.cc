@@ -115,13 +115,16 @@ void PutLoopsIntoThreads(rewrite::ScriptRunner& script, size_t at,
     NestLoop loop = nest[nest.size() - 2];
     if (loop.extent > kCellsOfThread) {
       const IteratorId strip = NextIterator(script.program());
-      if (!script.Try(
-              absl::StrCat("split ", Name(loop.iterator), " ", kUnrolled))) {
+      if (!script
+               .Line(
+                   absl::StrCat("split ", Name(loop.iterator), " ", kUnrolled))
+               .ok()) {
         continue;
       }
       loop.iterator = strip;
     }
-    script.Try(absl::StrCat("bind ", Name(loop.iterator), " unroll"));
+    script.Line(absl::StrCat("bind ", Name(loop.iterator), " unroll"))
+        .IgnoreError();
   }
 }
 

@@ -315,7 +315,7 @@ class GpuPlanner {
       absl::StrAppend(&line, " ", Name(order[k].iterator));
     }
     if (!moves || before.size() != order.size()) return;
-    script_.Try(line);
+    script_.Line(line).IgnoreError();
   }
 
   // Fuses the statement with the next one, where both have the same parallel

@@ -27,6 +27,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/savepoint.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -186,6 +187,8 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
   OCANNL_RETURN_IF_ERROR(CheckIsOf(program, uses, id, loop));
   const std::vector<Window> windows =
       WindowsOf(uses.cells, buffer.dims, site.loop());
+  Savepoint before(program);
+  before.Save(site.nest);
   buffer.role = Role::kPrivate;
   buffer.dims.clear();
   for (const Window& window : windows) {
@@ -193,12 +196,11 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
   }
   RewriteCells(program, site.loop().body, id,
                [&](Access& cell) { Rebase(windows, cell); });
-  if (!IsPrivatizable(program, site.loop(), id)) {
-    return IllegalError("an iteration of ", Name(loop), " reads of `", name,
-                        "` what it has not written before, or not for each ",
-                        "iteration of a par loop in it");
-  }
-  return absl::OkStatus();
+  if (IsPrivatizable(program, site.loop(), id)) return absl::OkStatus();
+  before.RollBack();
+  return IllegalError("an iteration of ", Name(loop), " reads of `", name,
+                      "` what it has not written before, or not for each ",
+                      "iteration of a par loop in it");
 }
 
 absl::Status ExpandArray(LoopProgram& program, absl::string_view name,

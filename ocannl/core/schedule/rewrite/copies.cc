@@ -33,18 +33,33 @@ For AsLoop(const LoopRegion& region, IteratorId iterator) {
   return {LoopKind::kFor, iterator, 1, {std::move(stmts)}};
 }
 
-// The buffer of that name, if the loop writes it where it should, and only
+// The region as it was before AsLoop.
+void PutBack(const LoopRegion& region, For loop) {
+  std::vector<Stmt> stmts;
+  if (region.first == region.last) {
+    stmts.push_back(std::move(loop));
+  } else {
+    stmts = std::move(loop.body.stmts);
+  }
+  region.Replace(std::move(stmts));
+}
+
+// The buffer of that name, if the region writes it where it should, and only
 // there.
-absl::StatusOr<BufferId> BufferFor(LoopProgram& program,
-                                   absl::string_view name, const For& loop,
-                                   bool is_written) {
+absl::StatusOr<BufferId> BufferFor(LoopProgram& program, absl::string_view name,
+                                   const LoopRegion& region, bool is_written) {
   OCANNL_ASSIGN_OR_RETURN(const BufferId buffer, FindBuffer(program, name));
-  const Effects effects = EffectsOf(program, loop);
-  const bool writes = absl::c_linear_search(effects.writes, buffer);
-  const bool reads = absl::c_linear_search(effects.reads, buffer);
-  // Of a loop that does neither, Collect tells.
+  bool writes = false;
+  bool reads = false;
+  for (size_t k = region.first; k <= region.last; ++k) {
+    const Effects effects = EffectsOf(program, region.block->stmts[k]);
+    writes |= absl::c_linear_search(effects.writes, buffer);
+    reads |= absl::c_linear_search(effects.reads, buffer);
+  }
+  // Of a region that does neither, Collect tells.
   if (writes == is_written || (!writes && !reads)) return buffer;
-  return IllegalError("the loop over ", Name(loop.iterator),
+  const auto& first = std::get<For>(region.block->stmts[region.first]);
+  return IllegalError("the loop over ", Name(first.iterator),
                       writes ? " writes `" : " does not write `", name,
                       "`: ", writes ? "privatize" : "pack", " is for that");
 }
@@ -83,11 +98,14 @@ absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
   OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
                           FindRegion(program, first, last));
   const IteratorId next = NextIterator(program);
-  For loop = AsLoop(region, next);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
-                          BufferFor(program, buffer, loop, true));
-  Stager stager(&program, id, std::move(loop), next);
-  OCANNL_RETURN_IF_ERROR(stager.Collect());
+                          BufferFor(program, buffer, region, true));
+  Stager stager(&program, id, AsLoop(region, next), next);
+  absl::Status status = stager.Collect();
+  if (!status.ok()) {
+    PutBack(region, stager.TakeLoop());
+    return status;
+  }
   stager.UseCopy("acc", Role::kPrivate);
   // Where every cell is written first, there is nothing to read.
   const bool fills = !stager.FillsItself();
@@ -104,11 +122,14 @@ absl::Status Pack(LoopProgram& program, absl::string_view buffer,
     OCANNL_RETURN_IF_ERROR(FindLoop(program, loop).status());
   }
   const IteratorId next = NextIterator(program);
-  For packed = AsLoop(region, next);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
-                          BufferFor(program, buffer, packed, false));
-  Stager stager(&program, id, std::move(packed), next, along);
-  OCANNL_RETURN_IF_ERROR(stager.Collect());
+                          BufferFor(program, buffer, region, false));
+  Stager stager(&program, id, AsLoop(region, next), next, along);
+  absl::Status status = stager.Collect();
+  if (!status.ok()) {
+    PutBack(region, stager.TakeLoop());
+    return status;
+  }
   const bool in_body = region.in_body;
   stager.UseCopy("packed", in_body ? Role::kTemp : Role::kPrivate);
   Place(region, stager, /*fills=*/true, /*is_private=*/!in_body);

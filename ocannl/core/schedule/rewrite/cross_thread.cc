@@ -17,6 +17,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/savepoint.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -106,11 +107,13 @@ absl::Status CrossThread(LoopProgram& program, IteratorId loop) {
                         " whose iterations could be threads");
   }
   for (const For* block : blocks) {
-    OCANNL_RETURN_IF_ERROR(CheckNone(
-        WhyNotParallel(program, *block), program,
-        absl::StrCat("iterations of ", Name(block->iterator),
-                     " cannot be blocks")));
+    OCANNL_RETURN_IF_ERROR(
+        CheckNone(WhyNotParallel(program, *block), program,
+                  absl::StrCat("iterations of ", Name(block->iterator),
+                               " cannot be blocks")));
   }
+  Savepoint before(program);
+  before.Save(site.nest);
   Block& body = site.loop().body;
   WalkStmts(body, [&](const Stmt& stmt) {
     const BufferId id = WrittenBy(program, stmt);
@@ -118,7 +121,7 @@ absl::Status CrossThread(LoopProgram& program, IteratorId loop) {
       program.buffers[id].role = Role::kShared;
     }
   });
-  OCANNL_RETURN_IF_ERROR(CheckThreads(program, body));
+  OCANNL_RETURN_IF_ERROR(before.RollBackUnlessOk(CheckThreads(program, body)));
   for (For* block : blocks) block->kind = LoopKind::kGrid;
   CrossThreadWriter(program).Write(body);
   return absl::OkStatus();

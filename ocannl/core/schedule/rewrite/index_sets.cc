@@ -17,6 +17,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/savepoint.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -264,6 +265,28 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
   return absl::OkStatus();
 }
 
+namespace {
+
+// Merges the axes that the outer loops and those in them go over, until none
+// are left. Error: the loops of a pair cannot be one.
+absl::Status MergeAllAxes(LoopProgram& program, const std::vector<For*>& loops,
+                          Savepoint& before) {
+  bool is_saved = false;
+  while (true) {
+    Seams seams;
+    for (const For* loop : loops) {
+      const For& in = *OnlyLoopIn(*loop);
+      OCANNL_RETURN_IF_ERROR(
+          Pair(program, *loop, in).FindSeams(in.body, seams));
+    }
+    if (seams.empty()) return absl::OkStatus();
+    if (!std::exchange(is_saved, true)) before.SaveAll();
+    OCANNL_RETURN_IF_ERROR(MergeAxes(program, seams));
+  }
+}
+
+}  // namespace
+
 absl::Status Collapse(LoopProgram& program, IteratorId outer,
                       IteratorId inner) {
   return CollapsePairs(program, {{outer, inner}});
@@ -283,16 +306,9 @@ absl::Status CollapsePairs(LoopProgram& program,
     }
     loops.push_back(&site.loop());
   }
-  while (true) {
-    Seams seams;
-    for (const For* loop : loops) {
-      const For& in = *OnlyLoopIn(*loop);
-      OCANNL_RETURN_IF_ERROR(
-          Pair(program, *loop, in).FindSeams(in.body, seams));
-    }
-    if (seams.empty()) break;
-    OCANNL_RETURN_IF_ERROR(MergeAxes(program, seams));
-  }
+  Savepoint before(program);
+  OCANNL_RETURN_IF_ERROR(
+      before.RollBackUnlessOk(MergeAllAxes(program, loops, before)));
   for (size_t k = 0; k < pairs.size(); ++k) {
     const Symbol outer = Iterator(pairs[k].first);
     const Symbol inner = Iterator(pairs[k].second);

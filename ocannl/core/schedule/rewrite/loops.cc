@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/promises.h"
@@ -17,6 +18,7 @@
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/savepoint.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -54,6 +56,53 @@ std::string NamesOf(absl::Span<const IteratorId> loops) {
   return absl::StrJoin(loops, ", ", [](std::string* text, IteratorId loop) {
     absl::StrAppend(text, Name(loop));
   });
+}
+
+// Brings the loops of `chain`, outermost first, into `order`, step by step.
+absl::Status Permute(LoopProgram& program, std::vector<IteratorId> chain,
+                     absl::Span<const IteratorId> order, Legality legality) {
+  for (size_t to = 0; to < order.size(); ++to) {
+    size_t from = to;
+    while (chain[from] != order[to]) ++from;
+    for (; from > to; --from) {
+      OCANNL_ASSIGN_OR_RETURN(const LoopSite outer,
+                              FindLoop(program, chain[from - 1]));
+      OCANNL_RETURN_IF_ERROR(Interchange(program, outer.loop(), legality));
+      std::swap(chain[from - 1], chain[from]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Splits the loop in groups of `factor` iterations and puts the loop over a
+// group inside.
+absl::Status SplitAndJam(LoopProgram& program, IteratorId loop, int64_t factor,
+                         Legality legality) {
+  OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
+  if (factor != site.loop().extent) {
+    const IteratorId group = NextIterator(program);
+    OCANNL_RETURN_IF_ERROR(Split(program, loop, factor));
+    OCANNL_ASSIGN_OR_RETURN(site, FindLoop(program, group));
+  }
+  For* group = &site.loop();
+  For* inner = OnlyLoopIn(*group);
+  while (inner != nullptr && inner->kind != LoopKind::kVec) {
+    OCANNL_RETURN_IF_ERROR(Interchange(program, *group, legality));
+    group = inner;
+    inner = OnlyLoopIn(*group);
+  }
+  group->kind = LoopKind::kUnroll;
+  return absl::OkStatus();
+}
+
+// What a rewrite makes of the nest, or the nest as it was. What is trusted
+// fails before it changes anything.
+absl::Status ChangeNest(LoopProgram& program, size_t nest, Legality legality,
+                        absl::FunctionRef<absl::Status()> change) {
+  if (legality == Legality::kTrust) return change();
+  Savepoint before(program);
+  before.Save(nest);
+  return before.RollBackUnlessOk(change());
 }
 
 }  // namespace
@@ -97,27 +146,15 @@ absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size) {
 
 absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
                      Legality legality) {
-  std::vector<IteratorId> chain;
   for (IteratorId first : order) {
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, first));
-    chain = ChainFrom(site.loop(), order.size());
-    if (absl::c_is_permutation(chain, order)) break;
+    const std::vector<IteratorId> chain = ChainFrom(site.loop(), order.size());
+    if (!absl::c_is_permutation(chain, order)) continue;
+    return ChangeNest(program, site.nest, legality,
+                      [&] { return Permute(program, chain, order, legality); });
   }
-  if (!absl::c_is_permutation(chain, order)) {
-    return IllegalError("of ", NamesOf(order),
-                        " each must be all that is in the ", "loop around it");
-  }
-  for (size_t to = 0; to < order.size(); ++to) {
-    size_t from = to;
-    while (chain[from] != order[to]) ++from;
-    for (; from > to; --from) {
-      OCANNL_ASSIGN_OR_RETURN(const LoopSite outer,
-                              FindLoop(program, chain[from - 1]));
-      OCANNL_RETURN_IF_ERROR(Interchange(program, outer.loop(), legality));
-      std::swap(chain[from - 1], chain[from]);
-    }
-  }
-  return absl::OkStatus();
+  return IllegalError("of ", NamesOf(order),
+                      " each must be all that is in the ", "loop around it");
 }
 
 absl::Status Vectorize(LoopProgram& program, IteratorId loop,
@@ -137,24 +174,13 @@ absl::Status Vectorize(LoopProgram& program, IteratorId loop,
 
 absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor,
                        Legality legality) {
-  OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (site.loop().kind != LoopKind::kFor) {
     return IllegalError(Name(loop), " is no `for` loop");
   }
-  if (factor != site.loop().extent) {
-    const IteratorId group = NextIterator(program);
-    OCANNL_RETURN_IF_ERROR(Split(program, loop, factor));
-    OCANNL_ASSIGN_OR_RETURN(site, FindLoop(program, group));
-  }
-  For* group = &site.loop();
-  For* inner = OnlyLoopIn(*group);
-  while (inner != nullptr && inner->kind != LoopKind::kVec) {
-    OCANNL_RETURN_IF_ERROR(Interchange(program, *group, legality));
-    group = inner;
-    inner = OnlyLoopIn(*group);
-  }
-  group->kind = LoopKind::kUnroll;
-  return absl::OkStatus();
+  return ChangeNest(program, site.nest, legality, [&] {
+    return SplitAndJam(program, loop, factor, legality);
+  });
 }
 
 absl::Status Parallel(LoopProgram& program, IteratorId loop,
@@ -199,17 +225,24 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
     OCANNL_RETURN_IF_ERROR(
         CheckNone(WhyNotFuse(program, a.loop(), b.loop()), program, what));
   }
+  const bool vec = a.loop().kind == LoopKind::kVec;
+  std::optional<Savepoint> before;
+  if (vec && legality == Legality::kProve) {
+    before.emplace(program);
+    before->Save(a.nest);
+    before->Save(b.nest);
+  }
   Block body = std::move(b.loop().body);
   Substitute(program, body, second, Iterator(first));
   absl::c_move(body.stmts, std::back_inserter(a.loop().body.stmts));
-  const bool vec = a.loop().kind == LoopKind::kVec;
   const auto begin = stmts.begin();
   const size_t comments = FirstCommentOf(stmts, b.at);
   stmts.erase(begin + static_cast<int64_t>(b.at));
   std::rotate(begin + static_cast<int64_t>(a.at),
               begin + static_cast<int64_t>(comments),
               begin + static_cast<int64_t>(b.at));
-  return vec ? Vectorize(program, first, legality) : absl::OkStatus();
+  if (!before) return absl::OkStatus();
+  return before->RollBackUnlessOk(Vectorize(program, first, legality));
 }
 
 }  // namespace ocannl::rewrite

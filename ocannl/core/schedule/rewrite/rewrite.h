@@ -8,8 +8,9 @@
 //   Vectorize(program, i4)
 //
 // Each gives the program the same bits, SplitReduce sums in another order; or
-// an error that names the dependence, after which the program may be half
-// rewritten. The program is one that Verify accepts, or that rewrites gave.
+// an error that names the dependence, with the program as it was but for unused
+// expressions in its pools. The program is one that Verify accepts, or that
+// rewrites gave.
 // Whoever calls them checks what the last one gave with Verify and
 // gpu::VerifyKernels, as RunScript (script.h) does, which reads rewrites from
 // text. A loop is named by its iterator.

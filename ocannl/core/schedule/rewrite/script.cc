@@ -202,6 +202,22 @@ absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
 
 }  // namespace
 
+ScriptRunner::Savepoint::Savepoint(ScriptRunner& runner)
+    : runner_(runner),
+      program_(runner.program_),
+      script_size_(runner.script_.size()),
+      named_(runner.named_) {
+  runner_.savepoints_.push_back(this);
+}
+
+ScriptRunner::Savepoint::~Savepoint() { std::erase(runner_.savepoints_, this); }
+
+void ScriptRunner::Savepoint::RollBack() {
+  program_.RollBack();
+  runner_.script_.resize(script_size_);
+  runner_.named_ = named_;
+}
+
 absl::Status ScriptRunner::Line(absl::string_view line) {
   const absl::string_view all = line;
   std::vector<std::string> names;
@@ -216,6 +232,8 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   words.erase(words.begin());
   OCANNL_ASSIGN_OR_RETURN(Arguments arguments,
                           ArgumentsOf(named_, *row, words));
+  std::optional<Savepoint> before;  // else the rewrite has the only error
+  if (!names.empty()) before.emplace(*this);
   // Takes as long as the program is.
   IteratorId new_loop =
       row->new_loops == 0 ? IteratorId() : NextIterator(program_);
@@ -227,6 +245,7 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   const int32_t made =
       row->new_loops == 0 ? 0 : NextIterator(program_).index - new_loop.index;
   if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
+    before->RollBack();
     return IllegalError("it makes ", std::min(row->new_loops, made),
                         " loops to name, not ", names.size());
   }
@@ -243,13 +262,6 @@ absl::Status ScriptRunner::Verify() {
                       status.message());
 }
 
-bool ScriptRunner::Try(absl::string_view line) {
-  Savepoint before(*this);
-  const bool done = Line(line).ok();
-  if (!done) before.RollBack();
-  return done;
-}
-
 void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {
   const std::vector<Stmt>& stmts = program_.body.stmts;
   if (stmts.empty()) return;
@@ -261,7 +273,7 @@ void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {
   }
   if (loops.empty()) nests = {0, stmts.size() - 1};
   for (Savepoint* savepoint : savepoints_) {
-    for (size_t at : nests) savepoint->Save(at);
+    for (size_t at : nests) savepoint->program_.Save(at);
   }
 }
 

@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/rewrite/savepoint.h"
 
 namespace ocannl::rewrite {
 
@@ -40,6 +41,8 @@ absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
 // accept it between two lines of `bind`.
 class ScriptRunner {
  public:
+  // What to roll a few lines back to: the program (savepoint.h), the script and
+  // its names. The runner outlives it.
   class Savepoint;
 
   // Verify accepts `program`.
@@ -47,14 +50,10 @@ class ScriptRunner {
   ScriptRunner(const ScriptRunner&) = delete;
   ScriptRunner& operator=(const ScriptRunner&) = delete;
 
-  // Error: the line is none, or it cannot be done; what there was is lost then,
-  // but for a savepoint.
+  // Error, with nothing changed: the line is none, or it cannot be done.
   absl::Status Line(absl::string_view line);
 
-  // Whether the line could be done; else nothing is changed.
-  bool Try(absl::string_view line);
-
-  // Error: what is not right with what there is so far; it is lost then.
+  // Error: what is not right with what there is so far.
   absl::Status Verify();
 
   const LoopProgram& program() const { return program_; }
@@ -73,11 +72,6 @@ class ScriptRunner {
   std::vector<Savepoint*> savepoints_;  // those that there are
 };
 
-// What to roll back to (as of a database's transaction); the runner outlives
-// it. Keeps a statement of the program's body when a line changes it first, so
-// that to try a few lines takes no time for the rest of the program.
-// Expressions of lines that were rolled back stay in the program's pools,
-// unused.
 class ScriptRunner::Savepoint {
  public:
   explicit Savepoint(ScriptRunner& runner);
@@ -92,21 +86,10 @@ class ScriptRunner::Savepoint {
  private:
   friend class ScriptRunner;
 
-  // The statement, that many as are between it and those that are saved, and
-  // the buffers that they name.
-  void Save(size_t at);
-  void SaveBuffersOf(const loop_ir::Stmt& stmt);
-
   ScriptRunner& runner_;
-  const size_t num_buffers_;
-  const size_t num_locals_;
+  rewrite::Savepoint program_;
   const size_t script_size_;
   const LoopNames named_;
-  // Those with `before_` statements in front and `behind_` ones behind.
-  std::vector<loop_ir::Stmt> stmts_;
-  size_t before_ = 0;
-  size_t behind_ = 0;
-  absl::flat_hash_map<loop_ir::BufferId, loop_ir::Buffer> buffers_;
 };
 
 // A row of rewrites.def.
