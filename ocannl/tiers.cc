@@ -86,7 +86,8 @@ absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
     backend = std::make_unique<jit::X86Backend>(
         isa, jit::X86Options{.threads = options.threads,
                              .cache = std::move(cache),
-                             .skip = options.skip});
+                             .skip = options.skip,
+                             .interpreter = Interpreter()});
   }
   return backend.get();
 }

@@ -69,7 +69,7 @@ void ExpectAbout(double seconds, const std::function<void()>& body) {
 void Compile(const LoopProgram& program) {
   const ScheduleOptions options{.legality = rewrite::Legality::kTrust};
   for (jit::Isa isa : jit::kIsas) {
-    jit::Assemble(Schedule(program, TargetOf(isa), options), isa);
+    CHECK_OK(jit::Assemble(Schedule(program, TargetOf(isa), options), isa));
   }
 }
 

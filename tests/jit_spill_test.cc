@@ -65,9 +65,9 @@ TEST(JitSpillTest, ValuesOnTheStackKeepTheirBits) {
 // Otherwise the test above would show nothing.
 TEST(JitSpillTest, TheProgramsDoSpill) {
   const LoopProgram program = MustParse(Program("f32", "vec"));
-  EXPECT_TRUE(absl::StrContains(jit::Listing(program, jit::Isa::kAvx2),
+  EXPECT_TRUE(absl::StrContains(*jit::Listing(program, jit::Isa::kAvx2),
                                 "vmovups [rsp+"));
-  EXPECT_TRUE(absl::StrContains(jit::Listing(program, jit::Isa::kAvx512),
+  EXPECT_TRUE(absl::StrContains(*jit::Listing(program, jit::Isa::kAvx512),
                                 "vmovups [rsp+"));
 }
 

@@ -28,6 +28,7 @@
 #include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/cuda/kernel_text.h"
@@ -140,7 +141,9 @@ absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
                           std::vector<StageText>& stages) {
   const std::string architecture = target.empty() ? "sm_90" : target;
   const gpu::GpuTarget& gpu = *gpu::FindGpuTarget(architecture);
-  const gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu);
+  std::vector<Refusal> refused;
+  gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu, {.refused = &refused});
+  AddComments(refused, schedule.program);
   OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(schedule.program));
   if (!target.empty()) {
     stages.push_back({.stage = "schedule",
@@ -193,12 +196,15 @@ absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
     absl::c_move(jit::ExplainScheduling(program, isa, skip),
                  std::back_inserter(stages));
   } else if (stage == "x86") {
-    stages.push_back(jit::ExplainX86(program, isa, skip));
+    OCANNL_ASSIGN_OR_RETURN(stages.emplace_back(),
+                            jit::ExplainX86(program, isa, skip));
   } else if (stage == "instruction_mix") {
-    stages.push_back(jit::ExplainInstructionMix(program, isa, skip));
+    OCANNL_ASSIGN_OR_RETURN(stages.emplace_back(),
+                            jit::ExplainInstructionMix(program, isa, skip));
   } else if (IsOfVcode(stage)) {
-    absl::c_move(jit::ExplainVcode(program, isa, skip),
-                 std::back_inserter(stages));
+    OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> vcode,
+                            jit::ExplainVcode(program, isa, skip));
+    absl::c_move(vcode, std::back_inserter(stages));
   }
   return std::move(stages);
 }

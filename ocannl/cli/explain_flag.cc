@@ -29,7 +29,8 @@ absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
   OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));
   if (isa) {
     explanation.stages.push_back(jit::ExplainSchedule(program, *isa, skip));
-    explanation.stages.push_back(jit::ExplainX86(program, *isa, skip));
+    OCANNL_ASSIGN_OR_RETURN(explanation.stages.emplace_back(),
+                            jit::ExplainX86(program, *isa, skip));
   }
   OCANNL_RETURN_IF_ERROR(WriteStages(explanation.stages, directory));
   out << "The stages of " << program.name << " are in " << directory << "\n";

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
@@ -20,6 +21,9 @@
 #include "ocannl/core/runtime/plan_buffers.h"
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/gpu/one_block.h"
+#include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/cuda/call_order.h"
 #include "ocannl/cuda/calls_in_queue.h"
@@ -52,9 +56,24 @@ constexpr size_t kMostPhases = 64;
 struct CudaBackend::State {
   explicit State(CudaOptions given) : options(std::move(given)) {}
 
-  absl::StatusOr<LoopProgram> Scheduled(const LoopProgram& program) const {
+  absl::StatusOr<LoopProgram> Scheduled(const LoopProgram& program) {
+    // Kernels that somebody wrote keep what the planner's do.
+    if (absl::c_any_of(program.body.stmts, [](const Stmt& stmt) {
+          const For* loop = std::get_if<For>(&stmt);
+          return loop != nullptr && loop->kind == LoopKind::kGrid;
+        })) {
+      OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(program));
+    }
     if (!options.schedules) return rewrite::RunScript(program, "demote");
-    return gpu::ScheduleGpu(program, Target());
+    std::vector<Refusal> now;
+    LoopProgram scheduled =
+        gpu::ScheduleGpu(program, Target(), {.refused = &now});
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const Refusal& refusal : now) {
+      absl::StrAppend(&refused, program.name, ": ", Text(refusal), "\n");
+      CHECK(!AreRefusalsFatal()) << refused;
+    }
+    return scheduled;
   }
 
   gpu::GpuTarget Target() const {
@@ -88,6 +107,7 @@ struct CudaBackend::State {
   mutable std::mutex mutex;  // guards the rest
   std::unique_ptr<const NcclNetwork> network;
   int64_t kernels = 0, serial_kernels = 0, graphs = 0, persistent = 0;
+  std::string refused;  // lines of Report
 };
 
 class CudaBackend::CudaExecutable : public Executable {
@@ -368,7 +388,8 @@ std::string CudaBackend::Report() const {
       state_->gpu->architecture(), "): ", state_->kernels, " kernels, ",
       state_->serial_kernels, " of one thread; ", state_->graphs, " graphs, ",
       state_->persistent, " persistent kernels\n",
-      state_->options.cache == nullptr ? "" : state_->options.cache->Report());
+      state_->options.cache == nullptr ? "" : state_->options.cache->Report(),
+      state_->refused);
 }
 
 }  // namespace ocannl::cuda

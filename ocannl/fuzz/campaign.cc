@@ -12,6 +12,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/programs/generate.h"
@@ -176,6 +177,7 @@ double Percent(int64_t part, int64_t whole) {
 }  // namespace
 
 CampaignResult RunCampaign(const CampaignOptions& options) {
+  MakeRefusalsFatal();
   return Campaign(options).Run();
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "asmjit/asmjit.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/jit/debug_info.h"
@@ -19,13 +20,16 @@
 namespace ocannl::jit {
 namespace {
 
-// An error of AsmJit is a bug of ours.
-class FatalErrors : public asmjit::ErrorHandler {
+// Keeps the first error of AsmJit.
+class FirstError : public asmjit::ErrorHandler {
  public:
   void handleError(asmjit::Error, const char* message,
                    asmjit::BaseEmitter*) override {
-    CHECK(false) << "AsmJit: " << message;
+    status.Update(absl::InternalError(
+        absl::StrCat("AsmJit, which is a bug of ours: ", message)));
   }
+
+  absl::Status status;
 };
 
 bool IsParallelNest(const Nest& nest) {
@@ -89,9 +93,9 @@ std::vector<Function> FunctionsOf(const std::vector<Nest>& nests) {
 class Assembly {
  public:
   // A `logger` gets the listing, and `debug` what debuggers are told; null:
-  // nothing.
-  Assembly(LoopProgram program, Isa isa, asmjit::Logger* logger,
-           DebugInfo* debug, absl::Span<const std::string> skip) {
+  // nothing. Error: VCode that is not valid, or one of AsmJit.
+  absl::Status Emit(LoopProgram program, Isa isa, asmjit::Logger* logger,
+                    DebugInfo* debug, absl::Span<const std::string> skip) {
     const std::vector<Block> blocks = SplitNests(program.body);
     if (debug != nullptr) {
       debug->file_name = absl::StrCat(
@@ -99,8 +103,10 @@ class Assembly {
       debug->text = Print(program);
       debug->rows = LinesOf(program, blocks);
     }
-    nests_ = LowerToVcode(
-        program, blocks, isa, [](absl::string_view, const Nest&) {}, skip);
+    OCANNL_ASSIGN_OR_RETURN(
+        nests_,
+        LowerToVcode(
+            program, blocks, isa, [](absl::string_view, const Nest&) {}, skip));
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);
@@ -131,6 +137,7 @@ class Assembly {
     }
     emitter.EmitPool();
     run_helper_ = emitter.run_helper();
+    return errors_.status;
   }
 
   CodeImage Image() {
@@ -169,7 +176,7 @@ class Assembly {
     return buffers;
   }
 
-  FatalErrors errors_;
+  FirstError errors_;
   asmjit::CodeHolder code_;
   std::vector<Nest> nests_;
   std::vector<Function> functions_;
@@ -178,21 +185,25 @@ class Assembly {
 
 }  // namespace
 
-CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info,
-                   absl::Span<const std::string> skip) {
+absl::StatusOr<CodeImage> Assemble(LoopProgram program, Isa isa,
+                                   bool with_debug_info,
+                                   absl::Span<const std::string> skip) {
   auto debug = with_debug_info ? std::make_shared<DebugInfo>() : nullptr;
-  Assembly assembly(std::move(program), isa, /*logger=*/nullptr, debug.get(),
-                    skip);
+  Assembly assembly;
+  OCANNL_RETURN_IF_ERROR(assembly.Emit(std::move(program), isa,
+                                       /*logger=*/nullptr, debug.get(), skip));
   CodeImage image = assembly.Image();
   image.debug = std::move(debug);
   return image;
 }
 
-std::string Listing(LoopProgram program, Isa isa,
-                    absl::Span<const std::string> skip) {
+absl::StatusOr<std::string> Listing(LoopProgram program, Isa isa,
+                                    absl::Span<const std::string> skip) {
   asmjit::StringLogger logger;
   logger.setIndentation(asmjit::FormatIndentationGroup::kCode, 4);
-  Assembly assembly(std::move(program), isa, &logger, /*debug=*/nullptr, skip);
+  Assembly assembly;
+  OCANNL_RETURN_IF_ERROR(assembly.Emit(std::move(program), isa, &logger,
+                                       /*debug=*/nullptr, skip));
   return absl::StrCat(absl::StripSuffix(logger.data(), "\n"), "\n");
 }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/machine_code.h"
@@ -15,14 +16,15 @@ namespace ocannl::jit {
 
 // The code of a program that Verify accepts, as it stands: scheduling comes
 // before. `with_debug_info`: with its lines and buffers. The passes over VCode
-// of the names in `skip` are left out.
-CodeImage Assemble(LoopProgram program, Isa isa, bool with_debug_info = false,
-                   absl::Span<const std::string> skip = {});
+// of the names in `skip` are left out. Error: a bug of ours.
+absl::StatusOr<CodeImage> Assemble(LoopProgram program, Isa isa,
+                                   bool with_debug_info = false,
+                                   absl::Span<const std::string> skip = {});
 
 // The same code as text, with the .ll lines that it comes from, the pointers
 // and the loops as comments. This machine need not have `isa`.
-std::string Listing(LoopProgram program, Isa isa,
-                    absl::Span<const std::string> skip = {});
+absl::StatusOr<std::string> Listing(LoopProgram program, Isa isa,
+                                    absl::Span<const std::string> skip = {});
 
 }  // namespace ocannl::jit
 

@@ -17,7 +17,7 @@ std::vector<int64_t> Iterations(const char* body) {
       MustParse(std::string("p (): in x : f32[8, 16]; inout y : f32[8, 16];"
                             "private p : f32[16];") +
                 body);
-  const CodeImage image = Assemble(program, Isa::kAvx2);
+  const CodeImage image = *Assemble(program, Isa::kAvx2);
   std::vector<int64_t> iterations;
   for (const CodeImage::Section& section : image.sections) {
     iterations.push_back(section.iterations);

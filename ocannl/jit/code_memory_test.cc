@@ -61,7 +61,7 @@ TEST(CodeMemoryTest, NothingIsWritableAndExecutable) {
         absl::StrCat("p ():\n  inout x : f32[", k, "];\n  vec i0 = 0 to ",
                      k - 1, " {\n    x[i0] := exp(x[i0]);\n  }\n"));
     for (Isa isa : kIsas) {
-      absl::StatusOr<MachineCode> code = Load(Assemble(program, isa), "p");
+      absl::StatusOr<MachineCode> code = Load(*Assemble(program, isa), "p");
       ASSERT_TRUE(code.ok()) << code.status();
       codes.push_back(*std::move(code));
     }

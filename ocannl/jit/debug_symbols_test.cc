@@ -90,7 +90,7 @@ TEST(DebugSymbolsTest, LinesOfStatementsAndLoops) {
       }
   )");
   const CodeImage image =
-      Assemble(program, Isa::kAvx2, /*with_debug_info=*/true);
+      *Assemble(program, Isa::kAvx2, /*with_debug_info=*/true);
   const DebugInfo& info = *image.debug;
   std::vector<int64_t> lines;
   for (const DebugRows::Line& row : info.rows.lines) lines.push_back(row.line);
@@ -145,7 +145,7 @@ TEST(DebugSymbolsTest, TheEnvironmentTurnsThemOn) {
   )");
   const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
   unlink(path.c_str());
-  const CodeImage image = Assemble(program, Isa::kAvx2);
+  const CodeImage image = *Assemble(program, Isa::kAvx2);
   ASSERT_TRUE(Load(image, program.name).ok());
   EXPECT_FALSE(ReadFile(path).ok());
   setenv("OCANNL_JIT_SYMBOLS", "bogus", 1);

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
@@ -17,34 +18,40 @@
 
 namespace ocannl::jit {
 
-StageText ExplainSchedule(LoopProgram program, Isa isa, Skip skip) {
-  const LoopProgram scheduled = ScheduleFor(std::move(program), isa, skip);
+StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip) {
+  std::vector<Refusal> refused;  // comments tell of them
+  const LoopProgram scheduled =
+      ScheduleFor(program, isa, {.skip = skip, .refused = &refused});
   return {.stage = "schedule",
           .file_name = absl::StrCat(scheduled.name, "-schedule.ll"),
           .text = Print(scheduled)};
 }
 
-std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa,
+std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
                                          Skip skip) {
   std::vector<StageText> stages;
   const std::string name = program.name;
   std::string script;
+  std::vector<Refusal> refused;
   auto add = [&](absl::string_view pass, const LoopProgram& after) {
     stages.push_back({.stage = std::string(pass),
                       .file_name = absl::StrCat(name, "-", pass, ".ll"),
                       .text = Print(after)});
   };
-  Schedule(std::move(program), TargetOf(isa),
-           {.script = &script, .observer = add, .skip = skip});
+  Schedule(
+      program, TargetOf(isa),
+      {.script = &script, .observer = add, .skip = skip, .refused = &refused});
   stages.push_back({.stage = "script",
                     .file_name = absl::StrCat(name, ".rewrite"),
                     .text = std::move(script)});
   return stages;
 }
 
-std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa, Skip skip) {
+absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,
+                                                    Isa isa, Skip skip) {
+  std::vector<Refusal> refused;
   LoopProgram scheduled =
-      Schedule(std::move(program), TargetOf(isa), {.skip = skip});
+      Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
   std::vector<StageText> stages;
   auto add = [&](absl::string_view stage, std::string text) {
     stages.push_back(
@@ -57,30 +64,36 @@ std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa, Skip skip) {
   for (const VcodePass& pass : VcodePasses()) {
     if (!absl::c_linear_search(skip, pass.name)) add(pass.name, head);
   }
-  LowerToVcode(
-      scheduled, SplitNests(scheduled.body), isa,
-      [&](absl::string_view pass, const Nest& nest) {
-        const auto stage = absl::c_find_if(
-            stages, [&](const StageText& s) { return s.stage == pass; });
-        absl::StrAppend(&stage->text, "nest\n", Print(scheduled, nest));
-      },
-      skip);
+  OCANNL_RETURN_IF_ERROR(
+      LowerToVcode(
+          scheduled, SplitNests(scheduled.body), isa,
+          [&](absl::string_view pass, const Nest& nest) {
+            const auto stage = absl::c_find_if(
+                stages, [&](const StageText& s) { return s.stage == pass; });
+            absl::StrAppend(&stage->text, "nest\n", Print(scheduled, nest));
+          },
+          skip)
+          .status());
   add("vcode", stages.back().text);
   return stages;
 }
 
-StageText ExplainX86(LoopProgram program, Isa isa, Skip skip) {
+absl::StatusOr<StageText> ExplainX86(const LoopProgram& program, Isa isa,
+                                     Skip skip) {
+  std::vector<Refusal> refused;
   LoopProgram scheduled =
-      Schedule(std::move(program), TargetOf(isa), {.skip = skip});
+      Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
   std::string file_name = absl::StrCat(scheduled.name, "-x86.s");
-  return {.stage = "x86",
-          .file_name = std::move(file_name),
-          .text = absl::StrCat("; ", Name(isa), "\n",
-                               Listing(std::move(scheduled), isa, skip))};
+  OCANNL_ASSIGN_OR_RETURN(const std::string listing,
+                          Listing(std::move(scheduled), isa, skip));
+  return StageText{.stage = "x86",
+                   .file_name = std::move(file_name),
+                   .text = absl::StrCat("; ", Name(isa), "\n", listing)};
 }
 
-StageText ExplainInstructionMix(LoopProgram program, Isa isa, Skip skip) {
-  StageText mix = ExplainX86(std::move(program), isa, skip);
+absl::StatusOr<StageText> ExplainInstructionMix(const LoopProgram& program,
+                                                Isa isa, Skip skip) {
+  OCANNL_ASSIGN_OR_RETURN(StageText mix, ExplainX86(program, isa, skip));
   mix.stage = "instruction_mix";
   mix.file_name = absl::StrCat(absl::StripSuffix(mix.file_name, ".s"), ".mix");
   mix.text = absl::StrCat("; ", Name(isa), "\n", InstructionMix(mix.text));

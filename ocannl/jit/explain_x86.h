@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/loop.h"
@@ -26,16 +27,18 @@ namespace ocannl::jit {
 using Skip = absl::Span<const std::string>;
 
 // `program` must be one that Verify accepts. A comment in the text names the
-// instruction set.
-StageText ExplainSchedule(LoopProgram program, Isa isa, Skip skip = {});
+// instruction set. Errors are those of Assemble.
+StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip = {});
 // After each of its passes, and "script".
-std::vector<StageText> ExplainScheduling(LoopProgram program, Isa isa,
+std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
                                          Skip skip = {});
 // After each pass, and in the end.
-std::vector<StageText> ExplainVcode(LoopProgram program, Isa isa,
-                                    Skip skip = {});
-StageText ExplainX86(LoopProgram program, Isa isa, Skip skip = {});
-StageText ExplainInstructionMix(LoopProgram program, Isa isa, Skip skip = {});
+absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,
+                                                    Isa isa, Skip skip = {});
+absl::StatusOr<StageText> ExplainX86(const LoopProgram& program, Isa isa,
+                                     Skip skip = {});
+absl::StatusOr<StageText> ExplainInstructionMix(const LoopProgram& program,
+                                                Isa isa, Skip skip = {});
 
 }  // namespace ocannl::jit
 

@@ -11,13 +11,15 @@
 
 #include "absl/container/fixed_array.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/core/loop/canonical_text.h"
 #include "ocannl/core/runtime/device_memory.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/refusal.h"
+#include "ocannl/core/tiering/compile_nests.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/machine_code.h"
 #include "ocannl/jit/memory_plan.h"
@@ -228,11 +230,11 @@ std::vector<std::string> CodePasses() {
   return names;
 }
 
-LoopProgram ScheduleFor(LoopProgram program, Isa isa,
-                        absl::Span<const std::string> skip) {
-  LoopProgram scheduled =
-      Schedule(std::move(program), TargetOf(isa),
-               {.legality = rewrite::Legality::kTrust, .skip = skip});
+LoopProgram ScheduleFor(const LoopProgram& program, Isa isa,
+                        ScheduleOptions options) {
+  options.legality = rewrite::Legality::kTrust;
+  LoopProgram scheduled = Schedule(program, TargetOf(isa), options);
+  if (options.refused != nullptr) AddComments(*options.refused, scheduled);
   std::vector<Stmt>& stmts = scheduled.body.stmts;
   stmts.insert(stmts.begin(),
                Comment{absl::StrCat("scheduled for ", Name(isa))});
@@ -245,27 +247,41 @@ X86Backend::X86Backend(Isa isa, X86Options options)
   if (options_.threads > 1) team_ = std::make_shared<Team>(options_.threads);
 }
 
+void X86Backend::Note(const LoopProgram& program,
+                      const std::string& line) const {
+  CHECK(!AreRefusalsFatal() || options_.fault) << program.name << ": " << line;
+  std::lock_guard<std::mutex> lock(mutex_);
+  refused_.push_back(absl::StrCat(program.name, ": ", line, "\n"));
+}
+
 absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
-    const LoopProgram& program) const {
+    const LoopProgram& program, std::vector<Refusal>& refused) const {
+  CompiledProgram compiled;
   LoopProgram scheduled = [&] {
     const TraceSpan span("schedule", program.name);
-    return options_.schedules ? ScheduleFor(program, isa_, options_.skip)
-                              : program;
+    if (!options_.schedules) return program;
+    return ScheduleFor(
+        program, isa_,
+        {.skip = options_.skip, .refused = &refused, .fault = options_.fault});
   }();
-  CompiledProgram compiled;
+  for (const Refusal& refusal : refused) Note(program, Text(refusal));
+  if (options_.fault) {
+    OCANNL_RETURN_IF_ERROR(options_.fault("assemble", scheduled));
+  }
   OCANNL_ASSIGN_OR_RETURN(compiled.plan, PlanMemory(program, scheduled));
   const TraceSpan span("assemble", program.name);
-  compiled.image =
-      Assemble(std::move(scheduled), isa_, WantsGdb(), options_.skip);
+  OCANNL_ASSIGN_OR_RETURN(compiled.image, Assemble(std::move(scheduled), isa_,
+                                                   WantsGdb(), options_.skip));
   KeepOnly(compiled.image.buffers, compiled.plan);
   return compiled;
 }
 
 absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
     const LoopProgram& program) const {
+  std::vector<Refusal> refused;
   // The cache has no lines for debuggers, and code of all passes only.
   if (options_.cache == nullptr || WantsGdb() || !options_.skip.empty()) {
-    return CompileNew(program);
+    return CompileNew(program, refused);
   }
   const std::string key =
       absl::StrCat(Name(isa_), options_.schedules ? ", scheduled\n" : "\n",
@@ -275,12 +291,29 @@ absl::StatusOr<CompiledProgram> X86Backend::FindOrCompile(
       return *std::move(found);
     }
   }
-  absl::StatusOr<CompiledProgram> compiled = CompileNew(program);
-  if (compiled.ok()) options_.cache->Insert(key, ToBytes(*compiled));
+  absl::StatusOr<CompiledProgram> compiled = CompileNew(program, refused);
+  // The next process is to report refusals, too.
+  if (compiled.ok() && refused.empty()) {
+    options_.cache->Insert(key, ToBytes(*compiled));
+  }
   return compiled;
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
+    const LoopProgram& program) const {
+  absl::StatusOr<std::unique_ptr<Executable>> code = CompileWhole(program);
+  if (!absl::IsInternal(code.status()) || options_.interpreter == nullptr) {
+    return code;
+  }
+  std::vector<std::string> interpreted;
+  code = CompileNests(
+      program, [&](const LoopProgram& part) { return CompileWhole(part); },
+      *options_.interpreter, interpreted);
+  for (const std::string& line : interpreted) Note(program, line);
+  return code;
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> X86Backend::CompileWhole(
     const LoopProgram& program) const {
   OCANNL_ASSIGN_OR_RETURN(CompiledProgram compiled, FindOrCompile(program));
   OCANNL_ASSIGN_OR_RETURN(MachineCode code, Load(compiled.image, program.name));
@@ -293,7 +326,9 @@ absl::StatusOr<std::unique_ptr<Executable>> X86Backend::Compile(
 }
 
 std::string X86Backend::Report() const {
-  return options_.cache == nullptr ? "" : options_.cache->Report();
+  std::lock_guard<std::mutex> lock(mutex_);
+  return absl::StrCat(options_.cache == nullptr ? "" : options_.cache->Report(),
+                      absl::StrJoin(refused_, ""));
 }
 
 }  // namespace ocannl::jit

@@ -40,7 +40,8 @@ void ExpectSameBits(const LoopProgram& program) {
 
 bool Streams(const LoopProgram& program, jit::Isa isa) {
   LoopProgram scheduled = Schedule(program, jit::TargetOf(isa));
-  return absl::StrContains(jit::Listing(std::move(scheduled), isa), "vmovntps");
+  return absl::StrContains(*jit::Listing(std::move(scheduled), isa),
+                           "vmovntps");
 }
 
 constexpr int kLarge = (8 << 20) + 1;  // cells: more than 32 MiB, and a tail

@@ -71,24 +71,23 @@ Nest Normalized(const Nest& nest) {
 
 // Returns how many nests were seen.
 int CheckText(LoopProgram program, Isa isa) {
-  program = Schedule(std::move(program), TargetOf(isa));
+  program = Schedule(program, TargetOf(isa));
   int nests = 0;
   Nest last;
-  LowerToVcode(program, SplitNests(program.body), isa,
-               [&](absl::string_view pass, const Nest& nest) {
-                 if (nest == last) return;  // the pass has changed nothing
-                 last = nest;
-                 ++nests;
-                 const std::string text = Print(program, nest);
-                 absl::StatusOr<Nest> parsed = Parse(program, text);
-                 ASSERT_TRUE(parsed.ok())
-                     << parsed.status() << "\nafter " << pass << "\n"
-                     << text;
-                 EXPECT_EQ(Print(program, *parsed), text) << "after " << pass;
-                 ASSERT_TRUE(Normalized(*parsed) == Normalized(nest))
-                     << "after " << pass << "\n"
-                     << text;
-               });
+  auto check = [&](absl::string_view pass, const Nest& nest) {
+    if (nest == last) return;  // the pass has changed nothing
+    last = nest;
+    ++nests;
+    const std::string text = Print(program, nest);
+    absl::StatusOr<Nest> parsed = Parse(program, text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status() << "\nafter " << pass << "\n"
+                             << text;
+    EXPECT_EQ(Print(program, *parsed), text) << "after " << pass;
+    ASSERT_TRUE(Normalized(*parsed) == Normalized(nest))
+        << "after " << pass << "\n"
+        << text;
+  };
+  EXPECT_TRUE(LowerToVcode(program, SplitNests(program.body), isa, check).ok());
   return nests;
 }
 

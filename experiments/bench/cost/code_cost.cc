@@ -73,12 +73,14 @@ absl::StatusOr<int64_t> TrafficBytes(const LoopProgram& program) {
 absl::StatusOr<nlohmann::json> CostOf(const LoopProgram& program,
                                       jit::Isa isa) {
   const LoopProgram scheduled = Schedule(program, jit::TargetOf(isa));
-  const jit::CodeImage image = jit::Assemble(scheduled, isa);
+  OCANNL_ASSIGN_OR_RETURN(const jit::CodeImage image,
+                          jit::Assemble(scheduled, isa));
   OCANNL_ASSIGN_OR_RETURN(jit::MemoryPlan memory,
                           jit::PlanMemory(program, scheduled));
   OCANNL_ASSIGN_OR_RETURN(int64_t traffic, TrafficBytes(scheduled));
-  const std::vector<jit::LoopMix> mixes =
-      jit::LoopMixes(jit::Listing(scheduled, isa));
+  OCANNL_ASSIGN_OR_RETURN(const std::string listing,
+                          jit::Listing(scheduled, isa));
+  const std::vector<jit::LoopMix> mixes = jit::LoopMixes(listing);
   Counts run;
   for (const jit::LoopMix& mix : mixes) run.Add(mix, mix.runs);
   const auto hot = absl::c_max_element(

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 
@@ -152,7 +152,7 @@ class PairFinder {
 
 }  // namespace
 
-bool CollapseLoops(LoopProgram& program, std::string* script) {
+absl::StatusOr<bool> CollapseLoops(LoopProgram& program, std::string* script) {
   bool collapsed = false;
   while (true) {
     std::vector<rewrite::LoopPair> pairs;
@@ -163,7 +163,7 @@ bool CollapseLoops(LoopProgram& program, std::string* script) {
                       Name(pair.inner), "\n");
     }
     if (pairs.empty()) return collapsed;
-    CHECK_OK(rewrite::CollapsePairs(program, pairs));
+    OCANNL_RETURN_IF_ERROR(rewrite::CollapsePairs(program, pairs));
     collapsed = true;
   }
 }

@@ -14,13 +14,15 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
 // Whether it did. Buffers keep their layout, but may have fewer axes. The
-// rewrites are appended to the script, if there is one.
-bool CollapseLoops(LoopProgram& program, std::string* script);
+// rewrites are appended to the script, if there is one. Error: that of a
+// rewrite.
+absl::StatusOr<bool> CollapseLoops(LoopProgram& program, std::string* script);
 
 }  // namespace ocannl
 

@@ -23,7 +23,7 @@ std::string Same(absl::string_view text) { return Print(Program(text)); }
 
 std::string Collapsed(absl::string_view text) {
   LoopProgram merged = Program(text);
-  const bool collapsed = CollapseLoops(merged, nullptr);
+  const bool collapsed = *CollapseLoops(merged, nullptr);
   CHECK_OK(Verify(merged));
   EXPECT_EQ(collapsed, Print(merged) != Same(text));
   return Print(merged);

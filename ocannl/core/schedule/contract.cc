@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/tile_contract.h"
 
@@ -20,19 +21,22 @@ constexpr int64_t kCopiedSteps = 4;
 
 class ContractScheduler {
  public:
-  ContractScheduler(NestRewriter& rewriter, const Contraction& contraction)
+  ContractScheduler(NestRewriter& rewriter, const Contraction& contraction,
+                    TiledContract tiled)
       : rewriter_(rewriter),
         nest_(contraction.nest),
         plan_(contraction.plan),
-        tiled_(TileContract(rewriter, contraction)) {}
+        tiled_(std::move(tiled)) {}
 
-  void Run() {
-    if (plan_.packed_a) PackA();
-    if (plan_.packed_b) PackB();
-    for (const Microkernel& kernel : tiled_.kernels) Finish(kernel);
+  absl::Status Run() {
+    if (plan_.packed_a) OCANNL_RETURN_IF_ERROR(PackA());
+    if (plan_.packed_b) OCANNL_RETURN_IF_ERROR(PackB());
+    for (const Microkernel& kernel : tiled_.kernels) {
+      OCANNL_RETURN_IF_ERROR(Finish(kernel));
+    }
     // Private buffers are of one statement.
-    rewriter_.EncloseSerial();
-    rewriter_.RemoveUnitLoops();
+    OCANNL_RETURN_IF_ERROR(rewriter_.EncloseSerial());
+    return rewriter_.RemoveUnitLoops();
   }
 
  private:
@@ -56,14 +60,15 @@ class ContractScheduler {
   // A copy of A for a range of tiles of m: [blocks of k, tiles of m, k..., m].
   // Returns its loops over k, which come first now: consecutive m are closer in
   // memory.
-  std::vector<NestLoop> CopyOfA(
+  absl::StatusOr<std::vector<NestLoop>> CopyOfA(
       const std::vector<const Microkernel*>& kernels) {
     std::vector<IteratorId> along;
     for (const Microkernel* kernel : kernels) {
       along.push_back((kernel->m ? kernel->m : kernel->m_tiles)->iterator);
     }
-    std::vector<NestLoop> copy =
-        rewriter_.Pack(plan_.packed_a->buffer, tiled_.region, along);
+    OCANNL_ASSIGN_OR_RETURN(
+        std::vector<NestLoop> copy,
+        rewriter_.Pack(plan_.packed_a->buffer, tiled_.region, along));
     const Microkernel& first = *kernels[0];
     const bool has_lanes = first.m.has_value();
     const bool has_tiles = first.m_tiles.has_value();
@@ -71,14 +76,14 @@ class ContractScheduler {
     const auto steps =
         end - static_cast<int64_t>(StepsOf(first, *plan_.packed_a).size());
     if (has_tiles) std::rotate(steps - 1, steps, end);
-    rewriter_.Reorder(copy);
-    if (has_lanes) rewriter_.Vectorize(copy.back());
+    OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(copy));
+    if (has_lanes) OCANNL_RETURN_IF_ERROR(rewriter_.Vectorize(copy.back()));
     copy.resize(copy.size() - (has_lanes ? 1 : 0) - (has_tiles ? 1 : 0));
     return copy;
   }
 
   // Packs A, all ranges of tiles of m at once.
-  void PackA() {
+  absl::Status PackA() {
     std::map<size_t, std::map<size_t, std::vector<const Microkernel*>>> ranges;
     for (const Microkernel& kernel : tiled_.kernels) {
       ranges[kernel.k_range][kernel.m_range].push_back(&kernel);
@@ -86,31 +91,42 @@ class ContractScheduler {
     for (const auto& [k_range, m_ranges] : ranges) {
       std::vector<NestLoop> steps;
       for (const auto& [m_range, kernels] : m_ranges) {
-        std::vector<NestLoop> copy = CopyOfA(kernels);
+        OCANNL_ASSIGN_OR_RETURN(std::vector<NestLoop> copy, CopyOfA(kernels));
         for (size_t k = 0; k < steps.size(); ++k) {
-          rewriter_.Fuse(steps[k], copy[k]);
+          OCANNL_RETURN_IF_ERROR(rewriter_.Fuse(steps[k], copy[k]));
         }
         if (steps.empty()) steps = std::move(copy);
       }
-      for (const NestLoop& strip :
-           rewriter_.StripMine(steps.back(), kCopiedSteps)) {
-        std::vector<NestLoop> parts;
-        if (m_ranges.size() > 1) parts = rewriter_.Distribute(strip);
-        parts.insert(parts.begin(), strip);
-        for (const NestLoop& part : parts) {
-          if (part.extent > 1) rewriter_.UnrollJam(part, part.extent);
-        }
-      }
+      OCANNL_RETURN_IF_ERROR(UnrollCopies(steps.back(), m_ranges.size()));
       const bool has_loop =
           steps.size() > 1 || steps[0].extent >= 2 * kCopiedSteps;
       if (plan_.is_parallel && has_loop && rewriter_.IsOutermost(steps[0])) {
-        rewriter_.Parallel(steps[0]);
+        OCANNL_RETURN_IF_ERROR(rewriter_.Parallel(steps[0]));
       }
     }
+    return absl::OkStatus();
+  }
+
+  // Some iterations of the loop, which is around `copies` of them, at once.
+  absl::Status UnrollCopies(const NestLoop& loop, size_t copies) {
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> strips,
+                            rewriter_.StripMine(loop, kCopiedSteps));
+    for (const NestLoop& strip : strips) {
+      std::vector<NestLoop> parts;
+      if (copies > 1) {
+        OCANNL_ASSIGN_OR_RETURN(parts, rewriter_.Distribute(strip));
+      }
+      parts.insert(parts.begin(), strip);
+      for (const NestLoop& part : parts) {
+        if (part.extent == 1) continue;
+        OCANNL_RETURN_IF_ERROR(rewriter_.UnrollJam(part, part.extent));
+      }
+    }
+    return absl::OkStatus();
   }
 
   // Packs B as [panels, k..., n], each block of its own.
-  void PackB() {
+  absl::Status PackB() {
     const Access& b = *plan_.packed_b;
     // But once for all outer loops where it depends on none of them.
     const bool packs_once =
@@ -123,9 +139,10 @@ class ContractScheduler {
       for (size_t k = block.first; k < block.end; ++k) {
         along.push_back(tiled_.kernels[k].stmts[tiled_.sum].back().iterator);
       }
-      std::vector<NestLoop> copy = rewriter_.Pack(
-          b.buffer,
-          packs_once ? NestRegion(plan_.loops.outer[0]) : block.region, along);
+      const NestRegion region =
+          packs_once ? NestRegion(plan_.loops.outer[0]) : block.region;
+      OCANNL_ASSIGN_OR_RETURN(std::vector<NestLoop> copy,
+                              rewriter_.Pack(b.buffer, region, along));
       // It runs along memory: the step of unit stride is the innermost.
       const std::vector<NestLoop> steps =
           StepsOf(tiled_.kernels[block.first], b);
@@ -136,40 +153,46 @@ class ContractScheduler {
         const auto axis = copy.end() - 1 - (steps.end() - unit);
         std::rotate(axis, axis + 1, copy.end() - 1);
       }
-      rewriter_.Reorder(copy);
-      rewriter_.Vectorize(copy.back());
+      OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(copy));
+      OCANNL_RETURN_IF_ERROR(rewriter_.Vectorize(copy.back()));
       // Where a block has one step, the columns alone are copied.
       if (!plan_.b_needs_transpose || copy.size() < 2) continue;
-      for (const NestLoop& strip :
-           rewriter_.StripMine(*(copy.end() - 2), kColumnsAtOnce)) {
-        rewriter_.Unroll(strip);
+      OCANNL_ASSIGN_OR_RETURN(
+          const std::vector<NestLoop> strips,
+          rewriter_.StripMine(*(copy.end() - 2), kColumnsAtOnce));
+      for (const NestLoop& strip : strips) {
+        OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(strip));
       }
     }
+    return absl::OkStatus();
   }
 
   // Lanes, unrolled loops, and accumulators in the place of the target.
-  void Finish(const Microkernel& kernel) {
+  absl::Status Finish(const Microkernel& kernel) {
     const std::vector<NestLoop>& k = kernel.k;
     for (size_t at = 0; at < kernel.stmts.size(); ++at) {
       const std::vector<NestLoop>& loops = kernel.stmts[at];
       const size_t first = at == tiled_.sum ? k.size() : 0;
       for (size_t j = first; j + 1 < loops.size(); ++j) {
-        rewriter_.Unroll(loops[j]);
+        OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(loops[j]));
       }
-      rewriter_.Vectorize(loops.back());
+      OCANNL_RETURN_IF_ERROR(rewriter_.Vectorize(loops.back()));
     }
     NestRegion region = kernel.region();
     std::vector<NestLoop> strips;
     if (!k.empty()) {
-      strips = rewriter_.StripMine(k.back(), plan_.tiles.unroll);
+      OCANNL_ASSIGN_OR_RETURN(
+          strips, rewriter_.StripMine(k.back(), plan_.tiles.unroll));
     }
     // What is left of the only reduced loop stands behind it.
     if (strips.size() > 1 && k.size() == 1 &&
         tiled_.sum + 1 == kernel.stmts.size()) {
       region.last = strips[1].iterator;
     }
-    for (const NestLoop& strip : strips) rewriter_.Unroll(strip);
-    rewriter_.Privatize(nest_.set.target.buffer, region);
+    for (const NestLoop& strip : strips) {
+      OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(strip));
+    }
+    return rewriter_.Privatize(nest_.set.target.buffer, region);
   }
 
   NestRewriter& rewriter_;
@@ -180,8 +203,11 @@ class ContractScheduler {
 
 }  // namespace
 
-void ScheduleContract(NestRewriter& rewriter, const Contraction& contraction) {
-  ContractScheduler(rewriter, contraction).Run();
+absl::Status ScheduleContract(NestRewriter& rewriter,
+                              const Contraction& contraction) {
+  OCANNL_ASSIGN_OR_RETURN(TiledContract tiled,
+                          TileContract(rewriter, contraction));
+  return ContractScheduler(rewriter, contraction, std::move(tiled)).Run();
 }
 
 }  // namespace ocannl

@@ -24,6 +24,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/tiling/plan.h"
@@ -49,7 +50,8 @@ struct Contraction {
 };
 
 // `rewriter` has the nest, and in its output loops the epilogue.
-void ScheduleContract(NestRewriter& rewriter, const Contraction& contraction);
+absl::Status ScheduleContract(NestRewriter& rewriter,
+                              const Contraction& contraction);
 
 }  // namespace ocannl
 

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/fused_body.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
@@ -53,16 +54,43 @@ class IteratorNumbers {
   size_t moved_ = 0;
 };
 
+// `other` over the loops of `nest`, if its loops have the same extents.
+std::optional<Set> Matched(LoopProgram& program, const PerfectNest& nest,
+                           const CanonicalNest& other) {
+  const auto* map = std::get_if<PerfectNest>(&other);
+  if (map == nullptr || map->accumulates()) return std::nullopt;
+  if (nest.outputs.size() != map->outputs.size()) return std::nullopt;
+  rewrite::IteratorMap places;
+  for (size_t k = 0; k < nest.outputs.size(); ++k) {
+    if (nest.outputs[k].extent != map->outputs[k].extent) return std::nullopt;
+    places[map->outputs[k].iterator] = Iterator(nest.outputs[k].iterator);
+  }
+  Stmt stmt = map->set;
+  rewrite::Substitute(program, stmt, places);
+  return std::get<Set>(stmt);
+}
+
+void RecordKept(const LoopProgram& program, const Stmt& stmt,
+                Decisions& taken) {
+  if (!std::holds_alternative<For>(stmt)) return;
+  taken.Add(Decision::kKept);
+  taken.AddIf(absl::c_any_of(EffectsOf(program, stmt).writes,
+                             [&](BufferId buffer) {
+                               return program.buffers[buffer].role ==
+                                      Role::kPrivate;
+                             }),
+              Decision::kKeptPrivates);
+}
+
 class NestFuser {
  public:
   NestFuser(LoopProgram program, std::vector<CanonicalNest> nests,
-            const Target& target, rewrite::Legality legality, Decisions& taken,
-            std::string* script)
+            const Target& target, const FuseOptions& options)
       : program_(std::move(program)),
         target_(target),
-        legality_(legality),
-        taken_(taken),
-        script_(script),
+        options_(options),
+        taken_(*options.taken),
+        script_(options.script),
         stmts_(program_.body.stmts),
         nests_(std::move(nests)),
         iterators_(stmts_),
@@ -72,7 +100,7 @@ class NestFuser {
     }
   }
 
-  FusedProgram Run() && {
+  absl::StatusOr<FusedProgram> Run() && {
     // How often a statement was sunk from here: two producers of one consumer
     // would be sunk past each other for ever.
     size_t sunk = 0;
@@ -84,7 +112,7 @@ class NestFuser {
       }
       const PerfectNest* nest = Plannable(k);
       if (nest == nullptr) {
-        RecordKept(stmts_[k]);
+        RecordKept(program_, stmts_[k], taken_);
         body_.Append(stmts_[k], {});
         continue;
       }
@@ -96,16 +124,28 @@ class NestFuser {
       }
       sunk = 0;
       const PerfectNest fused = *nest;  // nests_ will move
-      fused.accumulates() ? Accumulate(k, fused) : Map(k, fused);
+      OCANNL_RETURN_IF_ERROR(fused.accumulates() ? Accumulate(k, fused)
+                                                 : Map(k, fused));
     }
     return std::move(body_).MoveTo(std::move(program_));
   }
 
  private:
+  // Whether stmts_[k] is not to be fused.
+  bool IsAlone(size_t k) const {
+    const For* loop = std::get_if<For>(&stmts_[k]);
+    return loop != nullptr && options_.alone.contains(loop->iterator);
+  }
+
   // Fuses rows from stmts_[k] on, if there are some, and moves on to the last
   // of them.
   bool AppendRows(size_t& k) {
-    const auto left = absl::MakeConstSpan(stmts_).subspan(k);
+    size_t end = stmts_.size();
+    for (size_t j = k; !options_.alone.empty() && j < end; ++j) {
+      if (IsAlone(j)) end = j;
+    }
+    if (end == k) return false;
+    const auto left = absl::MakeConstSpan(stmts_).subspan(k, end - k);
     if (k >= rows_from_) rows_from_ = k + CountPlainRows(program_, left);
     if (k < rows_from_) return false;
     const std::optional<FusedRows> rows = FuseRows(
@@ -127,7 +167,7 @@ class NestFuser {
   // as a whole. Of the other statements it looks at those that touch what the
   // rows write.
   bool IsProvable(size_t k, const FusedRows& rows) {
-    if (IsProvableAlone(program_, {{rows.loop}})) return true;
+    if (VerifyAlone(program_, {{rows.loop}}).ok()) return true;
     const absl::flat_hash_set<BufferId> written =
         WrittenIn(program_, {{rows.loop}});
     Block block{body_.Naming(written)};
@@ -139,10 +179,11 @@ class NestFuser {
         block.stmts.push_back(stmts_[j]);
       }
     }
-    return IsVerified(program_, std::move(block),
+    return VerifyPart(program_, std::move(block),
                       [&](BufferId buffer, Role role) {
                         return is_written(buffer) ? role : Role::kInOut;
-                      });
+                      })
+        .ok();
   }
 
   const PerfectNest* Plannable(size_t k) const {
@@ -155,31 +196,15 @@ class NestFuser {
 
   // ---- Consumers of a result -----------------------------------------------
 
-  // stmts_[j] over the loops of `nest`, if its loops have the same extents.
-  std::optional<Set> Matched(const PerfectNest& nest, size_t j) {
-    const auto* other = std::get_if<PerfectNest>(&nests_[j]);
-    if (other == nullptr || other->accumulates()) return std::nullopt;
-    if (nest.outputs.size() != other->outputs.size()) return std::nullopt;
-    rewrite::IteratorMap places;
-    for (size_t k = 0; k < nest.outputs.size(); ++k) {
-      if (nest.outputs[k].extent != other->outputs[k].extent) {
-        return std::nullopt;
-      }
-      places[other->outputs[k].iterator] = Iterator(nest.outputs[k].iterator);
-    }
-    Stmt stmt = other->set;
-    rewrite::Substitute(program_, stmt, places);
-    return std::get<Set>(stmt);
-  }
-
   // stmts_[j] over the loops of `nest`, if it reads what `sets` write and may
   // be fused with them elementwise.
   std::optional<Set> FusibleConsumer(const ElementwiseGroup& sets,
                                      const PerfectNest& nest, size_t j) {
+    if (IsAlone(j)) return std::nullopt;
     const bool reads = absl::c_any_of(
         effects_[j].reads, [&](BufferId b) { return sets.Writes(b); });
     if (!reads) return std::nullopt;
-    std::optional<Set> user = Matched(nest, j);
+    std::optional<Set> user = Matched(program_, nest, nests_[j]);
     return user && sets.CanAppend(*user) ? user : std::nullopt;
   }
 
@@ -192,9 +217,11 @@ class NestFuser {
   // can be brought to it, and returns what these do. They and their comments
   // leave those behind stmts_[k], which moves on to the last place in front of
   // those that stay.
-  std::vector<Set> FuseConsumers(size_t& k, const PerfectNest& nest,
-                                 NestRewriter& rewriter) {
+  absl::StatusOr<std::vector<Set>> FuseConsumers(size_t& k,
+                                                 const PerfectNest& nest,
+                                                 NestRewriter& rewriter) {
     std::vector<Set> consumers;
+    if (IsAlone(k)) return consumers;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     std::vector<Effects> between;
@@ -208,8 +235,9 @@ class NestFuser {
       if (joins) {
         sets.Add(*user);
         consumers.push_back(*std::move(user));
-        rewriter.FuseWith(nest.outputs, std::move(stmts_[j]),
-                          std::get<PerfectNest>(nests_[j]).outputs);
+        OCANNL_RETURN_IF_ERROR(
+            rewriter.FuseWith(nest.outputs, std::move(stmts_[j]),
+                              std::get<PerfectNest>(nests_[j]).outputs));
         if (j >= rows_from_) rows_from_ = 0;
         const size_t first = rewrite::FirstCommentOf(stmts_, j);
         for (size_t c = first; c < j; ++c) body_.Append(stmts_[c], {});
@@ -238,7 +266,7 @@ class NestFuser {
   // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k]
   // and its comments to it (compute_at); k is what stands there instead.
   bool SinkToConsumer(size_t& k, const PerfectNest& nest) {
-    if (!nest.accumulates()) return false;
+    if (!nest.accumulates() || IsAlone(k)) return false;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     bool is_blocked = false;
@@ -279,7 +307,8 @@ class NestFuser {
   // ---- Writing -------------------------------------------------------------
 
   NestRewriter RewriterOf(size_t k) {
-    return NestRewriter(program_, std::move(stmts_[k]), legality_, script_);
+    return NestRewriter(program_, std::move(stmts_[k]), options_.legality,
+                        script_);
   }
 
   void Append(NestRewriter rewriter, FusedNest nest) {
@@ -288,20 +317,23 @@ class NestFuser {
     body_.Append(std::move(block.stmts[0]), std::move(nest));
   }
 
-  void Map(size_t& k, const PerfectNest& nest) {
+  absl::Status Map(size_t& k, const PerfectNest& nest) {
     NestRewriter rewriter = RewriterOf(k);
-    std::vector<Set> consumers = FuseConsumers(k, nest, rewriter);
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Set> consumers,
+                            FuseConsumers(k, nest, rewriter));
     Append(std::move(rewriter), MapNest{nest, std::move(consumers)});
+    return absl::OkStatus();
   }
 
-  void Accumulate(size_t& k, PerfectNest nest) {
+  absl::Status Accumulate(size_t& k, PerfectNest nest) {
     ContractPlan plan = PlanContract(program_, nest, target_);
+    const bool is_alone = IsAlone(k);
     NestRewriter rewriter = RewriterOf(k);
     const bool has_n = plan.loops.n.iterator.valid();
     if (!has_n) {
       program_.next_iterator =
           std::max(body_.next_iterator(), iterators_.NextBehind(stmts_, k));
-      plan.loops.n = rewriter.Enclose(nest.reduced[0]);
+      OCANNL_ASSIGN_OR_RETURN(plan.loops.n, rewriter.Enclose(nest.reduced[0]));
       nest.outputs.push_back(plan.loops.n);
     }
     Epilogue epilogue;
@@ -309,31 +341,26 @@ class NestFuser {
     if (!plan.has_k_blocks()) {
       const BufferId buffer = nest.set.target.buffer;
       epilogue.beta_is_zero =
+          !is_alone &&
           rewrite::CoversBuffer(program_, nest.set.target, nest.outputs) &&
           body_.TakeZeroOut(buffer);
       if (epilogue.beta_is_zero) {
-        rewriter.AbsorbZeroOut(buffer, nest.outputs.back());
+        OCANNL_RETURN_IF_ERROR(
+            rewriter.AbsorbZeroOut(buffer, nest.outputs.back()));
       }
-      if (has_n) epilogue.sets = FuseConsumers(k, nest, rewriter);
+      if (has_n) {
+        OCANNL_ASSIGN_OR_RETURN(epilogue.sets,
+                                FuseConsumers(k, nest, rewriter));
+      }
     }
     Append(std::move(rewriter),
            Contraction{std::move(nest), std::move(plan), std::move(epilogue)});
-  }
-
-  void RecordKept(const Stmt& stmt) {
-    if (!std::holds_alternative<For>(stmt)) return;
-    taken_.Add(Decision::kKept);
-    taken_.AddIf(absl::c_any_of(EffectsOf(program_, stmt).writes,
-                                [&](BufferId buffer) {
-                                  return program_.buffers[buffer].role ==
-                                         Role::kPrivate;
-                                }),
-                 Decision::kKeptPrivates);
+    return absl::OkStatus();
   }
 
   LoopProgram program_;
   const Target& target_;
-  const rewrite::Legality legality_;
+  const FuseOptions& options_;
   Decisions& taken_;
   std::string* const script_;
   // program_.body stays as it was until the end.
@@ -348,12 +375,11 @@ class NestFuser {
 
 }  // namespace
 
-FusedProgram FuseNests(LoopProgram program, std::vector<CanonicalNest> nests,
-                       const Target& target, rewrite::Legality legality,
-                       Decisions& taken, std::string* script) {
-  return NestFuser(std::move(program), std::move(nests), target, legality,
-                   taken, script)
-      .Run();
+absl::StatusOr<FusedProgram> FuseNests(LoopProgram program,
+                                       std::vector<CanonicalNest> nests,
+                                       const Target& target,
+                                       const FuseOptions& options) {
+  return NestFuser(std::move(program), std::move(nests), target, options).Run();
 }
 
 }  // namespace ocannl

@@ -18,6 +18,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/canonicalize.h"
@@ -47,9 +49,18 @@ struct FusedProgram {
 // `program` is one that Verify accepts, and so is the result; `nests` are those
 // of its body (CanonicalizeNests). The rewrites are appended to the script, if
 // there is one.
-FusedProgram FuseNests(LoopProgram program, std::vector<CanonicalNest> nests,
-                       const Target& target, rewrite::Legality legality,
-                       Decisions& taken, std::string* script);
+// Nests whose outermost loops are `alone` are not fused. Error: that of a
+// rewrite.
+struct FuseOptions {
+  rewrite::Legality legality = rewrite::Legality::kProve;
+  Decisions* taken = nullptr;     // gets what is done
+  std::string* script = nullptr;  // null: none
+  absl::flat_hash_set<IteratorId> alone = {};
+};
+absl::StatusOr<FusedProgram> FuseNests(LoopProgram program,
+                                       std::vector<CanonicalNest> nests,
+                                       const Target& target,
+                                       const FuseOptions& options);
 
 }  // namespace ocannl
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/tiling/plan.h"
 
@@ -39,26 +40,29 @@ class MapScheduler {
     }
   }
 
-  void Run() {
+  absl::Status Run() {
     const std::vector<NestLoop> order = Order();
-    rewriter_.Reorder(order);
+    OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
     const size_t outer = order.size() - (transposes() ? 2 : 1);
     serial_.assign(order.begin(), order.begin() + static_cast<int64_t>(outer));
     if (transposes()) {
-      for (const Tiles& tiles : CutOffRemainders(order[outer], order.back())) {
-        Transpose(tiles);
-      }
+      OCANNL_ASSIGN_OR_RETURN(const std::vector<Tiles> all,
+                              CutOffRemainders(order[outer], order.back()));
+      for (const Tiles& tiles : all) OCANNL_RETURN_IF_ERROR(Transpose(tiles));
     } else {
-      VectorizeStrips(order.back());
+      OCANNL_RETURN_IF_ERROR(VectorizeStrips(order.back()));
     }
     const double vectors =
         Iterations(nest_.outputs) / static_cast<double>(lanes_);
     if (vectors <= kMaxUnrolledVectors) {
-      for (const NestLoop& loop : serial_) rewriter_.Unroll(loop);
+      for (const NestLoop& loop : serial_) {
+        OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(loop));
+      }
     } else if (vectors * cost_ > kMinParallelCycles && !serial_.empty() &&
                rewriter_.IsOutermost(serial_[0])) {
-      rewriter_.Parallel(serial_[0]);
+      return rewriter_.Parallel(serial_[0]);
     }
+    return absl::OkStatus();
   }
 
   bool transposes() const { return transpose_loop_ >= 0; }
@@ -119,19 +123,23 @@ class MapScheduler {
   }
 
   // Index-set splitting of both loops: first what is full tiles.
-  std::vector<Tiles> CutOffRemainders(const NestLoop& columns,
-                                      const NestLoop& lanes) {
+  absl::StatusOr<std::vector<Tiles>> CutOffRemainders(const NestLoop& columns,
+                                                      const NestLoop& lanes) {
     std::vector<Tiles> nests = {{columns, lanes}};
     if (const int64_t rest = RemainderOf(lanes, Strip())) {
-      const NestLoop other = rewriter_.Cut(lanes, lanes.extent - rest).loop;
+      OCANNL_ASSIGN_OR_RETURN(const NestRewriter::Rest other,
+                              rewriter_.Cut(lanes, lanes.extent - rest));
       nests[0].lanes.extent -= rest;
-      nests.push_back({rewriter_.Distribute(columns)[0], other});
+      OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> others,
+                              rewriter_.Distribute(columns));
+      nests.push_back({others[0], other.loop});
     }
     const int64_t rest = RemainderOf(columns, kColumnsAtOnce);
     for (size_t k = nests.size(); rest > 0 && k-- > 0;) {
       Tiles& tiles = nests[k];
-      const NestRewriter::Rest other =
-          rewriter_.Cut(tiles.columns, tiles.columns.extent - rest);
+      OCANNL_ASSIGN_OR_RETURN(
+          const NestRewriter::Rest other,
+          rewriter_.Cut(tiles.columns, tiles.columns.extent - rest));
       tiles.columns.extent -= rest;
       nests.push_back(
           {other.loop,
@@ -141,18 +149,21 @@ class MapScheduler {
   }
 
   // Vectors of some columns at once.
-  void Transpose(const Tiles& tiles) {
+  absl::Status Transpose(const Tiles& tiles) {
     const int64_t size = std::min(tiles.columns.extent, kColumnsAtOnce);
     if (tiles.columns.extent > size) serial_.push_back(tiles.columns);
-    VectorizeStrips(tiles.lanes);
-    rewriter_.UnrollJam(tiles.columns, size);
+    OCANNL_RETURN_IF_ERROR(VectorizeStrips(tiles.lanes));
+    return rewriter_.UnrollJam(tiles.columns, size);
   }
 
-  void VectorizeStrips(const NestLoop& lanes) {
-    for (const NestLoop& strip : rewriter_.StripMine(lanes, Strip())) {
-      rewriter_.Vectorize(strip);
+  absl::Status VectorizeStrips(const NestLoop& lanes) {
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> strips,
+                            rewriter_.StripMine(lanes, Strip()));
+    for (const NestLoop& strip : strips) {
+      OCANNL_RETURN_IF_ERROR(rewriter_.Vectorize(strip));
     }
     if (lanes.extent >= 2 * Strip()) serial_.push_back(lanes);
+    return absl::OkStatus();
   }
 
   NestRewriter& rewriter_;
@@ -167,15 +178,17 @@ class MapScheduler {
 
 }  // namespace
 
-bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
-                 absl::Span<const Set> epilogues, const Target& target) {
+absl::StatusOr<bool> ScheduleMap(NestRewriter& rewriter,
+                                 const PerfectNest& nest,
+                                 absl::Span<const Set> epilogues,
+                                 const Target& target) {
   MapScheduler map(rewriter, nest, epilogues, target);
-  map.Run();
+  OCANNL_RETURN_IF_ERROR(map.Run());
   return map.transposes();
 }
 
-void ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
-                     const Target& target) {
+absl::Status ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
+                             const Target& target) {
   const LoopProgram& program = rewriter.program();
   const int64_t lanes =
       target.vector_bytes /
@@ -186,20 +199,24 @@ void ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
       Iterations(nest.loops) / static_cast<double>(lanes) *
       (kLookupCost + CostModel().Cost(program, nest.scatter.value));
   const NestLoop columns = nest.loops.back();
-  const std::vector<NestLoop> strips = rewriter.StripMine(columns, strip);
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> strips,
+                          rewriter.StripMine(columns, strip));
   std::vector<NestLoop> order = nest.loops;
   order.pop_back();
   for (size_t k = order.size(); strips.size() > 1 && k-- > 0;) {
-    rewriter.Distribute(order[k]);
+    OCANNL_RETURN_IF_ERROR(rewriter.Distribute(order[k]).status());
   }
   const bool has_several = columns.extent >= 2 * strip;
   if (has_several) {
     order.insert(order.begin(), columns);
     order.push_back(strips[0]);
-    rewriter.Reorder(order);
+    OCANNL_RETURN_IF_ERROR(rewriter.Reorder(order));
   }
-  for (const NestLoop& loop : strips) rewriter.Vectorize(loop);
-  if (has_several && cycles > kMinParallelCycles) rewriter.Parallel(columns);
+  for (const NestLoop& loop : strips) {
+    OCANNL_RETURN_IF_ERROR(rewriter.Vectorize(loop));
+  }
+  const bool is_parallel = has_several && cycles > kMinParallelCycles;
+  return is_parallel ? rewriter.Parallel(columns) : absl::OkStatus();
 }
 
 }  // namespace ocannl

@@ -9,6 +9,8 @@
 #ifndef OCANNL_CORE_SCHEDULE_MAP_H_
 #define OCANNL_CORE_SCHEDULE_MAP_H_
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
@@ -19,13 +21,15 @@ namespace ocannl {
 // Schedules the output loops of `nest`, which has no others, but one for the
 // lanes (FindLaneLoop) and no unit loops; its set and the `epilogues` stand in
 // them. Returns whether it transposes an operand in registers.
-bool ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
-                 absl::Span<const Set> epilogues, const Target& target);
+absl::StatusOr<bool> ScheduleMap(NestRewriter& rewriter,
+                                 const PerfectNest& nest,
+                                 absl::Span<const Set> epilogues,
+                                 const Target& target);
 
 // Strip-mines the last loop of the nest, which has no unit loops: strips
 // outside, the other loops, and lanes inside.
-void ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
-                     const Target& target);
+absl::Status ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
+                             const Target& target);
 
 }  // namespace ocannl
 

@@ -4,9 +4,13 @@
 // (rewrite/rewrite.h), in time that depends on the nest alone.
 //
 //   NestRewriter nest(program, Around({i, j}, {set}));
-//   for (const NestLoop& strip : nest.StripMine(j, 16)) nest.Vectorize(strip);
-//   nest.Parallel(i.iterator);
+//   OCANNL_ASSIGN_OR_RETURN(const auto strips, nest.StripMine(j, 16));
+//   for (const NestLoop& strip : strips) {
+//     OCANNL_RETURN_IF_ERROR(nest.Vectorize(strip));
+//   }
 //   std::move(nest).MoveTo(block);
+//
+// Errors are those of the rewrites: what is planned well has none.
 #ifndef OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
 #define OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
 
@@ -17,6 +21,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
@@ -47,10 +52,11 @@ class NestRewriter {
 
   // Strip mining: the loop goes over strips of `size` iterations, if there are
   // several; they, first, and what does not fill one are loops of their own.
-  std::vector<NestLoop> StripMine(const NestLoop& loop, int64_t size);
+  absl::StatusOr<std::vector<NestLoop>> StripMine(const NestLoop& loop,
+                                                  int64_t size);
 
   // The same of a loop that `size` divides. Returns the loop over a strip.
-  NestLoop Split(const NestLoop& loop, int64_t size);
+  absl::StatusOr<NestLoop> Split(const NestLoop& loop, int64_t size);
 
   // Index-set splitting: the loop keeps its iterations below `at`. Returns the
   // loop over the others, and the copies of those that are in the loop.
@@ -58,51 +64,52 @@ class NestRewriter {
     NestLoop loop;
     absl::flat_hash_map<IteratorId, IteratorId> copies;
   };
-  Rest Cut(const NestLoop& loop, int64_t at);
+  absl::StatusOr<Rest> Cut(const NestLoop& loop, int64_t at);
 
   // Loop distribution. Returns the loops but the first.
-  std::vector<NestLoop> Distribute(const NestLoop& loop);
+  absl::StatusOr<std::vector<NestLoop>> Distribute(const NestLoop& loop);
 
   // As in rewrites.def; Unroll is Bind. Vectorize and Unroll leave a loop of
   // one iteration as it is.
-  void Reorder(const std::vector<NestLoop>& order);
-  void Vectorize(const NestLoop& loop);
-  void UnrollJam(const NestLoop& loop, int64_t factor);
-  void Unroll(const NestLoop& loop);
-  void Parallel(const NestLoop& loop);
-  void Privatize(BufferId buffer, const NestRegion& region);
+  absl::Status Reorder(const std::vector<NestLoop>& order);
+  absl::Status Vectorize(const NestLoop& loop);
+  absl::Status UnrollJam(const NestLoop& loop, int64_t factor);
+  absl::Status Unroll(const NestLoop& loop);
+  absl::Status Parallel(const NestLoop& loop);
+  absl::Status Privatize(BufferId buffer, const NestRegion& region);
 
   // Cache read of the accesses that depend on one of the loops `along`. Returns
   // the loops of the copy, in the order of its axes.
-  std::vector<NestLoop> Pack(BufferId buffer, const NestRegion& region,
-                             const std::vector<IteratorId>& along);
+  absl::StatusOr<std::vector<NestLoop>> Pack(
+      BufferId buffer, const NestRegion& region,
+      const std::vector<IteratorId>& along);
 
   // Adjacent loops that are not parallel and in no other become one statement.
-  void EncloseSerial();
+  absl::Status EncloseSerial();
 
   // Loops of one iteration that are in other loops become what is in them.
-  void RemoveUnitLoops();
+  absl::Status RemoveUnitLoops();
 
   // Whether the loop is in no other one.
   bool IsOutermost(const NestLoop& loop) const;
 
   // Loop fusion.
-  void Fuse(const NestLoop& first, const NestLoop& second);
+  absl::Status Fuse(const NestLoop& first, const NestLoop& second);
 
   // The same of perfectly nested loops, outermost first, with as many others,
   // of a statement that comes behind the nest.
-  void FuseWith(const std::vector<NestLoop>& loops, Stmt other,
-                const std::vector<NestLoop>& others);
+  absl::Status FuseWith(const std::vector<NestLoop>& loops, Stmt other,
+                        const std::vector<NestLoop>& others);
 
   // The same with a loop of as many iterations; false where it is not legal.
   bool TryFuse(IteratorId first, const For& second);
 
   // The loop becomes the body of a new unit loop, which is returned.
-  NestLoop Enclose(const NestLoop& loop);
+  absl::StatusOr<NestLoop> Enclose(const NestLoop& loop);
 
   // Init absorption by the loop of a zero_out of `buffer`, which comes before
   // the nest.
-  void AbsorbZeroOut(BufferId buffer, const NestLoop& loop);
+  absl::Status AbsorbZeroOut(BufferId buffer, const NestLoop& loop);
 
   // Splits the loop over rows in blocks of `size`, and transposes the last
   // `lanes` of their reductions. Returns the loop over blocks and that over the
@@ -115,9 +122,9 @@ class NestRewriter {
   void MoveTo(Block& block) &&;
 
  private:
-  // The rewrite was done; it is `line` of a script (rewrite/script.h).
+  // If the rewrite was done, it is `line` of a script (rewrite/script.h).
   template <class... Parts>
-  void Done(const absl::Status& status, const Parts&... line);
+  absl::Status Done(absl::Status status, const Parts&... line);
 
   LoopProgram& program_;
   const rewrite::Legality legality_;

@@ -12,6 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/map.h"
@@ -191,12 +192,12 @@ std::optional<FusedRows> FuseRows(LoopProgram& program,
   return RowFuser(program, stmts, nests, target).Fuse();
 }
 
-bool ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
-                  const Target& target) {
+absl::StatusOr<bool> ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+                                  const Target& target) {
   const NestLoop loop = {rows.loop.iterator, rows.loop.extent};
-  if (rows.is_parallel) rewriter.Parallel(loop);
+  if (rows.is_parallel) OCANNL_RETURN_IF_ERROR(rewriter.Parallel(loop));
   for (const PerfectNest& map : rows.maps) {
-    ScheduleMap(rewriter, map, {}, target);
+    OCANNL_RETURN_IF_ERROR(ScheduleMap(rewriter, map, {}, target).status());
   }
   const int64_t lanes = target.vector_bytes / kCellBytes;
   const int64_t size = RowsOfBlock(rewriter.program(), rows, target);
@@ -204,7 +205,9 @@ bool ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
   const std::optional<std::vector<NestLoop>> blocks =
       rewriter.TryTransposeRows(loop, size, lanes);
   if (!blocks) return false;
-  if (rows.is_parallel && blocks->size() > 1) rewriter.Parallel(blocks->back());
+  if (rows.is_parallel && blocks->size() > 1) {
+    OCANNL_RETURN_IF_ERROR(rewriter.Parallel(blocks->back()));
+  }
   return true;
 }
 

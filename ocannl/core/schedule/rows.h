@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/canonicalize.h"
@@ -47,8 +48,8 @@ std::optional<FusedRows> FuseRows(LoopProgram& program,
 // `rewriter` has the loop. Whether reductions of a block of rows are transposed
 // (rewrite::TransposeRows): not where a block does not fit in L1, or parallel
 // rows would be too few blocks.
-bool ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
-                  const Target& target);
+absl::StatusOr<bool> ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+                                  const Target& target);
 
 }  // namespace ocannl
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/schedule.h"
 
-#include <algorithm>
-#include <iterator>
-#include <optional>
+#include <cstddef>
+#include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/analysis/promises.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -19,201 +19,246 @@
 #include "ocannl/core/opt/dead_code.h"
 #include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/collapse.h"
-#include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/fuse_nests.h"
-#include "ocannl/core/schedule/map.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/rows.h"
-#include "ocannl/core/schedule/verify_part.h"
+#include "ocannl/core/schedule/nest_scheduler.h"
 
 namespace ocannl {
 namespace {
 
-void RecordContraction(const Contraction& contraction, Decisions& taken) {
-  const ContractPlan& plan = contraction.plan;
-  const std::vector<Set>& epilogue = contraction.epilogue.sets;
-  taken.Add(Decision::kContract);
-  taken.AddIf(plan.loops.n.extent == 1, Decision::kOneLane);
-  taken.AddIf(plan.loops.m.has_value(), Decision::kTiledM);
-  taken.AddIf(!plan.loops.outer.empty(), Decision::kOuterLoops);
-  taken.AddIf(plan.tiles.m.size() > 1, Decision::kUnequalTilesOfM);
-  taken.AddIf(plan.tiles.n.size() > 1, Decision::kRemainderOfN);
-  taken.AddIf(plan.blocks.panels > 1, Decision::kPanelBlocks);
-  taken.AddIf(plan.has_k_blocks(), Decision::kKBlocks);
-  taken.AddIf(plan.packed_b.has_value(), plan.b_needs_transpose
-                                             ? Decision::kTransposedB
-                                             : Decision::kPackedB);
-  taken.AddIf(plan.packed_a.has_value(), Decision::kPackedA);
-  taken.AddIf(!epilogue.empty(), Decision::kFusedEpilogues);
-  taken.AddIf(absl::c_any_of(epilogue,
-                             [&](const Set& user) {
-                               return user.target ==
-                                      contraction.nest.set.target;
-                             }),
-              Decision::kInPlaceEpilogue);
-  taken.AddIf(contraction.epilogue.beta_is_zero, Decision::kAbsorbedZeroOut);
-}
-
-bool IsParallel(const Stmt& stmt) {
-  const For* loop = std::get_if<For>(&stmt);
-  return loop != nullptr && loop->kind == LoopKind::kPar;
-}
-
-// Rewrites the nests of a program, one after the other.
-class NestScheduler {
- public:
-  NestScheduler(LoopProgram& program, const Target& target,
-                rewrite::Legality legality, Decisions& taken,
-                std::string* script)
-      : program_(program),
-        target_(target),
-        taken_(taken),
-        legality_(legality),
-        script_(script) {}
-
-  void Run(const std::vector<FusedNest>& nests) {
-    std::vector<Stmt> stmts = std::move(program_.body.stmts);
-    program_.body.stmts.clear();
-    // New loops are numbered as in a script that is run on all of the program.
-    std::vector<IteratorId> behind = {NextIterator(program_)};
-    for (size_t k = stmts.size(); k-- > 0;) {
-      behind.push_back(std::max(behind.back(), NextIterator(stmts[k])));
-    }
-    IteratorId before = behind[0];
-    Block result;
-    for (size_t k = 0; k < stmts.size(); ++k) {
-      behind.pop_back();
-      const size_t first = result.stmts.size();
-      if (std::holds_alternative<std::monostate>(nests[k])) {
-        result.stmts.push_back(std::move(stmts[k]));
-      } else {
-        program_.next_iterator = std::max(before, behind.back());
-        NestRewriter rewriter(program_, std::move(stmts[k]), legality_,
-                              script_);
-        const std::optional<Decision> if_parallel = Rewrite(rewriter, nests[k]);
-        std::move(rewriter).MoveTo(result);
-        const auto made = absl::MakeConstSpan(result.stmts).subspan(first);
-        if (if_parallel) {
-          taken_.AddIf(absl::c_any_of(made, IsParallel), *if_parallel);
-        }
-      }
-      for (size_t j = first; j < result.stmts.size(); ++j) {
-        before = std::max(before, NextIterator(result.stmts[j]));
-      }
-    }
-    program_.body = std::move(result);
-  }
-
- private:
-  // Returns what is decided where a statement that it makes is parallel.
-  std::optional<Decision> Rewrite(NestRewriter& rewriter,
-                                  const FusedNest& nest) {
-    using IfParallel = std::optional<Decision>;
-    return std::visit(
-        Overload{
-            [&](const MapNest& map) -> IfParallel {
-              taken_.Add(Decision::kMap);
-              taken_.AddIf(!map.consumers.empty(), Decision::kMapWithEpilogues);
-              taken_.AddIf(
-                  ScheduleMap(rewriter, map.nest, map.consumers, target_),
-                  Decision::kTransposedMap);
-              return Decision::kParallelMap;
-            },
-            [&](const Contraction& contraction) -> IfParallel {
-              RecordContraction(contraction, taken_);
-              ScheduleContract(rewriter, contraction);
-              return Decision::kParallelContract;
-            },
-            [&](const ScatterNest& scatter) -> IfParallel {
-              taken_.Add(Decision::kScatter);
-              ScheduleScatter(rewriter, scatter, target_);
-              return std::nullopt;
-            },
-            [&](const FusedRows& rows) -> IfParallel {
-              taken_.AddIf(ScheduleRows(rewriter, rows, target_),
-                           Decision::kRowBlocks);
-              return std::nullopt;
-            },
-            [](std::monostate) -> IfParallel { return std::nullopt; },
-        },
-        nest);
-  }
-
-  LoopProgram& program_;
-  const Target& target_;
-  Decisions& taken_;
-  const rewrite::Legality legality_;
-  std::string* const script_;
-};
-
-// What the passes work on.
-struct State {
+// What the passes make, each of what the one before it made.
+struct Scheduled {
   LoopProgram program;
-  const Target& target;
-  const ScheduleOptions& options;
-  Decisions& taken;
-  bool had_locals;
   // Of each statement, where those passes have run.
   std::vector<CanonicalNest> canonical = {};
   std::vector<FusedNest> fused = {};
 };
 
-void Inline(State& state) {
-  if (!state.had_locals) return;
-  state.program = InlineLocals(std::move(state.program));
-}
+// What the passes work on and with.
+struct State {
+  Scheduled now;
+  const Target& target;
+  const ScheduleOptions& options;
+  Decisions& taken;
+  const bool had_locals;
 
-void Canonicalize(State& state) {
-  state.program.next_iterator = {0};
-  state.canonical = CanonicalizeNests(state.program);
-}
-
-void Collapse(State& state) {
-  if (!CollapseLoops(state.program, state.options.script)) return;
-  state.taken.Add(Decision::kCollapsedLoops);
-  if (!state.canonical.empty()) {
-    state.canonical = CanonicalNestsOf(state.program);
+  absl::Status Verified(FaultPlace* place = nullptr) const {
+    return options.legality == rewrite::Legality::kProve
+               ? VerifyPromises(now.program, place)
+               : Verify(now.program, place);
   }
+
+  absl::Status Fault(absl::string_view pass) {
+    return options.fault ? options.fault(pass, now.program) : absl::OkStatus();
+  }
+
+  size_t ScriptSize() const {
+    return options.script == nullptr ? 0 : options.script->size();
+  }
+  void Restore(const Scheduled& before, size_t script_size) {
+    now = before;
+    if (options.script != nullptr) options.script->resize(script_size);
+  }
+};
+
+absl::Status Inline(State& state) {
+  if (!state.had_locals) return absl::OkStatus();
+  state.now.program = InlineLocals(std::move(state.now.program));
+  return absl::OkStatus();
 }
 
-void Fuse(State& state) {
-  if (state.canonical.empty()) return;
-  FusedProgram fused = FuseNests(
-      std::move(state.program), std::move(state.canonical), state.target,
-      state.options.legality, state.taken, state.options.script);
-  state.program = std::move(fused.program);
-  state.program.next_iterator = {0};
-  state.fused = std::move(fused.nests);
+absl::Status Canonicalize(State& state) {
+  state.now.program.next_iterator = {0};
+  state.now.canonical = CanonicalizeNests(state.now.program);
+  return absl::OkStatus();
 }
 
-void Rewrite(State& state) {
-  if (state.fused.empty()) return;
-  NestScheduler(state.program, state.target, state.options.legality,
-                state.taken, state.options.script)
-      .Run(state.fused);
+absl::Status Collapse(State& state) {
+  OCANNL_ASSIGN_OR_RETURN(
+      const bool collapsed,
+      CollapseLoops(state.now.program, state.options.script));
+  if (!collapsed) return absl::OkStatus();
+  state.taken.Add(Decision::kCollapsedLoops);
+  if (!state.now.canonical.empty()) {
+    state.now.canonical = CanonicalNestsOf(state.now.program);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FuseBut(State& state, absl::flat_hash_set<IteratorId> alone) {
+  if (state.now.canonical.empty()) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(
+      FusedProgram fused,
+      FuseNests(std::move(state.now.program), std::move(state.now.canonical),
+                state.target,
+                {.legality = state.options.legality,
+                 .taken = &state.taken,
+                 .script = state.options.script,
+                 .alone = std::move(alone)}));
+  state.now.program = std::move(fused.program);
+  state.now.program.next_iterator = {0};
+  state.now.fused = std::move(fused.nests);
+  return state.Fault("fuse");
+}
+
+absl::Status Fuse(State& state) { return FuseBut(state, {}); }
+
+absl::Status RewriteNests(State& state, bool verifies) {
+  if (state.now.fused.empty()) return absl::OkStatus();
+  return ScheduleNests(state.now.program, state.now.fused, state.target,
+                       state.options, state.taken, verifies);
+}
+
+absl::Status Rewrite(State& state) {
+  return RewriteNests(state, /*verifies=*/false);
+}
+
+absl::Status RewriteVerified(State& state) {
+  return RewriteNests(state, /*verifies=*/true);
 }
 
 // What only accumulators hold is stored for nobody.
-void DropDeadStores(State& state) {
-  state.program = EliminateDeadCode(std::move(state.program));
+absl::Status DropDeadStores(State& state) {
+  state.now.program = EliminateDeadCode(std::move(state.now.program));
+  return absl::OkStatus();
 }
 
-void ShareAgain(State& state) {
-  if (!state.had_locals) return;
-  state.program = EliminateCommonSubexpressions(std::move(state.program));
+absl::Status ShareAgain(State& state) {
+  if (!state.had_locals) return absl::OkStatus();
+  state.now.program =
+      EliminateCommonSubexpressions(std::move(state.now.program));
+  return absl::OkStatus();
+}
+
+// The outermost loops of nests that touch a buffer that the statement touches
+// and a nest writes.
+absl::flat_hash_set<IteratorId> Neighbours(const LoopProgram& program,
+                                           const Effects& of) {
+  absl::flat_hash_set<BufferId> buffers(of.reads.begin(), of.reads.end());
+  buffers.insert(of.writes.begin(), of.writes.end());
+  auto shares = [&](BufferId id) {
+    return buffers.contains(id) && !IsReadOnly(program.buffers[id].role);
+  };
+  absl::flat_hash_set<IteratorId> loops;
+  for (const Stmt& stmt : program.body.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr) continue;
+    const Effects effects = EffectsOf(program, stmt);
+    if (absl::c_any_of(effects.reads, shares) ||
+        absl::c_any_of(effects.writes, shares)) {
+      loops.insert(loop->iterator);
+    }
+  }
+  return loops;
+}
+
+// The statement of the program's body that has the fault, of a buffer the last
+// one that writes it; null: none has.
+const Stmt* StmtAt(const LoopProgram& program, const FaultPlace& place) {
+  const Stmt* found = nullptr;
+  size_t visited = 0;
+  for (const Stmt& stmt : program.body.stmts) {
+    if (absl::c_linear_search(EffectsOf(program, stmt).writes, place.buffer)) {
+      found = &stmt;
+    }
+    WalkStmts({{stmt}}, [&](const Stmt&) { ++visited; });
+    if (place.stmt && visited > *place.stmt) return &stmt;
+  }
+  return found;
+}
+
+// Fuses all but the nests that share a buffer with one that Verify refuses.
+absl::Status FuseVerified(State& state) {
+  const Scheduled before = state.now;
+  const size_t script_size = state.ScriptSize();
+  absl::flat_hash_set<IteratorId> alone;
+  while (true) {
+    OCANNL_RETURN_IF_ERROR(FuseBut(state, alone));
+    FaultPlace place;
+    const absl::Status status = state.Verified(&place);
+    if (status.ok()) return status;
+    const LoopProgram& fused = state.now.program;
+    const Stmt* fault = StmtAt(fused, place);
+    if (fault == nullptr) return status;
+    const size_t known = alone.size();
+    alone.merge(Neighbours(before.program, EffectsOf(fused, *fault)));
+    if (alone.size() == known) return status;
+    Report(RefusalOf(fused, *fault, "fuse", std::string(status.message())),
+           state.options.refused);
+    state.Restore(before, script_size);
+  }
 }
 
 struct Pass {
   absl::string_view name;
-  void (*run)(State& state);
+  // Error, with all lost: that of a rewrite.
+  absl::Status (*run)(State& state);
+  // The same nest by nest, where Verify refuses what `run` makes; null: the
+  // pass is left out then.
+  absl::Status (*run_verified)(State& state) = nullptr;
 };
 
 constexpr Pass kPasses[] = {
-    {"inline_locals", Inline},   {"canonicalize", Canonicalize},
-    {"collapse", Collapse},      {"fuse", Fuse},
-    {"rewrite", Rewrite},        {"drop_dead_stores", DropDeadStores},
+    {"inline_locals", Inline},
+    {"canonicalize", Canonicalize},
+    {"collapse", Collapse},
+    {"fuse", Fuse, FuseVerified},
+    {"rewrite", Rewrite, RewriteVerified},
+    {"drop_dead_stores", DropDeadStores},
     {"share_again", ShareAgain},
 };
+
+// Runs the pass and what it has for nests that are refused; where that does not
+// help either, nothing is done.
+void RunVerified(const Pass& pass, State& state) {
+  const Scheduled before = state.now;
+  const size_t script_size = state.ScriptSize();
+  absl::Status status;
+  for (auto run : {pass.run, pass.run_verified}) {
+    if (run == nullptr) continue;
+    status = run(state);
+    if (status.ok() && pass.run_verified == nullptr) {
+      status = state.Fault(pass.name);
+    }
+    if (status.ok()) status = state.Verified();
+    if (status.ok()) return;
+    state.Restore(before, script_size);
+  }
+  Report({.nest = "",
+          .pass = std::string(pass.name),
+          .reason = std::string(status.message())},
+         state.options.refused);
+}
+
+// Calls `run` with each pass.
+absl::Status ForPasses(State& state,
+                       absl::FunctionRef<absl::Status(const Pass&)> run) {
+  for (const Pass& pass : kPasses) {
+    if (absl::c_linear_search(state.options.skip, pass.name)) continue;
+    const TraceSpan span("pass", pass.name);
+    OCANNL_RETURN_IF_ERROR(run(pass));
+  }
+  return absl::OkStatus();
+}
+
+// Error: that of a rewrite, or what Verify says of the result.
+absl::Status RunAll(State& state) {
+  const absl::Status status = ForPasses(state, [&](const Pass& pass) {
+    OCANNL_RETURN_IF_ERROR(pass.run(state));
+    return pass.run_verified == nullptr ? state.Fault(pass.name)
+                                        : absl::OkStatus();
+  });
+  return status.ok() ? state.Verified() : status;
+}
+
+void RunAllVerified(State& state) {
+  ForPasses(state, [&](const Pass& pass) {
+    RunVerified(pass, state);
+    if (state.options.observer) {
+      state.options.observer(pass.name, state.now.program);
+    }
+    return absl::OkStatus();
+  }).IgnoreError();
+}
 
 }  // namespace
 
@@ -223,26 +268,23 @@ std::vector<absl::string_view> SchedulePasses() {
   return names;
 }
 
-LoopProgram Schedule(LoopProgram program, const Target& target,
+LoopProgram Schedule(const LoopProgram& program, const Target& target,
                      const ScheduleOptions& options) {
   Decisions ignored;
-  const bool had_locals = !program.locals.empty();
-  State state{.program = std::move(program),
+  State state{.now = {.program = program},
               .target = target,
               .options = options,
               .taken = options.taken == nullptr ? ignored : *options.taken,
-              .had_locals = had_locals};
-  for (const Pass& pass : kPasses) {
-    if (absl::c_linear_search(options.skip, pass.name)) continue;
-    const TraceSpan span("pass", pass.name);
-    pass.run(state);
-    if (options.observer) options.observer(pass.name, state.program);
+              .had_locals = !program.locals.empty()};
+  const size_t script_size = state.ScriptSize();
+  // To verify takes as long as the program is, so it is done once; but after
+  // each pass where somebody looks.
+  if (!options.observer && RunAll(state).ok()) {
+    return std::move(state.now.program);
   }
-  absl::Status status = options.legality == rewrite::Legality::kProve
-                            ? VerifyPromises(state.program)
-                            : Verify(state.program);
-  CHECK(status.ok()) << "after scheduling: " << status.message();
-  return std::move(state.program);
+  state.Restore({.program = program}, script_size);
+  RunAllVerified(state);
+  return std::move(state.now.program);
 }
 
 }  // namespace ocannl

@@ -11,6 +11,8 @@
 // and each is scheduled: contractions as planned (plan.h, contract.h), maps
 // (map.h), and rows (rows.h).
 // Anything else stays. The result prints, parses and runs on the interpreter.
+// Verify is asked once, at the end. Where it refuses, all is done again and
+// verified step by step: a nest that a pass would break keeps its loops.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 
@@ -18,10 +20,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -38,16 +42,24 @@ struct ScheduleOptions {
   // users could give (rewrite/script.h): run on the program after
   // "canonicalize", it gives that after "rewrite".
   std::string* script = nullptr;
-  // Called with the program after each pass.
+  // Called with the program after each pass, which is verified then.
   std::function<void(absl::string_view pass, const LoopProgram& program)>
       observer = nullptr;
   absl::Span<const std::string> skip = {};  // names of passes to leave out
+  // Gets the nests that a pass left as they were (refusal.h); null: there is
+  // none, or the process ends.
+  std::vector<Refusal>* refused = nullptr;
+  // For tests of refusals: called with the program after each pass, of
+  // "rewrite" with each nest, which is all of the body then. It may break what
+  // the pass has made, or say that a rewrite was an error.
+  std::function<absl::Status(absl::string_view pass, LoopProgram& program)>
+      fault = nullptr;
 };
 
 // `program` must be one that Verify accepts, and so is the result. The result
 // has the same buffers in the same order, but for temps and private ones; two
 // axes of a buffer may have become one (collapse.h).
-LoopProgram Schedule(LoopProgram program, const Target& target,
+LoopProgram Schedule(const LoopProgram& program, const Target& target,
                      const ScheduleOptions& options = {});
 
 }  // namespace ocannl

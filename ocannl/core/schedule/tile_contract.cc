@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 
 namespace ocannl {
@@ -66,7 +67,7 @@ class ContractTiler {
     }
   }
 
-  TiledContract Run() && {
+  absl::StatusOr<TiledContract> Run() && {
     Loops loops;
     loops.at[kNBlock] = plan_.loops.n;
     loops.at[kMTile] = plan_.loops.m;
@@ -84,10 +85,12 @@ class ContractTiler {
       parallel_.push_back(plan_.loops.outer[0]);
     }
     Append(order, From(order_[0], loops));
-    rewriter_.Reorder(order);
-    tiled_.region = TileAxes(loops, 0);
+    OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
+    OCANNL_ASSIGN_OR_RETURN(tiled_.region, TileAxes(loops, 0));
     if (plan_.is_parallel) {
-      for (const NestLoop& loop : parallel_) rewriter_.Parallel(loop);
+      for (const NestLoop& loop : parallel_) {
+        OCANNL_RETURN_IF_ERROR(rewriter_.Parallel(loop));
+      }
     }
     return std::move(tiled_);
   }
@@ -106,17 +109,18 @@ class ContractTiler {
 
   // Tiles the axes from `axes_[axis]` on, which are all that is in a loop.
   // Returns what they become.
-  NestRegion TileAxes(const Loops& loops, size_t axis) {
+  absl::StatusOr<NestRegion> TileAxes(const Loops& loops, size_t axis) {
     if (axis == axes_.size()) return AddKernel(loops);
     const Level tiles = axes_[axis].tiles;
     const size_t first_kernel = tiled_.kernels.size();
     std::optional<NestRegion> region;
-    for (Loops& part : Tiles(loops, axis)) {
-      if (tiles == kNBlock) BlockPanels(part);
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Loops> parts, Tiles(loops, axis));
+    for (Loops& part : parts) {
+      if (tiles == kNBlock) OCANNL_RETURN_IF_ERROR(BlockPanels(part));
       const std::vector<NestLoop> order = From(tiles, part);
-      rewriter_.Reorder(order);
+      OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
       AddParallel(part, tiles);
-      NestRegion inside = TileAxes(part, axis + 1);
+      OCANNL_ASSIGN_OR_RETURN(NestRegion inside, TileAxes(part, axis + 1));
       // Panels are tiled already.
       if (part.Has(tiles) ||
           (tiles == kMTile && order_[3] == kMTile && part.Has(kPanel))) {
@@ -133,12 +137,13 @@ class ContractTiler {
   }
 
   // Index-set splitting of an axis into its ranges, and strip mining of each.
-  std::vector<Loops> Tiles(const Loops& loops, size_t axis) {
+  absl::StatusOr<std::vector<Loops>> Tiles(const Loops& loops, size_t axis) {
     const auto& [tiles, tile, ranges] = axes_[axis];
     std::vector<Loops> parts = {loops};
     if (!loops.Has(tiles)) return parts;
     if (ranges->size() > 1) {
-      parts.push_back(CutOff(loops, tiles, (*ranges)[1].first));
+      OCANNL_ASSIGN_OR_RETURN(parts.emplace_back(),
+                              CutOff(loops, tiles, (*ranges)[1].first));
     }
     for (size_t k = 0; k < parts.size(); ++k) {
       const TileRange& range = (*ranges)[k];
@@ -148,7 +153,8 @@ class ContractTiler {
       if (range.count == 1) {
         std::swap(over_tiles, parts[k].at[tile]);
       } else if (range.size > 1 || tile == kN) {  // kN is there always
-        parts[k].at[tile] = rewriter_.Split(*over_tiles, range.size);
+        OCANNL_ASSIGN_OR_RETURN(parts[k].at[tile],
+                                rewriter_.Split(*over_tiles, range.size));
         over_tiles->extent = range.count;
       }
     }
@@ -156,8 +162,9 @@ class ContractTiler {
   }
 
   // The loops of what is cut off.
-  Loops CutOff(Loops loops, Level level, int64_t at) {
-    const NestRewriter::Rest rest = rewriter_.Cut(*loops.at[level], at);
+  absl::StatusOr<Loops> CutOff(Loops loops, Level level, int64_t at) {
+    OCANNL_ASSIGN_OR_RETURN(const NestRewriter::Rest rest,
+                            rewriter_.Cut(*loops.at[level], at));
     auto rename = [&](NestLoop& loop) {
       auto copy = rest.copies.find(loop.iterator);
       if (copy != rest.copies.end()) loop.iterator = copy->second;
@@ -172,16 +179,17 @@ class ContractTiler {
   }
 
   // The loop over panels becomes one over blocks of them.
-  void BlockPanels(Loops& loops) {
+  absl::Status BlockPanels(Loops& loops) {
     std::optional<NestLoop>& blocks = loops.at[kNBlock];
     std::optional<NestLoop>& panels = loops.at[kPanel];
     const int64_t size = plan_.blocks.panels;
     if (!blocks || blocks->extent <= size) {
       std::swap(blocks, panels);
     } else if (size > 1) {
-      panels = rewriter_.Split(*blocks, size);
+      OCANNL_ASSIGN_OR_RETURN(panels, rewriter_.Split(*blocks, size));
       blocks->extent /= size;
     }
+    return absl::OkStatus();
   }
 
   // Without outer loops, the one over blocks of panels can be parallel; where
@@ -196,7 +204,7 @@ class ContractTiler {
 
   // The statements of a tile get loops of their own, and k becomes the
   // outermost of the sum.
-  NestRegion AddKernel(const Loops& loops) {
+  absl::StatusOr<NestRegion> AddKernel(const Loops& loops) {
     Microkernel kernel{
         .stmts = {tiled_.sum + 1 + epilogue_.sets.size(), From(kM, loops)},
         .k = loops.k,
@@ -206,14 +214,15 @@ class ContractTiler {
         .k_range = loops.range[kKBlock]};
     std::vector<std::vector<NestLoop>>& stmts = kernel.stmts;
     for (size_t k = stmts[0].size(); stmts.size() > 1 && k-- > 0;) {
-      const std::vector<NestLoop> others = rewriter_.Distribute(stmts[0][k]);
+      OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> others,
+                              rewriter_.Distribute(stmts[0][k]));
       for (size_t j = 1; j < stmts.size(); ++j) stmts[j][k] = others[j - 1];
     }
     std::vector<NestLoop>& of_sum = stmts[tiled_.sum];
     if (loops.Has(kM)) kernel.m = of_sum[0];
     if (loops.Has(kK)) kernel.k.insert(kernel.k.begin(), *loops.at[kK]);
     of_sum.insert(of_sum.begin(), kernel.k.begin(), kernel.k.end());
-    rewriter_.Reorder(of_sum);
+    OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(of_sum));
     tiled_.kernels.push_back(std::move(kernel));
     return tiled_.kernels.back().region();
   }
@@ -230,8 +239,8 @@ class ContractTiler {
 
 }  // namespace
 
-TiledContract TileContract(NestRewriter& rewriter,
-                           const Contraction& contraction) {
+absl::StatusOr<TiledContract> TileContract(NestRewriter& rewriter,
+                                           const Contraction& contraction) {
   return ContractTiler(rewriter, contraction).Run();
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "ocannl/core/schedule/contract.h"
 
 namespace ocannl {
@@ -40,8 +41,8 @@ struct TiledContract {
   std::vector<Block> blocks;
 };
 
-TiledContract TileContract(NestRewriter& rewriter,
-                           const Contraction& contraction);
+absl::StatusOr<TiledContract> TileContract(NestRewriter& rewriter,
+                                           const Contraction& contraction);
 
 }  // namespace ocannl
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -17,8 +18,10 @@ absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
   return written;
 }
 
-bool IsVerified(LoopProgram& program, Block body,
-                absl::FunctionRef<Role(BufferId buffer, Role role)> role_of) {
+absl::Status VerifyPart(
+    LoopProgram& program, Block body,
+    absl::FunctionRef<Role(BufferId buffer, Role role)> role_of,
+    rewrite::Legality legality) {
   IdVector<BufferId, Role> roles;
   for (BufferId k : program.buffers.ids()) {
     Role& role = program.buffers[k].role;
@@ -27,15 +30,17 @@ bool IsVerified(LoopProgram& program, Block body,
     role = role_of(k, role);
   }
   std::swap(program.body, body);
-  const bool is_verified = Verify(program).ok();
+  absl::Status status = legality == rewrite::Legality::kProve
+                            ? VerifyPromises(program)
+                            : Verify(program);
   std::swap(program.body, body);
   for (BufferId k : roles.ids()) program.buffers[k].role = roles[k];
-  return is_verified;
+  return status;
 }
 
-bool IsProvableAlone(LoopProgram& program, const Block& block) {
+absl::Status VerifyAlone(LoopProgram& program, const Block& block) {
   const absl::flat_hash_set<BufferId> written = WrittenIn(program, block);
-  return IsVerified(program, block, [&](BufferId buffer, Role) {
+  return VerifyPart(program, block, [&](BufferId buffer, Role) {
     return written.contains(buffer) ? Role::kOut : Role::kIn;
   });
 }

@@ -92,9 +92,12 @@ double CountRuns(const LoopProgram& program, const Block& block) {
 
 absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
                                              const GpuTarget& target) {
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram demoted,
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram demoted,
                           rewrite::RunScript(program, "demote"));
-  LoopProgram block = ScheduleGpu(std::move(demoted), OneProcessor(target));
+  std::vector<Refusal> refused;
+  LoopProgram block =
+      ScheduleGpu(demoted, OneProcessor(target), {.refused = &refused});
+  if (!refused.empty()) return absl::InternalError(Text(refused[0]));
   IteratorId next = NextIterator(block);
   For grid{LoopKind::kGrid, next++, 1, {}};
   for (Stmt& stmt : block.body.stmts) {

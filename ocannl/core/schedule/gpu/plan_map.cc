@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -113,9 +112,9 @@ absl::Status CutNest(ScriptRunner& script, const std::vector<NestLoop>& loops,
   return absl::OkStatus();
 }
 
-void PlanMap(ScriptRunner& script, size_t at,
-             const std::vector<NestLoop>& loops, const GpuTarget& target,
-             bool cuts) {
+absl::Status PlanMap(ScriptRunner& script, size_t at,
+                     const std::vector<NestLoop>& loops,
+                     const GpuTarget& target, bool cuts) {
   BlockShape shape = ShapeOf(loops, ThreadsFor(loops, target));
   const int64_t extent = loops[shape.split].extent;
   if (extent % shape.size != 0) {
@@ -127,17 +126,19 @@ void PlanMap(ScriptRunner& script, size_t at,
       shape.size = GreatestDivisor(extent, shape.size);
     }
   }
-  auto run = [&](absl::string_view line) { CHECK_OK(script.Line(line)); };
   UseRegisters(script, BodyOf(script.program(), at, loops.size()));
   const IteratorId inner = NextIterator(script.program());
-  run(absl::StrCat("split ", Name(loops[shape.split].iterator), " ",
-                   shape.size));
+  OCANNL_RETURN_IF_ERROR(script.Line(absl::StrCat(
+      "split ", Name(loops[shape.split].iterator), " ", shape.size)));
+  auto bind = [&](IteratorId loop, absl::string_view kind) {
+    return script.Line(absl::StrCat("bind ", Name(loop), kind));
+  };
   for (size_t k = 0; k < loops.size(); ++k) {
-    const bool is_block = k <= shape.split;
-    run(absl::StrCat("bind ", Name(loops[k].iterator),
-                     is_block ? " grid" : " thread"));
-    if (k == shape.split) run(absl::StrCat("bind ", Name(inner), " thread"));
+    OCANNL_RETURN_IF_ERROR(
+        bind(loops[k].iterator, k <= shape.split ? " grid" : " thread"));
+    if (k == shape.split) OCANNL_RETURN_IF_ERROR(bind(inner, " thread"));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl::gpu

@@ -38,10 +38,11 @@ absl::Status CutNest(rewrite::ScriptRunner& script,
 
 // Makes blocks and threads of these loops, one or more, the outermost ones of
 // the statement `at` of the body; if it `cuts`, the next statement is what is
-// left over behind full blocks.
-void PlanMap(rewrite::ScriptRunner& script, size_t at,
-             const std::vector<NestLoop>& loops, const GpuTarget& target,
-             bool cuts);
+// left over behind full blocks. Error: that of a rewrite; the script is half
+// done.
+absl::Status PlanMap(rewrite::ScriptRunner& script, size_t at,
+                     const std::vector<NestLoop>& loops,
+                     const GpuTarget& target, bool cuts);
 
 }  // namespace ocannl::gpu
 

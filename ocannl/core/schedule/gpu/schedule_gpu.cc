@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
+#include "ocannl/core/schedule/gpu/last_uses.h"
+#include "ocannl/core/schedule/gpu/loop_order.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/plan_product.h"
@@ -36,6 +38,8 @@ constexpr int kMoreLoops = 16;
 constexpr int64_t kBlocksOfRows = 8;
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+constexpr char kPass[] = "the plan for a GPU";  // of refusals
 
 using rewrite::ScriptRunner;
 using Savepoint = ScriptRunner::Savepoint;
@@ -62,54 +66,36 @@ int64_t BytesOfNest(const LoopProgram& program, size_t at) {
   return bytes;
 }
 
-// Where the last statement that names a buffer is, counted from the end: what
-// is planned before does not change that.
-class LastUses {
- public:
-  void Find(const LoopProgram& program) {
-    const std::vector<Stmt>& stmts = program.body.stmts;
-    for (size_t at = 0; at < stmts.size(); ++at) {
-      const Effects effects = EffectsOf(program, stmts[at]);
-      for (const auto* buffers : {&effects.reads, &effects.writes}) {
-        for (BufferId id : *buffers) from_end_[id] = stmts.size() - at;
-      }
-    }
-  }
-
-  // Temps that the statement writes and no later one names: those that it may
-  // have for itself, found without a copy of the program.
-  std::vector<BufferId> OwnTemps(const LoopProgram& program, size_t at) const {
-    const std::vector<Stmt>& stmts = program.body.stmts;
-    std::vector<BufferId> temps;
-    for (BufferId id : EffectsOf(program, stmts[at]).writes) {
-      const Role role = program.buffers[id].role;
-      const auto last = from_end_.find(id);
-      if (IsScratch(role) && !IsOfNest(role) && last != from_end_.end() &&
-          last->second >= stmts.size() - at) {
-        temps.push_back(id);
-      }
-    }
-    return temps;
-  }
-
- private:
-  absl::flat_hash_map<BufferId, size_t> from_end_;
-};
-
 class GpuPlanner {
  public:
-  GpuPlanner(LoopProgram program, const GpuTarget& target, bool cuts)
-      : script_(std::move(program)), target_(target), cuts_(cuts) {}
+  GpuPlanner(const LoopProgram& program, const GpuTarget& target,
+             const GpuOptions& options)
+      : script_(program), target_(target), options_(options) {}
 
-  GpuSchedule Run() {
-    if (absl::c_any_of(Stmts(), [](const Stmt& stmt) {
-          return std::holds_alternative<DeclareLocal>(stmt);
-        })) {
-      Line("demote");
+  // Error: that of a rewrite, or what Verify says of the result.
+  absl::StatusOr<GpuSchedule> Run() {
+    OCANNL_RETURN_IF_ERROR(Prepare());
+    for (size_t at = 0; at < Stmts().size(); ++at) {
+      OCANNL_RETURN_IF_ERROR(Plan(at));
     }
-    ZeroLoops();
-    last_uses_.Find(script_.program());
-    for (size_t at = 0; at < Stmts().size(); ++at) Plan(at);
+    OCANNL_RETURN_IF_ERROR(Verify(script_.program()));
+    return GpuSchedule{.program = script_.program(),
+                       .script = script_.script()};
+  }
+
+  // The same where that was an error: the plan of each nest is verified, and
+  // one that is refused is made again without cuts, as Verify does not see of
+  // every loop that its parts write what it writes, or not at all.
+  GpuSchedule RunVerified() {
+    const absl::Status status = Prepare();
+    for (size_t at = 0; status.ok() && at < Stmts().size(); ++at) {
+      PlanVerified(at);
+    }
+    if (!status.ok()) {
+      Report(
+          {.nest = "", .pass = kPass, .reason = std::string(status.message())},
+          options_.refused);
+    }
     return {.program = script_.program(), .script = script_.script()};
   }
 
@@ -119,12 +105,39 @@ class GpuPlanner {
   }
 
   template <class... Parts>
-  void Line(const Parts&... parts) {
-    CHECK_OK(script_.Line(absl::StrCat(parts...)));
+  absl::Status Line(const Parts&... parts) {
+    return script_.Line(absl::StrCat(parts...));
+  }
+
+  absl::Status Prepare() {
+    if (absl::c_any_of(Stmts(), [](const Stmt& stmt) {
+          return std::holds_alternative<DeclareLocal>(stmt);
+        })) {
+      OCANNL_RETURN_IF_ERROR(Line("demote"));
+    }
+    OCANNL_RETURN_IF_ERROR(ZeroLoops());
+    last_uses_.Find(script_.program());
+    return absl::OkStatus();
+  }
+
+  void PlanVerified(size_t at) {
+    Savepoint before(script_);
+    absl::Status status;
+    for (bool cuts : {true, false}) {
+      cuts_ = cuts;
+      status = Plan(at);
+      if (status.ok()) status = Verify(script_.program());
+      if (status.ok()) status = VerifyKernels(script_.program());
+      if (status.ok()) return;
+      before.RollBack();
+    }
+    Report(RefusalOf(script_.program(), Stmts()[at], kPass,
+                     std::string(status.message())),
+           options_.refused);
   }
 
   // Of zero_outs; they stand where what needs them first can take them in.
-  void ZeroLoops() {
+  absl::Status ZeroLoops() {
     std::vector<IteratorId> zeros;
     for (size_t at = 0; at < Stmts().size(); ++at) {
       // One in a loop may be the first of its buffer.
@@ -134,14 +147,13 @@ class GpuPlanner {
         if (!buffer.dims.empty()) {
           zeros.push_back(NextIterator(script_.program()));
         }
-        Line("zero_loops ", buffer.name);
+        OCANNL_RETURN_IF_ERROR(Line("zero_loops ", buffer.name));
       }
     }
     for (IteratorId loop : zeros) {
-      // It changes nothing where it is an error, so no savepoint need copy what
-      // it passes.
-      script_.Line(absl::StrCat("sink ", Name(loop))).IgnoreError();
+      Line("sink ", Name(loop)).IgnoreError();
     }
+    return absl::OkStatus();
   }
 
   bool IsPlannable(size_t at) const {
@@ -151,20 +163,33 @@ class GpuPlanner {
   }
 
   // What is left over stands behind it.
-  void Plan(size_t at) {
-    if (!IsPlannable(at)) return;
-    PutOutputsFirst(at);
+  absl::Status Plan(size_t at) {
+    if (!IsPlannable(at)) return absl::OkStatus();
+    PutOutputsFirst(script_, at);
     const std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
-    if (loops.empty()) return;
-    Unschedule(at);
+    if (loops.empty()) return absl::OkStatus();
+    OCANNL_RETURN_IF_ERROR(InjectFault(at));
+    OCANNL_RETURN_IF_ERROR(Unschedule(script_, at));
     while (FuseNext(at)) {
     }
-    if (PlanProduct(script_, at, target_, cuts_)) return;
-    if (PlanRows(at)) return;
-    if (PlanVectors(at)) return;
+    if (PlanProduct(script_, at, target_, cuts_) || PlanRows(at) ||
+        PlanVectors(at)) {
+      return absl::OkStatus();
+    }
     ContractTemps(at, ParallelLoops(script_.program(), at).back().iterator,
                   /*most_cells=*/1, kMost);
-    PlanMap(script_, at, ParallelLoops(script_.program(), at), target_, cuts_);
+    return PlanMap(script_, at, ParallelLoops(script_.program(), at), target_,
+                   cuts_);
+  }
+
+  absl::Status InjectFault(size_t at) const {
+    if (options_.fault.empty()) return absl::OkStatus();
+    const LoopProgram& program = script_.program();
+    for (BufferId id : EffectsOf(program, Stmts()[at]).writes) {
+      if (program.buffers[id].name != options_.fault) continue;
+      return absl::InternalError("a fault of a test");
+    }
+    return absl::OkStatus();
   }
 
   // A map whose threads read and write vectors, where all that it accesses
@@ -183,17 +208,17 @@ class GpuPlanner {
     }
     Savepoint before(script_);
     const IteratorId lanes = NextIterator(script_.program());
-    Line("split ", Name(strips.iterator), " ", width);
-    ContractTemps(at, strips.iterator, width, kMost);
-    if (script_.Line(absl::StrCat("vectorize ", Name(lanes))).ok()) {
+    auto plan = [&]() -> absl::Status {
+      OCANNL_RETURN_IF_ERROR(Line("split ", Name(strips.iterator), " ", width));
+      ContractTemps(at, strips.iterator, width, kMost);
+      OCANNL_RETURN_IF_ERROR(Line("vectorize ", Name(lanes)));
       const Block& body = BodyOf(script_.program(), at, loops.size());
       const auto found =
           FindVectorAccesses(script_.program(), std::get<For>(body.stmts[0]));
-      if (found && found->is_all) {
-        PlanMap(script_, at, loops, target_, cuts_);
-        return true;
-      }
-    }
+      if (!found || !found->is_all) return absl::NotFoundError("no vectors");
+      return PlanMap(script_, at, loops, target_, cuts_);
+    };
+    if (plan().ok()) return true;
     before.RollBack();
     return false;
   }
@@ -264,7 +289,7 @@ class GpuPlanner {
   bool FuseRows(size_t at, size_t rows) {
     if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
     Savepoint before(script_);
-    PutOutputsFirst(at + 1);
+    PutOutputsFirst(script_, at + 1);
     auto is_of_rows = [&] {
       return IsOfRows(script_.program(), at + 1, rows, target_);
     };
@@ -280,49 +305,11 @@ class GpuPlanner {
     return false;
   }
 
-  // Loops over results around those that reduce, and of the former that one
-  // innermost along which results stand side by side; of a scatter, the loop
-  // over the columns of its rows outermost.
-  void PutOutputsFirst(size_t at) {
-    const LoopProgram& program = script_.program();
-    if (auto scatter = AsScatterNest(program, Stmts()[at])) {
-      std::vector<NestLoop>& order = scatter->loops;
-      std::rotate(order.begin(), order.end() - 1, order.end());
-      return Reorder(at, order);
-    }
-    std::optional<PerfectNest> nest = AsPerfectNest(program, Stmts()[at]);
-    if (!nest || nest->outputs.empty()) return;
-    const int lane = FindLaneLoop(program, *nest);
-    std::vector<NestLoop> order = nest->outputs;
-    if (lane >= 0) {
-      std::rotate(order.begin() + lane, order.begin() + lane + 1, order.end());
-    }
-    order.insert(order.end(), nest->reduced.begin(), nest->reduced.end());
-    Reorder(at, order);
-  }
-
-  // Where the loops are not in that order and may be.
-  void Reorder(size_t at, const std::vector<NestLoop>& order) {
-    std::vector<IteratorId> before;
-    for (const For* in = &std::get<For>(Stmts()[at]); in != nullptr;
-         in = OnlyLoopIn(*in)) {
-      before.push_back(in->iterator);
-    }
-    std::string line = "reorder";
-    bool moves = false;
-    for (size_t k = 0; k < order.size(); ++k) {
-      moves = moves || k >= before.size() || before[k] != order[k].iterator;
-      absl::StrAppend(&line, " ", Name(order[k].iterator));
-    }
-    if (!moves || before.size() != order.size()) return;
-    script_.Line(line).IgnoreError();
-  }
-
   // Fuses the statement with the next one, where both have the same parallel
   // loops, and at most one has more.
   bool FuseNext(size_t at) {
     if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
-    PutOutputsFirst(at + 1);
+    PutOutputsFirst(script_, at + 1);
     const LoopProgram& program = script_.program();
     const std::vector<NestLoop> first = ParallelLoops(program, at);
     const std::vector<NestLoop> second = ParallelLoops(program, at + 1);
@@ -345,8 +332,8 @@ class GpuPlanner {
     const std::vector<NestLoop> first = ParallelLoops(script_.program(), at);
     const std::vector<NestLoop> second =
         ParallelLoops(script_.program(), at + 1);
-    Unschedule(at + 1);
     Savepoint before(script_);
+    if (!Unschedule(script_, at + 1).ok()) return false;
     for (size_t k = 0; k < depth; ++k) {
       const std::string line = absl::StrCat("fuse ", Name(first[k].iterator),
                                             " ", Name(second[k].iterator));
@@ -357,34 +344,25 @@ class GpuPlanner {
     return true;
   }
 
-  // `par` loops are those of another target.
-  void Unschedule(size_t at) {
-    std::vector<IteratorId> par;
-    WalkLoops({{Stmts()[at]}}, [&](const For& loop) {
-      if (loop.kind == LoopKind::kPar) par.push_back(loop.iterator);
-    });
-    for (IteratorId loop : par) Line("bind ", Name(loop), " for");
-  }
-
   ScriptRunner script_;
   const GpuTarget& target_;
-  const bool cuts_;
+  const GpuOptions& options_;
+  bool cuts_ = true;
   LastUses last_uses_;
 };
 
 }  // namespace
 
-GpuSchedule PlanGpu(LoopProgram program, const GpuTarget& target) {
-  // Verify does not see of every loop that its parts write what it writes.
-  for (bool cuts : {true, false}) {
-    GpuSchedule schedule = GpuPlanner(program, target, cuts).Run();
-    if (Verify(schedule.program).ok()) return schedule;
-  }
-  return {.program = std::move(program), .script = ""};
+GpuSchedule PlanGpu(const LoopProgram& program, const GpuTarget& target,
+                    const GpuOptions& options) {
+  absl::StatusOr<GpuSchedule> plan = GpuPlanner(program, target, options).Run();
+  if (plan.ok()) return *std::move(plan);
+  return GpuPlanner(program, target, options).RunVerified();
 }
 
-LoopProgram ScheduleGpu(LoopProgram program, const GpuTarget& target) {
-  return PlanGpu(std::move(program), target).program;
+LoopProgram ScheduleGpu(const LoopProgram& program, const GpuTarget& target,
+                        const GpuOptions& options) {
+  return PlanGpu(program, target, options).program;
 }
 
 }  // namespace ocannl::gpu

@@ -11,14 +11,16 @@
 // Each statement of the body is a kernel, fused with those before it or, cut
 // where blocks would not be full, some. A plan is a script of rewrites
 // (rewrite/script.h), all of them legal. What has no parallel loop outermost
-// stays, and runs in one thread.
+// stays, and runs in one thread; so does a nest whose plan Verify refuses.
 #ifndef OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 #define OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 
 #include <string>
+#include <vector>
 
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/target.h"
+#include "ocannl/core/schedule/refusal.h"
 
 namespace ocannl::gpu {
 
@@ -31,8 +33,18 @@ struct GpuSchedule {
 // has the same buffers in the same order, of which temps may be private or
 // shared and have fewer axes, and then more of those. A nest that has a `grid`
 // loop stays as it is.
-GpuSchedule PlanGpu(LoopProgram program, const GpuTarget& target);
-LoopProgram ScheduleGpu(LoopProgram program, const GpuTarget& target);
+struct GpuOptions {
+  // Gets the nests that stay as they were, as their plan was refused
+  // (refusal.h); null: there is none, or the process ends.
+  std::vector<Refusal>* refused = nullptr;
+  // For tests of refusals: the name of a buffer; a plan of a nest that writes
+  // it is refused.
+  std::string fault = "";
+};
+GpuSchedule PlanGpu(const LoopProgram& program, const GpuTarget& target,
+                    const GpuOptions& options = {});
+LoopProgram ScheduleGpu(const LoopProgram& program, const GpuTarget& target,
+                        const GpuOptions& options = {});
 
 }  // namespace ocannl::gpu
 

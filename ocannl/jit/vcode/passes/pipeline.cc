@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/vcode/passes/fold.h"
 #include "ocannl/jit/vcode/passes/hoist_constants.h"
@@ -57,10 +58,9 @@ std::vector<Block> SplitNests(const Block& body) {
   return nests;
 }
 
-std::vector<Nest> LowerToVcode(LoopProgram& program,
-                               absl::Span<const Block> blocks, Isa isa,
-                               VcodeObserver observer,
-                               absl::Span<const std::string> skip) {
+absl::StatusOr<std::vector<Nest>> LowerToVcode(
+    LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
+    VcodeObserver observer, absl::Span<const std::string> skip) {
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
   for (const Block& block : blocks) {
@@ -75,7 +75,11 @@ std::vector<Nest> LowerToVcode(LoopProgram& program,
       pass.run(nest, isa);
       observer(pass.name, nest);
     }
-    CHECK_OK(Verify(nest));
+    if (absl::Status status = Verify(nest); !status.ok()) {
+      return absl::InternalError(absl::StrCat(
+          "VCode of nest ", nests.size(), " of ", program.name,
+          " breaks a rule, which is a bug of ours: ", status.message()));
+    }
     nests.push_back(std::move(nest));
   }
   return nests;

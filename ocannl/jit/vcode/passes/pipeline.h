@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
@@ -36,13 +37,12 @@ using VcodeObserver =
 std::vector<Block> SplitNests(const Block& body);
 
 // The nests of `blocks`, those of a program that Verify accepts. The parallel
-// loop that is all that a nest does is marked as such. CHECK-fails if the nests
-// that come out are not valid (vcode/verify.h). The optional passes of
-// the names in `skip` are left out.
-std::vector<Nest> LowerToVcode(LoopProgram& program,
-                               absl::Span<const Block> blocks, Isa isa,
-                               VcodeObserver observer,
-                               absl::Span<const std::string> skip = {});
+// loop that is all that a nest does is marked as such. The optional passes of
+// the names in `skip` are left out. Error, a bug of ours: a nest that comes out
+// is not valid (vcode/verify.h).
+absl::StatusOr<std::vector<Nest>> LowerToVcode(
+    LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
+    VcodeObserver observer, absl::Span<const std::string> skip = {});
 
 }  // namespace ocannl::jit
 

@@ -34,16 +34,18 @@ p ():
 )";
 
 std::vector<Nest> Lowered(LoopProgram& program) {
-  return LowerToVcode(program, SplitNests(program.body), Isa::kAvx512,
-                      [](absl::string_view, const Nest&) {});
+  return *LowerToVcode(program, SplitNests(program.body), Isa::kAvx512,
+                       [](absl::string_view, const Nest&) {});
 }
 
 TEST(PipelineTest, NamesItsPasses) {
   LoopProgram program = MustParse(kProgram);
   std::vector<std::string> names;
-  LowerToVcode(
-      program, SplitNests(program.body), Isa::kAvx512,
-      [&](absl::string_view pass, const Nest&) { names.emplace_back(pass); });
+  EXPECT_TRUE(LowerToVcode(program, SplitNests(program.body), Isa::kAvx512,
+                           [&](absl::string_view pass, const Nest&) {
+                             names.emplace_back(pass);
+                           })
+                  .ok());
   EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose", "fold",
                                  "legalize", "hoist_constants"));
 }
@@ -53,10 +55,13 @@ TEST(PipelineTest, LeavesPassesOut) {
   const std::vector<std::string> skip = {"transpose", "legalize",
                                          "hoist_constants"};
   std::vector<std::string> names;
-  LowerToVcode(
-      program, SplitNests(program.body), Isa::kAvx512,
-      [&](absl::string_view pass, const Nest&) { names.emplace_back(pass); },
-      skip);
+  EXPECT_TRUE(LowerToVcode(
+                  program, SplitNests(program.body), Isa::kAvx512,
+                  [&](absl::string_view pass, const Nest&) {
+                    names.emplace_back(pass);
+                  },
+                  skip)
+                  .ok());
   EXPECT_THAT(names, ElementsAre("select", "interleave", "fold", "legalize"));
 }
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/gpu/last_uses.h"
+
+#include <vector>
+
+#include "ocannl/core/analysis/nest.h"
+
+namespace ocannl::gpu {
+
+void LastUses::Find(const LoopProgram& program) {
+  const std::vector<Stmt>& stmts = program.body.stmts;
+  for (size_t at = 0; at < stmts.size(); ++at) {
+    const Effects effects = EffectsOf(program, stmts[at]);
+    for (const auto* buffers : {&effects.reads, &effects.writes}) {
+      for (BufferId id : *buffers) from_end_[id] = stmts.size() - at;
+    }
+  }
+}
+
+std::vector<BufferId> LastUses::OwnTemps(const LoopProgram& program,
+                                         size_t at) const {
+  const std::vector<Stmt>& stmts = program.body.stmts;
+  std::vector<BufferId> temps;
+  for (BufferId id : EffectsOf(program, stmts[at]).writes) {
+    const Role role = program.buffers[id].role;
+    const auto last = from_end_.find(id);
+    if (IsScratch(role) && !IsOfNest(role) && last != from_end_.end() &&
+        last->second >= stmts.size() - at) {
+      temps.push_back(id);
+    }
+  }
+  return temps;
+}
+
+}  // namespace ocannl::gpu

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/schedule/nest_scheduler.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/rewrite/savepoint.h"
+#include "ocannl/core/schedule/rows.h"
+#include "ocannl/core/schedule/verify_part.h"
+
+namespace ocannl {
+namespace {
+
+void RecordContraction(const Contraction& contraction, Decisions& taken) {
+  const ContractPlan& plan = contraction.plan;
+  const std::vector<Set>& epilogue = contraction.epilogue.sets;
+  taken.Add(Decision::kContract);
+  taken.AddIf(plan.loops.n.extent == 1, Decision::kOneLane);
+  taken.AddIf(plan.loops.m.has_value(), Decision::kTiledM);
+  taken.AddIf(!plan.loops.outer.empty(), Decision::kOuterLoops);
+  taken.AddIf(plan.tiles.m.size() > 1, Decision::kUnequalTilesOfM);
+  taken.AddIf(plan.tiles.n.size() > 1, Decision::kRemainderOfN);
+  taken.AddIf(plan.blocks.panels > 1, Decision::kPanelBlocks);
+  taken.AddIf(plan.has_k_blocks(), Decision::kKBlocks);
+  taken.AddIf(plan.packed_b.has_value(), plan.b_needs_transpose
+                                             ? Decision::kTransposedB
+                                             : Decision::kPackedB);
+  taken.AddIf(plan.packed_a.has_value(), Decision::kPackedA);
+  taken.AddIf(!epilogue.empty(), Decision::kFusedEpilogues);
+  taken.AddIf(absl::c_any_of(epilogue,
+                             [&](const Set& user) {
+                               return user.target ==
+                                      contraction.nest.set.target;
+                             }),
+              Decision::kInPlaceEpilogue);
+  taken.AddIf(contraction.epilogue.beta_is_zero, Decision::kAbsorbedZeroOut);
+}
+
+bool IsParallel(const Stmt& stmt) {
+  const For* loop = std::get_if<For>(&stmt);
+  return loop != nullptr && loop->kind == LoopKind::kPar;
+}
+
+// Rewrites the nests of a program, one after the other.
+class NestScheduler {
+ public:
+  // With `verifies`, each nest is verified among those that share its buffers,
+  // and one that is refused stays as it was.
+  NestScheduler(LoopProgram& program, const Target& target,
+                const ScheduleOptions& options, Decisions& taken, bool verifies)
+      : program_(program),
+        target_(target),
+        options_(options),
+        taken_(taken),
+        verifies_(verifies) {}
+
+  // Error, with the program lost: that of a rewrite; none if it `verifies`.
+  absl::Status Run(const std::vector<FusedNest>& nests) {
+    stmts_ = std::move(program_.body.stmts);
+    program_.body.stmts.clear();
+    // New loops are numbered as in a script that is run on all of the program.
+    std::vector<IteratorId> behind = {NextIterator(program_)};
+    for (size_t k = stmts_.size(); k-- > 0;) {
+      behind.push_back(std::max(behind.back(), NextIterator(stmts_[k])));
+    }
+    IteratorId before = behind[0];
+    for (size_t k = 0; k < stmts_.size(); ++k) {
+      behind.pop_back();
+      const size_t first = done_.stmts.size();
+      if (std::holds_alternative<std::monostate>(nests[k])) {
+        done_.stmts.push_back(std::move(stmts_[k]));
+      } else {
+        program_.next_iterator = std::max(before, behind.back());
+        OCANNL_RETURN_IF_ERROR(RunNest(k, nests[k]));
+      }
+      for (size_t j = first; j < done_.stmts.size(); ++j) {
+        before = std::max(before, NextIterator(done_.stmts[j]));
+      }
+    }
+    program_.body = std::move(done_);
+    return absl::OkStatus();
+  }
+
+ private:
+  // Appends what becomes of statement k to those that are done.
+  absl::Status RunNest(size_t k, const FusedNest& nest) {
+    NestRewriter rewriter(program_, std::move(stmts_[k]), options_.legality,
+                          options_.script);
+    std::optional<rewrite::Savepoint> before;
+    if (verifies_) before.emplace(program_).SaveAll();
+    const size_t script_size =
+        options_.script == nullptr ? 0 : options_.script->size();
+    absl::Status status = Rewrite(rewriter, nest);
+    if (status.ok() && options_.fault) {
+      status = options_.fault("rewrite", program_);
+    }
+    if (!verifies_) OCANNL_RETURN_IF_ERROR(status);
+    if (status.ok() && verifies_) status = VerifyNest(k);
+    if (!status.ok()) {
+      before->RollBack();
+      if (options_.script != nullptr) options_.script->resize(script_size);
+      Report(RefusalOf(program_, program_.body.stmts[0], "rewrite",
+                       std::string(status.message())),
+             options_.refused);
+    }
+    std::move(rewriter).MoveTo(done_);
+    return absl::OkStatus();
+  }
+
+  // What Verify says of the nest, the body of the program, among statements
+  // that share what it touches: those that are done and those behind statement
+  // k. By induction it accepts all of the program in the end.
+  absl::Status VerifyNest(size_t k) {
+    absl::flat_hash_set<BufferId> touched;
+    auto touch = [&](const Stmt& stmt) {
+      const Effects effects = EffectsOf(program_, stmt);
+      for (const auto* buffers : {&effects.reads, &effects.writes}) {
+        for (BufferId id : *buffers) {
+          if (!IsReadOnly(program_.buffers[id].role)) touched.insert(id);
+        }
+      }
+    };
+    absl::c_for_each(program_.body.stmts, touch);
+    Block part;
+    auto add = [&](const Stmt& stmt) {
+      const Effects effects = EffectsOf(program_, stmt);
+      auto shares = [&](BufferId id) { return touched.contains(id); };
+      if (absl::c_any_of(effects.reads, shares) ||
+          absl::c_any_of(effects.writes, shares) ||
+          !effects.local_reads.empty() || !effects.local_writes.empty()) {
+        part.stmts.push_back(stmt);
+      }
+    };
+    absl::c_for_each(done_.stmts, add);
+    absl::c_copy(program_.body.stmts, std::back_inserter(part.stmts));
+    absl::c_for_each(absl::MakeConstSpan(stmts_).subspan(k + 1), add);
+    return VerifyPart(
+        program_, std::move(part),
+        [&](BufferId id, Role role) {
+          return touched.contains(id) ? role : Role::kInOut;
+        },
+        options_.legality);
+  }
+
+  absl::Status Rewrite(NestRewriter& rewriter, const FusedNest& nest) {
+    auto add_parallel = [&](Decision decision) {
+      taken_.AddIf(absl::c_any_of(program_.body.stmts, IsParallel), decision);
+    };
+    return std::visit(
+        Overload{
+            [&](const MapNest& map) -> absl::Status {
+              taken_.Add(Decision::kMap);
+              taken_.AddIf(!map.consumers.empty(), Decision::kMapWithEpilogues);
+              OCANNL_ASSIGN_OR_RETURN(
+                  const bool transposes,
+                  ScheduleMap(rewriter, map.nest, map.consumers, target_));
+              taken_.AddIf(transposes, Decision::kTransposedMap);
+              add_parallel(Decision::kParallelMap);
+              return absl::OkStatus();
+            },
+            [&](const Contraction& contraction) -> absl::Status {
+              RecordContraction(contraction, taken_);
+              OCANNL_RETURN_IF_ERROR(ScheduleContract(rewriter, contraction));
+              add_parallel(Decision::kParallelContract);
+              return absl::OkStatus();
+            },
+            [&](const ScatterNest& scatter) -> absl::Status {
+              taken_.Add(Decision::kScatter);
+              return ScheduleScatter(rewriter, scatter, target_);
+            },
+            [&](const FusedRows& rows) -> absl::Status {
+              OCANNL_ASSIGN_OR_RETURN(const bool has_blocks,
+                                      ScheduleRows(rewriter, rows, target_));
+              taken_.AddIf(has_blocks, Decision::kRowBlocks);
+              return absl::OkStatus();
+            },
+            [](std::monostate) { return absl::OkStatus(); },
+        },
+        nest);
+  }
+
+  LoopProgram& program_;
+  const Target& target_;
+  const ScheduleOptions& options_;
+  Decisions& taken_;
+  const bool verifies_;
+  std::vector<Stmt> stmts_;  // those from the next one on are left to do
+  Block done_;
+};
+
+}  // namespace
+
+absl::Status ScheduleNests(LoopProgram& program,
+                           const std::vector<FusedNest>& nests,
+                           const Target& target, const ScheduleOptions& options,
+                           Decisions& taken, bool verifies) {
+  return NestScheduler(program, target, options, taken, verifies).Run(nests);
+}
+
+}  // namespace ocannl

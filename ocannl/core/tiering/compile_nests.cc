@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tiering/compile_nests.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/refusal.h"
+
+namespace ocannl {
+namespace {
+
+// One part of a program after the other, all on the same buffers.
+class PartsExecutable : public Executable {
+ public:
+  explicit PartsExecutable(std::vector<std::unique_ptr<Executable>> parts)
+      : parts_(std::move(parts)) {}
+
+  void Run(absl::Span<std::byte* const> buffers,
+           absl::Span<const int64_t> statics) const override {
+    for (const auto& part : parts_) part->Run(buffers, statics);
+  }
+
+ private:
+  const std::vector<std::unique_ptr<Executable>> parts_;
+};
+
+class PartsCompiler {
+ public:
+  PartsCompiler(const LoopProgram& program, NestCompiler compile,
+                const Backend& interpreter,
+                std::vector<std::string>& interpreted)
+      : program_(program),
+        compile_(compile),
+        interpreter_(interpreter),
+        interpreted_(interpreted) {
+    bool has_local = false;  // which the statements behind it may use
+    for (const Stmt& stmt : program.body.stmts) {
+      if (std::holds_alternative<Comment>(stmt)) continue;
+      if (!has_local) nests_.emplace_back();
+      nests_.back().push_back(&stmt);
+      has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
+    }
+  }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Run() {
+    OCANNL_RETURN_IF_ERROR(Compile(0, nests_.size()));
+    return std::make_unique<PartsExecutable>(std::move(parts_));
+  }
+
+ private:
+  absl::Status Compile(size_t first, size_t last) {
+    if (first == last) return absl::OkStatus();
+    const LoopProgram part = PartOf(first, last);
+    absl::StatusOr<std::unique_ptr<Executable>> code = compile_(part);
+    if (!code.ok() && last - first > 1) {
+      const size_t middle = (first + last) / 2;
+      OCANNL_RETURN_IF_ERROR(Compile(first, middle));
+      return Compile(middle, last);
+    }
+    if (!code.ok()) {
+      interpreted_.push_back(
+          absl::StrCat("nest of ", WrittenNames(program_, *nests_[first][0]),
+                       " is interpreted: ", code.status().message()));
+      code = interpreter_.Compile(part);
+    }
+    OCANNL_ASSIGN_OR_RETURN(parts_.emplace_back(), std::move(code));
+    return absl::OkStatus();
+  }
+
+  LoopProgram PartOf(size_t first, size_t last) const {
+    LoopProgram part = program_;
+    part.body.stmts.clear();
+    for (size_t k = first; k < last; ++k) {
+      for (const Stmt* stmt : nests_[k]) part.body.stmts.push_back(*stmt);
+    }
+    for (Buffer& buffer : part.buffers) {
+      if (!IsInput(buffer.role) && !IsOfNest(buffer.role)) {
+        buffer.role = Role::kInOut;
+      }
+    }
+    return part;
+  }
+
+  const LoopProgram& program_;
+  const NestCompiler compile_;
+  const Backend& interpreter_;
+  std::vector<std::string>& interpreted_;
+  std::vector<std::vector<const Stmt*>> nests_;
+  std::vector<std::unique_ptr<Executable>> parts_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileNests(
+    const LoopProgram& program, NestCompiler compile,
+    const Backend& interpreter, std::vector<std::string>& interpreted) {
+  return PartsCompiler(program, compile, interpreter, interpreted).Run();
+}
+
+}  // namespace ocannl
