@@ -41,8 +41,8 @@ struct PassOptions {
 
 // Runs the passes and verifies the program before the first and after the last,
 // or after each if there is an observer to see which breaks it. Errors: the
-// program is not valid (analysis/promises.h), or an option names no pass.
-// CHECK-fails if a pass breaks a valid program.
+// program is not valid (analysis/promises.h), an option names no pass, or a
+// pass breaks the program, which is a bug of ours.
 absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
                                      const PassOptions& options);
 
