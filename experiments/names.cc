@@ -38,12 +38,17 @@ absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
   Shape shape;
   shape[RowKind::kBatch] = {1};
   shape[RowKind::kOutput] = {kContext};
+  size_t width = 0;
   for (int k = 0; k < kShown; ++k) {
     OCANNL_ASSIGN_OR_RETURN(const std::string name,
                             Write(supervised, context, *learned.alphabet, shape,
                                   "", 30, learned.sample, '.'));
-    std::cout << (k % 5 == 0 ? "  " : " ") << name << (k % 5 == 4 ? "\n" : "");
+    // At most five to a line, and 80 columns.
+    const bool begins = k % 5 == 0 || width + 1 + name.size() > 80;
+    std::cout << (begins && k > 0 ? "\n" : "") << (begins ? "  " : " ") << name;
+    width = begins ? 2 + name.size() : width + 1 + name.size();
   }
+  std::cout << "\n";
   return Measures{};
 }
 
