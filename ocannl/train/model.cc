@@ -123,18 +123,20 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
     OCANNL_RETURN_IF_ERROR(
         InferShapes(model.graph, {options.scaled_by->id}, model.shapes));
   }
-  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
-  const DType dtype = DecidedDType(loss);
-  OCANNL_RETURN_IF_ERROR(
-      CheckAboveZero(absl::StrCat("the scale of the loss as ", Name(dtype)),
-                     ToDouble(MakeConstant(dtype, options.scale))));
   Rootness before = model.rootness;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
   absl::StatusOr<BackwardCode> backward =
       Backward(model.graph, model.shapes, loss.id, model.rootness);
-  if (!backward.ok()) {
+  absl::Status status = backward.status();
+  if (status.ok()) {
+    const DType dtype = loss.node().dtype;
+    status =
+        CheckAboveZero(absl::StrCat("the scale of the loss as ", Name(dtype)),
+                       ToDouble(MakeConstant(dtype, options.scale)));
+  }
+  if (!status.ok()) {
     model.rootness = std::move(before);
-    return backward.status();
+    return status;
   }
   const std::string& name = loss.node().name;
   Assignments code;
