@@ -125,7 +125,6 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
   start.name = "init";
   Append(start, std::move(code->init));
   OCANNL_ASSIGN_OR_RETURN(Routine init, ToRoutine(context, start, {}));
-  start = {};
   OCANNL_RETURN_IF_ERROR(init.Run());
   Assignments step = std::move(gradient);
   step.name = "step";
