@@ -12,6 +12,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/optim/rules.h"
+#include "ocannl/train/option_check.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/parallel/round_robin.h"
 
@@ -199,15 +200,11 @@ absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
     const MakeExamples& inputs, const MakeExamples& outputs,
     const std::function<Net(Graph& graph)>& make_net,
     const std::function<Tensor(Tensor output, Tensor expectation)>& loss_fn) {
-  if (!inputs || !outputs || !make_net || !loss_fn) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the function of the ",
-                     !inputs     ? "inputs"
-                     : !outputs  ? "outputs"
-                     : !make_net ? "network"
-                                 : "loss",
-                     " is null; ExampleTrainLoop needs all four"));
-  }
+  OCANNL_RETURN_IF_ERROR(CheckGiven(
+      "ExampleTrainLoop", {{"function of the inputs", inputs != nullptr},
+                           {"function of the outputs", outputs != nullptr},
+                           {"function of the network", make_net != nullptr},
+                           {"function of the loss", loss_fn != nullptr}}));
   Training training(devices, options);
   OCANNL_RETURN_IF_ERROR(training.CountBatches());
   training.Build(inputs, outputs, make_net, loss_fn);

@@ -32,4 +32,14 @@ absl::Status CheckFraction(absl::string_view option, double value) {
   return Check(value >= 0 && value < 1, option, value, "in [0, 1)");
 }
 
+absl::Status CheckGiven(absl::string_view function,
+                        absl::Span<const Argument> arguments) {
+  for (const Argument& argument : arguments) {
+    if (argument.is_given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the ", argument.name, " is null; ", function, " needs it"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace ocannl::train

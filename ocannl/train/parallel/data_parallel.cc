@@ -15,9 +15,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
-#include "ocannl/core/ops/random.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/train/code.h"
+#include "ocannl/train/option_check.h"
 #include "ocannl/train/parallel/buckets.h"
 
 namespace ocannl::train {
@@ -34,6 +34,10 @@ struct DataParallel::Shard {
   std::vector<Tensor> Shared();
   absl::Status ShareParameters(Shard& owner);
   std::string DescribeParameters();
+  absl::StatusOr<double> ReadCell(const std::string& array) const {
+    OCANNL_ASSIGN_OR_RETURN(const NdArray value, context().Read(array));
+    return value.AsDouble(0);
+  }
 
   Model model;
   std::vector<Tensor> inputs;
@@ -45,24 +49,6 @@ struct DataParallel::Shard {
   std::vector<Routine> gradients;         // the parts of one, in order
   std::vector<std::vector<int>> buckets;  // what each has done, in `trained`
 };
-
-namespace {
-
-absl::StatusOr<double> ReadCell(const Context& context,
-                                const std::string& name) {
-  OCANNL_ASSIGN_OR_RETURN(const NdArray value, context.Read(name));
-  return value.AsDouble(0);
-}
-
-// Of base_seed + shard, shard 1 would draw what shard 0 of the next seed does.
-uint32_t SeedOf(uint32_t base_seed, uint32_t shard) {
-  if (shard == 0) return base_seed;
-  return Threefry(ThreefryVariant::kCrypto,
-                  {base_seed, 0x73686172, 0, 0},  // "shar"
-                  {shard, 0, 0, 0})[0];
-}
-
-}  // namespace
 
 absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
                                         const DataParallelOptions& options) {
@@ -138,14 +124,10 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     const Backend* backend, const DataParallelOptions& options,
     absl::Span<const BatchInput> inputs, const LossOf& loss_of,
     const UpdateOf& update_of) {
-  if (backend == nullptr || loss_of == nullptr || update_of == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ",
-                     backend == nullptr   ? "backend"
-                     : loss_of == nullptr ? "function of the loss"
-                                          : "function of the update",
-                     " is null; DataParallel needs all three"));
-  }
+  OCANNL_RETURN_IF_ERROR(CheckGiven(
+      "DataParallel", {{"backend", backend != nullptr},
+                       {"function of the loss", loss_of != nullptr},
+                       {"function of the update", update_of != nullptr}}));
   OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
   DataParallel made;
   made.n_shards_ = options.n_shards;
@@ -169,7 +151,7 @@ absl::StatusOr<DataParallel> DataParallel::Make(
     made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[k]));
     Shard& shard = *made.shards_.back();
     Graph& graph = shard.model.graph;
-    graph.set_seed(SeedOf(options.base_seed, static_cast<uint32_t>(s)));
+    graph.set_seed(ShardSeed(options.base_seed, s));
     for (size_t i = 0; i < inputs.size(); ++i) {
       shard.inputs.push_back(
           MakeInput(graph, inputs[i].name, std::move(batch[i][s])));
@@ -377,7 +359,7 @@ absl::Status DataParallel::Set(absl::string_view name, int64_t value) {
 }
 
 absl::StatusOr<double> DataParallel::OwnerLossValue() const {
-  return ReadCell(OwnerContext(), shards_[0]->loss.node().name);
+  return shards_[0]->ReadCell(shards_[0]->loss.node().name);
 }
 
 absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
@@ -386,8 +368,7 @@ absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
     const std::optional<int> here = replicas_->Here(s);
     if (!here) continue;
     const Shard& shard = *shards_[*here];
-    OCANNL_ASSIGN_OR_RETURN(losses[s],
-                            ReadCell(shard.context(), shard.own_loss));
+    OCANNL_ASSIGN_OR_RETURN(losses[s], shard.ReadCell(shard.own_loss));
   }
   if (communicator_ == nullptr) return losses;
   std::vector<uint64_t> bits;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/leaf.h"
 
@@ -104,6 +105,13 @@ absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
         inputs[0].name, "` has ", first, "; all must have as many"));
   }
   return batch;
+}
+
+uint32_t ShardSeed(uint32_t base_seed, int64_t shard) {
+  if (shard == 0) return base_seed;
+  return Threefry(ThreefryVariant::kCrypto,
+                  {base_seed, 0x73686172, 0, 0},  // "shar"
+                  {static_cast<uint32_t>(shard), 0, 0, 0})[0];
 }
 
 Tensor MakeInput(Graph& graph, const std::string& name, NdArray shard) {

@@ -40,6 +40,10 @@ struct BatchInput {
 absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
     absl::Span<const BatchInput> inputs, int64_t n_shards);
 
+// The seed of the random numbers of a shard: base_seed for the first one. With
+// base_seed + shard, shard 1 would draw what shard 0 of the next seed draws.
+uint32_t ShardSeed(uint32_t base_seed, int64_t shard);
+
 // The data tensor of a shard of an input.
 Tensor MakeInput(Graph& graph, const std::string& name, NdArray shard);
 
