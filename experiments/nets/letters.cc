@@ -41,9 +41,9 @@ Examples ExamplesOf(absl::Span<const std::string> names,
     std::vector<int32_t> text(context, alphabet.number(kEnd));
     for (char letter : name) text.push_back(alphabet.number(letter));
     text.push_back(alphabet.number(kEnd));
-    for (auto at = text.begin() + context; at != text.end(); ++at) {
-      input = std::copy(at - context, at, input);
-      *next++ = *at;
+    for (auto letter = text.begin() + context; letter != text.end(); ++letter) {
+      input = std::copy(letter - context, letter, input);
+      *next++ = *letter;
     }
   }
   return examples;

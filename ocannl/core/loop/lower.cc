@@ -120,9 +120,9 @@ AssignList ElideZeroInit(const Assignments& code) {
     for (const Source& source : assign->sources) WalkArrays(source, touch);
     std::optional<size_t>& zero = zero_of[assign->lhs];
     if (zero && assign->accum == Op::kAdd && !assign->reset) {
-      const Dims& dims = code.arrays[assign->lhs].dims;
-      bool once = !assign->lookup;
-      once = once && IsBijective(assign->extents, assign->lhs_indices, dims);
+      const bool once =
+          !assign->lookup && IsBijective(assign->extents, assign->lhs_indices,
+                                         code.arrays[assign->lhs].dims);
       if (once || FindLanes(code, *assign)) {
         const auto starts = std::make_shared<Assign>(*assign);
         starts->reset = !once;
@@ -278,10 +278,9 @@ class Lowering {
   Stmt AssignAt(const Assign& assign,
                 const IdVector<IteratorId, IteratorId>& iterators) {
     auto rename = [&](Symbol symbol) -> Affine {
-      if (symbol.kind == Symbol::kStatic) {
-        return Static(static_of_[symbol.number]);
-      }
-      return Iterator(iterators[symbol.iterator()]);
+      return symbol.kind == Symbol::kStatic
+                 ? Static(static_of_[symbol.number])
+                 : Iterator(iterators[symbol.iterator()]);
     };
     auto renamed = [&](Indices indices) {
       for (Affine& index : indices) index = index.Substitute(rename);
@@ -383,10 +382,9 @@ absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
   const Assignments& code = padded ? *padded : summed;
   for (const Array& array : code.arrays) {
     absl::StatusOr<int64_t> bytes = ByteSize(array.dtype, array.dims);
-    if (!bytes.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("`", array.name, "`: ", bytes.status().message()));
-    }
+    if (bytes.ok()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", array.name, "`: ", bytes.status().message()));
   }
   for (const Assignment& assignment : code.list) {
     const Assign* assign = std::get_if<Assign>(&assignment);
