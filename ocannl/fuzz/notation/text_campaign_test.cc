@@ -73,8 +73,9 @@ TEST(TextCampaignTest, TheBuiltInTextsRun) {
 }
 
 TEST(TextCampaignTest, WhatIsTooLargeIsNoError) {
-  const TextOutcome outcome = CheckText(
-      {.text = "{w;o=[536870912];i=[7179869184]}", .operands = {Shape()}});
+  const TextOutcome outcome =
+      CheckText({.text = "{w = 1; o=[536870912]; i=[7179869184]}",
+                 .operands = {Shape()}});
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(outcome.stage, TextOutcome::kNoCode);
 }
