@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/tensor/shape.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/notation/random_graph.h"
@@ -146,6 +147,7 @@ std::string Describe(const TextFailure& failure) {
 }  // namespace
 
 TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
+  MakeRefusalsFatal();
   const double start = Now();
   TextCampaignResult result;
   result.seed = options.seed;
