@@ -105,13 +105,14 @@ class ForwardBuilder {
   void Symbol(TensorId id, const SymbolSource& source) {
     const std::optional<int32_t> index =
         source.static_index == kStep ? step_ : source.static_index;
+    const bool is_high = source.part == SymbolSource::Part::kHigh;
     constexpr int64_t kHigh = int64_t{1} << 32;
-    if (!index || (source.is_high && graph_.statics()[*index].range.value_or(
-                                         kHigh + 1) <= kHigh)) {
+    if (!index || (is_high && graph_.statics()[*index].range.value_or(
+                                  kHigh + 1) <= kHigh)) {
       return Terminal(id, Literal(code_.exprs, graph_[id].dtype, 0), {});
     }
     Expr leaf = MakeLeaf(code_.exprs, DType::kI64, 0);
-    if (source.is_high) leaf = Shr(leaf, LiteralLike(leaf, 32));
+    if (is_high) leaf = Shr(leaf, LiteralLike(leaf, 32));
     Terminal(id, Convert(leaf, graph_[id].dtype), {ReadIndex{Static(*index)}});
   }
 

@@ -25,11 +25,13 @@ Tensor WordAt(const Key& key, const Arg& block, const Arg& word) {
   return ThreefryCrypto(key[0], key[1], key[2], key[3], block, word);
 }
 
-// A u32 leaf: a static index, or its high bits.
+// A u32 leaf: the lower or higher bits of a static index.
 Tensor SymbolWord(Graph& graph, SymbolSource symbol, SourceLocation where) {
   return {&graph, graph.Add({.source = symbol,
                              .name = "",
-                             .text = symbol.is_high ? "step >> 32" : "step",
+                             .text = symbol.part == SymbolSource::Part::kHigh
+                                         ? "step >> 32"
+                                         : "step",
                              .dtype = DType::kU32,
                              .spec = {},
                              .has_gradient = false,
@@ -55,8 +57,8 @@ Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
     }
     symbol = std::get<SymbolSource>(source);
   }
-  for (const bool is_high : {false, true}) {
-    symbol.is_high = is_high;
+  for (auto part : {SymbolSource::Part::kLow, SymbolSource::Part::kHigh}) {
+    symbol.part = part;
     key.emplace_back(SymbolWord(graph, symbol, where), where);
   }
   return key;

@@ -71,7 +71,9 @@ std::vector<double> NumbersOfFormulas(const TensorNode& node) {
 // The greatest value of a static index that has a range.
 std::optional<double> LastOfStatic(const Graph& graph, TensorId id) {
   const auto* symbol = std::get_if<SymbolSource>(&graph[id].source);
-  if (symbol == nullptr) return std::nullopt;
+  if (symbol == nullptr || symbol->part != SymbolSource::Part::kAll) {
+    return std::nullopt;
+  }
   const auto& range = graph.statics()[symbol->static_index].range;
   if (!range) return std::nullopt;
   return static_cast<double>(*range - 1);

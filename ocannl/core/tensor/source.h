@@ -48,10 +48,11 @@ struct OffsetsSource {};
 // may be added later; 0 without it, and in the first values of parameters.
 inline constexpr int32_t kStep = -1;
 
-// The value of a static index, or its bits from the 32nd on.
+// The value of a static index, or its lower or higher 32 bits.
 struct SymbolSource {
+  enum class Part : uint8_t { kAll, kLow, kHigh };
   int32_t static_index;
-  bool is_high = false;
+  Part part = Part::kAll;
 };
 
 // The product of the sizes of the given rows of another tensor, or of what a
