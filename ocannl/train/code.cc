@@ -95,6 +95,7 @@ class CodeWriter {
     }
     auto [backward, is_new] = backward_.try_emplace(tensor->id);
     if (is_new) {
+      OCANNL_RETURN_IF_ERROR(CheckStep(model_, *tensor));
       OCANNL_RETURN_IF_ERROR(
           InferShapes(model_.graph, {tensor->id}, model_.shapes));
       OCANNL_ASSIGN_OR_RETURN(

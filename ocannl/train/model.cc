@@ -24,22 +24,6 @@ std::vector<Tensor> TensorsOf(Graph& graph, absl::Span<const TensorId> ids) {
   return tensors;
 }
 
-// Error: the loss has noise of the graph's step, which it does not have.
-absl::Status CheckStep(const Graph& graph, TensorId loss) {
-  if (graph.Step()) return absl::OkStatus();
-  for (TensorId id : TopologicalOrder(graph, {loss}, false)) {
-    const auto* symbol = std::get_if<SymbolSource>(&graph[id].source);
-    if (symbol == nullptr || symbol->static_index != kStep) continue;
-    const std::string where = ToString(graph[id].where);
-    return absl::InvalidArgumentError(absl::StrCat(
-        "random numbers", where.empty() ? "" : absl::StrCat(" (", where, ")"),
-        " would be the same in each step of the training; add a static index "
-        "`step` to the graph, and set it to the number of the step, or give "
-        "them a counter: 0 if they are to stay the same"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status CheckIsIn(const Model& model, Tensor t) {
@@ -71,10 +55,25 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
   return code;
 }
 
+absl::Status CheckStep(const Model& model, Tensor loss) {
+  const Graph& graph = model.graph;
+  if (graph.Step()) return absl::OkStatus();
+  for (TensorId id : TopologicalOrder(graph, {loss.id}, false)) {
+    const auto* symbol = std::get_if<SymbolSource>(&graph[id].source);
+    if (symbol == nullptr || symbol->static_index != kStep) continue;
+    const std::string where = ToString(graph[id].where);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "random numbers", where.empty() ? "" : absl::StrCat(" (", where, ")"),
+        " would be the same in each step of the training; add a static index "
+        "`step` to the graph, and set it to the number of the step, or give "
+        "them a counter: 0 if they are to stay the same"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
                                        const GradOptions& options) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
-  OCANNL_RETURN_IF_ERROR(CheckStep(model.graph, loss.id));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {loss.id}, model.shapes));
   const Shape& shape = model.shapes.at(loss.id);
   if (NumElements(shape.dims()) == 1) {
@@ -116,6 +115,8 @@ bool IsParam(Tensor t) {
 
 absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
                                             const GradOptions& options) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
+  OCANNL_RETURN_IF_ERROR(CheckStep(model, loss));
   OCANNL_RETURN_IF_ERROR(
       CheckAboveZero("the scale of the loss", options.scale));
   if (options.scaled_by) {

@@ -50,6 +50,10 @@ struct UpdateCode {
 // Error: `t` is an error node, or a tensor of another graph.
 absl::Status CheckIsIn(const Model& model, Tensor t);
 
+// Error: `loss` has random numbers without a counter, and the graph no step: in
+// each step of a training they would be the same (initializer.h).
+absl::Status CheckStep(const Model& model, Tensor loss);
+
 // The code that computes `t`, whose value is kept after a run. Errors: those of
 // CheckIsIn; shapes that do not fit; `t` is part of code that was asked for
 // before (build.h).
@@ -69,8 +73,7 @@ struct GradOptions {
 // The code that computes `loss`, zeroes all gradients, sets that of the loss
 // to 1 and propagates it back. The value of the loss is kept after a run.
 // Errors: those of Forward; the loss has more than one cell, or depends on no
-// parameter; it has random numbers without a counter, and the graph no step
-// (initializer.h); a scale that is not above 0 and finite.
+// parameter; that of CheckStep; a scale that is not above 0 and finite.
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
                                        const GradOptions& options = {});
 

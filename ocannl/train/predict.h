@@ -30,8 +30,7 @@ class Predictor {
   // Compiles the code of `output`, once. It reads the parameters that `context`
   // has, as they are at each prediction, and `inputs`: tensors of Data() that
   // `output` depends on, of the dims that examples have. Noise is that of step
-  // 0. Errors: those of
-  // Forward and ToRoutine; an input that is none.
+  // 0. Errors: those of Forward and ToRoutine; an input that is none.
   static absl::StatusOr<Predictor> Make(Model& model, Tensor output,
                                         std::vector<Tensor> inputs,
                                         const Context& context);

@@ -148,6 +148,20 @@ Reach ReachOf(const Assignments& code, absl::string_view name) {
   return is_inside && IsInjective(pieces) ? Reach::kOnce : Reach::kSome;
 }
 
+bool ReadsOther(const Assignments& code, absl::string_view name,
+                absl::string_view target) {
+  bool reads = false;
+  for (const Assign* store : StoresOf(code, name)) {
+    for (const Source& source : store->sources) {
+      WalkArrays(source, [&](const ReadArray& read) {
+        reads |= code.arrays[read.array].name == target &&
+                 read.indices != store->lhs_indices;
+      });
+    }
+  }
+  return reads;
+}
+
 void SetOnce(absl::string_view name, Assignments& code) {
   for (Assign* store : StoresOf(code, name)) {
     store->accum = std::nullopt;

@@ -46,6 +46,12 @@ enum class Reach : uint8_t {
 };
 Reach ReachOf(const Assignments& code, absl::string_view name);
 
+// Whether code that writes the array `name` reads cells of the array `target`
+// other than the one it computes: in `target` itself it would read cells that
+// it has overwritten.
+bool ReadsOther(const Assignments& code, absl::string_view name,
+                absl::string_view target);
+
 // Makes the code set the cells of the array `name`, each of which it reaches
 // once, and leave the others.
 void SetOnce(absl::string_view name, Assignments& code);

@@ -67,8 +67,10 @@ absl::Status ValueWriter::Store(const AssignStatement& statement,
   const bool has_rest =
       statement.logic && !statement.accum && !statement.declares;
   const Reach reach = has_rest ? ReachOf(code, name) : Reach::kAll;
+  const bool reads_other =
+      !statement.accum && ReadsOther(code, name, scope_.array(target).name);
   if (reach == Reach::kOnce) SetOnce(name, code);
-  if (fits && reach != Reach::kSome) {
+  if (fits && reach != Reach::kSome && !reads_other) {
     return AppendValue(statement, name, std::move(code), scope_.array(target));
   }
   std::optional<Indices> indices = RepeatIndices(shapes.at(value), shape);

@@ -366,7 +366,7 @@ TEST(CudaBackendTest, SaysWhatCannotBe) {
               HasSubstr("no GPU of number 2; the driver knows 2 GPUs"));
   auto backend = fuzz::OpenEmulatedCuda({});
   ASSERT_THAT(backend, IsOk());
-  std::string text = "many ():\n  out y : f32[1];\n";
+  std::string text = "many ():\n  inout y : f32[1];\n";
   for (int k = 0; k < 600; ++k) {
     absl::StrAppend(&text, "  in x", k, " : f32[1];\n");
   }

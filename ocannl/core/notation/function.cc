@@ -196,8 +196,10 @@ void AddRandom(std::vector<Function>& functions) {
     functions.push_back(
         {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
            Tensor counter = TensorAt(call, 0);
+           const DType from = counter.node().dtype;
+           const bool is_long = IsInteger(from) && SizeOf(from) == 8;
            // By way of f32, a static index would lose bits.
-           if (!IsNumberLike(counter.node().source)) {
+           if (!IsNumberLike(counter.node().source) && !is_long) {
              counter = InDType(counter, DType::kU32, call.where);
            }
            return random(*call.graph, {dtype, counter}, call.where);

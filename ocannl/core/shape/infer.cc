@@ -293,12 +293,16 @@ class Inference {
   std::optional<double> GreatestOf(TensorId id) const {
     const TensorNode& node = graph_[id];
     if (const auto* dim = std::get_if<DimSource>(&node.source)) {
+      // With a shape of its own it was checked when that was inferred.
+      if (!problem_.index.contains(dim->of)) return std::nullopt;
       if (dim->name.empty()) return CellsOf(dim->of, dim->rows);
       return static_cast<double>(
           NumElements(Sizes(SpecName{dim->of, dim->name})));
     }
-    const bool is_range = std::holds_alternative<OffsetsSource>(node.source) &&
-                          node.spec[RowKind::kOutput];
+    // Those of u32 without a spec are words of random numbers: CheckOffsets.
+    const bool is_range =
+        std::holds_alternative<OffsetsSource>(node.source) &&
+        (node.spec[RowKind::kOutput] || node.dtype != DType::kU32);
     if (!is_range) return std::nullopt;
     return CellsOf(id, kRowKinds) - 1;
   }

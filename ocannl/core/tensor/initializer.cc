@@ -48,6 +48,14 @@ Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
   SymbolSource symbol{kStep};
   if (draw.counter) {
     const TensorSource& source = draw.counter->node().source;
+    const DType dtype = draw.counter->node().dtype;
+    if (IsInteger(dtype) && SizeOf(dtype) == 8 && !IsNumberLike(source)) {
+      const Tensor counter = Stretch(*draw.counter, where);
+      const Tensor high = Shr(Arg(counter, where), Arg(32, where));
+      key.emplace_back(Convert(Arg(counter, where), DType::kU32), where);
+      key.emplace_back(Convert(Arg(high, where), DType::kU32), where);
+      return key;
+    }
     if (!std::holds_alternative<SymbolSource>(source)) {
       key.emplace_back(
           IsNumberLike(source) ? *draw.counter : Stretch(*draw.counter, where),

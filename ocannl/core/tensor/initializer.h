@@ -35,7 +35,7 @@ struct Draw {
   // A float. Numbers of f64 take two words of 32 bits, others one.
   DType dtype = DType::kF32;
   // Other numbers for each of its values: a static index, with up to 64 bits,
-  // or a u32 tensor of one cell. None: the training's step (Graph::Step).
+  // or a tensor of one cell, u32 or of 64 bits. None: the step (Graph::Step).
   // Where the graph has no step, and in the first value of a parameter, it is
   // 0: each run draws the same. Number(graph, 0): noise that never changes.
   std::optional<Tensor> counter = std::nullopt;
@@ -50,9 +50,8 @@ Tensor Uniform(Graph& graph, const Draw& draw = {},
                SourceLocation where = SourceLocation::Current());
 
 // Standard normal, the same in each run without a counter or a step (Draw), by
-// Box and Muller ("A note on the generation of random
-// normal deviates", 1958), of two tensors like Uniform1, or Uniform; narrow
-// floats are those of f32 rounded.
+// Box and Muller ("A note on the generation of random normal deviates", 1958),
+// of two tensors like Uniform1, or Uniform. Narrow floats are rounded f32.
 Tensor Normal1(Graph& graph, const Draw& draw = {},
                SourceLocation where = SourceLocation::Current());
 Tensor Normal(Graph& graph, const Draw& draw = {},

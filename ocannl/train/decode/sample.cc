@@ -16,6 +16,7 @@ namespace ocannl::train {
 namespace {
 
 constexpr uint32_t kSign = 0x80000000;
+
 // Whole numbers in the order of the floats: sign and magnitude become one
 // scale.
 Tensor Ordered(Tensor x) {

@@ -92,7 +92,10 @@ absl::StatusOr<Operand> Padded(Operand x, bool ceil,
       --window.cells;
     }
     const int64_t after = window.reach() - size - window.before;
-    x = PadAxis(x, k + 1, window.before, std::min(after, window.after), accum);
+    // One cell stays until the padding before is there.
+    const int64_t padded = std::max(std::min(after, window.after), 1 - size);
+    x = PadAxis(x, k + 1, window.before, padded, accum);
+    if (after < padded) x = PadAxis(x, k + 1, 0, after - padded, accum);
   }
   return x;
 }

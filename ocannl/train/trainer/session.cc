@@ -334,7 +334,7 @@ absl::Status Session::Save(const std::string& path) {
   return SaveParams(path, SavedArrays(), context_);
 }
 
-absl::Status Session::Restore(const std::string& path) {
+absl::Status Session::Restore(const std::string& path, const DataLimit& limit) {
   if (!params_) {
     return absl::FailedPreconditionError("there are no parameters yet");
   }
@@ -351,10 +351,10 @@ absl::Status Session::Restore(const std::string& path) {
     states.push_back(
         {.name = entry.name, .dtype = *entry.dtype, .dims = entry.dims});
   }
-  OCANNL_RETURN_IF_ERROR(CheckLimit(path, states, {}));
+  OCANNL_RETURN_IF_ERROR(CheckLimit(path, states, limit));
   arrays.insert(arrays.end(), states.begin(), states.end());
   OCANNL_ASSIGN_OR_RETURN(const std::vector<NdArray> done,
-                          LoadArrays(path, {kStepsDone}));
+                          LoadArrays(path, {kStepsDone}, limit));
   if (done[0].size() != 1 || !(done[0].AsDouble(0) >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", kStepsDone, " is no number of steps"));

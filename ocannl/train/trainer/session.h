@@ -39,6 +39,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/stream.h"
+#include "ocannl/train/data/data_limit.h"
 #include "ocannl/train/optim/rule.h"
 #include "ocannl/train/trainer/op_by_op.h"
 #include "ocannl/train/trainer/ops.h"
@@ -142,9 +143,10 @@ class Session : public Recorder {
   int64_t step() const { return step_; }
 
   // Parameters, states of rules and the number of the step, for checkpoints.
-  // Errors: those of SaveParams and RestoreParams; no step was used yet.
+  // Errors: those of SaveParams and RestoreParams; no step was used yet; states
+  // that exceed the limit for the file.
   absl::Status Save(const std::string& path);
-  absl::Status Restore(const std::string& path);
+  absl::Status Restore(const std::string& path, const DataLimit& limit = {});
 
  private:
   // What was compiled of a tape.
