@@ -41,7 +41,7 @@ def arguments(text, start):
 
 def faults_of(text):
     """Yields a place in the text and a message for each form that throws."""
-    if "<filesystem>" not in text:
+    if "filesystem::" not in text and "<filesystem>" not in text:
         return
     text = re.sub(r"//.*", lambda comment: " " * len(comment[0]), text)
     for call in CALL.finditer(text):

@@ -11,9 +11,9 @@
 #
 # debootstrap makes the system below FOLDER (2 minutes), with this machine's
 # package sources. Later runs use it again, with what they have installed and
-# built; delete it for a clean one. README's commands take 3 and 12 minutes on
-# two cores. The exit status is that of the first command that fails; 2: there
-# is no system to run them in.
+# built. For a clean one, delete it once `findmnt -R FOLDER/dev` shows nothing.
+# README's commands take 3 and 12 minutes on two cores. The exit status is that
+# of the first command that fails; 2: there is no system to run them in.
 set -euo pipefail
 
 fail() {
@@ -38,8 +38,8 @@ inside() {
 
 # A server of Bazel keeps the mounts busy.
 leave() {
-  mountpoint -q "$system/proc" || return 0
-  inside '! command -v bazel >/dev/null || bazel shutdown' >&2 || true
+  ! mountpoint -q "$system/proc" ||
+    inside '! command -v bazel >/dev/null || bazel shutdown' >&2 || true
   for mounted in sys dev proc; do
     ! mountpoint -q "$system/$mounted" || umount --lazy "$system/$mounted"
   done

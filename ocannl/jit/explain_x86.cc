@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,
   std::vector<Refusal> refused;
   LoopProgram scheduled =
       Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
+  AddComments(refused, scheduled);
   std::vector<StageText> stages;
   auto add = [&](absl::string_view stage, std::string text) {
     stages.push_back(
@@ -83,6 +84,7 @@ absl::StatusOr<StageText> ExplainX86(const LoopProgram& program, Isa isa,
   std::vector<Refusal> refused;
   LoopProgram scheduled =
       Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
+  AddComments(refused, scheduled);
   std::string file_name = absl::StrCat(scheduled.name, "-x86.s");
   OCANNL_ASSIGN_OR_RETURN(const std::string listing,
                           Listing(std::move(scheduled), isa, skip));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/fixed_array.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -251,7 +252,8 @@ void X86Backend::Note(const LoopProgram& program,
                       const std::string& line) const {
   CHECK(!AreRefusalsFatal() || options_.fault) << program.name << ": " << line;
   std::lock_guard<std::mutex> lock(mutex_);
-  refused_.push_back(absl::StrCat(program.name, ": ", line, "\n"));
+  std::string text = absl::StrCat(program.name, ": ", line, "\n");
+  if (!absl::c_linear_search(refused_, text)) refused_.push_back(text);
 }
 
 absl::StatusOr<CompiledProgram> X86Backend::CompileNew(

@@ -231,9 +231,10 @@ TEST(OptimTest, MuonOrthogonalises) {
           dot += tall ? w.AsDouble(k * inputs + a) * w.AsDouble(k * inputs + b)
                       : w.AsDouble(a * inputs + k) * w.AsDouble(b * inputs + k);
         }
-        // Newton-Schulz of these coefficients ends in [0.7, 1.2].
+        // Newton-Schulz of these coefficients ends in [0.7, 1.2], of which the
+        // squares are in [0.49, 1.44].
         dot /= scale * scale;
-        EXPECT_NEAR(dot, a == b ? 1 : 0, 0.5) << a << b;
+        EXPECT_NEAR(dot, a == b ? 1 : 0, 0.51) << a << b;
       }
     }
   }

@@ -89,7 +89,7 @@ class NestFuser {
       : program_(std::move(program)),
         target_(target),
         options_(options),
-        taken_(*options.taken),
+        taken_(options.taken),
         script_(options.script),
         stmts_(program_.body.stmts),
         nests_(std::move(nests)),
@@ -221,7 +221,6 @@ class NestFuser {
                                                  const PerfectNest& nest,
                                                  NestRewriter& rewriter) {
     std::vector<Set> consumers;
-    if (IsAlone(k)) return consumers;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     std::vector<Effects> between;
@@ -318,9 +317,12 @@ class NestFuser {
   }
 
   absl::Status Map(size_t& k, const PerfectNest& nest) {
+    const bool is_alone = IsAlone(k);
     NestRewriter rewriter = RewriterOf(k);
-    OCANNL_ASSIGN_OR_RETURN(std::vector<Set> consumers,
-                            FuseConsumers(k, nest, rewriter));
+    std::vector<Set> consumers;
+    if (!is_alone) {
+      OCANNL_ASSIGN_OR_RETURN(consumers, FuseConsumers(k, nest, rewriter));
+    }
     Append(std::move(rewriter), MapNest{nest, std::move(consumers)});
     return absl::OkStatus();
   }
@@ -368,7 +370,6 @@ class NestFuser {
   std::vector<Effects> effects_;  // of each of them
   std::vector<CanonicalNest> nests_;
   IteratorNumbers iterators_;  // of stmts_
-  size_t moved_ = 0;           // from here on, stmts_ are where they were
   size_t rows_from_ = 0;       // FuseRows finds nothing before it
   FusedBody body_;
 };

@@ -46,17 +46,16 @@ struct FusedProgram {
   std::vector<FusedNest> nests;  // of each statement of its body
 };
 
-// `program` is one that Verify accepts, and so is the result; `nests` are those
-// of its body (CanonicalizeNests). The rewrites are appended to the script, if
-// there is one.
-// Nests whose outermost loops are `alone` are not fused. Error: that of a
-// rewrite.
 struct FuseOptions {
+  Decisions& taken;  // gets what is done
   rewrite::Legality legality = rewrite::Legality::kProve;
-  Decisions* taken = nullptr;     // gets what is done
-  std::string* script = nullptr;  // null: none
+  std::string* script = nullptr;  // gets the rewrites; null: none
+  // Nests whose outermost loops these are stay as they are.
   absl::flat_hash_set<IteratorId> alone = {};
 };
+
+// `program` is one that Verify accepts, and so is the result; `nests` are those
+// of its body (CanonicalizeNests). Error: that of a rewrite.
 absl::StatusOr<FusedProgram> FuseNests(LoopProgram program,
                                        std::vector<CanonicalNest> nests,
                                        const Target& target,

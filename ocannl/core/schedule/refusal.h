@@ -32,7 +32,7 @@ std::string Text(const Refusal& refusal);
 // A comment at the start of the program for each.
 void AddComments(const std::vector<Refusal>& refused, LoopProgram& program);
 
-// Collects them in `to`; null: CHECK-fails, so that nobody overlooks one.
+// Appends the refusal to `to`. CHECK-fails if `to` is null.
 void Report(Refusal refusal, std::vector<Refusal>* to);
 
 // Whether a tier CHECK-fails in the place of using what is left: with the

@@ -90,8 +90,8 @@ absl::Status FuseBut(State& state, absl::flat_hash_set<IteratorId> alone) {
       FusedProgram fused,
       FuseNests(std::move(state.now.program), std::move(state.now.canonical),
                 state.target,
-                {.legality = state.options.legality,
-                 .taken = &state.taken,
+                {.taken = state.taken,
+                 .legality = state.options.legality,
                  .script = state.options.script,
                  .alone = std::move(alone)}));
   state.now.program = std::move(fused.program);
@@ -116,7 +116,7 @@ absl::Status RewriteVerified(State& state) {
   return RewriteNests(state, /*verifies=*/true);
 }
 
-// What only accumulators hold is stored for nobody.
+// Stores of values that live only in accumulators are dead.
 absl::Status DropDeadStores(State& state) {
   state.now.program = EliminateDeadCode(std::move(state.now.program));
   return absl::OkStatus();
@@ -166,24 +166,39 @@ const Stmt* StmtAt(const LoopProgram& program, const FaultPlace& place) {
   return found;
 }
 
-// Fuses all but the nests that share a buffer with one that Verify refuses.
+absl::flat_hash_set<IteratorId> OutermostLoops(const LoopProgram& program) {
+  absl::flat_hash_set<IteratorId> loops;
+  for (const Stmt& stmt : program.body.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr) loops.insert(loop->iterator);
+  }
+  return loops;
+}
+
+// Fuses all but the nests that share a buffer with one that Verify refuses. An
+// error without a place leaves all nests apart, so that each is scheduled.
 absl::Status FuseVerified(State& state) {
   const Scheduled before = state.now;
   const size_t script_size = state.ScriptSize();
   absl::flat_hash_set<IteratorId> alone;
   while (true) {
-    OCANNL_RETURN_IF_ERROR(FuseBut(state, alone));
     FaultPlace place;
-    const absl::Status status = state.Verified(&place);
+    absl::Status status = FuseBut(state, alone);
+    const bool is_made = status.ok();
+    if (is_made) status = state.Verified(&place);
     if (status.ok()) return status;
     const LoopProgram& fused = state.now.program;
-    const Stmt* fault = StmtAt(fused, place);
-    if (fault == nullptr) return status;
+    const Stmt* fault = is_made ? StmtAt(fused, place) : nullptr;
     const size_t known = alone.size();
-    alone.merge(Neighbours(before.program, EffectsOf(fused, *fault)));
+    Refusal refusal{.nest = "", .pass = "fuse", .reason = {}};
+    if (fault != nullptr) {
+      refusal = RefusalOf(fused, *fault, "fuse", {});
+      alone.merge(Neighbours(before.program, EffectsOf(fused, *fault)));
+    }
+    if (alone.size() == known) alone = OutermostLoops(before.program);
     if (alone.size() == known) return status;
-    Report(RefusalOf(fused, *fault, "fuse", std::string(status.message())),
-           state.options.refused);
+    refusal.reason = std::string(status.message());
+    Report(std::move(refusal), state.options.refused);
     state.Restore(before, script_size);
   }
 }

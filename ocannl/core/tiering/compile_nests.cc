@@ -6,8 +6,10 @@
 #include <utility>
 #include <variant>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/refusal.h"
 
@@ -17,15 +19,29 @@ namespace {
 // One part of a program after the other, all on the same buffers.
 class PartsExecutable : public Executable {
  public:
-  explicit PartsExecutable(std::vector<std::unique_ptr<Executable>> parts)
-      : parts_(std::move(parts)) {}
+  PartsExecutable(const IdVector<BufferId, Buffer>& buffers,
+                  std::vector<std::unique_ptr<Executable>> parts)
+      : buffers_(buffers), parts_(std::move(parts)) {}
+
+  // A part is scheduled as if no two buffers shared memory, so temps that are
+  // not live at the same time may not do so here.
+  bool HasScratch() const override { return true; }
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
-    for (const auto& part : parts_) part->Run(buffers, statics);
+    std::vector<std::byte*> all(buffers.begin(), buffers.end());
+    std::vector<NdArray> scratch;
+    scratch.reserve(buffers_.size());
+    for (BufferId k : buffers_.ids()) {
+      if (!IsScratch(buffers_[k].role)) continue;
+      scratch.emplace_back(buffers_[k].dtype, buffers_[k].dims);
+      all[k.index] = scratch.back().data();
+    }
+    for (const auto& part : parts_) part->Run(all, statics);
   }
 
  private:
+  const IdVector<BufferId, Buffer> buffers_;
   const std::vector<std::unique_ptr<Executable>> parts_;
 };
 
@@ -49,7 +65,8 @@ class PartsCompiler {
 
   absl::StatusOr<std::unique_ptr<Executable>> Run() {
     OCANNL_RETURN_IF_ERROR(Compile(0, nests_.size()));
-    return std::make_unique<PartsExecutable>(std::move(parts_));
+    return std::make_unique<PartsExecutable>(program_.buffers,
+                                             std::move(parts_));
   }
 
  private:
@@ -57,15 +74,16 @@ class PartsCompiler {
     if (first == last) return absl::OkStatus();
     const LoopProgram part = PartOf(first, last);
     absl::StatusOr<std::unique_ptr<Executable>> code = compile_(part);
+    if (!code.ok() && !absl::IsInternal(code.status())) return code.status();
     if (!code.ok() && last - first > 1) {
       const size_t middle = (first + last) / 2;
       OCANNL_RETURN_IF_ERROR(Compile(first, middle));
       return Compile(middle, last);
     }
     if (!code.ok()) {
-      interpreted_.push_back(
-          absl::StrCat("nest of ", WrittenNames(program_, *nests_[first][0]),
-                       " is interpreted: ", code.status().message()));
+      interpreted_.push_back(absl::StrCat(
+          "nest of ", WrittenNames(program_, *nests_[first].back()),
+          " is interpreted: ", code.status().message()));
       code = interpreter_.Compile(part);
     }
     OCANNL_ASSIGN_OR_RETURN(parts_.emplace_back(), std::move(code));

@@ -23,9 +23,9 @@ using NestCompiler =
 
 // `compile` gets parts of the program's body, by halves down to single nests,
 // in which `temp` and `out` buffers are `inout`. Buffers are in memory of the
-// host, and the caller has memory for all of them. Each nest that is
-// interpreted adds a line to `interpreted`: "nest of y is interpreted: ...".
-// Error: that of the interpreter.
+// host; temps have their own in each run. Each nest that is interpreted adds a
+// line to `interpreted`: "nest of y is interpreted: ...". Errors: that of the
+// interpreter, and all but internal ones of `compile`.
 absl::StatusOr<std::unique_ptr<Executable>> CompileNests(
     const LoopProgram& program, NestCompiler compile,
     const Backend& interpreter, std::vector<std::string>& interpreted);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -97,6 +98,7 @@ absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
   std::vector<Refusal> refused;
   LoopProgram block =
       ScheduleGpu(demoted, OneProcessor(target), {.refused = &refused});
+  CHECK(refused.empty() || !AreRefusalsFatal()) << Text(refused[0]);
   if (!refused.empty()) return absl::InternalError(Text(refused[0]));
   IteratorId next = NextIterator(block);
   For grid{LoopKind::kGrid, next++, 1, {}};

@@ -79,13 +79,14 @@ class GpuPlanner {
       OCANNL_RETURN_IF_ERROR(Plan(at));
     }
     OCANNL_RETURN_IF_ERROR(Verify(script_.program()));
+    OCANNL_RETURN_IF_ERROR(VerifyKernels(script_.program()));
     return GpuSchedule{.program = script_.program(),
                        .script = script_.script()};
   }
 
-  // The same where that was an error: the plan of each nest is verified, and
-  // one that is refused is made again without cuts, as Verify does not see of
-  // every loop that its parts write what it writes, or not at all.
+  // Called after an error: verifies the plan of each nest. A refused nest is
+  // planned again without cuts, because Verify cannot always see that the parts
+  // of a loop write all that it writes. If that fails too, the nest stays.
   GpuSchedule RunVerified() {
     const absl::Status status = Prepare();
     for (size_t at = 0; status.ok() && at < Stmts().size(); ++at) {
@@ -147,7 +148,8 @@ class GpuPlanner {
         if (!buffer.dims.empty()) {
           zeros.push_back(NextIterator(script_.program()));
         }
-        OCANNL_RETURN_IF_ERROR(Line("zero_loops ", buffer.name));
+        // One that stays runs in a single thread.
+        if (!Line("zero_loops ", buffer.name).ok()) break;
       }
     }
     for (IteratorId loop : zeros) {
@@ -162,7 +164,7 @@ class GpuPlanner {
            rewrite::LoopDepthOf(loop->body) + 1 <= kMaxLoopDepth - kMoreLoops;
   }
 
-  // What is left over stands behind it.
+  // The remainder becomes the next statement.
   absl::Status Plan(size_t at) {
     if (!IsPlannable(at)) return absl::OkStatus();
     PutOutputsFirst(script_, at);
@@ -333,7 +335,10 @@ class GpuPlanner {
     const std::vector<NestLoop> second =
         ParallelLoops(script_.program(), at + 1);
     Savepoint before(script_);
-    if (!Unschedule(script_, at + 1).ok()) return false;
+    if (!Unschedule(script_, at + 1).ok()) {
+      before.RollBack();
+      return false;
+    }
     for (size_t k = 0; k < depth; ++k) {
       const std::string line = absl::StrCat("fuse ", Name(first[k].iterator),
                                             " ", Name(second[k].iterator));

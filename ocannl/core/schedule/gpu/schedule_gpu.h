@@ -29,10 +29,6 @@ struct GpuSchedule {
   std::string script;  // that makes it of the one before
 };
 
-// Verify accepts `program`, and Verify and VerifyKernels accept the result. It
-// has the same buffers in the same order, of which temps may be private or
-// shared and have fewer axes, and then more of those. A nest that has a `grid`
-// loop stays as it is.
 struct GpuOptions {
   // Gets the nests that stay as they were, as their plan was refused
   // (refusal.h); null: there is none, or the process ends.
@@ -41,6 +37,11 @@ struct GpuOptions {
   // it is refused.
   std::string fault = "";
 };
+
+// Verify accepts `program`, and Verify and VerifyKernels accept the result. It
+// has the same buffers in the same order, of which temps may be private or
+// shared and have fewer axes, and then more of those. A nest that has a `grid`
+// loop stays as it is.
 GpuSchedule PlanGpu(const LoopProgram& program, const GpuTarget& target,
                     const GpuOptions& options = {});
 LoopProgram ScheduleGpu(const LoopProgram& program, const GpuTarget& target,
