@@ -30,7 +30,7 @@ absl::StatusOr<CommandLine> ParseWithSettings(
 // --help and --version.
 const std::vector<Flag>& ProgramFlags();
 
-// "ocannl 0.1.0".
+// "ocannl 0.2.0".
 std::string VersionText();
 
 // Whether the line asks for help or the version, which it then writes to `out`:

@@ -86,7 +86,9 @@ class GpuPlanner {
 
   // Called after an error: verifies the plan of each nest. A refused nest is
   // planned again without cuts, because Verify cannot always see that the parts
-  // of a loop write all that it writes. If that fails too, the nest stays.
+  // of a loop write all that it writes, and then without fusion: it cannot see
+  // either that a thread reads only what it wrote. If that fails too, the nest
+  // stays.
   GpuSchedule RunVerified() {
     const absl::Status status = Prepare();
     for (size_t at = 0; status.ok() && at < Stmts().size(); ++at) {
@@ -124,8 +126,13 @@ class GpuPlanner {
   void PlanVerified(size_t at) {
     Savepoint before(script_);
     absl::Status status;
-    for (bool cuts : {true, false}) {
-      cuts_ = cuts;
+    struct Limits {
+      bool cuts, fuses;
+    };
+    for (const Limits limits :
+         {Limits{true, true}, Limits{false, true}, Limits{false, false}}) {
+      cuts_ = limits.cuts;
+      fuses_ = limits.fuses;
       status = Plan(at);
       if (status.ok()) status = Verify(script_.program());
       if (status.ok()) status = VerifyKernels(script_.program());
@@ -286,10 +293,15 @@ class GpuPlanner {
     return Iterations(loops) >= static_cast<double>(target_.multiprocessors);
   }
 
+  // Whether there is a statement to fuse with.
+  bool HasNext(size_t at) const {
+    return fuses_ && at + 1 < Stmts().size() && IsPlannable(at + 1);
+  }
+
   // Fuses the first `rows` loops of the statement with those of the next one,
   // and that one with what is like it before.
   bool FuseRows(size_t at, size_t rows) {
-    if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
+    if (!HasNext(at)) return false;
     Savepoint before(script_);
     PutOutputsFirst(script_, at + 1);
     auto is_of_rows = [&] {
@@ -310,7 +322,7 @@ class GpuPlanner {
   // Fuses the statement with the next one, where both have the same parallel
   // loops, and at most one has more.
   bool FuseNext(size_t at) {
-    if (at + 1 == Stmts().size() || !IsPlannable(at + 1)) return false;
+    if (!HasNext(at)) return false;
     PutOutputsFirst(script_, at + 1);
     const LoopProgram& program = script_.program();
     const std::vector<NestLoop> first = ParallelLoops(program, at);
@@ -353,6 +365,7 @@ class GpuPlanner {
   const GpuTarget& target_;
   const GpuOptions& options_;
   bool cuts_ = true;
+  bool fuses_ = true;
   LastUses last_uses_;
 };
 
