@@ -11,8 +11,7 @@ int main(int argc, char** argv) {
   using namespace ocannl;  // NOLINT
   return SupervisedMain(
       {.name = "digits",
-       .what = "Trains a small convolutional network on scanned digits, those "
-               "of scikit-learn or others.",
+       .what = "Trains a small convolutional network on scanned digits.",
        .options = {.epochs = 30,
                    .rate = 2e-3,
                    .weight_decay = 1e-2,

@@ -187,6 +187,8 @@ DEFINITIONS = {
 # How the runs begin that are not C++.
 TEXT = {
     "ocannl/core/assign/build.h": ["Forward    compute"],
+    "ocannl/core/base/unique_name.h": [
+        'UniqueName("acc", ', "NameIndex names;"],
     "ocannl/core/assign/gradient.h": ["t = a * b   ->   a"],
     "ocannl/core/assign/ir.h": ["n35 =:+ w1 * moons", "lhs[lhs_indices] ="],
     "ocannl/core/base/lexer.h": ['Lexer lexer("w1 *.'],
@@ -212,6 +214,7 @@ TEXT = {
     "ocannl/print_tree.h": ["loss = relu(h) ++"],
     "ocannl/tiers.h": ["interp"],
     "ocannl/train/blocks/call.h": ["shape error in `ex"],
+    "ocannl/train/blocks/conv.h": ["floor((size + p + "],
     "ocannl/train/blocks/norm.h": ["LayerNorm   scale", "running = (1 - mom"],
     "ocannl/train/blocks/position.h": ["position / base^(2"],
     "ocannl/train/blocks/transformer.h": ["pre_norm    x + dr"],
@@ -219,6 +222,7 @@ TEXT = {
     "ocannl/train/distributed/mpi.h": ["mpirun -n 4 bazel-"],
     "ocannl/train/parallel/replicas.h": ["5: 3 -> 1, 4 -> 2;"],
     "ocannl/train/parallel/shards.h": ["ShardAlong(0 .. 5,"],
+    "ocannl/train/value_writer.h": ["y =: x ~logic:", "y[2*i] =: x[i]"],
 }
 
 ANY = """
