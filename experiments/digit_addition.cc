@@ -11,9 +11,8 @@ int main(int argc, char** argv) {
   using namespace ocannl;  // NOLINT
   return SupervisedMain(
       {.name = "digit_addition",
-       .what = "Trains a convolutional network on the sums of two scanned "
-               "digits, those of scikit-learn or others; which digits they "
-               "are it is not told.",
+       .what =
+           "Trains a network on pairs of scanned digits, told only their sum.",
        .examples = 8000,
        .options = {.epochs = 15,
                    .rate = 1e-3,

@@ -275,7 +275,7 @@ int SupervisedMain(const SupervisedExperiment& experiment, Make make, int argc,
 
 Flag DataLimitFlag() {
   return {"data_limit", "0",
-          "MiB that --data may decompress to; 0: by the size of the file"};
+          "MiB that --data may decompress to; 0: by its size"};
 }
 
 absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line) {
