@@ -50,7 +50,6 @@ int main(int argc, char** argv) {
                    .adamw = true,
                    .shuffle = true},
        .flags = {{"data", "", "a folder of texts; else the licences"},
-                 DataLimitFlag(),
                  {"length", "64", "letters of a sequence"},
                  {"size", "96", "of the vector of a letter, in each block"}},
        .show =
@@ -60,11 +59,8 @@ int main(int argc, char** argv) {
       [=](const CommandLine& line, int64_t examples,
           uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));
-        OCANNL_ASSIGN_OR_RETURN(const train::DataLimit limit,
-                                DataLimitOf(line));
-        OCANNL_ASSIGN_OR_RETURN(
-            const std::string text,
-            LoadTexts(data.empty() ? kLicences : data, limit));
+        OCANNL_ASSIGN_OR_RETURN(const std::string text,
+                                LoadTexts(data.empty() ? kLicences : data));
         learned->alphabet.emplace(text);
         Gpt2MiniOptions options{
             .vocabulary = learned->alphabet->size(), .length = 0, .layers = 3};

@@ -150,9 +150,11 @@ TEST_P(RefusalsTest, OneNestKeepsItsLoops) {
     EXPECT_EQ(absl::c_linear_search(nest, GetParam().buffer),
               GetParam().pass == "rewrite")
         << Text(refused[0]);
-    EXPECT_TRUE(absl::StrContains(refused[0].reason,
-                                  absl::StrCat("`", GetParam().buffer, "[")))
-        << Text(refused[0]);
+    if (GetParam().pass == "fuse") {  // the nest that reads the buffer
+      EXPECT_TRUE(absl::StrContains(refused[0].reason,
+                                    absl::StrCat("`", GetParam().buffer, "[")))
+          << Text(refused[0]);
+    }
     EXPECT_THAT(Verify(scheduled), IsOk());
     if (GetParam().pass == "rewrite") {
       // All but that one.

@@ -22,7 +22,8 @@ struct Argument {
   bool is_given;
 };
 
-//   CheckGiven("Train", {{"backend", backend != nullptr}})
+//   OCANNL_RETURN_IF_ERROR(
+//       CheckGiven("Train", {{"backend", backend != nullptr}}));
 //
 // Error: "the backend is null; Train needs it".
 absl::Status CheckGiven(absl::string_view function,

@@ -121,7 +121,8 @@ TEST(HostileDataTest, BombsAreRefused) {
         HasSubstr(absl::StrCat(
             path, ": its ", train::FileBytes(path),
             " bytes decompress to more than 64 MiB, the limit; if you trust "
-            "the file, raise it by --data_limit=MIB")));
+            "the file, decompress it, or raise the limit by "
+            "--data_limit=MIB")));
   }
   const std::string names = GzipBomb("names.gz", "", "Anna\n", 80);
   EXPECT_THAT(ErrorOf([&] { return LoadNames(names).status(); }),

@@ -214,7 +214,9 @@ TEXT = {
     "ocannl/print_tree.h": ["loss = relu(h) ++"],
     "ocannl/tiers.h": ["interp"],
     "ocannl/train/blocks/call.h": ["shape error in `ex"],
-    "ocannl/train/blocks/conv.h": ["floor((size + p + "],
+    "ocannl/train/blocks/conv.h": [
+        "floor((size + p + ", ".padding = Padding"],
+    "ocannl/train/blocks/init.h": [".init = XavierUnif"],
     "ocannl/train/blocks/norm.h": ["LayerNorm   scale", "running = (1 - mom"],
     "ocannl/train/blocks/position.h": ["position / base^(2"],
     "ocannl/train/blocks/transformer.h": ["pre_norm    x + dr"],

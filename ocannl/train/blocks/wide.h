@@ -6,8 +6,8 @@
 // cells takes its operands as f32, and converts its result.
 //
 //   Tensor wide = Widened(x);                         // f32 of an x of f16
-//   Tensor mean = Einsum1(spec, wide) / n;
-//   return InDType(mean, x.node().dtype);             // rounded once
+//   Tensor mean = Einsum1("...|v => ...|0", wide) / 512;
+//   Tensor y = InDType(mean, x.node().dtype);         // rounded once
 //
 // Of f32, f64 and integers, these are the same nodes as without it.
 #ifndef OCANNL_TRAIN_BLOCKS_WIDE_H_

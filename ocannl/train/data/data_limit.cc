@@ -35,8 +35,9 @@ absl::Status ExceedsLimit(absl::string_view path, int64_t file_bytes,
   return absl::ResourceExhaustedError(absl::StrCat(
       path, ": its ", file_bytes, " bytes decompress to more than ",
       limit.BytesFor(file_bytes) / kMiB,
-      " MiB, the limit; if you trust the file, raise it by --data_limit=MIB, "
-      "or DataLimit::mib in C++"));
+      " MiB, the limit; if you trust the file, decompress it, or raise the "
+      "limit by --data_limit=MIB, where there is this flag, or in C++ by "
+      "DataLimit::mib"));
 }
 
 }  // namespace ocannl::train
