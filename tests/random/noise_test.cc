@@ -83,10 +83,22 @@ TEST(NoiseTest, OfALossNeedsAStep) {
   train::Model model;
   const Tensor w = Cell(model.graph, "w", DefaultInit);
   const Tensor loss = Sum(PointMul(w, Uniform1(model.graph)));
-  EXPECT_THAT(train::GradUpdate(model, loss),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("would be the same in each step of the "
-                                 "training; add a static index `step`")));
+  const auto code_of_text = [&] {
+    return train::ParseCode(model,
+                            "loss.forward; loss.zero_grads; "
+                            "loss.backprop",
+                            {.tensors = {{"loss", loss}}});
+  };
+  for (const absl::Status& status :
+       {train::GradUpdate(model, loss).status(),
+        train::GradUpdateOfSum(model, loss).status(),
+        code_of_text().status()}) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("would be the same in each step of the "
+                                   "training; add a static index `step`")));
+  }
+  model.rootness = {};
   model.graph.AddStatic("step", std::nullopt);
   absl::StatusOr<Assignments> code = train::GradUpdate(model, loss);
   ASSERT_THAT(code, IsOk());

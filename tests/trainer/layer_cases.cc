@@ -355,6 +355,12 @@ std::vector<Case> ConvolutionCases() {
          return Numbers{w[0] * x[0] + w[1] * x[1] + args[1][0],
                         w[0] * x[1] + w[1] * x[2] + args[1][0]};
        }},
+      {"ConvOfPaddingAlone",  // in the only window
+       {{1, 1, 1}, {1}, {1, 1}},
+       [](Ops& ops, auto a) {
+         return ops.Conv(a[0], a[1], a[2], {.stride = {3}, .padding = {1}});
+       },
+       [](const Args& args) { return Numbers{args[1][0]}; }},
       {"ConvWithOtherPaddingAfter",
        {{1, 1, 2}, {1}, {1, 4}},
        [](Ops& ops, auto args) {

@@ -92,6 +92,18 @@ TEST(InferShapes, ANumberInitialisesAnyShape) {
   EXPECT_EQ(ShapeIn(computed, computed), "3");
 }
 
+// Its tensor is not in the second inference.
+TEST(InferShapes, ACapturedSizeIsUsedAgain) {
+  Graph graph;
+  const Tensor x = Zeros(graph, "x", "2|3");
+  const Tensor size = EmbedDim(x, {RowKind::kBatch});
+  Shapes shapes;
+  const Tensor first = Einsum1("...|... => 0", x) / size;
+  ASSERT_THAT(InferShapes(graph, {first.id}, shapes), IsOk());
+  const Tensor second = Zeros(graph, "y", "4") * size;
+  EXPECT_THAT(InferShapes(graph, {second.id}, shapes), IsOk());
+}
+
 TEST(InferShapes, ANumberFitsAnyRow) {
   Graph graph;
   Tensor b = Zeros(graph, "b", "");
