@@ -19,7 +19,7 @@ const std::vector<Flag>& DistributedFlags() {
       {"distributed", "",
        "mpi: in all processes of mpirun; mpi:KIB: in buckets"},
       {"rank_timeout", "300",
-       "seconds to wait for one that hangs; 0: for ever"}};
+       "seconds to wait for a rank that hangs; 0: for ever"}};
   return *flags;
 }
 

@@ -94,10 +94,10 @@ absl::StatusOr<Selection> SelectionOf(const CommandLine& line) {
 
 const std::vector<Flag>& PassFlags() {
   static const auto* flags = new std::vector<Flag>{
-      {"passes", "", "of those over loops, only these; `none` for none"},
-      {"skip", "", "leave these passes out, with commas between"},
+      {"passes", "", "run only these passes over loops; `none` for none"},
+      {"skip", "", "skip these passes, separated by commas"},
       {"stop_after", "", "the last pass to run"},
-      {"limit", "-1", "passes that may run, to VCode's: to bisect"},
+      {"limit", "-1", "number of passes to run, over VCode too: to bisect"},
       {"real", "false",
        "also passes that keep the real numbers but not the bits"}};
   return *flags;

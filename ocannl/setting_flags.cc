@@ -23,7 +23,7 @@ const std::vector<Flag>& SettingFlags() {
     all->insert(all->end(), PassFlags().begin(), PassFlags().end());
     all->insert(all->end(), ShardedFlags().begin(), ShardedFlags().end());
     all->push_back({"jit_symbols", "",
-                    "no flag: names of machine code for perf, gdb or perf,gdb",
+                    "not a flag: names of code for perf, gdb or perf,gdb",
                     SettingKind::kOutput});
     return all;
   }();

@@ -25,27 +25,25 @@ namespace ocannl {
 const std::vector<Flag>& TierFlags() {
   static const auto* flags = new std::vector<Flag>{
       {"tier", "auto", absl::StrCat(TierNames(), ", auto; run: all")},
-      {"threads", "0", "how many run one program; 0: one for each processor"},
-      {"check", "false",
-       "run all on the interpreter too, and compare every bit"},
+      {"threads", "0", "number of threads; 0: one for each processor"},
+      {"check", "false", "run on the interpreter too, and compare every bit"},
       {"code_cache", "",
-       "a directory that keeps machine code for the next process",
+       "directory that keeps machine code for later processes",
        SettingKind::kCodePath},
-      {"cuda_device", "0", "the number of the GPU that tier cuda is on"},
-      {"cuda_home", "", "CUDA's toolkit, where it is in no usual directory",
+      {"cuda_device", "0", "number of the GPU of the tier cuda"},
+      {"cuda_home", "", "CUDA's toolkit, if it is not in a usual directory",
        SettingKind::kCodePath},
-      {"tier_report", "false",
-       "write to stderr what ran on which tier, and why"},
-      {"trace", "", "what ran when: for Perfetto, or a tree in .html or .txt",
+      {"tier_report", "false", "report on stderr which tier ran what, and why"},
+      {"trace", "", "timeline of the run: for Perfetto, or in .html or .txt",
        SettingKind::kOutputPath},
       DebugFlag(),
       {"log_level", "3",
-       "of these two: 1 runs, 2 also parts and copies, 3 nests"},
-      {"log_runs", "", "a file for all reads and stores; on the interpreter",
+       "detail of --trace, --debug: 1 runs, 2 copies, 3 nests"},
+      {"log_runs", "", "file for all reads and stores; on the interpreter",
        SettingKind::kOutputPath},
-      {"log_run_lines", "1000", "how many lines of each run go to --log_runs"},
+      {"log_run_lines", "1000", "number of lines of each run in --log_runs"},
       {"explain_nonfinite", "false",
-       "end where finite numbers make NaN or inf; interprets"}};
+       "stop where finite numbers give NaN or inf; interprets"}};
   return *flags;
 }
 

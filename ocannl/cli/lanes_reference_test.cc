@@ -28,11 +28,12 @@ constexpr absl::string_view kHead =
      bazel run //ocannl/cli:lanes_reference_test -- --update -->
 
 Every program runs as machine code on x86, with the bits of the interpreter.
-Loops that the scheduler (core/schedule) knows run in vectors and tiles; the
-others run as they are written, as scalar code. Counted below are
-outermost loops of both kinds, scheduled for AVX-512;
-`bazel run //ocannl -- explain 'EXPR' --stage=schedule` shows them. The
-`--tier_report` of a run says what was compiled.
+Loops that the scheduler (core/schedule) recognises run in vectors and tiles.
+The other loops run as scalar code, in the order of the program.
+
+The table counts outermost loops of both kinds, scheduled for AVX-512.
+`bazel run //ocannl -- explain 'EXPR' --stage=schedule` shows the schedule, and
+`--tier_report` reports which routines of a run were compiled.
 
 | what | expression | in lanes | scalar |
 |---|---|---:|---:|

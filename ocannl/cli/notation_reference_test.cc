@@ -87,11 +87,11 @@ Axes that are computed:
   those of `o - 1` and `o`. `ocannl explain --stage=cd` says by how many cells
   each side of an axis is padded.
 - `s*o<+d*k`: windows that fill the axis. Size `s*(o-1) + d*(k-1) + 1`.
-- `p<s*o+d*k<q`: as many windows as fit into the axis with `p` cells of padding
-  before it and `q` after it, from 0, which do not count; `0<s*o+k<0` leaves out
-  the last cells of an axis that windows do not fill. With `<=q` their number is
-  rounded up (`ceil_mode` of PyTorch and ONNX): the last one may end beyond the
-  padding, but starts in the axis or before it.
+- `p<s*o+d*k<q`: as many windows as fit into the axis with padding: `p` cells
+  before it and `q` cells after it, from 0, which do not count. `0<s*o+k<0`
+  leaves out the last cells of an axis that windows do not fill. With `<=q` the
+  number of windows is rounded up (`ceil_mode` of PyTorch and ONNX). The last
+  window may then end beyond the padding, but starts in the axis or before it.
 - `s*o<=+d*k`: a window for each step that starts in the axis, `size / s`
   rounded up. Half of the padding that they need is before the axis, rounded
   down, the rest after it (`SAME_UPPER` of ONNX).
@@ -100,9 +100,9 @@ Axes that are computed:
 
 Each of the names is inferred where the others are known.
 
-The greatest and the least: a NaN among the terms is both. Of equal terms, and
-of several NaNs, the first alone gets the gradient, in the order of the reduced
-axes in memory; each window has a first one of its own.
+The greatest and the least are NaN if one of the terms is NaN. Of equal terms or
+several NaNs, only the first gets the gradient, in the order of the reduced axes
+in memory. Each window has its own first term.
 )page";
 
 struct Example {
@@ -143,11 +143,11 @@ const std::vector<Example>& ExpressionExamples() {
       {"`stretch` makes a result as large as its uses want.",
        {"eval", "stretch(x + 1) +* \"ij; ij => i\" y", "--in=x=range:3",
         "--in=y=range:2,3"}},
-      {"What is given does not change.",
+      {"Given sizes do not change.",
        {"eval", "x + y", "--in=x=range:3", "--in=y=range:4"}},
       {"An axis may have a basis; those of other bases do not go with it.",
        {"eval", "x + {c; o=[3]}", "--in=x=range:2,3 rgb"}},
-      {"What nothing determines is asked for.",
+      {"An error asks for sizes that nothing determines.",
        {"eval", "{w2} * relu ({w1} * x)", "--in=x=range:3"}}};
   return *examples;
 }
@@ -191,7 +191,7 @@ const std::vector<Example>& SpecExamples() {
        "costs least.",
        {"eval", "a +* \"ij; jk; kl; l => i\" b c d", "--in=a=range:2,2",
         "--in=b=range:2,3", "--in=c=range:3,2", "--in=d=1,2:2"}},
-      {"What only the result names is given a size.",
+      {"An axis that only the result names needs a size.",
        {"eval", "x ++ \"i => ij\"", "--in=x=range:2"}},
       {"The axes of `...` do not broadcast.",
        {"eval", "x +* \"...ij; ...jk => ...ik\" y", "--in=x=range:2,3",
@@ -267,7 +267,8 @@ std::string Operators() {
 }
 
 std::string Functions() {
-  std::vector<std::string> texts;
+  constexpr size_t kColumns = 80;
+  std::string list, line = "   ";
   for (const std::string& name : FunctionNames()) {
     const Function* function = FindFunction(name);
     CHECK(function != nullptr);
@@ -275,13 +276,18 @@ std::string Functions() {
     if (function->max_args != function->min_args) {
       absl::StrAppend(&count, "-", function->max_args);
     }
-    texts.push_back(absl::StrCat("`", name, "`/", count));
+    const std::string text = absl::StrCat(" ", name, "/", count);
+    if (line.size() + text.size() > kColumns) {
+      absl::StrAppend(&list, line, "\n");
+      line = "   ";
+    }
+    line += text;
   }
   return absl::StrCat(
-      "\nThe functions, with the number of their arguments; the scalar ones "
-      "are "
-      "those of [core/ops](core/ops/README.md), and a dtype converts.\n\n",
-      absl::StrJoin(texts, ", "), ".\n");
+      "\nThe functions, each with the number of its arguments. The scalar "
+      "functions are those of [core/ops](core/ops/README.md); a dtype "
+      "converts.\n\n",
+      list, line, "\n");
 }
 
 std::string Page() {

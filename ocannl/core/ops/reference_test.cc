@@ -24,33 +24,36 @@ constexpr char kHead[] =
 <!-- Generated from ops.def by
      bazel run //ocannl/core/ops:reference_test -- --update -->
 
-Every row of [ops.def](ops.def). The operands are `a`, `b`, ..., the result is
-`y`. A gradient column lists, per operand, what is added to the operand's
-gradient when `g` is the gradient of `y`; `none` where no gradient flows.
+The tables list every row of [ops.def](ops.def). The operands are `a`, `b`, ...,
+and the result is `y`. If `g` is the gradient of `y`, the column of gradients
+lists the term that is added to the gradient of each operand. It is `none` where
+no gradient flows.
 
-A derived operation is written with others and expanded in the IR before any
-tier sees it: every tier computes the same bits. To add one is to add a row to
-`ops.def` and to run the command above; `//tests:ops_test` then checks its value
-and its gradient. A primitive needs its meaning in [number.h](number.h) and one
-line in each back end besides.
+The value of a derived operation is an expression of other operations. It is
+expanded in the IR before any tier sees it, so every tier computes the same
+bits. To add a derived operation, add a row to `ops.def` and run the command
+above. `//tests:ops_test` then checks its value and its gradient. A primitive
+also needs its definition in [number.h](number.h) and a row for C and CUDA.
 )";
 
 constexpr char kPrimitives[] = R"(
 ## Primitives
 
-Exact or correctly rounded. Integers wrap around; division truncates, and
-dividing an integer by 0 gives 0. `a % b` has the sign of `a`, as in C, and is
-exact, of floats too. `min` and `max` give the second operand when
-one is NaN or both are zeros; `minimum` and `maximum` give NaN when one is NaN,
-and the first operand when both are equal. Shifting by the width or more shifts
-everything out. `bits_u32(a)` and its like see the canonical NaN, `0x7fc00000`,
-for every NaN.
+Primitives are exact or correctly rounded. Integers wrap around; division
+truncates, and dividing an integer by 0 gives 0. `a % b` has the sign of `a`, as
+in C, and is exact, for floats too. Shifting by the width or more shifts
+everything out. Bitcasts such as `bits_u32(a)` see the canonical NaN,
+`0x7fc00000`, for every NaN.
+
+`min` and `max` give the second operand if one operand is NaN or both are zeros.
+`minimum` and `maximum` give NaN if one operand is NaN, and the first operand if
+both are equal.
 
 Reductions by min and max (`@--`, `@^^`, `@-+`, `@^+`, `=@-`, `=@^`, pooling)
-accumulate floats by `minimum` and `maximum`: a NaN in gives a NaN out, whatever
-its place. The gradient of a cell of their result goes to one term: the first,
-in the order of the reduced axes in memory, that the result equals, or the first
-NaN. Cells outside of an operand, which windows reach, are no terms.
+accumulate floats by `minimum` and `maximum`: a NaN among the terms gives NaN,
+in any place. The gradient of a result goes to one term: the first term that
+equals the result, or the first NaN, in the order of the reduced axes in memory.
+Cells that windows reach outside of an operand do not count as terms.
 
 | name | written | operands | gradients |
 |---|---|---|---|
@@ -59,11 +62,11 @@ NaN. Cells outside of an operand, which windows reach, are no terms.
 constexpr char kDerived[] = R"(
 ## Derived operations
 
-The definitions of the form `XValue` stand in the `math_*.cc` files. The last
-column is the greatest error in units of the last place, of f32 and of f64: for
-f32 functions of one operand it is proved by trying all 2^32 numbers
-(`math_exhaustive_test`), otherwise measured on a large sample. Special values
-follow Annex F of the C standard.
+The definitions of the form `XValue` are in the `math_*.cc` files. The last
+column is the greatest error in units of the last place, for f32 and for f64.
+For f32 functions of one operand, `math_exhaustive_test` proves it by trying all
+2^32 numbers; other errors are measured on a large sample. Special values follow
+Annex F of the C standard.
 
 | name | written | operands | definition | gradients | error |
 |---|---|---|---|---|---|
