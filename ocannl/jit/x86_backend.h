@@ -25,9 +25,9 @@
 
 namespace ocannl::jit {
 
-// The program as the machine code of `isa` runs it, with a comment in front
-// that says so, and one for each nest that is refused, of which `options` are
-// to collect them. What it does is trusted to be legal.
+// The program as scheduled for `isa`, which its first comment names. If
+// `options` collect refusals, each refused nest has a comment too. The steps
+// are trusted to be legal, not verified.
 LoopProgram ScheduleFor(const LoopProgram& program, Isa isa,
                         ScheduleOptions options);
 

@@ -49,10 +49,11 @@ class CodeScope {
   // The tensor of the model that `name` is, if it is one.
   std::optional<Tensor> FindTensor(absl::string_view name) const;
 
-  // The leaf of the array that `name` is, if it is one: declared, the value or
-  // gradient of a tensor, a state `x.NAME`, or what the merge buffer has of
-  // such. A value that nothing computes yet is computed by what is appended to
-  // `code`. Errors, at `offset` of the text: no gradient; shapes do not fit.
+  // The leaf of the array `name`, if there is one. It is a declared array, the
+  // value or gradient of a tensor, a state `x.NAME`, or one of these in the
+  // merge buffer. A value that nothing computes yet is computed by what is
+  // appended to `code`. Errors, at `offset` of the text: no gradient; shapes do
+  // not fit.
   absl::StatusOr<std::optional<Tensor>> Find(absl::string_view name,
                                              size_t offset, Assignments& code);
 

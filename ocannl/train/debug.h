@@ -19,9 +19,9 @@ struct DebugSettings {
   // Gets every stage of each routine on the way to code, a file each, as
   // `explain` prints them; is made if need be. Empty: none.
   std::string directory = "";
-  // Every array keeps its value after a run, to be read from the context: none
-  // is inlined away or local to a run but those that were asked to be virtual.
-  // The bits are the same; runs are slower.
+  // Every array keeps its value after a run, to be read from the context. Only
+  // arrays that were asked to be virtual are inlined away. The bits are the
+  // same; runs are slower.
   bool hosted = true;
   // 1: a line for each routine that is compiled, with its arrays; 2: its code,
   // too. To stderr.

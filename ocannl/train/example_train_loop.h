@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExampleTrainLoop: everything between a loss and a trained network, on all
-// devices that there are: the batches of an epoch go to them in turn, each with
-// a part of the batch, and their gradients and losses are merged.
+// ExampleTrainLoop: trains a network by a loss, on all available devices. The
+// batches of an epoch go to the devices in turn; each computes a part of the
+// batch, and their gradients and losses are merged.
 //
 //   OCANNL_ASSIGN_OR_RETURN(
 //       auto trained,

@@ -17,17 +17,17 @@
 
 namespace ocannl::train {
 
-// The shape of an array that is declared with the value of a tensor of `shape`:
-// the same, but one output axis of one cell where it has no axes and depends on
-// nothing but numbers.
+// The shape of an array that is declared with the value of a tensor of `shape`.
+// It is the same, or one output axis of one cell if the value has no axes and
+// depends only on numbers.
 Shape DeclaredShape(const Graph& graph, Shape shape, TensorId tensor);
 
-// Adds a node to the graph of `root`, the expression on the right-hand side of
-// `statement`: the same operation as the statement's logic has it, a copy of
-// what is no operation, or a number. With a `target`, of the same graph, the
-// node is for it, and a number takes its dtype. `numbers` are for specs.
-// Errors: a logic that is none or not for this operation, another dtype than
-// that of `target`, a number that this does not hold.
+// Adds the expression on the right-hand side of `statement` to the graph of
+// `root`: the operation with the statement's logic, a copy of an operand, or a
+// number. With a `target`, of the same graph, the node is for it, and a number
+// takes its dtype. `numbers` are for specs. Errors: a logic that is none or not
+// for this operation, another dtype than that of `target`, a number that this
+// does not hold.
 absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
                                   std::optional<TensorId> target,
                                   const EinsumNumbers& numbers);

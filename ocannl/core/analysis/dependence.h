@@ -39,10 +39,10 @@ absl::Status CheckNone(const std::optional<Dependence>& dependence,
                        const LoopProgram& program, absl::string_view what);
 
 // Why the iterations of `loop`, a loop of the program, may not run in any order
-// and at once; nullopt: no cell that one writes is read or written by another,
-// and no local outlives its iteration. Each iteration has private buffers of
-// its own if it writes what it reads of them and nothing after the loop reads
-// more.
+// and in parallel. The result is nullopt if no iteration reads or writes a cell
+// that another one writes, and no local outlives its iteration. Each iteration
+// has its own private buffers if it writes the cells that it reads of them and
+// nothing reads them after the loop.
 std::optional<Dependence> WhyNotParallel(const LoopProgram& program,
                                          const For& loop);
 inline bool IsParallel(const LoopProgram& program, const For& loop) {
@@ -75,8 +75,8 @@ std::optional<Dependence> WhyNotInterchange(const LoopProgram& program,
 std::optional<Dependence> WhyNotFuse(const LoopProgram& program,
                                      const For& first, const For& second);
 
-// Why the statements of the body of `loop`, a loop of the program, from `at` on
-// may not run in a loop of their own, after one with those before them.
+// Why the statements from `at` on in the body of `loop`, a loop of the program,
+// may not run in a second loop, after one with the statements before them.
 std::optional<Dependence> WhyNotDistribute(const LoopProgram& program,
                                            const For& loop, size_t at);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a linear equation over bounded integers can have a solution: a GCD
-// test and Banerjee bounds, combined by splitting at common divisors of the
-// factors, which decides mixed-radix indices such as 16*i + j (the idea of the
-// delinearization of Maslov 1992).
+// Whether a linear equation over bounded integers can have a solution, by a GCD
+// test and Banerjee bounds. They are combined by splitting at common divisors
+// of the factors, which decides mixed-radix indices such as 16*i + j (the idea
+// of the delinearization of Maslov 1992).
 //
 //   16*d + x - y = 0   with d in [1, 9], x and y in [0, 15]    cannot
 //   2*x - 4*y + 1 = 0                                          cannot

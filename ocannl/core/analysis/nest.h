@@ -34,10 +34,10 @@ struct PerfectNest {
   bool accumulates() const { return !reduced.empty(); }
 };
 
-// `stmt` as a nest whose output loops are parallel, and
-// whose value reads the target's buffer at the target's cell only, which it
-// does if there are reduced loops; nullopt where it is none, or looks up what
-// it reduces. `stmt` is a statement of the program's body.
+// `stmt`, a statement of the program's body, as a nest whose output loops are
+// parallel. If there are reduced loops, its value reads the target's buffer
+// only at the target's cell. nullopt if it is not such a nest, or its reduction
+// has lookups.
 std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
                                          const Stmt& stmt);
 

@@ -29,9 +29,9 @@ struct CellLoops {
   Indices indices;
 };
 
-// Where the cells of an array of shape `of`, in the loops of CellLoops, read
-// one of shape `from` that is repeated: its axes pair up with the last ones of
-// each row, or it is one cell, whatever its axes. Null if neither.
+// The cells of an array of shape `from` that an array of shape `of` reads, in
+// the loops of CellLoops, if `from` is repeated. Its axes pair up with the last
+// axes of each row, or it has one cell, whatever its axes. Null if neither.
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of);
 
 // Appends `lhs = rhs` or, with `accum`, `lhs = accum(lhs, rhs)` for every cell;

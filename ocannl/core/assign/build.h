@@ -6,9 +6,9 @@
 //   Backward   zeroes gradients, sets the tensor's to 1 and propagates it back
 //   Initialize gives parameters their first values
 //
-// A tensor that another one's code computes is not a root any more: asking for
-// its code again is an error, unless its value is kept between runs
-// (memory_mode.h), in which case it is read.
+// A tensor that another tensor's code computes is not a root any more. Asking
+// for its code again is an error, unless its value is kept between runs
+// (memory_mode.h): then it is read.
 #ifndef OCANNL_CORE_ASSIGN_BUILD_H_
 #define OCANNL_CORE_ASSIGN_BUILD_H_
 

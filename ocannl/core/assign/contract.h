@@ -46,10 +46,10 @@ Product ProductOf(Assignments& code, const Graph& graph, const Shapes& shapes,
 // ContractionOrder.
 void AssignContracted(Assignments& code, const Product& product, bool reset);
 
-// Appends what `gradient`, of the dims of the result, adds to the gradients of
-// the factors, by the same steps backwards: gradients[k], an array, is that of
-// factor k, or there is none. What is between is recomputed, not kept
-// (rematerialization).
+// Appends the contributions of `gradient`, of the dims of the result, to the
+// gradients of the factors. It takes the same steps backwards. gradients[k] is
+// the array of factor k's gradient, or null. Intermediate results are
+// recomputed, not kept (rematerialization).
 void PropagateContracted(Assignments& code, const Product& product,
                          int32_t gradient,
                          absl::Span<const std::optional<int32_t>> gradients);

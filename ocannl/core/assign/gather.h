@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers and scatters in the place of products with a one-hot matrix: where
-// only one term of a sum is selected, and where a term is selected for only one
-// cell.
+// Gathers and scatters in the place of products with a one-hot matrix. A sum of
+// which only one term is selected becomes a gather; terms that are selected for
+// only one cell become a scatter.
 //
 //   y[b, d] = sum over v of select(v == ids[b], table[v, d], 0)
 //           = table[ids[b], d]
@@ -42,9 +42,9 @@ struct GatherIndices {
 };
 
 // The cells that tensor `id` gathers or scatters, if the logic of `source`, its
-// source, is a Gather; `pieces` are its projections. nullopt: where they are
-// not one cell for each of the other loops, or may be outside of the arrays on
-// other axes.
+// source, is a Gather. `pieces` are its projections. nullopt if the cells are
+// not one for each of the other loops, or may be outside of the arrays on other
+// axes.
 std::optional<GatherIndices> FindGather(
     const Shapes& shapes, TensorId id, const ComputeSource& source,
     absl::Span<const ProjectedPiece> pieces);

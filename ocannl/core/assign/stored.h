@@ -4,12 +4,13 @@
 //
 //   StoredAs(fma(f32(a), f32(b), f32(c)), bf16)   rounds once
 //
-// Narrow floats are computed in f32 and rounded when they are stored. For sums,
-// products, quotients and roots of numbers of p bits that is one rounding, as
-// f32 has 2 p + 2 bits or more (Figueroa, "When is double rounding innocuous?",
-// 1995). A fused multiply-add needs more, so its first rounding is to odd,
-// which makes the second one right (Boldo and Melquiond, "Emulation of a FMA
-// and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+// Narrow floats are computed in f32 and rounded when they are stored. Sums,
+// products, quotients and roots of numbers of p bits are so rounded only once:
+// f32 has 2 p + 2 bits or more. See Figueroa, "When is double rounding
+// innocuous?", 1995. A fused multiply-add needs more bits. Its first rounding
+// is to odd, which makes the second one right (Boldo and Melquiond, "Emulation
+// of a FMA and correctly rounded sums: proved algorithms using rounding to
+// odd", 2008).
 #ifndef OCANNL_CORE_ASSIGN_STORED_H_
 #define OCANNL_CORE_ASSIGN_STORED_H_
 
@@ -18,9 +19,9 @@
 
 namespace ocannl {
 
-// `value` converted to `dtype`. The result is fma(a, b, c) rounded once if that
-// is the value, `dtype` is narrow, and a, b and c are leaves of that dtype,
-// converted to f32, or numbers that it holds.
+// The `value`, converted to `dtype`. If it is fma(a, b, c) and `dtype` is
+// narrow, it is rounded once, for operands that are leaves of that dtype,
+// converted to f32, or numbers of it.
 Expr StoredAs(Expr value, DType dtype);
 
 }  // namespace ocannl

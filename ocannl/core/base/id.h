@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Id: a 4-byte index into a pool or table, typed so that indices cannot be
-// mixed up; IdVector: a table by such an id, as rustc's IndexVec and
+// mixed up. IdVector: a table by such an id, as rustc's IndexVec and
 // Cranelift's PrimaryMap and SecondaryMap are.
 //
 //   struct TensorTag;

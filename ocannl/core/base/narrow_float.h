@@ -17,8 +17,8 @@
 
 // Every header that computes with floats includes this one, which refuses
 // compilers that would change their bits. GCC contracts a * b + c to one fused
-// multiply-add wherever the processor has one, unless -ffp-contract=off forbids
-// it, and no macro of its own tells: who passes that flag says so with ours
+// multiply-add if the processor has one, unless -ffp-contract=off forbids it.
+// No macro of GCC tells, so builds that pass this flag define ours
 // (tools/cc.bzl).
 #if defined(__FAST_MATH__)
 #error "ocannl: -ffast-math changes results; compile without it"
@@ -32,8 +32,9 @@ static_assert(FLT_EVAL_METHOD == 0,
 namespace ocannl {
 
 // A sign, `exponent_bits` and `fraction_bits`, as in IEEE 754 if
-// `has_infinity`; else, as E4M3 of the 8-bit floats of the Open Compute Project
-// (OFP8), all ones are the only NaN and what is too large becomes one.
+// `has_infinity`. Otherwise it is like E4M3 of the 8-bit floats of the Open
+// Compute Project (OFP8): all ones are the only NaN, and numbers that are too
+// large become NaN.
 template <int exponent_bits, int fraction_bits, bool has_infinity>
 struct NarrowFloat {
   static_assert(exponent_bits <= 8 && fraction_bits < 23, "float holds all");

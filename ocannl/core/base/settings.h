@@ -13,11 +13,11 @@
 // user's file, in this order. Empty lines of a file and those that start with #
 // are comments.
 //
-// Whoever may write a file decides what our programs do: one that belongs to
-// somebody else than the user and root is none, and one that others may write
-// or replace, such as one in a directory of theirs, is an error. An unpacked
-// archive belongs to the user, but its text does not: a project's file may
-// neither name code to load nor files to write.
+// A user who may write a file decides what our programs do. So a file is
+// ignored if it belongs to another user than this user and root. A file that
+// others may write or replace is an error, such as a file in a directory of
+// theirs. An unpacked archive belongs to the user, but its text does not: a
+// project's file may not name code to load or files to write.
 #ifndef OCANNL_CORE_BASE_SETTINGS_H_
 #define OCANNL_CORE_BASE_SETTINGS_H_
 
@@ -51,14 +51,13 @@ struct SettingKey {
   SettingKind kind = SettingKind::kPlain;
 };
 
-// The settings of `keys`; `environment` has lines NAME=VALUE, of which
-// XDG_CONFIG_HOME or else HOME say where the user's file is. Errors: a variable
-// or a line whose key is none, with near names; a line that is no KEY = VALUE;
-// a key twice in a file; a kind other than kPlain in a project's file; a
-// relative path; a file of the user that others may write, or that is in a
-// directory which is another's or which others may write, or that is itself a
-// directory, a pipe or a link to nothing. They name the variable, or file and
-// line, and the fix.
+// The settings of `keys`. `environment` has lines NAME=VALUE; XDG_CONFIG_HOME
+// or else HOME of them give the place of the user's file. Errors name the
+// variable, or file and line, and the fix: an unknown key, with near names; a
+// line that is not KEY = VALUE; a key twice in a file. Also errors: a relative
+// path; a kind other than kPlain in a project's file. The user's file is an
+// error if it is not a plain file or others may write it. It is one too if its
+// directory belongs to another user, or others may write that.
 absl::StatusOr<Settings> FindSettings(absl::Span<const SettingKey> keys,
                                       absl::Span<const std::string> environment,
                                       const std::string& directory);

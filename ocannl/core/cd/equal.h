@@ -9,9 +9,9 @@
 
 namespace ocannl {
 
-// Same name, static indices, arrays, comments and assignments, but for how
-// leaves and expressions are numbered, for the numbers of inputs, and for what
-// is outside of arrays that no index leaves.
+// Equal name, static indices, arrays, comments and assignments. The numbering
+// of leaves and expressions, the numbers of inputs, and values outside of
+// arrays that no index leaves do not count.
 bool operator==(const Assignments& a, const Assignments& b);
 
 }  // namespace ocannl

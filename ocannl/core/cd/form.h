@@ -5,10 +5,10 @@
 //   w.grad =+ n35.grad * x ~logic:"k, i; k, j => i, j"
 //
 // A spec has a slot for each array in the value, as often as it occurs, and for
-// the target; a slot has an index for each axis, in memory order. Loops run in
-// the order in which the target, the slots and then the indices in the value
-// name them, each over an axis that it indexes alone, the first one in that
-// order; else all are listed behind the spec: ["k" = 3; "i" = 2].
+// the target. A slot has an index for each axis, in memory order. Each loop
+// runs over the first axis that it alone indexes. Loops run in the order in
+// which the target, the slots and the indices in the value name them. Otherwise
+// all loops are listed after the spec: ["k" = 3; "i" = 2].
 #ifndef OCANNL_CORE_CD_FORM_H_
 #define OCANNL_CORE_CD_FORM_H_
 

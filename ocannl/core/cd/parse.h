@@ -11,12 +11,12 @@
 // buffer, a memory mode and who asks for it, and the numbers of a literal.
 // Assignments: an operator (notation/operators.h), a value as in .ll but for
 // its leaves, and `~logic:"spec"` (form.h) unless it is pointwise. Leaves:
-// `array`, at the cell that the spec says; `table[ids]`, where `@` in the slot
-// of the table is the axis that the cell of `ids` indexes; `[i + 8*j]`, an
-// index as a number; `!@i`, a static index; `bits_bf16(array)`, a cell of bf16
-// as it is stored, which is f32 in a value otherwise. `else -inf` behind a slot
-// is what is outside of the array.
-// /* comments */ are kept; `#` starts a remark that is not.
+// `array`, at the cell of its slot in the spec; `[i + 8*j]`, an index as a
+// number; `!@i`, a static index. In `table[ids]`, the cell of `ids` indexes the
+// axis that is `@` in the slot of the table. `bits_bf16(array)` is a cell of
+// bf16 as it is stored; otherwise a value has it as f32. `else -inf` after a
+// slot is the value outside of the array. /* comments */ are kept; `#` starts a
+// remark that is not.
 #ifndef OCANNL_CORE_CD_PARSE_H_
 #define OCANNL_CORE_CD_PARSE_H_
 

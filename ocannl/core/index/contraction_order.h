@@ -39,16 +39,16 @@ struct ContractionStep {
 // --filter=einsum/`.
 inline constexpr int kMostOrderedFactors = 8;
 
-// The steps of the product of `factors` over loops of `extents`; the last one
-// makes what has loops of `result` only. What one factor alone has is summed
-// first. Then, of up to kMostOrderedFactors, the steps cost least together:
-// dynamic programming over the subsets of the factors, as Selinger et al. order
-// joins (Access path selection in a relational database management system,
-// 1979) and Lam, Sadayappan and Wenger products (On optimizing a class of
-// multi-dimensional loops with reductions for parallel execution, 1997). Of
-// more, which is NP-hard, the next step is greedily the one that leaves the
-// fewest cells, and of those the cheapest. The order of the factors breaks
-// ties. CHECK-fails without factors.
+// The steps of the product of `factors` over loops of `extents`; the last step
+// makes an array over the loops of `result` only. Loops of one factor alone are
+// summed first. Up to kMostOrderedFactors factors, the order has the least
+// total cost, by dynamic programming over subsets of the factors. Selinger et
+// al. order joins this way (Access path selection in a relational database
+// management system, 1979). Lam, Sadayappan and Wenger order products (On
+// optimizing a class of multi-dimensional loops with reductions for parallel
+// execution, 1997). For more factors the problem is NP-hard. The next step is
+// then greedily the one that leaves the fewest cells, and of those the
+// cheapest. The order of the factors breaks ties. CHECK-fails without factors.
 std::vector<ContractionStep> ContractionOrder(const LoopExtents& extents,
                                               absl::Span<const LoopSet> factors,
                                               const LoopSet& result);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lmad: a set of places on one axis, given by a first place and strides: a
-// linear memory access descriptor (Paek, Hoeflinger and Padua, Simplification
+// Lmad: a set of places on one axis, given by a first place and strides. It is
+// a linear memory access descriptor (Paek, Hoeflinger and Padua, Simplification
 // of array access patterns for compiler optimizations, 1998).
 //
 //   t[20*i2 + i3 + 5], i2 < 34, i3 < 16     5 + {0, 20, ..., 660} + [0, 16)

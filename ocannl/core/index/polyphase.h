@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DecomposePhases: the polyphase decomposition of a transposed convolution (the
-// gradient of a strided one): one unit-stride correlation for each phase of the
-// stride, as in sub-pixel convolution (Shi et al. 2016). It turns a scatter of
-// terms into a gather:
+// gradient of a strided one), as in sub-pixel convolution (Shi et al. 2016). It
+// makes one unit-stride correlation for each phase of the stride, and so turns
+// a scatter of terms into a gather:
 //
 //   x[2*o + k] += f(y[o], w[k])    for each window o, each cell k of it
 //     ->
@@ -25,10 +25,10 @@
 
 namespace ocannl {
 
-// The terms of `sum`, one after the other; operand number `windows`, of
-// dims `window_dims`, is the y. Axes of lhs, of dims `dims`, that are no
-// windows of y stay as they are, and so do those of windows with both a stride
-// and a dilation; all do where there would be more than 16 phases.
+// The terms of `sum`, in order. Operand number `windows`, of dims
+// `window_dims`, is y; lhs has the dims `dims`. Axes of lhs that are not
+// windows of y stay unchanged, and so do windows with both a stride and a
+// dilation. If there would be more than 16 phases, all axes stay unchanged.
 std::vector<Projections> DecomposePhases(const Projections& sum, size_t windows,
                                          absl::Span<const int64_t> dims,
                                          absl::Span<const int64_t> window_dims);

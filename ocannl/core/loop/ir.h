@@ -9,16 +9,15 @@
 //     for i2 = 0 to 3 { z[0] := fma(x[i1, i2], y[i2], z[0]); }
 //
 // Meaning: statements run in order; every kind of loop runs its iterations in
-// index order, so a scheduled program means what its sequential form means.
-// A kind is a promise to back ends: `vec` iterations may run as lanes, `par`
-// iterations are independent, `unroll` wants its body repeated. On a GPU, those
-// of `grid` are blocks, and those of `thread` the threads of one, which run a
-// phase at once: `thread` loops one after the other are phases with barriers
-// between them, a form without barriers (loop fission; Stratton, Stone and Hwu,
-// MCUDA, 2008).
-// Every array index must be provably inside its axis (verify.h), but for one
-// that is read from a buffer of integers: x[ids[i1], i2] is 0 where ids[i1] is
-// no index of the axis, as -1 is, and what is stored there is lost.
+// index order, so a scheduled program means what its sequential form means. A
+// kind is a promise to back ends: `vec` iterations may run as lanes, `par`
+// iterations are independent, `unroll` wants its body repeated. On a GPU,
+// `grid` iterations are blocks, and `thread` iterations the threads of a block,
+// which run a phase in parallel. Successive `thread` loops are phases with a
+// barrier between them (loop fission; Stratton, Stone and Hwu, MCUDA, 2008).
+// Every array index must be provably inside its axis (verify.h), except for an
+// index that is read from a buffer of integers. If ids[i1] is outside of the
+// axis, such as -1, then x[ids[i1], i2] is 0, and a store there has no effect.
 #ifndef OCANNL_CORE_LOOP_IR_H_
 #define OCANNL_CORE_LOOP_IR_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MustWriteRegions: which cells of the buffers a walk over a program has
-// definitely written: regular sections (boxes with affine bounds; Havlak and
-// Kennedy 1991), which have strides on each axis (core/index/lmad.h), joined
-// only where the union is a box itself.
+// MustWriteRegions: the cells of the buffers that a walk over a program has
+// definitely written, as regular sections (boxes with affine bounds; Havlak and
+// Kennedy 1991). They have strides on each axis (core/index/lmad.h), and are
+// joined only if the union is a box itself.
 //
 //   for i0 = 0 to 3 {
 //     vec i1 = 0 to 4 { t[8*i0 + i1] := 1; }      then 8*i0 + [0, 5)
@@ -13,8 +13,8 @@
 //   }                                             [0, 32): tiles of a flat
 //   array
 //
-// Conservative, a must analysis: what it says is written is written; some
-// programs that write a cell in a way that leaves no box are rejected.
+// A must analysis, so it is conservative: cells that it reports are written.
+// Some programs that write cells in a shape that is not a box are rejected.
 #ifndef OCANNL_CORE_LOOP_MUST_WRITE_H_
 #define OCANNL_CORE_LOOP_MUST_WRITE_H_
 
@@ -50,9 +50,9 @@ class MustWriteRegions {
   bool CoversAll(BufferId buffer) const;
 
  private:
-  // One set of places an axis. An iterator of a loop that has ended, which is
-  // left where several axes depend on it, stands for any of its values: the
-  // cells are those of the boxes of all of them.
+  // One set of places an axis. If several axes depend on an iterator of a loop
+  // that has ended, it stays and stands for all of its values. The cells are
+  // then those of the boxes of all values.
   using Box = std::vector<Lmad>;
   // An iteration of `loop`; the outermost scope has no loop.
   struct Scope {

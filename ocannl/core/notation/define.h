@@ -6,8 +6,9 @@
 //   DefineOp("matmul", "v =:+ v1 * v2", "g1 =+ g * v2; g2 =+ v1 * g");
 //
 // v is the value of the result, v1, v2 ... those of the operands; g, g1, g2 ...
-// are their gradients. t, t.value and lhs are v; t1, t1.value, rhs1 and rhs are
-// v1; t1.grad is g1; and so on. In the formulas `*` multiplies numbers.
+// are their gradients. Synonyms of v are t, t.value and lhs, and of v1 t1,
+// t1.value, rhs1 and rhs; t1.grad is g1; and so on. In the formulas `*`
+// multiplies numbers.
 #ifndef OCANNL_CORE_NOTATION_DEFINE_H_
 #define OCANNL_CORE_NOTATION_DEFINE_H_
 

@@ -45,11 +45,11 @@ struct ParsedTensor {
 // of other bases do not go with it (core/shape/bases.h). If the graph has a `w`
 // already, which is not in `names`, the new one is w_2.
 //
-// Errors, with line and column: what is not the notation, unknown names, wrong
-// specs and dtypes, numbers out of range, more than 200 brackets and prefixes
-// inside of one another, more than 10,000 infix operators; without: `names` of
-// another graph. The graph is then as before. Shapes are not checked here: see
-// InferShapes.
+// Errors, with line and column: text that is not in the notation, unknown
+// names, wrong specs and dtypes, and numbers out of range. More than 200 nested
+// brackets and prefixes, and more than 10,000 infix operators, are errors too.
+// Without a place: `names` of another graph. The graph is then as before.
+// Shapes are not checked here: see InferShapes.
 absl::StatusOr<ParsedTensor> ParseTensor(
     Graph& graph, absl::string_view text, const Names& names,
     SourceLocation where = SourceLocation::Current());

@@ -38,16 +38,16 @@
 //   atan2    0.861   (5e8 pairs)        0.40 %         64   0.831    71
 //   hypot    0.743   (7e7 pairs)        1.21 %         37   0.527    37
 //
-// Beyond 1 in f64 are sums of long polynomials, of which each step rounds: the
-// logarithms, expm1, and tan with two of them. hypot is beyond 0.57 only where
-// the result is denormal and so rounded twice.
+// Errors beyond 1 in f64 are those of sums of long polynomials, in which each
+// step rounds: the logarithms, expm1, and tan, which has two. The error of
+// hypot is beyond 0.57 only where the result is denormal and so rounded twice.
 //
 // 16 numbers of f32 cost a core of AVX-512 0.6 cycles for each op (function/ of
-// experiments/bench): exp 12, log and atan 22, expm1, log10 and cosh 23, cbrt
-// 24, asin and hypot 25, acos and sinh 27, atanh 30, asinh 42, atan2 45, acosh
-// 49. What is beyond 20 keeps the second part of a remainder, a root or a
-// quotient, without which it would be beyond 1 ulp. tan 95, as sin: it is of
-// f64 and words of 64 bits.
+// experiments/bench). Counts of ops: exp 12, log and atan 22, expm1, log10 and
+// cosh 23, cbrt 24, asin and hypot 25, acos and sinh 27. Further: atanh 30,
+// asinh 42, atan2 45, acosh 49. Functions beyond 20 keep the second part of a
+// remainder, a root or a quotient; without it they would be beyond 1 ulp. The
+// functions tan and sin have 95 ops: they use f64 and words of 64 bits.
 //
 // Tests hold the functions to bounds a little above
 // (tests/support/math_accuracy.h).

@@ -49,10 +49,10 @@ constexpr bool Fits(Typing typing) {
 template <class... Args>
 struct OperandTypes {};
 
-// Calls visit(f, OperandTypes<Args...>()), where f is a function object without
-// state that takes the Args and gives a value of type `result`; `operand` is
-// the type of the operands, of a select the one of the last two. Does nothing
-// where `op` is no primitive or not of such operands.
+// Calls visit(f, OperandTypes<Args...>()). f is a function object without state
+// that takes the Args and returns a value of type `result`. `operand` is the
+// type of the operands; for a select, of the last two. Does nothing if `op` is
+// not a primitive or not defined on such operands.
 template <class Visit>
 void VisitPrimitive(Op op, DType result, DType operand, Visit visit) {
   auto convert = [&]<class From>(From) {

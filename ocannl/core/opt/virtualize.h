@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Virtualize: forward substitution of temps, which fuses producers into their
-// consumers (Halide's compute_inline): replaces reads of a temp by the
-// expression that computes it, where recomputing costs no more than storing and
+// consumers (Halide's compute_inline). It replaces reads of a temp by the
+// expression that computes it, if recomputing costs no more than storing and
 // loading.
 //
 //   for i0 { t[i0] := b[i0] + n[i0]; }       for i1 {
 //   for i1 { y[i1] := relu(t[i1]); }    ->     y[i1] := relu(b[i1] + n[i1]);
 //                                            }
 //
-// A temp or a virtual buffer qualifies when one nest of loops sets each of its
-// cells once, without accumulating, and when nothing it is computed from
-// changes between there and any use. It is inlined everywhere or nowhere; the
+// A temp or a virtual buffer qualifies if one nest of loops sets each of its
+// cells once, without accumulating. Nothing that the value depends on may
+// change between the nest and any use. It is inlined everywhere or nowhere; the
 // store is dead then (dead_code.h). The uses may be in statements of any form.
 // Virtual buffers are inlined also where loading costs less, up to
 // kMaxInlinedCost.

@@ -76,18 +76,18 @@ class Routine {
   // Static(name)->Set(value).
   absl::Status Set(absl::string_view name, int64_t value);
 
-  // Runs once. Errors, before anything is changed: an array that it writes and
-  // a merge buffer points at (Context::PointMerge), a static index that was
-  // never set, a routine linked before it that conflicts with it and has never
-  // run, an input that was never written, another array in the merge buffer of
-  // the stream than the one it reads, or none. The stream may put the run off
-  // until something is read from it or written to it.
+  // Runs once. Errors, before anything is changed: a merge buffer points at an
+  // array that it writes (Context::PointMerge); a static index was never set;
+  // an input was never written. Also errors: an earlier linked routine
+  // conflicts with it and has never run; the merge buffer lacks the array that
+  // it reads. The stream may defer the run until a result is read or an input
+  // is written.
   absl::Status Run();
 
   int64_t runs() const { return record_->runs; }
 
-  // Whether to measure how long runs take, which costs some time itself, and
-  // puts none off; not without being asked.
+  // Whether to measure the time of runs. Measuring takes time itself and
+  // disables deferred runs; it is off by default.
   void set_timed(bool timed) { timed_ = timed; }
   double seconds() const { return seconds_; }  // of the runs measured
 

@@ -10,8 +10,8 @@
 // nothing is speculated. Once a sequence of routines has come three times, its
 // repetitions are deferred until somebody looks at a result, or until there are
 // enough of them. They then run as one loop, in which each static index is an
-// induction variable; a repetition that does not fit begins the next loop, so
-// there is never anything to roll back. A sequence that keeps coming is hot: it
+// induction variable. A repetition that does not fit begins the next loop, so
+// nothing ever needs to be rolled back. A sequence that keeps coming is hot: it
 // is compiled as one program, across the borders of its routines.
 //
 //   Searching --a sequence came three times--> Repeating, with 0, 1, ... whole

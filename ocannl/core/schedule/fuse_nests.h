@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FuseNests: loop fusion. A nest gets the pointwise nests that use its result
-// into its loops, and a contraction the zero_out before it; nests that reduce
-// rows are fused with those that use the reduced rows (rows.h).
+// FuseNests: loop fusion. Pointwise nests are fused into the loops of the nest
+// whose result they use, and a zero_out into the contraction after it. Nests
+// that reduce rows are fused with the users of the reduced rows (rows.h).
 //
 //   zero_out t; for i, j { for k { t[i, j] := ...; } }
 //   for i, j { y[i, j] := relu(t[i, j]); }
 //     ->  for i, j { t[i, j] := 0; for k { t[i, j] := ...; }
 //                    y[i, j] := relu(t[i, j]); }
 //
-// Statements move towards each other for it, where no dependence forbids that.
-// Which nests, is decided here; they are fused by rewrites (rewrite/rewrite.h).
+// Statements move towards each other for it, if no dependence forbids that.
+// This pass chooses the nests; rewrites fuse them (rewrite/rewrite.h).
 #ifndef OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
 #define OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
 

@@ -32,14 +32,15 @@ struct FusedRows {
   std::string script;             // the rewrites that made it
 };
 
-// How many of `stmts`, one or more, there are up to one that is no loop with as
-// many iterations as the first, if none of them reduces rows: FuseRows finds
-// nothing where it starts at one of them. Else 0. Saves dependence tests.
+// How many of `stmts`, one or more, come before the first that is not a loop
+// with as many iterations as the first one. 0 if one of them reduces rows.
+// FuseRows finds nothing that starts at these statements, so skipping them
+// saves dependence tests.
 size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
 
-// One loop for the first ones of `stmts`, which are statements of the program's
-// body, comments among them, and what they are. nullopt: fewer than two fit, or
-// none of them is a reduction of rows (split_reduce.h).
+// One loop for the first statements of `stmts`, and a description of it. They
+// are statements of the program's body, with the comments among them. nullopt:
+// fewer than two fit, or none of them is a reduction of rows (split_reduce.h).
 std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   absl::Span<const Stmt> stmts,
                                   absl::Span<const CanonicalNest> nests,

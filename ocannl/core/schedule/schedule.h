@@ -5,14 +5,15 @@
 //
 //   Schedule(program, target)
 //
-// Nests are brought into one form (canonicalize.h). Then all is done by
-// rewrites (rewrite/rewrite.h): loops over adjacent axes are collapsed
-// (collapse.h), nests fused with those that use their result (fuse_nests.h),
-// and each is scheduled: contractions as planned (plan.h, contract.h), maps
-// (map.h), and rows (rows.h).
-// Anything else stays. The result prints, parses and runs on the interpreter.
-// Verify is asked once, at the end. Where it refuses, all is done again and
-// verified step by step: a nest that a pass would break keeps its loops.
+// Nests are brought into one form (canonicalize.h). Then rewrites
+// (rewrite/rewrite.h) do the rest. They collapse loops over adjacent axes
+// (collapse.h) and fuse nests with the users of their results (fuse_nests.h).
+// Then they schedule each nest: contractions as planned (plan.h, contract.h),
+// maps (map.h), and rows (rows.h). All other statements stay. The result
+// prints, parses and runs on the interpreter.
+//
+// Verify runs once, at the end. If it refuses, all is done again and verified
+// step by step: a nest that a pass would break keeps its loops.
 #ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 #define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileContract: tiles the loops of a contraction (contract.h). They are cut and
-// strip-mined from the outermost one inwards, and the loops over tiles
-// interchanged outwards; in each tile, a microkernel, the statements are
-// distributed and k becomes the outermost loop of the sum.
+// TileContract: tiles the loops of a contraction (contract.h). Loops are cut
+// and strip-mined from the outermost one inwards, and loops over tiles are
+// interchanged outwards. Each tile is a microkernel: its statements are
+// distributed, and k becomes the outermost loop of the sum.
 #ifndef OCANNL_CORE_SCHEDULE_TILE_CONTRACT_H_
 #define OCANNL_CORE_SCHEDULE_TILE_CONTRACT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verify of statements, in the place of all of a program: takes no time for the
-// others.
+// Verifies some statements of a program, without the cost of verifying all of
+// it.
 #ifndef OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
 #define OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
 
@@ -16,16 +16,17 @@ namespace ocannl {
 absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
                                         const Block& block);
 
-// What Verify says of the program with this body and these roles of buffers
-// that are not private, or VerifyPromises (core/analysis/promises.h) where
-// rewrites prove what they do. The program is the same afterwards.
+// The result of Verify for the program with this body, and with these roles of
+// buffers that are not private. If `legality` says that rewrites prove their
+// legality, it is the result of VerifyPromises (core/analysis/promises.h). The
+// program is unchanged afterwards.
 absl::Status VerifyPart(
     LoopProgram& program, Block body,
     absl::FunctionRef<Role(BufferId buffer, Role role)> role_of,
     rewrite::Legality legality = rewrite::Legality::kTrust);
 
-// Error: Verify does not see that every cell that `block` reads, of what it
-// writes, is written in it before, and in the end all of them are.
+// Error: Verify cannot prove that `block` writes every cell of its targets
+// before it reads the cell, and all of their cells in the end.
 absl::Status VerifyAlone(LoopProgram& program, const Block& block);
 
 }  // namespace ocannl

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EllipsisHint: what a spec with `...` would say if the axes of `...`
-// broadcast, which they do not: for each operand the same axes are meant.
+// EllipsisHint: the spec to write in the place of one with `...`, if its axes
+// should broadcast. The axes of `...` are the same for each operand and do not
+// broadcast.
 //
 //   "...ij; ...jk => ...ik"  of 2,3 and 5,3,4     ->   "ij; njk => nik"
 //                            of 1,2,3 and 5,3,4   ->   "0ij; njk => nik"
@@ -16,10 +17,10 @@
 
 namespace ocannl {
 
-// How to write the spec, for operands of these shapes, where a size of 0 is not
-// known: with names for the axes of `...`, paired from the right, and position
-// 0 where an operand has 1 cell and another one more. Empty: the sizes do not
-// fit like this either, or `...` stands for the same axes everywhere already.
+// The spec with names for the axes of `...`, for operands of these shapes, in
+// which 0 is an unknown size. Axes are paired from the right, and position 0 is
+// an axis where an operand has 1 cell and another one more. Empty if the sizes
+// do not fit like this either, or `...` is the same axes everywhere already.
 std::string EllipsisHint(const EinsumSpec& spec,
                          absl::Span<const Shape> operands);
 

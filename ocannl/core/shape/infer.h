@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes: the shape of every tensor, inferred from how tensors are used: type
-// inference by constraint solving, first the ranks of rows (rank.h), then the
+// Shapes: infers the shape of every tensor from its uses. This is type
+// inference by constraint solving: first the ranks of rows (rank.h), then the
 // sizes of axes (size.h), then their bases (bases.h).
 //
 //   Graph -> Shapes
@@ -22,9 +22,9 @@
 namespace ocannl {
 
 struct Shapes : absl::flat_hash_map<TensorId, Shape> {
-  // Of an operation, the sizes of the names in the axes that its spec computes:
-  // in "2*o+k => o" those of o and k; 0 for a part that has no cells. Also of
-  // names and row variables that an EmbedDim asks for.
+  // For each operation, the sizes of the names in the axes that its spec
+  // computes: in "2*o+k => o" the sizes of o and k. A part without cells has 0.
+  // Also the sizes of names and row variables that an EmbedDim asks for.
   absl::flat_hash_map<TensorId, absl::flat_hash_map<std::string, int64_t>>
       names;
   // What axes measure, of tensors with axes of other bases than the default.
@@ -35,11 +35,11 @@ struct Shapes : absl::flat_hash_map<TensorId, Shape> {
 std::string ToString(const Shapes& shapes, TensorId tensor);
 
 // Infers the shape of every tensor that `roots` depend on, initialisers of
-// parameters included, and adds them to `shapes`; shapes that are there
-// already stay as they are and count as given. On an error `shapes` is
-// unchanged. Errors: sizes that do not fit, a parameter whose sizes nothing
-// determines, axes of different bases, an error node; the message names the
-// operation, both shapes, the row and where the tensor was made.
+// parameters included, and adds them to `shapes`. Shapes that are there already
+// do not change and count as given. On an error `shapes` is unchanged. Errors:
+// sizes that do not fit, a parameter whose sizes nothing determines, axes of
+// different bases, an error node. The message names the operation, both shapes,
+// the row and the place where the tensor was made.
 //
 // What is open of their dtypes is decided, even so (open_dtype.h).
 //

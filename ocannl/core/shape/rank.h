@@ -7,10 +7,10 @@
 // Unification: equations are solved by union-find with offsets (unifier.h),
 // with an occurs check (Robinson 1965): len(a) = len(a) + 1 contradicts.
 // Inequalities are solved by bounds propagation with a worklist. A computed row
-// gets its least solution, as many axes as the rows that it covers demand; a
-// leaf row the greatest, as many as the rows that cover it, so that it is as
-// specific as its uses. Every step raises a bound, lowers one, or assigns a
-// length: the cost is near linear, and it ends on every input.
+// gets its least solution: as many axes as the rows that it covers demand. A
+// leaf row gets the greatest: as many axes as the rows that cover it, so that
+// it is as specific as its uses. Every step raises a bound, lowers one, or
+// assigns a length: the cost is near linear, and it ends on every input.
 #ifndef OCANNL_CORE_SHAPE_RANK_H_
 #define OCANNL_CORE_SHAPE_RANK_H_
 

@@ -7,9 +7,9 @@
 //
 // Equations of two axes are solved by union-find (unifier.h), the others by
 // constraint propagation with a worklist: a relation with one unknown
-// determines it. As in RankSystem, a computed axis is what the axes that it
-// covers demand, a leaf's axis what the axes that cover it are, or a
-// broadcastable 1 if they differ.
+// determines it. As in RankSystem, a computed axis has the size that the axes
+// that it covers demand. A leaf's axis has the size of the axes that cover it,
+// or is a broadcastable 1 if these differ.
 #ifndef OCANNL_CORE_SHAPE_SIZE_H_
 #define OCANNL_CORE_SHAPE_SIZE_H_
 
@@ -45,16 +45,18 @@ class SizeSystem {
     int axis;
     int64_t factor;
   };
-  // With a rounding, the first part is the number of windows that the equation
-  // has for the others, rounded; rounded up, as many at most as start in the
-  // axis and `before` cells before it. A whole that nothing tells is exact.
+  // With a rounding, the first part is a number of windows: the solution of the
+  // equation for the given sizes of the others, rounded. If it is rounded up,
+  // only windows count that start in the axis or in the `before` cells before
+  // it. A whole that no other relation determines is exact.
   void Relate(int whole, std::vector<Part> parts, int64_t constant,
               Rounding rounding = Rounding::kNone, int64_t before = 0);
   // size(whole) = the product of the sizes of `axes`; counts as a Relate.
   void Multiply(int whole, absl::Span<const int> axes);
 
-  // Calls of Cover, of AtLeast and of Relate, from 0; of the latter also what
-  // the sizes of the parts were when that came out.
+  // The calls of Cover, of AtLeast and of Relate that are not satisfied, by
+  // number from 0. For calls of Relate, also the sizes of the parts at that
+  // time.
   struct Unsatisfiable {
     std::vector<int> covers, at_least;
     std::vector<std::pair<int, std::vector<int64_t>>> relations;

@@ -36,9 +36,9 @@ Tensor OneHot(Tensor ids, int64_t classes, DType dtype,
 Tensor Gather(absl::string_view spec, Tensor table, Tensor ids,
               SourceLocation where = SourceLocation::Current());
 
-// The sums of the cells of `values` that have the same id: they come to that
-// cell of the one axis, of `size` cells, that the spec names in the result
-// only: "b|d; b| => v, d".
+// The sums of the cells of `values` that have the same id. Each sum is at its
+// id on the axis, of `size` cells, that the spec names only in the result:
+// "b|d; b| => v, d".
 Tensor ScatterAdd(absl::string_view spec, Tensor values, Tensor ids,
                   int64_t size,
                   SourceLocation where = SourceLocation::Current());

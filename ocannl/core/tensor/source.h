@@ -94,9 +94,10 @@ struct ComputeSource {
   // "@": input axes of the first pair with output axes of the second.
   struct Compose {};
   // An einsum that sums the cells of operand 1 where operand 0 is true, and so
-  // selects them by `ids`: operand 0 has the axes of `ids` and one output axis
-  // more, and is true where that is the id. Operand 1 has that axis, so that
-  // one cell of it is the sum, or, if the sum `scatters`, the result has it.
+  // selects them by `ids`. Operand 0 has the axes of `ids` and one output axis
+  // more; it is true where the index of that axis is the id. Operand 1 has that
+  // axis, so that the sum is one of its cells; if the sum `scatters`, the
+  // result has the axis.
   struct Gather {
     EinsumSpec spec;
     TensorId ids;

@@ -6,8 +6,8 @@
 // How long a run takes on the first tier and how long the second one takes to
 // compile are predicted from the program. By the rule of ski rental (Karlin et
 // al. 1988), compiling starts once the runs on the first tier took as long as
-// it will: whatever happens then, no more than twice the least possible time
-// was spent. Where the first run alone would take that long, compiling comes
+// compiling will. So the time is at most twice the least possible, however many
+// runs follow. If the first run alone would take that long, compiling comes
 // before it.
 #ifndef OCANNL_CORE_TIERING_TIERED_CODE_H_
 #define OCANNL_CORE_TIERING_TIERED_CODE_H_

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TracedBackend: another backend whose compilations and runs are spans of the
-// trace of the process (core/base/system/trace_events.h); a decorator (Gamma et
-// al., "Design Patterns", 1994), so that runs without a trace cost nothing.
+// trace of the process (core/base/system/trace_events.h). It is a decorator
+// (Gamma et al., "Design Patterns", 1994), so that runs without a trace cost
+// nothing.
 //
 //   TracedBackend traced(&x86);
 //   Device device("host", &traced);

@@ -59,12 +59,12 @@ struct AttentionOptions {
 //                           UpdateStates(model, decoding.step));
 //   // init: cache.init     for each position: logits, cache.update
 //
-// What is at the places behind the position weighs 0: nothing is to be cleared
-// before the next sequence, if it is finite. The logits of a place are those of
-// the whole sequence, where they are sums in the same order: to the last bit,
-// for heads of less than kMinSplitExtent cells (core/loop/split_reduce.h) and
-// two sequences or more. One sequence alone makes products of matrices and
-// vectors, whose sums are in lanes if they are that long.
+// Places after the position weigh 0, so nothing needs to be cleared before the
+// next sequence if all is finite. The logits of a place are those of the whole
+// sequence. They are equal to the last bit if the sums have the same order: for
+// two sequences or more, and heads of less than kMinSplitExtent cells
+// (core/loop/split_reduce.h). One sequence alone makes products of matrices and
+// vectors, whose long sums are in lanes.
 struct Decoding {
   int32_t position;  // a static index in 0 to length - 1
   int64_t length;

@@ -28,8 +28,9 @@
 
 namespace ocannl::train {
 
-// While it lives, what is added to the graph of `args`, of which there is at
-// least one, is a part of the call; of the outermost one, where calls nest.
+// While it lives, nodes that are added to the graph of `args` are a part of the
+// call, or of the outermost call if calls nest. There is at least one of
+// `args`.
 class CallScope {
  public:
   CallScope(absl::string_view function, absl::string_view spec,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Losses: numbers to minimise, means over what counts. Of narrow floats they
-// are computed in f32 and rounded once, at the end (wide.h).
+// Losses: numbers to minimise, which are means over the elements that count.
+// For narrow floats they are computed in f32 and rounded once, at the end
+// (wide.h).
 //
 //   Tensor loss = CrossEntropy(logits, OneHot(labels, 10, DType::kF32), {});
 //   Tensor masked = CrossEntropy(logits, OneHot(next, 256, DType::kF32),
@@ -29,14 +30,14 @@ struct CrossEntropyOptions {
 // and dtype of the logits. The result has one cell. Error node: a smoothing out
 // of range.
 //
-// An element whose targets are all 0 is ignored: it counts neither in the sum
-// nor in the mean, and its logits, which may be infinite or NaN, have gradients
-// of 0. OneHot makes such targets of ids that are no class, as -100 is, which
-// PyTorch's ignore_index is by default. If nothing counts, the result is 0
+// An element whose targets are all 0 is ignored: it does not count in the sum
+// or the mean. Its logits may be infinite or NaN, and have gradients of 0.
+// OneHot makes such targets of ids that are not a class, such as -100, the
+// default of PyTorch's ignore_index. If nothing counts, the result is 0
 // (PyTorch: NaN) and so are all gradients.
 //
-// A logit of -inf is a class of probability 0. Where its target is 0 it adds
-// nothing; else, and with smoothing, the result is inf, as in PyTorch.
+// A logit of -inf is a class of probability 0. If its target is 0 it adds
+// nothing. Otherwise, and with smoothing, the result is inf, as in PyTorch.
 Tensor CrossEntropy(Tensor logits, Tensor targets,
                     const CrossEntropyOptions& options,
                     SourceLocation where = SourceLocation::Current());

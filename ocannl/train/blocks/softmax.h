@@ -23,9 +23,9 @@ namespace ocannl::train {
 Tensor Softmax(absl::string_view spec, Tensor x,
                SourceLocation where = SourceLocation::Current());
 
-// Likewise over the numbers of the group where `mask`, of bools that broadcast
-// to x, is true: others weigh exactly 0 whatever they are, and so does all of
-// a group without any true.
+// Likewise over the numbers of the group where `mask` is true; `mask` is of
+// bools and broadcasts to x. Other numbers weigh exactly 0 whatever they are,
+// and so does a whole group without any true.
 Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
                      SourceLocation where = SourceLocation::Current());
 

@@ -53,10 +53,10 @@ absl::StatusOr<UpdateCode> UpdateStates(Model& model,
 // Dropout: in training, each cell is 0 with probability `rate`, and divided by
 // 1 - rate otherwise, so that its mean stays; in inference, nothing happens.
 //
-// What is dropped is a function of the graph's seed, of the ordinal of the call
-// among the random operations of the graph, of the step and of the cell's
-// offset: the same on every tier, and with any number of threads. Cells, steps
-// and calls are independent of each other (initializer.h).
+// The dropped cells depend on the graph's seed, the ordinal of the call among
+// the random operations of the graph, the step and the cell's offset. They are
+// the same on every tier, with any number of threads. Cells, steps and calls
+// are independent of each other (initializer.h).
 //
 // Srivastava et al., "Dropout" (2014).
 //

@@ -97,10 +97,11 @@ class VggBlock {
   std::vector<Conv2d> convs_;
 };
 
-// A convolution that halves the image, then depthwise separable ones, all of
-// 3 x 3 cells and padding 1, each with norms and relu after both of its parts,
-// the mean of each channel, and a linear map: logits of classes. Howard et al.,
-// "MobileNets" (2017), of less layers.
+// A small MobileNet (Howard et al., "MobileNets", 2017). A convolution halves
+// the image. After it come depthwise separable convolutions, the mean of each
+// channel and a linear map to the logits of classes. All kernels are 3 x 3 with
+// padding 1. Each convolution, depthwise or pointwise, has a norm and relu
+// after it.
 struct MobileCnnOptions {
   struct Layer {
     int64_t channels;
@@ -128,9 +129,9 @@ class MobileCnn {
   Linear logits_;
 };
 
-// For worlds that are grids of cells, such as Sokoban: convolutions of 3 x 3
-// cells with norms and relu, which keep the size, and of all cells the logits
-// of the actions and the value of the state.
+// For worlds that are grids of cells, such as Sokoban. Convolutions of 3 x 3
+// cells with norms and relu keep the size of the grid. Linear maps of all cells
+// give the logits of the actions and the value of the state.
 struct SokobanCnnOptions {
   std::vector<int64_t> channels = {32, 64, 64};
   int64_t hidden = 128;

@@ -47,9 +47,9 @@ namespace ocannl::train {
 // that do not fit.
 absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
 
-// The arrays that one run of each of `programs`, in order, leaves for the next
-// ones: it reads them before it writes them, as a step of SGD does parameters
-// and momenta. Sorted by name.
+// The arrays that one run of `programs`, in order, leaves for the next run,
+// which reads them before it writes them. Examples are the parameters and
+// momenta of a step of SGD. Sorted by name.
 std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs);
 
 // The same and ParamArrays(model, t): frozen parameters, which the programs
@@ -63,11 +63,11 @@ absl::StatusOr<std::vector<Array>> StateArrays(
 absl::Status CheckSavable(const std::string& path);
 
 // Replaces the file by one with the values that `arrays` have in the context.
-// Whatever happens, the file is the old one or the new one, whole; the old one
-// stays as well, as m.previous.npz, and nothing else of saving that was killed
-// before. Errors: those of CheckSavable; no arrays,
-// two of one name, a name that is not of printable ASCII, an array that was
-// never written or is another in the context; the system's.
+// The file is whole at any time, the old or the new one. The old one stays as
+// well, as m.previous.npz; other files of earlier, killed saves are removed.
+// Errors: those of CheckSavable and of the system; no arrays; two of one name;
+// a name that is not of printable ASCII; an array that was never written or
+// differs.
 absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
                         const Context& context);
 
@@ -78,11 +78,11 @@ struct RestoreOptions {
   bool allow_extra = false;    // the file may have others, which are not read
 };
 
-// Writes the values of the file, which must be those of `arrays` and no others
-// unless the options allow it, to the context, where the arrays need not exist:
-// all, or on an error none. Errors: as of SaveParams; arrays that are missing
-// in the file, that nobody asks for, or of another precision or shape; none
-// that is in the file; a damaged file; a name for none of `arrays`.
+// Writes the values of the file to the context, where the arrays need not
+// exist: all of them, or none on an error. The file must have the values of
+// `arrays` and no others, unless the options allow it. Errors: as of
+// SaveParams; missing or extra arrays, or no array; another precision or shape;
+// a damaged file; a name for an array that is not in `arrays`.
 absl::Status RestoreParams(const std::string& path,
                            absl::Span<const Array> arrays,
                            const Context& context,

@@ -23,9 +23,9 @@ struct SampleOptions {
 
 // The number, an i32, of one of the logits, ...|n, of each group: drawn by
 // softmax(logits / temperature) of the greatest `top_k`, and of those that
-// equal the least of them. What is drawn is a function of the graph's seed, of
-// the ordinal of the call among the random operations of the graph, of
-// `counter`, a static index or a u32 tensor without axes, and of the group.
+// equal the least of them. The draw depends on the graph's seed, the ordinal of
+// the call among the random operations of the graph, `counter` and the group.
+// `counter` is a static index or a u32 tensor without axes.
 //
 // Temperatures by Gumbel's trick: argmax(logits - T log(-log(u))), Gumbel
 // (1954). The least of the k greatest is found by bisection of its bits: 32

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mixed precision: networks that compute in narrow floats on parameters of f32,
-// ParamScope{.dtype = DType::kF16, .kept = DType::kF32} (blocks/params.h), with
-// dynamic loss scaling: the gradient of the loss is multiplied by a scale, so
-// that small gradients are not rounded to 0, and those of the parameters are
-// divided by it. A step with a gradient that is not finite changes neither
-// parameters nor the states of the optimiser and halves the scale; after enough
-// steps without one it doubles. Micikevicius et al., "Mixed Precision
+// Mixed precision with dynamic loss scaling. Networks compute in narrow floats
+// on parameters of f32, ParamScope{.dtype = DType::kF16, .kept = DType::kF32}
+// (blocks/params.h). The gradient of the loss is multiplied by a scale, so that
+// small gradients are not rounded to 0, and the gradients of the parameters are
+// divided by it. If a gradient is not finite, the step is skipped and the scale
+// is halved: parameters and states of the optimiser stay as they were. After
+// enough finite steps the scale doubles. Micikevicius et al., "Mixed Precision
 // Training", 2018.
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto scale, LossScaleFor(DType::kF16, model));
@@ -18,8 +18,8 @@
 //       ScaledRuleUpdate(model, params, rate, AdamW(), scale));
 //   // init: update.init, ...     step: gradient, update.update
 //
-// The scale is always a power of two, so that nothing is rounded but what is
-// too small even so.
+// The scale is always a power of two, so that it only rounds gradients that are
+// too small even with it.
 #ifndef OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
 #define OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
 

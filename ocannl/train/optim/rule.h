@@ -29,18 +29,18 @@
 
 namespace ocannl::train {
 
-// What the text can name: the lists `params`, and of those among them that are
-// matrices, `wide` with as many inputs as outputs at least and `tall`; the
-// tensors `first`, the first parameter, which what all of them share belongs
-// to, and `learning_rate`, of one cell, if there is one.
+// The text can name lists: `params`, and of its matrices, `wide` (at least as
+// many inputs as outputs) and `tall`. It can name the tensors `first`, the
+// first parameter, to which shared states belong, and `learning_rate`, of one
+// cell, if there is one.
 struct UpdateRule {
   std::string name;
   std::string text;
   absl::flat_hash_map<std::string, double> numbers = {};
 };
 
-// The rules one after the other, as one. A later number replaces an earlier
-// one of its name.
+// The rules in order, as one rule. A later number replaces an earlier number of
+// its name.
 UpdateRule Chain(absl::Span<const UpdateRule> rules);
 
 // The code of one step for `params`, of which there are groups, each with its

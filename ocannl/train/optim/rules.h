@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The textbook's optimisers as update rules. Each computes what PyTorch's
-// torch.optim of that name does, with the same defaults but for the learning
-// rate, which is a tensor and never here; Lion is that of its paper. Rules that
+// The textbook's optimisers as update rules. Each computes the same as
+// PyTorch's torch.optim of that name, with the same defaults. The learning rate
+// is a tensor, and not an argument here. Lion follows its paper. Rules that
 // depend on the number of steps count those of their own code, so that a
 // checkpoint of the states (checkpoint/checkpoint.h) has all that goes on.
 //

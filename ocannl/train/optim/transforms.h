@@ -14,32 +14,34 @@
 namespace ocannl::train {
 
 // Multiplies all gradients by min(1, max_norm / (norm + 1e-6)) with the norm of
-// all of them together, as torch.nn.utils.clip_grad_norm_ does: Pascanu,
+// all gradients together, as torch.nn.utils.clip_grad_norm_ does. Pascanu,
 // Mikolov and Bengio, "On the difficulty of training recurrent neural
 // networks", 2013. Error: a norm that is not above 0 and finite.
 absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm);
 
-// The exponential moving average of each parameter p, the state p.ema: p itself
-// after the first step, then decay p.ema + (1 - decay) p. Error: a decay that
-// is not in [0, 1).
+// The exponential moving average of each parameter p, the state p.ema. After
+// the first step it is p itself, then decay p.ema + (1 - decay) p. Error: a
+// decay that is not in [0, 1).
 absl::StatusOr<UpdateRule> Ema(double decay);
 
-// Of parameters of narrow floats, the second time leaves an average rounded as
-// they are. Exchanges each parameter with its average, which code of Ema
-// declared before: to use the averages, and once more to train on.
+// Exchanges each parameter with its average, which code of Ema declared before.
+// Call it to use the averages, and again to train on. For parameters of narrow
+// floats, the second exchange leaves averages that are rounded to the dtype of
+// the parameters.
 UpdateRule SwapEma();
 
-// Gradient accumulation: the first adds the gradients of a part of the batch,
-// to 0 at first, in a routine that runs for each part; the other, in front of
-// an optimiser in the routine that runs after `parts` of them, makes the
-// gradients their mean and begins anew. Error: no parts.
+// Gradient accumulation. AccumulateGradients, in a routine that runs for each
+// part of the batch, adds the part's gradients to sums that start at 0.
+// TakeAccumulated, before an optimiser in the routine that runs after `parts`
+// of them, replaces the gradients by their mean and resets the sums. Error: no
+// parts.
 UpdateRule AccumulateGradients();
 absl::StatusOr<UpdateRule> TakeAccumulated(int64_t parts);
 
-// Loss scaling, for gradients that f16 would round to 0: divides them by the
-// scale that GradUpdate was given (GradOptions); exact for powers of two that
-// stay in range. Micikevicius et al., "Mixed Precision Training", 2018. Error:
-// a scale that is not above 0 and finite.
+// Loss scaling, for gradients that f16 would round to 0. Divides the gradients
+// by the scale that GradUpdate was given (GradOptions); exact for powers of two
+// that stay in range. Micikevicius et al., "Mixed Precision Training", 2018.
+// Error: a scale that is not above 0 and finite.
 absl::StatusOr<UpdateRule> UnscaleGradients(double scale);
 
 }  // namespace ocannl::train

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DataParallel: a model trained on several devices, each with its shard of the
-// batch, at once.
+// DataParallel: a model trained on several devices in parallel, each with its
+// shard of the batch.
 //
 //   OCANNL_ASSIGN_OR_RETURN(
 //       DataParallel training,
@@ -16,10 +16,10 @@
 //           }));
 //   for (int k = 0; k < 100; ++k) OCANNL_RETURN_IF_ERROR(training.Step());
 //
-// A number of shards gives the same bits on every tier, with any number of
-// threads, on every run, and in any number of processes: the ranks of a
+// The number of shards determines the bits. They are the same on every tier and
+// run, with any number of threads and processes. Processes are the ranks of a
 // Communicator, which all call the same functions with the same arguments.
-// Other numbers of shards add up in another order.
+// Other numbers of shards add in another order.
 #ifndef OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
 #define OCANNL_TRAIN_PARALLEL_DATA_PARALLEL_H_
 
@@ -95,10 +95,10 @@ class DataParallel {
   ~DataParallel();
 
   // Builds and links all shards, and gives the owner's parameters their first
-  // values. `backend` must outlive it. Errors: those of ShardAlong; inputs of
-  // different lengths; those of GradUpdate; a loss that has other parameters on
-  // another shard; those of the functions and of ToRoutine; fewer shards than
-  // ranks, or ranks that do not make the same training.
+  // values. `backend` must outlive it. Errors: those of ShardAlong, GradUpdate,
+  // ToRoutine and the two functions; inputs of different lengths; a loss with
+  // other parameters on another shard. Also errors: fewer shards than ranks;
+  // ranks with different trainings.
   static absl::StatusOr<DataParallel> Make(const Backend* backend,
                                            const DataParallelOptions& options,
                                            absl::Span<const BatchInput> inputs,
@@ -111,14 +111,14 @@ class DataParallel {
   // Whether this process has the owner: it is rank 0, or the only one.
   bool has_owner() const;
 
-  // RunGradients, GradSync, RunUpdate. Returns before the work is done where
-  // several threads do it: what is read waits for it. Errors: those of
-  // Routine::Run; no parameter has changed then.
+  // RunGradients, GradSync, RunUpdate. With several threads, it returns before
+  // the work is done; reads wait for it. Errors: those of Routine::Run; no
+  // parameter has changed then.
   absl::Status Step();
 
-  // The parts of Step, for training loops that do more between them: the code
-  // of all shards' losses and gradients, the gradients merged into the owner's
-  // and reduced, the owner's update.
+  // The parts of Step, for training loops that do more between them. In order:
+  // computes all shards' losses and gradients; merges the gradients into the
+  // owner's and reduces them; runs the owner's update.
   absl::Status RunGradients();
   absl::Status GradSync();
   absl::Status RunUpdate();

@@ -38,16 +38,16 @@ struct MergePair {
   friend bool operator==(const MergePair&, const MergePair&) = default;
 };
 
-// The pairs of a binary tree reduction: which of `n` values to add to which, so
-// that the sum of all is in value 0, in rounds in which each value takes part
-// once:
+// The pairs of a binary tree reduction of `n` values, which leaves the sum of
+// all in value 0. Each pair adds one value to another; in a round, each value
+// takes part at most once:
 //
 //   5: 3 -> 1, 4 -> 2;  2 -> 1;  1 -> 0
 std::vector<MergePair> ParallelMerge(int n);
 
-// How replicas are dealt to ranks: replica k is that of rank k mod ranks, so
-// that, of ranks * 2^r replicas, the first r rounds of ParallelMerge stay
-// within a rank, which has one sum then.
+// How replicas are dealt to ranks: replica k belongs to rank k mod ranks. Of
+// ranks * 2^r replicas, the first r rounds of ParallelMerge so stay within a
+// rank, which then has one sum.
 //
 // How many of `count` replicas the rank has, and how many all ranks have
 // together, if this one has `here`; null: there are no other ranks. Errors:
@@ -93,9 +93,9 @@ class Replicas {
   void set_copy_to_merge(bool copies) { copies_ = copies; }
 
   // Adds up the gradients, and losses, of the first `n` replicas, in the order
-  // of ParallelMerge, whose pairs of one round could be merged at once: the
-  // owner has the sums then, others sums of some. Errors: a gradient that no
-  // run made; those of messages. There are `n` at least.
+  // of ParallelMerge. The owner then has the sums, and other replicas have
+  // partial sums. Errors: a gradient that no run computed; those of messages.
+  // There are at least `n` replicas.
   absl::Status MergeGradients(int n);
 
   // The same in parts: each of the `buckets()`, in order, may be begun when the

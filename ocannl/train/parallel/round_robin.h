@@ -16,26 +16,26 @@
 
 namespace ocannl::train {
 
-// What SequentialLoop does with the static indices of workers[0], but each
-// combination of values runs on the next one of the `workers`, at least one,
-// which have the same indices; each keeps its own values of those without a
-// range, such as the step that noise depends on. Calls `sync`, with how many
-// have run since the last call, when all have, and at the end if some have.
-// Stops at the first error.
+// SequentialLoop over the static indices of workers[0], but each combination of
+// values runs on the next of the `workers`. There is at least one worker, and
+// all have the same indices. Each keeps its own values of indices without a
+// range, such as the step of random numbers. `sync` gets the number of runs
+// since its last call: after each round of all workers, and at the end if some
+// runs remain. Stops at the first error.
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync);
 
-// What RoundRobin of `n_workers` with these static indices would call `sync`
-// with, without any work; `n_workers` is at least 1.
+// Calls `dry_sync` as RoundRobin of `n_workers` with these static indices would
+// call `sync`, without any other work. `n_workers` is at least 1.
 absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
                               int n_workers,
                               absl::FunctionRef<absl::Status(int n)> dry_sync);
 
-// RoundRobin of the replicas of all ranks, of which this one has the routines
-// `gradients`, one in each context of `replicas`.
-// After each round, what the replicas merge of those that ran is merged, the
-// owner runs `update` with the static indices of the round's last run, but for
-// those without a range, all get its parameters, and `post_sync` is called.
+// RoundRobin of the replicas of all ranks. This rank has the routines
+// `gradients`, one in each context of `replicas`. After each round, the
+// gradients of the replicas that ran are merged. Then the owner runs `update`,
+// with the static indices of the round's last run except those without a range.
+// All replicas get its parameters, and `post_sync` is called.
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync);

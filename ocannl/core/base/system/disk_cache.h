@@ -6,10 +6,10 @@
 //   auto cache = DiskCache::Open("/home/me/.cache/ocannl", 1 << 30);
 //   std::optional<std::string> value = (*cache)->Find(key);
 //
-// A value is found only if this user put it there under that key: the file has
-// a keyed hash of both, whose secret is the file `secret` of the directory.
-// The least recently used files are evicted. Those that have no name of the
-// cache's (32 digits and .ocannl) are left alone.
+// A value is found only if this user stored it under that key. The file has a
+// keyed hash of both; the key of the hash is the file `secret` of the
+// directory. The least recently used files are evicted. Those that have no name
+// of the cache's (32 digits and .ocannl) are left alone.
 #ifndef OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
 #define OCANNL_CORE_BASE_SYSTEM_DISK_CACHE_H_
 
@@ -30,12 +30,12 @@ namespace ocannl {
 // Thread-safe.
 class DiskCache {
  public:
-  // Makes the directory and those above it, for their owner alone, unless they
-  // are there; its files take about `most_bytes`. Errors: it cannot be made; it
-  // has other files, and no secret that tells that it is a cache's; someone
-  // else owns it, one above it or the secret, or may write to it (above it,
-  // unless a sticky bit keeps him from replacing it): what he puts there would
-  // pass for ours.
+  // Makes the directory and its parents, for their owner alone, unless they
+  // exist; its files take about `most_bytes`. Errors: the directory cannot be
+  // made; it has other files and no secret that marks it as a cache. It is an
+  // error too if another user owns or may write the directory, a parent or the
+  // secret, since his values would pass for ours. A parent with a sticky bit
+  // may be writable.
   static absl::StatusOr<std::unique_ptr<DiskCache>> Open(
       const std::string& directory, int64_t most_bytes);
 

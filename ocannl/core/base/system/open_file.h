@@ -30,11 +30,11 @@ class OpenFile {
   static absl::StatusOr<OpenFile> Open(const std::string& path, int flags);
   absl::StatusOr<OpenFile> OpenIn(const std::string& name, int flags) const;
 
-  // A file to write, made if it is not there, for all whom the umask lets read;
-  // `flags` has O_TRUNC or O_APPEND. OpenOutputIn, in the directory that this
-  // is, does not follow a link. Errors: those of Open; a link; what is there is
-  // a directory, a pipe, a socket, or a device other than /dev/null, unless the
-  // path is that of an open file, such as /dev/stdout; `name` has a slash.
+  // Opens a file for writing, and makes it if it does not exist, readable as
+  // the umask allows; `flags` has O_TRUNC or O_APPEND. OpenOutputIn opens it in
+  // this directory and does not follow links. Errors: those of Open; a link; a
+  // directory, pipe, socket or device other than /dev/null, unless the path
+  // names an open file, such as /dev/stdout; a slash in `name`.
   static absl::StatusOr<OpenFile> OpenOutput(const std::string& path,
                                              int flags);
   absl::StatusOr<OpenFile> OpenOutputIn(const std::string& name,

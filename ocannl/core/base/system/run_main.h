@@ -12,10 +12,10 @@
 
 namespace ocannl {
 
-// The exit code that `run` returns; 1, with a message on stderr, where it finds
-// no more memory, which ends the process there, or where not all of standard
-// output could be written. Streams that the caller has closed are errors to
-// write to, not files of ours, and so is a write beyond `ulimit -f`.
+// The exit code that `run` returns. It is 1, with a message on stderr, if
+// memory runs out, which ends the process, or if standard output could not be
+// written completely. Writes to streams that the caller has closed are errors,
+// and never go to our files. So is a write beyond `ulimit -f`.
 int RunMain(absl::FunctionRef<int()> run);
 
 // The same of work that fails with an error: exit code 1, and "name: error" on

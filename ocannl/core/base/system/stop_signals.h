@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StopSignals: while one lives, the signals that ask a process to end set a
-// flag which it reads between steps: SIGINT, SIGTERM, SIGHUP (the terminal is
-// gone), SIGXCPU and SIGXFSZ (more than `ulimit -t` or -f). A second SIGINT or
-// SIGTERM ends the process, as without StopSignals. The system repeats the
-// others: it sends SIGXCPU in each further second, and SIGXFSZ for each further
-// write, which fails with EFBIG. What is ignored stays so.
+// StopSignals: while an object lives, signals that ask a process to end set a
+// flag, which the process reads between steps. They are SIGINT, SIGTERM, SIGHUP
+// (the terminal is gone), SIGXCPU and SIGXFSZ (more than `ulimit -t` or -f). A
+// second SIGINT or SIGTERM ends the process, as without StopSignals. The system
+// repeats the others: it sends SIGXCPU in each further second, and SIGXFSZ for
+// each further write, which fails with EFBIG. Ignored signals stay ignored.
 //
 //   StopSignals signals;
 //   while (StopSignals::received() == 0) Step();

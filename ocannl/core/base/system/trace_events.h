@@ -32,15 +32,15 @@ struct TraceLimits {
 // Of the process.
 class TraceEvents {
  public:
-  // From now on until the process ends, or there are so many spans, writes to
-  // the file `path`, which is replaced: one that ends in .html or .txt gets a
-  // tree, others events. It is whole JSON or HTML at any time: SIGHUP, SIGINT
-  // and SIGTERM get a handler, where they have none, which has them wait for a
-  // write; SIGKILL can cut one. Where a signal ends the process, spans may lack
-  // that ended within a tenth of a second of the last write, and of a tree
-  // those that are inside of others. Nothing where it was started with the same
-  // path. Errors: it was with another; the path is no ordinary file; the
-  // system's.
+  // From now on writes spans to the file `path`, which is replaced, until the
+  // process ends or `most_spans` is reached. A file that ends in .html or .txt
+  // gets a tree, others get events. The file is whole JSON or HTML at any time.
+  // SIGHUP, SIGINT and SIGTERM get a handler that waits for a write, unless
+  // they have a handler; SIGKILL can cut a write. If a signal ends the process,
+  // spans may be missing that ended within a tenth of a second of the last
+  // write; in a tree, spans inside of others too. Does nothing if it was
+  // started with the same path. Errors: it was started with another path; the
+  // path is not an ordinary file; the system's.
   static absl::Status Start(const std::string& path,
                             const TraceLimits& limits = {});
 

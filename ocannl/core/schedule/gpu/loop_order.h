@@ -11,10 +11,10 @@
 
 namespace ocannl::gpu {
 
-// Of the statement `at` of the body, which is a loop: loops over results around
-// those that reduce, and of the former that one innermost along which results
-// stand side by side; of a scatter, the loop over the columns of its rows
-// outermost. Does nothing where a dependence forbids it.
+// Orders the loops of statement `at` of the body: loops over results outside of
+// loops that reduce. Of the former, the loop along which results are adjacent
+// is innermost. In a scatter, the loop over the columns of its rows is
+// outermost. Does nothing if a dependence forbids it.
 void PutOutputsFirst(rewrite::ScriptRunner& script, size_t at);
 
 // Makes `for` loops of the `par` loops of the statement: those are of another

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OneBlock: a small program as one block of a GPU, whose kernels are phases of
-// it (persistent threads: Gupta, Stuart and Owens, A study of persistent
-// threads style GPU programming for GPGPU workloads, 2012). Such a block can
-// run many steps without the host, and keeps temps in shared memory.
+// OneBlock: a small program as one block of a GPU, with its kernels as phases.
+// The method is persistent threads (Gupta, Stuart and Owens, A study of
+// persistent threads style GPU programming for GPGPU workloads, 2012). Such a
+// block can run many steps without the host, and keeps temps in shared memory.
 //
 //   grid i0 { thread i1 { t[i0, i1] := x[i0, i1] * 2; } }
 //   grid i2 { thread i3 { y[i2, i3] := t[i3, i2]; } }

@@ -32,9 +32,9 @@ struct LoopNest {
 void WalkPhases(const Block& block, absl::FunctionRef<void(const For&)> visit);
 
 // How many of the first indices of the private `buffer` are the iterators of
-// the threads, in every phase of the grid nest around `body`: all of those, or
-// none if there is but one phase that uses it. Error: a phase in which they are
-// not, so that a thread may need what another one has.
+// the threads, in every phase of the grid nest around `body`. It is the number
+// of those iterators, or 0 if only one phase uses the buffer. Error: a phase
+// with other indices, in which a thread may need a cell of another thread.
 absl::StatusOr<size_t> ThreadAxes(const LoopProgram& program, const Block& body,
                                   BufferId buffer);
 

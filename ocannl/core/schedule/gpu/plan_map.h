@@ -36,9 +36,9 @@ absl::Status CutNest(rewrite::ScriptRunner& script,
                      const std::vector<NestLoop>& loops, size_t which,
                      int64_t at);
 
-// Makes blocks and threads of these loops, one or more, the outermost ones of
-// the statement `at` of the body; if it `cuts`, the next statement is what is
-// left over behind full blocks. Error: that of a rewrite; the script is half
+// Makes blocks and threads of `loops`, one or more, the outermost loops of the
+// statement `at` of the body. If it `cuts`, the remainder of the full blocks
+// becomes the next statement. Error: that of a rewrite; the script is half
 // done.
 absl::Status PlanMap(rewrite::ScriptRunner& script, size_t at,
                      const std::vector<NestLoop>& loops,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PlanProduct: a product or convolution in tiles (Volkov and Demmel,
-// Benchmarking GPUs to tune dense linear algebra, 2008): a block computes a
-// tile of results, a thread a small one in registers; the operands' parts of a
-// few steps are in shared memory, and those of the next ones on their way.
+// Benchmarking GPUs to tune dense linear algebra, 2008). A block computes a
+// tile of results, and each thread a small tile in registers. Shared memory has
+// the operands' parts for a few steps, while those of the next steps are
+// loaded.
 //
 //   for i1 { for i2 { for i3 { y[i1, i2] := fma(a[i1, i3], b[i3, i2], ...
 //   ->
@@ -15,8 +16,8 @@
 //     }
 //     thread { thread { unroll { unroll { y[...] := acc[...]; } } } } } }
 //
-// Each result still has its terms in order. What stands before and behind the
-// sum in the same loops is done in the tile.
+// Each result still has its terms in order. Statements before and after the sum
+// in the same loops run in the tile.
 #ifndef OCANNL_CORE_SCHEDULE_GPU_PLAN_PRODUCT_H_
 #define OCANNL_CORE_SCHEDULE_GPU_PLAN_PRODUCT_H_
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlanRows: reductions in lanes along rows, and what is done with each row
-// before, between and behind them, as one kernel: a block has a row, its
-// threads the lanes (cross-thread reduction; fused as softmax and layer norm
-// are by hand).
+// PlanRows: one kernel for reductions in lanes along rows and for the other
+// statements on each row. A block computes a row, and its threads are the lanes
+// (cross-thread reduction; fused as in softmax and layer norm kernels by hand).
 //
 //   for i0 { vec i1 { t[i1] := ...; } ... n[i0] := t[0];
 //            for i2 { e[i0, i2] := x[i0, i2] - n[i0]; } }
@@ -13,8 +12,8 @@
 //             thread i4 { unroll i2 { e[i0, 64*i2 + i4] := r[i4, i2] - ...; } }
 //           }
 //
-// Threads next to each other read cells next to each other, and of a row that
-// several phases read, a thread has its cells in registers (r).
+// Adjacent threads read adjacent cells. If several phases read a row, each
+// thread keeps its cells of the row in registers (r).
 #ifndef OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
 #define OCANNL_CORE_SCHEDULE_GPU_PLAN_ROWS_H_
 
@@ -27,17 +26,17 @@
 
 namespace ocannl::gpu {
 
-// How many loops of the statement `at` of the body are over rows, in each of
-// which most of the work is in the lanes of reductions; 0: there is none.
+// The number of outer loops over rows in the statement `at` of the body. In
+// each row, most of the work is in the lanes of reductions. 0 if there is none.
 size_t RowLoops(const LoopProgram& program, size_t at, const GpuTarget& target);
 
 // Whether rows, of these loops of the statement `at`, are so short that threads
 // have one in registers.
 bool HasShortRows(const LoopProgram& program, size_t at, size_t rows);
 
-// Whether the statement `at` does something with each of the rows over which
-// its first `rows` loops go that threads of a block can do: a reduction in
-// lanes, a map of the row, or a few cells.
+// Whether threads of a block can do the work of statement `at` on each row of
+// its first `rows` loops. They can do a reduction in lanes, a map of the row,
+// or a few cells.
 bool IsOfRows(const LoopProgram& program, size_t at, size_t rows,
               const GpuTarget& target);
 

@@ -11,12 +11,12 @@
 namespace ocannl::gpu {
 
 struct GpuTarget {
-  int64_t threads;          // of a block, where there is enough for them
+  int64_t threads;          // of a block, if there is work for all
   int64_t warp;             // threads that run together: no block has fewer
-  int64_t multiprocessors;  // that want a block each; 0: one is for all blocks
+  int64_t multiprocessors;  // SMs; 0: do not split work to fill them
   int64_t shared_bytes;     // of a block
-  // A product's tile: the most results of a thread are so many rows and as many
-  // columns; and steps of the reduction that are in shared memory at once.
+  // A product's tile: a thread computes at most `tile` rows and columns, and
+  // shared memory has `steps` of the reduction at once.
   int64_t tile;
   int64_t steps;
 };

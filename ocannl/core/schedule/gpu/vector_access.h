@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectorized memory access: what a `vec` loop reads or writes side by side, a
-// thread of a GPU reads or writes at once, up to 16 bytes (CUDA C++ Best
-// Practices Guide, "Coalesced Access to Global Memory"; PTX: ld.v4).
+// Vectorized memory access: a thread of a GPU reads or writes the adjacent
+// cells of a `vec` loop at once, up to 16 bytes. See CUDA C++ Best Practices
+// Guide, "Coalesced Access to Global Memory"; PTX: ld.v4.
 //
 //   vec i2 = 0 to 3 { y[4*i1 + i2] := x[4*i1 + i2] + b[]; }
 //
@@ -28,9 +28,9 @@ struct VectorAccesses {
   bool is_all = true;
 };
 
-// The accesses that may be made at once, before and behind the loop, whose
-// iterations may run as lanes; null if there are none, it writes cells in
-// another way, or one of several of them may be a cell that is written.
+// The accesses that may be made at once, before and after the loop, whose
+// iterations may run as lanes. Null if there are none, if the loop writes cells
+// in another way, or if two of them may access one cell and one writes it.
 std::optional<VectorAccesses> FindVectorAccesses(const LoopProgram& program,
                                                  const For& loop);
 

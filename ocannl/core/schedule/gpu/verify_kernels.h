@@ -21,10 +21,10 @@
 
 namespace ocannl::gpu {
 
-// Verify accepts `program`. Error: a `grid` or `thread` loop two iterations of
-// which touch one cell that one writes, and both accesses; more threads in a
-// block than kMaxThreads, or more shared memory than kMaxSharedBytes; private
-// cells of another thread (phases.h).
+// Verify accepts `program`. Error: two iterations of a `grid` or `thread` loop
+// access one cell and one of them writes it; the message names both accesses.
+// Also errors: more threads in a block than kMaxThreads; more shared memory
+// than kMaxSharedBytes; accesses to private cells of another thread (phases.h).
 absl::Status VerifyKernels(const LoopProgram& program);
 
 // Of a block of every NVIDIA GPU (CUDA C++ Programming Guide, "Technical

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rewrites: loop transformations, one legal step at a time, of which the
-// scheduler's plans and schedules by hand are made.
+// Rewrites: loop transformations, one legal step at a time. The scheduler's
+// plans and schedules by hand consist of them.
 //
 //   Split(program, i3, 16)        strip mining: i3 over strips of i4
 //   Reorder(program, {i3, i1})    interchange
 //   Vectorize(program, i4)
 //
-// Each gives the program the same bits, SplitReduce sums in another order; or
-// an error that names the dependence, with the program as it was but for unused
-// expressions in its pools. The program is one that Verify accepts, or that
-// rewrites gave.
-// Whoever calls them checks what the last one gave with Verify and
-// gpu::VerifyKernels, as RunScript (script.h) does, which reads rewrites from
-// text. A loop is named by its iterator.
-// New iterators are the next ones, in the order in which rewrites.def names
-// them. A nest stays as it is made once one of its loops is not a `for`:
-// Schedule plans all others.
+// Each gives the program the same bits, except that SplitReduce sums in another
+// order. On an error, which names the dependence, the program is unchanged but
+// for unused expressions in its pools. The program must be one that Verify
+// accepts, or the result of rewrites.
+//
+// Callers check the last result with Verify and gpu::VerifyKernels, as
+// RunScript does, which reads rewrites from text (script.h). A loop is named by
+// its iterator. New iterators are the next ones, in the order in which
+// rewrites.def names them. If one loop of a nest is not a `for`, Schedule
+// leaves the nest as it is, and plans all others.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 

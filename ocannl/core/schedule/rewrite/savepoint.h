@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Savepoint: what to roll a program back to, as of a database's transaction.
+// Savepoint: the state to which a program is rolled back, as in a transaction
+// of a database.
 //
 //   Savepoint before(program);
 //   before.Save(site.nest);                 a statement of the body
 //   ...                                     which then changes
 //   if (!status.ok()) before.RollBack();
 //
-// Keeps copies of what is named to it, so that a change of one nest takes no
-// time for the rest of the program.
+// Keeps copies only of the statements and buffers that Save names, so the cost
+// of changing one nest does not depend on the rest of the program.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_SAVEPOINT_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_SAVEPOINT_H_
 
@@ -29,15 +30,15 @@ class Savepoint {
   Savepoint(const Savepoint&) = delete;
   Savepoint& operator=(const Savepoint&) = delete;
 
-  // Call it before statement `at` of the program's body, or a buffer that it
-  // names, changes for the first time, or before statements appear next to it
+  // Call it before the first change of statement `at` of the program's body or
+  // of a buffer that it names. Call it too before statements appear next to it
   // or in its place.
   void Save(size_t at);
   // The same of all statements and their buffers.
   void SaveAll();
 
-  // The program is as it was when this was made, but for expressions, which
-  // stay in its pools, unused. It may be rolled back again.
+  // Restores the program as it was when this object was made. Expressions stay
+  // in its pools, unused. The program may be rolled back again.
   void RollBack();
   // The same unless `status` is OK; returns it.
   absl::Status RollBackUnlessOk(absl::Status status);

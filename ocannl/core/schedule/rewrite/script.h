@@ -11,10 +11,10 @@
 //   parallel i2
 //   bind i1 grid; bind column thread
 //
-// A name before `=` stands for a new loop from there on; of `split` and
-// `unroll_jam` a second one, behind a comma, for the loop over the rest; of
-// `distribute` as many as there are new loops. Lines of `bind` that follow each
-// other are one rewrite.
+// A name before `=` stands for a new loop from there on. `split` and
+// `unroll_jam` accept a second name, after a comma, for the loop over the
+// remainder; `distribute` accepts a name for each new loop. Successive lines of
+// `bind` are one rewrite.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cache blocking: what of a contraction is packed, kc, the steps of a panel of
-// B that stays in L2, and nc, the columns of the panels that stay there while
-// all tiles of m run (Goto and van de Geijn 2008). From capacities in closed
-// form.
+// Cache blocking: the operands of a contraction that are packed, and the sizes
+// kc and nc (Goto and van de Geijn 2008). A panel of B that stays in L2 has kc
+// steps. The panels that stay there while all tiles of m run have nc columns.
+// Computed from capacities, in closed form.
 //
 //   2047 x 2048 x 2050 on AVX-512   ->   B packed, kc = 1032, nc = 128
 #ifndef OCANNL_CORE_SCHEDULE_TILING_CACHE_BLOCKING_H_

@@ -6,10 +6,10 @@
 //     ->  tiles of mr = 12 rows and nr = 32 columns, b packed
 //
 // The scheme is that of a packed matrix product (Goto and van de Geijn, Anatomy
-// of High-Performance Matrix Multiplication, 2008; BLIS), for any einsum: a
-// microkernel keeps mr x nr accumulators in registers while k runs; B is packed
+// of High-Performance Matrix Multiplication, 2008; BLIS), for any einsum. A
+// microkernel keeps mr x nr accumulators in registers while k runs. B is packed
 // in panels of nr columns and kc steps that stay in L2. First the loops of a
-// tile are chosen (tile_loops.h). What follows are functions of extents,
+// tile are chosen (tile_loops.h), then the sizes, by functions of extents,
 // strides and target (shape.h): register_blocking.h, then cache_blocking.h.
 #ifndef OCANNL_CORE_SCHEDULE_TILING_PLAN_H_
 #define OCANNL_CORE_SCHEDULE_TILING_PLAN_H_

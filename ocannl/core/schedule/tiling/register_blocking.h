@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Register blocking: the size of the microkernel, mr x qr x nr accumulators
-// that stay in registers while k runs, and ku, how often k is unrolled. Of all
-// that fit, the one of the least cycles in closed form: a roofline of the
-// microkernel, the largest of its product, load and latency bounds, with
-// penalties for loads that miss L1 (Williams, Waterman and Patterson 2009).
+// that stay in registers while k runs, and ku, the unroll factor of k. Of all
+// sizes that fit, it is the one of the fewest cycles. A roofline predicts the
+// cycles in closed form: the largest of the product, load and latency bounds,
+// with penalties for loads that miss L1 (Williams, Waterman and Patterson
+// 2009).
 //
 //   512 x 512 x 512 on AVX-512   ->   mr = 12, nr = 32, ku = 8
 #ifndef OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_

@@ -4,10 +4,10 @@
 //
 //   y[m, q, n] += a[m, k, n] * b[k, q, n]
 //
-// n is vectorized, m and q are unrolled, and k is all reduced loops. B is the
-// operand that depends on n, A that which depends on m. Where A depends on n as
-// well, rows share no loads unless the tile has a second unrolled loop q, on
-// which B depends and A does not. A narrow n has a q too: of adjacent products.
+// n is vectorized, m and q are unrolled, and k is all reduced loops. The
+// operand B depends on n, and A depends on m. If A depends on n as well, rows
+// share no loads unless the tile has a second unrolled loop q, on which only B
+// depends. A narrow n has a q too: of adjacent products.
 #ifndef OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
 #define OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
 
