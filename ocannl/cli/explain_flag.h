@@ -30,8 +30,9 @@ Flag ExplainFlag();
 jit::Isa ExplainedIsa();
 
 // Writes the stages, and schedule and machine code for `isa`, if it has one, to
-// `directory`, or else the one that the line names, which is made if need be,
-// and says so on `out`. Errors: no name; a file that cannot be written.
+// `directory`. If that is empty, the directory is the one that the line names.
+// It is made if it does not exist, and named on `out`. Errors: no name; a file
+// that cannot be written.
 absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
                             std::ostream& out,
                             std::optional<jit::Isa> isa = ExplainedIsa(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CallsInQueue: the kernels of a program as one queue of a GPU runs them: on
-// which addresses they were last, a graph of them, and the static indices,
-// which the device counts.
+// CallsInQueue: the kernels of a program for one queue of a GPU. It has their
+// last addresses, a graph of them, and the static indices, which the device
+// counts.
 #ifndef OCANNL_CUDA_CALLS_IN_QUEUE_H_
 #define OCANNL_CUDA_CALLS_IN_QUEUE_H_
 

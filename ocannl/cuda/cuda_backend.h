@@ -6,9 +6,9 @@
 //   OCANNL_ASSIGN_OR_RETURN(auto backend, cuda::CudaBackend::Open({}));
 //   Device device("gpu", backend.get());
 //
-// A run launches the kernels of the program and returns; the second one on the
-// same buffers, and those after it, launch a graph of them, in which kernels
-// that do not conflict may run at once.
+// A run launches the kernels of the program and returns. From the second run on
+// the same buffers on, it launches a graph of the kernels, in which kernels
+// that do not conflict may run in parallel.
 #ifndef OCANNL_CUDA_CUDA_BACKEND_H_
 #define OCANNL_CUDA_CUDA_BACKEND_H_
 
@@ -43,9 +43,10 @@ struct CudaOptions {
   // Whose schedules; null: those of the GPU.
   const gpu::GpuTarget* target = nullptr;
   std::shared_ptr<CodeCache> cache = nullptr;  // of code; null: none
-  // A small program that ran so often gets a persistent kernel for runs that
-  // repeat it, which takes NVRTC 0.3 s for the step of moons; and of so many
-  // statements, about 0.1 s, a launch of it is. No GPU has measured these.
+  // After `runs_before_persistent` runs, a small program gets a persistent
+  // kernel for runs that repeat it; NVRTC takes 0.3 s for the step of moons. A
+  // launch of that kernel runs about `runs_of_launch` statements, about 0.1 s.
+  // No GPU has measured these.
   int64_t runs_before_persistent = 4096;
   double runs_of_launch = 1e9;
 };

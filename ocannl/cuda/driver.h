@@ -2,7 +2,8 @@
 //
 // DriverFunctions: the functions of NVIDIA's driver that the engine calls, by
 // their names in cuda.h (https://docs.nvidia.com/cuda/cuda-driver-api) less
-// "cu", found in the driver of the machine; nothing of CUDA is needed to build.
+// "cu". They are looked up in the driver of the machine; the build needs
+// nothing of CUDA.
 //
 //   OCANNL_ASSIGN_OR_RETURN(const DriverFunctions driver, FindDriver());
 //   if (driver.Init(0) != kSuccess) ...

@@ -58,8 +58,9 @@ struct KernelText {
 KernelText WriteKernels(const LoopProgram& program);
 
 // The one kernel of a program of one block (schedule/gpu/one_block.h), which
-// runs it many times: it always has static indices as its last argument, and
-// behind them and their steps how often. They stay as they are.
+// runs it many times. Its last argument is always the address of the static
+// indices, which are followed by their steps and the number of runs. The kernel
+// does not change these.
 KernelText WritePersistentKernel(const LoopProgram& program);
 
 // What a compiler gets for these functions.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NCCL, NVIDIA's library for messages between GPUs, of which the engine uses
-// sends and receives alone: sums are its own, in an order that does not depend
-// on how GPUs are wired. It is found on the machine when it is asked for.
+// NCCL, NVIDIA's library for messages between GPUs. The engine uses only its
+// sends and receives, and computes sums itself, in an order that does not
+// depend on how GPUs are wired. The library is looked up on the machine when it
+// is asked for.
 //
 //   const NcclNetwork network(gpu, *FindNccl());
 #ifndef OCANNL_CUDA_NCCL_H_

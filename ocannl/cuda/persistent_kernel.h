@@ -26,10 +26,11 @@ namespace ocannl::cuda {
 // One run at a time. The GPU outlives it.
 class PersistentKernel {
  public:
-  // `block` is of ScheduleOneBlock; a launch runs about `runs_of_launch` of its
-  // statements, as drivers of GPUs with a display end kernels of seconds, and
-  // others wait meanwhile; `compile` gives machine code for a text.
-  // Errors: of `compile`; too many arguments; what the driver says.
+  // Makes the kernel of `block`, a result of ScheduleOneBlock. A launch runs
+  // about `runs_of_launch` of its statements: drivers of GPUs with a display
+  // end kernels that run for seconds, and other work waits for a launch.
+  // `compile` returns machine code for a text. Errors: of `compile`; too many
+  // arguments; those of the driver.
   static absl::StatusOr<std::unique_ptr<PersistentKernel>> Make(
       const LoopProgram& block, const Gpu& gpu, double runs_of_launch,
       absl::FunctionRef<absl::StatusOr<std::string>(const std::string&)>

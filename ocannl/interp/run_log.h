@@ -13,10 +13,10 @@
 //   z[0]{=0} = 1.5 = fma(x[7, 0]{=3}, y[0]{=0.5}, z[0]{=0})
 //   z[0]{=1.5} = 2 = fma(x[7, 1]{=2}, y[1]{=0.25}, z[0]{=1.5})
 //
-// A statement stands behind `#` when another came before it. `{=unset}` is a
-// cell of an `out`, temp or private buffer that this run has not written: what
-// it holds is not for the program to know, and may be different each time.
-// There is nothing else in the log that may, no address and no time.
+// A statement follows a `#` if another statement came before it. `{=unset}` is
+// a cell of an `out`, temp or private buffer that this run has not written: its
+// value is undefined and may differ in each run. Nothing else in the log
+// differs: it has no addresses and no times.
 #ifndef OCANNL_INTERP_RUN_LOG_H_
 #define OCANNL_INTERP_RUN_LOG_H_
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DebugInfo: what a debugger can know of a program's machine code beyond names:
-// which line of its text each instruction comes from, how to unwind the stack,
-// and where the buffers are. DWARF has it as sections of an object file.
+// DebugInfo: the information that a debugger needs of a program's machine code
+// beyond names. It has the line of its text for each instruction, how to unwind
+// the stack, and the places of the buffers. DWARF has it as sections of an
+// object file.
 //
 // libdwarf writes them (Debian: libdwarf1). Programs open the library when it
 // is needed first: linked with it, each would take 0.8 ms longer to start, and

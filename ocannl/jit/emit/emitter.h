@@ -3,11 +3,10 @@
 // Emitter: VCode with the locations of its values -> machine code, by
 // AsmJit's assembler.
 //
-// A function is called as f(buffers, statics, lo, hi) and runs nests one after
-// the other; lo and hi bound a parallel loop. While it runs, rdi holds
-// `buffers`; rax, rcx and rdx are temps of every instruction; the other general
-// registers hold pointers and loop counters, and those that are spilled are in
-// the stack frame:
+// A function is called as f(buffers, statics, lo, hi) and runs nests in order;
+// lo and hi bound a parallel loop. While it runs, rdi holds `buffers`, and rax,
+// rcx and rdx are temps of every instruction. The other general registers hold
+// pointers and loop counters; spilled ones are in the stack frame:
 //
 //   rsp ->  | caller's rsp | statics | lo | hi | pointers | operands | spills |
 //

@@ -6,10 +6,10 @@
 //   Allocation allocation = Allocate(nest, isa);
 //
 // An interval is from a value's definition to its last use, or to the end of a
-// loop into which it is live. Where registers run out, the interval of the
-// least spill weight, which is uses by frequency / length, is spilled as a
-// whole (theirs: the one that ends last), or rematerialised if it is a
-// constant. Then all is allocated again with registers for the reloads. The
+// loop into which it is live. If registers run out, the interval of the least
+// spill weight, which is uses by frequency / length, is spilled as a whole. The
+// paper spills the interval that ends last. Constants are rematerialised
+// instead. Then all is allocated again with registers for the reloads. The
 // temps of an instruction have intervals, too, which are never spilled.
 #ifndef OCANNL_JIT_VCODE_ALLOCATE_H_
 #define OCANNL_JIT_VCODE_ALLOCATE_H_

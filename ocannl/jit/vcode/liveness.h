@@ -22,10 +22,11 @@ struct LiveInterval {
   int bytes = 0;    // of the widest use
 };
 
-// Of each register, and behind them of each temp (TempsOf), of an instruction
-// the vectors first. A register that is live into a loop is so to the loop's
-// end; one that is not defined as a whole before its use, around all loops; a
-// temp, while operands are read and the result is written.
+// The intervals of all registers, then of all temps (TempsOf); of the temps of
+// one instruction, vectors come first. A register that is live into a loop is
+// live to the loop's end. A register that is used before it is defined as a
+// whole is live around all loops. A temp is live from the reads of operands to
+// the write of the result.
 std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa);
 
 // The instruction that ends each loop.

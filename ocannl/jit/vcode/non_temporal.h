@@ -14,8 +14,8 @@
 namespace ocannl::jit {
 
 // The only buffer that the nest writes, without reading it, if it is of that
-// size and the nest stores whole vectors at multiples of their size, given that
-// the buffer begins at a cache line; nullopt where there is none.
+// size. The nest must store whole vectors at multiples of their size, provided
+// that the buffer begins at a cache line. nullopt if there is none.
 std::optional<BufferId> NonTemporalTarget(const LoopProgram& program,
                                           const Nest& nest);
 

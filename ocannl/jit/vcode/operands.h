@@ -21,9 +21,9 @@ inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
 // Whether operand k of `inst`, which Computes, may be a constant or memory.
 bool CanBeMemory(const Inst& inst, int k);
 
-// Whether the lanes of `inst` are such that `reg` may be its result: all of
-// them, or, of a mutable one, the lower ones; those of an extract or insert are
-// counted in what it extracts from or inserts into.
+// Whether `reg` may be the result of `inst`, by its lanes: `inst` defines all
+// of them, or, if `reg` is mutable, the lower ones. Lanes of an extract or
+// insert are counted in the register that it extracts from or inserts into.
 bool CanDefine(const Inst& inst, const Register& reg);
 
 // Whether the first two operands commute.

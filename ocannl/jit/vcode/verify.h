@@ -9,11 +9,11 @@
 
 namespace ocannl::jit {
 
-// Registers, constants, pointers, loops, lookups and source lines that there
-// are; each register is defined before it is used, and once unless it is
-// mutable; an instruction has the operands of its opcode and as many lanes as
-// its result; memory stands only where CanBeMemory; loops nest, each once.
-// Error: the first instruction that breaks one of these, by its number.
+// Checks that registers, constants, pointers, loops, lookups and source lines
+// exist, and that loops nest, each once. Each register is defined before it is
+// used, and only once unless it is mutable. An instruction has the operands of
+// its opcode and as many lanes as its result; operands are memory only if
+// CanBeMemory. Error: the first instruction that breaks a rule, by its number.
 absl::Status Verify(const Nest& nest);
 
 }  // namespace ocannl::jit

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LocalValueTable: local value numbering (Cocke and Schwartz 1970) of one basic
-// block, where registers that are not mutable are the numbers of values: common
-// subexpressions, store-to-load forwarding, and dead stores, which are those
-// that are overwritten before any read.
+// block. Registers that are not mutable are the numbers of values. It finds
+// common subexpressions, store-to-load forwarding, and dead stores, which are
+// overwritten before any read.
 #ifndef OCANNL_JIT_VCODE_SELECT_LOCAL_VALUE_TABLE_H_
 #define OCANNL_JIT_VCODE_SELECT_LOCAL_VALUE_TABLE_H_
 

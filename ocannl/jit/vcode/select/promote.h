@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scalar replacement (Callahan, Carr and Kennedy 1990): finds the private
-// buffers of a nest that can be promoted to registers, because every cell that
-// is read or written is the same on each run of the unrolled code.
+// buffers of a nest that can be promoted to registers. Every cell that is read
+// or written must be the same on each run of the unrolled code.
 //
 //   unroll i1 = 0 to 3 { vec i2 = 0 to 15 { acc[i1, i2] := ... } }
 //     ->  acc is 4 registers of 16 lanes
