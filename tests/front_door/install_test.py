@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Installs the library and uses it as programs do that Bazel does not build:
-the C++ of README.md, as it stands there, by pkg-config, and the examples by
-pkg-config and CMake."""
+the C++ of README.md, as it stands there, by pkg-config, all that
+docs/first_network.md tells to do, and the examples by pkg-config and CMake.
+A minute."""
 
 import os
 import pathlib
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 
 TEMP = pathlib.Path(os.environ["TEST_TMPDIR"])
-PREFIX = TEMP / "usr"
+PREFIX = TEMP / "ocannl"
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 
 
@@ -26,19 +27,77 @@ def pkg_config(option):
         **os.environ, "PKG_CONFIG_PATH": str(PREFIX / "lib/pkgconfig")}).split()
 
 
+def numbers_in(text):
+    return [float(word) for word in re.findall(r"-?\d[\w.+-]*", text)]
+
+
 def readme_runs():
-    """Each ```cpp block is a program."""
+    """Its C++ is a program that learns XOR."""
     readme = pathlib.Path("README.md").read_text(encoding="utf-8")
     programs = re.findall(r"^```cpp\n(.*?)^```$", readme,
                           re.DOTALL | re.MULTILINE)
-    assert programs, "README.md has no program"
-    for k, text in enumerate(programs):
-        program = TEMP / f"readme_{k}"
-        program.with_suffix(".cc").write_text(text, encoding="utf-8")
-        run("g++", *STRICT, program.with_suffix(".cc"), "-o", program,
-            *pkg_config("--cflags"), *pkg_config("--libs"))
-        losses = [float(word) for word in run(program).split()]
-        assert len(losses) >= 2 and losses[-1] < losses[0] / 2, losses
+    assert len(programs) == 1, "README.md has no program, or several"
+    program = TEMP / "readme"
+    program.with_suffix(".cc").write_text(programs[0], encoding="utf-8")
+    run("g++", *STRICT, program.with_suffix(".cc"), "-o", program,
+        *pkg_config("--cflags"), *pkg_config("--libs"))
+    answers = numbers_in(run(program))
+    assert [round(answer) for answer in answers] == [0, 1, 1, 0], answers
+
+
+def steps_of(page):
+    """Yields what a page of Markdown says to do, in order: ("file", name) of a
+    text that follows, ("shell", lines), and fenced blocks by language."""
+    kind, lines = "", []
+    for line in page.splitlines():
+        if kind in ("", "shell") and re.match(r"    (export|g\+\+|\./)", line):
+            kind = "shell"
+            lines.append(line.strip())
+        elif kind == "shell":
+            yield kind, "\n".join(lines)
+            kind, lines = "", []
+        elif line.startswith("```"):
+            if kind:
+                yield kind, "\n".join([*lines, ""])
+            kind, lines = line[3:] if not kind else "", []
+        elif kind:
+            lines.append(line)
+        elif match := re.search(r"`(\w+\.cc)`:$", line):
+            yield "file", match[1]
+
+
+def check_printed(printed, said):
+    """The same words, and numbers that are nearly the same."""
+    got, wanted = printed.split(), said.split()
+    assert len(got) == len(wanted), printed
+    for one, other in zip(got, wanted):
+        near = numbers_in(one) and numbers_in(other) and abs(
+            numbers_in(one)[0] - numbers_in(other)[0]) < 0.05
+        assert one == other or near, printed
+
+
+def first_network_runs():
+    """A user who does all that the page says, in a new folder."""
+    page = pathlib.Path("docs/first_network.md").read_text(encoding="utf-8")
+    folder = TEMP / "first_network"
+    folder.mkdir()
+    exports, name, printed, checked = "", None, "", 0
+    for kind, text in steps_of(page):
+        if kind == "file":
+            name = text
+        elif kind == "python":
+            run("python3", "-c", text, cwd=folder)
+        elif kind == "cpp":
+            (folder / name).write_text(text, encoding="utf-8")
+        elif kind == "text":
+            check_printed(printed, text)
+            checked += 1
+        elif "bazelw" not in text:  # main has installed it
+            printed = run("bash", "-ec", exports + text, cwd=folder,
+                          env={**os.environ, "HOME": str(TEMP)})
+            exports += "".join(line + "\n" for line in text.splitlines()
+                               if line.startswith("export"))
+    assert checked == 2, checked
 
 
 def examples_build():
@@ -75,6 +134,7 @@ def main():
     assert not old.exists()
     internals_stay_out()
     readme_runs()
+    first_network_runs()
     examples_build()
 
 
