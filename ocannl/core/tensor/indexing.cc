@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,8 +25,12 @@
 namespace ocannl {
 namespace {
 
+// An error node, whose dtype means nothing, tells of its own error.
 absl::Status CheckInteger(Tensor ids) {
-  if (IsInteger(ids.node().dtype)) return absl::OkStatus();
+  if (IsInteger(ids.node().dtype) ||
+      std::holds_alternative<ErrorSource>(ids.node().source)) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "indices are integers, not ", Name(ids.node().dtype),
       "; convert them: ", ConversionText(ids.node(), DType::kI32)));

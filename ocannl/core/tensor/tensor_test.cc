@@ -74,6 +74,17 @@ TEST_F(TensorTest, IndexingBuildsWhatItSays) {
   EXPECT_EQ(scan.axis, "i");
 }
 
+// The first error is that of the array, not of the dtype of an error node.
+TEST_F(TensorTest, IndexingOfAnErrorTellsOfThatError) {
+  Tensor wrong = Convert(Einsum1("not a spec", x_), DType::kI32);
+  ASSERT_THAT(ErrorOf(wrong), testing::HasSubstr("not a spec"));
+  for (Tensor indexed :
+       {OneHot(wrong, 3, DType::kF32), Gather("v, d; b| => b|d", x_, wrong),
+        ScatterAdd("b|d; b| => v, d", x_, wrong, 3)}) {
+    EXPECT_EQ(ErrorOf(indexed), ErrorOf(wrong));
+  }
+}
+
 TEST_F(TensorTest, ReductionsBuildWhatTheySay) {
   Tensor sum = Einsum1("i => 0", x_);
   EXPECT_EQ(Compute(sum).op, std::nullopt);
