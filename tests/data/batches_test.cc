@@ -37,6 +37,13 @@ TEST(BatchOrderTest, EachExampleOnceAnEpochInItsOwnOrder) {
   EXPECT_EQ(first, second);
 }
 
+TEST(TakeRowsTest, DoesNotReadBehindTheArray) {
+  const NdArray array = NdArray::Of<float>({3, 1}, {5, 6, 7});
+  const std::vector<int32_t> last = {2}, none = {0, 3};
+  EXPECT_EQ(TakeRows(array, last).values<float>()[0], 7);
+  EXPECT_DEATH(TakeRows(array, none), "no row 3 in an array of 3");
+}
+
 // The bits of a run depend on it: it may not change.
 TEST(BatchOrderTest, OfASeed) {
   EXPECT_THAT(Order(8, {.seed = 1}).Epoch(0),

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -16,6 +17,9 @@ NdArray TakeRows(const NdArray& array, absl::Span<const int32_t> rows) {
   NdArray taken(array.dtype(), dims);
   std::byte* to = taken.data();
   for (int32_t k : rows) {
+    CHECK(k >= 0 && k < array.dims()[0])
+        << "TakeRows: there is no row " << k << " in an array of "
+        << array.dims()[0];
     std::memcpy(to, array.data() + row * static_cast<size_t>(k), row);
     to += row;
   }
