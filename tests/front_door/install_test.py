@@ -89,6 +89,8 @@ def first_network_runs():
             run("python3", "-c", text, cwd=folder)
         elif kind == "cpp":
             (folder / name).write_text(text, encoding="utf-8")
+            body = text.partition("int main() {\n")[2].splitlines()[:-1]
+            assert 0 < len([line for line in body if line]) <= 30, name
         elif kind == "text":
             check_printed(printed, text)
             checked += 1
