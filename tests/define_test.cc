@@ -4,6 +4,7 @@
 // slides are the library's to the last bit, and have its gradients.
 #include "ocannl/core/notation/define.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <variant>
@@ -73,9 +74,9 @@ Results ResultsOf(const std::function<Tensor(train::Model&, Names&)>& make) {
   return results;
 }
 
-class DefineTest : public testing::TestWithParam<Case> {};
+class DefineSlidesTest : public testing::TestWithParam<Case> {};
 
-TEST_P(DefineTest, IsTheLibrarys) {
+TEST_P(DefineSlidesTest, IsTheLibrarys) {
   const Case& c = GetParam();
   Results defined = ResultsOf([&](train::Model&, Names& names) {
     Names numbers;
@@ -95,7 +96,7 @@ TEST_P(DefineTest, IsTheLibrarys) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Slides, DefineTest,
+    Slides, DefineSlidesTest,
     testing::Values(
         Case{"add", "v =: v1 + v2", "g1 =+ g; g2 =+ g", ".", "a + c"},
         Case{"sub", "v =: v1 - v2", "g1 =+ g; g2 =- g", ".", "a - c"},
@@ -168,6 +169,46 @@ TEST(DefineErrorTest, WrongUsesAreErrorNodes) {
   EXPECT_EQ(message(ApplyDefined(*sums, {x, x}, "@")), "");
 }
 
+// Integers that a double skips, in formulas and of C++.
+TEST(DefineTest, IntegersAreExact) {
+  auto read = [](auto make) {
+    train::Model model;
+    const Tensor t = Named(make(model.graph), "t");
+    auto code = train::Forward(model, t);
+    CHECK_OK(code);
+    TestDevice host;
+    auto routine = ToRoutine(host.context, *code, {});
+    CHECK_OK(routine);
+    CHECK_OK(routine->Run());
+    auto values = routine->context().Read("t");
+    CHECK_OK(values);
+    return *std::move(values);
+  };
+  auto apply = [](const char* formula, DType dtype) {
+    return [=](Graph& graph) {
+      auto op = DefineOp("f", formula, "");
+      CHECK_OK(op);
+      return ApplyDefined(*op, {Range(graph, 2, dtype)});
+    };
+  };
+  EXPECT_THAT(
+      read(apply("v =: v1 + 9007199254740993", DType::kI64)).values<int64_t>(),
+      ElementsAre(9007199254740993, 9007199254740994));
+  EXPECT_THAT(read(apply("v =: 18446744073709551615 - v1", DType::kU64))
+                  .values<uint64_t>(),
+              ElementsAre(18446744073709551615u, 18446744073709551614u));
+  EXPECT_THAT(read([](Graph& graph) {
+                return Range(graph, 2, DType::kI64) - int64_t{9007199254740993};
+              }).values<int64_t>(),
+              ElementsAre(-9007199254740993, -9007199254740992));
+  EXPECT_THAT(read([](Graph& graph) {
+                const Tensor number = Number(graph, int64_t{9007199254740993});
+                return Convert(number, DType::kI64) +
+                       Range(graph, 2, DType::kI64);
+              }).values<int64_t>(),
+              ElementsAre(9007199254740993, 9007199254740994));
+}
+
 // Those of its gradients, too, if it has any.
 TEST(DefineErrorTest, NumbersAreOfTheDTypeOfTheOperands) {
   Graph graph;
@@ -186,8 +227,12 @@ TEST(DefineErrorTest, NumbersAreOfTheDTypeOfTheOperands) {
             "number");
   EXPECT_EQ(error(Convert(x, DType::kF16)), "");
   EXPECT_THAT(error(MustParseTensor(graph, "{w; o=[2]}", names)),
-              HasSubstr("f32 does not hold 1e+300; write f64(w)"));
+              HasSubstr("f32 does not hold 1e300; write f64(w)"));
   EXPECT_EQ(error(MustParseTensor(graph, "{v: f64; o=[2]}", names)), "");
+  op = DefineOp("g", "v =: v1 + 18446744073709551615", "");
+  EXPECT_EQ(error(Convert(x, DType::kU64)), "");
+  EXPECT_THAT(error(Convert(x, DType::kI64)),
+              HasSubstr("i64 does not hold 18446744073709551615"));
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 #include "ocannl/cli/input.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,23 +67,48 @@ absl::StatusOr<std::vector<Constant>> ParseNumbers(const Input& input,
                " numbers, but its shape has ", cells, " cells");
 }
 
-// `start` is what follows `range`: empty, or +1.
-absl::StatusOr<double> ParseStart(const Input& input, absl::string_view start) {
-  double first = 0;
-  if (start.empty() || absl::SimpleAtod(start, &first)) return first;
-  return Wrong("--in=", input.name, ": `", input.source,
-               "` is not a range; write range or range+1");
+// The cell `k` of a range whose cell 0 is `first`; none if its integer does not
+// hold it.
+std::optional<Constant> CellOfRange(const Constant& first, int64_t k) {
+  const int bits = 8 * static_cast<int>(SizeOf(first.dtype));
+  const Constant cell = {first.dtype,
+                         (first.bits + k) & (~uint64_t{0} >> (64 - bits))};
+  // What wraps around is far away.
+  const double moved = ToDouble(cell) - ToDouble(first);
+  if (std::abs(moved - static_cast<double>(k)) >= std::ldexp(1, bits - 1)) {
+    return std::nullopt;
+  }
+  return cell;
 }
 
-absl::Status StoreRange(const Input& input, double first, NdArray& array) {
+// `start` is what follows `range`: empty, or +1.
+absl::Status StoreRange(const Input& input, absl::string_view start,
+                        NdArray& array) {
+  double first = 0;
+  if (!start.empty() && !absl::SimpleAtod(start, &first)) {
+    return Wrong("--in=", input.name, ": `", input.source,
+                 "` is not a range; write range or range+1");
+  }
+  const DType dtype = array.dtype();
+  std::optional<Constant> whole;  // a double skips integers beyond 2^53
+  if (IsInteger(dtype)) {
+    whole = start.empty() ? MakeConstant(dtype, 0)
+                          : ParseConstant(absl::StripPrefix(start, "+"), dtype);
+  }
   for (int64_t k = 0; k < array.size(); ++k) {
-    Constant constant = MakeConstant(array.dtype(), first + k);
-    if (!IsFloat(ComputeDType(array.dtype())) &&
-        ToDouble(constant) != first + k) {
-      return Wrong("--in=", input.name, ": ", Name(array.dtype()),
-                   " cannot hold ", first + k, " of this range; give numbers");
+    const double value = first + static_cast<double>(k);
+    std::optional<Constant> cell = MakeConstant(dtype, value);
+    if (whole) {
+      cell = CellOfRange(*whole, k);
+    } else if (!IsFloat(ComputeDType(dtype)) &&
+               (ToDouble(*cell) != value || std::abs(value) >= 0x1p53)) {
+      cell = std::nullopt;
     }
-    Store(array, k, constant);
+    if (!cell) {
+      return Wrong("--in=", input.name, ": ", Name(dtype), " cannot hold ",
+                   value, " of this range; give numbers");
+    }
+    Store(array, k, *cell);
   }
   return absl::OkStatus();
 }
@@ -233,9 +261,8 @@ absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
   // The text is checked before there is memory for what it asks for.
   absl::string_view rest = input.source;
   if (absl::ConsumePrefix(&rest, "range")) {
-    OCANNL_ASSIGN_OR_RETURN(const double first, ParseStart(input, rest));
     NdArray array(dtype, wanted);
-    OCANNL_RETURN_IF_ERROR(StoreRange(input, first, array));
+    OCANNL_RETURN_IF_ERROR(StoreRange(input, rest, array));
     return array;
   }
   OCANNL_ASSIGN_OR_RETURN(const std::vector<Constant> numbers,

@@ -117,7 +117,8 @@ const std::vector<Example>& ExpressionExamples() {
        "uses want.",
        {"eval", "{w = 1} * x *. 2 + {b = 0.5; o=[2]}", "--in=x=1,2,3:3"}},
       {"Parameters, arrays and numbers without a dtype have that of what they "
-       "meet; alone they are f32.",
+       "meet; alone they are f32. A conversion has all digits that are "
+       "written: `f64(0.1)`, `i64(9007199254740993)`.",
        {"eval", "relu({w = 0.1} + {b = 1}) +* \"i; i => 0\" f16(x)",
         "--in=x=range:2"}},
       {"A parameter of `uint4x32`, blocks of four random words, is u32 with a "

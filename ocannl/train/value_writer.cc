@@ -46,8 +46,10 @@ absl::Status ValueWriter::Store(const AssignStatement& statement,
   OCANNL_ASSIGN_OR_RETURN(TensorId value,
                           Value(statement, scope_.visible(), target));
   if (std::holds_alternative<NumberSource>(graph[value].source)) {
-    StoreLeaf(statement, target,
-              FromConstant(code_.exprs, ConstantOf(graph[value])), {});
+    StoreLeaf(
+        statement, target,
+        FromConstant(code_.exprs, ConstantOf(graph[value], graph[value].dtype)),
+        {});
     return absl::OkStatus();
   }
   const Shape shape = shapes.at(target);

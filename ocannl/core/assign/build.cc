@@ -35,7 +35,9 @@ class ForwardBuilder {
     std::visit(
         Overload{
             [&](const NumberSource&) {
-              Terminal(id, FromConstant(code_.exprs, ConstantOf(graph_[id])),
+              Terminal(id,
+                       FromConstant(code_.exprs,
+                                    ConstantOf(graph_[id], graph_[id].dtype)),
                        {});
             },
             [&](const DataSource&) { Value(id); },

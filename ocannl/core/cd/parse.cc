@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/cd/parse.h"
 
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -20,6 +21,24 @@
 
 namespace ocannl {
 namespace {
+
+// The number that cells outside of an array of `dtype` hold, or an infinity for
+// the greatest or least one of its integers.
+absl::StatusOr<double> TakeOutside(LoopLexer& in, DType dtype) {
+  const size_t offset = in.peek().offset;
+  OCANNL_ASSIGN_OR_RETURN(const Constant constant,
+                          TakeConstant(in, DType::kF64));
+  const double outside = ToDouble(constant);
+  const double held = ToDouble(MakeConstant(dtype, outside));
+  const bool is_whole = held == outside && std::abs(held) < 0x1p53;
+  if (IsFloat(ComputeDType(dtype)) || std::isinf(outside) || is_whole) {
+    return outside;
+  }
+  return in.ErrorAt(
+      offset, absl::StrCat("what is outside of an array of ", Name(dtype),
+                           " is an integer of it below 2^53, inf or -inf; "
+                           "write one of these"));
+}
 
 std::vector<absl::string_view> Symbols() {
   std::vector<absl::string_view> symbols;
@@ -206,9 +225,8 @@ class Parser : private ValueParser {
       if (auto* read = std::get_if<ReadArray>(&source)) {
         OCANNL_RETURN_IF_ERROR(slot(*read, nullptr));
         if (!in.Accept("else")) continue;
-        OCANNL_ASSIGN_OR_RETURN(const Constant outside,
-                                TakeConstant(in, DType::kF64));
-        read->outside = ToDouble(outside);
+        const DType dtype = code_.arrays[read->array].dtype;
+        OCANNL_ASSIGN_OR_RETURN(read->outside, TakeOutside(in, dtype));
       } else if (auto* lookup = std::get_if<ReadLookup>(&source)) {
         OCANNL_RETURN_IF_ERROR(slot(lookup->table, &lookup->axis));
         OCANNL_RETURN_IF_ERROR(slot(lookup->ids, nullptr));

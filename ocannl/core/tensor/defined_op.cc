@@ -32,8 +32,10 @@ class Formulas {
     auto known = known_.find(id);
     if (known != known_.end()) return known->second;
     const TensorSource& source = definition_.graph[id].source;
-    if (const auto* number = std::get_if<NumberSource>(&source)) {
-      return LiteralLike(type_of_, number->value);
+    if (std::holds_alternative<NumberSource>(source)) {
+      const TensorNode& number = definition_.graph[id];
+      return FromConstant(*type_of_.pool(),
+                          ConstantOf(number, type_of_.dtype()));
     }
     const auto* compute = std::get_if<ComputeSource>(&source);
     CHECK(compute != nullptr && compute->op);
@@ -105,7 +107,7 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
   for (const Arg& arg : args) {
     Tensor tensor = std::holds_alternative<Tensor>(arg.value)
                         ? std::get<Tensor>(arg.value)
-                        : Number(graph, std::get<double>(arg.value), arg.where);
+                        : Number(graph, arg);
     if (tensor.graph != &graph) {
       const TensorNode& first = std::get<Tensor>(args[0].value).node();
       return ErrorTensor(graph, TwoGraphs(first, tensor.node(), arg.where),

@@ -2,6 +2,8 @@
 #include "ocannl/core/tensor/open_dtype.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +20,28 @@
 
 namespace ocannl {
 namespace {
+
+// Above it, f32 does not hold all integers.
+constexpr int64_t kF32Skips = int64_t{1} << 24;
+
+// Whether f32 and f64 hold the number as it was written: integers beyond 2^53
+// may have been others.
+bool IsF32(double value) {
+  if (!std::isfinite(value)) return true;
+  return std::abs(value) < 0x1p53 && static_cast<float>(value) == value;
+}
+
+// How many cells there are; what is open may have any number of them.
+int64_t CellsOf(const ShapeSpec& spec) {
+  int64_t cells = 1;
+  for (RowKind kind : kRowKinds) {
+    for (int64_t size : spec[kind].value_or(Dims{0})) {
+      if (size == 0) return std::numeric_limits<int64_t>::max();
+      cells *= size;
+    }
+  }
+  return cells;
+}
 
 // Whether the number is an integer of `dtype`, or rounds to one of its floats.
 bool Holds(DType dtype, double value) {
@@ -43,40 +67,48 @@ bool Holds(const TensorNode& node, DType dtype, double value) {
   return Holds(dtype, value) || Spelled(node, dtype);
 }
 
-// A dtype for what that of the node does not hold.
-DType WiderDType(const TensorNode& node, double value) {
-  if (IsInteger(node.dtype)) {
+// A dtype for what `dtype` does not hold: the number of the node.
+DType WiderDType(DType dtype, const TensorNode& node, double value) {
+  if (IsInteger(dtype)) {
     if (Holds(node, DType::kI64, value)) return DType::kI64;
     const bool is_long = Holds(node, DType::kU64, value);
-    if (is_long && !IsSigned(node.dtype)) return DType::kU64;
+    if (is_long && !IsSigned(dtype)) return DType::kU64;
   }
   return Holds(DType::kF32, value) ? DType::kF32 : DType::kF64;
 }
 
+// A number that a node has to hold, and the node whose text spells it.
+struct Held {
+  double value;
+  const TensorNode* spelled;
+};
+
 // Those of a defined operation: of the formula of the value, which is first,
 // and of those of gradients, if it has any.
-std::vector<double> NumbersOfFormulas(const TensorNode& node) {
-  std::vector<double> numbers;
+std::vector<Held> NumbersOfFormulas(const TensorNode& node) {
+  std::vector<Held> numbers;
   const auto* compute = std::get_if<ComputeSource>(&node.source);
   if (compute == nullptr || !compute->defined) return numbers;
   const OpDefinition& op = *compute->defined;
   for (TensorId id{0}; id.index < op.graph.size(); ++id.index) {
     const auto* number = std::get_if<NumberSource>(&op.graph[id].source);
     if (id.index > op.value.index && !node.has_gradient) break;
-    if (number != nullptr) numbers.push_back(number->value);
+    if (number != nullptr) {
+      numbers.push_back({number->value, &op.graph[id]});
+    }
   }
   return numbers;
 }
 
 // The greatest value of a static index that has a range.
-std::optional<double> LastOfStatic(const Graph& graph, TensorId id) {
+std::optional<int64_t> LastOfStatic(const Graph& graph, TensorId id) {
   const auto* symbol = std::get_if<SymbolSource>(&graph[id].source);
   if (symbol == nullptr || symbol->part != SymbolSource::Part::kAll) {
     return std::nullopt;
   }
   const auto& range = graph.statics()[symbol->static_index].range;
   if (!range) return std::nullopt;
-  return static_cast<double>(*range - 1);
+  return *range - 1;
 }
 
 // The first operand that the others follow: one that is decided, if any.
@@ -91,7 +123,8 @@ std::optional<TensorId> Leader(const Graph& graph,
   return open;
 }
 
-// The number in `dtype`, itself or a copy; a free one if that is `open`.
+// The number in `dtype`, itself or a copy; a free one if that is `open`. Of a
+// literal, the copy is its digits, which are f64.
 TensorId NumberIn(Graph& graph, DType dtype, bool open, TensorId id) {
   const TensorNode& node = graph[id];
   if (open ? node.open == kFree : node.open < 0 && node.dtype == dtype) {
@@ -100,6 +133,9 @@ TensorId NumberIn(Graph& graph, DType dtype, bool open, TensorId id) {
   TensorNode copy = node;
   copy.dtype = dtype;
   copy.open = kDecided;
+  if (auto* data = std::get_if<DataSource>(&copy.source)) {
+    data->data = data->digits;
+  }
   if (!copy.named) copy.name.clear();
   return graph.Add(std::move(copy));
 }
@@ -198,24 +234,30 @@ absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met) {
   const TensorNode& node = graph[id];
   const auto* number = std::get_if<NumberSource>(&node.source);
   const auto* data = std::get_if<DataSource>(&node.source);
-  const std::vector<double> formulas = NumbersOfFormulas(node);
-  absl::Span<const double> values = formulas;
-  if (number != nullptr) values = absl::MakeSpan(&number->value, 1);
-  if (data != nullptr && data->digits) values = data->digits->values<double>();
-  const std::optional<double> last = LastOfStatic(graph, id);
-  if (last) values = absl::MakeSpan(&*last, 1);
+  std::vector<Held> values = NumbersOfFormulas(node);
+  const bool is_formula = !values.empty();
+  if (number != nullptr) values.push_back({number->value, &node});
+  if (data != nullptr && data->digits) {
+    for (double value : data->digits->values<double>()) {
+      values.push_back({value, &node});
+    }
+  }
+  const std::optional<int64_t> last = LastOfStatic(graph, id);
+  if (last && (IsFloat(node.dtype) || SizeOf(node.dtype) < sizeof(*last))) {
+    values.push_back({static_cast<double>(*last), &node});
+  }
   if (!met.valid() && node.dtype_note) met = node.dtype_note->of;
-  if (!formulas.empty()) met = OperandsOf(node.source)[0];
+  if (is_formula) met = OperandsOf(node.source)[0];
   // The first value of a parameter is converted, not the parameter.
   const bool is_met =
-      !formulas.empty() ||
+      is_formula ||
       (met.valid() && !std::holds_alternative<ParamSource>(graph[met].source));
-  for (double value : values) {
-    if (node.open >= 0 || Holds(node, node.dtype, value)) continue;
-    const DType wider = WiderDType(node, value);
+  for (const auto& [value, spelled] : values) {
+    if (node.open >= 0 || Holds(*spelled, node.dtype, value)) continue;
+    const DType wider = WiderDType(node.dtype, *spelled, value);
     return absl::InvalidArgumentError(absl::StrCat(
         "error in ", Describe(node), ": ", Name(node.dtype), " does not hold ",
-        number != nullptr ? node.text : NumberText(value),
+        number != nullptr || is_formula ? spelled->text : NumberText(value),
         last ? ", its greatest value" : "", "; write ",
         is_met ? ConversionText(graph[met], wider)
                : absl::StrCat(node.text,
@@ -229,7 +271,7 @@ absl::Status CheckHolds(const Graph& graph, TensorId id, double value,
                         absl::Span<const TensorId> nodes) {
   const TensorNode& node = graph[id];
   if (Holds(node.dtype, value)) return absl::OkStatus();
-  const DType wider = WiderDType(node, value);
+  const DType wider = WiderDType(node.dtype, node, value);
   std::string fix = absl::StrCat("make it ", Name(wider));
   for (TensorId user : nodes) {
     const std::vector<TensorId> operands = OperandsOf(graph[user].source);
@@ -248,12 +290,41 @@ absl::Status CheckHolds(const Graph& graph, TensorId id, double value,
                    "; ", fix));
 }
 
-Constant ConstantOf(const TensorNode& node) {
+Constant ConstantOf(const TensorNode& node, DType dtype) {
   const double value = std::get<NumberSource>(node.source).value;
   if (std::abs(value) >= 0x1p53) {
-    if (const auto exact = Spelled(node, node.dtype)) return *exact;
+    if (const auto exact = Spelled(node, dtype)) return *exact;
   }
-  return MakeConstant(node.dtype, value);
+  return MakeConstant(dtype, value);
+}
+
+absl::StatusOr<TensorId> WithAllDigits(Graph& graph, TensorId id, DType dtype) {
+  const TensorNode& node = graph[id];
+  const bool is_wide = SizeOf(dtype) >= 4 && dtype != DType::kF32;
+  std::optional<DType> as;
+  if (const auto* number = std::get_if<NumberSource>(&node.source)) {
+    const bool is_it = IsFloat(ComputeDType(dtype)) || Spelled(node, dtype);
+    if (!IsF32(number->value)) as = is_it ? dtype : DType::kF64;
+  } else if (IsNumberLike(node.source) && is_wide) {
+    const int64_t last = LastOfStatic(graph, id).value_or(kF32Skips);
+    if (last >= kF32Skips) as = SizeOf(dtype) == 8 ? dtype : DType::kF64;
+  } else if (std::holds_alternative<OffsetsSource>(node.source) && is_wide) {
+    const bool is_f32 = node.dtype == DType::kF32;
+    if (is_f32 && CellsOf(node.spec) > kF32Skips) as = dtype;
+  } else if (const auto* data = std::get_if<DataSource>(&node.source)) {
+    if (data->digits == nullptr || dtype == DType::kF32) return id;
+    const auto digits = data->digits->values<double>();
+    auto is_beyond = [](double value) { return std::abs(value) >= 0x1p53; };
+    const auto* beyond = absl::c_find_if(digits, is_beyond);
+    if (IsInteger(dtype) && beyond != digits.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error in ", Describe(node), ": an array holds integers below 2^53, ",
+          "not ", NumberText(*beyond), "; write it as a number, or read the ",
+          "array from a file"));
+    }
+    if (!absl::c_all_of(digits, IsF32)) as = DType::kF64;
+  }
+  return as ? NumberIn(graph, *as, /*open=*/false, id) : id;
 }
 
 void DecideDTypes(Graph& graph, absl::Span<const TensorId> roots) {

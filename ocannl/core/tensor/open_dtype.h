@@ -21,6 +21,8 @@
 // |                                         | comparisons                     |
 // | the condition of `select`, `Convert`,   | decide nothing of their operand |
 // | `Bitcast` to another dtype              |                                 |
+// | a number, an array in the text, a size, | has all its digits: f32 does    |
+// | an index or a range that is converted   | not round it first              |
 // | the first value of a parameter          | the parameter's: it is rounded  |
 // | a gradient                              | that of its tensor              |
 // | open, when shapes are inferred, or when | the default of the graph: f32,  |
@@ -67,9 +69,17 @@ absl::Status CheckHeld(const Graph& graph, TensorId id, TensorId met);
 absl::Status CheckHolds(const Graph& graph, TensorId id, double value,
                         absl::Span<const TensorId> nodes);
 
-// The number of a NumberSource in its dtype. A double skips integers beyond
-// 2^53: those are read from the text of the node.
-Constant ConstantOf(const TensorNode& node);
+// The number of a NumberSource in `dtype`. A double skips integers beyond 2^53:
+// those are read from the text of the node.
+Constant ConstantOf(const TensorNode& node, DType dtype);
+
+// What to convert to `dtype` in the place of the node, which is converted from
+// all its digits: a number or a literal of another dtype, else of f32, whose
+// dtype nobody chose, would first be rounded to that. It is another node only
+// where f32 rounds: `f64(0.1)`, `i64(16777217)`, static indices, sizes and
+// ranges that may be beyond 2^24. Error: an integer of a literal that a double
+// may have rounded.
+absl::StatusOr<TensorId> WithAllDigits(Graph& graph, TensorId id, DType dtype);
 
 // The dtype of op(operands...), or of the operands without an operation;
 // `wanted` is what a conversion says. Error: they are not of one dtype, with

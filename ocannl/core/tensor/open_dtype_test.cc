@@ -188,6 +188,34 @@ TEST(OpenDTypeTest, ANumberThatItsDTypeDoesNotHoldIsAnError) {
   EXPECT_THAT(Beside(DType::kF32, 1e-60), HasSubstr("write f64(t)"));
 }
 
+// What is converted, where f32 may skip some of its integers.
+TEST(OpenDTypeTest, AConversionKeepsAllDigits) {
+  Graph graph;
+  const int32_t few = graph.AddStatic("few", int64_t{1} << 24);
+  const int32_t many = graph.AddStatic("many", (int64_t{1} << 24) + 2);
+  auto from = [&](Tensor t, DType dtype) {
+    const Tensor converted = Convert(t, dtype);
+    return graph[OperandsOf(converted.node().source)[0]].dtype;
+  };
+  for (const DType dtype : {DType::kI64, DType::kU64, DType::kF64}) {
+    EXPECT_EQ(from(EmbedSymbol(graph, few), dtype), DType::kF32);
+    EXPECT_EQ(from(EmbedSymbol(graph, many), dtype), dtype);
+    EXPECT_EQ(from(Range(graph, 1 << 24, DType::kF32), dtype), DType::kF32);
+    EXPECT_EQ(from(Range(graph, (1 << 24) + 2, DType::kF32), dtype), dtype);
+    EXPECT_EQ(from(Offsets(graph, DType::kF32), dtype), dtype);
+    EXPECT_EQ(from(Number(graph, 16777217), dtype), dtype);
+    EXPECT_EQ(from(Number(graph, 16777216), dtype), DType::kF32);
+  }
+  EXPECT_EQ(from(EmbedSymbol(graph, many), DType::kI32), DType::kF64);
+  EXPECT_EQ(from(EmbedSymbol(graph, many), DType::kF32), DType::kF32);
+  EXPECT_EQ(from(Number(graph, 0.1), DType::kI32), DType::kF64);
+  const Tensor literal = Literal(graph, {}, {0.1F}, {0.1});
+  EXPECT_EQ(from(literal, DType::kF16), DType::kF64);
+  EXPECT_EQ(from(Literal(graph, {}, {0.5F}, {0.5}), DType::kF64), DType::kF32);
+  EXPECT_THAT(ErrorOf(Convert(Literal(graph, {}, {0x1p60F}), DType::kI64)),
+              HasSubstr("an array holds integers below 2^53"));
+}
+
 TEST(OpenDTypeTest, ANumberMayBeRoundedToAFloat) {
   EXPECT_EQ(Beside(DType::kI32, -0x1p31), "");
   EXPECT_EQ(Beside(DType::kU64, 0x1p63), "");

@@ -55,15 +55,18 @@ bool HasGradient(const Graph& graph, std::optional<Op> op,
   return false;
 }
 
-TensorId AddNumber(Graph& graph, double value, DType dtype,
+// `where` may be that of an operation on the number.
+TensorId AddNumber(Graph& graph, const Arg& number, DType dtype,
                    SourceLocation where) {
-  return graph.Add({.source = NumberSource{value},
-                    .name = "",
-                    .text = NumberText(value),
-                    .dtype = dtype,
-                    .spec = {},
-                    .has_gradient = false,
-                    .where = where});
+  const double value = std::get<double>(number.value);
+  return graph.Add(
+      {.source = NumberSource{value},
+       .name = "",
+       .text = number.digits.empty() ? NumberText(value) : number.digits,
+       .dtype = dtype,
+       .spec = {},
+       .has_gradient = false,
+       .where = where});
 }
 
 // Makes one node: operands first, then its checks, then Add. An error that is
@@ -80,8 +83,7 @@ class Builder {
     for (const Arg& arg : args) {
       const auto* tensor = std::get_if<Tensor>(&arg.value);
       if (tensor == nullptr) {
-        const double number = std::get<double>(arg.value);
-        ids_.push_back(AddNumber(graph_, number, literal, where_));
+        ids_.push_back(AddNumber(graph_, arg, literal, where_));
       } else if (tensor->graph == &graph_) {
         ids_.push_back(tensor->id);
       } else {
@@ -187,8 +189,8 @@ absl::StatusOr<DType> ReducedType(const absl::StatusOr<DType>& dtype,
 
 }  // namespace
 
-Tensor Number(Graph& graph, double value, SourceLocation where) {
-  return {&graph, AddNumber(graph, value, DType::kF32, where)};
+Tensor Number(Graph& graph, const Arg& number) {
+  return {&graph, AddNumber(graph, number, DType::kF32, number.where)};
 }
 
 Tensor Named(Tensor tensor, std::string name) {
@@ -319,7 +321,11 @@ Tensor Reshape(const Arg& a, const Shape& shape) {
 }
 
 Tensor Convert(const Arg& a, DType dtype) {
-  return PointwiseOf(Op::kConvert, {a}, dtype);
+  const Tensor of = FirstTensor({a});
+  auto exact = WithAllDigits(*of.graph, of.id, dtype);
+  if (!exact.ok()) return ErrorTensor(*of.graph, exact.status(), a.where);
+  const Tensor from = {of.graph, *exact};
+  return PointwiseOf(Op::kConvert, {Arg(from, a.where)}, dtype);
 }
 
 Tensor InDType(Tensor tensor, DType dtype, SourceLocation where) {
@@ -344,9 +350,9 @@ Tensor Where(const Arg& condition, const Arg& a, const Arg& b) {
   if (tensor != nullptr && tensor->node().dtype == DType::kBool) {
     return Select(condition, a, b);
   }
-  const Arg number(tensor != nullptr ? *tensor
-                                     : Number(*FirstTensor({a, b}).graph,
-                                              *NumberOf(condition)),
+  const Arg number(tensor != nullptr
+                       ? *tensor
+                       : Number(*FirstTensor({a, b}).graph, condition),
                    condition.where);
   return Select(Arg(NotEqual(number, 0), condition.where), a, b);
 }

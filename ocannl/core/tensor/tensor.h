@@ -14,6 +14,7 @@
 #ifndef OCANNL_CORE_TENSOR_TENSOR_H_
 #define OCANNL_CORE_TENSOR_TENSOR_H_
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
@@ -50,15 +52,27 @@ struct Arg {
   requires std::is_arithmetic_v<T> Arg(
       T number,  // NOLINT
       SourceLocation at = SourceLocation::Current())
-      : value(static_cast<double>(number)), where(at) {}
+      : value(static_cast<double>(number)), where(at) {
+    if constexpr (std::is_integral_v<T>) {
+      if (std::abs(std::get<double>(value)) >= 0x1p53) {
+        digits = absl::StrCat(number);
+      }
+    }
+  }
 
   std::variant<Tensor, double> value;
   SourceLocation where;
+  std::string digits = "";  // of an integer that `value` may round
 };
 
-// A number, f32 unless the tensors beside it are of another dtype.
-Tensor Number(Graph& graph, double value,
-              SourceLocation where = SourceLocation::Current());
+// A number, f32 unless the tensors beside it are of another dtype. CHECK-fails
+// if `number` is a tensor.
+Tensor Number(Graph& graph, const Arg& number);
+template <class T>
+requires std::is_arithmetic_v<T> Tensor Number(
+    Graph& graph, T value, SourceLocation where = SourceLocation::Current()) {
+  return Number(graph, Arg(value, where));
+}
 
 // The tensor, with `name` if nothing else has it, else with a number appended.
 Tensor Named(Tensor tensor, std::string name);

@@ -355,7 +355,8 @@ absl::Status Session::Restore(const std::string& path, const DataLimit& limit) {
   arrays.insert(arrays.end(), states.begin(), states.end());
   OCANNL_ASSIGN_OR_RETURN(const std::vector<NdArray> done,
                           LoadArrays(path, {kStepsDone}, limit));
-  if (done[0].size() != 1 || !(done[0].AsDouble(0) >= 0)) {
+  if (done[0].size() != 1 || done[0].dtype() != DType::kI64 ||
+      done[0].values<int64_t>()[0] < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", kStepsDone, " is no number of steps"));
   }
@@ -364,7 +365,7 @@ absl::Status Session::Restore(const std::string& path, const DataLimit& limit) {
   states_.clear();
   DropUpdates("");
   for (Array& state : states) states_.emplace(state.name, std::move(state));
-  step_ = static_cast<int64_t>(done[0].AsDouble(0));
+  step_ = done[0].values<int64_t>()[0];
   rate_ = std::nullopt;
   rule_params_.clear();
   std::vector<NdArray> values;
