@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
@@ -198,8 +199,14 @@ void AddRandom(std::vector<Function>& functions) {
            Tensor counter = TensorAt(call, 0);
            const DType from = counter.node().dtype;
            const bool is_long = IsInteger(from) && SizeOf(from) == 8;
-           // By way of f32, a static index would lose bits.
-           if (!IsNumberLike(counter.node().source) && !is_long) {
+           const TensorSource& source = counter.node().source;
+           const auto* data = std::get_if<DataSource>(&source);
+           const bool has_fractions =
+               data != nullptr && data->digits != nullptr &&
+               !absl::c_all_of(data->digits->values<double>(), IsWholeNumber);
+           // By way of f32, a static index would lose bits. What has fractions
+           // is an error.
+           if (!IsNumberLike(source) && !is_long && !has_fractions) {
              counter = InDType(counter, DType::kU32, call.where);
            }
            return random(*call.graph, {dtype, counter}, call.where);

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/initializer.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/ops/print.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
@@ -38,6 +43,59 @@ Tensor SymbolWord(Graph& graph, SymbolSource symbol, SourceLocation where) {
                              .where = where})};
 }
 
+// The two's complement of a number that is an integer of i64 or u64.
+std::optional<uint64_t> IntegerOf(const TensorNode& node) {
+  const double value = std::get<NumberSource>(node.source).value;
+  if (std::abs(value) < 0x1p53) {
+    if (std::trunc(value) != value) return std::nullopt;
+    return static_cast<uint64_t>(static_cast<int64_t>(value));
+  }
+  for (DType dtype : {DType::kI64, DType::kU64}) {
+    const auto exact = ParseConstant(node.text, dtype);
+    if (exact) return exact->bits;
+  }
+  return std::nullopt;
+}
+
+Tensor CounterError(Tensor counter, absl::string_view fix) {
+  const TensorNode& node = counter.node();
+  return IllegalTensor(
+      *counter.graph, node.text,
+      absl::StrCat("the counter of random numbers is u32, i64 or u64; ", fix),
+      node.where);
+}
+
+// The words of the counter, but of a static index.
+std::array<Tensor, 2> WordsOf(Tensor counter, SourceLocation where) {
+  Graph& graph = *counter.graph;
+  const TensorNode& node = counter.node();
+  if (std::holds_alternative<NumberSource>(node.source)) {
+    const std::optional<uint64_t> bits = IntegerOf(node);
+    if (!bits) {
+      const Tensor error = CounterError(counter, "write an integer");
+      return {error, error};
+    }
+    return {Number(graph, static_cast<uint32_t>(*bits), where),
+            Number(graph, static_cast<uint32_t>(*bits >> 32), where)};
+  }
+  if (IsInteger(node.dtype) && SizeOf(node.dtype) == 8) {
+    counter = Stretch(counter, where);
+    const Tensor high = Shr(Arg(counter, where), Arg(kWordBits, where));
+    return {Convert(Arg(counter, where), DType::kU32),
+            Convert(Arg(high, where), DType::kU32)};
+  }
+  if (node.dtype == DType::kU32 && !IsNumberLike(node.source)) {
+    return {Stretch(counter, where), Number(graph, 0, where)};
+  }
+  if (IsNumberLike(node.source) ||
+      std::holds_alternative<ErrorSource>(node.source)) {
+    return {counter, Number(graph, 0, where)};
+  }
+  const Tensor error = CounterError(
+      counter, absl::StrCat("write ", ConversionText(node, DType::kU32)));
+  return {error, error};
+}
+
 // Two words of the graph's seed and of the draw's ordinal, and two of the
 // counter. Threefry makes blocks of neighbouring keys independent.
 Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
@@ -48,19 +106,10 @@ Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
   SymbolSource symbol{kStep};
   if (draw.counter) {
     const TensorSource& source = draw.counter->node().source;
-    const DType dtype = draw.counter->node().dtype;
-    if (IsInteger(dtype) && SizeOf(dtype) == 8 && !IsNumberLike(source)) {
-      const Tensor counter = Stretch(*draw.counter, where);
-      const Tensor high = Shr(Arg(counter, where), Arg(32, where));
-      key.emplace_back(Convert(Arg(counter, where), DType::kU32), where);
-      key.emplace_back(Convert(Arg(high, where), DType::kU32), where);
-      return key;
-    }
     if (!std::holds_alternative<SymbolSource>(source)) {
-      key.emplace_back(
-          IsNumberLike(source) ? *draw.counter : Stretch(*draw.counter, where),
-          where);
-      key.emplace_back(0, where);
+      for (Tensor word : WordsOf(*draw.counter, where)) {
+        key.emplace_back(word, where);
+      }
       return key;
     }
     symbol = std::get<SymbolSource>(source);

@@ -35,7 +35,8 @@ struct Draw {
   // A float. Numbers of f64 take two words of 32 bits, others one.
   DType dtype = DType::kF32;
   // Other numbers for each of its values: a static index, with up to 64 bits,
-  // or a tensor of one cell, u32 or of 64 bits. None: the step (Graph::Step).
+  // an integer, or a tensor of one cell, u32, i64 or u64; else it is an error.
+  // None: the step (Graph::Step).
   // Where the graph has no step, and in the first value of a parameter, it is
   // 0: each run draws the same. Number(graph, 0): noise that never changes.
   std::optional<Tensor> counter = std::nullopt;

@@ -79,6 +79,29 @@ TEST(Initializer, TheSeedChangesTheNumbers) {
   EXPECT_NE(ValueAt(Uniform1(graph), 0), ValueAt(Uniform1(other), 0));
 }
 
+TEST(Initializer, ACounterIsAnInteger) {
+  Graph graph;
+  auto error = [](Tensor t) {
+    const auto* source = std::get_if<ErrorSource>(&t.node().source);
+    return source == nullptr ? "" : std::string(source->status.message());
+  };
+  auto draw = [&](Tensor counter) {
+    return error(Normal(graph, {.counter = counter}));
+  };
+  constexpr SourceLocation kHere = {"net.cc", 7};
+  EXPECT_EQ(draw(Number(graph, 3.5, kHere)),
+            "error in `3.5` (net.cc:7): the counter of random numbers is u32, "
+            "i64 or u64; write an integer");
+  EXPECT_EQ(draw(Range(graph, 2, DType::kF32, kHere)),
+            "error in `range(2)` (net.cc:7): the counter of random numbers is "
+            "u32, i64 or u64; write u32(range(2)), in C++ Convert(range(2), "
+            "DType::kU32)");
+  EXPECT_NE(draw(Number(graph, 1e20)), "");
+  EXPECT_EQ(draw(Number(graph, -3)), "");
+  EXPECT_EQ(draw(Number(graph, uint64_t{18446744073709551615u})), "");
+  EXPECT_EQ(draw(Range(graph, 2, DType::kU64)), "");
+}
+
 TEST(Initializer, ACounterChangesTheNumbers) {
   auto first = [](uint32_t counter, int64_t cell) {
     Graph graph;
