@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The losses of shards, merged or not, on every tier. 3 seconds.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,57 @@ TEST(DataParallelLossTest, AnyNumberOfShards) {
       EXPECT_THAT(
           training->OwnerLossValue(),
           IsOkAndHolds(reduction == Reduction::kSum ? all : all / n_shards));
+    }
+  }
+}
+
+// The loss and the gradient of shard s are x[s], in f16.
+absl::StatusOr<DataParallel> TrainNarrow(const Backend* backend,
+                                         train::DataParallelOptions options,
+                                         const std::vector<float>& x) {
+  options.n_shards = static_cast<int64_t>(x.size());
+  options.merge_loss = true;
+  return DataParallel::Make(
+      backend, options, {{"x", NdArray::Of<float>({options.n_shards, 1}, x)}},
+      [](Model& model, absl::Span<const Tensor> inputs) {
+        Names names = {.tensors = {{"x", inputs[0]}}};
+        return MustParseTensor(
+            model.graph, "({w:f16 = 1; o=[1]} *. f16(x)) ++ \"...|... => 0\"",
+            names);
+      },
+      [](Model& model, Tensor loss, const auto&) {
+        return train::SgdUpdate(model, loss, Number(model.graph, 0), {});
+      });
+}
+
+TEST(DataParallelLossTest, SumsOfNarrowFloatsAreRoundedOnce) {
+  struct Case {
+    std::vector<float> x;
+    Reduction reduction;
+    double result;
+  };
+  // f16 holds no more than 65504, multiples of 32 before that, and of 2 above
+  // 2048.
+  const Case cases[] = {
+      {{40000, 40064}, Reduction::kMean, 40032},
+      {{40000, 40064}, Reduction::kSum, HUGE_VAL},
+      {{60000, 60000, 60000, 60000}, Reduction::kMean, 60000},
+      {{40000, 40064, 40000, 40064, 40000}, Reduction::kMean, 40032},
+      {{60000, 0, 60000, -60000}, Reduction::kSum, 60000},
+      {{2048, 1, 1, 1}, Reduction::kSum, 2052}};
+  for (const std::string& tier : AvailableTiers()) {
+    for (const auto& [x, reduction, result] : cases) {
+      SCOPED_TRACE(absl::StrCat(tier, " ", x.size(), " ", result));
+      auto training = TrainNarrow(*FindTier(tier), {.reduction = reduction}, x);
+      ASSERT_THAT(training, IsOk());
+      for (int step = 0; step < (std::isinf(result) ? 1 : 2); ++step) {
+        CHECK_OK(training->Step());
+        EXPECT_THAT(training->OwnerLossValue(), IsOkAndHolds(result));
+        const auto gradient = training->OwnerContext().Read("w.grad");
+        ASSERT_THAT(gradient, IsOk());
+        EXPECT_EQ(gradient->dtype(), DType::kF16);
+        EXPECT_EQ(gradient->AsDouble(0), result);
+      }
     }
   }
 }

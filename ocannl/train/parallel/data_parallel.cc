@@ -205,33 +205,12 @@ absl::Status DataParallel::LinkMerges(const DataParallelOptions& options) {
   ReplicasOptions merging{.communicator = communicator_};
   if (owner.gradients.size() > 1) merging.buckets = owner.buckets;
   if (options.merge_loss) merging.loss = owner.loss;
+  if (options.reduction == Reduction::kMean) merging.divisor = n_shards();
   std::vector<Context> contexts;
   for (const auto& shard : shards_) contexts.push_back(shard->context());
   OCANNL_ASSIGN_OR_RETURN(
       replicas_, Replicas::Make(owner.model, owner.Shared(), owner.trained,
                                 std::move(contexts), merging));
-  if (options.reduction == Reduction::kSum || n_shards() == 1) {
-    return absl::OkStatus();
-  }
-  Assignments mean;
-  mean.name = "mean_of_gradients";
-  auto divide = [&](Tensor p, absl::string_view array) -> absl::Status {
-    OCANNL_ASSIGN_OR_RETURN(
-        UpdateCode code,
-        ParseCode(owner.model, absl::StrCat(array, " =/ ", n_shards()),
-                  {.tensors = {{"p", p}}}));
-    Append(mean, code.update);
-    return absl::OkStatus();
-  };
-  for (Tensor p : owner.trained) {
-    OCANNL_RETURN_IF_ERROR(divide(p, "p.grad"));
-  }
-  OCANNL_RETURN_IF_ERROR(KeepGradients(owner.trained, mean).status());
-  if (options.merge_loss) {
-    OCANNL_RETURN_IF_ERROR(divide(owner.loss, "p"));
-    OCANNL_RETURN_IF_ERROR(Keep(mean, owner.loss.node().name));
-  }
-  OCANNL_ASSIGN_OR_RETURN(mean_, ToRoutine(owner.context(), mean, {}));
   return absl::OkStatus();
 }
 
@@ -280,12 +259,10 @@ absl::Status DataParallel::RunOnAllThreads(
 }
 
 absl::Status DataParallel::GradSync() {
-  return RunOnAllThreads([&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(
-        shards_[0]->gradients.size() > 1
-            ? replicas_->FinishMerge()
-            : replicas_->MergeGradients(static_cast<int>(n_shards())));
-    return mean_ && has_owner() ? mean_->Run() : absl::OkStatus();
+  return RunOnAllThreads([&] {
+    return shards_[0]->gradients.size() > 1
+               ? replicas_->FinishMerge()
+               : replicas_->MergeGradients(static_cast<int>(n_shards()));
   });
 }
 

@@ -50,7 +50,8 @@
 
 namespace ocannl::train {
 
-// What the owner's update gets of the shards' gradients.
+// What the owner's update gets of the shards' gradients. Those of narrow floats
+// are added up in f32 and rounded once.
 enum class Reduction : uint8_t { kSum, kMean };
 
 struct DataParallelOptions {
@@ -183,7 +184,7 @@ class DataParallel {
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;
-  std::optional<Routine> mean_, update_;
+  std::optional<Routine> update_;
   bool started_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
@@ -126,8 +127,11 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
     }
   }
   made.merges_.resize(made.contexts_.size());
+  Assignments finish;
+  finish.name = "finish_merge";
   for (Tensor p : trained) {
-    OCANNL_RETURN_IF_ERROR(made.LinkMerges(model, p, ".grad"));
+    OCANNL_RETURN_IF_ERROR(
+        made.LinkMerges(model, p, ".grad", options.divisor, finish));
   }
   made.buckets_ = options.buckets;
   if (made.buckets_.empty()) {
@@ -135,8 +139,13 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
     std::iota(made.buckets_[0].begin(), made.buckets_[0].end(), 0);
   }
   if (options.loss) {
-    OCANNL_RETURN_IF_ERROR(made.LinkMerges(model, *options.loss, ""));
+    OCANNL_RETURN_IF_ERROR(
+        made.LinkMerges(model, *options.loss, "", options.divisor, finish));
     made.buckets_.back().push_back(static_cast<int>(trained.size()));
+  }
+  if (!finish.list.empty() && made.Here(0)) {
+    OCANNL_ASSIGN_OR_RETURN(made.finish_,
+                            ToRoutine(made.contexts_[0], finish, {}));
   }
   return made;
 }
@@ -149,15 +158,45 @@ std::optional<int> Replicas::Here(int k) const {
 }
 
 absl::Status Replicas::LinkMerges(Model& model, Tensor of,
-                                  absl::string_view suffix) {
+                                  absl::string_view suffix, int64_t divisor,
+                                  Assignments& finish) {
   const std::string array = absl::StrCat(of.node().name, suffix);
-  OCANNL_ASSIGN_OR_RETURN(
-      UpdateCode code,
-      ParseCode(model, absl::StrCat("x", suffix, " =+ x", suffix, kMergeSuffix),
-                {.tensors = {{"x", of}}}));
-  code.update.name = absl::StrCat("merge_", array);
-  OCANNL_RETURN_IF_ERROR(Keep(code.update, array));
+  const std::string x = absl::StrCat("x", suffix);
+  auto parse = [&](const std::string& text) -> absl::StatusOr<Assignments> {
+    OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
+                            ParseCode(model, text, {.tensors = {{"x", of}}}));
+    const absl::Status kept = Keep(code.update, array);
+    if (!absl::IsNotFound(kept)) OCANNL_RETURN_IF_ERROR(kept);
+    return std::move(code.update);
+  };
+  const std::string quotient = divisor > 1 ? absl::StrCat(" /. ", divisor) : "";
+  std::string sum = x;
+  widen_.emplace_back();
   merged_.push_back(array);
+  if (count_ > 1 && IsNarrow(of.node().dtype)) {
+    sum = "x.shard_sum";
+    merged_.back() = absl::StrCat("shard_sum_", of.node().name);
+    if (!model.states.contains(merged_.back())) {
+      const std::string declared = absl::StrCat(
+          "~~(x \"sum of shards\"; { shard_sum } =: shard_sum + widen(", x,
+          "))");
+      OCANNL_RETURN_IF_ERROR(parse(declared).status());
+    }
+    OCANNL_ASSIGN_OR_RETURN(Assignments code,
+                            parse(absl::StrCat(sum, " =: widen(", x, ")")));
+    code.name = absl::StrCat("widen_", array);
+    OCANNL_ASSIGN_OR_RETURN(widen_.back(), ToRoutines(contexts_, code, {}));
+    OCANNL_ASSIGN_OR_RETURN(code,
+                            parse(absl::StrCat(x, " =: ", sum, quotient)));
+    Append(finish, code);
+  } else if (divisor > 1) {
+    OCANNL_ASSIGN_OR_RETURN(const Assignments code,
+                            parse(absl::StrCat(x, " =/ ", divisor)));
+    Append(finish, code);
+  }
+  OCANNL_ASSIGN_OR_RETURN(Assignments merge,
+                          parse(absl::StrCat(sum, " =+ ", sum, kMergeSuffix)));
+  merge.name = absl::StrCat("merge_", array);
   // Compiled once for all that others are merged into.
   std::vector<int> targets;
   std::vector<Context> merging;
@@ -168,7 +207,7 @@ absl::Status Replicas::LinkMerges(Model& model, Tensor of,
     merging.push_back(merging_[*to]);
   }
   OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
-                          ToRoutines(merging, code.update, {}));
+                          ToRoutines(merging, merge, {}));
   for (size_t k = 0; k < targets.size(); ++k) {
     merges_[targets[k]].push_back(std::move(routines[k]));
   }
@@ -185,10 +224,14 @@ absl::Status Replicas::MergeGradients(int n) {
 absl::Status Replicas::BeginMerge(size_t bucket, int n) {
   CHECK(n <= count_) << n;
   const std::vector<int>& arrays = buckets_[bucket];
-  for (int k = 0; k < n && exchange_ != nullptr; ++k) {
+  for (int k = 0; k < n; ++k) {
     const std::optional<int> here = Here(k);
     if (!here) continue;
     for (int array : arrays) {
+      if (!widen_[array].empty()) {
+        OCANNL_RETURN_IF_ERROR(widen_[array][*here].Run());
+      }
+      if (exchange_ == nullptr) continue;
       OCANNL_RETURN_IF_ERROR(
           merging_[*here].Copy(merged_[array], contexts_[*here]));
     }
@@ -241,13 +284,14 @@ absl::Status Replicas::FillMergeBuffer(int to, std::optional<int> from,
 }
 
 absl::Status Replicas::FinishMerge() {
-  if (exchange_ == nullptr) return absl::OkStatus();
-  OCANNL_RETURN_IF_ERROR(exchange_->Finish());
-  if (!Here(0)) return absl::OkStatus();
-  for (const std::string& name : merged_) {
-    OCANNL_RETURN_IF_ERROR(contexts_[0].Copy(name, merging_[0]));
+  if (exchange_ != nullptr) {
+    OCANNL_RETURN_IF_ERROR(exchange_->Finish());
+    if (!Here(0)) return absl::OkStatus();
+    for (const std::string& name : merged_) {
+      OCANNL_RETURN_IF_ERROR(contexts_[0].Copy(name, merging_[0]));
+    }
   }
-  return absl::OkStatus();
+  return finish_ ? finish_->Run() : absl::OkStatus();
 }
 
 absl::Status Replicas::BroadcastParameters() {

@@ -57,6 +57,8 @@ absl::StatusOr<int> CountReplicas(int here, Communicator* ranks);
 
 struct ReplicasOptions {
   std::optional<Tensor> loss = {};  // is merged, too
+  // FinishMerge divides the sums by it: the number of all replicas for means.
+  int64_t divisor = 1;
   // Of several processes with a part of the replicas each; all call the same
   // functions. It must outlive the replicas.
   Communicator* communicator = nullptr;
@@ -66,6 +68,9 @@ struct ReplicasOptions {
   std::vector<std::vector<int>> buckets = {};
 };
 
+// Sums of gradients and losses of narrow floats are f32: of each there is a
+// copy `shard_sum`, and FinishMerge rounds the sum, or the quotient, once.
+//
 // Between ranks, values are merged in contexts of their own, in which they are
 // copied, so that messages are in one order.
 class Replicas {
@@ -93,9 +98,9 @@ class Replicas {
   void set_copy_to_merge(bool copies) { copies_ = copies; }
 
   // Adds up the gradients, and losses, of the first `n` replicas, in the order
-  // of ParallelMerge. The owner then has the sums, and other replicas have
-  // partial sums. Errors: a gradient that no run computed; those of messages.
-  // There are at least `n` replicas.
+  // of ParallelMerge. The owner then has the sums, or what options.divisor makes
+  // of them, and other replicas have partial sums. Errors: a gradient that no
+  // run computed; those of messages. There are at least `n` replicas.
   absl::Status MergeGradients(int n);
 
   // The same in parts: each of the `buckets()`, in order, may be begun when the
@@ -122,7 +127,8 @@ class Replicas {
   using Merges = std::vector<Routine>;  // x =+ x.merge, of each array
 
   Replicas();
-  absl::Status LinkMerges(Model& model, Tensor of, absl::string_view suffix);
+  absl::Status LinkMerges(Model& model, Tensor of, absl::string_view suffix,
+                          int64_t divisor, Assignments& finish);
   absl::Status Merge(MergePair pair, absl::Span<const int> bucket);
   // With an array of `replica`, which is contexts_[from] if it is here.
   absl::Status FillMergeBuffer(int to, std::optional<int> from, int replica,
@@ -136,6 +142,10 @@ class Replicas {
   std::unique_ptr<Exchange> exchange_;  // with other ranks; outlives merging_
   std::vector<Context> merging_;        // in which contexts_[k] is merged
   std::vector<Merges> merges_;          // likewise; none: nothing is merged
+  // Copies an array of contexts_[k] to its f32 sum, by its number in merged_;
+  // empty: it is no narrow float, and is its own sum.
+  std::vector<std::vector<Routine>> widen_;
+  std::optional<Routine> finish_;  // rounds and divides the owner's sums
   int count_ = 0;
   bool copies_ = false;
 };
