@@ -215,7 +215,8 @@ absl::Status Run(const CommandLine& line) {
   LoopOptions loop{.loss = "scalar_loss",
                    .end_step = moons->steps,
                    .lines = verbose ? options.epochs : 3};
-  OCANNL_ASSIGN_OR_RETURN(const TrainingStep trained, StepOf(step));
+  OCANNL_ASSIGN_OR_RETURN(const TrainingStep trained,
+                          StepOf(step, moons->model, moons->loss));
   OCANNL_ASSIGN_OR_RETURN(
       History history, TrainAndSave(line, CourseOf(line, points), trained, loop,
                                     [] { return Measures(); }));

@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
       ParsedTensor sum,
       ParseTensor(graph, R"((margin_loss ++ "...|... => 0") /. !..batch_size)",
                   names));
-  Tensor loss = Named(sum.tensor, "scalar_loss");
+  const Tensor loss = moons->loss = Named(sum.tensor, "scalar_loss");
   OCANNL_ASSIGN_OR_RETURN(
       ParsedTensor rate,
       ParseTensor(graph, "0.1 *. ((2 *. !..steps) - !@step) /. !..steps",
@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
                                 {update, sgd.update});
   OCANNL_ASSIGN_OR_RETURN(moons->init, train::InitParams(model, loss));
   if (scale) moons->init = train::Sequence("init", {moons->init, sgd.init});
-  moons->parameters = train::AllParameters(moons->model, loss);
+  moons->parameters = train::AllParameters(model, loss);
   return moons;
 }
 

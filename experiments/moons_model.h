@@ -32,6 +32,7 @@ struct MoonsOptions {
 
 struct MoonsModel {
   train::Model model;
+  Tensor loss{};
   std::vector<Tensor> parameters;
   Assignments init;  // gives the parameters their first values
   // One step; its static indices are batch_n and step. Keeps the values of

@@ -133,10 +133,14 @@ struct Run {
   }
 
   absl::StatusOr<TrainingStep> LoopStep() {
-    if (sharded == nullptr) return StepOf(*step);
+    if (sharded == nullptr) {
+      return StepOf(*step, supervised->model, supervised->loss);
+    }
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Array> state,
+                            sharded->training().OwnerState());
     return TrainingStep{
         .context = sharded->training().OwnerContext(),
-        .programs = sharded->training().OwnerPrograms(),
+        .state = std::move(state),
         .batches = sharded->batches(),
         .run = [this](int64_t batch,
                       int64_t number) { return sharded->Step(batch, number); },

@@ -66,6 +66,44 @@ TEST(DataParallelStateTest, GoesOnFromAFile) {
   EXPECT_EQ(OwnerHash(resumed), OwnerHash(whole));
 }
 
+// A factor that no gradient reaches is in the file, too.
+TEST(DataParallelStateTest, AFrozenPartIsKept) {
+  auto make = [](float factor) {
+    auto loss = [](Model& model, absl::Span<const Tensor> inputs) {
+      Names names = {.tensors = {{"x", inputs[0]}}};
+      return absl::StatusOr<Tensor>(MustParseTensor(
+          model.graph,
+          "square(x *. {w = 0.5; o=[1]} *. stop_gradient({k; o=[1]}) - 1)"
+          " ++ \"...|... => 0\"",
+          names));
+    };
+    auto update = [](Model& model, Tensor of, const auto&) {
+      return train::SgdUpdate(model, of, Number(model.graph, 0.01), {});
+    };
+    auto made = DataParallel::Make(
+        TestDevice::Interpreter(), {.n_shards = 2},
+        {{"x", NdArray::Of<float>({4}, {1, 2, 3, 4})}}, loss, update);
+    CHECK_OK(made);
+    CHECK_OK(
+        made->OwnerContext().Write("k", NdArray::Of<float>({1}, {factor})));
+    return *std::move(made);
+  };
+  const std::string path = testing::TempDir() + "/frozen.npz";
+  DataParallel whole = make(0.25);
+  for (int k = 0; k < 3; ++k) CHECK_OK(whole.Step());
+  const auto state = whole.OwnerState();
+  ASSERT_THAT(state, IsOk());
+  EXPECT_EQ(state->size(), 2);  // k and w
+  CHECK_OK(train::SaveParams(path, *state, whole.OwnerContext()));
+  DataParallel resumed = make(8);
+  CHECK_OK(train::RestoreParams(path, *state, resumed.OwnerContext()));
+  for (int k = 0; k < 3; ++k) {
+    CHECK_OK(whole.Step());
+    CHECK_OK(resumed.Step());
+  }
+  EXPECT_EQ(OwnerHash(resumed), OwnerHash(whole));
+}
+
 // The running mean of x is that of the owner's shard.
 TEST(DataParallelStateTest, RunningMeans) {
   std::vector<train::Training> trainings;  // of all shards

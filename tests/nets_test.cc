@@ -13,10 +13,13 @@
 #include "experiments/nets/reversals.h"
 #include "experiments/nets/sentences.h"
 #include "experiments/nets/supervised.h"
+#include "experiments/support/training_loop.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/tiers.h"
+#include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
 #include "tests/support/every_code_is_text.h"
@@ -103,6 +106,40 @@ TEST(NetsTest, LeNetKnowsTheDigits) {
       OnTheFastestTier(DrawnDigits(2000, 500, 1), LeNetOf(), {.epochs = 3});
   EXPECT_LT(trained.test.loss, 0.05);
   EXPECT_GT(trained.test.hits, 0.98);
+}
+
+// A layer that no gradient reaches is part of what is saved.
+TEST(NetsTest, AFrozenLayerIsSaved) {
+  const MakeNet net = [](const train::ParamScope& scope) -> Net {
+    return [back = train::Linear(scope / "back", {.outputs = Dims{6}}),
+            head = train::Linear(scope / "head", {.outputs = Dims{10}})](
+               Tensor x, train::Training*) {
+      return head(StopGradient(Relu(back(x))));
+    };
+  };
+  const Lessons lessons = DrawnDigits(8, 4, 1);
+  const std::string path = testing::TempDir() + "/frozen.npz";
+  std::vector<Score> scores;
+  for (const uint32_t seed : {1u, 5u}) {
+    auto supervised =
+        MakeSupervised(lessons, net, {.batch_size = 4, .seed = seed});
+    CHECK_OK(supervised);
+    const TestDevice host;
+    auto run = Start(**supervised, host.context);
+    CHECK_OK(run);
+    auto step = StepOf(run->step, (*supervised)->model, (*supervised)->loss);
+    ASSERT_THAT(step, IsOk());
+    CHECK_OK(step->run(0, 0));
+    if (seed == 1) {
+      CHECK_OK(train::SaveParams(path, step->state, step->context));
+    } else {
+      CHECK_OK(train::RestoreParams(path, step->state, step->context));
+    }
+    auto score = TestScore(run->test);
+    CHECK_OK(score);
+    scores.push_back(*score);
+  }
+  EXPECT_EQ(scores[1].loss, scores[0].loss);
 }
 
 // Every fourth cell of every fourth row of pictures: the interpreter takes

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "experiments/nets/supervised_code.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
@@ -39,7 +40,9 @@ absl::Status Sharded::Step(int64_t batch, int64_t step) {
 
 absl::Status Sharded::CopyTo(const Context& context) const {
   const std::vector<std::string> names = context.ArrayNames();
-  for (const Array& array : train::StateArrays(training_->OwnerPrograms())) {
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<Array> state,
+                          training_->OwnerState());
+  for (const Array& array : state) {
     if (!absl::c_binary_search(names, array.name)) continue;
     OCANNL_RETURN_IF_ERROR(context.Copy(array.name, training_->OwnerContext()));
   }

@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
   OCANNL_ASSIGN_OR_RETURN(Assignments init, train::InitParams(model, loss));
   result->init = train::Sequence("init", {init, update.init});
   result->step = train::Sequence("step", {gradient, update.update});
+  result->loss = loss;
   result->parameters = train::AllParameters(model, loss);
   OCANNL_RETURN_IF_ERROR(AddTest(lessons, net, options.batch_size, *result));
   if (options.shuffle) {

@@ -62,6 +62,7 @@ using MakeNet = std::function<Net(const train::ParamScope& scope)>;
 
 struct Supervised {
   train::Model model;
+  Tensor loss{};
   std::vector<Tensor> parameters;
   Assignments init;  // gives parameters and states their first values
   // One step; its static indices are batch_n and step. Keeps the values of

@@ -234,9 +234,8 @@ absl::StatusOr<History> TrainAndSave(
     const CommandLine& line, const Course& course, const TrainingStep& step,
     LoopOptions loop,
     absl::FunctionRef<absl::StatusOr<Measures>()> after_epoch) {
-  const Saved saved{.context = step.context,
-                    .course = course,
-                    .state = train::StateArrays(step.programs)};
+  const Saved saved{
+      .context = step.context, .course = course, .state = step.state};
   Checkpoints checkpoints;
   if (step.is_told()) {
     OCANNL_ASSIGN_OR_RETURN(checkpoints, OpenCheckpoints(line));

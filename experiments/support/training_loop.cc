@@ -6,6 +6,7 @@
 #include <iostream>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,6 +16,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/core/runtime/recording.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
 
 namespace ocannl {
 namespace {
@@ -104,7 +106,10 @@ void PrintEpoch(int64_t epoch, const History& history) {
 
 }  // namespace
 
-absl::StatusOr<TrainingStep> StepOf(Routine& step) {
+absl::StatusOr<TrainingStep> StepOf(Routine& step, train::Model& model,
+                                    Tensor loss) {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Array> state,
+                          train::StateArrays(model, loss, {&step.program()}));
   OCANNL_ASSIGN_OR_RETURN(StaticRef batch, step.Static("batch_n"));
   std::optional<StaticRef> number;  // where something depends on it
   if (auto found = step.Static("step"); found.ok()) number = *found;
@@ -115,7 +120,7 @@ absl::StatusOr<TrainingStep> StepOf(Routine& step) {
     return step.Run();
   };
   return TrainingStep{.context = step.context(),
-                      .programs = {&step.program()},
+                      .state = std::move(state),
                       .batches = batches,
                       .run = std::move(run)};
 }

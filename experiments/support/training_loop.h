@@ -14,10 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/support/metrics_log.h"
-#include "ocannl/core/loop/ir.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/distributed/communicator.h"
+#include "ocannl/train/model.h"
 
 namespace ocannl {
 
@@ -42,8 +44,9 @@ struct History {
 // What a loop trains.
 struct TrainingStep {
   Context context;  // where it leaves its loss and the array learning_rate
-  std::vector<const LoopProgram*> programs = {};  // what it runs there
-  int64_t batches = 1;                            // of an epoch
+  // What it leaves there for the next steps and reads without changing it.
+  std::vector<Array> state = {};
+  int64_t batches = 1;  // of an epoch
   std::function<absl::Status(int64_t batch, int64_t step)> run = nullptr;
   // Of several processes, of which rank 0 has the loss and the rate; the others
   // do as many steps. Null: there is one.
@@ -52,9 +55,11 @@ struct TrainingStep {
   bool is_told() const { return ranks == nullptr || ranks->rank() == 0; }
 };
 
-// Of a routine with the static indices batch_n and, where something depends on
-// it, step, which must outlive it. Error: it has others.
-absl::StatusOr<TrainingStep> StepOf(Routine& step);
+// Of a routine that trains the model's `loss`, with the static indices batch_n
+// and, where something depends on it, step, which must outlive it. Errors: it
+// has others; those of StateArrays (train/checkpoint/checkpoint.h).
+absl::StatusOr<TrainingStep> StepOf(Routine& step, train::Model& model,
+                                    Tensor loss);
 
 struct LoopOptions {
   std::string loss;        // an array that the step keeps

@@ -5,7 +5,9 @@
 //   OCANNL_ASSIGN_OR_RETURN(auto params, train::ParamArrays(model, loss));
 //   OCANNL_RETURN_IF_ERROR(train::SaveParams("m.npz", params, context));
 //
-//   auto state = train::StateArrays({&step.program()});   // of Routine step
+//   OCANNL_ASSIGN_OR_RETURN(
+//       auto state,   // of Routine step, with frozen parameters
+//       train::StateArrays(model, loss, {&step.program()}));
 //   OCANNL_RETURN_IF_ERROR(train::RestoreParams("m.npz", state, context));
 //
 // Of what others saved, all or some, under names of their own:
@@ -49,7 +51,8 @@ absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
 
 // The arrays that one run of `programs`, in order, leaves for the next run,
 // which reads them before it writes them. Examples are the parameters and
-// momenta of a step of SGD. Sorted by name.
+// momenta of a step of SGD. Sorted by name. Frozen parameters
+// are not among them, so load such a file only beside the same frozen ones.
 std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs);
 
 // The same and ParamArrays(model, t): frozen parameters, which the programs

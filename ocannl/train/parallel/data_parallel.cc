@@ -16,6 +16,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/stream.h"
+#include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/option_check.h"
 #include "ocannl/train/parallel/buckets.h"
@@ -284,6 +285,11 @@ std::vector<const LoopProgram*> DataParallel::OwnerPrograms() const {
   }
   programs.push_back(&update_->program());
   return programs;
+}
+
+absl::StatusOr<std::vector<Array>> DataParallel::OwnerState() const {
+  Shard& owner = *shards_[0];
+  return StateArrays(owner.model, owner.loss, OwnerPrograms());
 }
 
 absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {

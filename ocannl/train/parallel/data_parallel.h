@@ -35,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
@@ -159,10 +160,13 @@ class DataParallel {
   const Context& OwnerContext() const;
   absl::StatusOr<NdArray> ReadValues(Tensor tensor) const;
 
-  // The programs of a step on the owner, in order. StateArrays of them
-  // (checkpoint/checkpoint.h) and frozen parameters, in the owner's context,
-  // are all that other shards' steps need too.
+  // The programs of a step on the owner, in order.
   std::vector<const LoopProgram*> OwnerPrograms() const;
+
+  // What a checkpoint of the owner's context has: StateArrays of these programs
+  // and of the loss (checkpoint/checkpoint.h), frozen parameters among them.
+  // Other shards' steps need no more. Errors: those of StateArrays.
+  absl::StatusOr<std::vector<Array>> OwnerState() const;
 
  private:
   struct Shard;
