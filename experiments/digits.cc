@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
                    .adamw = true,
                    .shuffle = true},
        .flags = {{"data", "",
-                  "images, " + ImageEnds() + "; else scikit-learn's"},
-                 DataLimitFlag()}},
+                  "images, " + ImageEnds() + "; else scikit-learn's"}},
+       .other_flags = {DataLimitFlag()}},
       [](const CommandLine& line, int64_t,
          uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));

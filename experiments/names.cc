@@ -70,10 +70,11 @@ int main(int argc, char** argv) {
                    .shuffle = true},
        .flags = {{"model", "transformer", "bigram, mlp, batchnorm or this"},
                  {"data", "",
-                  "a list of words, names with capitals; else Debian's"},
-                 DataLimitFlag()},
-       .show_flags = {{"sample", "1",
-                       "temperature of the letters drawn; ,5: of 5 likeliest"}},
+                  "a list of words, names with capitals; else Debian's"}},
+       .other_flags =
+           {DataLimitFlag(),
+            {"sample", "1",
+             "temperature of the letters drawn; ,5: of 5 likeliest"}},
        .show =
            [=](Supervised& supervised, const Context& context) {
              return Show(supervised, context, *learned);

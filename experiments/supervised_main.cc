@@ -56,7 +56,7 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
   }
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
   flags.insert(flags.end(), ShardedFlags().begin(), ShardedFlags().end());
-  for (const auto* own : {&experiment.flags, &experiment.show_flags}) {
+  for (const auto* own : {&experiment.flags, &experiment.other_flags}) {
     flags.insert(flags.end(), own->begin(), own->end());
   }
   return flags;

@@ -25,7 +25,7 @@ struct SupervisedExperiment {
   int64_t examples = 0;            // to train, before --examples; 0: no flag
   SupervisedOptions options = {};  // before the flags
   std::vector<Flag> flags = {};    // of its own, which decide what is trained
-  std::vector<Flag> show_flags = {};  // what is shown of it
+  std::vector<Flag> other_flags = {};  // which do not
   // Prints what the network has learned, after training, and returns what it
   // measured, for the result.
   std::function<absl::StatusOr<Measures>(Supervised&, const Context&)> show =

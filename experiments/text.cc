@@ -49,9 +49,12 @@ int main(int argc, char** argv) {
                    .weight_decay = 1e-2,
                    .adamw = true,
                    .shuffle = true},
-       .flags = {{"data", "", "a folder of texts; else the licences"},
+       .flags = {{"data", "",
+                  "a folder of texts, --data_limit MiB; else the licences"},
                  {"length", "64", "letters of a sequence"},
                  {"size", "96", "of the vector of a letter, in each block"}},
+       // The help of --data tells of it: that of all fits a terminal.
+       .other_flags = {{"data_limit", "0", ""}},
        .show =
            [=](Supervised& supervised, const Context& context) {
              return Show(supervised, context, *learned);
@@ -59,8 +62,11 @@ int main(int argc, char** argv) {
       [=](const CommandLine& line, int64_t examples,
           uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));
-        OCANNL_ASSIGN_OR_RETURN(const std::string text,
-                                LoadTexts(data.empty() ? kLicences : data));
+        OCANNL_ASSIGN_OR_RETURN(const train::DataLimit limit,
+                                DataLimitOf(line));
+        OCANNL_ASSIGN_OR_RETURN(
+            const std::string text,
+            LoadTexts(data.empty() ? kLicences : data, limit));
         learned->alphabet.emplace(text);
         Gpt2MiniOptions options{
             .vocabulary = learned->alphabet->size(), .length = 0, .layers = 3};

@@ -175,6 +175,7 @@ std::string CommandLine::Help(absl::Span<const Flag> flags) {
   }
   std::string text;
   for (size_t k = 0; k < flags.size(); ++k) {
+    if (flags[k].help.empty()) continue;
     names[k].resize(width, ' ');
     absl::StrAppend(&text, names[k], WrapWords(flags[k].help, width, width),
                     "\n");

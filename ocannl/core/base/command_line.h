@@ -31,7 +31,7 @@ namespace ocannl {
 struct Flag {
   std::string name;
   std::string default_value;  // empty: none
-  std::string help;
+  std::string help;           // empty: another flag's tells of it
   SettingKind kind = SettingKind::kPlain;
 };
 
