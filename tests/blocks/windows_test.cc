@@ -25,6 +25,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsNan;
 using train::Conv2d;
 using train::Conv2dOptions;
 using train::Padding;
@@ -206,6 +207,18 @@ TEST(WindowsTest, AsLoopsOverCells) {
                         }),
                want.correlation, "convolution of " + what);
   }
+}
+
+// The window has the cells -1 and 1 of an image of cell 0.
+TEST(WindowsTest, AWindowAroundTheImage) {
+  WindowOptions around{.kernel = 2, .dilation = 2, .padding = 1};
+  const BlockInputs inputs = {.x = {5}};
+  EXPECT_THAT(ValuesOf({}, {1, 1, 1}, inputs, MaxPool(around)),
+              ElementsAre(-std::numeric_limits<float>::infinity()));
+  EXPECT_THAT(ValuesOf({}, {1, 1, 1}, inputs, AvgPool(around)), ElementsAre(0));
+  around.count_padding = false;
+  EXPECT_THAT(ValuesOf({}, {1, 1, 1}, inputs, AvgPool(around)),
+              ElementsAre(IsNan()));
 }
 
 // A default that reaches left would never see the last row and column.

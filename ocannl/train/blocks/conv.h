@@ -127,14 +127,17 @@ class DepthwiseSeparableConv2d {
 inline constexpr WindowOptions kHalve = {.kernel = 2, .stride = 2};
 
 // The greatest cell of each window. The first such cell in memory gets the
-// gradient. Error node: a padding that is as large as the window.
+// gradient. Error node: a padding that is as large as the window. A dilated
+// window may still lie around an image that is smaller than its dilation, and
+// have no cell of it: its greatest cell is -inf, as in PyTorch.
 Tensor MaxPool2d(Tensor x, const WindowOptions& windows,
                  SourceLocation where = SourceLocation::Current());
 
 // The mean of each window: the sum of its cells in the image, divided by how
 // many it has in the image and, unless `count_padding` is false, in the
 // padding. Cells beyond the padding, of `ceil`, never count. Of narrow floats
-// it is computed in f32 and rounded once. Error node: as above.
+// it is computed in f32 and rounded once. The mean of no cell is NaN. Error
+// node: as above.
 Tensor AvgPool2d(Tensor x, const WindowOptions& windows,
                  SourceLocation where = SourceLocation::Current());
 
