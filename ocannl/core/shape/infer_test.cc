@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/shape/test_tensors.h"
 #include "ocannl/core/tensor/initializer.h"
@@ -15,6 +16,8 @@
 
 namespace ocannl {
 namespace {
+
+using ::testing::HasSubstr;
 
 // The shape of `tensor` after inference from `root`.
 std::string ShapeIn(Tensor root, Tensor tensor) {
@@ -218,6 +221,36 @@ TEST(InferShapes, OpenDataTakesTheRestOfTheElements) {
   Tensor ones =
       Data(graph, "ones", NdArray(DType::kF32, {4, 1, 3}), WithOutput({3}));
   EXPECT_EQ(InferText(Slice(ones, n)), "1|3");
+}
+
+// Its use says how many there are.
+TEST(InferShapes, ARangeWithoutASpecThatItsDTypeDoesNotHold) {
+  Graph graph;
+  auto error = [&](DType dtype, int64_t cells) {
+    Shape shape;
+    shape[RowKind::kOutput] = {cells};
+    const Tensor data =
+        Data(graph, "d", NdArray(dtype, {cells}), SpecOf(shape));
+    Shapes shapes;
+    const Tensor sum = Offsets(graph, dtype) + data;
+    return std::string(InferShapes(graph, {sum.id}, shapes).message());
+  };
+  EXPECT_EQ(error(DType::kU8, 256), "");
+  EXPECT_THAT(error(DType::kU8, 257),
+              HasSubstr("u8 does not hold 256, the last of the numbers"));
+  EXPECT_EQ(error(DType::kU16, 257), "");
+  EXPECT_THAT(error(DType::kF16, 70000), HasSubstr("f16 does not hold 69999"));
+}
+
+// The size of what has no part in the inference was checked with that.
+TEST(InferShapes, ACapturedSizeOfAnotherInference) {
+  Graph graph;
+  const Tensor x = Zeros(graph, "x", "|3");
+  const Tensor size = EmbedDim(x, {RowKind::kOutput});
+  Shapes shapes;
+  ASSERT_THAT(InferShapes(graph, {x.id}, shapes), IsOk());
+  const Tensor sum = size + Range(graph, 2, DType::kU8);
+  EXPECT_THAT(InferShapes(graph, {sum.id}, shapes), IsOk());
 }
 
 TEST(InferShapes, OffsetsOfNoUseAreScalar) {
