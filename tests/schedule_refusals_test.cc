@@ -2,6 +2,7 @@
 //
 // What becomes of a nest whose schedule Verify refuses: it alone keeps its
 // loops, the bits are the same, and reports name it.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
@@ -23,6 +25,7 @@
 #include "ocannl/jit/x86_backend.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_device.h"
 
 namespace ocannl {
 namespace {
@@ -211,6 +214,48 @@ TEST(RefusalsTest, NestsThatCannotBeCompiledAreInterpreted) {
   }
 }
 
+// p and q are not live at the same time, so that a context gives them the same
+// memory, but the part of the last three nests fuses the first two of them: it
+// reads p from the end while it writes q, which has cells twice as large.
+TEST(RefusalsTest, TempsOfPartsDoNotShareMemory) {
+  const LoopProgram program = MustParse(R"(p ():
+  in x : f32[64];
+  temp p : f32[64];
+  out y : f32[64];
+  temp q : f64[64];
+  out z : f64[64];
+  out w : f32[64];
+  for i4 = 0 to 63 { w[i4] := x[63 - i4]; }
+  for i0 = 0 to 63 { p[i0] := x[i0] * 2; }
+  for i1 = 0 to 63 { y[i1] := p[63 - i1] + 1; }
+  for i2 = 0 to 63 { q[i2] := f64(y[i2]) * 3:f64; }
+  for i3 = 0 to 63 { z[i3] := q[63 - i3]; }
+)");
+  const interp::InterpBackend interpreter;
+  for (Isa isa : jit::kIsas) {
+    if (!jit::IsSupported(isa)) continue;
+    const jit::X86Backend backend(
+        isa, {.interpreter = &interpreter,
+              .fault = [](absl::string_view pass, LoopProgram& made) {
+                return Break({"assemble", "w", true}, pass, made);
+              }});
+    const TestDevice host(&backend);
+    NdArray x(DType::kF32, {64});
+    for (int k = 0; k < 64; ++k) x.values<float>()[k] = static_cast<float>(k);
+    ASSERT_THAT(host.context.Write("x", x), IsOk());
+    auto routine = host.context.CompileAndLink(program);
+    ASSERT_THAT(routine, IsOk());
+    EXPECT_EQ(backend.Report(),
+              "p: nest of w is interpreted: a fault of a test\n");
+    ASSERT_THAT(routine->Run(), IsOk());
+    const auto z = routine->context().Read("z");
+    ASSERT_THAT(z, IsOk());
+    for (int k = 0; k < 64; ++k) {
+      EXPECT_EQ(z->values<double>()[k], 3 * (2 * k + 1)) << k;
+    }
+  }
+}
+
 TEST(RefusalsTest, SeveralNestsKeepTheirLoops) {
   const LoopProgram program = MustParse(kProgram);
   std::vector<Refusal> refused;
@@ -235,21 +280,82 @@ TEST(RefusalsDeathTest, WhoCollectsNoneSeesThem) {
                "nest of a keeps the loops from before rewrite: a fault");
 }
 
+// The nest that is planned for a GPU and writes the buffer; null: none.
+For* KernelOf(LoopProgram& program, absl::string_view buffer) {
+  for (Stmt& stmt : program.body.stmts) {
+    For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr && loop->kind == LoopKind::kGrid &&
+        Writes(program, stmt, buffer)) {
+      return loop;
+    }
+  }
+  return nullptr;
+}
+
+// What is wrong with the plan of a nest: an error of a rewrite, or, as Verify
+// says, cells that no block writes.
 TEST(RefusalsTest, OneKernelOfAGpuKeepsItsLoops) {
   const LoopProgram program = MustParse(kProgram);
-  std::vector<Refusal> refused;
-  const LoopProgram scheduled = gpu::ScheduleGpu(
-      program, gpu::kSm90, {.refused = &refused, .fault = "a"});
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_EQ(Text(refused[0]),
-            "nest of a keeps the loops from before the plan for a GPU: a fault "
-            "of a test");
-  for (const Stmt& stmt : scheduled.body.stmts) {
-    EXPECT_EQ(std::get<For>(stmt).kind,
-              Writes(scheduled, stmt, "a") ? LoopKind::kFor : LoopKind::kGrid);
+  struct Fault {
+    std::function<absl::Status(For& kernel)> inject;
+    std::string reason;
+  };
+  const Fault faults[] = {
+      {[](For&) { return absl::InternalError("a fault of a test"); },
+       "a fault of a test"},
+      {[](For& kernel) {
+         --kernel.extent;
+         return absl::OkStatus();
+       },
+       "is read before it is written"}};
+  for (const Fault& fault : faults) {
+    std::vector<Refusal> refused;
+    int tries = 0;
+    const LoopProgram scheduled =
+        gpu::ScheduleGpu(program, gpu::kSm90,
+                         {.refused = &refused, .fault = [&](LoopProgram& made) {
+                            For* kernel = KernelOf(made, "a");
+                            if (kernel == nullptr) return absl::OkStatus();
+                            ++tries;
+                            return fault.inject(*kernel);
+                          }});
+    // Of all nests; of this one, also without cuts, and without fusion.
+    EXPECT_EQ(tries, 4);
+    ASSERT_EQ(refused.size(), 1u);
+    EXPECT_TRUE(absl::StartsWith(
+        Text(refused[0]),
+        "nest of a keeps the loops from before the plan for a GPU: "))
+        << Text(refused[0]);
+    EXPECT_TRUE(absl::StrContains(refused[0].reason, fault.reason))
+        << Text(refused[0]);
+    for (const Stmt& stmt : scheduled.body.stmts) {
+      EXPECT_EQ(std::get<For>(stmt).kind, Writes(scheduled, stmt, "a")
+                                              ? LoopKind::kFor
+                                              : LoopKind::kGrid);
+    }
+    EXPECT_THAT(Verify(scheduled), IsOk());
+    EXPECT_THAT(gpu::VerifyKernels(scheduled), IsOk());
   }
-  EXPECT_THAT(Verify(scheduled), IsOk());
-  EXPECT_THAT(gpu::VerifyKernels(scheduled), IsOk());
+}
+
+// A second plan, without cuts, is taken where it is accepted.
+TEST(RefusalsTest, ASecondPlanForAGpuIsTaken) {
+  const LoopProgram program = MustParse(kProgram);
+  std::vector<Refusal> refused;
+  int tries = 0;
+  const gpu::GpuOptions options = {.refused = &refused,
+                                   .fault = [&](LoopProgram& made) {
+                                     For* kernel = KernelOf(made, "a");
+                                     if (kernel != nullptr && ++tries <= 2)
+                                       --kernel->extent;
+                                     return absl::OkStatus();
+                                   }};
+  const LoopProgram scheduled = gpu::ScheduleGpu(program, gpu::kSm90, options);
+  EXPECT_TRUE(refused.empty());
+  EXPECT_GE(tries, 3);
+  for (const Stmt& stmt : scheduled.body.stmts) {
+    EXPECT_EQ(std::get<For>(stmt).kind, LoopKind::kGrid);
+  }
 }
 
 }  // namespace

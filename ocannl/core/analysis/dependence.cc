@@ -29,12 +29,7 @@ absl::flat_hash_set<IteratorId> IteratorsIn(const Block& block) {
 class PrivatizableBuffers {
  public:
   PrivatizableBuffers(const LoopProgram& program, const For& loop)
-      : program_(program),
-        written_(program),
-        privatizable_(program.buffers.size()) {
-    for (BufferId k : privatizable_.ids()) {
-      privatizable_[k] = IsOfNest(program.buffers[k].role);
-    }
+      : program_(program), written_(program) {
     absl::Span<const Stmt> stmts = program.body.stmts;
     // A private buffer belongs to one of them.
     for (size_t k = 0; k < stmts.size(); ++k) {
@@ -45,7 +40,9 @@ class PrivatizableBuffers {
     VisitOutside(stmts, loop);
   }
 
-  bool Contains(BufferId buffer) const { return privatizable_[buffer]; }
+  bool Contains(BufferId buffer) const {
+    return IsOfNest(program_.buffers[buffer].role) && !flows_.contains(buffer);
+  }
 
  private:
   static bool IsIn(const Stmt& stmt, const For& inside) {
@@ -62,7 +59,7 @@ class PrivatizableBuffers {
   void VisitOutside(absl::Span<const Stmt> stmts, const For& inside) {
     for (const Stmt& stmt : stmts) {
       VisitReads(stmt, [&](const Access& access, const Lookup*) {
-        privatizable_[access.buffer] = false;
+        flows_.insert(access.buffer);
       });
       const For* loop = std::get_if<For>(&stmt);
       if (loop == nullptr) continue;
@@ -79,7 +76,7 @@ class PrivatizableBuffers {
       VisitReads(stmt, [&](const Access& access, const Lookup* lookup) {
         const bool is_written = lookup == nullptr ? written_.Covers(access)
                                                   : written_.Covers(*lookup);
-        if (!is_written) privatizable_[access.buffer] = false;
+        if (!is_written) flows_.insert(access.buffer);
       });
       if (const For* loop = std::get_if<For>(&stmt)) {
         written_.Enter(*loop);
@@ -98,14 +95,13 @@ class PrivatizableBuffers {
                   absl::FunctionRef<void(const Access&, const Lookup*)> visit) {
     WalkReadsAndLookups(program_, stmt,
                         [&](const Access& access, const Lookup* lookup) {
-                          if (privatizable_[access.buffer])
-                            visit(access, lookup);
+                          if (Contains(access.buffer)) visit(access, lookup);
                         });
   }
 
   const LoopProgram& program_;
   MustWriteRegions written_;
-  IdVector<BufferId, bool> privatizable_;
+  absl::flat_hash_set<BufferId> flows_;  // a value of them does
 };
 
 // Whether `second` reads a local that `first` declares.

@@ -17,15 +17,21 @@ void LastUses::Find(const LoopProgram& program) {
   }
 }
 
-std::vector<BufferId> LastUses::OwnTemps(const LoopProgram& program,
-                                         size_t at) const {
+void LastUses::Done(const LoopProgram& program, const Stmt& stmt) {
+  const Effects effects = EffectsOf(program, stmt);
+  done_.insert(effects.reads.begin(), effects.reads.end());
+  done_.insert(effects.writes.begin(), effects.writes.end());
+}
+
+std::vector<BufferId> LastUses::OwnTemps(const LoopProgram& program, size_t at,
+                                         size_t waiting) const {
   const std::vector<Stmt>& stmts = program.body.stmts;
   std::vector<BufferId> temps;
   for (BufferId id : EffectsOf(program, stmts[at]).writes) {
     const Role role = program.buffers[id].role;
     const auto last = from_end_.find(id);
     if (IsScratch(role) && !IsOfNest(role) && last != from_end_.end() &&
-        last->second >= stmts.size() - at) {
+        last->second >= stmts.size() - at + waiting && !done_.contains(id)) {
       temps.push_back(id);
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl::gpu {
@@ -19,10 +20,16 @@ class LastUses {
 
   // Temps that the statement `at` of the body writes and no later one names:
   // those that it may have for itself, found without a copy of the program.
-  std::vector<BufferId> OwnTemps(const LoopProgram& program, size_t at) const;
+  // `waiting` statements come after the body. Those of Done are not among them.
+  std::vector<BufferId> OwnTemps(const LoopProgram& program, size_t at,
+                                 size_t waiting) const;
+
+  // What the statement names, which has left the body, has other users.
+  void Done(const LoopProgram& program, const Stmt& stmt);
 
  private:
   absl::flat_hash_map<BufferId, size_t> from_end_;
+  absl::flat_hash_set<BufferId> done_;
 };
 
 }  // namespace ocannl::gpu

@@ -24,6 +24,7 @@
 #include "ocannl/core/schedule/gpu/plan_rows.h"
 #include "ocannl/core/schedule/gpu/vector_access.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/schedule/gpu/waiting_stmts.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 
@@ -66,20 +67,30 @@ int64_t BytesOfNest(const LoopProgram& program, size_t at) {
   return bytes;
 }
 
+absl::Status VerifyAll(const LoopProgram& program) {
+  OCANNL_RETURN_IF_ERROR(Verify(program));
+  return VerifyKernels(program);
+}
+
 class GpuPlanner {
  public:
   GpuPlanner(const LoopProgram& program, const GpuTarget& target,
              const GpuOptions& options)
-      : script_(program), target_(target), options_(options) {}
+      : script_(program),
+        target_(target),
+        options_(options),
+        waiting_(script_, last_uses_) {}
 
   // Error: that of a rewrite, or what Verify says of the result.
   absl::StatusOr<GpuSchedule> Run() {
     OCANNL_RETURN_IF_ERROR(Prepare());
-    for (size_t at = 0; at < Stmts().size(); ++at) {
-      OCANNL_RETURN_IF_ERROR(Plan(at));
+    waiting_.Begin();
+    while (waiting_.Has(0)) {
+      OCANNL_RETURN_IF_ERROR(Plan(0));
+      waiting_.Done();
     }
-    OCANNL_RETURN_IF_ERROR(Verify(script_.program()));
-    OCANNL_RETURN_IF_ERROR(VerifyKernels(script_.program()));
+    waiting_.End();
+    OCANNL_RETURN_IF_ERROR(Verified());
     return GpuSchedule{.program = script_.program(),
                        .script = script_.script()};
   }
@@ -123,6 +134,14 @@ class GpuPlanner {
     return absl::OkStatus();
   }
 
+  // What Verify and VerifyKernels say of the program.
+  absl::Status Verified() const {
+    if (options_.fault == nullptr) return VerifyAll(script_.program());
+    LoopProgram made = script_.program();
+    OCANNL_RETURN_IF_ERROR(options_.fault(made));
+    return VerifyAll(made);
+  }
+
   void PlanVerified(size_t at) {
     Savepoint before(script_);
     absl::Status status;
@@ -130,8 +149,7 @@ class GpuPlanner {
       cuts_ = left_out < 1;
       fuses_ = left_out < 2;
       status = Plan(at);
-      if (status.ok()) status = Verify(script_.program());
-      if (status.ok()) status = VerifyKernels(script_.program());
+      if (status.ok()) status = Verified();
       if (status.ok()) return;
       before.RollBack();
     }
@@ -173,7 +191,6 @@ class GpuPlanner {
     PutOutputsFirst(script_, at);
     const std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
     if (loops.empty()) return absl::OkStatus();
-    OCANNL_RETURN_IF_ERROR(InjectFault(at));
     OCANNL_RETURN_IF_ERROR(Unschedule(script_, at));
     while (FuseNext(at)) {
     }
@@ -185,16 +202,6 @@ class GpuPlanner {
                   /*most_cells=*/1, kMost);
     return PlanMap(script_, at, ParallelLoops(script_.program(), at), target_,
                    cuts_);
-  }
-
-  absl::Status InjectFault(size_t at) const {
-    if (options_.fault.empty()) return absl::OkStatus();
-    const LoopProgram& program = script_.program();
-    for (BufferId id : EffectsOf(program, Stmts()[at]).writes) {
-      if (program.buffers[id].name != options_.fault) continue;
-      return absl::InternalError("a fault of a test");
-    }
-    return absl::OkStatus();
   }
 
   // A map whose threads read and write vectors, where all that it accesses
@@ -234,7 +241,7 @@ class GpuPlanner {
   void ContractTemps(size_t at, IteratorId loop, int64_t most_cells,
                      int64_t most_bytes) {
     const LoopProgram& program = script_.program();
-    for (BufferId id : last_uses_.OwnTemps(program, at)) {
+    for (BufferId id : last_uses_.OwnTemps(program, at, waiting_.size())) {
       Savepoint before(script_);
       const std::string line = absl::StrCat(
           "contract_array ", program.buffers[id].name, " ", Name(loop));
@@ -252,7 +259,7 @@ class GpuPlanner {
   bool PlanRows(size_t at) {
     size_t rows = RowLoops(script_.program(), at, target_);
     const bool starts = rows > 0;
-    if (!starts && at + 1 < Stmts().size() && IsPlannable(at + 1)) {
+    if (!starts && waiting_.Has(at + 1) && IsPlannable(at + 1)) {
       rows = RowLoops(script_.program(), at + 1, target_);
     }
     if (rows == 0 || !IsOfRows(script_.program(), at, rows, target_)) {
@@ -290,8 +297,8 @@ class GpuPlanner {
   }
 
   // Whether there is a statement to fuse with.
-  bool HasNext(size_t at) const {
-    return fuses_ && at + 1 < Stmts().size() && IsPlannable(at + 1);
+  bool HasNext(size_t at) {
+    return fuses_ && waiting_.Has(at + 1) && IsPlannable(at + 1);
   }
 
   // Fuses the first `rows` loops of the statement with those of the next one,
@@ -363,6 +370,7 @@ class GpuPlanner {
   bool cuts_ = true;
   bool fuses_ = true;
   LastUses last_uses_;
+  WaitingStmts waiting_;
 };
 
 }  // namespace

@@ -15,9 +15,11 @@
 #ifndef OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 #define OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/refusal.h"
@@ -33,9 +35,9 @@ struct GpuOptions {
   // Gets the nests that stay as they were, as their plan was refused
   // (refusal.h); null: there is none, or the process ends.
   std::vector<Refusal>* refused = nullptr;
-  // For tests of refusals: the name of a buffer; a plan of a nest that writes
-  // it is refused.
-  std::string fault = "";
+  // For tests of refusals: gets what was planned before it is verified, which
+  // it may change, or refuses it.
+  std::function<absl::Status(LoopProgram& made)> fault = nullptr;
 };
 
 // Verify accepts `program`, and Verify and VerifyKernels accept the result. It

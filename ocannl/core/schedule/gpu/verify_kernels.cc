@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 
@@ -43,23 +48,37 @@ class KernelVerifier {
   const LoopProgram& program_;
 };
 
+// Of one statement, the body of `program`.
+absl::Status VerifyNest(const LoopProgram& program) {
+  OCANNL_RETURN_IF_ERROR(KernelVerifier(program).Visit(program.body, 1));
+  const For* grid = std::get_if<For>(&program.body.stmts[0]);
+  if (grid == nullptr || grid->kind != LoopKind::kGrid) return absl::OkStatus();
+  const int64_t bytes = SharedBytes(program, grid->body);
+  if (bytes > kMaxSharedBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the blocks of ", Name(grid->iterator), " share ", bytes,
+        " bytes, but there are ", kMaxSharedBytes, "; share smaller tiles"));
+  }
+  const Effects effects = EffectsOf(program, program.body.stmts[0]);
+  absl::btree_set<BufferId> buffers(effects.reads.begin(), effects.reads.end());
+  buffers.insert(effects.writes.begin(), effects.writes.end());
+  for (BufferId id : buffers) {
+    if (program.buffers[id].role != Role::kPrivate) continue;
+    OCANNL_RETURN_IF_ERROR(ThreadAxes(program, grid->body, id).status());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status VerifyKernels(const LoopProgram& program) {
-  OCANNL_RETURN_IF_ERROR(KernelVerifier(program).Visit(program.body, 1));
-  for (const Stmt& stmt : program.body.stmts) {
-    const For* grid = std::get_if<For>(&stmt);
-    if (grid == nullptr || grid->kind != LoopKind::kGrid) continue;
-    const int64_t bytes = SharedBytes(program, grid->body);
-    if (bytes > kMaxSharedBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the blocks of ", Name(grid->iterator), " share ", bytes,
-          " bytes, but there are ", kMaxSharedBytes, "; share smaller tiles"));
-    }
-    for (BufferId id : program.buffers.ids()) {
-      if (program.buffers[id].role != Role::kPrivate) continue;
-      OCANNL_RETURN_IF_ERROR(ThreadAxes(program, grid->body, id).status());
-    }
+  // Each nest by itself, as what is asked of one walks over all of the program.
+  // A private or shared buffer is of one nest.
+  LoopProgram alone = program;
+  const std::vector<Stmt> stmts = std::exchange(alone.body.stmts, {});
+  for (const Stmt& stmt : stmts) {
+    alone.body.stmts = {stmt};
+    OCANNL_RETURN_IF_ERROR(VerifyNest(alone));
   }
   return absl::OkStatus();
 }

@@ -30,6 +30,10 @@ void Savepoint::Save(size_t at) {
   }
 }
 
+void Savepoint::Appended(size_t count) {
+  if (!stmts_.empty()) behind_ += count;
+}
+
 void Savepoint::SaveAll() {
   if (program_.body.stmts.empty()) return;
   Save(0);

@@ -34,7 +34,9 @@ class Savepoint {
   // of a buffer that it names. Call it too before statements appear next to it
   // or in its place.
   void Save(size_t at);
-  // The same of all statements and their buffers.
+  // Called after statements were appended to the body, which stay there.
+  void Appended(size_t count);
+  // Save of all statements and their buffers.
   void SaveAll();
 
   // Restores the program as it was when this object was made. Expressions stay

@@ -2,13 +2,16 @@
 #include "ocannl/core/schedule/rewrite/script.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -16,6 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/analysis/promises.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
@@ -235,15 +239,14 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   std::optional<Savepoint> before;  // else the rewrite has the only error
   if (!names.empty()) before.emplace(*this);
   // Takes as long as the program is.
-  IteratorId new_loop =
-      row->new_loops == 0 ? IteratorId() : NextIterator(program_);
+  IteratorId new_loop = names.empty() ? IteratorId() : NextIterator(program_);
   if (!savepoints_.empty()) {
     const bool is_of_nest = row->changes != Row::Changes::kProgram;
     is_of_nest ? SaveNestsOf(arguments.loops) : SaveNestsOf({});
   }
   OCANNL_RETURN_IF_ERROR(row->apply(program_, arguments));
   const int32_t made =
-      row->new_loops == 0 ? 0 : NextIterator(program_).index - new_loop.index;
+      names.empty() ? 0 : NextIterator(program_).index - new_loop.index;
   if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
     before->RollBack();
     return IllegalError("it makes ", std::min(row->new_loops, made),
@@ -260,6 +263,23 @@ absl::Status ScriptRunner::Verify() {
   if (status.ok()) return status;
   return IllegalError("the result would break a rule of programs: ",
                       status.message());
+}
+
+std::vector<Stmt> ScriptRunner::Take(size_t count) {
+  CHECK(savepoints_.empty());
+  std::vector<Stmt>& stmts = program_.body.stmts;
+  const auto end = stmts.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<Stmt> taken(std::make_move_iterator(stmts.begin()),
+                          std::make_move_iterator(end));
+  stmts.erase(stmts.begin(), end);
+  return taken;
+}
+
+void ScriptRunner::Append(std::vector<Stmt> stmts) {
+  for (Savepoint* savepoint : savepoints_) {
+    savepoint->program_.Appended(stmts.size());
+  }
+  absl::c_move(stmts, std::back_inserter(program_.body.stmts));
 }
 
 void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {

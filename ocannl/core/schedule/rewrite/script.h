@@ -56,6 +56,14 @@ class ScriptRunner {
   // Error: what is not right with what there is so far.
   absl::Status Verify();
 
+  // A rewrite takes as long as the program is. So a planner of one nest after
+  // the other has only a few of them in the body, while others wait elsewhere:
+  // takes the first `count` statements of the body, of which no savepoint is to
+  // know; appends some; has new loops numbered from `next` on at least.
+  std::vector<Stmt> Take(size_t count);
+  void Append(std::vector<Stmt> stmts);
+  void set_next_iterator(IteratorId next) { program_.next_iterator = next; }
+
   const LoopProgram& program() const { return program_; }
   const std::string& script() const { return script_; }  // the lines so far
 
