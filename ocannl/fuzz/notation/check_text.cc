@@ -107,7 +107,8 @@ class Check {
     if (!absl::StartsWith(status.message(), start)) {
       Error(absl::StrCat("the error has no place: ", status.message()));
     }
-    const bool is_right = text_.einsum && text_.einsum->is_right;
+    const bool is_right = (text_.einsum && text_.einsum->is_right) ||
+                          (!text_.lets.empty() && text_.lets_fit);
     if (is_right) Error(absl::StrCat("it is right, but ", status.message()));
   }
 
@@ -199,8 +200,10 @@ class Check {
       auto backward = Backward(graph_, shapes_, result_, rootness);
       if (!backward.ok()) {
         Illegal(backward.status(), "");
-      } else if (Compile(backward->Whole()).ok()) {
-        Append(whole, backward->Whole());
+      } else {
+        Assignments both = whole;
+        Append(both, backward->Whole());
+        if (Compile(both).ok()) whole = std::move(both);
       }
     }
     std::vector<TensorId> ids;

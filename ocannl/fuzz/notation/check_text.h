@@ -32,7 +32,8 @@ struct TextOutcome {
 };
 absl::string_view Name(TextOutcome::Stage stage);
 
-// Never allocates or computes much. Compares its code, with that of gradients,
+// Never allocates or computes much. It is an error of the engine if a text that
+// is made to fit is refused. Compares its code, with that of gradients,
 // on the tiers of `trial`, if it has some. A crash or a hang is one here.
 TextOutcome CheckText(const RandomText& text, const CodeTrial& trial = {});
 

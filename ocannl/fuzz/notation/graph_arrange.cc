@@ -148,6 +148,7 @@ Made Position(GraphState& s) {
   if (s.random.OneIn(2)) {
     const int64_t place = s.random.Below(4);
     result.push_back({absl::StrCat(place), place + 1, s.Row()});
+    s.is_open = true;
   }
   return Reduced(v, "++", axes, s.Shuffled(std::move(result)));
 }

@@ -52,6 +52,7 @@ Made Average(GraphState& s) {
   GraphAxes result = axes;
   result[*k].text = "0";
   result[*k].size = 1;
+  s.is_open = true;
   const std::string size = absl::StrCat("n", s.values.size());
   GraphValue sum =
       Reduced(v, "++", axes, result,

@@ -68,6 +68,8 @@ struct GraphState {
   std::vector<Shape> operands = {};  // of x0, x1, ...
   int parameters = 0;                // so far
   int letters = 0;                   // of the spec that is being written
+  // Whether an axis is as long as its uses want: they may not say it.
+  bool is_open = false;
 
   int64_t Size();
   RowKind Row() {

@@ -43,7 +43,8 @@ class GraphWriter {
     for (; steps > 0; --steps) AddStep();
     return {.text = TextOf(lets_),
             .operands = std::move(state_.operands),
-            .lets = lets_};
+            .lets = lets_,
+            .lets_fit = !state_.is_open};
   }
 
  private:

@@ -40,6 +40,7 @@ struct RandomText {
   std::vector<Shape> operands;  // of x0, x1, ...; at least one
   std::optional<TextEinsum> einsum = {};
   std::vector<TextLet> lets = {};  // of a graph, whose value is the last one
+  bool lets_fit = true;            // made to; a part of them may not
 };
 
 // The text of the graph.

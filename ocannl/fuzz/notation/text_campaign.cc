@@ -79,6 +79,10 @@ void ShrinkPart(RandomText& text, const CodeTrial& trial,
 // Ends a graph early, makes values of it parameters, and leaves out those that
 // nothing uses, while it fails.
 void ShrinkGraph(RandomText& text, const CodeTrial& trial) {
+  RandomText part = text;
+  part.lets_fit = false;
+  if (ErrorOf(part, trial).empty()) return;  // it is refused
+  text = std::move(part);
   auto fails = [&](std::vector<TextLet> lets) {
     RandomText less = text;
     less.text = TextOf(lets);
@@ -109,7 +113,9 @@ void ShrinkGraph(RandomText& text, const CodeTrial& trial) {
 
 void Shrink(RandomText& text, const CodeTrial& trial) {
   if (!text.lets.empty()) ShrinkGraph(text, trial);
-  if (text.einsum && text.einsum->is_right) return;  // a part of it may not be
+  // Of one that is refused, a part may be right to be.
+  if (text.einsum && text.einsum->is_right) return;
+  if (!text.lets.empty() && text.lets_fit) return;
   if (!text.einsum) {
     ShrinkPart(text, trial,
                [](RandomText& t) -> std::string& { return t.text; });

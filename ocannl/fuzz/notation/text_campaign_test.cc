@@ -64,6 +64,21 @@ TEST(TextCampaignTest, GraphsHaveEveryOperation) {
   for (const auto& [part, count] : counts) EXPECT_GT(count, 10) << part;
 }
 
+// Of a graph that is made to fit: those of one that is cut down may be.
+TEST(TextCampaignTest, ARefusalOfAGraphIsAFailure) {
+  Shape pair;
+  pair[RowKind::kOutput] = {2};
+  RandomText graph = {
+      .text = "",
+      .operands = {Shape()},
+      .lets = {{"v0", "{w0; o=[2]}", pair, DType::kF32},
+               {"v1", "v0 +* \"a; b => c\" v0", pair, DType::kF32}}};
+  graph.text = TextOf(graph.lets);
+  EXPECT_TRUE(absl::StartsWith(CheckText(graph).error, "it is right, but"));
+  graph.lets_fit = false;
+  EXPECT_EQ(CheckText(graph).error, "");
+}
+
 TEST(TextCampaignTest, TheBuiltInTextsRun) {
   for (const char* text : BuiltInTexts()) {
     TextOutcome outcome = CheckText({.text = text, .operands = {Shape()}});
