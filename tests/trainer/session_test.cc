@@ -268,48 +268,29 @@ TEST_F(SessionTest, BadNumbersAndTypes) {
   EXPECT_THAT(session_.status(), Invalid("a padding of 1 is not smaller"));
 }
 
+// With a state of 3 MiB beside the parameter.
 TEST_F(SessionTest, FilesOfOtherSteps) {
   ASSERT_THAT(session_.Update(session_.Sum(Begin({})), sgd_, 0.5), IsOk());
   const std::string path = absl::StrCat(testing::TempDir(), "/s.npz");
   TestDevice host;
-  ASSERT_THAT(host.context.Write("p0", *Vector({7, 8})), IsOk());
-  ASSERT_THAT(
-      host.context.Write("session_steps_done", NdArray::Of<int64_t>({}, {-1})),
-      IsOk());
-  ASSERT_THAT(
-      SaveParams(
-          path,
-          {{.name = "p0", .dtype = DType::kF32, .dims = {2}},
-           {.name = "session_steps_done", .dtype = DType::kI64, .dims = {}}},
-          host.context),
-      IsOk());
+  CHECK_OK(host.context.Write("p0", *Vector({7, 8})));
+  CHECK_OK(host.context.Write("state", NdArray(DType::kF32, {3 << 18})));
+  auto save = [&](int64_t steps) {
+    CHECK_OK(host.context.Write("session_steps_done",
+                                NdArray::Of<int64_t>({}, {steps})));
+    CHECK_OK(SaveParams(path,
+                        {{"p0", DType::kF32, {2}},
+                         {"state", DType::kF32, {3 << 18}},
+                         {"session_steps_done", DType::kI64, {}}},
+                        host.context));
+  };
+  save(-1);
   EXPECT_THAT(session_.Restore(path), Invalid("is no number of steps"));
-  EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(0.5, 1.5));
-  EXPECT_EQ(session_.step(), 1);
-}
-
-// Of what else than the parameters is in the file.
-TEST_F(SessionTest, RestoreHasALimit) {
-  ASSERT_THAT(session_.Update(session_.Sum(Begin({})), sgd_, 0.5), IsOk());
-  const std::string path = absl::StrCat(testing::TempDir(), "/limit.npz");
-  TestDevice host;
-  const NdArray state(DType::kF32, {3 << 18});  // 3 MiB
-  ASSERT_THAT(host.context.Write("p0", *Vector({7, 8})), IsOk());
-  ASSERT_THAT(host.context.Write("momentum", state), IsOk());
-  ASSERT_THAT(
-      host.context.Write("session_steps_done", NdArray::Of<int64_t>({}, {4})),
-      IsOk());
-  ASSERT_THAT(
-      SaveParams(
-          path,
-          {{.name = "p0", .dtype = DType::kF32, .dims = {2}},
-           {.name = "momentum", .dtype = DType::kF32, .dims = state.dims()},
-           {.name = "session_steps_done", .dtype = DType::kI64, .dims = {}}},
-          host.context),
-      IsOk());
+  save(4);
   EXPECT_EQ(session_.Restore(path, {.mib = 1}).code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(0.5, 1.5));
+  EXPECT_EQ(session_.step(), 1);
   EXPECT_THAT(session_.Restore(path, {.mib = 4}), IsOk());
   EXPECT_THAT(Cells(params_.Get(0)), ElementsAre(7, 8));
   EXPECT_EQ(session_.step(), 4);
