@@ -192,6 +192,14 @@ class ProgramsTest(unittest.TestCase):
             run("digits", f"--data={self.folder}/none.csv")
         self.assertIn("none.csv", error.exception.stderr)
 
+    def test_text_has_a_limit(self):
+        folder = self.folder / "texts"
+        folder.mkdir()
+        text = b"a b c d e\n" * 400_000
+        (folder / "a.gz").write_bytes(gzip.compress(text))
+        self.assertIn("more than 1 MiB, the limit", fault(
+            "text", f"--data={folder}", "--data_limit=1"))
+
     def goes_on(self, program, *flags):
         """The result of a training, which one that was stopped has too."""
         text = run(program, *flags, f"--plot_dir={self.folder / program}")

@@ -50,6 +50,11 @@ TEST(CommandLineTest, HelpShowsDefaults) {
             "  --real       allow rounding\n");
 }
 
+TEST(CommandLineTest, HelpOfAnotherFlagTellsOfOneWithout) {
+  EXPECT_EQ(CommandLine::Help({{"a", "", "up to --b"}, {"b", "0", ""}}),
+            "  --a    up to --b\n");
+}
+
 TEST(CommandLineTest, HelpFitsATerminal) {
   const std::string words(77, 'x');
   EXPECT_EQ(CommandLine::Help({{"a", "", words + " y " + words}}),
