@@ -150,7 +150,7 @@ Tensor CodeScope::Add(absl::string_view name, const Shape& shape, Array array) {
                   .text = std::string(name),
                   .dtype = array.dtype,
                   // By which the notation knows scalars.
-                  .spec = shape == Shape() ? SpecOf(shape) : ShapeSpec{},
+                  .spec = shape == Shape() ? SpecOf(shape) : Boxed<ShapeSpec>(),
                   .has_gradient = false,
                   .where = SourceLocation::Current(),
                   .named = true});

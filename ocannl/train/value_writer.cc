@@ -56,7 +56,7 @@ absl::Status ValueWriter::Store(const AssignStatement& statement,
   // What has no shape of its own, such as random numbers, takes the array's;
   // else smaller ones are repeated.
   TensorNode wanted = graph[value];
-  wanted.spec.rows = SpecOf(shape).rows;
+  wanted.spec.Mutable().rows = SpecOf(shape).rows;
   const TensorId fitting = graph.Add(std::move(wanted));
   const bool fits = InferShapes(graph, {fitting}, shapes).ok();
   if (fits) value = fitting;

@@ -117,7 +117,7 @@ size_t AxisOf(const Shapes& shapes, const ScanSource& scan) {
   const Shape& shape = shapes.at(scan.of);
   size_t axis = 0;
   for (RowKind kind : kRowKinds) {
-    const EinsumRow& row = scan.spec.result[static_cast<int>(kind)];
+    const EinsumRow& row = scan.spec->result[static_cast<int>(kind)];
     for (const EinsumAxis& each :
          ExpandRow(row, static_cast<int>(shape[kind].size()), 0)) {
       if (each.name == scan.axis) return axis;

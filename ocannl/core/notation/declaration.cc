@@ -62,7 +62,7 @@ absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
   std::string error;
   for (RowKind kind : kRowKinds) {
     const auto k = static_cast<int>(kind);
-    if (again.spec[kind] && again.spec.bases[k] != parameter.spec.bases[k]) {
+    if (again.spec[kind] && again.spec.bases[k] != parameter.spec->bases[k]) {
       error = absl::StrCat("other bases in ", kRowLetters[k]);
     }
   }

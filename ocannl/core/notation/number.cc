@@ -54,7 +54,7 @@ bool HasScalar(absl::Span<const Arg> args) {
     if (tensor == nullptr) return true;
     const TensorNode& node = tensor->node();
     return IsNumberLike(node.source) ||
-           absl::c_all_of(node.spec.rows, [](const std::optional<Dims>& row) {
+           absl::c_all_of(node.spec->rows, [](const std::optional<Dims>& row) {
              return row && row->empty();
            });
   });

@@ -71,11 +71,11 @@ inline std::string Structure(const Graph& graph, TensorId id) {
             for (int64_t i = 0; i < data.data->size(); ++i) {
               values.push_back(data.data->AsDouble(i));
             }
-            return absl::StrCat("Data", Rows(node.spec), " ",
+            return absl::StrCat("Data", Rows(*node.spec), " ",
                                 absl::StrJoin(values, " "));
           },
           [&](const ParamSource&) {
-            return absl::StrCat("{", node.name, Rows(node.spec), "}");
+            return absl::StrCat("{", node.name, Rows(*node.spec), "}");
           },
           [&](const OffsetsSource&) { return std::string("Offsets"); },
           [&](const SymbolSource& symbol) {

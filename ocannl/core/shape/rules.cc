@@ -44,7 +44,7 @@ class Collector {
 
   void operator()(const SliceSource& slice) { Slots(SliceSpec(), {slice.of}); }
 
-  void operator()(const ScanSource& scan) { Slots(scan.spec, {scan.of}); }
+  void operator()(const ScanSource& scan) { Slots(*scan.spec, {scan.of}); }
 
   void operator()(const ComputeSource& compute) {
     using Source = ComputeSource;
@@ -55,8 +55,8 @@ class Collector {
               for (TensorId operand : operands) Covers(operand);
             },
             [&](const Source::Compose&) { Compose(operands[0], operands[1]); },
-            [&](const EinsumSpec& spec) { Slots(spec, operands); },
-            [&](const Source::Gather& g) { Slots(g.spec, operands); }},
+            [&](const Boxed<EinsumSpec>& spec) { Slots(*spec, operands); },
+            [&](const Source::Gather& g) { Slots(*g.spec, operands); }},
         compute.logic);
   }
 

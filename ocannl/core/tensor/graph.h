@@ -28,6 +28,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/boxed.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/core/tensor/shape.h"
 #include "ocannl/core/tensor/source.h"
@@ -57,7 +58,7 @@ struct TensorNode {
   std::string name;  // unique in the graph: "w1", "n35", "n39_relu"
   std::string text;  // how an error message writes it: "w1 * x"
   DType dtype;
-  ShapeSpec spec;
+  Boxed<ShapeSpec> spec;
   bool has_gradient;  // a parameter, or computed from one
   SourceLocation where;
   bool named = false;                                  // the name is the user's

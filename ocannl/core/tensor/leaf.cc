@@ -17,7 +17,7 @@ namespace ocannl {
 namespace {
 
 Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
-               std::string text, DType dtype, ShapeSpec spec,
+               std::string text, DType dtype, Boxed<ShapeSpec> spec,
                SourceLocation where,
                std::optional<MemoryRequest> memory = std::nullopt) {
   bool trains = std::holds_alternative<ParamSource>(source) &&

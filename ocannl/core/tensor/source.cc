@@ -6,12 +6,13 @@
 namespace ocannl {
 
 const EinsumSpec* ComputeSource::spec() const {
-  if (const auto* gather = std::get_if<Gather>(&logic)) return &gather->spec;
-  return std::get_if<EinsumSpec>(&logic);
+  if (const auto* gather = std::get_if<Gather>(&logic)) return &*gather->spec;
+  const auto* spec = std::get_if<Boxed<EinsumSpec>>(&logic);
+  return spec == nullptr ? nullptr : &**spec;
 }
 
 const EinsumSpec* EinsumOf(const TensorSource& source) {
-  if (const auto* scan = std::get_if<ScanSource>(&source)) return &scan->spec;
+  if (const auto* scan = std::get_if<ScanSource>(&source)) return &*scan->spec;
   const auto* compute = std::get_if<ComputeSource>(&source);
   return compute == nullptr ? nullptr : compute->spec();
 }

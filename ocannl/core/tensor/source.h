@@ -15,6 +15,7 @@
 #include "ocannl/core/base/id.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/boxed.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/shape.h"
 
@@ -79,7 +80,7 @@ struct ReshapeSource {
 // `spec` names, cell i is the sum of the cells 0 to i.
 struct ScanSource {
   TensorId of;
-  EinsumSpec spec;  // result and operand are alike
+  Boxed<EinsumSpec> spec;  // result and operand are alike
   std::string axis;
 };
 
@@ -99,11 +100,11 @@ struct ComputeSource {
   // axis, so that the sum is one of its cells; if the sum `scatters`, the
   // result has the axis.
   struct Gather {
-    EinsumSpec spec;
+    Boxed<EinsumSpec> spec;
     TensorId ids;
     bool scatters;
   };
-  using Logic = std::variant<Pointwise, Compose, EinsumSpec, Gather>;
+  using Logic = std::variant<Pointwise, Compose, Boxed<EinsumSpec>, Gather>;
 
   // None: the operand itself, one at a time. kMul: the product of 2 or more.
   std::optional<Op> op = {};

@@ -374,7 +374,7 @@ class Builder {
     TensorNode sized = drawn.node();
     Shape shape;
     shape[RowKind::kOutput] = to;
-    sized.spec.rows = SpecOf(shape).rows;
+    sized.spec.Mutable().rows = SpecOf(shape).rows;
     const Tensor uniform = {&graph_, graph_.Add(std::move(sized))};
     if (call_.op == Primitive::kRandUniform) return uniform;
     OCANNL_RETURN_IF_ERROR(CheckRank(operands_, 0, 0));
