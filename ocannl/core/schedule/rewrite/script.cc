@@ -68,7 +68,7 @@ absl::Status Call(absl::Status (*rewrite)(LoopProgram&, T...),
 
 // A row of rewrites.def, which says what its columns are.
 struct Row {
-  enum class Changes : uint8_t { kNest, kRounding, kProgram };
+  enum class Changes : uint8_t { kLoop, kNest, kRounding, kProgram };
 
   absl::string_view name;
   absl::string_view arguments;
@@ -192,7 +192,8 @@ absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
   ScriptRunner runner(std::move(program));
   for (size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
-    absl::Status status = runner.Line(line.text);
+    absl::Status status =
+        stepwise ? runner.Line(line.text) : runner.LineApart(line.text);
     const bool goes_on = k + 1 < lines.size() && IsBinding(lines[k].text) &&
                          IsBinding(lines[k + 1].text);
     if (status.ok() && stepwise && !goes_on) status = runner.Verify();
@@ -200,6 +201,7 @@ absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
     return IllegalError("line ", line.number, ", `", line.text,
                         "`: ", status.message());
   }
+  runner.Join();
   if (!stepwise) OCANNL_RETURN_IF_ERROR(runner.Verify());
   return runner.program();
 }
@@ -223,6 +225,19 @@ void ScriptRunner::Savepoint::RollBack() {
 }
 
 absl::Status ScriptRunner::Line(absl::string_view line) {
+  return Run(line, /*apart=*/false);
+}
+
+absl::Status ScriptRunner::LineApart(absl::string_view line) {
+  return Run(line, /*apart=*/true);
+}
+
+void ScriptRunner::Join() {
+  if (nests_) nests_->Join();
+  nests_.reset();
+}
+
+absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
   const absl::string_view all = line;
   std::vector<std::string> names;
   const size_t equals = line.find('=');
@@ -236,22 +251,38 @@ absl::Status ScriptRunner::Line(absl::string_view line) {
   words.erase(words.begin());
   OCANNL_ASSIGN_OR_RETURN(Arguments arguments,
                           ArgumentsOf(named_, *row, words));
-  std::optional<Savepoint> before;  // else the rewrite has the only error
-  if (!names.empty()) before.emplace(*this);
-  // Takes as long as the program is.
+  if (apart && row->changes == Row::Changes::kLoop) {
+    if (!nests_) nests_.emplace(program_);
+    apart = nests_->Focus(arguments.loops);
+  } else {
+    apart = false;
+  }
+  if (!apart) Join();
+  std::vector<rewrite::Savepoint*> savepoints;
+  for (Savepoint* savepoint : savepoints_) {
+    savepoints.push_back(&savepoint->program_);
+  }
+  std::optional<rewrite::Savepoint> before;  // else only the rewrite may fail
+  if (!names.empty()) savepoints.push_back(&before.emplace(program_));
+  // Takes as long as the body is.
   IteratorId new_loop = names.empty() ? IteratorId() : NextIterator(program_);
-  if (!savepoints_.empty()) {
+  if (!savepoints.empty()) {
     const bool is_of_nest = row->changes != Row::Changes::kProgram;
-    is_of_nest ? SaveNestsOf(arguments.loops) : SaveNestsOf({});
+    SaveNestsOf(is_of_nest ? arguments.loops : std::vector<IteratorId>(),
+                savepoints);
   }
-  OCANNL_RETURN_IF_ERROR(row->apply(program_, arguments));
-  const int32_t made =
-      names.empty() ? 0 : NextIterator(program_).index - new_loop.index;
-  if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
-    before->RollBack();
-    return IllegalError("it makes ", std::min(row->new_loops, made),
-                        " loops to name, not ", names.size());
+  absl::Status status = row->apply(program_, arguments);
+  if (status.ok()) {
+    const int32_t made =
+        names.empty() ? 0 : NextIterator(program_).index - new_loop.index;
+    if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
+      before->RollBack();
+      status = IllegalError("it makes ", std::min(row->new_loops, made),
+                            " loops to name, not ", names.size());
+    }
   }
+  if (apart) nests_->Unfocus();
+  OCANNL_RETURN_IF_ERROR(status);
   for (const std::string& name : names) named_[name] = new_loop++;
   absl::StrAppend(&script_, all, "\n");
   return absl::OkStatus();
@@ -282,7 +313,9 @@ void ScriptRunner::Append(std::vector<Stmt> stmts) {
   absl::c_move(stmts, std::back_inserter(program_.body.stmts));
 }
 
-void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {
+void ScriptRunner::SaveNestsOf(
+    absl::Span<const IteratorId> loops,
+    absl::Span<rewrite::Savepoint* const> savepoints) {
   const std::vector<Stmt>& stmts = program_.body.stmts;
   if (stmts.empty()) return;
   std::vector<size_t> nests;
@@ -292,8 +325,8 @@ void ScriptRunner::SaveNestsOf(absl::Span<const IteratorId> loops) {
     nests.push_back(site->nest);
   }
   if (loops.empty()) nests = {0, stmts.size() - 1};
-  for (Savepoint* savepoint : savepoints_) {
-    for (size_t at : nests) savepoint->program_.Save(at);
+  for (rewrite::Savepoint* savepoint : savepoints) {
+    for (size_t at : nests) savepoint->Save(at);
   }
 }
 

@@ -18,6 +18,7 @@
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/rewrite/nests.h"
 #include "ocannl/core/schedule/rewrite/savepoint.h"
 
 namespace ocannl::rewrite {
@@ -53,6 +55,11 @@ class ScriptRunner {
   // Error, with nothing changed: the line is none, or it cannot be done.
   absl::Status Line(absl::string_view line);
 
+  // The same of a line after which only such lines or Join follow: one nest is
+  // rewritten in no time for the others. There is no Savepoint.
+  absl::Status LineApart(absl::string_view line);
+  void Join();
+
   // Error: what is not right with what there is so far.
   absl::Status Verify();
 
@@ -70,14 +77,18 @@ class ScriptRunner {
  private:
   using LoopNames = absl::flat_hash_map<std::string, IteratorId>;
 
+  absl::Status Run(absl::string_view line, bool apart);
+
   // Has the savepoints save what a rewrite of these loops may change; of none:
   // all.
-  void SaveNestsOf(absl::Span<const IteratorId> loops);
+  void SaveNestsOf(absl::Span<const IteratorId> loops,
+                   absl::Span<rewrite::Savepoint* const> savepoints);
 
   LoopProgram program_;
   std::string script_;
   LoopNames named_;
   std::vector<Savepoint*> savepoints_;  // those that there are
+  std::optional<Nests> nests_;          // while the body is apart
 };
 
 class ScriptRunner::Savepoint {
