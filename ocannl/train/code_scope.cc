@@ -104,8 +104,7 @@ absl::StatusOr<std::optional<CodeScope::ModelArray>> CodeScope::FindInModel(
   if (!is_gradient) absl::ConsumeSuffix(&name, ".value");
   std::optional<Tensor> tensor = FindTensor(name);
   if (!tensor) return FindState(name);
-  OCANNL_RETURN_IF_ERROR(
-      InferShapes(model_.graph, {tensor->id}, model_.shapes));
+  OCANNL_RETURN_IF_ERROR(InferUses(model_.graph, {tensor->id}, model_.shapes));
   if (is_gradient && !tensor->node().has_gradient) {
     return ErrorAt(offset, absl::StrCat("`", name, "` has no gradient"));
   }
@@ -182,8 +181,7 @@ absl::Status CodeScope::ForEach(const ForStatement& loop,
   const Names visible = visible_;
   absl::Status status;
   for (Tensor tensor : names_.lists.at(loop.list)) {
-    OCANNL_RETURN_IF_ERROR(
-        InferShapes(model_.graph, {tensor.id}, model_.shapes));
+    OCANNL_RETURN_IF_ERROR(InferUses(model_.graph, {tensor.id}, model_.shapes));
     const Shape& shape = model_.shapes.at(tensor.id);
     for (auto [kind, row] : {std::pair(RowKind::kInput, ".inputs"),
                              std::pair(RowKind::kOutput, ".outputs")}) {

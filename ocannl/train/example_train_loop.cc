@@ -15,6 +15,7 @@
 #include "ocannl/train/option_check.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/parallel/round_robin.h"
+#include "ocannl/train/run.h"
 
 namespace ocannl::train {
 namespace {
@@ -75,15 +76,13 @@ class Training {
                                       {.weight_decay = options_.weight_decay}));
     OCANNL_ASSIGN_OR_RETURN(const std::vector<Tensor> trained,
                             KeepGradients(updaten.params, sgd.update));
-    OCANNL_ASSIGN_OR_RETURN(Assignments init, InitParams(model, result_->loss));
     std::vector<Context> contexts;
     for (size_t k = 0; k < devices_.size(); ++k) {
       contexts.push_back(devices_[k].context);
     }
-    OCANNL_ASSIGN_OR_RETURN(
-        Routine start,
-        ToRoutine(contexts[0], Sequence("init", {init, sgd.init}), {}));
-    OCANNL_RETURN_IF_ERROR(start.Run());
+    OCANNL_RETURN_IF_ERROR(
+        RunInit(model, result_->loss, std::move(sgd.init), contexts[0])
+            .status());
     OCANNL_ASSIGN_OR_RETURN(gradients_,
                             ToRoutines(contexts, updaten.fwd_bprop, {}));
     OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(contexts[0], sgd.update, {}));

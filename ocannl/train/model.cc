@@ -43,7 +43,7 @@ absl::Status CheckIsIn(const Model& model, Tensor t) {
 
 absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
-  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
+  OCANNL_RETURN_IF_ERROR(InferUses(model.graph, {t.id}, model.shapes));
   OCANNL_RETURN_IF_ERROR(model.graph.SetMemoryMode(
       t.id, {MemoryMode::kMaterialized, "the result of Forward"}));
   OCANNL_ASSIGN_OR_RETURN(
@@ -74,7 +74,7 @@ absl::Status CheckStep(const Model& model, Tensor loss) {
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
                                        const GradOptions& options) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, loss));
-  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {loss.id}, model.shapes));
+  OCANNL_RETURN_IF_ERROR(InferUses(model.graph, {loss.id}, model.shapes));
   const Shape& shape = model.shapes.at(loss.id);
   if (NumElements(shape.dims()) == 1) {
     return GradUpdateOfSum(model, loss, options);
@@ -172,11 +172,12 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
+  const std::vector<TensorId> parameters = ParametersOf(model.graph, t.id);
+  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, parameters, model.shapes));
   Assignments code;
   code.name = absl::StrCat(t.node().name, "_init_params");
   Say(code, absl::StrCat(t.node().name, " init params"));
-  Append(code, Initialize(model.graph, model.shapes,
-                          ParametersOf(model.graph, t.id)));
+  Append(code, Initialize(model.graph, model.shapes, parameters));
   return code;
 }
 

@@ -13,6 +13,7 @@
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/first_values.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/core/tensor/memory_mode.h"
@@ -33,6 +34,15 @@ std::vector<TensorId> Nodes(const Model& model, Tensor t) {
 }
 
 }  // namespace
+
+absl::StatusOr<Context> RunInit(Model& model, Tensor t, Assignments also,
+                                const Context& context) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
+  OCANNL_RETURN_IF_ERROR(InferUses(model.graph, {t.id}, model.shapes));
+  return RunFirstValues(model.graph, model.shapes,
+                        ParametersOf(model.graph, t.id), std::move(also),
+                        context);
+}
 
 absl::Status SyncRun(Routine& routine) {
   OCANNL_RETURN_IF_ERROR(routine.Run());
@@ -56,6 +66,7 @@ absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
   for (Tensor p : AllParameters(model, t)) {
     if (!absl::c_linear_search(there, p.node().name)) missing.push_back(p.id);
   }
+  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, missing, model.shapes));
   Assignments init = Initialize(model.graph, model.shapes, missing);
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, t));
   OCANNL_ASSIGN_OR_RETURN(

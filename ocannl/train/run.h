@@ -24,6 +24,14 @@
 
 namespace ocannl::train {
 
+// Gives all parameters of `t` their first values in `context` and then runs
+// `also`, such as the init of UpdateCode: InitParams, ToRoutine and Run at
+// once, with the same values. Parameters that differ only in their random
+// numbers share code (core/first_values.h). Returns the context to link the
+// next routine to. Errors: those of the three.
+absl::StatusOr<Context> RunInit(Model& model, Tensor t, Assignments also,
+                                const Context& context);
+
 // Runs the routine and returns when it is done. Errors: those of Routine::Run
 // and of the run (Backend::RunStatus).
 absl::Status SyncRun(Routine& routine);

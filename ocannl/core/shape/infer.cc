@@ -21,6 +21,7 @@
 #include "ocannl/core/shape/size.h"
 #include "ocannl/core/shape/size_rules.h"
 #include "ocannl/core/shape/slot_rules.h"
+#include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
@@ -345,14 +346,35 @@ class Inference {
 
 // Whether inference would only find the shape that `id` has: an update rule
 // asks once for each of its operands.
-bool IsInferred(const Graph& graph, const Shapes& shapes, TensorId id) {
+bool IsInferred(const Graph& graph, const Shapes& shapes,
+                FirstValues first_values, TensorId id) {
   const TensorSource& source = graph[id].source;
   const auto* param = std::get_if<ParamSource>(&source);
   if (!shapes.contains(id) || std::holds_alternative<ErrorSource>(source) ||
-      (param != nullptr && param->init && !shapes.contains(*param->init))) {
+      (param != nullptr && param->init && !shapes.contains(*param->init) &&
+       (first_values == FirstValues::kAll || !PlainFirstValue(graph, id)))) {
     return false;
   }
   return graph.SizeRulesOf(id).empty();
+}
+
+absl::Status Infer(Graph& graph, absl::Span<const TensorId> roots,
+                   FirstValues first_values, Shapes& shapes, int64_t* steps) {
+  if (!graph.has_open() && absl::c_all_of(roots, [&](TensorId id) {
+        return IsInferred(graph, shapes, first_values, id);
+      })) {
+    for (TensorId id : roots) {
+      OCANNL_RETURN_IF_ERROR(CheckHeld(graph, id, TensorId()));
+    }
+    return absl::OkStatus();
+  }
+  OCANNL_ASSIGN_OR_RETURN(Problem problem,
+                          MakeProblem(graph, roots, shapes, first_values));
+  Inference inference(graph, std::move(problem));
+  absl::Status status = inference.Run();
+  if (steps != nullptr) *steps += inference.steps();
+  OCANNL_RETURN_IF_ERROR(status);
+  return inference.AddTo(shapes);
 }
 
 }  // namespace
@@ -365,20 +387,12 @@ std::string ToString(const Shapes& shapes, TensorId tensor) {
 
 absl::Status InferShapes(Graph& graph, absl::Span<const TensorId> roots,
                          Shapes& shapes, int64_t* steps) {
-  if (!graph.has_open() && absl::c_all_of(roots, [&](TensorId id) {
-        return IsInferred(graph, shapes, id);
-      })) {
-    for (TensorId id : roots) {
-      OCANNL_RETURN_IF_ERROR(CheckHeld(graph, id, TensorId()));
-    }
-    return absl::OkStatus();
-  }
-  OCANNL_ASSIGN_OR_RETURN(Problem problem, MakeProblem(graph, roots, shapes));
-  Inference inference(graph, std::move(problem));
-  absl::Status status = inference.Run();
-  if (steps != nullptr) *steps += inference.steps();
-  OCANNL_RETURN_IF_ERROR(status);
-  return inference.AddTo(shapes);
+  return Infer(graph, roots, FirstValues::kAll, shapes, steps);
+}
+
+absl::Status InferUses(Graph& graph, absl::Span<const TensorId> roots,
+                       Shapes& shapes) {
+  return Infer(graph, roots, FirstValues::kTelling, shapes, nullptr);
 }
 
 }  // namespace ocannl

@@ -48,6 +48,13 @@ std::string ToString(const Shapes& shapes, TensorId tensor);
 absl::Status InferShapes(Graph& graph, absl::Span<const TensorId> roots,
                          Shapes& shapes, int64_t* steps = nullptr);
 
+// The same but for plain first values of parameters (initializer.h), which tell
+// nothing of a shape and are most of the nodes of many graphs: InferShapes of
+// the parameters adds them, and finds what is wrong with them, where they are
+// computed.
+absl::Status InferUses(Graph& graph, absl::Span<const TensorId> roots,
+                       Shapes& shapes);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_SHAPE_INFER_H_

@@ -10,23 +10,27 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
 
-// What must have a shape for `id` to have one.
-std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given,
-                              const GivenShapes& given) {
+// The initialiser of `id`, a parameter, if it has one of no shape yet. It may
+// come later than the shape of the parameter.
+std::optional<TensorId> OpenInit(const Graph& graph, TensorId id,
+                                 const GivenShapes& given) {
+  const auto* param = std::get_if<ParamSource>(&graph[id].source);
+  if (param == nullptr || !param->init) return std::nullopt;
+  if (given.contains(id) && given.contains(*param->init)) return std::nullopt;
+  return param->init;
+}
+
+// What must have a shape for `id` to have one, but for an initialiser.
+std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given) {
   const TensorSource& source = graph[id].source;
   std::vector<TensorId> needs;
   if (!is_given) needs = OperandsOf(source);
-  if (const auto* param = std::get_if<ParamSource>(&source)) {
-    // It may come later than the shape of the parameter.
-    const bool is_known =
-        is_given && param->init && given.contains(*param->init);
-    if (param->init && !is_known) needs.push_back(*param->init);
-  }
   const auto* dim = std::get_if<DimSource>(&source);
   if (dim != nullptr && !is_given) needs.push_back(dim->of);
   return needs;
@@ -64,31 +68,79 @@ std::optional<TensorId> CapturedIn(const TensorNode& node) {
   return dim->of;
 }
 
-void CollectNodes(const Graph& graph, absl::Span<const TensorId> roots,
-                  const GivenShapes& given, Ruled& ruled, Problem& problem) {
-  std::vector<TensorId> stack(roots.begin(), roots.end());
-  while (!stack.empty()) {
-    TensorId id = stack.back();
-    stack.pop_back();
-    if (!problem.index.try_emplace(id, 0).second) continue;
-    problem.nodes.push_back(id);
-    const bool is_ruled = ruled.contains(id);
-    const bool is_given = given.contains(id) && !is_ruled;
-    for (TensorId need : NeedsOf(graph, id, is_given, given)) {
-      stack.push_back(need);
+// Adds the nodes of a problem, from its roots on.
+class NodeCollector {
+ public:
+  NodeCollector(const Graph& graph, const GivenShapes& given,
+                FirstValues first_values, Ruled& ruled, Problem& problem)
+      : graph_(graph),
+        given_(given),
+        first_values_(first_values),
+        ruled_(ruled),
+        problem_(problem) {}
+
+  void Collect(absl::Span<const TensorId> roots) {
+    stack_.assign(roots.begin(), roots.end());
+    AddAll();
+    // What is left out must be of no other use.
+    for (size_t k = 0; k < plain_.size(); ++k) {
+      const auto& [init, nodes] = plain_[k];
+      if (absl::c_any_of(nodes, [&](TensorId id) {
+            return problem_.index.contains(id) || given_.contains(id);
+          })) {
+        stack_.push_back(init);
+        AddAll();
+      }
     }
-    ruled.AppendOthers(id, stack);
-    std::optional<TensorId> einsum = CapturedIn(graph[id]);
-    if (!einsum || given.contains(id)) continue;
+    absl::c_sort(problem_.nodes);
+    for (size_t i = 0; i < problem_.nodes.size(); ++i) {
+      problem_.index[problem_.nodes[i]] = static_cast<int>(i);
+    }
+  }
+
+ private:
+  void AddAll() {
+    while (!stack_.empty()) {
+      const TensorId id = stack_.back();
+      stack_.pop_back();
+      if (problem_.index.try_emplace(id, 0).second) Add(id);
+    }
+  }
+
+  void Add(TensorId id) {
+    problem_.nodes.push_back(id);
+    const bool is_ruled = ruled_.contains(id);
+    const bool is_given = given_.contains(id) && !is_ruled;
+    for (TensorId need : NeedsOf(graph_, id, is_given)) stack_.push_back(need);
+    if (const auto init = OpenInit(graph_, id, given_)) AddInit(id, *init);
+    ruled_.AppendOthers(id, stack_);
+    std::optional<TensorId> einsum = CapturedIn(graph_[id]);
+    if (!einsum || given_.contains(id)) return;
     // Whether it was met or not, its rules tell the sizes of its names.
-    ruled.Insert(*einsum);
-    absl::c_copy(OperandsOf(graph[*einsum].source), std::back_inserter(stack));
+    ruled_.Insert(*einsum);
+    absl::c_copy(OperandsOf(graph_[*einsum].source),
+                 std::back_inserter(stack_));
   }
-  std::sort(problem.nodes.begin(), problem.nodes.end());
-  for (size_t i = 0; i < problem.nodes.size(); ++i) {
-    problem.index[problem.nodes[i]] = static_cast<int>(i);
+
+  void AddInit(TensorId parameter, TensorId init) {
+    if (first_values_ == FirstValues::kTelling) {
+      if (auto nodes = PlainFirstValue(graph_, parameter)) {
+        plain_.emplace_back(init, *std::move(nodes));
+        return;
+      }
+    }
+    stack_.push_back(init);
   }
-}
+
+  const Graph& graph_;
+  const GivenShapes& given_;
+  const FirstValues first_values_;
+  Ruled& ruled_;
+  Problem& problem_;
+  std::vector<TensorId> stack_;
+  // Initialisers that are left out so far, and their nodes.
+  std::vector<std::pair<TensorId, std::vector<TensorId>>> plain_;
+};
 
 // Whether the shape of `init` comes from its use only.
 bool TakesShapeOfUse(const Graph& graph, TensorId init) {
@@ -247,11 +299,12 @@ absl::Status CloseData(const TensorNode& node, const StaticSymbol* slicer,
 
 absl::StatusOr<Problem> MakeProblem(Graph& graph,
                                     absl::Span<const TensorId> roots,
-                                    const GivenShapes& given) {
+                                    const GivenShapes& given,
+                                    FirstValues first_values) {
   DecideDTypes(graph, roots);
   Problem problem;
   Ruled ruled(graph);
-  CollectNodes(graph, roots, given, ruled, problem);
+  NodeCollector(graph, given, first_values, ruled, problem).Collect(roots);
   absl::flat_hash_set<TensorId> in_first_values = InFirstValues(graph, problem);
   for (TensorId id : problem.nodes) {
     const TensorNode& node = graph[id];
@@ -268,7 +321,11 @@ absl::StatusOr<Problem> MakeProblem(Graph& graph,
       problem.rows.push_back(
           MakeRow(node, kind, role, is_given ? &shape->second : nullptr));
     }
-    if (!is_given || ruled.contains(id)) AddRules(graph, id, problem.rules);
+    const std::optional<TensorId> init = OpenInit(graph, id, given);
+    if (init && !problem.index.contains(*init)) continue;
+    if (!is_given || init || ruled.contains(id)) {
+      AddRules(graph, id, problem.rules);
+    }
   }
   AllowNoInputs(graph, problem);
   FitNumbers(graph, given, problem);

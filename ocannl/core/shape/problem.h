@@ -7,6 +7,7 @@
 #ifndef OCANNL_CORE_SHAPE_PROBLEM_H_
 #define OCANNL_CORE_SHAPE_PROBLEM_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -44,12 +45,19 @@ struct Problem {
 // Shapes of earlier inferences.
 using GivenShapes = absl::flat_hash_map<TensorId, Shape>;
 
+// Which initialisers of parameters count.
+enum class FirstValues : uint8_t {
+  kAll,
+  kTelling,  // not plain ones (initializer.h), which tell nothing of a shape
+};
+
 // Everything that `roots` need, initialisers included, but nothing that only
 // tensors of a given shape need. Errors: an error node; an array that its
 // static index does not divide.
 absl::StatusOr<Problem> MakeProblem(Graph& graph,
                                     absl::Span<const TensorId> roots,
-                                    const GivenShapes& given);
+                                    const GivenShapes& given,
+                                    FirstValues first_values);
 
 // Error: a tensor with more than kMaxAxes axes, by name. Before `ranks` are
 // solved, those count that are known.

@@ -2,6 +2,7 @@
 #include "ocannl/core/tensor/initializer.h"
 
 #include <array>
+#include <bitset>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -9,11 +10,14 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/print.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -192,6 +196,47 @@ Tensor BoxMuller(Graph& graph, Draw draw, SourceLocation where,
   return InDType(normal, result, where);
 }
 
+// The nodes of an initialiser follow the parameter. Those of XavierNormal, the
+// longest one, are 60.
+constexpr int32_t kMostNodes = 128;
+
+bool HasSpec(const TensorNode& node) {
+  return absl::c_any_of(node.spec->rows,
+                        [](const auto& row) { return row.has_value(); });
+}
+
+bool IsWord(const TensorNode& node) {
+  return node.dtype == DType::kU32 &&
+         std::holds_alternative<NumberSource>(node.source);
+}
+
+// A size that a narrow dtype may not hold is checked where it is inferred.
+bool HoldsSizes(DType dtype) { return SizeOf(dtype) >= 4; }
+
+bool IsPlain(const TensorNode& node, TensorId parameter) {
+  const bool is_kept =
+      node.memory && node.memory->mode != MemoryMode::kEffectivelyConstant;
+  if (is_kept || HasSpec(node)) return false;
+  return std::visit(
+      Overload{[](const NumberSource&) { return true; },
+               [](const OffsetsSource&) { return true; },
+               [](const SymbolSource& symbol) {
+                 return symbol.static_index == kStep;
+               },
+               [&](const DimSource& dim) {
+                 return dim.of == parameter && dim.name.empty() &&
+                        HoldsSizes(node.dtype);
+               },
+               [](const ComputeSource& compute) {
+                 const auto* pointwise =
+                     std::get_if<ComputeSource::Pointwise>(&compute.logic);
+                 return compute.op && !compute.accum && pointwise != nullptr &&
+                        !pointwise->stretches;
+               },
+               [](const auto&) { return false; }},
+      node.source);
+}
+
 }  // namespace
 
 Tensor Uniform1(Graph& graph, const Draw& draw, SourceLocation where) {
@@ -242,6 +287,71 @@ Tensor Xavier(Tensor random, Tensor param, double scale_sq) {
   Tensor outputs = Fan(param, RowKind::kOutput, random);
   Tensor fan = Add(Arg(inputs, where), Arg(outputs, where));
   return Scaled(random, scale_sq, fan);
+}
+
+std::optional<std::vector<TensorId>> PlainFirstValue(const Graph& graph,
+                                                     TensorId parameter) {
+  const auto& param = std::get<ParamSource>(graph[parameter].source);
+  if (!param.init) return std::nullopt;
+  const int32_t first = parameter.index + 1;
+  const int32_t count = param.init->index - parameter.index;
+  if (count < 1 || count > kMostNodes) return std::nullopt;
+  std::bitset<kMostNodes> reached;
+  reached[count - 1] = true;
+  bool is_random = false;
+  int32_t size = 0;
+  for (int32_t k = count - 1; k >= 0; --k) {
+    const TensorNode& node = graph[{first + k}];
+    // One that an initialiser makes may share its numbers.
+    if (std::holds_alternative<ParamSource>(node.source)) return std::nullopt;
+    if (!reached[k]) continue;
+    if (!IsPlain(node, parameter)) return std::nullopt;
+    ++size;
+    is_random |= std::holds_alternative<OffsetsSource>(node.source);
+    const auto* compute = std::get_if<ComputeSource>(&node.source);
+    if (compute == nullptr) continue;
+    for (TensorId operand : compute->operands) {
+      if (operand.index < first) return std::nullopt;
+      reached[operand.index - first] = true;
+    }
+  }
+  if (!is_random) return std::nullopt;
+  std::vector<TensorId> nodes;
+  nodes.reserve(size);
+  for (int32_t k = 0; k < count; ++k) {
+    if (reached[k]) nodes.push_back({first + k});
+  }
+  return nodes;
+}
+
+FirstValueForm FormOf(const Graph& graph, TensorId parameter,
+                      const std::vector<TensorId>& nodes) {
+  FirstValueForm result;
+  std::vector<int64_t>& form = result.form;
+  auto add = [&](auto value) { form.push_back(static_cast<int64_t>(value)); };
+  add(graph[parameter].dtype);
+  add(graph[parameter].memory->mode);
+  for (TensorId id : nodes) {
+    const TensorNode& node = graph[id];
+    add(node.source.index());
+    add(node.dtype);
+    if (IsWord(node)) {
+      result.words.push_back(id);
+    } else if (std::holds_alternative<NumberSource>(node.source)) {
+      add(ConstantOf(node).bits);
+    } else if (const auto* symbol = std::get_if<SymbolSource>(&node.source)) {
+      add(symbol->part);
+    } else if (const auto* dim = std::get_if<DimSource>(&node.source)) {
+      add(dim->rows.size());
+      for (RowKind row : dim->rows) add(row);
+    } else if (const auto* compute = std::get_if<ComputeSource>(&node.source)) {
+      add(*compute->op);
+      for (TensorId operand : compute->operands) {
+        add(absl::c_lower_bound(nodes, operand) - nodes.begin());
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace ocannl

@@ -22,7 +22,9 @@
 #ifndef OCANNL_CORE_TENSOR_INITIALIZER_H_
 #define OCANNL_CORE_TENSOR_INITIALIZER_H_
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
@@ -65,6 +67,27 @@ Tensor DefaultInit(Tensor param);
 // of its inputs and outputs.
 Tensor Kaiming(Tensor random, Tensor param, double scale_sq);
 Tensor Xavier(Tensor random, Tensor param, double scale_sq);
+
+// Plain first values are computed cell by cell from random numbers, constants
+// and the sizes of the parameter. They tell nothing of its shape, and those of
+// one initialiser differ in key words only, which are numbers of u32:
+//
+//   a: 2 *. uniform(1890719623, ...) - 1
+//   b: 2 *. uniform(2769243033, ...) - 1
+//
+// The nodes that compute the first value of `parameter`, operands first, if
+// that is plain.
+std::optional<std::vector<TensorId>> PlainFirstValue(const Graph& graph,
+                                                     TensorId parameter);
+
+// What they compute, but for the values of words: equal forms of parameters of
+// one shape are one computation.
+struct FirstValueForm {
+  std::vector<int64_t> form;
+  std::vector<TensorId> words;  // in order
+};
+FirstValueForm FormOf(const Graph& graph, TensorId parameter,
+                      const std::vector<TensorId>& nodes);
 
 }  // namespace ocannl
 

@@ -10,6 +10,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/train/code.h"
+#include "ocannl/train/run.h"
 
 namespace ocannl::train {
 namespace {
@@ -25,12 +26,12 @@ absl::Status CheckParameter(Model& model, Tensor p) {
         absl::StrCat("parameter `", p.node().name, "` of type ",
                      Name(p.node().dtype), " has no gradient"));
   }
-  return InferShapes(model.graph, {p.id}, model.shapes);
+  return InferUses(model.graph, {p.id}, model.shapes);
 }
 
 absl::Status CheckRate(Model& model, Tensor rate) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, rate));
-  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {rate.id}, model.shapes));
+  OCANNL_RETURN_IF_ERROR(InferUses(model.graph, {rate.id}, model.shapes));
   const Shape& shape = model.shapes.at(rate.id);
   if (NumElements(shape.dims()) == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -121,15 +122,12 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
     model.rootness = std::move(before);
     return code.status();
   }
-  OCANNL_ASSIGN_OR_RETURN(Assignments start, InitParams(model, loss));
-  start.name = "init";
-  Append(start, std::move(code->init));
-  OCANNL_ASSIGN_OR_RETURN(Routine init, ToRoutine(context, start, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
+  OCANNL_ASSIGN_OR_RETURN(const Context started,
+                          RunInit(model, loss, std::move(code->init), context));
   Assignments step = std::move(gradient);
   step.name = "step";
   Append(step, std::move(code->update));
-  return ToRoutine(init.context(), step, {});
+  return ToRoutine(started, step, {});
 }
 
 }  // namespace ocannl::train

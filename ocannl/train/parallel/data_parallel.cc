@@ -20,6 +20,7 @@
 #include "ocannl/train/code.h"
 #include "ocannl/train/option_check.h"
 #include "ocannl/train/parallel/buckets.h"
+#include "ocannl/train/run.h"
 
 namespace ocannl::train {
 
@@ -169,15 +170,12 @@ absl::StatusOr<DataParallel> DataParallel::Make(
 absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   Shard& owner = *shards_[0];
   parameters_ = AllParameters(owner.model, owner.loss);
-  OCANNL_ASSIGN_OR_RETURN(Assignments init,
-                          InitParams(owner.model, owner.loss));
   OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
                           update_of(owner.model, owner.loss, owner.scale));
   OCANNL_RETURN_IF_ERROR(KeepGradients(parameters_, code.update).status());
-  OCANNL_ASSIGN_OR_RETURN(
-      Routine start,
-      ToRoutine(owner.context(), Sequence("start", {init, code.init}), {}));
-  OCANNL_RETURN_IF_ERROR(start.Run());
+  OCANNL_RETURN_IF_ERROR(
+      RunInit(owner.model, owner.loss, std::move(code.init), owner.context())
+          .status());
   OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(owner.context(), code.update, {}));
   return absl::OkStatus();
 }
