@@ -3,12 +3,13 @@
 // RunFirstValues: gives parameters their first values. Those that are computed
 // alike but for key words of random numbers (initializer.h) are computed by
 // one program, which is compiled once and has the words as static indices:
-// 1,000 equal layers take the code of one. The values are those that the code
-// of Initialize (build.h) gives.
+// 1,000 equal layers take the code of one. Large parameters have code of their
+// own, with words that are constants. The values are those that the code of
+// Initialize (build.h) gives.
 //
 //   OCANNL_ASSIGN_OR_RETURN(
-//       Context started, RunFirstValues(graph, shapes, parameters, {},
-//       context));
+//       Context started,
+//       RunFirstValues(graph, shapes, parameters, {}, context));
 #ifndef OCANNL_CORE_FIRST_VALUES_H_
 #define OCANNL_CORE_FIRST_VALUES_H_
 

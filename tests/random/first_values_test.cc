@@ -43,9 +43,13 @@ class Counting : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const LoopProgram& program) const override {
     ++compiled;
+    for (const loop_ir::Buffer& buffer : program.buffers) {
+      filled += buffer.role == loop_ir::Role::kOut ? 1 : 0;
+    }
     return tier_->Compile(program);
   }
   mutable int compiled = 0;
+  mutable int filled = 0;  // arrays by all of these programs
 
  private:
   const Backend* tier_;
@@ -127,6 +131,29 @@ TEST(FirstValuesTest, AreThoseOfInitParamsOnEachTier) {
       return absl::StrCat(counting.compiled, " programs");
     };
     EXPECT_TRUE(fuzz::OnEachTier(differ)) << Name(dtype);
+  }
+}
+
+TEST(FirstValuesTest, OfManyCellsShareNoCode) {
+  for (int64_t size : {int64_t{1} << 15, (int64_t{1} << 15) + 1}) {
+    train::Model model;
+    const auto add = [&](const std::string& name) {
+      return Param(model.graph, name, WithRows({}, Dims{size}, Dims{}),
+                   DType::kF32, DefaultInit);
+    };
+    const Tensor a = add("a");
+    const Tensor sum = a + add("b");
+    const Counting counting(TestDevice::Interpreter());
+    TestDevice host(&counting);
+    CHECK_OK(train::RunInit(model, sum, {}, host.context));
+    EXPECT_EQ(counting.filled, size > 1 << 15 ? 2 : 1);
+    const auto values = ValuesOf(model, sum, host.context);
+    TestDevice reference;
+    CHECK_OK(ToRoutine(reference.context, *train::InitParams(model, sum), {})
+                 ->Run());
+    EXPECT_EQ(values.size(), 2u);
+    EXPECT_FALSE(SameBits(values[0], values[1]));
+    EXPECT_TRUE(SameBits(values[1], *reference.context.Read("b")));
   }
 }
 
