@@ -3,12 +3,14 @@
 
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/interp/handlers.h"
 
@@ -116,6 +118,46 @@ class Decoder {
         leaf);
   }
 
+  // The register of the slots of the generator with that key; each word that is
+  // no constant is copied there first.
+  int32_t DecodeKey(const Apply& draw, const NodeMap<int32_t>& operands) {
+    const std::vector<ExprId> key(draw.args.begin(),
+                                  draw.args.begin() + kKeySlots);
+    auto [it, inserted] = generators_.try_emplace({draw.op, key});
+    std::vector<int32_t>& slots = it->second;
+    for (int k = 0; inserted && k < kDrawSlots; ++k) {
+      const Constant* constant =
+          k < kKeySlots ? std::get_if<Constant>(&exprs_[key[k]]) : nullptr;
+      slots.push_back(NewSlot(constant == nullptr ? 0 : constant->bits));
+    }
+    for (int k = 0; k < kKeySlots; ++k) {
+      if (std::holds_alternative<Constant>(exprs_[key[k]])) continue;
+      EmitComputation(Op::kConvert, DType::kU32, DType::kU32, slots[k],
+                      {operands.at(key[k])});
+    }
+    return slots[0];
+  }
+
+  void DecodeDraw(const Apply& draw, int32_t target,
+                  const NodeMap<int32_t>& operands) {
+    const int32_t key = DecodeKey(draw, operands);
+    Instruction& made = Emit(FindDraw(draw.op), target);
+    made.args[0] = key;
+    made.args[1] = operands.at(draw.args[kKeySlots]);
+    made.args[2] = operands.at(draw.args[kKeySlots + 1]);
+    made.count = 1;
+  }
+
+  void DecodeApply(const Apply& apply, int32_t target,
+                   const NodeMap<int32_t>& operands) {
+    if (IsDraw(apply.op)) return DecodeDraw(apply, target, operands);
+    int32_t args[3] = {};
+    const size_t arity = apply.args.size();
+    for (size_t k = 0; k < arity; ++k) args[k] = operands.at(apply.args[k]);
+    EmitComputation(apply.op, apply.dtype, TypeOf(exprs_, apply.args.back()),
+                    target, absl::MakeConstSpan(args, arity));
+  }
+
   // The operand that holds `id` once its operands are in `operands`.
   int32_t DecodeNode(ExprId id, int32_t target,
                      const NodeMap<int32_t>& operands) {
@@ -129,12 +171,7 @@ class Decoder {
                             return OperandOf(program_.At(leaf), target);
                           },
                           [&](const Apply& apply) {
-                            absl::InlinedVector<int32_t, 3> args;
-                            for (ExprId arg : apply.args)
-                              args.push_back(operands.at(arg));
-                            DType operand = TypeOf(exprs_, apply.args.back());
-                            EmitComputation(apply.op, apply.dtype, operand,
-                                            target, args);
+                            DecodeApply(apply, target, operands);
                             return target;
                           },
                       },
@@ -152,7 +189,7 @@ class Decoder {
   // read.
   int32_t DecodeValue(int32_t target, ExprId value) {
     num_temporaries_ = 0;
-    ExprId root = Expand(exprs_, value);
+    ExprId root = ExpandToDraws(exprs_, value);
     NodeMap<int32_t> operands;
     auto decode = [&](ExprId id) {
       int32_t result = id == root && target >= 0 ? target
@@ -248,6 +285,9 @@ class Decoder {
   absl::flat_hash_map<std::pair<int32_t, Affine>, int32_t> registers_;
   absl::flat_hash_map<IteratorId, std::vector<RegisterIncrement>> increments_;
   absl::flat_hash_map<ExprId, int32_t> constants_;
+  // The registers of the slots of each, by its op and the words of its key.
+  absl::flat_hash_map<std::pair<Op, std::vector<ExprId>>, std::vector<int32_t>>
+      generators_;
   IdVector<LocalId, int32_t> locals_;  // register of each local's slot
   std::vector<int32_t> temporaries_;
   size_t num_temporaries_ = 0;  // in use by the statement

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/interp/handlers.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/ops/number.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/ops/visit_primitive.h"
 
 namespace ocannl::interp {
@@ -102,7 +104,52 @@ Handler ScatterHandler() {
   return nullptr;
 }
 
+// What is behind the key in the slots of a generator.
+struct LastBlock {
+  std::array<uint32_t, 4> key;
+  uint32_t counter = 0;
+  uint32_t is_valid = 0;
+  std::array<uint32_t, 4> words = {};
+};
+static_assert(sizeof(LastBlock) == (kDrawSlots - kKeySlots) * sizeof(uint64_t));
+
+template <Op op>
+const Instruction* ExecuteDraw(const Instruction* at, uint64_t* registers,
+                               const Loop*) {
+  uint64_t target = registers[at->target];
+  const uint64_t slots = registers[at->args[0]];
+  uint64_t counter = registers[at->args[1]];
+  uint64_t word = registers[at->args[2]];
+  std::array<uint32_t, 4> key;
+  for (uint64_t k = 0; k < kKeySlots; ++k) {
+    key[k] = Load<uint32_t>(slots + k * sizeof(uint64_t));
+  }
+  const uint64_t kept = slots + kKeySlots * sizeof(uint64_t);
+  auto last = Load<LastBlock>(kept);
+  if (last.key != key) last = {.key = key};
+  for (uint64_t left = at->count; left > 0; --left) {
+    const auto wanted = Load<uint32_t>(counter);
+    if (last.is_valid == 0 || last.counter != wanted) {
+      last.words = Threefry(VariantOf(op), key, SpreadCounter(wanted));
+      last.counter = wanted;
+      last.is_valid = 1;
+    }
+    Store(target, last.words[std::min(Load<uint32_t>(word), 3u)]);
+    target += at->target_stride;
+    counter += at->strides[1];
+    word += at->strides[2];
+  }
+  Store(kept, last);
+  return at + 1;
+}
+
 }  // namespace
+
+Handler FindDraw(Op op) {
+  CHECK(IsDraw(op)) << Info(op).name;
+  return op == Op::kThreefryLight ? ExecuteDraw<Op::kThreefryLight>
+                                  : ExecuteDraw<Op::kThreefryCrypto>;
+}
 
 Handler FindHandler(Op op, DType result, DType operand) {
   Handler handler = nullptr;

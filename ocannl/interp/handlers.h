@@ -27,6 +27,16 @@ Handler FindLookup(DType cell, DType index);
 // unless the index is out of bounds.
 Handler FindScatter(DType cell, DType index);
 
+// The slots of a generator: its key, one word each, then those in which
+// FindDraw's handler keeps the last block, which are 0 at first.
+inline constexpr int kKeySlots = 4;
+inline constexpr int kDrawSlots = kKeySlots + 5;
+
+// target = the word that the third argument says of the block with the counter
+// in the second one, drawn with the generator whose slots are at the first one;
+// `count` times in a row. Equal counters in a row cost one block.
+Handler FindDraw(Op op);
+
 // Zeroes as many bytes from the target as the number in the first argument.
 const Instruction* ZeroOutHandler(const Instruction* at, uint64_t* registers,
                                   const Loop* loops);

@@ -112,10 +112,12 @@ ExprId CanonicalBitcast(ExprPool& pool, const Apply& bitcast) {
   return Bitcast(seen, bitcast.dtype).id();
 }
 
+enum class DrawsAre { kExpanded, kKept };
+
 // `is_definition`: of a row, in the place of its operation.
-ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done,
+ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done, DrawsAre draws,
                   bool is_definition) {
-  return Rewrite(pool, root, done, [&pool, is_definition](ExprId id) {
+  return Rewrite(pool, root, done, [&pool, draws, is_definition](ExprId id) {
     const Apply* apply = std::get_if<Apply>(&pool[id]);
     if (apply == nullptr) return id;
     if (apply->op == Op::kBitcast && !is_definition &&
@@ -123,13 +125,14 @@ ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done,
       return CanonicalBitcast(pool, Apply(*apply));
     }
     if (Info(apply->op).primitive) return id;
+    if (draws == DrawsAre::kKept && IsDraw(apply->op)) return id;
     std::vector<Expr> args;
     ExprMap args_done;  // They hold primitives only.
     for (ExprId arg : apply->args) {
       args.emplace_back(&pool, arg);
       args_done.emplace(arg, arg);
     }
-    return ExpandFrom(pool, Definition(apply->op, args).id(), args_done,
+    return ExpandFrom(pool, Definition(apply->op, args).id(), args_done, draws,
                       /*is_definition=*/true);
   });
 }
@@ -138,7 +141,14 @@ ExprId ExpandFrom(ExprPool& pool, ExprId root, ExprMap& done,
 
 ExprId Expand(ExprPool& pool, ExprId root) {
   ExprMap done;
-  return ExpandFrom(pool, root, done, /*is_definition=*/false);
+  return ExpandFrom(pool, root, done, DrawsAre::kExpanded,
+                    /*is_definition=*/false);
+}
+
+ExprId ExpandToDraws(ExprPool& pool, ExprId root) {
+  ExprMap done;
+  return ExpandFrom(pool, root, done, DrawsAre::kKept,
+                    /*is_definition=*/false);
 }
 
 Constant Fold(ExprPool& pool, ExprId root) {

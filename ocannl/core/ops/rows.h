@@ -39,6 +39,10 @@ ExprId Rewrite(ExprPool& pool, ExprId root,
 // the bits of a NaN.
 ExprId Expand(ExprPool& pool, ExprId root);
 
+// The same, but for draws (random.h), which stay: for a tier that computes a
+// block in a way of its own.
+ExprId ExpandToDraws(ExprPool& pool, ExprId root);
+
 // The value of `root`, which has no leaves.
 Constant Fold(ExprPool& pool, ExprId root);
 
