@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/opt/cost.h"
 
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -14,13 +16,15 @@ int CostOfPrimitive(Op op) {
   return slow ? 8 : 1;
 }
 
-}  // namespace
-
-int CostModel::CostOf(const ExprPool& pool, const Apply& apply) {
+int CostOfApply(const ExprPool& pool, const Apply& apply) {
   if (Info(apply.op).primitive) return CostOfPrimitive(apply.op);
+  // By op and types, that of the result first: the same in every program, and
+  // slow to find out.
+  thread_local absl::flat_hash_map<std::pair<Op, std::vector<DType>>, int>
+      derived;
   std::vector<DType> types = {apply.dtype};
   for (ExprId arg : apply.args) types.push_back(TypeOf(pool, arg));
-  auto [known, is_new] = derived_.try_emplace({apply.op, types}, 0);
+  auto [known, is_new] = derived.try_emplace({apply.op, types}, 0);
   if (!is_new) return known->second;
   ExprPool definition;
   std::vector<Expr> args;
@@ -37,7 +41,9 @@ int CostModel::CostOf(const ExprPool& pool, const Apply& apply) {
   return known->second = cost;
 }
 
-int CostModel::Cost(const LoopProgram& program, ExprId value) {
+}  // namespace
+
+int CostOf(const LoopProgram& program, ExprId value) {
   int cost = 0;
   WalkNodes(program.exprs, value, [&](const ExprNode& node) {
     if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
@@ -46,7 +52,7 @@ int CostModel::Cost(const LoopProgram& program, ExprId value) {
               : std::holds_alternative<Lookup>(read) ? kLookupCost
                                                      : 0;
     } else if (const Apply* apply = std::get_if<Apply>(&node)) {
-      cost += CostOf(program.exprs, *apply);
+      cost += CostOfApply(program.exprs, *apply);
     }
   });
   return cost;

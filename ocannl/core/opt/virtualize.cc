@@ -172,7 +172,7 @@ class Virtualizer {
       evaluations += CountReads(program_, stmts()[k], target.buffer);
     }
     if (uses.empty()) return "";
-    int cost = costs_.Cost(program_, nest->set->value);
+    int cost = CostOf(program_, nest->set->value);
     static_assert(kMaxInlinedCost == 100);
     if (cost > kMaxInlinedCost) {
       return "a cell of it costs more than 100 simple operations do";
@@ -331,7 +331,6 @@ class Virtualizer {
   }
 
   LoopProgram program_;
-  CostModel costs_;
   std::vector<Effects> effects_;  // of the top-level statements
   IdVector<BufferId, Places> readers_;
   IdVector<BufferId, Places> writers_;

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl {
@@ -23,6 +25,9 @@ bool WastesLanes(int64_t extent) {
   constexpr int64_t kLanes = 16;
   return extent > 1 && extent < 4 * kLanes && extent % kLanes != 0;
 }
+
+// A window of a draw (jit/vcode/select/draw.h) has at most so many cells.
+constexpr int64_t kLongestWindow = 64;
 
 // A loop whose body is nothing but another one.
 struct Candidate {
@@ -47,10 +52,11 @@ std::optional<IteratorId> IteratorIn(const Affine& index) {
 class PairFinder {
  public:
   explicit PairFinder(const LoopProgram& program) : program_(program) {
+    FindDraws();
     WalkLoops(program_.body, [&](const For& outer) {
       const For* inner = OnlyLoopIn(outer);
       if (inner == nullptr || outer.kind != LoopKind::kFor ||
-          inner->kind != LoopKind::kFor || !WastesLanes(inner->extent)) {
+          inner->kind != LoopKind::kFor || !IsShort(inner->extent)) {
         return;
       }
       pair_of_outer_[outer.iterator] = pairs_.size();
@@ -59,7 +65,7 @@ class PairFinder {
     });
     for (const Buffer& buffer : program_.buffers) {
       collapses_.push_back(buffer.dims.size() >= 2 &&
-                           WastesLanes(buffer.dims.back()));
+                           IsShort(buffer.dims.back()));
     }
   }
 
@@ -75,7 +81,7 @@ class PairFinder {
             Check(lookup->index);
             Check(lookup->cell);
           }
-          if (const auto* index = std::get_if<Affine>(&leaf)) Forbid(*index);
+          if (const auto* index = std::get_if<Affine>(&leaf)) Check(*index);
         });
       });
     } while (changed_);
@@ -86,6 +92,42 @@ class PairFinder {
   }
 
  private:
+  // The extents of innermost loops whose lanes share random blocks with those
+  // of the next row.
+  void FindDraws() {
+    WalkLoops(program_.body, [&](const For& loop) {
+      if (loop.extent < 2 || loop.extent >= kLongestWindow) return;
+      for (const Stmt& stmt : loop.body.stmts) {
+        const ExprId* value = ValueOf(stmt);
+        if (value == nullptr) continue;
+        WalkNodes(program_.exprs, *value, [&](const ExprNode& node) {
+          const Apply* apply = std::get_if<Apply>(&node);
+          if (apply != nullptr && IsDraw(apply->op)) {
+            drawn_.insert(loop.extent);
+          }
+        });
+      }
+    });
+  }
+
+  // Whether vectors of an axis of `extent` would leave too much idle.
+  bool IsShort(int64_t extent) const {
+    return WastesLanes(extent) || drawn_.contains(extent);
+  }
+
+  // An index as a number stays one if it counts the iterations of both loops.
+  void Check(const Affine& index) {
+    for (Candidate& pair : pairs_) {
+      if (!pair.collapses) continue;
+      if (index.FactorOf(Iterator(pair.outer)) ==
+          pair.extent * index.FactorOf(Iterator(pair.inner))) {
+        continue;
+      }
+      pair.collapses = false;
+      changed_ = true;
+    }
+  }
+
   void Check(const Access& access) {
     const bool fits = collapses_[access.buffer] && EndsInPair(access);
     if (collapses_[access.buffer] && !fits) {
@@ -143,6 +185,7 @@ class PairFinder {
   }
 
   const LoopProgram& program_;
+  absl::flat_hash_set<int64_t> drawn_;
   std::vector<Candidate> pairs_;  // outer loops before inner ones
   PairOf pair_of_outer_;
   PairOf pair_of_inner_;

@@ -7,8 +7,9 @@
 //   y : f32[8, 30, 3]; ... i1 = 0 to 29 { for i2 = 0 to 2 { y[i0, i1, i2] ...
 //   y : f32[8, 90];    ... i1 = 0 to 89 { y[i0, i1] ...
 //
-// Done where the inner axis is the last one and would waste lanes. Which loops,
-// is decided here; the rewrite is rewrite::CollapsePairs.
+// Done where the inner axis is the last one and would waste lanes, or is
+// shorter than the cells whose random blocks registers compute at once. Which
+// loops, is decided here; the rewrite is rewrite::CollapsePairs.
 #ifndef OCANNL_CORE_SCHEDULE_COLLAPSE_H_
 #define OCANNL_CORE_SCHEDULE_COLLAPSE_H_
 

@@ -19,8 +19,10 @@ constexpr int64_t kUnrolledVectors = 4;
 // Maps of a lower cost (opt/cost.h) are bound by memory and have strips of half
 // the length.
 constexpr double kComputeBoundCost = 8;
-// A nest of at most so many vectors is fully unrolled.
+// A nest of at most so many vectors is fully unrolled, unless that costs more:
+// `bazel run //experiments:bench -- --filter=first_result`.
 constexpr int64_t kMaxUnrolledVectors = 64;
+constexpr double kMaxUnrolledCost = 4096;
 
 class MapScheduler {
  public:
@@ -33,10 +35,9 @@ class MapScheduler {
     const LoopProgram& program = rewriter.program();
     const int64_t size = SizeOfCell(program, nest.set.target);
     lanes_ = target.vector_bytes / std::max<int64_t>(size, 4);
-    CostModel costs;
-    cost_ = 2 + costs.Cost(program, nest.set.value);
+    cost_ = 2 + CostOf(program, nest.set.value);
     for (const Set& set : epilogues) {
-      cost_ += 2 + costs.Cost(program, set.value);
+      cost_ += 2 + CostOf(program, set.value);
     }
   }
 
@@ -54,7 +55,7 @@ class MapScheduler {
     }
     const double vectors =
         Iterations(nest_.outputs) / static_cast<double>(lanes_);
-    if (vectors <= kMaxUnrolledVectors) {
+    if (vectors <= kMaxUnrolledVectors && vectors * cost_ <= kMaxUnrolledCost) {
       for (const NestLoop& loop : serial_) {
         OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(loop));
       }
@@ -195,9 +196,8 @@ absl::Status ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
       std::max<int64_t>(
           SizeOfCell(program, program.TargetOf(nest.scatter).cell), 4);
   const int64_t strip = kUnrolledVectors * lanes;
-  const double cycles =
-      Iterations(nest.loops) / static_cast<double>(lanes) *
-      (kLookupCost + CostModel().Cost(program, nest.scatter.value));
+  const double cycles = Iterations(nest.loops) / static_cast<double>(lanes) *
+                        (kLookupCost + CostOf(program, nest.scatter.value));
   const NestLoop columns = nest.loops.back();
   OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> strips,
                           rewriter.StripMine(columns, strip));

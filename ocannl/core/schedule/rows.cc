@@ -128,7 +128,7 @@ class RowFuser {
       if (const For* loop = std::get_if<For>(&stmt)) {
         Count(loop->body, times * static_cast<double>(loop->extent), cycles);
       } else if (const ExprId* value = ValueOf(stmt)) {
-        cycles += times / lanes * (2 + costs_.Cost(program_, *value));
+        cycles += times / lanes * (2 + CostOf(program_, *value));
       }
     }
   }
@@ -137,7 +137,6 @@ class RowFuser {
   const absl::Span<const Stmt> stmts_;
   const absl::Span<const CanonicalNest> nests_;
   const Target& target_;
-  CostModel costs_;
 };
 
 // Rows of a block whose reductions are transposed, or 0. Two vectors of rows

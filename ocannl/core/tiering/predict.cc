@@ -30,7 +30,7 @@ class Predictor {
         for (int64_t dim : program_.buffers[zero->buffer].dims) cells *= dim;
         Add(kStoreCost, times * (1 + cells / kLanes));
       } else if (const ExprId* value = ValueOf(stmt)) {
-        Add(kStoreCost + costs_.Cost(program_, *value), times);
+        Add(kStoreCost + CostOf(program_, *value), times);
       }
     }
   }
@@ -45,7 +45,6 @@ class Predictor {
   }
 
   const LoopProgram& program_;
-  CostModel costs_;
   Prediction prediction_;
 };
 

@@ -117,7 +117,8 @@ void LocalValueTable::KillRegister(VReg reg) {
 
 VReg& LocalValueTable::RegisterOf(const Inst& inst) {
   return computed_[{inst.opcode, inst.op, inst.dtype, inst.operand, inst.lanes,
-                    inst.args}];
+                    inst.args, inst.memory.pointer, inst.memory.disp,
+                    inst.memory.stride}];
 }
 
 void LocalValueTable::Clear() {

@@ -52,7 +52,7 @@ class LocalValueTable {
   void KillRegister(VReg reg);
 
   // The register that holds what `inst` computes, to be set where it is none.
-  // The operands are neither in memory nor mutable.
+  // The operands are neither in memory nor mutable; a kIndex is a number.
   VReg& RegisterOf(const Inst& inst);
 
   void Clear();
@@ -69,7 +69,8 @@ class LocalValueTable {
   // Sorted by the first byte.
   using ByOffset = absl::btree_multimap<int64_t, Available>;
   using Computation =
-      std::tuple<Opcode, Op, DType, DType, uint8_t, std::array<Value, 3>>;
+      std::tuple<Opcode, Op, DType, DType, uint8_t, std::array<Value, 3>,
+                 int32_t, int32_t, int32_t>;  // the last ones of an index
 
   static std::pair<int64_t, int64_t> RangeOf(const MemoryRef& ref);
 

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "absl/container/inlined_vector.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/eval.h"
+#include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/select/tails.h"
 
 namespace ocannl::jit {
@@ -122,6 +125,41 @@ Value NestBuilder::Compute(Inst inst, VReg into) {
   return RegValue(known);
 }
 
+void NestBuilder::MaterialiseConstants(Inst& inst) {
+  OrderOperands(inst);
+  for (int k = 0; k < 3; ++k) {
+    if (inst.args[k].kind != Value::kConst || CanBeMemory(inst, k)) continue;
+    const bool zero = ConstantOf(inst.args[k]).bits == 0;
+    const bool is_false =
+        k == 2 && inst.op == Op::kSelect && inst.dtype != DType::kBool;
+    if (zero && is_false) continue;
+    const bool is_condition = inst.op == Op::kSelect && k == 0;
+    inst.args[k] =
+        InRegister(inst.args[k], is_condition ? DType::kBool : inst.operand);
+  }
+}
+
+Value NestBuilder::Apply(Inst inst, VReg into) {
+  const int arity = Info(inst.op).arity;
+  absl::InlinedVector<Constant, 3> constants;
+  for (int k = 0; k < arity; ++k) {
+    if (inst.args[k].kind != Value::kConst) break;
+    constants.push_back(ConstantOf(inst.args[k]));
+  }
+  if (static_cast<int>(constants.size()) == arity) {
+    return ConstantValue(EvalPrimitive(inst.op, inst.dtype, constants));
+  }
+  const bool is_sign_op = inst.op == Op::kNeg || inst.op == Op::kAbs;
+  if (is_sign_op && IsFloat(inst.dtype)) {
+    inst.args[1] = SignMask(inst.op, inst.dtype);
+  }
+  if (Info(unroller_.isa()).fixup && KeepsNan(inst.op)) {
+    inst.args[2] = NanRule(inst.dtype);
+  }
+  MaterialiseConstants(inst);
+  return Compute(inst, into);
+}
+
 Value NestBuilder::InRegister(Value value, DType dtype) {
   if (value.kind != Value::kConst) return value;
   return Compute(NewInst(Opcode::kCopy, dtype, value));
@@ -129,7 +167,7 @@ Value NestBuilder::InRegister(Value value, DType dtype) {
 
 Value NestBuilder::Splat(Value value, DType dtype) {
   if (value.kind == Value::kConst || unroller_.lanes().count == 1) return value;
-  return Define(NewInst(Opcode::kSplat, dtype, value));
+  return Compute(NewInst(Opcode::kSplat, dtype, value));
 }
 
 Value NestBuilder::Index(const Affine& index, DType dtype) {
@@ -139,7 +177,7 @@ Value NestBuilder::Index(const Affine& index, DType dtype) {
   }
   Inst inst = NewInst(Opcode::kIndex, dtype);
   inst.memory = MemoryAt(Pointer::kNumber, value);
-  return Define(inst);
+  return Compute(inst);
 }
 
 bool NestBuilder::IsWorthKeeping(Value value) {

@@ -46,9 +46,11 @@ class NestBuilder {
   void Append(const Inst& inst) { nest_.insts.push_back(inst); }
   // Appends with a new register for the result.
   Value Define(Inst inst);
-  // What `inst`, which has no memory, computes; in `into`, a mutable register,
-  // if that is valid.
+  // What `inst`, which reads no memory, computes; in `into`, a mutable
+  // register, if that is valid.
   Value Compute(Inst inst, VReg into = {});
+  // What `inst`, a kApply, computes; folded where all operands are constants.
+  Value Apply(Inst inst, VReg into = {});
   Value InRegister(Value value, DType dtype);
   // The first lane of `value` in every lane.
   Value Splat(Value value, DType dtype);
@@ -89,6 +91,10 @@ class NestBuilder {
   // A kLookup or kScatter, not yet part of the nest; operand `arg` gets the
   // rows, which the nest loads.
   Inst NewRowAccess(Opcode opcode, const Lookup& lookup, int arg);
+
+  // Constants get registers where the instruction cannot take them from memory;
+  // a select of a value or 0 is a zeroing mask.
+  void MaterialiseConstants(Inst& inst);
 
   // Whether a loaded value, which memory has too, is worth its register.
   bool IsWorthKeeping(Value value);

@@ -12,7 +12,7 @@ const std::vector<PostOrderNode>& PostOrders::Of(ExprId root) {
   std::vector<PostOrderNode>& nodes = it->second;
   ExprPool& exprs = program_->exprs;
   absl::flat_hash_map<ExprId, int> numbers;
-  Rewrite(exprs, Expand(exprs, root), [&](ExprId id) {
+  Rewrite(exprs, ExpandToDraws(exprs, root), [&](ExprId id) {
     numbers[id] = static_cast<int>(nodes.size());
     PostOrderNode& node = nodes.emplace_back(PostOrderNode{.expr = exprs[id]});
     if (const Apply* apply = std::get_if<Apply>(&node.expr)) {

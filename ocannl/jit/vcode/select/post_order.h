@@ -25,7 +25,7 @@ class PostOrders {
  public:
   explicit PostOrders(LoopProgram* program) : program_(program) {}
 
-  // The last node is `root`. Derived ops are expanded.
+  // The last node is `root`. Derived ops but draws are expanded.
   const std::vector<PostOrderNode>& Of(ExprId root);
 
  private:

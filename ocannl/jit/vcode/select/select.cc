@@ -12,9 +12,9 @@
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/ops/eval.h"
+#include "ocannl/core/ops/random.h"
+#include "ocannl/jit/vcode/select/draw.h"
 #include "ocannl/jit/vcode/select/nest_builder.h"
-#include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/select/post_order.h"
 #include "ocannl/jit/vcode/select/promote.h"
 #include "ocannl/jit/vcode/select/unroll.h"
@@ -28,6 +28,7 @@ class Selector {
       : program_(program),
         unroller_(program, isa),
         builder_(program, unroller_),
+        draws_(program, unroller_, builder_),
         post_orders_(&program) {}
 
   Nest Run(const Block& block) && {
@@ -36,10 +37,17 @@ class Selector {
       if (set != nullptr) mutable_locals_.insert(set->local);
     });
     promoted_ = FindPromotable(program_, block, unroller_);
-    unroller_.Walk(block,
-                   {.statement = [&](const Stmt& s) { Visit(s); },
-                    .begin = [&](const For& f) { builder_.BeginLoop(f); },
-                    .end = [&](const For& f) { builder_.EndLoop(f); }});
+    unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
+                           .begin =
+                               [&](const For& f) {
+                                 builder_.BeginLoop(f);
+                                 draws_.Clear();
+                               },
+                           .end =
+                               [&](const For& f) {
+                                 builder_.EndLoop(f);
+                                 draws_.Clear();
+                               }});
     return std::move(builder_).Take();
   }
 
@@ -132,47 +140,23 @@ class Selector {
   Typed EvaluateApply(const PostOrderNode& node, absl::Span<const Typed> done,
                       VReg into) {
     const Apply& apply = std::get<Apply>(node.expr);
+    if (IsDraw(apply.op)) return EvaluateDraw(node, done);
     Inst inst = builder_.NewInst(Opcode::kApply, apply.dtype);
     inst.op = apply.op;
-    absl::InlinedVector<Constant, 3> constants;
     for (size_t k = 0; k < node.args.size(); ++k) {
       const Typed& arg = done[node.args[k]];
       DType wanted = TypeOf(program_.exprs, apply.args[k]);
       bool widens = arg.dtype != wanted && apply.op != Op::kConvert;
       inst.args[k] = widens ? Widened(arg) : arg.value;
       inst.operand = widens ? wanted : arg.dtype;
-      if (inst.args[k].kind != Value::kConst) continue;
-      constants.push_back(builder_.ConstantOf(inst.args[k]));
     }
-    if (constants.size() == node.args.size()) {
-      Constant folded = EvalPrimitive(apply.op, apply.dtype, constants);
-      return {builder_.ConstantValue(folded), apply.dtype};
-    }
-    const bool is_sign_op = apply.op == Op::kNeg || apply.op == Op::kAbs;
-    if (is_sign_op && IsFloat(apply.dtype)) {
-      inst.args[1] = builder_.SignMask(apply.op, apply.dtype);
-    }
-    if (Info(unroller_.isa()).fixup && KeepsNan(apply.op)) {
-      inst.args[2] = builder_.NanRule(apply.dtype);
-    }
-    MaterialiseConstants(inst);
-    return {builder_.Compute(inst, into), apply.dtype};
+    return {builder_.Apply(inst, into), apply.dtype};
   }
 
-  // Constants get registers where the instruction cannot take them from memory;
-  // a select of a value or 0 is a zeroing mask.
-  void MaterialiseConstants(Inst& inst) {
-    OrderOperands(inst);
-    for (int k = 0; k < 3; ++k) {
-      if (inst.args[k].kind != Value::kConst || CanBeMemory(inst, k)) continue;
-      const bool zero = builder_.ConstantOf(inst.args[k]).bits == 0;
-      const bool is_false =
-          k == 2 && inst.op == Op::kSelect && inst.dtype != DType::kBool;
-      if (zero && is_false) continue;
-      bool is_condition = inst.op == Op::kSelect && k == 0;
-      inst.args[k] = builder_.InRegister(
-          inst.args[k], is_condition ? DType::kBool : inst.operand);
-    }
+  Typed EvaluateDraw(const PostOrderNode& node, absl::Span<const Typed> done) {
+    absl::InlinedVector<Value, 6> args;
+    for (int arg : node.args) args.push_back(done[arg].value);
+    return {draws_.Word(std::get<Apply>(node.expr), args), DType::kU32};
   }
 
   // The value of `root`; in `into`, if that is valid.
@@ -271,11 +255,13 @@ class Selector {
       value = builder_.Define(builder_.NewInst(Opcode::kCopy, dtype, value));
     }
     locals_[let.local] = {value, lanes};
+    draws_.Declare(let.local, let.value);
   }
 
   LoopProgram& program_;
   Unroller unroller_;
   NestBuilder builder_;
+  DrawSelector draws_;
   PostOrders post_orders_;
   absl::flat_hash_map<BufferId, PromotedBuffer> promoted_;
   absl::flat_hash_set<LocalId> mutable_locals_;  // those that are set

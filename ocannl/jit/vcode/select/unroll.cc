@@ -6,12 +6,14 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/jit/vcode/operands.h"
 
@@ -28,31 +30,30 @@ bool IsWide(Op op, DType dtype) {
   return SizeOf(dtype) == 8 || (quotient && IsInteger(dtype));
 }
 
+bool IsExpandedWide(Op row) {
+  const OpInfo& info = Info(row);
+  if (info.primitive || IsDraw(row)) return false;
+  ExprPool pool;
+  const bool is_float = Accepts(info.typing, DType::kF32);
+  const DType dtype = is_float ? DType::kF32 : DType::kU32;
+  std::vector<Expr> args;
+  for (int k = 0; k < info.arity; ++k) args.push_back(MakeLeaf(pool, dtype, k));
+  bool is_wide = false;
+  Rewrite(pool, Expand(pool, ApplyOp(row, args, dtype).id()), [&](ExprId id) {
+    const Apply* apply = std::get_if<Apply>(&pool[id]);
+    is_wide |= apply != nullptr && IsWide(apply->op, apply->dtype);
+    return id;
+  });
+  return is_wide;
+}
+
 // Whether the row of ops.def of a derived op on 32 bits computes with 64.
 bool DerivedIsWide(Op op) {
-  static const auto* wide = [] {
-    auto* result = new std::array<bool, kNumOps>();
-    for (Op row : AllOps()) {
-      const OpInfo& info = Info(row);
-      if (info.primitive) continue;
-      ExprPool pool;
-      const bool is_float = Accepts(info.typing, DType::kF32);
-      const DType dtype = is_float ? DType::kF32 : DType::kU32;
-      std::vector<Expr> args;
-      for (int k = 0; k < info.arity; ++k) {
-        args.push_back(MakeLeaf(pool, dtype, k));
-      }
-      Rewrite(pool, Expand(pool, ApplyOp(row, args, dtype).id()),
-              [&](ExprId id) {
-                const Apply* apply = std::get_if<Apply>(&pool[id]);
-                (*result)[static_cast<size_t>(row)] |=
-                    apply != nullptr && IsWide(apply->op, apply->dtype);
-                return id;
-              });
-    }
-    return result;
-  }();
-  return (*wide)[static_cast<size_t>(op)];
+  // Most programs have few of them, and a process compiles its first one soon.
+  thread_local std::array<std::optional<bool>, kNumOps> known;
+  std::optional<bool>& is_wide = known[static_cast<size_t>(op)];
+  if (!is_wide) is_wide = IsExpandedWide(op);
+  return *is_wide;
 }
 
 // Whether each lane of the loop has its own index of 64 bits.
