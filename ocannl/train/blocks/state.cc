@@ -54,7 +54,7 @@ Tensor Dropout(Tensor x, double rate, const Training* training,
   }
   if (training == kInference || rate == 0) return x;
   Tensor step = EmbedSymbol(*x.graph, training->step);
-  Tensor kept = LessEqual(rate, Uniform1(*step.graph, {.counter = step}));
+  Tensor kept = LessEqual(rate, Uniform(*step.graph, {.counter = step}));
   const DType dtype = DecidedDType(x);
   const Tensor scaled = InDType(Widened(x) / (1 - rate), dtype);
   return call.Of(Select(kept, scaled, 0));

@@ -55,7 +55,7 @@ Tensor Sample(Tensor logits, const SampleOptions& options, Tensor counter,
   }
   Tensor x = InDType(logits, DType::kF32);
   if (temperature > 0) {
-    Tensor gumbel = -Log(-Log(Uniform1(*x.graph, {.counter = counter})));
+    Tensor gumbel = -Log(-Log(Uniform(*x.graph, {.counter = counter})));
     Tensor drawn = x + Mul(temperature, gumbel);
     x = top_k == 0 ? drawn
                    : Select(IsGreat(x, top_k), drawn,

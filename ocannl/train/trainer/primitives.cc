@@ -370,7 +370,7 @@ class Builder {
       if (size < 1) return Unfit("shape ", DimsText(to), " has no cells");
     }
     const Tensor drawn =
-        Uniform1(graph_, {.counter = EmbedSymbol(graph_, step_)});
+        Uniform(graph_, {.counter = EmbedSymbol(graph_, step_)});
     TensorNode sized = drawn.node();
     Shape shape;
     shape[RowKind::kOutput] = to;
