@@ -69,6 +69,16 @@ const std::vector<Formula>& Maps() {
   return *maps;
 }
 
+const std::vector<Formula>& Draws() {
+  static const auto* draws = new std::vector<Formula>{
+      {"uniform", {{"z", "x + uniform ()"}}},
+      {"uniform1", {{"z", "x + uniform1 ()"}}},
+      {"normal", {{"z", "x + normal ()"}}},
+      {"dropout", {{"z", "select (0.5 <= uniform (), 2 *. x, 0)"}}},
+  };
+  return *draws;
+}
+
 const std::vector<Formula>& Reductions() {
   static const auto* reductions = new std::vector<Formula>{
       {"sum", {{"z", "x ++ \"ij => 0\""}}},
@@ -146,17 +156,17 @@ absl::StatusOr<Workload> Make(const Formula& formula, int64_t rows,
   return workload;
 }
 
-// In vectors of 16 numbers on the clock, within the L1 cache.
-WorkloadMaker FunctionMaker(const Formula& formula) {
-  constexpr int64_t kRows = 8, kColumns = 256;
-  std::string name = absl::StrCat("function/", formula.name);
+// In vectors of 16 numbers on the clock, within a cache.
+WorkloadMaker ClockMaker(absl::string_view group, const Formula& formula,
+                         int64_t rows, int64_t columns) {
+  std::string name = absl::StrCat(group, "/", formula.name);
   return {.name = name,
           .brief = formula.name == "exp",
           .make = [=](const Setting& setting) {
-            return Make(formula, kRows, kColumns, setting,
+            return Make(formula, rows, columns, setting,
                         {.name = name,
                          .probe = ProbeKind::kClock,
-                         .work = kRows * kColumns / 16.});
+                         .work = static_cast<double>(rows * columns) / 16});
           }};
 }
 
@@ -191,7 +201,12 @@ std::vector<WorkloadMaker> MapWorkloads() {
 std::vector<WorkloadMaker> MapWorkloadsOf(int64_t bytes_in_l2) {
   const int64_t in_memory = ProbeBytes(ProbeKind::kMemoryCopy);
   std::vector<WorkloadMaker> makers;
-  for (const Formula& f : Functions()) makers.push_back(FunctionMaker(f));
+  for (const Formula& f : Functions()) {
+    makers.push_back(ClockMaker("function", f, 8, 256));
+  }
+  for (const Formula& f : Draws()) {
+    makers.push_back(ClockMaker("draw", f, 512, 64));
+  }
   for (auto [probe, bytes] : {std::pair(ProbeKind::kCacheCopy, bytes_in_l2),
                               std::pair(ProbeKind::kMemoryCopy, in_memory)}) {
     for (const Formula& f : Maps()) {

@@ -34,8 +34,9 @@ std::vector<WorkloadMaker> GemmWorkloads();
 // moves more than it computes.
 std::vector<WorkloadMaker> EinsumWorkloads();
 
-// function/exp ... in L1; map/scale@L2 ..., reduce/sum@memory ... Those in L2
-// take half of it, or so many bytes.
+// function/exp ... in L1; draw/uniform, draw/dropout ..., of 512x64 cells;
+// map/scale@L2 ..., reduce/sum@memory ... Those in L2 take half of it, or so
+// many bytes.
 std::vector<WorkloadMaker> MapWorkloads();
 std::vector<WorkloadMaker> MapWorkloadsOf(int64_t bytes_in_l2);
 
