@@ -4,6 +4,9 @@
 //
 //   NdArray a = NdArray::Of<float>({2, 3}, {0, 1, 2, 3, 4, 5});
 //   a.values<float>()[5] = 7;
+//
+// What does not fit ends the process and names the line `where` it was written:
+// too few values, a size below 0, another dtype.
 #ifndef OCANNL_CORE_BASE_NDARRAY_H_
 #define OCANNL_CORE_BASE_NDARRAY_H_
 
@@ -17,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/source_location.h"
 
 namespace ocannl {
 
@@ -38,12 +42,15 @@ class NdArray {
  public:
   NdArray() : NdArray(DType::kF32, {0}) {}
   // All zeros.
-  NdArray(DType dtype, Dims dims);
+  NdArray(DType dtype, Dims dims,
+          SourceLocation where = SourceLocation::Current());
 
+  // As many values as the dims have cells, row-major.
   template <class T>
-  static NdArray Of(Dims dims, const std::vector<T>& values) {
-    NdArray array(DTypeOf<T>(), std::move(dims));
-    array.CheckSize(values.size());
+  static NdArray Of(Dims dims, const std::vector<T>& values,
+                    SourceLocation where = SourceLocation::Current()) {
+    NdArray array(DTypeOf<T>(), std::move(dims), where);
+    array.CheckSize(values.size(), where);
     for (int64_t i = 0; i < array.size(); ++i) {
       array.values<T>()[i] = values[i];
     }
@@ -62,33 +69,35 @@ class NdArray {
 
   // The elements; T must be the C++ type of dtype().
   template <class T>
-  absl::Span<T> values() {
-    if (DTypeOf<T>() != dtype_) OtherDType(DTypeOf<T>());
+  absl::Span<T> values(SourceLocation where = SourceLocation::Current()) {
+    if (DTypeOf<T>() != dtype_) OtherDType(DTypeOf<T>(), where);
     return {reinterpret_cast<T*>(data_.data()), static_cast<size_t>(size_)};
   }
   template <class T>
-  absl::Span<const T> values() const {
-    return const_cast<NdArray*>(this)->values<T>();
+  absl::Span<const T> values(
+      SourceLocation where = SourceLocation::Current()) const {
+    return const_cast<NdArray*>(this)->values<T>(where);
   }
 
   // Element `i` in memory order, as a double.
-  double AsDouble(int64_t i) const;
+  double AsDouble(int64_t i,
+                  SourceLocation where = SourceLocation::Current()) const;
 
   // Makes 1 of every byte of a bool array that is neither 0 nor 1; what comes
   // from outside may have such.
   void MakeBoolsValid();
 
   // The same elements under other dims, of the same number of elements.
-  NdArray Reshaped(Dims dims) const;
+  NdArray Reshaped(Dims dims,
+                   SourceLocation where = SourceLocation::Current()) const;
 
   // Equal dtype, dims and bits; NaNs equal NaNs whatever their payload.
   friend bool SameBits(const NdArray& a, const NdArray& b);
 
  private:
-  // Bugs of the engine: end the process. Without CHECK, which users may have as
-  // well.
-  void CheckSize(size_t size) const;
-  [[noreturn]] void OtherDType(DType asked) const;
+  // End the process. Without CHECK, which users may have as well.
+  void CheckSize(size_t size, SourceLocation where) const;
+  [[noreturn]] void OtherDType(DType asked, SourceLocation where) const;
 
   DType dtype_;
   Dims dims_;
