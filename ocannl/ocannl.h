@@ -19,7 +19,8 @@
 #include "ocannl/core/tensor/arrange.h"      // Stack, Part, Stretch
 #include "ocannl/core/tensor/indexing.h"     // Gather, OneHot, ArgMax
 #include "ocannl/core/tensor/initializer.h"  // Uniform1, Xavier
-#include "ocannl/core/tensor/leaf.h"         // Data, Param
+#include "ocannl/core/tensor/leaf.h"         // Data, Input, Param
+#include "ocannl/core/tensor/scalars.h"      // Sum, Mean
 #include "ocannl/core/tensor/tensor.h"       // Tensor and its operations
 
 // What runs them, and what is made of them on the way.

@@ -39,7 +39,9 @@ class Printer {
 
  private:
   static absl::string_view Kind(const TensorNode& node) {
-    if (std::holds_alternative<ParamSource>(node.source)) return ": parameter";
+    if (const auto* param = std::get_if<ParamSource>(&node.source)) {
+      return param->is_input ? ": input" : ": parameter";
+    }
     return std::holds_alternative<DataSource>(node.source) ? ": data" : "";
   }
 

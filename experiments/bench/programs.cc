@@ -35,7 +35,7 @@ absl::StatusOr<LoopProgram> ExpressionProgram(
   train::Model model;
   Names names;
   for (const auto& [name, shape] : inputs) {
-    OCANNL_ASSIGN_OR_RETURN(Input input,
+    OCANNL_ASSIGN_OR_RETURN(InputFlag input,
                             ParseInput(absl::StrCat(name, "=range:", shape)));
     CHECK(input.shape.has_value()) << shape;
     names.tensors.emplace(name, InputData(model.graph, name, *input.shape));

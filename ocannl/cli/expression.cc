@@ -69,7 +69,7 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
 
 // The values of `input` in the shape it asks for; without one, a file's axes
 // are output axes.
-absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const Input& input) {
+absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const InputFlag& input) {
   bool file = absl::EndsWith(input.source, ".npy");
   if (!file && !input.shape) {
     return Wrong("--in=", input.name, "=", input.source,
@@ -115,7 +115,7 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
   Graph& graph = expression.model.graph;
   std::vector<std::string> wanted = line.GetAll("grad");
   for (const std::string& text : line.GetAll("in")) {
-    OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
+    OCANNL_ASSIGN_OR_RETURN(InputFlag input, ParseInput(text));
     OCANNL_RETURN_IF_ERROR(CheckNew("in", input.name, names));
     OCANNL_ASSIGN_OR_RETURN(auto shaped, ShapedInput(input));
     ShapeSpec rows = SpecOf(shaped.second);

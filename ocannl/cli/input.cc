@@ -48,7 +48,7 @@ std::optional<Constant> ParseCell(absl::string_view text, DType dtype) {
 }
 
 // As many as there are cells.
-absl::StatusOr<std::vector<Constant>> ParseNumbers(const Input& input,
+absl::StatusOr<std::vector<Constant>> ParseNumbers(const InputFlag& input,
                                                    DType dtype, int64_t cells) {
   std::vector<absl::string_view> parts =
       absl::StrSplit(input.source, absl::ByAnyChar(", "), absl::SkipEmpty());
@@ -82,7 +82,7 @@ std::optional<Constant> CellOfRange(const Constant& first, int64_t k) {
 }
 
 // `start` is what follows `range`: empty, or +1.
-absl::Status StoreRange(const Input& input, absl::string_view start,
+absl::Status StoreRange(const InputFlag& input, absl::string_view start,
                         NdArray& array) {
   double first = 0;
   if (!start.empty() && !absl::SimpleAtod(start, &first)) {
@@ -113,7 +113,7 @@ absl::Status StoreRange(const Input& input, absl::string_view start,
   return absl::OkStatus();
 }
 
-absl::StatusOr<NdArray> LoadFile(const Input& input) {
+absl::StatusOr<NdArray> LoadFile(const InputFlag& input) {
   OCANNL_ASSIGN_OR_RETURN(NdArray values, ReadNpy(UserPath(input.source)));
   if (!input.shape) return values;
   Dims dims = input.shape->dims();
@@ -123,39 +123,15 @@ absl::StatusOr<NdArray> LoadFile(const Input& input) {
                NumElements(dims));
 }
 
-// Sizes, with bases behind them, and commas between; nothing is an empty row.
-bool ParseRow(absl::string_view text, RowKind kind, Input& input) {
-  if (text.empty()) return true;
-  for (absl::string_view part : absl::StrSplit(text, ',')) {
-    std::vector<absl::string_view> words = absl::StrSplit(part, ' ');
-    int64_t size;
-    if (!absl::SimpleAtoi(words[0], &size) || size < 1 || size > kMaxCells ||
-        words.size() > 2) {
-      return false;
-    }
-    (*input.shape)[kind].push_back(size);
-    const std::string basis(words.size() > 1 ? words[1] : "");
-    if (!absl::c_all_of(basis, absl::ascii_isalnum)) return false;
-    input.bases[static_cast<int>(kind)].push_back(basis);
-  }
-  return true;
-}
-
 // "2|3->4"; a row that is left out is empty.
-bool ParseShape(absl::string_view text, Input& input) {
+bool ParseShape(absl::string_view text, InputFlag& input) {
+  const absl::StatusOr<ShapeSpec> spec = ParseRows(text);
+  if (!spec.ok()) return false;
   input.shape = Shape();
-  bool ok = true;
-  size_t bar = text.find('|');
-  if (bar != absl::string_view::npos) {
-    ok = ParseRow(text.substr(0, bar), RowKind::kBatch, input);
-    text.remove_prefix(bar + 1);
-  }
-  size_t arrow = text.find("->");
-  if (arrow != absl::string_view::npos) {
-    ok = ok && ParseRow(text.substr(0, arrow), RowKind::kInput, input);
-    text.remove_prefix(arrow + 2);
-  }
-  return ok && ParseRow(text, RowKind::kOutput, input);
+  for (RowKind kind : kRowKinds) (*input.shape)[kind] = *(*spec)[kind];
+  input.bases = spec->bases;
+  return absl::c_all_of(input.shape->dims(),
+                        [](int64_t size) { return size <= kMaxCells; });
 }
 
 }  // namespace
@@ -235,8 +211,8 @@ absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,
                "=NAME=VALUE, where NAME has letters, digits and _");
 }
 
-absl::StatusOr<Input> ParseInput(absl::string_view text) {
-  Input input;
+absl::StatusOr<InputFlag> ParseInput(absl::string_view text) {
+  InputFlag input;
   OCANNL_RETURN_IF_ERROR(SplitAssignment("in", text, input.name, input.source));
   // A path may have a colon of its own.
   size_t colon = input.source.rfind(':');
@@ -250,7 +226,7 @@ absl::StatusOr<Input> ParseInput(absl::string_view text) {
                "from 1 to 2^30 as batch|input->output, such as 2|3->4");
 }
 
-absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
+absl::StatusOr<NdArray> LoadInput(const InputFlag& input, DType dtype,
                                   const Dims& dims) {
   if (absl::EndsWith(input.source, ".npy")) return LoadFile(input);
   const Dims wanted = input.shape ? input.shape->dims() : dims;

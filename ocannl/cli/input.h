@@ -33,7 +33,7 @@ absl::Status Wrong(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-struct Input {
+struct InputFlag {
   std::string name;
   std::string source;
   std::optional<Shape> shape;
@@ -57,13 +57,13 @@ absl::StatusOr<ProgramFile> ReadProgram(const std::string& path);
 bool IsProgramFile(absl::string_view path);
 
 // Error: text of another form.
-absl::StatusOr<Input> ParseInput(absl::string_view text);
+absl::StatusOr<InputFlag> ParseInput(absl::string_view text);
 
 // The values, in the input's shape if it has one. Without one, files bring
 // their own dims and a range and numbers take `dims`. Files bring their own
 // dtype. Errors: an unreadable file, numbers that `dtype` cannot hold or that
 // do not fill the shape.
-absl::StatusOr<NdArray> LoadInput(const Input& input, DType dtype,
+absl::StatusOr<NdArray> LoadInput(const InputFlag& input, DType dtype,
                                   const Dims& dims);
 
 // Splits NAME=VALUE. Error: no `=` or no name; the message names `flag`.

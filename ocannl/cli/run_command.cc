@@ -61,7 +61,7 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
   const LoopProgram& program = file.program;
   absl::flat_hash_set<std::string> given;
   for (const std::string& text : line.GetAll("in")) {
-    OCANNL_ASSIGN_OR_RETURN(Input input, ParseInput(text));
+    OCANNL_ASSIGN_OR_RETURN(InputFlag input, ParseInput(text));
     auto buffer = absl::c_find_if(program.buffers, [&](const Buffer& b) {
       return b.name == input.name && IsInput(b.role);
     });

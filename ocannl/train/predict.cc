@@ -2,6 +2,7 @@
 #include "ocannl/train/predict.h"
 
 #include <optional>
+#include <variant>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -18,14 +19,17 @@ absl::StatusOr<Predictor> Predictor::Make(Model& model, Tensor output,
   for (Tensor input : inputs) {
     OCANNL_RETURN_IF_ERROR(CheckIsIn(model, input));
     const std::string& name = names.emplace_back(input.node().name);
+    const auto* leaf = std::get_if<ParamSource>(&input.node().source);
+    const bool is_input = leaf != nullptr && leaf->is_input;
     if (absl::c_any_of(code.arrays, [&](const Array& array) {
-          return array.name == name && array.data != nullptr;
+          return array.name == name && (is_input || array.data != nullptr);
         })) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(
         "`", name, "` is no input of `", output.node().name,
-        "`: give tensors of Data() that the output is computed from"));
+        "`: give tensors of Input() or Data() that the output is computed "
+        "from"));
   }
   OCANNL_ASSIGN_OR_RETURN(Routine forward, ToRoutine(context, code, {}));
   if (const std::optional<int32_t> step = model.graph.Step()) {

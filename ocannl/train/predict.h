@@ -2,7 +2,7 @@
 //
 // Predictor: a trained network, used on inputs that come one after another.
 //
-//   Tensor pair = Data(graph, "pair", NdArray(DType::kF32, {2}), row);
+//   Tensor pair = Input(graph, "pair", "2");
 //   OCANNL_ASSIGN_OR_RETURN(
 //       auto predictor, train::Predictor::Make(model, net(pair), {pair},
 //                                              step.context()));
@@ -28,9 +28,10 @@ namespace ocannl::train {
 class Predictor {
  public:
   // Compiles the code of `output`, once. It reads the parameters that `context`
-  // has, as they are at each prediction, and `inputs`: tensors of Data() that
-  // `output` depends on, of the dims that examples have. Noise is that of step
-  // 0. Errors: those of Forward and ToRoutine; an input that is none.
+  // has, as they are at each prediction, and `inputs`: tensors of Input() or
+  // Data() that `output` depends on, of the dims that examples have. Noise is
+  // that of step 0. Errors: those of Forward and ToRoutine; an input that is
+  // none.
   static absl::StatusOr<Predictor> Make(Model& model, Tensor output,
                                         std::vector<Tensor> inputs,
                                         const Context& context);

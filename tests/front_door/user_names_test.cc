@@ -28,7 +28,7 @@ struct Comment {};
 struct Scatter {};
 struct Assign {};
 struct Source {};
-struct Input {
+struct Record {
   Set set;
   For loop;
   Block block;
@@ -51,7 +51,7 @@ struct CommandLine {
 };
 
 int main() {
-  Input input;
+  Record input;
   Lexer lexer;
   CommandLine line;
   static_cast<void>(lexer);

@@ -277,7 +277,8 @@ bool IsCopy(const Graph& graph, TensorId id) {
 }
 
 bool IsParameter(const Graph& graph, TensorId id) {
-  return std::holds_alternative<ParamSource>(graph[id].source);
+  const auto* param = std::get_if<ParamSource>(&graph[id].source);
+  return param != nullptr && !param->is_input;
 }
 
 absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,

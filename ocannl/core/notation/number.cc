@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/status_macros.h"
@@ -46,18 +45,6 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                            .where = where});
   const Tensor number = {&graph, id};
   return dtype ? Convert(Arg(number, where), held) : number;
-}
-
-bool HasScalar(absl::Span<const Arg> args) {
-  return absl::c_any_of(args, [](const Arg& arg) {
-    const auto* tensor = std::get_if<Tensor>(&arg.value);
-    if (tensor == nullptr) return true;
-    const TensorNode& node = tensor->node();
-    return IsNumberLike(node.source) ||
-           absl::c_all_of(node.spec->rows, [](const std::optional<Dims>& row) {
-             return row && row->empty();
-           });
-  });
 }
 
 }  // namespace ocannl

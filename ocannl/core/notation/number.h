@@ -30,9 +30,6 @@ inline bool IsWholeNumber(double value) {
   return std::abs(value) <= 0x1p53 && std::trunc(value) == value;
 }
 
-// Whether one of the arguments is a number, or declared to have no axes.
-bool HasScalar(absl::Span<const Arg> args);
-
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_NOTATION_NUMBER_H_

@@ -89,8 +89,7 @@ Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
     case InfixOperator::kPointwise:
       return Pointwise(*infix.op, args);
     case InfixOperator::kCompose:
-      return HasScalar(args) ? PointMul(args[0], args[1])
-                             : Compose(args[0], args[1]);
+      return args[0] * args[1];
     case InfixOperator::kReduceOne:
     case InfixOperator::kReducePair:
     case InfixOperator::kReduceMany: {

@@ -199,7 +199,7 @@ ProblemRow MakeRow(const TensorNode& node, RowKind kind, RowRole role,
     row.sizes = Dims();
     row.broadcastable = true;
   } else if (std::holds_alternative<ParamSource>(node.source) &&
-             kind == RowKind::kBatch) {
+             kind == RowKind::kBatch && !row.sizes) {
     row.sizes = Dims();
   }
   return row;

@@ -246,12 +246,23 @@ void Graph::Release(const std::string& name) {
   numbered->second = std::min(numbered->second, std::max(number - 1, 1));
 }
 
+void Graph::ReuseParameters(size_t begin, size_t end) {
+  CHECK(begin <= end && end <= parameters_.size());
+  reuse_ = Reuse{.next = begin, .end = end};
+}
+
+std::optional<TensorId> Graph::NextReused() {
+  if (reuse_->next == reuse_->end) return std::nullopt;
+  return parameters_[reuse_->next++];
+}
+
 Graph::Mark Graph::mark() const {
   return {.nodes = size(),
           .statics = statics_.size(),
           .size_rules = size_rules_.size(),
           .randoms = randoms_,
-          .open = open_};
+          .open = open_,
+          .reused = reuse_ ? reuse_->next : 0};
 }
 
 void Graph::RollBack(const Mark& mark) {
@@ -266,6 +277,10 @@ void Graph::RollBack(const Mark& mark) {
     }
   }
   randoms_ = mark.randoms;
+  while (!parameters_.empty() && parameters_.back().index >= size()) {
+    parameters_.pop_back();
+  }
+  if (reuse_) reuse_->next = mark.reused;
   for (const auto& [number, open] : open_) {
     for (TensorId id : open.nodes) {
       if (id.index < size()) nodes_[id.index].open = kDecided;

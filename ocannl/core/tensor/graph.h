@@ -121,6 +121,17 @@ class Graph {
   // CHECK-fails for any other node.
   void SetGather(TensorId id, TensorId ids, bool scatters);
   void SetScan(TensorId id, std::string axis);
+  // The parameters in the order in which Param (leaf.h) made them, each under
+  // the text that asked for it.
+  const std::vector<TensorId>& parameters() const { return parameters_; }
+  void AddParameter(TensorId id) { parameters_.push_back(id); }
+  // Until EndReuse, Param gives those from number `begin` to `end`, one after
+  // the other, in the place of new ones.
+  void ReuseParameters(size_t begin, size_t end);
+  void EndReuse() { reuse_.reset(); }
+  bool reuses_parameters() const { return reuse_.has_value(); }
+  // The next of them; none: there were no more.
+  std::optional<TensorId> NextReused();
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);
@@ -158,6 +169,7 @@ class Graph {
     size_t statics, size_rules;
     uint32_t randoms;
     absl::flat_hash_map<int32_t, OpenDType> open = {};
+    size_t reused = 0;  // of the parameters that are given again
   };
   Mark mark() const;
   void RollBack(const Mark& mark);
@@ -181,6 +193,11 @@ class Graph {
   absl::flat_hash_map<TensorId, std::vector<size_t>> size_rules_of_;
   uint32_t seed_ = 42;
   uint32_t randoms_ = 0;
+  std::vector<TensorId> parameters_;
+  struct Reuse {
+    size_t next, end;
+  };
+  std::optional<Reuse> reuse_;
   std::shared_ptr<const CallNote> call_;
   DType default_dtype_ = DType::kF32;
   absl::flat_hash_map<int32_t, OpenDType> open_;  // by TensorNode::open

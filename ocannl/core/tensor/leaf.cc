@@ -33,6 +33,45 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
   return {&graph, id};
 }
 
+Tensor AddInput(Graph& graph, std::string name, DType dtype, ShapeSpec spec,
+                SourceLocation where) {
+  const TensorId id = graph.Add(
+      {.source = ParamSource{.is_input = true},
+       .name = name,
+       .text = std::move(name),
+       .dtype = dtype,
+       .spec = std::move(spec),
+       .has_gradient = false,
+       .where = where,
+       .memory = MemoryRequest{MemoryMode::kOnDevice, "the host writes it"}});
+  return {&graph, id};
+}
+
+// The parameter that is given again where `name` with `spec` is asked for.
+Tensor ReusedParam(Graph& graph, const std::string& name, const ShapeSpec& spec,
+                   SourceLocation where) {
+  const std::optional<TensorId> id = graph.NextReused();
+  std::string error;
+  if (!id) {
+    error = "the first call asked for fewer parameters";
+  } else if (const TensorNode& node = graph[*id]; node.text != name) {
+    error = absl::StrCat("the first call asked for `", node.text, "` here");
+  } else {
+    for (RowKind kind : kRowKinds) {
+      if (spec[kind] == node.spec[kind]) continue;
+      error =
+          absl::StrCat("the first call gave it another ", Name(kind), " row");
+    }
+  }
+  if (error.empty()) return {&graph, *id};
+  return IllegalTensor(
+      graph, name,
+      absl::StrCat(error,
+                   "; a function that is called again must ask for the "
+                   "same parameters in the same order"),
+      where);
+}
+
 // What is wrong with an array of `size` elements in the rows of `spec`.
 std::optional<std::string> SpecError(const ShapeSpec& spec, int64_t size) {
   int64_t given = 1;
@@ -124,23 +163,25 @@ Tensor Literal(Graph& graph, const Shape& shape,
   return literal;
 }
 
+Tensor Input(Graph& graph, std::string name, absl::string_view rows,
+             DType dtype, SourceLocation where) {
+  if (std::optional<Tensor> error = NameError(graph, name, where)) {
+    return *error;
+  }
+  absl::StatusOr<ShapeSpec> spec = ParseRows(rows);
+  if (!spec.ok()) {
+    return IllegalTensor(graph, name, spec.status().message(), where);
+  }
+  return AddInput(graph, std::move(name), dtype, *std::move(spec), where);
+}
+
 Tensor Placeholder(Graph& graph, std::string name, SourceLocation where) {
   if (std::optional<Tensor> error = NameError(graph, name, where)) {
     return *error;
   }
-  std::string text = name;
   ShapeSpec spec;
   spec[RowKind::kInput] = Dims();
-  const TensorId id = graph.Add(
-      {.source = ParamSource{},
-       .name = std::move(name),
-       .text = std::move(text),
-       .dtype = DType::kF32,
-       .spec = std::move(spec),
-       .has_gradient = false,
-       .where = where,
-       .memory = MemoryRequest{MemoryMode::kOnDevice, "the host writes it"}});
-  return {&graph, id};
+  return AddInput(graph, std::move(name), DType::kF32, std::move(spec), where);
 }
 
 Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
@@ -164,8 +205,10 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
                            where);
     }
   }
+  if (graph.reuses_parameters()) return ReusedParam(graph, name, spec, where);
   Tensor param = AddLeaf(graph, ParamSource{}, name, name,
                          dtype.value_or(DType::kF32), std::move(spec), where);
+  graph.AddParameter(param.id);
   if (!dtype) graph.Open(param.id);
   if (!init) return param;
   Tensor value = init(param);
@@ -202,8 +245,11 @@ Tensor Range(Graph& graph, int64_t size, DType dtype, SourceLocation where) {
 }
 
 Tensor EmbedSymbol(Graph& graph, int32_t static_index, SourceLocation where) {
-  CHECK(static_index >= 0 &&
-        static_cast<size_t>(static_index) < graph.statics().size());
+  if (static_cast<size_t>(static_index) >= graph.statics().size()) {
+    return IllegalTensor(
+        graph, absl::StrCat("!@", static_index),
+        "no static index has that number; give that of AddStatic", where);
+  }
   return AddLeaf(graph, SymbolSource{static_index}, "",
                  absl::StrCat("!@", graph.statics()[static_index].name),
                  DType::kF32, {}, where);

@@ -6,6 +6,7 @@
 //   ShapeSpec pairs;
 //   pairs[RowKind::kOutput] = Dims{2};
 //   Tensor x = Data(graph, "x", std::move(array), pairs);
+//   Tensor images = Input(graph, "images", "50|28,28,1");
 #ifndef OCANNL_CORE_TENSOR_LEAF_H_
 #define OCANNL_CORE_TENSOR_LEAF_H_
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
@@ -49,6 +51,14 @@ using Initializer = std::function<Tensor(Tensor parameter)>;
 // leaves the value to the host; a first value that is another float is rounded.
 Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
              std::optional<DType> dtype, const Initializer& init,
+             SourceLocation where = SourceLocation::Current());
+
+// An array that the host writes before each use (Context::Write): `rows` are
+// its sizes as batch|input->output, as ParseRows (shape.h) reads them. It has
+// no gradient and no first value: a routine that reads it before it is written
+// is an error. Error node: other text.
+Tensor Input(Graph& graph, std::string name, absl::string_view rows,
+             DType dtype = DType::kF32,
              SourceLocation where = SourceLocation::Current());
 
 // An f32 array that the host writes before it is read (Context::Write). It has

@@ -21,6 +21,8 @@ namespace ocannl {
 // The name of what the merge buffer of a stream holds is that of the array of
 // another context that was copied there, and this: "w.grad.merge".
 inline constexpr absl::string_view kMergeSuffix = ".merge";
+// Likewise of a gradient: "w.grad".
+inline constexpr absl::string_view kGradientSuffix = ".grad";
 
 enum class MemoryMode : uint8_t {
   kEffectivelyConstant,  // computed from constants, which are inlined

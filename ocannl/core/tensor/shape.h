@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
 
@@ -63,6 +64,11 @@ struct ShapeSpec {
 
 // All rows of `shape`.
 ShapeSpec SpecOf(const Shape& shape);
+
+// Reads batch|input->output, such as "50|64", "2|3->4" or "28,28,3 rgb"; a row
+// that is left out is empty, and a word behind a size is its basis. Error:
+// other text, or a size that is not from 1 to 2^40.
+absl::StatusOr<ShapeSpec> ParseRows(absl::string_view text);
 
 }  // namespace ocannl
 

@@ -36,9 +36,11 @@ struct DataSource {
   std::shared_ptr<const NdArray> digits = nullptr;  // of a literal, as f64
 };
 
-// A leaf that training changes; `init`, if any, computes its first value.
+// A leaf that training changes; `init`, if any, computes its first value. Or an
+// input, which only the host writes.
 struct ParamSource {
-  std::optional<TensorId> init;
+  std::optional<TensorId> init = std::nullopt;
+  bool is_input = false;
 };
 
 // Cell i, in memory order, holds i. What the node's spec leaves open of the

@@ -29,7 +29,9 @@ Tensor FirstTensor(absl::Span<const Arg> args) {
     const auto* tensor = std::get_if<Tensor>(&arg.value);
     if (tensor != nullptr) return *tensor;
   }
-  CHECK(false) << "an operation on numbers only";
+  CHECK(false) << "at " << ToString(args[0].where)
+               << ": an operation on numbers only; make one of them a tensor, "
+                  "as by Number(graph, 2)";
   __builtin_unreachable();
 }
 
@@ -290,9 +292,12 @@ Tensor Einsum(absl::string_view spec, absl::Span<const Arg> args,
 Tensor Slice(const Arg& a, int32_t static_index) {
   Builder builder({a});
   Graph& graph = builder.graph();
-  CHECK(static_index >= 0 &&
-        static_cast<size_t>(static_index) < graph.statics().size());
   const TensorNode& of = builder.operand(0);
+  if (static_cast<size_t>(static_index) >= graph.statics().size()) {
+    return IllegalTensor(
+        graph, SliceText(of, absl::StrCat(static_index)),
+        "no static index has that number; give that of AddStatic", a.where);
+  }
   return builder.Finish(
       SliceSource{.of = builder.ids()[0], .static_index = static_index},
       SliceText(of, graph.statics()[static_index].name), of.dtype,

@@ -4,6 +4,7 @@
 // tensor expressions.
 //
 //   Tensor h = Relu(b1 + w1 * x);                      // * multiplies tensors
+//   Tensor z = 1 - x / 2 + 3 * x;                      // numbers on any side
 //   Tensor loss = Einsum1("...|... => 0", Relu(1 - PointMul(y, h))) / 10;
 //
 // Numbers in an expression take the dtype of the tensors beside them, and so do
@@ -162,7 +163,8 @@ Tensor IllegalTensor(Graph& graph, absl::string_view text,
 
 inline Tensor operator+(const Arg& a, const Arg& b) { return Add(a, b); }
 inline Tensor operator-(const Arg& a, const Arg& b) { return Sub(a, b); }
-inline Tensor operator*(const Arg& a, const Arg& b) { return Compose(a, b); }
+// Compose, but with a scalar (HasScalar, scalars.h) PointMul: 2 * x, x * 2.
+Tensor operator*(const Arg& a, const Arg& b);
 inline Tensor operator/(const Arg& a, const Arg& b) { return Div(a, b); }
 inline Tensor operator-(const Arg& a) { return Neg(a); }
 inline Tensor PointMul(const Arg& a, const Arg& b) { return Mul(a, b); }

@@ -31,6 +31,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/scalars.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/state.h"
@@ -38,6 +39,9 @@
 namespace ocannl::train {
 
 inline constexpr double kNormEpsilon = 1e-5;
+
+using ocannl::Mean;  // over all cells: scalars.h
+using ocannl::Sum;
 
 // The sum that `spec` says, divided by the number of cells of x for each cell
 // of it. Error: x is of integers.
