@@ -184,7 +184,7 @@ TEST_F(CodeTest, SgdOneSays) {
   names_.tensors.emplace("learning_rate", Number(model_.graph, 0.125));
   model_.graph.Rename(names_.tensors.at("learning_rate").id, "rate");
   auto no_places = [](const Array&) { return ""; };
-  EXPECT_EQ(PrintCd(Code(kSgdOne).update, no_places), R"("" ():
+  EXPECT_EQ(PrintCd(Code(kSgdOne).update, no_places), R"(w_code ():
   w.grad : f32[1];
   sgd_delta_w.1 : f32[] effectively_constant "a number";
   w : f32[1] on_device "a parameter";

@@ -70,6 +70,8 @@ class CodeWriter {
     for (auto& [name, state] : states_) {
       model_.states.insert_or_assign(name, std::move(state));
     }
+    code_.update.name = RoutineName(code_.update);
+    code_.init.name = absl::StrCat(code_.update.name, "_init");
     return std::move(code_);
   }
 

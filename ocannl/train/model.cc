@@ -194,7 +194,10 @@ std::vector<Tensor> AllParameters(Model& model, Tensor t) {
 Assignments Sequence(std::string name, absl::Span<const Assignments> parts) {
   Assignments code;
   code.name = std::move(name);
-  for (const Assignments& part : parts) Append(code, part);
+  for (const Assignments& part : parts) {
+    if (code.name.empty()) code.name = part.name;
+    Append(code, part);
+  }
   return code;
 }
 

@@ -61,7 +61,8 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t);
 
 struct GradOptions {
   // The gradients of the parameters are kept after a run: for an update, or a
-  // merge, that is a routine of its own.
+  // merge, that is a routine of its own. Code that reads gradients and does not
+  // compute them, such as that of SgdUpdate, takes those that its context has.
   bool setup_for_parallel = false;
   // The gradient of the loss: loss scaling (optim/transforms.h).
   double scale = 1;
@@ -91,8 +92,9 @@ absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
 absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t,
                                             const GradOptions& options = {});
 
-// Makes `code` keep the gradients that it has of `params`, and returns the
-// parameters that have one.
+// Makes `code` keep the gradients that it has of `params`, "w.grad" of w, for
+// Context::Read and for other routines, and returns the parameters that have
+// one.
 absl::StatusOr<std::vector<Tensor>> KeepGradients(
     absl::Span<const Tensor> params, Assignments& code);
 
@@ -113,7 +115,8 @@ std::vector<Tensor> Parameters(Model& model, Tensor t);
 // are initialized, saved and shared between devices.
 std::vector<Tensor> AllParameters(Model& model, Tensor t);
 
-// One routine's code, in order, under `name`.
+// One routine's code, in order, under `name`, or without one that of the first
+// part.
 Assignments Sequence(std::string name, absl::Span<const Assignments> parts);
 
 }  // namespace ocannl::train

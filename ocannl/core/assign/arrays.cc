@@ -9,6 +9,7 @@
 #include "ocannl/core/index/reshape.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/defined_op.h"
+#include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
 
@@ -26,7 +27,7 @@ Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id) {
 }
 
 Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id) {
-  Array array{.name = absl::StrCat(graph[id].name, ".grad"),
+  Array array{.name = absl::StrCat(graph[id].name, kGradientSuffix),
               .dtype = graph[id].dtype,
               .dims = shapes.at(id).dims()};
   array.where = graph[id].where;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
@@ -158,6 +160,24 @@ void Append(Assignments& to, Assignment assignment, const ExprPool& exprs,
 }
 
 }  // namespace
+
+bool IsOpenGradient(const Array& array) {
+  return !array.memory && absl::EndsWith(array.name, kGradientSuffix);
+}
+
+std::string RoutineName(const Assignments& code) {
+  if (!code.name.empty()) return code.name;
+  std::string name = "code";
+  for (const Assignment& each : code.list) {
+    if (const auto* assign = std::get_if<Assign>(&each)) {
+      name = absl::StrCat(code.arrays[assign->lhs].name, "_code");
+    }
+  }
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(c)) c = '_';
+  }
+  return name;
+}
 
 void Append(Assignments& to, const Assignments& from) {
   const std::vector<int32_t> array_of = AppendArrays(to, from);

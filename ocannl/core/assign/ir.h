@@ -130,6 +130,14 @@ absl::Status Keep(Assignments& code, absl::string_view name,
 void Append(Assignments& to, const Assignments& from);
 void Append(Assignments& to, Assignments&& from);
 
+// Whether it is a gradient and nobody asked where it lives: what a routine
+// reads of such before it computes it, another routine has kept.
+bool IsOpenGradient(const Array& array);
+
+// What its routine is called: code.name, or where that is empty, after the last
+// array that it assigns: "w_code".
+std::string RoutineName(const Assignments& code);
+
 // The value that leaves every other unchanged under `accum`: 0 for kAdd and
 // kSub, 1 for kMul, -inf for kMax and kMaximum, +inf for kMin and kMinimum.
 double NeutralElement(Op accum);

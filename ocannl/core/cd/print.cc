@@ -224,7 +224,7 @@ std::string Declaration(const Array& array) {
 std::string PrintCd(const Assignments& code,
                     absl::FunctionRef<std::string(const Array&)> remark) {
   std::string text = absl::StrCat(
-      NameText(code.name), " (",
+      NameText(RoutineName(code)), " (",
       absl::StrJoin(code.statics, ", ",
                     [](std::string* out, const StaticSymbol& index) {
                       absl::StrAppend(out, NameText(index.name));

@@ -153,7 +153,7 @@ class Lowering {
       : code_(code), list_(ElideZeroInit(code)) {}
 
   absl::StatusOr<LoopProgram> Run() {
-    program_.name = code_.name;
+    program_.name = RoutineName(code_);
     OCANNL_RETURN_IF_ERROR(code_.contradiction);
     OCANNL_RETURN_IF_ERROR(CheckConstants(code_));
     DeclareStatics();
@@ -233,13 +233,13 @@ class Lowering {
     const auto [read_first, written, part_first] = uses_[array];
     CHECK((a.data == nullptr && !a.is_merge) || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
-    if (!IsStored(a) && read_first) {
+    const bool is_stored = IsStored(a) || (read_first && IsOpenGradient(a));
+    if (!is_stored && read_first) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "`", a.name, "` is read in `", code_.name, "`, which does not ",
-          "compute it first; add its code, or materialize it where it is "
-          "computed"));
+          "`", a.name, "` is read in `", program_.name, "`, which does not ",
+          "compute it first; add its code, or ask SetMemoryMode to keep it"));
     }
-    Role role = !IsStored(a) ? RoleOfScratch(a)
+    Role role = !is_stored   ? RoleOfScratch(a)
                 : a.is_merge ? Role::kMerge
                 : !written   ? Role::kIn
                 : read_first ? Role::kInOut
