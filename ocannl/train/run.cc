@@ -116,8 +116,9 @@ absl::Status AllHostToDevice(Model& model, Tensor t, const Context& context) {
     const auto* data = std::get_if<DataSource>(&model.graph[id].source);
     if (data == nullptr) continue;
     const Array array = ValueArray(model.graph, model.shapes, id);
-    OCANNL_RETURN_IF_ERROR(
-        context.Write(array.name, data->data->Reshaped(array.dims)));
+    OCANNL_RETURN_IF_ERROR(context.Write(array.name,
+                                         data->data->Reshaped(array.dims),
+                                         Context::Unused::kIsLeft));
   }
   return absl::OkStatus();
 }

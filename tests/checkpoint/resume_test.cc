@@ -78,7 +78,8 @@ class Process {
     if (path.empty()) {
       Routine init = *ToRoutine(host_.context, task_->init, {});
       CHECK_OK(init.Run());
-      CHECK_OK(host_.context.Write("steps", NdArray::Of<int64_t>({}, {0})));
+      CHECK_OK(host_.context.Write("steps", NdArray::Of<int64_t>({}, {0}),
+                                   Context::Unused::kIsLeft));
       step_.emplace(*ToRoutine(init.context(), task_->step, {}));
     } else {
       step_.emplace(*ToRoutine(host_.context, task_->step, {}));
@@ -92,7 +93,8 @@ class Process {
       CHECK_OK(step_->Set("number", number++));
       CHECK_OK(step_->Run());
     }
-    CHECK_OK(host_.context.Write("steps", NdArray::Of<int64_t>({}, {number})));
+    CHECK_OK(host_.context.Write("steps", NdArray::Of<int64_t>({}, {number}),
+                                 Context::Unused::kIsLeft));
   }
 
   // What the step needs of the one before it, and how many there were.
@@ -209,7 +211,8 @@ TEST(ResumeTest, WithoutMomentaOtherBitsFollow) {
   ASSERT_THAT(train::RestoreParams(path, *parameters, other.context()), IsOk());
   EXPECT_TRUE(other.context().Read("w1")->AsString() ==
               whole.context().Read("w1")->AsString());
-  CHECK_OK(other.context().Write("steps", NdArray::Of<int64_t>({}, {20})));
+  CHECK_OK(other.context().Write("steps", NdArray::Of<int64_t>({}, {20}),
+                                 Context::Unused::kIsLeft));
   whole.Train(1);
   other.Train(1);
   EXPECT_FALSE(other.context().Read("w1")->AsString() ==

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
+#include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/loop.h"
@@ -17,34 +18,10 @@
 #include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
-namespace {
-
-// The array "g" of the buffer "g.merge" of `program`. Errors: the buffer has
-// another name, or its array is another in this program.
-absl::StatusOr<std::string> MergedArray(const LoopProgram& program,
-                                        const Buffer& merge) {
-  absl::string_view name = merge.name;
-  if (!absl::ConsumeSuffix(&name, kMergeSuffix)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "routine `", program.name, "` has the merge buffer `", merge.name,
-        "`, which names no array; call it `", merge.name, kMergeSuffix,
-        "` if that of another context is `", merge.name, "`"));
-  }
-  for (const Buffer& other : program.buffers) {
-    if (other.role != Role::kMerge || &other == &merge) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "routine `", program.name, "` reads `", merge.name, "` and `",
-        other.name, "`, but a stream has one merge buffer; make two routines ",
-        "of it"));
-  }
-  return std::string(name);
-}
-
-}  // namespace
 
 Context::Context(Stream* stream)
     : state_(std::make_shared<State>(
-          State{.stream = stream, .arrays = {}, .shared = {}})) {
+          State{.stream = stream, .arrays = {}, .unused = {}, .shared = {}})) {
   CHECK(stream != nullptr) << "the stream of a Context is null";
 }
 
@@ -63,8 +40,11 @@ absl::Status Context::PrepareToWrite(const DeviceArray& array,
   return stream().WaitForReaders(array);
 }
 
-absl::Status Context::CheckGives(const DeviceArray& array) const {
-  if (!state_->shared.contains(&array)) return absl::OkStatus();
+absl::Status Context::CheckGives(DeviceArray& array) const {
+  if (!state_->shared.contains(&array)) {
+    MarkUsed(array);
+    return absl::OkStatus();
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("a context that shares `", array.name,
                    "` cannot give it away; take it from the one that it "
@@ -143,7 +123,9 @@ absl::StatusOr<Routine> Context::Link(
   for (const std::shared_ptr<DeviceArray>& array : code->arrays) {
     if (array == nullptr || array.get() == record->merges) continue;
     state_->arrays.emplace(array->name, array);
+    MarkUsed(*array);
   }
+  state_->is_fed |= !record->reads.empty();
 
   Context after = *this;
   after.lineage_ = std::make_shared<LineageNode>(
@@ -177,13 +159,13 @@ absl::Status Context::WriteAll(
   }
   for (const auto& array : found) state_->arrays.emplace(array->name, array);
   for (const auto& [name, values] : arrays) {
-    OCANNL_RETURN_IF_ERROR(Write(name, values));
+    OCANNL_RETURN_IF_ERROR(Write(name, values, Unused::kIsLeft));
   }
   return absl::OkStatus();
 }
 
-absl::Status Context::Write(absl::string_view name,
-                            const NdArray& values) const {
+absl::Status Context::Write(absl::string_view name, const NdArray& values,
+                            Unused unused) const {
   OCANNL_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceArray> array,
       FindOrMake(name, values.dtype(), values.dims(), "the write"));
@@ -192,7 +174,18 @@ absl::Status Context::Write(absl::string_view name,
       stream().DoNow([&] { return array->memory.CopyIn(values.data()); }));
   array->written = true;
   state_->arrays.emplace(array->name, array);
+  if (unused == Unused::kIsLeft) {
+    state_->unused.erase(array->name);
+  } else if (state_->is_fed && !array->used) {
+    state_->unused.insert(array->name);
+  }
   return absl::OkStatus();
+}
+
+std::vector<const DeviceArray*> Context::AllArrays() const {
+  std::vector<const DeviceArray*> all;
+  for (const auto& [name, array] : state_->arrays) all.push_back(array.get());
+  return all;
 }
 
 absl::Status Context::WriteMerge(absl::string_view name,
@@ -216,10 +209,12 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::Find(
     absl::string_view name) const {
   auto found = state_->arrays.find(name);
   if (found != state_->arrays.end()) return found->second;
-  std::string all = absl::StrJoin(ArrayNames(), ", ");
-  return absl::NotFoundError(absl::StrCat("the context has no array `", name,
-                                          "`; it has",
-                                          all.empty() ? " none" : ": " + all));
+  const std::vector<std::string> names = ArrayNames();
+  const std::string all = absl::StrJoin(names, ", ");
+  return absl::NotFoundError(
+      absl::StrCat("the context has no array `", name, "`; it has",
+                   all.empty() ? " none" : ": " + all,
+                   NearNamesHint(name, names), KeepHint(name)));
 }
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
@@ -228,7 +223,7 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
   if (array->written) return array;
   return absl::FailedPreconditionError(absl::StrCat(
       "the array `", name, "` was never written; run the routine that ",
-      "computes it, or call Write(\"", name, "\", values)"));
+      "computes it, or call Write(\"", name, "\", values)", KeepHint(name)));
 }
 
 absl::StatusOr<NdArray> Context::ZerosLike(absl::string_view name) const {
@@ -388,6 +383,7 @@ void Context::Forget(absl::string_view name) const {
   const auto found = state_->arrays.find(name);
   if (found == state_->arrays.end()) return;
   state_->shared.erase(found->second.get());
+  state_->unused.erase(found->first);
   state_->arrays.erase(found);
 }
 

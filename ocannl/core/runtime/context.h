@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -61,13 +62,23 @@ class Context {
   // Compile and Link.
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
+  // What becomes of an array that no routine linked so far uses, where some
+  // routine reads others: the name may be a slip. kIsError: until one is linked
+  // that uses it, or the array is copied or forgotten, runs are errors that
+  // name it. kIsLeft: it is there for a later routine.
+  enum class Unused { kIsError, kIsLeft };
+
   // Makes `values` the contents of the array `name`, which need not exist.
   // Errors: as of Link; the device failed; the array is another context's
   // (Share), or a merge buffer points at it (PointMerge).
-  absl::Status Write(absl::string_view name, const NdArray& values) const;
+  //
+  //   OCANNL_RETURN_IF_ERROR(
+  //       context.Write("later", points, Context::Unused::kIsLeft));
+  absl::Status Write(absl::string_view name, const NdArray& values,
+                     Unused unused = Unused::kIsError) const;
 
   // Writes all of `arrays`, no two of one name, or on an error none, unless it
-  // is the device that failed.
+  // is the device that failed. Those that nothing uses are left.
   absl::Status WriteAll(
       absl::Span<const std::pair<std::string, NdArray>> arrays) const;
 
@@ -140,10 +151,15 @@ class Context {
   std::vector<std::string> ArrayNames() const;
 
  private:
+  friend class Routine;
+
   using Arrays = absl::btree_map<std::string, std::shared_ptr<DeviceArray>>;
   struct State {
     Stream* stream;
     Arrays arrays;
+    bool is_fed = false;  // a routine is linked that reads an array
+    // Those that the host wrote since and that no routine uses.
+    absl::btree_set<std::string> unused;
     // Arrays of other contexts, and the streams of those, if they are there.
     absl::flat_hash_map<const DeviceArray*, std::weak_ptr<Stream*>> shared;
   };
@@ -155,9 +171,9 @@ class Context {
   // context's; a merge buffer points at it.
   absl::Status PrepareToWrite(const DeviceArray& array,
                               absl::string_view user) const;
-  // To be called before another context takes the array. Error: it is a third
-  // one's, in whose order it is written.
-  absl::Status CheckGives(const DeviceArray& array) const;
+  // To be called before another context takes the array, which uses it. Error:
+  // it is a third one's, in whose order it is written.
+  absl::Status CheckGives(DeviceArray& array) const;
   // Error: the array of `from` is in other memory; the function `copy` helps.
   absl::Status CheckMemory(absl::string_view name, const Context& from,
                            absl::string_view copy) const;
@@ -170,6 +186,18 @@ class Context {
       absl::string_view name) const;
   absl::StatusOr<std::shared_ptr<DeviceArray>> FindWritten(
       absl::string_view name) const;
+
+  // From now on a routine or another context uses the array.
+  void MarkUsed(DeviceArray& array) const {
+    array.used = true;
+    state_->unused.erase(array.name);
+  }
+  // Before a run of `user`. Error: the host wrote an array that nothing uses.
+  absl::Status CheckAllUsed(const LinkedRoutine& user) const {
+    if (state_->unused.empty() || user.reads.empty()) return absl::OkStatus();
+    return UnusedError(*state_->unused.begin(), user);
+  }
+  std::vector<const DeviceArray*> AllArrays() const;
 
   bool IsInPlace(Bytes where) const;
   absl::Status FillArray(const std::shared_ptr<DeviceArray>& array,

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/runtime/lineage.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
 namespace {
@@ -39,6 +45,51 @@ std::optional<Conflict> ConflictOf(
   return Conflict{.earlier = earlier, .array = array->name, .hazard = hazard};
 }
 
+std::vector<std::string> NamesOf(Arrays arrays) {
+  std::vector<std::string> names;
+  for (const DeviceArray* array : arrays) names.push_back(array->name);
+  return names;
+}
+
+// "`x`, `y` and `z`"; of many, the first.
+std::string NamesText(absl::Span<const std::string> names) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (size_t k = 0; k < std::min(names.size(), kMost); ++k) {
+    const bool last = k + 1 == names.size();
+    absl::StrAppend(&text,
+                    k == 0 ? ""
+                    : last ? " and "
+                           : ", ",
+                    "`", names[k], "`");
+  }
+  if (names.size() <= kMost) return text;
+  return absl::StrCat(text, " and ", names.size() - kMost, " more");
+}
+
+// What may be the cause, among `all` arrays of the context; may be empty.
+std::string WhyUnwritten(const std::string& name, Arrays all) {
+  const absl::string_view keep = KeepHint(name);
+  if (!keep.empty()) return std::string(keep);
+  std::vector<std::string> unused;
+  absl::string_view first = name;
+  while (!first.empty() && absl::ascii_isdigit(first.back())) {
+    first.remove_suffix(1);
+  }
+  const bool numbered =
+      first.size() < name.size() && absl::ConsumeSuffix(&first, "_");
+  for (const DeviceArray* array : all) {
+    if (array->written && !array->used) unused.push_back(array->name);
+    if (!numbered || array->name != first) continue;
+    return absl::StrCat("; it was named so because there is a `", first,
+                        "`: a text or a block makes its parameters each time, ",
+                        "so make it once, or see train::WithSharedParams");
+  }
+  const std::vector<std::string> near = NearNames(name, unused);
+  if (near.empty()) return "";
+  return absl::StrCat("; `", near[0], "` was written, which nothing uses");
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> MakeDeviceArray(
@@ -50,7 +101,8 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> MakeDeviceArray(
                                                    .dtype = dtype,
                                                    .dims = dims,
                                                    .memory = std::move(memory),
-                                                   .written = false});
+                                                   .written = false,
+                                                   .used = false});
 }
 
 std::vector<Conflict> Conflicts(const Lineage& lineage,
@@ -72,6 +124,41 @@ std::string Describe(const Conflict& conflict, const LinkedRoutine& later) {
       conflict.array, "`, which `", conflict.earlier->name, "`, linked before ",
       "it, ", read ? "reads" : "writes", ", but `", conflict.earlier->name,
       "` has never run; run `", conflict.earlier->name, "` first");
+}
+
+absl::Status UnusedError(absl::string_view array, const LinkedRoutine& user) {
+  const std::vector<std::string> reads = NamesOf(user.reads);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "`", array, "` was written, but no routine of the context uses it; `",
+      user.name, "` reads ", NamesText(reads), NearNamesHint(array, reads),
+      "; write the array that is meant and call Forget(\"", array,
+      "\"), or if it is for a later routine, Write(\"", array,
+      "\", values, Context::Unused::kIsLeft)"));
+}
+
+absl::Status UnwrittenError(const LinkedRoutine& reader,
+                            absl::Span<const DeviceArray* const> all) {
+  std::vector<std::string> missing;
+  for (const DeviceArray* array : reader.reads) {
+    if (!array->written) missing.push_back(array->name);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  const bool one = missing.size() == 1;
+  std::string hint;
+  for (const std::string& name : missing) {
+    if (hint.empty()) hint = WhyUnwritten(name, all);
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "routine `", reader.name, "` reads ", NamesText(missing), ", which ",
+      one ? "was" : "were", " never written", hint, "; call Write(\"",
+      missing[0], "\", values) on its context, with *ZerosLike(\"", missing[0],
+      "\") for zeros, or run a routine that computes ", one ? "it" : "them"));
+}
+
+absl::string_view KeepHint(absl::string_view array) {
+  if (!absl::EndsWith(array, kGradientSuffix)) return "";
+  return "; a gradient is kept if its code is asked to: GradUpdate with "
+         ".setup_for_parallel = true, or KeepGradients(params, code)";
 }
 
 }  // namespace ocannl

@@ -15,10 +15,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/device_memory.h"
 
 namespace ocannl {
 
@@ -29,6 +30,8 @@ struct DeviceArray {
   Dims dims;
   DeviceMemory memory;
   bool written = false;  // by the host or by a run
+  // By a routine that is linked to it, or another context.
+  bool used = false;
 };
 
 // With unwritten memory of `device`. Error: there is not so much.
@@ -68,6 +71,17 @@ std::vector<Conflict> Conflicts(const Lineage& lineage,
 
 // Why `later` may not run before conflict.earlier, and the fix.
 std::string Describe(const Conflict& conflict, const LinkedRoutine& later);
+
+// That `user` runs although nothing uses `array`, which the host wrote.
+absl::Status UnusedError(absl::string_view array, const LinkedRoutine& user);
+
+// That `reader` reads arrays that were never written; `all` are those of its
+// context. OK if all that it reads were written.
+absl::Status UnwrittenError(const LinkedRoutine& reader,
+                            absl::Span<const DeviceArray* const> all);
+
+// How to keep the array if it is a gradient: a part of a message, or nothing.
+absl::string_view KeepHint(absl::string_view array);
 
 }  // namespace ocannl
 

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/lineage.h"
 
@@ -52,6 +53,11 @@ class MergeBuffer {
   std::shared_ptr<DeviceArray> held_;
   std::shared_ptr<const DeviceArray> points_at_;
 };
+
+// The array "g" of the buffer "g.merge" of `program`. Errors: the buffer has
+// another name, or its array is another in this program.
+absl::StatusOr<std::string> MergedArray(const LoopProgram& program,
+                                        const loop_ir::Buffer& merge);
 
 }  // namespace ocannl
 

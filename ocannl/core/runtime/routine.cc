@@ -70,14 +70,7 @@ absl::Status Routine::CheckReady() const {
     if (conflict.earlier->runs > 0) continue;
     return absl::FailedPreconditionError(Describe(conflict, *record_));
   }
-  for (const DeviceArray* array : record_->reads) {
-    if (array->written) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "routine `", name(), "` reads `", array->name,
-        "`, which was never written; call Write(\"", array->name,
-        "\", values) on its context, or run a routine that computes it"));
-  }
-  return absl::OkStatus();
+  return UnwrittenError(*record_, context_.AllArrays());
 }
 
 absl::Status Routine::CheckMerge() const {
@@ -121,6 +114,7 @@ absl::Status Routine::Run() {
     OCANNL_ASSIGN_OR_RETURN(code, CodeToMerge());
   }
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
+  OCANNL_RETURN_IF_ERROR(context_.CheckAllUsed(*record_));
   OCANNL_RETURN_IF_ERROR(context_.stream().WaitForReaders(*code_));
   if (timed_) {
     context_.stream().Sync();

@@ -14,7 +14,7 @@ int SuggestedVirtualDevices(const Backend& backend) {
 }
 
 VirtualDevices::VirtualDevices(const Backend* backend, int count, int threads) {
-  CHECK_GE(count, 1);
+  CHECK_GE(count, 1) << "devices of VirtualDevices; give at least 1";
   threads = std::clamp(threads > 0 ? threads : Team::MaxSize(), 1, count);
   for (int k = 1; k < threads; ++k) {
     workers_.push_back(std::make_unique<Worker>());

@@ -319,7 +319,8 @@ absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
       const Array array =
           ValueArray(shard.model.graph, shard.model.shapes, shard.inputs[k].id);
       OCANNL_RETURN_IF_ERROR(
-          shard.context().Write(array.name, batch[k][s].Reshaped(array.dims)));
+          shard.context().Write(array.name, batch[k][s].Reshaped(array.dims),
+                                Context::Unused::kIsLeft));
     }
   }
   return absl::OkStatus();

@@ -34,11 +34,12 @@ absl::Status OpByOp::Compute(uint32_t slot, const ParamList* params,
       OCANNL_ASSIGN_OR_RETURN(
           const NdArray value,
           params->Get(static_cast<size_t>(call.numbers[0])));
-      return context_.Write(name, value);
+      return context_.Write(name, value, Context::Unused::kIsLeft);
     }
     case Primitive::kInput:
     case Primitive::kConst:
-      return context_.Write(name, *tape_->leaf(slot).array);
+      return context_.Write(name, *tape_->leaf(slot).array,
+                            Context::Unused::kIsLeft);
     default:
       if (!tape_->IsComputed(slot)) return absl::OkStatus();
   }

@@ -154,7 +154,8 @@ void ParamList::Detach() const {
 absl::Status ParamList::UploadNewer() const {
   for (Param& param : state_->params) {
     if (param.newer != Newer::kHost) continue;
-    OCANNL_RETURN_IF_ERROR(state_->context->Write(param.name, param.host));
+    OCANNL_RETURN_IF_ERROR(state_->context->Write(param.name, param.host,
+                                                  Context::Unused::kIsLeft));
     param.newer = Newer::kNeither;
   }
   state_->is_newer_on_host = false;

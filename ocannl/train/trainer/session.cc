@@ -167,7 +167,8 @@ absl::Status Session::WriteLeaves() {
     if (array == nullptr) continue;
     std::shared_ptr<const NdArray>& written = compiled.written[slot];
     if (written == array) continue;
-    OCANNL_RETURN_IF_ERROR(context_.Write(tape()->DataName(slot), *array));
+    OCANNL_RETURN_IF_ERROR(context_.Write(tape()->DataName(slot), *array,
+                                          Context::Unused::kIsLeft));
     written = array;
   }
   leaves_changed_ = false;
@@ -240,7 +241,8 @@ absl::Status Session::WriteRate(double rate) {
   if (rate_ == rate) return absl::OkStatus();
   OCANNL_RETURN_IF_ERROR(CheckRate(rate));
   OCANNL_RETURN_IF_ERROR(context_.Write(
-      kRateName, NdArray::Of<float>({}, {static_cast<float>(rate)})));
+      kRateName, NdArray::Of<float>({}, {static_cast<float>(rate)}),
+      Context::Unused::kIsLeft));
   rate_ = rate;
   return absl::OkStatus();
 }
@@ -329,8 +331,8 @@ absl::Status Session::Save(const std::string& path) {
     return absl::FailedPreconditionError("there are no parameters yet");
   }
   OCANNL_RETURN_IF_ERROR(params_->Upload());
-  OCANNL_RETURN_IF_ERROR(
-      context_.Write(kStepsDone, NdArray::Of<int64_t>({}, {step_})));
+  OCANNL_RETURN_IF_ERROR(context_.Write(
+      kStepsDone, NdArray::Of<int64_t>({}, {step_}), Context::Unused::kIsLeft));
   return SaveParams(path, SavedArrays(), context_);
 }
 
