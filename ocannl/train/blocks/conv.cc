@@ -8,12 +8,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/source.h"
+#include "ocannl/core/tensor/text.h"
 #include "ocannl/train/blocks/call.h"
 #include "ocannl/train/blocks/norm.h"
 #include "ocannl/train/blocks/wide.h"
@@ -26,6 +29,12 @@ WindowOptions WindowsOf(const Conv2dOptions& options) {
           .stride = options.stride,
           .dilation = options.dilation,
           .padding = options.padding};
+}
+
+// The channels that a filter of its own goes over; none: those of x.
+std::optional<Dims> DepthwiseChannels(const Conv2dOptions& options) {
+  if (options.inputs == 0) return std::nullopt;
+  return Dims{options.inputs};
 }
 
 Conv2dOptions OneByOne(const Conv2dOptions& options) {
@@ -72,8 +81,10 @@ Tensor Weights(const ParamScope& scope, const Conv2dOptions& options,
   const int64_t inputs = options.inputs;
   const int64_t channels = options.channels;
   if (groups == 1) {
-    return MakeParam(scope, "w", Dims{channels}, std::nullopt,
-                     options.init.weights, where);
+    std::optional<Dims> rows;
+    if (inputs > 0) rows = Dims{options.kernel, options.kernel, inputs};
+    return MakeParam(scope, "w", Dims{channels}, rows, options.init.weights,
+                     where);
   }
   if (groups < 1 || inputs < 1 || inputs % groups != 0 ||
       channels % groups != 0) {
@@ -87,6 +98,38 @@ Tensor Weights(const ParamScope& scope, const Conv2dOptions& options,
   return MakeParam(scope, "w", Dims{groups, channels / groups},
                    Dims{options.kernel, options.kernel, inputs / groups},
                    options.init.weights, where);
+}
+
+// Whether an image of these sizes is likely to have its channels first: as few
+// of them as colours, and a square or large image behind them.
+bool LooksChannelsFirst(const Dims& image) {
+  if (image.size() != 3 || image[0] > 4) return false;
+  const int64_t least = std::min(image[1], image[2]);
+  return least >= 8 && (image[1] == image[2] || (image[0] >= 3 && least >= 16));
+}
+
+// The error of `block`, of `inputs` channels, if `x` is data that looks so.
+// What parameters made has the channels of their convolutions.
+std::optional<Tensor> ChannelsFirstError(absl::string_view block, Tensor x,
+                                         int64_t inputs, SourceLocation where) {
+  Graph& graph = *x.graph;
+  if (inputs > 0 || x.node().has_gradient) return std::nullopt;
+  // Shapes that uses determine are not known yet, and dtypes stay open.
+  const Graph::Mark before = graph.mark();
+  Shapes shapes;
+  const absl::Status inferred = InferShapes(graph, {x.id}, shapes);
+  graph.RollBack(before);
+  if (!inferred.ok()) return std::nullopt;
+  const Dims& image = shapes.at(x.id)[RowKind::kOutput];
+  if (!LooksChannelsFirst(image)) return std::nullopt;
+  return IllegalTensor(
+      graph, CallText(block, "", {&x.node()}),
+      absl::StrCat("an image of ", absl::StrJoin(image, ","),
+                   " looks like channels,height,width; channels are last "
+                   "here: give Einsum1(\"...|c, h, w => ...|h, w, c\", x), or "
+                   "if it has ",
+                   image[2], " channels indeed, set .inputs = ", image[2]),
+      where);
 }
 
 Tensor Pool(Op accum, Tensor x, const WindowOptions& windows) {
@@ -158,6 +201,7 @@ Tensor CountedCells(const WindowOptions& windows, Tensor x, Tensor sums) {
 Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options,
                SourceLocation where)
     : windows_(WindowsOf(options)),
+      inputs_(options.inputs),
       groups_(options.groups),
       w_(Weights(scope, options, where)) {
   if (groups_ > 1) {
@@ -171,6 +215,8 @@ Conv2d::Conv2d(const ParamScope& scope, const Conv2dOptions& options,
 
 Tensor Conv2d::operator()(Tensor x, SourceLocation where) const {
   CallScope call("Conv2d", "", {x}, where);
+  const auto error = ChannelsFirstError("Conv2d", x, inputs_, where);
+  if (error) return *error;
   const std::string spec = absl::StrCat(
       "...|", WindowAxes(windows_),
       groups_ == 1 ? ", c; kh, kw, c -> o => ...|oh, ow, o"
@@ -185,7 +231,8 @@ DepthwiseSeparableConv2d::DepthwiseSeparableConv2d(const ParamScope& scope,
                                                    const Conv2dOptions& options,
                                                    SourceLocation where)
     : windows_(WindowsOf(options)),
-      depth_(MakeParam(scope, "depth_w", std::nullopt,
+      inputs_(options.inputs),
+      depth_(MakeParam(scope, "depth_w", DepthwiseChannels(options),
                        Dims{options.kernel, options.kernel},
                        options.init.weights, where)),
       mix_(scope, OneByOne(options), where) {}
@@ -193,6 +240,9 @@ DepthwiseSeparableConv2d::DepthwiseSeparableConv2d(const ParamScope& scope,
 Tensor DepthwiseSeparableConv2d::operator()(Tensor x,
                                             SourceLocation where) const {
   CallScope call("DepthwiseSeparableConv2d", "", {x}, where);
+  const auto error =
+      ChannelsFirstError("DepthwiseSeparableConv2d", x, inputs_, where);
+  if (error) return *error;
   std::string spec = absl::StrCat("...|", WindowAxes(windows_),
                                   ", c; kh, kw -> c => ...|oh, ow, c");
   return call.Of(mix_(

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions and pooling of images, batch|height,width,channels.
+// Convolutions and pooling of images, batch|height,width,channels (NHWC).
+//
+// Arrays of other libraries may have their channels first (NCHW): permute them,
+//
+//   Tensor images = Einsum1("...|c, h, w => ...|h, w, c", x);
+//
+// A convolution of data of such a shape, as 3,32,32 or 1,28,28, is an error
+// node unless Conv2dOptions::inputs says how many channels there are.
 //
 //   Conv2d conv(scope / "conv", {.channels = 16, .kernel = 5});
 //   Tensor y = conv(images);                        // 8|28,28,1 -> 8|28,28,16
@@ -81,12 +88,15 @@ struct Conv2dOptions {
   // Equal parts of the channels, each of the result's made of its own of x:
   // Krizhevsky et al., "ImageNet classification" (2012).
   int64_t groups = 1;
-  int64_t inputs = 0;  // channels of x; only groups need it
+  // Channels of x, which must have as many. 0: as many as x has, if it does not
+  // look like an image with its channels first; groups need the number.
+  int64_t inputs = 0;
 };
 
 // Parameters: w, kernel,kernel,channels of x -> channels, or with groups
 // kernel,kernel,channels of x in a group -> groups,channels in a group; b.
-// Error node: groups that do not divide the channels.
+// Error node: groups that do not divide the channels; an image that looks like
+// one with its channels first.
 class Conv2d {
  public:
   Conv2d(const ParamScope& scope, const Conv2dOptions& options,
@@ -97,6 +107,7 @@ class Conv2d {
 
  private:
   WindowOptions windows_;
+  int64_t inputs_;
   int64_t groups_;
   EinsumNumbers in_group_;
   Tensor w_;
@@ -117,6 +128,7 @@ class DepthwiseSeparableConv2d {
 
  private:
   WindowOptions windows_;
+  int64_t inputs_;
   Tensor depth_;
   Conv2d mix_;
 };
