@@ -10,6 +10,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/params.h"
 #include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/option_check.h"
@@ -51,7 +52,7 @@ class Training {
     const int32_t step_n = graph.AddStatic("step_n", std::nullopt);
     result_->inputs = inputs(graph, {batches_, minibatch_});
     result_->outputs = outputs(graph, {batches_, minibatch_});
-    net_ = make_net(graph);
+    net_ = WithSharedParams(make_net(graph));
     const Tensor loss = loss_fn(net_(Slice(result_->inputs, batch_n)),
                                 Slice(result_->outputs, batch_n));
     const DType dtype = DecidedDType(loss);
@@ -92,6 +93,7 @@ class Training {
                                   {.loss = result_->loss,
                                    .communicator = options_.communicator}));
     replicas_->set_copy_to_merge(options_.copy_to_merge);
+    OCANNL_RETURN_IF_ERROR(BuildInfer());
     return replicas_->SyncRanks();
   }
 
@@ -126,18 +128,10 @@ class Training {
   }
 
   absl::Status MakeInfer() {
-    Model& model = result_->model;
-    OCANNL_RETURN_IF_ERROR(
-        InferShapes(model.graph, {result_->inputs.id}, model.shapes));
-    Shape shape = model.shapes.at(result_->inputs.id);
-    shape[RowKind::kBatch] = {};
-    const Tensor infer = Data(
-        model.graph, "infer",
-        NdArray(result_->inputs.node().dtype, shape.dims()), SpecOf(shape));
-    result_->model_result = Named(net_(infer), "model_result");
-    OCANNL_ASSIGN_OR_RETURN(Predictor predictor,
-                            Predictor::Make(model, result_->model_result,
-                                            {infer}, devices_[0].context));
+    OCANNL_ASSIGN_OR_RETURN(
+        Predictor predictor,
+        Predictor::Make(result_->model, result_->model_result, {infer_},
+                        devices_[0].context));
     result_->predictor.emplace(std::move(predictor));
     return absl::OkStatus();
   }
@@ -145,6 +139,20 @@ class Training {
   std::unique_ptr<TrainedExample> Finish() && { return std::move(result_); }
 
  private:
+  // The network on one example, whose errors are told before the training.
+  absl::Status BuildInfer() {
+    Model& model = result_->model;
+    OCANNL_RETURN_IF_ERROR(
+        InferShapes(model.graph, {result_->inputs.id}, model.shapes));
+    Shape shape = model.shapes.at(result_->inputs.id);
+    shape[RowKind::kBatch] = {};
+    infer_ = Data(model.graph, "infer",
+                  NdArray(result_->inputs.node().dtype, shape.dims()),
+                  SpecOf(shape));
+    result_->model_result = Named(net_(infer_), "model_result");
+    return InferShapes(model.graph, {result_->model_result.id}, model.shapes);
+  }
+
   // Of the update, and of the replicas' gradients: noise of none is that of
   // another. Code that does not depend on the step does not know it.
   absl::Status SetStep(int64_t step) {
@@ -185,7 +193,7 @@ class Training {
   std::unique_ptr<TrainedExample> result_ = std::make_unique<TrainedExample>();
   int64_t minibatch_ = 0;
   int64_t batches_ = 0;  // minibatches of an epoch
-  Tensor rate_{};
+  Tensor rate_{}, infer_{};
   Net net_;
   std::vector<Routine> gradients_;
   std::optional<Routine> update_;

@@ -70,7 +70,8 @@ struct ExampleTrainOptions {
 // number of minibatches and their size.
 using MakeExamples = std::function<Tensor(Graph& graph, const Dims& batch)>;
 
-// A network whose parameters are in a graph, for any number of calls.
+// A network whose parameters are in a graph, for any number of calls: they are
+// there already, or the first call makes them (WithSharedParams).
 using Net = std::function<Tensor(Tensor input)>;
 
 // What training ends with. Lives on the devices.
@@ -89,9 +90,10 @@ struct TrainedExample {
   std::optional<Predictor> predictor;
 };
 
-// Trains by SGD. The loss is the sum of the cells of `loss_fn`, divided by the
-// batch size. Errors: a batch that the devices do not divide;
-// fewer examples than a minibatch; those of shapes, code, runs and messages.
+// Trains by SGD. The network is called twice: for the minibatches and for
+// TrainedExample::Infer. The loss is the sum of the cells of `loss_fn`, divided
+// by the batch size. Errors: a batch that the devices do not divide; fewer
+// examples than a minibatch; those of shapes, code, runs and messages.
 absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
     VirtualDevices& devices, const ExampleTrainOptions& options,
     const MakeExamples& inputs, const MakeExamples& outputs,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/blocks/params.h"
 
+#include <memory>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -40,6 +42,27 @@ Tensor MakeState(const ParamScope& scope, absl::string_view part,
                     .name = scope.name,
                     .dtype = scope.kept ? scope.kept : scope.dtype},
                    part, std::move(outputs), Dims{}, init, where);
+}
+
+std::function<Tensor(Tensor)> WithSharedParams(
+    std::function<Tensor(Tensor)> net) {
+  struct Made {
+    const Graph* graph = nullptr;
+    size_t begin = 0, end = 0;
+  };
+  return [net = std::move(net), made = std::make_shared<Made>()](Tensor input) {
+    Graph& graph = *input.graph;
+    if (graph.reuses_parameters()) return net(input);
+    if (made->graph != &graph) {
+      *made = {.graph = &graph, .begin = graph.parameters().size()};
+      const Tensor result = net(input);
+      made->end = graph.parameters().size();
+      return result;
+    }
+    graph.ReuseParameters(made->begin, made->end);
+    const absl::Cleanup end = [&] { graph.EndReuse(); };
+    return net(input);
+  };
 }
 
 Tensor OptionError(const ParamScope& scope, absl::string_view error,

@@ -13,6 +13,7 @@
 #ifndef OCANNL_TRAIN_BLOCKS_PARAMS_H_
 #define OCANNL_TRAIN_BLOCKS_PARAMS_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -53,6 +54,20 @@ Tensor MakeParam(const ParamScope& scope, absl::string_view part,
 Tensor MakeState(const ParamScope& scope, absl::string_view part,
                  std::optional<Dims> outputs, const Initializer& init,
                  SourceLocation where = SourceLocation::Current());
+
+// `net`, called any number of times: the first call makes its parameters, and
+// each later one in the same graph uses those. For functions that parse a text
+// or make blocks whenever they are called:
+//
+//   auto net = WithSharedParams([](Tensor x) {
+//     return Linear({x.graph, "w"}, {.outputs = Dims{1}})(x);
+//   });
+//   Tensor loss = MeanSquaredError(net(x), y);
+//   Tensor again = net(x);
+//
+// Error node: a later call asks for other parameters, or in another order.
+std::function<Tensor(Tensor input)> WithSharedParams(
+    std::function<Tensor(Tensor input)> net);
 
 // An error node that says what is wrong with an option of the block `scope`.
 Tensor OptionError(const ParamScope& scope, absl::string_view error,
