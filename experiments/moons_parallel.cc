@@ -96,19 +96,19 @@ std::function<void(const train::EpochReport&)> TellEpochs(
     const int64_t epochs_done = epoch.at_epoch + 1;
     // A step of a report is of one device; the last of an epoch may lack some.
     const int64_t steps = (epoch.at_step / epochs_done + devices - 1) / devices;
+    const double mean_loss = epoch.epoch_loss / static_cast<double>(steps);
     if (log) {
-      logged.Update(
-          log->Write({.epoch = epochs_done,
-                      .step = epochs_done * steps,
-                      .loss = epoch.epoch_loss / static_cast<double>(steps),
-                      .rate = epoch.learning_rate,
-                      .seconds = SecondsSince(start),
-                      .of_test = {}}));
+      logged.Update(log->Write({.epoch = epochs_done,
+                                .step = epochs_done * steps,
+                                .loss = mean_loss,
+                                .rate = epoch.learning_rate,
+                                .seconds = SecondsSince(start),
+                                .of_test = {}}));
     }
     if ((epochs - epochs_done) % ((epochs + 7) / 8) != 0) return;
-    std::cout << absl::StrFormat(
-        "Epoch=%d, step=%d, lr=%.4g, epoch loss=%.4g\n", epochs_done,
-        epochs_done * steps, epoch.learning_rate, epoch.epoch_loss);
+    std::cout << absl::StrFormat("Epoch=%d, step=%d, lr=%.4g, mean loss=%.4g\n",
+                                 epochs_done, epochs_done * steps,
+                                 epoch.learning_rate, mean_loss);
   };
 }
 
@@ -152,9 +152,12 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
             return Relu(1 - Mul(expectation, output));
           }));
   OCANNL_RETURN_IF_ERROR(logged);
+  std::vector<double> mean_losses;
+  const double steps = static_cast<double>(trained->batch_losses.size()) /
+                       static_cast<double>(options.epochs);
+  for (double sum : trained->epoch_losses) mean_losses.push_back(sum / steps);
   std::cout << TerminalLinePlot(
-      {"Loss of each epoch", "epoch", "loss", trained->epoch_losses},
-      {.rows = 6});
+      {"Mean loss of each epoch", "epoch", "loss", mean_losses}, {.rows = 6});
   OCANNL_ASSIGN_OR_RETURN(
       const std::string hash,
       train::ParamsHash(devices[0].context,

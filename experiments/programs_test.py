@@ -70,7 +70,9 @@ class ProgramsTest(unittest.TestCase):
     def test_a_screen_has_the_result(self):
         text = run("moons")
         self.assertFits(text)
-        self.assertIn("Epoch=80, ", text)
+        self.assertRegex(text, "Epoch=80, step=6400, lr=[^ ]+, mean loss=")
+        mean = result(text)["final_epoch_loss"] / 80
+        self.assertIn(f", mean loss={mean:.4g}\n", text)
         self.assertIn("decision boundary", text)
         self.assertIn("--plot_dir=DIR", text)
         self.assertFits(run("lenet", "--examples=100", "--epochs=20"))
@@ -125,8 +127,9 @@ class ProgramsTest(unittest.TestCase):
             epochs = [json.loads(line) for line in log.read_text().splitlines()]
             self.assertEqual([(each["epoch"], each["step"]) for each in epochs],
                              [(1, 40), (2, 80), (3, 120)])
-            self.assertAlmostEqual(epochs[-1]["loss"],
-                                   result(text)["final_epoch_loss"] / 40)
+            mean = result(text)["final_epoch_loss"] / 40
+            self.assertAlmostEqual(epochs[-1]["loss"], mean)
+            self.assertIn(f", mean loss={mean:.4g}\n", text)
         text = run("moons_parallel")
         self.assertGreater(result(text)["accuracy"], 0.97)
 

@@ -97,10 +97,9 @@ absl::Status RunSteps(const TrainingStep& step, const LoopOptions& options,
 }
 
 void PrintEpoch(int64_t epoch, const History& history) {
-  std::cout << absl::StrFormat(
-                   "Epoch=%d, step=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n",
-                   epoch, history.steps_done, history.rates.back(),
-                   history.losses.back(), history.loss_so_far.epoch_sum)
+  std::cout << absl::StrFormat("Epoch=%d, step=%d, lr=%.4g, mean loss=%.4g\n",
+                               epoch, history.steps_done, history.rates.back(),
+                               MeanLoss(history.loss_so_far))
             << std::flush;
 }
 
