@@ -2,12 +2,14 @@
 #include "ocannl/core/base/lexer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace ocannl {
 namespace {
@@ -40,6 +42,75 @@ size_t NumberEnd(absl::string_view text, size_t at) {
     }
   }
   return at;
+}
+
+struct Lookalike {
+  uint32_t code;
+  absl::string_view write;
+  absl::string_view name = "";  // of what shows nothing
+};
+
+constexpr Lookalike kLookalikes[] = {
+    {0x2018, "'"},
+    {0x2019, "'"},
+    {0x201c, "\""},
+    {0x201d, "\""},
+    {0x201e, "\""},
+    {0x00ab, "\""},
+    {0x00bb, "\""},
+    {0x2010, "-"},
+    {0x2011, "-"},
+    {0x2012, "-"},
+    {0x2013, "-"},
+    {0x2014, "-"},
+    {0x2212, "-"},
+    {0x00d7, "*, or *. for elements"},
+    {0x00b7, "*, or *. for elements"},
+    {0x22c5, "*, or *. for elements"},
+    {0x2217, "*, or *. for elements"},
+    {0x2299, "*."},
+    {0x00f7, "/"},
+    {0x2215, "/"},
+    {0x2264, "<="},
+    {0x2265, ">="},
+    {0x2260, "!="},
+    {0x2192, "->, or => before the result of a spec"},
+    {0x21d2, "=>"},
+    {0x2190, ":="},
+    {0x2026, "..."},
+    {0x00b2, "**. 2"},
+    {0x00b3, "**. 3"},
+    {0x221a, "sqrt"},
+    {0x2211, "++ with a spec"},
+    {0x221e, "inf"},
+    {0x03c0, "3.1415927"},
+    {0x22a4, "\"i->o => o->i\" as the spec of ++"},
+    {0x00a0, "a blank", "no-break space"},
+    {0x2007, "a blank", "figure space"},
+    {0x2009, "a blank", "thin space"},
+    {0x202f, "a blank", "narrow no-break space"},
+    {0x3000, "a blank", "ideographic space"},
+    {0x200b, "nothing", "zero-width space"},
+    {0x200c, "nothing", "zero-width non-joiner"},
+    {0x200d, "nothing", "zero-width joiner"},
+    {0x2060, "nothing", "word joiner"},
+    {0xfeff, "nothing", "byte order mark"},
+};
+
+// As in the Unicode Standard 15.0, table 3-7: no surrogates, no longer form of
+// a shorter one.
+uint32_t Decode(absl::string_view text, size_t size) {
+  auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
+  if (size < 2) return size == 0 ? 0 : byte(0);
+  uint32_t code = byte(0) & (0xff >> (size + 1));
+  for (size_t k = 1; k < size; ++k) code = code << 6 | (byte(k) & 0x3f);
+  return code;
+}
+
+// What ASCII is meant by a full-width form, U+FF01 to U+FF5E.
+std::string FullWidth(uint32_t code) {
+  if (code < 0xff01 || code > 0xff5e) return "";
+  return std::string(1, static_cast<char>(code - 0xff01 + '!'));
 }
 
 }  // namespace
@@ -142,10 +213,57 @@ std::string Lexer::Found() const {
     case Token::kBad:
       if (absl::StartsWith(token_.text, "/*")) return "a comment without `*/`";
       if (absl::StartsWith(token_.text, "\"")) return "a string without end";
-      return absl::StrCat("a stray `", absl::CHexEscape(token_.text), "`");
+      return absl::StrCat("a stray ",
+                          DescribeCharacter(text_.substr(token_.offset)));
     default:
       return absl::StrCat("`", token_.text, "`");
   }
+}
+
+size_t CharacterSize(absl::string_view text) {
+  if (text.empty()) return 0;
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (size_t k = 1; k < size; ++k) {
+    if ((static_cast<uint8_t>(text[k]) & 0xc0) != 0x80) return 0;
+  }
+  const uint32_t code = Decode(text, size);
+  const bool is_longer = (size == 3 && code < 0x800) ||
+                         (size == 4 && (code < 0x10000 || code > 0x10ffff));
+  const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+  return is_longer || is_surrogate ? 0 : size;
+}
+
+std::string DescribeCharacter(absl::string_view text) {
+  const size_t size = CharacterSize(text);
+  const uint32_t code = Decode(text, size);
+  // U+0080 to U+009F are control codes of terminals.
+  if (size < 2 || code < 0xa0) {
+    return absl::StrCat("`", absl::CHexEscape(text.substr(0, 1)), "`");
+  }
+  const std::string number = absl::StrFormat(" (U+%04X)", code);
+  for (const Lookalike& known : kLookalikes) {
+    if (known.code != code) continue;
+    return absl::StrCat(known.name.empty()
+                            ? absl::StrCat("`", text.substr(0, size), "`")
+                            : std::string(known.name),
+                        number, "; write ", known.write);
+  }
+  const std::string ascii = FullWidth(code);
+  return absl::StrCat("`", text.substr(0, size), "`", number,
+                      ascii.empty() ? "; names and symbols are of ASCII"
+                                    : absl::StrCat("; write ", ascii));
+}
+
+std::string LookalikeHint(absl::string_view text) {
+  const auto at = std::find_if_not(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isascii(static_cast<unsigned char>(c));
+  });
+  if (at == text.end()) return "";
+  return absl::StrCat("; found ",
+                      DescribeCharacter(text.substr(at - text.begin())));
 }
 
 }  // namespace ocannl

@@ -7,6 +7,7 @@
 #ifndef OCANNL_CORE_BASE_LEXER_H_
 #define OCANNL_CORE_BASE_LEXER_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,21 @@ class Lexer {
   size_t at_ = 0;
   Token token_;
 };
+
+// Characters beyond ASCII that editors and web pages put in the place of those
+// of a language: curly quotes, minus signs, blanks that do not break.
+
+// The bytes of the UTF-8 character that `text` starts with; 0 if there is none:
+// the text is empty, or not valid UTF-8 there.
+size_t CharacterSize(absl::string_view text);
+
+// How a message names the character that `text` starts with, and what to write
+// in its place. An invalid byte is shown in hexadecimal, as are control codes.
+std::string DescribeCharacter(absl::string_view text);
+
+// The same of the first character beyond ASCII: "; found `−` (U+2212); write
+// -". Empty if all of `text` is ASCII.
+std::string LookalikeHint(absl::string_view text);
 
 }  // namespace ocannl
 

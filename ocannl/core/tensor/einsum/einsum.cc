@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
@@ -123,7 +124,8 @@ class RowParser {
 
   absl::Status Unexpected() const {
     if (rest_.empty()) return Error("it ends too early");
-    return Error(absl::StrCat("`", rest_.substr(0, 1), "` is unexpected"));
+    const size_t size = std::max<size_t>(1, CharacterSize(rest_));
+    return Error(absl::StrCat("`", rest_.substr(0, size), "` is unexpected"));
   }
 
   absl::string_view rest_;
@@ -281,7 +283,8 @@ std::string LongNameHint(const EinsumSpec& spec) {
 
 absl::Status WrongSpec(absl::string_view text, const absl::Status& status) {
   std::string message =
-      absl::StrCat("the spec \"", text, "\" is wrong: ", status.message());
+      absl::StrCat("the spec \"", text, "\" is wrong: ", status.message(),
+                   LookalikeHint(text));
   if (HasLongNames(text) && absl::EndsWith(message, "is unexpected")) {
     message += "; as names may be long here, put commas between all axes";
   }

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {
@@ -224,8 +225,9 @@ class AxisParser {
       return text_.empty() ? absl::InvalidArgumentError("it ends too early")
                            : Error("it ends too early");
     }
+    const size_t size = std::max<size_t>(1, CharacterSize(rest_));
     return absl::InvalidArgumentError(
-        absl::StrCat("`", rest_.substr(0, 1), "` is unexpected"));
+        absl::StrCat("`", rest_.substr(0, size), "` is unexpected"));
   }
 
   absl::Status Error(absl::string_view message) const {
