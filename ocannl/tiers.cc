@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -142,6 +143,30 @@ absl::StatusOr<const Backend*> Cuda(int device, const Wanted& options) {
 
 std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 
+// The tier that somebody means by another name; empty: none.
+absl::string_view TierMeantBy(absl::string_view name) {
+  constexpr std::pair<absl::string_view, absl::string_view> kNames[] = {
+      {"gpu", "cuda"},          {"nvidia", "cuda"},
+      {"cpu", "auto"},          {"host", "auto"},
+      {"default", "auto"},      {"jit", "x86"},
+      {"native", "x86"},        {"x86_64", "x86"},
+      {"avx2", "x86-avx2"},     {"avx", "x86-avx2"},
+      {"avx512", "x86-avx512"}, {"interpreter", "interp"},
+      {"interpret", "interp"}};
+  for (const auto& [other, meant] : kNames) {
+    if (absl::EqualsIgnoreCase(name, other)) return meant;
+  }
+  return "";
+}
+
+absl::Status UnknownTier(absl::string_view name) {
+  const absl::string_view meant = TierMeantBy(name);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no tier ", name.empty() ? "is named" : name, "; ",
+      meant.empty() ? "" : absl::StrCat("did you mean ", meant, "? "),
+      "the tiers are ", TierNames(), ", cuda:0, cuda:1, ... and auto"));
+}
+
 absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
   if (options.threads == 0) options.threads = Team::MaxSize();
   const std::optional<Isa> host = jit::HostIsa();
@@ -169,9 +194,7 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
         "tier all compares what a loop program leaves on each tier: only the "
         "command run has it");
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no tier ", name, "; the tiers are ", TierNames(),
-                   ", cuda:0, cuda:1, ... and auto"));
+  return UnknownTier(name);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/cli/expression.h"
 #include "ocannl/cli/input.h"
+#include "ocannl/cli/program_file.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/loop.h"
@@ -40,7 +41,11 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);
 absl::Status FuzzCommand(const CommandLine& line, std::ostream& out);
 
-// Prints a result, and writes it to --out, if that is given.
+// Makes the directory --out, if that is given, before anything is computed.
+// Errors: the name is that of a .npy file; the system's.
+absl::Status MakeOut(const CommandLine& line);
+
+// Prints a result; with --out, writes it there and prints where it is.
 absl::Status ShowValues(const CommandLine& line, absl::string_view name,
                         absl::string_view type, const NdArray& values,
                         std::ostream& out);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
@@ -35,16 +36,34 @@ absl::Status Show(const CommandLine& line, const Expression& expression,
 
 }  // namespace
 
+absl::Status MakeOut(const CommandLine& line) {
+  const std::string& out = line.GetString("out");
+  if (!line.Has("out")) return absl::OkStatus();
+  if (absl::EndsWith(out, ".npy")) {
+    return Wrong("--out=", out, " is a directory, for a NAME.npy of each ",
+                 "result; write --out=DIR");
+  }
+  const absl::Status made = MakeDirectory(UserPath(out));
+  if (made.ok()) return made;
+  return absl::Status(made.code(),
+                      absl::StrCat(made.message(), "; --out is a directory, ",
+                                   "which is made; give another name"));
+}
+
 absl::Status ShowValues(const CommandLine& line, absl::string_view name,
                         absl::string_view type, const NdArray& values,
                         std::ostream& out) {
-  out << name << " : " << type << "\n"
-      << PrintValues(values, "; write them to a file with --out=DIR");
-  if (!line.Has("out")) return absl::OkStatus();
-  const std::string directory = UserPath(line.GetString("out"));
-  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  out << name << " : " << type;
+  if (!line.Has("out")) {
+    out << "\n" << PrintValues(values, "; write them to a file with --out=DIR");
+    return absl::OkStatus();
+  }
+  const std::string& directory = line.GetString("out");
+  const std::string file = absl::StrCat(name, ".npy");
   OCANNL_ASSIGN_OR_RETURN(const std::string bytes, FormatNpy(values));
-  return WriteFileIn(directory, absl::StrCat(name, ".npy"), bytes);
+  OCANNL_RETURN_IF_ERROR(WriteFileIn(UserPath(directory), file, bytes));
+  out << " is in " << directory << "/" << file << "\n";
+  return absl::OkStatus();
 }
 
 std::vector<Flag> EvalFlags() {
@@ -58,10 +77,15 @@ std::vector<Flag> EvalFlags() {
 }
 
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
+  const std::string& text = line.positional()[0];
+  if (IsProgramFile(text)) {
+    return Wrong("`", text, "` is a program; write run ", text);
+  }
+  OCANNL_RETURN_IF_ERROR(MakeOut(line));
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
-                          BuildExpression(line, line.positional()[0]));
+                          BuildExpression(line, text));
   OCANNL_RETURN_IF_ERROR(WriteExplainedOfRun(
       line, out, [&] { return ExplainExpression(*expression, options); }));
   Device device("host", backend);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/cli/input.h"
+#include "ocannl/cli/program_file.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/base/status_macros.h"
@@ -67,14 +68,34 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
   return absl::OkStatus();
 }
 
+absl::Status NoShape(const InputFlag& input) {
+  const std::string flag = absl::StrCat("--in=", input.name, "=");
+  const std::string& source = input.source;
+  const bool is_numbers =
+      !source.empty() &&
+      source.find_first_not_of("0123456789.+-eE, ") == std::string::npos;
+  const auto count = 1 + absl::c_count(source, ',');
+  std::string fix = absl::StrCat("add one, such as ", flag, "range:2,3");
+  if (absl::StartsWith(source, "range(")) {
+    fix = "write range:3 for 3 cells";
+  } else if (!is_numbers && !absl::StartsWith(source, "range")) {
+    return Wrong(flag, source, " is neither a .npy file nor numbers; write ",
+                 flag, "FILE.npy, ", flag, "range:2,3 or ", flag, "[1,2,3]");
+  }
+  if (is_numbers) {
+    fix = absl::StrCat(
+        "write ", flag, source, ":", count, " or ", flag, "[", source, "]",
+        count > 1 ? "" : absl::StrCat(", or ", flag, source, ": for a number"));
+  }
+  return Wrong(flag, source, " has no shape; ", fix);
+}
+
 // The values of `input` in the shape it asks for; without one, a file's axes
 // are output axes.
 absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const InputFlag& input) {
-  bool file = absl::EndsWith(input.source, ".npy");
-  if (!file && !input.shape) {
-    return Wrong("--in=", input.name, "=", input.source,
-                 " has no shape; add one, such as :2|3->4");
-  }
+  const bool is_file = absl::EndsWith(input.source, ".npy");
+  OCANNL_RETURN_IF_ERROR(CheckNoOtherFile(input));
+  if (!is_file && !input.shape) return NoShape(input);
   OCANNL_ASSIGN_OR_RETURN(NdArray values, LoadInput(input, DType::kF32, {}));
   Shape shape;
   shape[RowKind::kOutput] = values.dims();
@@ -106,6 +127,21 @@ absl::Status CheckAreUsed(const CommandLine& line, absl::string_view text) {
       return Wrong("--", flag, "=", given, ": the expression does not read `",
                    name, "`; leave it out");
     }
+  }
+  return absl::OkStatus();
+}
+
+// Error: a name in quotes, which the host writes, and no input of that name.
+absl::Status CheckAreGiven(const Graph& graph) {
+  for (TensorId id{0}; id.index < graph.size(); ++id.index) {
+    const TensorNode& node = graph[id];
+    const auto* param = std::get_if<ParamSource>(&node.source);
+    if (param == nullptr || param->init.has_value() || node.has_gradient)
+      continue;
+    return Wrong("\"", node.name,
+                 "\" in quotes is an array from outside, which ",
+                 "is not given; add --in=", node.name, "=...:SHAPE; a text is ",
+                 "no value");
   }
   return absl::OkStatus();
 }
@@ -260,6 +296,7 @@ absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
         name, has_name ? parsed.tensor : Named(parsed.tensor, name));
   }
   OCANNL_ASSIGN_OR_RETURN(ParsedTensor parsed, Parsed(graph, text, names));
+  OCANNL_RETURN_IF_ERROR(CheckAreGiven(graph));
   Tensor result = parsed.tensor;
   bool leaf = OperandsOf(result.node().source).empty();
   if (!leaf && !result.node().named) result = Named(result, "result");

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,23 +16,23 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "ocannl/core/analysis/promises.h"
+#include "ocannl/cli/program_file.h"
 #include "ocannl/core/base/command_line.h"
-#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/cd/parse.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
-#include "ocannl/core/loop/parse.h"
-#include "ocannl/core/loop/verify.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/print.h"
 #include "ocannl/core/runtime/npy.h"
 
 namespace ocannl {
+
 namespace {
+
+using loop_ir::Buffer;
 
 constexpr int64_t kMaxCells = int64_t{1} << 30;
 
@@ -47,6 +48,40 @@ std::optional<Constant> ParseCell(absl::string_view text, DType dtype) {
   return MakeConstant(dtype, value);
 }
 
+// What to write for `source`, which is not a .npy file, if it names another
+// file; empty: it does not.
+std::string FileHint(absl::string_view source) {
+  const size_t dot = std::min(source.rfind('.'), source.size());
+  const std::string lower = absl::AsciiStrToLower(source.substr(dot));
+  const absl::string_view end = lower;
+  const bool has_end =
+      end.size() > 1 && absl::ascii_isalpha(end[1]) &&
+      absl::c_all_of(end.substr(1), absl::ascii_isalnum) &&
+      source.find_first_not_of("0123456789.,+-eE ") != std::string::npos;
+  const std::string path = UserPath(std::string(source));
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return "is a directory; give the path of a .npy file in it";
+  }
+  const std::string npy = absl::StrCat(source.substr(0, dot), ".npy");
+  if (end == ".csv" || end == ".tsv" || end == ".txt") {
+    return absl::StrCat(
+        "is not a .npy file; to make one of it, run\n  python3 ",
+        "-c 'import numpy; numpy.save(\"", npy, "\", numpy.loadtxt(\"", source,
+        "\"", end == ".csv" ? ", delimiter=\",\"" : "", "))'");
+  }
+  if (end == ".npz") {
+    return absl::StrCat("holds several arrays; to make a .npy file of one, run",
+                        "\n  python3 -c 'import numpy; numpy.save(\"", npy,
+                        "\", numpy.load(\"", source, "\")[\"NAME\"])'");
+  }
+  if (IsProgramFile(source)) {
+    return "is a program; values are FILE.npy, range or numbers";
+  }
+  if (!has_end && !std::filesystem::exists(path, error)) return "";
+  return "is not a .npy file; write it by numpy.save, and give its path";
+}
+
 // As many as there are cells.
 absl::StatusOr<std::vector<Constant>> ParseNumbers(const InputFlag& input,
                                                    DType dtype, int64_t cells) {
@@ -58,13 +93,14 @@ absl::StatusOr<std::vector<Constant>> ParseNumbers(const InputFlag& input,
     if (!constant) {
       return Wrong("--in=", input.name, ": `", part, "` is not a number ",
                    "that ", Name(dtype), " can hold; write FILE.npy, ",
-                   "range or numbers with commas");
+                   "range or numbers with commas", LookalikeHint(part));
     }
     numbers.push_back(*constant);
   }
   if (static_cast<int64_t>(numbers.size()) == cells) return numbers;
   return Wrong("--in=", input.name, " gives ", numbers.size(),
-               " numbers, but its shape has ", cells, " cells");
+               " numbers, but its shape has ", cells, " cells; give ", cells,
+               " numbers, or another shape");
 }
 
 // The cell `k` of a range whose cell 0 is `first`; none if its integer does not
@@ -87,7 +123,8 @@ absl::Status StoreRange(const InputFlag& input, absl::string_view start,
   double first = 0;
   if (!start.empty() && !absl::SimpleAtod(start, &first)) {
     return Wrong("--in=", input.name, ": `", input.source,
-                 "` is not a range; write range or range+1");
+                 "` is not a range; write range or range+1, with a shape such "
+                 "as range:2,3");
   }
   const DType dtype = array.dtype();
   std::optional<Constant> whole;  // a double skips integers beyond 2^53
@@ -114,14 +151,75 @@ absl::Status StoreRange(const InputFlag& input, absl::string_view start,
 }
 
 absl::StatusOr<NdArray> LoadFile(const InputFlag& input) {
+  if (absl::StartsWith(input.source, "~")) {
+    return Wrong("--in=", input.name, ": shells do not replace ~ after a =; ",
+                 "write $HOME", absl::string_view(input.source).substr(1));
+  }
   OCANNL_ASSIGN_OR_RETURN(NdArray values, ReadNpy(UserPath(input.source)));
   if (!input.shape) return values;
   Dims dims = input.shape->dims();
   if (NumElements(dims) == values.size()) return values.Reshaped(dims);
   return Wrong("--in=", input.name, ": ", input.source, " has ", values.size(),
                " cells, but the shape ", ToString(*input.shape), " has ",
-               NumElements(dims));
+               NumElements(dims), "; its own is ",
+               absl::StrJoin(values.dims(), ","));
 }
+
+// Takes the brackets out of input.source, "[[1,2],[3,4]]", and returns the
+// dims that they say.
+class Brackets {
+ public:
+  absl::StatusOr<Dims> Take(InputFlag& input) {
+    absl::string_view rest = input.source;
+    std::vector<absl::string_view> numbers;
+    while (!rest.empty()) {
+      const char c = rest[0];
+      const size_t end = std::min(rest.find_first_of("[],; "), rest.size());
+      if (end == 0) rest.remove_prefix(1);
+      const bool fits = c == '['   ? Open()
+                        : c == ']' ? Close()
+                                   : end == 0 || Number();
+      if (!fits) break;
+      if (end == 0) continue;
+      numbers.push_back(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+    if (sizes_.empty() && fits_ && !dims_.empty()) {
+      input.source = absl::StrJoin(numbers, ",");
+      return dims_;
+    }
+    return Wrong("--in=", input.name, "=", input.source,
+                 ": brackets hold rows of one length; write them as in "
+                 "[1,2,3] or [[1,2],[3,4]]");
+  }
+
+ private:
+  bool Open() {
+    sizes_.push_back(0);
+    // The first number says how deep all are; nothing follows the last bracket.
+    return fits_ = dims_.empty() ||
+                   (sizes_.size() > 1 && sizes_.size() <= dims_.size());
+  }
+  bool Close() {
+    if (sizes_.empty() || sizes_.back() == 0) return fits_ = false;
+    int64_t& size = dims_[sizes_.size() - 1];
+    if (size == 0) size = sizes_.back();
+    fits_ = size == sizes_.back();
+    sizes_.pop_back();
+    if (!sizes_.empty()) ++sizes_.back();
+    return fits_;
+  }
+  bool Number() {
+    if (dims_.empty()) dims_.resize(sizes_.size());
+    if (sizes_.empty() || sizes_.size() != dims_.size()) return fits_ = false;
+    ++sizes_.back();
+    return true;
+  }
+
+  bool fits_ = true;
+  Dims dims_;                   // 0: not known yet
+  std::vector<int64_t> sizes_;  // of the open brackets so far
+};
 
 // "2|3->4"; a row that is left out is empty.
 bool ParseShape(absl::string_view text, InputFlag& input) {
@@ -135,67 +233,6 @@ bool ParseShape(absl::string_view text, InputFlag& input) {
 }
 
 }  // namespace
-
-absl::Status WithSource(const absl::Status& status, absl::string_view text) {
-  constexpr size_t kWidth = 78;
-  const std::string message(status.message());
-  size_t number;
-  size_t column;
-  if (std::sscanf(message.c_str(), "line %zu, column %zu:", &number, &column) !=
-      2) {
-    return status;
-  }
-  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  if (number < 1 || number > lines.size()) return status;
-  std::string line = absl::StrCat(lines[number - 1], " ");  // for its end
-  if (column < 1 || column > line.size()) return status;
-  // The column counts bytes.
-  for (char& c : line) {
-    if (!absl::ascii_isprint(c)) c = absl::ascii_isspace(c) ? ' ' : '?';
-  }
-  size_t at = column - 1;
-  if (line.size() > kWidth) {
-    const size_t first =
-        std::min(at - std::min(at, kWidth / 2), line.size() - kWidth);
-    const bool goes_on = first + kWidth < line.size();
-    line = line.substr(first, kWidth);
-    if (first > 0) line.replace(0, 3, "...");
-    if (goes_on) line.replace(kWidth - 3, 3, "...");
-    at -= first;
-  }
-  absl::StripTrailingAsciiWhitespace(&line);
-  if (line.empty()) return status;
-  return absl::Status(status.code(), absl::StrCat(message, "\n  ", line, "\n  ",
-                                                  std::string(at, ' '), "^"));
-}
-
-bool IsProgramFile(absl::string_view path) {
-  return absl::EndsWith(path, ".ll") || absl::EndsWith(path, ".cd");
-}
-
-namespace {
-
-absl::StatusOr<ProgramFile> ParseFile(const std::string& path,
-                                      absl::string_view text) {
-  ProgramFile file;
-  if (absl::EndsWith(path, ".cd")) {
-    OCANNL_ASSIGN_OR_RETURN(file.code, ParseCd(text));
-    OCANNL_ASSIGN_OR_RETURN(file.program, LowerToRun(*file.code));
-    OCANNL_RETURN_IF_ERROR(Verify(file.program));
-  } else {
-    OCANNL_ASSIGN_OR_RETURN(file.program, ParseVerified(text, VerifyPromises));
-  }
-  return file;
-}
-
-}  // namespace
-
-absl::StatusOr<ProgramFile> ReadProgram(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(std::string text, ReadText(UserPath(path)));
-  absl::StatusOr<ProgramFile> file = ParseFile(path, text);
-  if (file.ok()) return file;
-  return Wrong(path, ": ", WithSource(file.status(), text).message());
-}
 
 absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,
                              std::string& name, std::string& value) {
@@ -215,20 +252,54 @@ absl::StatusOr<InputFlag> ParseInput(absl::string_view text) {
   InputFlag input;
   OCANNL_RETURN_IF_ERROR(SplitAssignment("in", text, input.name, input.source));
   // A path may have a colon of its own.
-  size_t colon = input.source.rfind(':');
-  if (colon == std::string::npos || absl::EndsWith(input.source, ".npy")) {
-    return input;
+  const size_t colon = absl::EndsWith(input.source, ".npy")
+                           ? std::string::npos
+                           : input.source.rfind(':');
+  if (colon != std::string::npos) {
+    const std::string shape = input.source.substr(colon + 1);
+    input.source.resize(colon);
+    if (!ParseShape(shape, input)) {
+      return Wrong("--in=", text, ": `", shape,
+                   "` is not a shape; write sizes ",
+                   "from 1 to 2^30 as batch|input->output, such as 2|3->4",
+                   LookalikeHint(shape));
+    }
   }
-  std::string shape = input.source.substr(colon + 1);
-  input.source.resize(colon);
-  if (ParseShape(shape, input)) return input;
-  return Wrong("--in=", text, ": `", shape, "` is not a shape; write sizes ",
-               "from 1 to 2^30 as batch|input->output, such as 2|3->4");
+  if (!absl::StartsWith(input.source, "[")) return input;
+  OCANNL_ASSIGN_OR_RETURN(const Dims dims, Brackets().Take(input));
+  if (!input.shape) {
+    input.shape = Shape();
+    (*input.shape)[RowKind::kOutput] = dims;
+  }
+  if (input.shape->dims() == dims) return input;
+  return Wrong("--in=", text, ": the brackets have the sizes ",
+               absl::StrJoin(dims, ","), ", the shape ",
+               absl::StrJoin(input.shape->dims(), ","),
+               "; leave one of them out");
+}
+
+std::string ExampleInput(const Buffer& buffer) {
+  const int64_t cells = NumElements(buffer.dims);
+  const bool fits = (buffer.dtype != DType::kBool || cells <= 2) &&
+                    (buffer.dtype != DType::kU8 || cells <= 1 << 8) &&
+                    (buffer.dtype != DType::kU16 || cells <= 1 << 16);
+  if (!fits) return absl::StrCat("--in=", buffer.name, "=FILE.npy");
+  if (buffer.dims.empty()) return absl::StrCat("--in=", buffer.name, "=1");
+  return absl::StrCat("--in=", buffer.name,
+                      "=range:", absl::StrJoin(buffer.dims, ","));
+}
+
+absl::Status CheckNoOtherFile(const InputFlag& input) {
+  if (absl::EndsWith(input.source, ".npy")) return absl::OkStatus();
+  const std::string hint = FileHint(input.source);
+  if (hint.empty()) return absl::OkStatus();
+  return Wrong("--in=", input.name, ": ", input.source, " ", hint);
 }
 
 absl::StatusOr<NdArray> LoadInput(const InputFlag& input, DType dtype,
                                   const Dims& dims) {
   if (absl::EndsWith(input.source, ".npy")) return LoadFile(input);
+  OCANNL_RETURN_IF_ERROR(CheckNoOtherFile(input));
   const Dims wanted = input.shape ? input.shape->dims() : dims;
   const absl::StatusOr<int64_t> cells = ByteSize(DType::kU8, wanted);
   if (!cells.ok() || *cells > kMaxCells) {
@@ -257,7 +328,11 @@ absl::Status SetStatics(const CommandLine& line, Routine& routine) {
     if (!absl::SimpleAtoi(value, &number)) {
       return Wrong("--set=", text, ": `", value, "` is not an integer");
     }
-    OCANNL_RETURN_IF_ERROR(routine.Set(name, number));
+    const absl::Status set = routine.Set(name, number);
+    if (absl::EndsWith(set.message(), "it has none")) {
+      return Wrong("--set=", text, ": ", set.message(), "; leave the flag out");
+    }
+    OCANNL_RETURN_IF_ERROR(set);
   }
   for (const StaticRef& index : routine.statics()) {
     if (index.value()) continue;

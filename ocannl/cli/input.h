@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs of the tool's commands: programs, and --in=NAME=SOURCE[:SHAPE].
+// Inputs of the tool's commands: --in=NAME=SOURCE[:SHAPE].
 //
 //   x=data.npy        an array from a file
 //   x=data.npy:2|3->4 its axes as batch|input->output
 //   x=range:2|3->4    0, 1, 2, ... in memory order; range+1 starts at 1
 //   'x=range:8,8,3 rgb'   a basis behind a size
 //   x=4,9,0:3         numbers
+//   x=[[4,9],[0,1]]   numbers in rows, as output axes unless a shape follows
 #ifndef OCANNL_CLI_INPUT_H_
 #define OCANNL_CLI_INPUT_H_
 
@@ -17,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
@@ -40,24 +40,17 @@ struct InputFlag {
   Bases bases = {};  // of its rows
 };
 
-// An error "line 2, column 5: ..." about `text`, with that line behind it, cut
-// where it is wider than a terminal, and a caret below the place. Others stay.
-absl::Status WithSource(const absl::Status& status, absl::string_view text);
-
-// What a file has: a program, or the code that one is made of.
-struct ProgramFile {
-  LoopProgram program;
-  std::optional<Assignments> code = std::nullopt;  // of FILE.cd
-};
-
-// What is in FILE.ll or FILE.cd, valid. Errors name the file.
-absl::StatusOr<ProgramFile> ReadProgram(const std::string& path);
-
-// Whether `path` names such a file.
-bool IsProgramFile(absl::string_view path);
-
-// Error: text of another form.
+// Numbers in brackets have the shape that these say: of output axes, or of the
+// kinds that the text says. Errors: text of another form; rows of other
+// lengths.
 absl::StatusOr<InputFlag> ParseInput(absl::string_view text);
+
+// The --in flag that gives `buffer` numbers to try it with: "--in=w=range:2,3".
+std::string ExampleInput(const loop_ir::Buffer& buffer);
+
+// Error: the source names a file that is not .npy; the message says how to make
+// one of it.
+absl::Status CheckNoOtherFile(const InputFlag& input);
 
 // The values, in the input's shape if it has one. Without one, files bring
 // their own dims and a range and numbers take `dims`. Files bring their own

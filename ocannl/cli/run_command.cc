@@ -89,16 +89,19 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
       OCANNL_RETURN_IF_ERROR(context.Write(array.name, *array.data));
     }
   }
-  std::string missing;
+  std::vector<std::string> missing;
+  std::vector<std::string> flags;
   for (const Buffer& buffer : program.buffers) {
     if (!IsInput(buffer.role) || given.contains(buffer.name)) continue;
-    absl::StrAppend(&missing, "\n  --in=", buffer.name, "=FILE.npy    for ",
-                    Describe(buffer));
+    missing.push_back(Describe(buffer));
+    flags.push_back(ExampleInput(buffer));
   }
   if (missing.empty()) return absl::OkStatus();
-  return Wrong(
-      "`", program.name, "` needs more inputs:", missing,
-      "\nFILE.npy may also be range, range+1 or numbers such as 1,2,3");
+  return Wrong("`", program.name,
+               "` needs more inputs: ", absl::StrJoin(missing, ", "),
+               "; to try it, add\n  ", absl::StrJoin(flags, " "),
+               "\nor values of your own: NAME=FILE.npy, NAME=range+1, or "
+               "numbers such as NAME=[1,2,3]");
 }
 
 absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
@@ -138,6 +141,7 @@ std::vector<Flag> RunFlags() {
 }
 
 absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
+  OCANNL_RETURN_IF_ERROR(MakeOut(line));
   OCANNL_ASSIGN_OR_RETURN(std::vector<NamedTier> tiers, TiersOf(line));
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(int64_t repeat,

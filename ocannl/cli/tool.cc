@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/cli/tool.h"
 
+#include <cstdlib>
 #include <iterator>
 #include <ostream>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/core/base/command_line.h"
+#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/setting_flags.h"
 
@@ -29,8 +33,8 @@ constexpr Command kCommands[] = {
      0, FuzzFlags, FuzzCommand},
 };
 
-std::string Usage() {
-  std::string text = "usage: bazel run //ocannl -- COMMAND ...\n\n";
+std::string Usage(absl::string_view program) {
+  std::string text = absl::StrCat("usage: ", program, " COMMAND ...\n\n");
   for (const Command& command : kCommands) {
     absl::StrAppend(&text, "  ", command.usage, "\n      ", command.help, "\n");
   }
@@ -39,28 +43,83 @@ std::string Usage() {
          "hold for many\nruns, --version the version.\n";
 }
 
-int UnknownCommand(const std::string& name, std::ostream& err) {
+// What to write where `args` begin with no command.
+std::string CommandFix(absl::Span<const std::string> args) {
+  const std::string& name = args[0];
   std::vector<std::string> names;
   for (const Command& command : kCommands) names.emplace_back(command.name);
   names.emplace_back("settings");
   std::vector<std::string> near = NearNames(name, names);
-  err << "error: no command `" << name << "`; "
-      << (near.empty() ? absl::StrCat("there are ", absl::StrJoin(names, ", "))
-                       : absl::StrCat("did you mean ", near[0], "?"))
-      << "\n";
-  return kUsageExitCode;
+  for (const std::string& other : names) {
+    if (absl::StartsWith(name, other)) near.push_back(other);
+  }
+  if (!near.empty()) return absl::StrCat("did you mean ", near[0], "?");
+  if (IsProgramFile(name)) return absl::StrCat("write run ", name);
+  if (absl::StartsWith(name, "-v")) return "write --version";
+  if (absl::StartsWith(name, "-")) {
+    return absl::StrCat("write the command before its flags: eval 'EXPR' ",
+                        name);
+  }
+  return absl::StrCat("there are ", absl::StrJoin(names, ", "),
+                      "; an expression is for eval '", absl::StrJoin(args, " "),
+                      "'");
+}
+
+// A dash of `word` that is none of ASCII, or one alone: -in=x, and what a word
+// processor makes of --in=x.
+bool IsLikeFlag(absl::string_view word) {
+  return word.size() > 1 &&
+         (CharacterSize(word) > 1
+              ? absl::StrContains(DescribeCharacter(word), "write -")
+              : word[0] == '-' && absl::ascii_isalpha(word[1]));
+}
+
+// What to write where the command has `words` in the place of one.
+std::string ArgumentsFix(const Command& command,
+                         const std::vector<std::string>& words,
+                         const CommandLine& line,
+                         absl::Span<const Flag> flags) {
+  if (words.empty()) return absl::StrCat("write ", command.usage);
+  for (const std::string& word : words) {
+    absl::string_view name = word;
+    while (IsLikeFlag(name)) name.remove_prefix(CharacterSize(name));
+    const bool is_known = absl::c_any_of(flags, [&](const Flag& flag) {
+      return absl::StartsWith(name, absl::StrCat(flag.name, "="));
+    });
+    if (is_known || name.size() < word.size()) {
+      return absl::StrCat("`", word, "` is not a flag; write --", name);
+    }
+  }
+  for (const Flag& flag : flags) {
+    if (flag.name != "in") continue;
+    for (const std::string& given : line.GetAll("in")) {
+      if (absl::StrContains(given, "=")) continue;
+      return absl::StrCat("an input is one word: --in=", given, "=", words[1]);
+    }
+  }
+  if (absl::StrContains(command.usage, "EXPR") && !IsProgramFile(words[0])) {
+    return absl::StrCat("put the expression into quotes: ", command.name, " '",
+                        absl::StrJoin(words, " "), "'");
+  }
+  return absl::StrCat("leave `", words[1], "` out");
 }
 
 }  // namespace
 
+std::string ProgramAsTyped(absl::string_view argument_0) {
+  const bool is_of_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;
+  if (is_of_bazel || argument_0.empty()) return "bazel run //ocannl --";
+  return std::string(argument_0);
+}
+
 int RunTool(absl::Span<const std::string> args, std::ostream& out,
-            std::ostream& err) {
+            std::ostream& err, absl::string_view program) {
   if (args.empty()) {
-    err << Usage();
+    err << Usage(program);
     return kUsageExitCode;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    out << Usage();
+    out << Usage(program);
     return 0;
   }
   if (args[0] == "--version") {
@@ -79,7 +138,11 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   }
   auto command = absl::c_find_if(
       kCommands, [&](const Command& c) { return c.name == args[0]; });
-  if (command == std::end(kCommands)) return UnknownCommand(args[0], err);
+  if (command == std::end(kCommands)) {
+    err << "error: no command `" << args[0] << "`; " << CommandFix(args)
+        << "\n";
+    return kUsageExitCode;
+  }
   std::vector<Flag> flags = command->flags();
   absl::c_copy(ProgramFlags(), std::back_inserter(flags));
   std::vector<std::string> rest(args.begin() + 1, args.end());
@@ -91,8 +154,8 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
     return kUsageExitCode;
   }
   if (ShowsHelp(*line,
-                absl::StrCat("usage: bazel run //ocannl -- ", command->usage,
-                             "\n", command->help, "\n"),
+                absl::StrCat("usage: ", program, " ", command->usage, "\n",
+                             command->help, "\n"),
                 flags, out)) {
     return 0;
   }
@@ -100,8 +163,8 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   if (given > 1 || given < command->least_arguments) {
     err << "error: " << command->usage << " takes "
         << (command->least_arguments == 0 ? "at most " : "")
-        << "one argument, but " << given << " are given; see " << command->name
-        << " --help\n";
+        << "one argument, but " << given << " are given; "
+        << ArgumentsFix(*command, line->positional(), *line, flags) << "\n";
     return kUsageExitCode;
   }
   absl::Status status = command->run(*line, out);

@@ -12,15 +12,20 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace ocannl {
 
 // Runs the command that `args` name; results go to `out`, errors to `err`.
-// Returns the exit code: 0, 1 for an error in what is asked for, 2 for an
-// error in how.
+// `program` is what the user typed before them, for --help. Returns the exit
+// code: 0, 1 for an error in what is asked for, 2 for an error in how.
 int RunTool(absl::Span<const std::string> args, std::ostream& out,
-            std::ostream& err);
+            std::ostream& err, absl::string_view program = "ocannl");
+
+// What the user typed to start the program that has `argument_0`: that, or
+// "bazel run //ocannl --".
+std::string ProgramAsTyped(absl::string_view argument_0);
 
 }  // namespace ocannl
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -8,7 +9,8 @@
 
 int main(int argc, char** argv) {
   return ocannl::RunMain([&] {
-    return ocannl::RunTool(std::vector<std::string>(argv + 1, argv + argc),
-                           std::cout, std::cerr);
+    return ocannl::RunTool(
+        std::vector<std::string>(argv + std::min(1, argc), argv + argc),
+        std::cout, std::cerr, ocannl::ProgramAsTyped(argc > 0 ? argv[0] : ""));
   });
 }

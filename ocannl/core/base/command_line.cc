@@ -28,7 +28,9 @@ bool DiffersInOnePlace(absl::string_view a, absl::string_view b) {
   return begin + end + 2 >= std::ssize(a) && begin + end + 2 >= std::ssize(b);
 }
 
-absl::Status UnknownFlag(absl::string_view name, absl::Span<const Flag> flags) {
+// `arg` is --name or --name=value.
+absl::Status UnknownFlag(absl::string_view arg, absl::string_view name,
+                         absl::Span<const Flag> flags) {
   std::vector<std::string> names;
   for (const Flag& flag : flags) names.push_back(flag.name);
   std::vector<std::string> near = NearNames(name, names);
@@ -37,10 +39,20 @@ absl::Status UnknownFlag(absl::string_view name, absl::Span<const Flag> flags) {
       return !DiffersInOnePlace(name, other);
     });
   }
+  // Of --input for --in, the near names are of other lengths.
+  for (const std::string& other : names) {
+    const bool begins = absl::StartsWith(name, other) ||
+                        (name.size() > 2 && absl::StartsWith(other, name));
+    if (begins && near.empty()) near.push_back(other);
+  }
   std::string fix =
       near.empty()
           ? "see --help"
           : absl::StrCat("did you mean --", absl::StrJoin(near, ", --"), "?");
+  const bool has_value = arg.size() > name.size() + 2;
+  if (near.empty() && has_value && absl::c_linear_search(names, "in")) {
+    absl::StrAppend(&fix, "; an input is --in=", arg.substr(2));
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown flag --", name, "; ", fix));
 }
@@ -72,7 +84,7 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
     auto flag = absl::c_find_if(
         line.flags_, [&](const Flag& f) { return f.name == parts.first; });
     if (flag == line.flags_.end()) {
-      return UnknownFlag(parts.first, line.flags_);
+      return UnknownFlag(arg, parts.first, line.flags_);
     }
     if (!absl::StrContains(arg, "=")) {
       if (IsSwitch(*flag)) {

@@ -60,6 +60,7 @@ void CopyFortranOrder(const char* from, size_t size, NdArray* to) {
 absl::StatusOr<NpyFront> ParseNpyFront(absl::string_view bytes,
                                        absl::string_view name) {
   const size_t all = bytes.size();
+  if (all == 0) return Error(name, "the file is empty; save it again");
   if (!absl::ConsumePrefix(&bytes, kMagic)) {
     return Error(name, "this is no .npy file; save it with numpy.save");
   }
