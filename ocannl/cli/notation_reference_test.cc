@@ -105,6 +105,37 @@ several NaNs, only the first gets the gradient, in the order of the reduced axes
 in memory. Each window has its own first term.
 )page";
 
+constexpr char kIndexing[] = R"page(
+## Functions with a spec
+
+A spec in quotes comes first. Functions along one axis take a slot with one
+name, which is that axis, and `...` for the others: `"..., i"` is the last
+output axis, `"i, ..."` the first one. Numbers of cells count from 0, and ids
+are integers: `i32(ids)` converts. An id outside of its axis means no cell: what
+is gathered there is 0, what is scattered there is lost.
+
+- `gather("v, d; b => b, d", table, ids)`: cell `b, d` is `table[ids[b], d]`.
+  The first slot is that of the table, the second that of the ids. The axis `v`,
+  which the table alone has, is the one that ids count.
+- `scatter_add("b, d; b => v, d", values, ids, size)`: cell `v, d` is the sum of
+  `values[b, d]` where `ids[b]` is `v`. The axis `v`, which the result alone
+  has, gets `size` cells.
+- `part("..., i", x, start, size)`: the `size` cells from cell `start` on.
+- `every_nth("..., i", x, step, first)`: every `step`-th cell, from cell `first`
+  on, which is below `step`. The size of the axis is a multiple of `step`.
+- `stack("i, ...", a, b, ...)`: 1 to 64 tensors of one shape along the new axis
+  `i`.
+- `interleave("..., i", a, b)`: `a[0], b[0], a[1], b[1], ...`, along an axis
+  twice as long.
+- `argmax("..., i", x)`, `argmin`: the number of the first greatest or least
+  cell, an i32. The result does not have the axis.
+- `cumulative_sum("..., i", x)`: cell `i` is the sum of the cells 0 to `i`.
+- `one_hot(ids, classes)`, without a spec: a last axis more, of `classes` cells:
+  1 in the cell that the id says, else 0.
+- `reshape("3,_", x)`: the cells in memory order in axes of these sizes, written
+  `batch|input->output`. `_` takes what the others leave.
+)page";
+
 struct Example {
   std::string about;
   std::vector<std::string> args;  // of the tool
@@ -150,6 +181,48 @@ const std::vector<Example>& ExpressionExamples() {
        {"eval", "x + {c; o=[3]}", "--in=x=range:2,3 rgb"}},
       {"An error asks for sizes that nothing determines.",
        {"eval", "{w2} * relu ({w1} * x)", "--in=x=range:3"}}};
+  return *examples;
+}
+
+const std::vector<Example>& IndexingExamples() {
+  static const auto* examples = new std::vector<Example>{
+      {"Rows of a table.",
+       {"eval", "gather(\"v, d; b => b, d\", table, i32(ids))",
+        "--in=table=[[1,2],[3,4],[5,6]]", "--in=ids=[2,0,2,7]"}},
+      {"A table whose axes are input and output, as that of an embedding, and "
+       "ids that are a batch.",
+       {"eval", "gather(\"v->d; ...| => ...|d\", table, i32(ids))",
+        "--in=table=range:3->2", "--in=ids=2,0:2|"}},
+      {"Sums of rows by number.",
+       {"eval", "scatter_add(\"b, d; b => v, d\", values, i32(ids), 3)",
+        "--in=values=[[1,2],[3,4],[5,6]]", "--in=ids=[2,0,2]"}},
+      {"How often each number is there.",
+       {"eval", "scatter_add(\"b; b => v\", stretch(1), i32(ids), 4)",
+        "--in=ids=[2,0,2]"}},
+      {"A part of the last axis.",
+       {"eval", "part(\"..., i\", x, 1, 2)", "--in=x=range:2,4"}},
+      {"A part of the batch.",
+       {"eval", "part(\"i|...\", x, 1, 1)", "--in=x=range:2|3"}},
+      {"The even cells, and the odd ones.",
+       {"eval",
+        "stack(\"i, ...\", every_nth(\"i\", x, 2, 0), every_nth(\"i\", x, 2, "
+        "1))",
+        "--in=x=range:6"}},
+      {"Pairs: the new axis is the last one.",
+       {"eval", "stack(\"..., i\", x, y)", "--in=x=[1,2,3]", "--in=y=[4,5,6]"}},
+      {"Cells in turn.",
+       {"eval", "interleave(\"..., i\", x, y)", "--in=x=[1,2,3]",
+        "--in=y=[4,5,6]"}},
+      {"The greatest of each row.",
+       {"eval", "argmax(\"..., i\", x)", "--in=x=[[1,3,2],[9,8,7]]"}},
+      {"Sums so far.",
+       {"eval", "cumulative_sum(\"..., i\", x)", "--in=x=[[1,3,2],[9,8,7]]"}},
+      {"Whole numbers as rows.",
+       {"eval", "one_hot(i32(ids), 3)", "--in=ids=[2,0]"}},
+      {"The same cells in other axes.",
+       {"eval", "reshape(\"3,_\", x)", "--in=x=range:2,3"}},
+      {"A part that the axis does not have.",
+       {"eval", "part(\"..., i\", x, 3, 2)", "--in=x=range:2,4"}}};
   return *examples;
 }
 
@@ -209,7 +282,7 @@ const std::vector<Example>& SpecExamples() {
 std::string ExampleText(const Example& example) {
   std::string command = "ocannl";
   for (const std::string& arg : example.args) {
-    const bool plain = arg.find_first_of(" |>*\"(") == std::string::npos;
+    const bool plain = arg.find_first_of(" |>*\"([") == std::string::npos;
     absl::StrAppend(&command, " ", plain ? "" : "'", arg, plain ? "" : "'");
   }
   std::ostringstream out;
@@ -296,6 +369,8 @@ std::string Page() {
   for (const Example& e : ExpressionExamples()) page += ExampleText(e);
   page += kSpecs;
   for (const Example& e : SpecExamples()) page += ExampleText(e);
+  page += kIndexing;
+  for (const Example& e : IndexingExamples()) page += ExampleText(e);
   return page;
 }
 
