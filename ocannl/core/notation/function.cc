@@ -281,18 +281,17 @@ const std::vector<Function>& Functions() {
   return *functions;
 }
 
-// "max(a, b)", with what else may be meant.
-std::string Example(const Function& function) {
+}  // namespace
+
+std::string FunctionExample(const Function& function) {
   std::string text = absl::StrCat(function.name, "(");
   if (function.takes_spec()) absl::StrAppend(&text, "\"", function.spec, "\"");
   for (int i = 0; i < function.min_args; ++i) {
     absl::StrAppend(&text, i > 0 || function.takes_spec() ? ", " : "",
                     std::string(1, 'a' + i));
   }
-  return text + ")" + NameHabitHint(function.name, /*is_call=*/true);
+  return text + ")";
 }
-
-}  // namespace
 
 const Function* FindFunction(absl::string_view name) {
   for (const Function& function : Functions()) {
@@ -316,11 +315,12 @@ bool TakesSoMany(const Function& function, const FunctionCall& call) {
 absl::StatusOr<Tensor> CallFunction(const Function& function,
                                     const FunctionCall& call) {
   if (TakesSoMany(function, call)) return function.apply(call);
+  const std::string hint = NameHabitHint(function.name, /*is_call=*/true);
   if (function.takes_spec() == call.spec.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`", function.name, "` takes ",
         function.takes_spec() ? "a spec in quotes first" : "no spec",
-        "; write ", Example(function)));
+        "; write ", FunctionExample(function), hint));
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "`", function.name, "` takes ", function.min_args,
@@ -330,7 +330,8 @@ absl::StatusOr<Tensor> CallFunction(const Function& function,
                 function.max_args)
           : "",
       function.max_args == 1 ? " argument" : " arguments",
-      ", but it was given ", call.args.size(), "; write ", Example(function)));
+      ", but it was given ", call.args.size(), "; write ",
+      FunctionExample(function), hint));
 }
 
 }  // namespace ocannl

@@ -49,6 +49,9 @@ const Function* FindFunction(absl::string_view name);
 
 std::vector<std::string> FunctionNames();
 
+// How it is called: "max(a, b)", "argmax(\"..., i\", a)".
+std::string FunctionExample(const Function& function);
+
 // Whether it takes so many arguments, and a spec if there is one.
 bool TakesSoMany(const Function& function, const FunctionCall& call);
 

@@ -6,6 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ocannl/core/base/lexer.h"
 
 namespace ocannl {
 namespace {
@@ -13,92 +15,15 @@ namespace {
 // Longer parts of the text are "..." in messages.
 constexpr size_t kMaxQuoted = 40;
 
-// A function has its bracket behind it, an attribute its dot in front.
 struct Habit {
-  absl::string_view written;
+  absl::string_view written;  // words with blanks between
   absl::string_view here;
 };
 
-constexpr absl::string_view kProduct =
-    "a product of tensors is written w * x, one along axes that you name "
-    "a +* \"ij; jk => ik\" b";
-constexpr absl::string_view kTranspose =
-    "a transpose is written x ++ \"ij => ji\", that of a matrix of shape 3->2 "
-    "w ++ \"i->o => o->i\"";
-constexpr absl::string_view kConcatenation =
-    "a concatenation is written x ++^ \"a; b => a^b\" y";
-constexpr absl::string_view kWrapped =
-    "an array of the host is Data(graph, name, values, spec) in C++ and "
-    "--in=x=FILE.npy for the tool; it needs no room for padding: windows that "
-    "leave an axis, \"h+k; k => h\", skip what is outside";
-constexpr absl::string_view kFilled =
-    "a number is as large as its uses want: write 0, or 1";
-// The source documents' dtype of four words is none but in declarations: no
-// other operation is for it.
-constexpr absl::string_view kWords =
-    "random words are u32, four of them a block, along a last axis that "
-    "{w: uint4x32} declares; word 0 to 3 of a block is threefry_crypto(a, b, "
-    "c, d, counter, word) of a key a, b, c, d; numbers from them are "
-    "uniform_at(counter) and uniform1_at(counter)";
-
 constexpr Habit kHabits[] = {
-    {"@", kProduct},
-    {"matmul(", kProduct},
-    {"dot(", kProduct},
-    {"^", "a power is written x **. 2; `^` is of bits"},
-    {"x[0]",
-     "cells are read by a spec: x ++ \"0, ... => ...\" is x[0]; x @| i reads "
-     "the first batch axis at a static index"},
-    {"2x", "a product of elements is written 2 *. x"},
-    {".T", kTranspose},
-    {"transpose(", kTranspose},
-    {"sum(",
-     "a sum is written x ++ \"ij => i\", that of all cells "
-     "x ++ \"...|...->... => 0\""},
-    {"mean(",
-     "a mean is written (x ++ \"...|...->... => 0\") /. dim(x), in C++ "
-     "train::Mean(spec, x)"},
-    {"max(",
-     "the greatest is written x @^^ \"ij => i\", that of all cells "
-     "x @^^ \"...|...->... => 0\""},
-    {"min(",
-     "the least is written x @-- \"ij => i\", that of all cells "
-     "x @-- \"...|...->... => 0\""},
-    {"softmax(",
-     "of e = exp(x - (x @^^ \"...|v => ...|0\")) it is written "
-     "e /. (e ++ \"...|v => ...|0\"), in C++ "
-     "train::Softmax(\"...|v => ...|0\", x)"},
-    {"log_softmax(", "in C++ it is train::LogSoftmax(\"...|v => ...|0\", x)"},
-    {"cross_entropy(", "in C++ it is train::CrossEntropy(logits, targets, {})"},
-    {"layer_norm(", "in C++ it is train::LayerNorm(scope)(x)"},
-    {"dropout(", "in C++ it is train::Dropout(x, rate, training)"},
-    {"conv2d(",
-     "windows are in specs: x +* \"...|h+k, w+l, c; k, l, c->o => ...|h, w, "
-     "o\" kernel; in C++ it is train::Conv2d"},
-    {"einsum(",
-     "a sum of products is written a +* \"ij; jk => ik\" b, that of one tensor "
-     "x ++ \"ij => i\""},
-    {"concat(", kConcatenation},
-    {"concatenate(", kConcatenation},
-    {"arange(", "whole numbers from 0 are written range(3)"},
-    {"wrap(", kWrapped},
-    {"wrap_padded(", kWrapped},
-    {"rebatch(", kWrapped},
-    {"byte(", "it is u8(x)"},
-    {"half(", "it is f16(x)"},
-    {"bfloat16(", "it is bf16(x)"},
-    {"fp8(", "it is f8e5m2(x)"},
-    {"single(", "it is f32(x)"},
-    {"double(", "it is f64(x)"},
-    {"uint4x32(", kWords},
-    {"threefry4x32(", kWords},
-    {"uint4x32_to_prec_uniform(", kWords},
-    {"uint4x32_to_prec_uniform1(", kWords},
-    {"zeros(", kFilled},
-    {"ones(", kFilled},
-    {".shape",
-     "the number of cells is dim(x), the size of one axis a name of a spec: "
-     "(x ++ \"i => 0\" [\"i\" : n]) /. n"},
+#define HABIT(written, here) {written, here},
+#include "ocannl/core/notation/habits.def"
+#undef HABIT
 };
 
 bool IsWord(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; }
@@ -114,29 +39,75 @@ absl::string_view FirstWord(absl::string_view text) {
       0, std::find_if_not(text.begin(), text.end(), IsWord) - text.begin());
 }
 
-// Which habit it is that goes on with `rest` where `before` ends.
-std::string HintBetween(absl::string_view before, absl::string_view rest) {
-  before = absl::StripTrailingAsciiWhitespace(before);
-  if (rest.empty() || before.empty()) return "";
+bool EndsWithAnyOf(absl::string_view text, absl::string_view ends) {
+  return !text.empty() && absl::StrContains(ends, text.substr(text.size() - 1));
+}
+
+// For the index in brackets that `rest` starts with.
+std::string IndexHint(absl::string_view rest) {
+  const absl::string_view index = rest.substr(1, rest.find(']') - 1);
+  const absl::string_view first = absl::StripLeadingAsciiWhitespace(index);
+  if (absl::StrContains(index, ":")) return HabitHint("x[1:2]");
+  if (absl::StartsWith(first, "-")) return HabitHint("x[-1]");
+  if (absl::StrContains(index, "None")) return HabitHint("x[None]");
+  if (index.find_first_of("<>=!") != index.npos) return HabitHint("x[x>0]");
+  const bool is_name = !first.empty() && absl::ascii_isalpha(first[0]);
+  return HabitHint(is_name ? "x[i]" : "x[0]");
+}
+
+// For a number with the letters `word` right behind it.
+std::string SuffixHint(absl::string_view word) {
+  if (word == "j" || word == "J") return HabitHint("1j");
+  if (absl::StartsWith(word, "_")) return HabitHint("1_000");
+  const bool is_type =
+      word.find_first_not_of("fFlLuU") == word.npos && word.size() <= 3;
+  return HabitHint(is_type ? "1f" : "2x");
+}
+
+// For the dot that `rest` starts with.
+std::string DotHint(absl::string_view before, absl::string_view rest) {
+  const absl::string_view next = rest.substr(1, 1);
+  if (!next.empty() && absl::ascii_isdigit(next[0])) return HabitHint(".5");
+  if (EndsWithAnyOf(next, "*/^")) return HabitHint(".*");
+  if (EndsWithAnyOf(before, "+-")) return HabitHint("+.");
+  return NameHabitHint(FirstWord(rest), /*is_call=*/false);
+}
+
+// Which habit it is that goes on with `rest` where `text` ends.
+std::string HintBetween(absl::string_view text, absl::string_view rest) {
+  const absl::string_view before = absl::StripTrailingAsciiWhitespace(text);
+  if (rest.empty()) return "";
   const absl::string_view last = LastWord(before);
   const bool after_number = !last.empty() && absl::ascii_isdigit(last[0]);
+  const bool goes_on = before.size() == text.size();
+  const absl::string_view word = FirstWord(rest);
+  if (rest[0] == '.') return DotHint(before, rest);
+  if (rest[0] == '[') return IndexHint(rest);
+  if (!word.empty() && after_number && goes_on) return SuffixHint(word);
+  if (!word.empty()) {
+    const std::string hint = NameHabitHint(word, /*is_call=*/true);
+    return hint.empty() ? HabitHint("xy") : hint;
+  }
   switch (rest[0]) {
-    case '*':
-      return absl::EndsWith(before, "*") ? HabitHint("**") : "";
-    case '.':
-      return NameHabitHint(FirstWord(rest), /*is_call=*/false);
-    case '[':
-      return HabitHint("x[0]");
     case '(':
-      return after_number ? HabitHint("2x") : "";
+      return HabitHint(after_number ? "2x" : "xy");
+    case '/':
+      return EndsWithAnyOf(before, "/") ? HabitHint("//") : "";
+    case '>':
+      return EndsWithAnyOf(before, "|") ? HabitHint("|>") : "";
+    case '=':
+      return EndsWithAnyOf(before, "+-*/") ? HabitHint(":=") : "";
+    case ':':
+      return HabitHint(rest.substr(0, 2));
     default:
-      if (after_number && absl::ascii_isalpha(rest[0])) return HabitHint("2x");
       return HabitHint(rest.substr(0, 1));
   }
 }
 
-// For a spec that `rest` starts with, without quotes.
+// For a spec that `rest` starts with, without quotes, or in those of others.
 std::string QuotesHint(absl::string_view rest) {
+  const size_t first = CharacterSize(rest);
+  if (first > 1 || absl::StartsWith(rest, "'")) rest.remove_prefix(first);
   const size_t arrow = rest.find("=>");
   if (arrow >= rest.find_first_of("\"\n")) return "";
   // The result goes on where a comma, a bar or an arrow wants more.
@@ -164,9 +135,17 @@ std::string QuotesHint(absl::string_view rest) {
 
 std::string HabitHint(absl::string_view written) {
   for (const Habit& habit : kHabits) {
-    if (habit.written == written) return absl::StrCat("; ", habit.here);
+    for (absl::string_view word : absl::StrSplit(habit.written, ' ')) {
+      if (word == written) return absl::StrCat("; ", habit.here);
+    }
   }
   return "";
+}
+
+std::vector<absl::string_view> HabitTexts() {
+  std::vector<absl::string_view> texts;
+  for (const Habit& habit : kHabits) texts.push_back(habit.here);
+  return texts;
 }
 
 std::string NameHabitHint(absl::string_view name, bool is_call) {
@@ -175,8 +154,8 @@ std::string NameHabitHint(absl::string_view name, bool is_call) {
   const absl::string_view last = is_attribute ? name.substr(dot + 1) : name;
   std::string hint;
   if (is_call || is_attribute) hint = HabitHint(absl::StrCat(last, "("));
-  if (is_attribute && hint.empty()) hint = HabitHint(name.substr(dot));
-  return hint;
+  if (!hint.empty()) return hint;
+  return HabitHint(is_attribute ? name.substr(dot) : name);
 }
 
 absl::Status SignOfPower(const Lexer& lexer, size_t sign,
@@ -197,9 +176,16 @@ absl::Status SignOfPower(const Lexer& lexer, size_t sign,
 
 absl::Status Unexpected(const Lexer& lexer, absl::string_view what) {
   const size_t at = lexer.peek().offset;
-  return lexer.Error(absl::StrCat(
-      "expected ", what, ", found ", lexer.Found(),
-      HintBetween(lexer.text().substr(0, at), lexer.text().substr(at))));
+  const absl::string_view rest = lexer.text().substr(at);
+  // In brackets, a `;` is a slip.
+  const bool ends = absl::StrContains(what, "end of the text") ||
+                    absl::EndsWith(what, "`in`");
+  std::string hint;
+  if (ends || !absl::StartsWith(rest, ";")) {
+    hint = HintBetween(lexer.text().substr(0, at), rest);
+  }
+  return lexer.Error(
+      absl::StrCat("expected ", what, ", found ", lexer.Found(), hint));
 }
 
 absl::Status NoSpec(const Lexer& lexer, absl::string_view symbol,

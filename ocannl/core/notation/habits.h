@@ -3,11 +3,14 @@
 // Habits: what is written elsewhere, in NumPy, PyTorch or Python, and how it is
 // written here. For the errors of texts that are not the notation.
 //
-//   x ** 2   ->   "; a power is x **. 2"
+//   clip(x, 0, 1)   ->   "; it is `minimum(maximum(x, 0), 1)`"
+//
+// The table is habits.def.
 #ifndef OCANNL_CORE_NOTATION_HABITS_H_
 #define OCANNL_CORE_NOTATION_HABITS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -19,8 +22,11 @@ namespace ocannl {
 // "sum(", ".T". Empty if there is none.
 std::string HabitHint(absl::string_view written);
 
-// The same for the unknown name `name`: sum, x.T, x.sum.
+// The same for the unknown name `name`: sum, x.T, x.sum, pi.
 std::string NameHabitHint(absl::string_view name, bool is_call);
+
+// What the rows say: tests evaluate the expressions in it.
+std::vector<absl::string_view> HabitTexts();
 
 // Behind -x **. 2, of which the sign is outside in mathematics and would be
 // inside here: how the two ways to read it are written. `power` is where

@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "ocannl/core/base/near_names.h"
@@ -17,6 +19,27 @@
 
 namespace ocannl {
 namespace {
+
+// For the name of a function with a prefix, or in capitals: np.exp, x.exp, Exp.
+std::string SpellingHint(absl::string_view name) {
+  const size_t dot = name.rfind('.');  // npos + 1 is 0
+  const Function* function =
+      FindFunction(absl::AsciiStrToLower(name.substr(dot + 1)));
+  if (function == nullptr) return "";
+  return absl::StrCat("; write ", FunctionExample(*function));
+}
+
+// For a text such as y = x + 1 or f"...", at whose `name` it is.
+std::string TextHint(const Lexer& lexer, const Token& name) {
+  const absl::string_view rest = lexer.text().substr(lexer.peek().offset);
+  for (absl::string_view assigns : {":=", "+=", "-=", "*=", "<-"}) {
+    if (absl::StartsWith(rest, assigns)) return HabitHint(assigns);
+  }
+  if (IsNext(lexer, "=")) return HabitHint(":=");
+  const bool goes_on = lexer.peek().kind == Token::kString &&
+                       lexer.peek().offset == name.offset + name.text.size();
+  return goes_on ? HabitHint("f\"") : "";
+}
 
 template <class Map>
 void AppendKeys(const Map& map, std::vector<std::string>& keys) {
@@ -45,7 +68,8 @@ bool IsQuotedName(const Token& token) {
 absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
                          absl::string_view bracket) {
   if (lexer.Accept(bracket)) return absl::OkStatus();
-  return lexer.ExpectedError(absl::StrCat(before, " or `", bracket, "`"));
+  const std::string what = absl::StrCat(before, " or `", bracket, "`");
+  return bracket == "in" ? Unexpected(lexer, what) : lexer.ExpectedError(what);
 }
 
 absl::StatusOr<Token> TakeName(Lexer& lexer, absl::string_view what) {
@@ -157,7 +181,9 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
         absl::StrCat("`", name.text, "` is a number; write !.", name.text));
   }
   std::vector<std::string> all = FunctionNames();
-  const std::string habit = NameHabitHint(name.text, is_call);
+  std::string habit = NameHabitHint(name.text, is_call);
+  if (habit.empty()) habit = SpellingHint(name.text);
+  if (habit.empty()) habit = TextHint(lexer, name);
   if (!habit.empty()) {
     return error(absl::StrCat("no ", is_call ? "function" : "tensor", " `",
                               name.text, "`", habit));
