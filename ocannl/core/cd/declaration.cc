@@ -25,7 +25,7 @@ absl::StatusOr<MemoryRequest> TakeMemory(LoopLexer& in) {
   request.mode = *found;
   const Token why = in.peek();
   if (why.kind != Token::kString) {
-    return in.ExpectedError("who asks for it, in quotes");
+    return in.ExpectedError("who asks for it in quotes, such as \"by hand\"");
   }
   if (!absl::CUnescape(why.text, &request.why)) {
     return in.ErrorAt(why.offset, "a `\\` that is not C's; write \\\\");

@@ -16,6 +16,7 @@
 #include "ocannl/core/cd/declaration.h"
 #include "ocannl/core/cd/form.h"
 #include "ocannl/core/cd/verify.h"
+#include "ocannl/core/loop/loop_lexer.h"
 #include "ocannl/core/loop/value_parser.h"
 #include "ocannl/core/notation/operators.h"
 
@@ -364,7 +365,9 @@ class Parser : private ValueParser {
 }  // namespace
 
 absl::StatusOr<Assignments> ParseCd(absl::string_view text) {
-  return Parser(text).Code();
+  absl::StatusOr<Assignments> code = Parser(text).Code();
+  if (!code.ok()) return WithLoopHabit(code.status(), text);
+  return code;
 }
 
 }  // namespace ocannl

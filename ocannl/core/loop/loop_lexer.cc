@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/loop_lexer.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/depth.h"
@@ -24,6 +30,107 @@ std::vector<absl::string_view> WithSymbols(
       {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^", "&", "<", "+", "-",
        "*",  "/",  "%",  "(",  ")",  "[",  "]",  "{", "}", ":", ";", ",", "="});
   return symbols;
+}
+
+constexpr absl::string_view kLoop =
+    "a loop of 3 runs is written for i0 = 0 to 2 { ... }";
+
+// Words, with blanks between, and how it is written here.
+struct LoopHabit {
+  absl::string_view words;
+  absl::string_view here;
+};
+
+// By the word at the error.
+constexpr LoopHabit kWords[] = {
+    {"if else switch case while do",
+     "there are no branches; a value is chosen by select(a < b, x, y)"},
+    {"int float double auto const long unsigned",
+     "a local is written let t : f32 := value;"},
+    {"parallel parfor pragma omp prange",
+     "a parallel loop is written par i0 = 0 to 2 { ... }"},
+    {"vectorize vectorized simd", "lanes are written vec i0 = 0 to 7 { ... }"},
+    {"return print assert def void func function import include",
+     "a program is a name, its buffers and statements: p (): in x : f32[3]; "
+     "out y : f32[3]; ..."},
+    {"f", "a number has no suffix; its dtype stands after a colon: 1:f64"},
+};
+
+// By how the text goes on there; `after` is what it has just before.
+struct HabitSymbols {
+  absl::string_view after;
+  absl::string_view at;
+  absl::string_view here;
+};
+
+constexpr HabitSymbols kSymbols[] = {
+    {"", "+=", "write y[i0] := y[i0] + x; in .cd, y =+ x"},
+    {"", "-=", "write y[i0] := y[i0] - x; in .cd, y =- x"},
+    {"", "*=", "write y[i0] := y[i0] * x; in .cd, y =* x"},
+    {"*", "*", "a power is pow(x, 2)"},
+    {"/", "/", "a comment is # to the end of the line, or /* ... */"},
+    {"", "//", "a comment is # to the end of the line, or /* ... */"},
+    {"]", "[", "all indices stand in one bracket: x[i0, i1]"},
+    {"", ">", "a > b is written b < a"},
+    {"", "?", "a value is chosen by select(a < b, x, y)"},
+    {"", "@",
+     "a product of matrices is n =:+ w * x ~logic:\"i, j; j => i\" in .cd"},
+    {"", "->", "the result of a spec stands after =>"},
+};
+
+bool IsWord(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+bool EndsWithAnyOf(absl::string_view text, absl::string_view ends) {
+  return !text.empty() && absl::StrContains(ends, text.substr(text.size() - 1));
+}
+
+// Whether the text ends inside of an index: after a `[` that is not closed.
+bool IsInIndex(absl::string_view text) {
+  const size_t open = text.rfind('[');
+  return open != text.npos && text.find(']', open) == text.npos &&
+         text.find(':', open) == text.npos;
+}
+
+std::string HintAt(absl::string_view text, size_t offset,
+                   absl::string_view message) {
+  const absl::string_view before =
+      absl::StripTrailingAsciiWhitespace(text.substr(0, offset));
+  const absl::string_view rest = text.substr(offset);
+  const auto end = std::find_if_not(rest.begin(), rest.end(), IsWord);
+  const absl::string_view word = rest.substr(0, end - rest.begin());
+  if (absl::StrContains(message, "the program's name")) {
+    return "a program begins with its name: p (): in x : f32[3]; ...";
+  }
+  if (absl::StrContains(message, "iterator, found") ||
+      absl::StrContains(message, "is not an iterator")) {
+    return std::string(kLoop);
+  }
+  if (absl::StrContains(message, "expected the last value")) {
+    return "the bounds of a loop are numbers, not static indices";
+  }
+  if (absl::StrContains(message, "expected `[`")) {
+    return "sizes stand in brackets: f32[2, 3], and f32[] of a number";
+  }
+  const bool is_operator =
+      !rest.empty() && absl::StrContains("*/%", rest.substr(0, 1));
+  if (is_operator && IsInIndex(before)) {
+    return "an index is a sum of iterators times numbers: 2*i0 + i1 - 3";
+  }
+  for (const LoopHabit& habit : kWords) {
+    for (absl::string_view known : absl::StrSplit(habit.words, ' ')) {
+      if (word == known) return std::string(habit.here);
+    }
+  }
+  for (const HabitSymbols& known : kSymbols) {
+    if (absl::EndsWith(before, known.after) &&
+        absl::StartsWith(rest, known.at)) {
+      return std::string(known.here);
+    }
+  }
+  if (EndsWithAnyOf(before, "*/+-") && absl::StartsWith(rest, ".")) {
+    return "operators have no dots here: x * y";
+  }
+  return "";
 }
 
 }  // namespace
@@ -142,6 +249,26 @@ int InfixPrecedence(absl::string_view symbol) {
           {"-", 7}, {"*", 8},  {"/", 8},  {"%", 8}};
   auto found = precedences->find(symbol);
   return found == precedences->end() ? 0 : found->second;
+}
+
+absl::Status WithLoopHabit(const absl::Status& status, absl::string_view text) {
+  const std::string message(status.message());
+  size_t line;
+  size_t column;
+  if (status.ok() ||
+      std::sscanf(message.c_str(), "line %zu, column %zu:", &line, &column) !=
+          2) {
+    return status;
+  }
+  size_t offset = column - 1;
+  for (size_t k = 1, begin = 0; k < line; ++k) {
+    begin = text.find('\n', begin) + 1;  // 0 after the last line
+    offset = begin + column - 1;
+  }
+  if (offset > text.size()) return status;
+  const std::string hint = HintAt(text, offset, message);
+  if (hint.empty()) return status;
+  return absl::Status(status.code(), absl::StrCat(message, "; ", hint));
 }
 
 }  // namespace ocannl

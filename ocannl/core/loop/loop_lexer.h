@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
@@ -46,6 +47,12 @@ class LoopLexer : public Lexer {
 
 // The precedence of C's binary operator `symbol`, from 1; 0: it is none.
 int InfixPrecedence(absl::string_view symbol);
+
+// The error "line 2, column 5: ..." about the .ll or .cd `text`, with what to
+// write there if it is written as in C, Python or another scheduling language:
+//
+//   y[i0] += x[i0];   ->   "...; write y[i0] := y[i0] + x; ..."
+absl::Status WithLoopHabit(const absl::Status& status, absl::string_view text);
 
 }  // namespace ocannl
 

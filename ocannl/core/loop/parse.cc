@@ -299,16 +299,19 @@ class Parser : private ValueParser {
 }  // namespace
 
 absl::StatusOr<LoopProgram> Parse(absl::string_view text) {
-  return Parser(text).Program();
+  absl::StatusOr<LoopProgram> program = Parser(text).Program();
+  if (!program.ok()) return WithLoopHabit(program.status(), text);
+  return program;
 }
 
 absl::StatusOr<LoopProgram> ParseVerified(
     absl::string_view text,
     absl::Status (*verify)(const LoopProgram&, FaultPlace*)) {
   Parser parser(text);
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, parser.Program());
+  absl::StatusOr<LoopProgram> program = parser.Program();
+  if (!program.ok()) return WithLoopHabit(program.status(), text);
   FaultPlace place;
-  OCANNL_RETURN_IF_ERROR(parser.At(place, verify(program, &place)));
+  OCANNL_RETURN_IF_ERROR(parser.At(place, verify(*program, &place)));
   return program;
 }
 

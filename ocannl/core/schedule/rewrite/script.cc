@@ -97,11 +97,43 @@ std::vector<std::string> Words(absl::string_view text) {
   return absl::StrSplit(text, absl::ByAnyChar(" \t,"), absl::SkipEmpty());
 }
 
+// What Halide, TVM and textbooks call a rewrite, and the line that does it.
+struct Synonym {
+  absl::string_view names;  // with blanks between
+  absl::string_view line;
+};
+
+constexpr Synonym kSynonyms[] = {
+    {"tile", "x = split i0 8; y = split i1 8; reorder i0 i1 x y"},
+    {"swap interchange permute exchange", "reorder i1 i0"},
+    {"strip_mine stripmine", "v = split i0 8"},
+    {"parallelize omp", "parallel i0"},
+    {"simd", "vectorize i0"},
+    {"compute_at", "sink, fuse or enclose"},
+    {"cache_read cache_write cache", "pack, stage or privatize"},
+    {"unroll_and_jam", "unroll_jam i0 i1"},
+    {"fission", "distribute, or cut"},
+    {"gpu_blocks gpu_threads", "bind i0 grid, and bind i1 thread"},
+    {"flatten", "collapse i0 i1"},
+};
+
 absl::StatusOr<const Row*> FindRow(const std::string& name) {
   std::vector<std::string> names;
   for (const Row& row : kRows) {
     if (row.name == name) return &row;
     names.emplace_back(row.name);
+  }
+  const size_t bracket = name.find('(');
+  if (bracket != std::string::npos) {
+    return IllegalError("`", name, "` is no rewrite; write blanks in the ",
+                        "place of brackets: ", name.substr(0, bracket),
+                        " i0 ...");
+  }
+  for (const Synonym& synonym : kSynonyms) {
+    for (absl::string_view other : absl::StrSplit(synonym.names, ' ')) {
+      if (name != other) continue;
+      return IllegalError("`", name, "` is no rewrite; write ", synonym.line);
+    }
   }
   const std::vector<std::string> near = NearNames(name, names);
   return IllegalError("`", name, "` is no rewrite; ",
@@ -277,8 +309,12 @@ absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
         names.empty() ? 0 : NextIterator(program_).index - new_loop.index;
     if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
       before->RollBack();
-      status = IllegalError("it makes ", std::min(row->new_loops, made),
-                            " loops to name, not ", names.size());
+      status = IllegalError(
+          "it makes ", std::min(row->new_loops, made), " loops to name, not ",
+          names.size(),
+          row->name == "split"
+              ? "; name the inner one, and the tail if there is one"
+              : "");
     }
   }
   if (apart) nests_->Unfocus();
