@@ -160,6 +160,26 @@ absl::Status CheckPath(const SettingKey& key, const SettingValue& setting) {
       "one that begins with /"));
 }
 
+constexpr char kAnyLine[] = "KEY = VALUE";
+
+// The line that is meant by one such as `tier: x86` or `export
+// OCANNL_TIER=x86`: the first of its words that is a key, with the next one as
+// its value.
+std::string LineFor(absl::string_view line, const Words& names) {
+  const std::string lower = absl::AsciiStrToLower(line);
+  const Words words =
+      absl::StrSplit(lower, absl::ByAnyChar(" =:\"'{},\t"), absl::SkipEmpty());
+  for (size_t k = 0; k + 1 < words.size(); ++k) {
+    absl::string_view key = words[k];
+    absl::ConsumePrefix(&key, "--");
+    absl::ConsumePrefix(&key, "ocannl_");
+    if (!absl::c_linear_search(names, key)) continue;
+    const size_t value = lower.rfind(words[k + 1]);
+    return absl::StrCat(key, " = ", line.substr(value, words[k + 1].size()));
+  }
+  return kAnyLine;
+}
+
 // `users` is empty, or the path of the user's file where this is a project's.
 absl::Status AddFile(const ConfigFile& file, const std::string& users,
                      absl::Span<const SettingKey> keys, const Words& names,
@@ -173,13 +193,18 @@ absl::Status AddFile(const ConfigFile& file, const std::string& users,
     const std::string place = absl::StrCat(file.path, ":", number, ": ");
     const size_t equals = line.find('=');
     if (equals == absl::string_view::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(place, "`", line, "` is no setting; write KEY = VALUE"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          place, "`", line, "` is no setting; write ", LineFor(line, names)));
     }
     const std::string key(
         absl::StripTrailingAsciiWhitespace(line.substr(0, equals)));
     const auto known = absl::c_find(names, key);
-    if (known == names.end()) return Unknown(place, key, names);
+    if (known == names.end()) {
+      const std::string fix = LineFor(line, names);
+      if (fix == kAnyLine) return Unknown(place, key, names);
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, "`", key, "` is no setting; write ", fix));
+    }
     const SettingKey& of = keys[known - names.begin()];
     if (!users.empty() && of.kind != SettingKind::kPlain) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -207,10 +232,16 @@ absl::Status AddVariables(absl::Span<const std::string> environment,
   Words names;
   for (const SettingKey& key : keys) names.push_back(VariableOf(key.name));
   for (absl::string_view line : environment) {
-    if (line.substr(0, sizeof(kPrefix) - 1) != kPrefix) continue;
+    if (!absl::StartsWithIgnoreCase(line, kPrefix)) continue;
     const std::pair<std::string, std::string> variable =
         absl::StrSplit(line, absl::MaxSplits('=', 1));
+    const std::string capitals = absl::AsciiStrToUpper(variable.first);
     const auto name = absl::c_find(names, variable.first);
+    if (name == names.end() && absl::c_linear_search(names, capitals)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("in the environment, `", variable.first,
+                       "` is no setting; write ", capitals));
+    }
     if (name == names.end()) {
       return Unknown("in the environment, ", variable.first, names);
     }

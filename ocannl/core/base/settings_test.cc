@@ -74,7 +74,7 @@ TEST_F(SettingsTest, ErrorsNameThePlaceAndTheMend) {
   Write("tier=x86\nthread=1");
   EXPECT_EQ(Error(), file + ":2: `thread` is no setting; near names: threads");
   Write("tier x86");
-  EXPECT_EQ(Error(), file + ":1: `tier x86` is no setting; write KEY = VALUE");
+  EXPECT_EQ(Error(), file + ":1: `tier x86` is no setting; write tier = x86");
   Write("tier=x86\ntier=interp");
   EXPECT_EQ(Error(),
             absl::StrCat(file, ":2: `tier` is set twice; the first is ", file,
