@@ -8,8 +8,26 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/index/byte_size.h"
 
 namespace ocannl::train {
+namespace {
+
+// What is wrong with `value`, of which `status` says that it is not of the
+// dtype and dims of `input`.
+absl::Status Misfit(const Context& context, const std::string& input,
+                    const NdArray& value, const absl::Status& status) {
+  const absl::StatusOr<NdArray> wanted = context.ZerosLike(input);
+  if (!wanted.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the input `", input, "` is ",
+      DescribeArray(wanted->dtype(), wanted->dims()), ", but the value is ",
+      DescribeArray(value.dtype(), value.dims()),
+      "; give one of those dims, or make another Predictor of a tensor of ",
+      "Data() with these"));
+}
+
+}  // namespace
 
 absl::StatusOr<Predictor> Predictor::Make(Model& model, Tensor output,
                                           std::vector<Tensor> inputs,
@@ -46,7 +64,12 @@ absl::StatusOr<NdArray> Predictor::Predict(absl::Span<const NdArray> values) {
                      values.size(), "; give a value for each"));
   }
   for (size_t k = 0; k < values.size(); ++k) {
-    OCANNL_RETURN_IF_ERROR(forward_.context().Write(inputs_[k], values[k]));
+    const Context& context = forward_.context();
+    const absl::Status written = context.Write(inputs_[k], values[k]);
+    if (absl::IsInvalidArgument(written)) {
+      return Misfit(context, inputs_[k], values[k], written);
+    }
+    OCANNL_RETURN_IF_ERROR(written);
   }
   OCANNL_RETURN_IF_ERROR(forward_.Run());
   return forward_.context().Read(output_);

@@ -96,8 +96,12 @@ TEST_P(CheckpointTest, ErrorsNameWhatDiffers) {
   const NamedArray v = Floats("v", {2}, 1);
   const NamedArray w = Floats("w", {2, 3}, 1);
   const std::string at = absl::StrCat("`", PathOf("error"), "`: ");
-  EXPECT_EQ(Error({v}, {v, w}), at + "it has no `w`; ask for what was saved");
-  EXPECT_EQ(Error({v}, {w}), at + "it has no `w`; ask for what was saved");
+  const std::string missing = at +
+                              "it has no `w`; it has v; give "
+                              "RestoreOptions::names where arrays have other "
+                              "names there";
+  EXPECT_EQ(Error({v}, {v, w}), missing);
+  EXPECT_EQ(Error({v}, {w}), missing);
   EXPECT_EQ(Error({v, w}, {v}),
             at + "it has `w`, which nobody asks for; ask for all that was "
                  "saved");

@@ -320,7 +320,7 @@ absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
                                       TensorId root, Rootness& rootness) {
   if (!graph[root].has_gradient) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "`", graph[root].name, "` has no gradient: no parameter reaches it ",
+        Describe(graph[root]), " has no gradient: no parameter reaches it ",
         "through operations that have gradients; use one in it, such as {w}"));
   }
   const std::vector<TensorId> all = TopologicalOrder(graph, {root}, false);

@@ -77,7 +77,7 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
         user, " needs `", name, "` as ", DescribeArray(dtype, dims),
         ", but the context has `", name, "` as ",
         DescribeArray(array.dtype, array.dims),
-        "; give one of them another name, or start from a new context"));
+        "; give it so, or another name, or start from a new context"));
   }
   return MakeDeviceArray(stream().device(), name, dtype, dims);
 }

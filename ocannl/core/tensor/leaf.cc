@@ -97,6 +97,26 @@ std::optional<std::string> SpecError(const ShapeSpec& spec, int64_t size) {
                       "; change the array or the sizes");
 }
 
+// What is wrong with `array` in the rows of `spec`. Of an open batch row, each
+// element holds whole axes of the array: others would mix the cells of
+// examples.
+std::optional<std::string> DataError(const ShapeSpec& spec,
+                                     const NdArray& array) {
+  std::optional<std::string> error = SpecError(spec, array.size());
+  if (error || spec[RowKind::kBatch] || array.dims().size() < 2) return error;
+  const int64_t wanted = NumElements(*spec[RowKind::kOutput]) *
+                         NumElements(*spec[RowKind::kInput]);
+  int64_t cells = 1;
+  for (size_t k = array.dims().size(); k > 0 && cells < wanted; --k) {
+    cells *= array.dims()[k - 1];
+  }
+  if (cells == wanted) return std::nullopt;
+  return absl::StrCat(
+      "the array has the axes ", absl::StrJoin(array.dims(), ", "),
+      ", of which the last ones do not hold an example of ", wanted,
+      wanted == 1 ? " cell" : " cells", "; change the sizes, or reshape it");
+}
+
 // `value` as the first one of `param`: of its dtype if that is open, or rounded
 // by the store if the dtype of `param` is.
 Tensor FirstValueOf(Tensor param, Tensor value) {
@@ -132,7 +152,7 @@ Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
   if (!spec[RowKind::kBatch] && !spec[RowKind::kInput]) {
     spec[RowKind::kInput] = Dims();
   }
-  std::optional<std::string> error = SpecError(spec, array.size());
+  std::optional<std::string> error = DataError(spec, array);
   if (error) return IllegalTensor(graph, name, *error, where);
   DType dtype = array.dtype();
   auto data = std::make_shared<const NdArray>(std::move(array));

@@ -30,6 +30,17 @@ Tensor CrossEntropy(Tensor logits, Tensor targets,
             NumberText(smoothing), "; it must be in [0, 1]")),
         logits.node().where);
   }
+  if (IsInteger(targets.node().dtype)) {
+    return ErrorTensor(
+        *logits.graph,
+        absl::InvalidArgumentError(absl::StrCat(
+            "the targets of CrossEntropy are ", Describe(targets.node()),
+            ", whole numbers, but it takes the probability of each class; "
+            "give ",
+            "OneHot(targets, classes, DType::kF32), of ids without output ",
+            "axes")),
+        targets.node().where);
+  }
   const DType dtype = DecidedDType(logits);
   const Tensor wide = Widened(logits);
   const Tensor shares = Widened(targets, dtype);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/checkpoint/saved_arrays.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ocannl/core/index/byte_size.h"
 
 namespace ocannl::train {
@@ -32,8 +35,16 @@ absl::StatusOr<std::vector<size_t>> FindAll(
   for (const Array& array : wanted) {
     auto place = left.find(array.name);
     if (place == left.end()) {
-      return FileError(path, absl::StrCat("it has no `", array.name, "`; ask ",
-                                          "for what was saved"));
+      std::vector<std::string> first;
+      for (size_t k = 0; k < std::min<size_t>(found.size(), 8); ++k) {
+        first.push_back(absl::CHexEscape(found[k]));
+      }
+      return FileError(
+          path, absl::StrCat("it has no `", array.name, "`; it has ",
+                             absl::StrJoin(first, ", "),
+                             found.size() > first.size() ? ", ..." : "",
+                             "; give RestoreOptions::names where arrays have ",
+                             "other names there"));
     }
     places.push_back(place->second);
     left.erase(place);
