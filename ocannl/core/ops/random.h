@@ -16,7 +16,9 @@
 // Cells of Uniform (tensor/initializer.h) share blocks. The interpreter and x86
 // compute a block once for them, and Uniform1 costs up to four times as much.
 // On one thread of a Xeon at 3 GHz a dropout of 512x64 cells takes 32 us with
-// AVX-512 and 90 us with AVX2: `bazel run //experiments:bench -- --filter=draw/`.
+// AVX-512 and 90 us with AVX2:
+//
+//   bazel run //experiments:bench -- --filter=draw/
 //
 // A block is four u32, of a key too, where OCANNL has a dtype uint4x32 of its
 // own: no operation but these would be for it, and arrays of blocks have a last

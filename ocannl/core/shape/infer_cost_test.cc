@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cost of inference grows like the model: counted, not timed.
+// The cost of inference grows like the model: counted, but for one long chain.
+#include <chrono>
 #include <cstdint>
 #include <functional>
 
@@ -130,6 +131,57 @@ TEST(InferCost, ManyUsesOfOneTensor) {
     for (int k = 0; k < layers; ++k) sum = Relu(w * sum) + sum;
     return sum;
   });
+}
+
+// A chain of layers; the sizes of all parameters are inferred.
+Tensor Chain(Graph& graph, int layers, const Initializer& init) {
+  Tensor x = Zeros(graph, "x", "8|16");
+  Tensor h = x;
+  for (int i = 0; i < layers; ++i) {
+    Tensor w = Param(graph, absl::StrCat("w", i), {}, DType::kF32, init);
+    Tensor b = Param(graph, absl::StrCat("b", i), {}, DType::kF32, init);
+    h = Relu(w * h + b) + x;
+  }
+  return h;
+}
+
+// Sanitizers make everything several times slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::chrono::seconds kLongest(20);
+#else
+constexpr std::chrono::seconds kLongest(1);
+#endif
+
+TEST(InferCost, TakesALongChainInUnderASecond) {
+  Graph graph;
+  Tensor h = Chain(graph, 2000, nullptr);
+  Shapes shapes;
+  auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(InferShapes(graph, {h.id}, shapes).ok());
+  auto time = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(time, kLongest);
+  EXPECT_EQ(ToString(shapes.at(*graph.Find("w1999"))), "16->16");
+  EXPECT_EQ(ToString(shapes.at(*graph.Find("b0"))), "16");
+}
+
+TEST(InferCost, TakesALongChainWithItsFirstValues) {
+  Graph graph;
+  Tensor h = Chain(graph, 2000, DefaultInit);
+  Shapes shapes;
+  ASSERT_TRUE(InferShapes(graph, {h.id}, shapes).ok());
+  EXPECT_EQ(ToString(shapes.at(*graph.Find("w0"))), "16->16");
+}
+
+// What the last layer says has to reach the first one, by equations.
+TEST(InferCost, TakesALongChainOfEinsumsBackwards) {
+  Graph graph;
+  Tensor h = Weights(graph, "h", {});
+  Tensor root = h;
+  for (int i = 0; i < 2000; ++i) root = Einsum1("...|... => ...|...", root);
+  root = root + Zeros(graph, "x", "3,4");
+  Shapes shapes;
+  ASSERT_TRUE(InferShapes(graph, {root.id}, shapes).ok());
+  EXPECT_EQ(ToString(shapes.at(h.id)), "3,4");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/shape/infer.h"
 
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -358,37 +357,6 @@ TEST(InferShapes, ConvolutionsInAChain) {
   EXPECT_EQ(InferText(h), "1600");
 }
 
-// A chain of layers; the sizes of all parameters are inferred.
-Tensor Chain(Graph& graph, int layers, const Initializer& init) {
-  Tensor x = Zeros(graph, "x", "8|16");
-  Tensor h = x;
-  for (int i = 0; i < layers; ++i) {
-    Tensor w = Param(graph, absl::StrCat("w", i), {}, DType::kF32, init);
-    Tensor b = Param(graph, absl::StrCat("b", i), {}, DType::kF32, init);
-    h = Relu(w * h + b) + x;
-  }
-  return h;
-}
-
-// Sanitizers make everything several times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::chrono::seconds kLongest(20);
-#else
-constexpr std::chrono::seconds kLongest(1);
-#endif
-
-TEST(InferShapes, TakesALongChainInUnderASecond) {
-  Graph graph;
-  Tensor h = Chain(graph, 2000, nullptr);
-  Shapes shapes;
-  auto start = std::chrono::steady_clock::now();
-  ASSERT_THAT(InferShapes(graph, {h.id}, shapes), IsOk());
-  auto time = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(time, kLongest);
-  EXPECT_EQ(ToString(shapes.at(*graph.Find("w1999"))), "16->16");
-  EXPECT_EQ(ToString(shapes.at(*graph.Find("b0"))), "16");
-}
-
 TEST(InferShapes, ARangeThatItsDTypeDoesNotHoldIsAnError) {
   Graph graph;
   Shapes shapes;
@@ -398,22 +366,6 @@ TEST(InferShapes, ARangeThatItsDTypeDoesNotHoldIsAnError) {
   EXPECT_EQ(
       InferShapes(graph, {(range + range).id}, shapes).message().substr(0, 24),
       "error in `range(257)` (i");
-}
-
-TEST(InferShapes, TakesALongChainWithItsFirstValues) {
-  Graph graph;
-  Tensor h = Chain(graph, 2000, DefaultInit);
-  EXPECT_EQ(ShapeIn(h, {&graph, *graph.Find("w0")}), "16->16");
-}
-
-// What the last layer says has to reach the first one, by equations.
-TEST(InferShapes, TakesALongChainOfEinsumsBackwards) {
-  Graph graph;
-  Tensor h = Weights(graph, "h", {});
-  Tensor root = h;
-  for (int i = 0; i < 2000; ++i) root = Einsum1("...|... => ...|...", root);
-  root = root + Zeros(graph, "x", "3,4");
-  EXPECT_EQ(ShapeIn(root, h), "3,4");
 }
 
 }  // namespace

@@ -28,7 +28,6 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
-#include "ocannl/core/tensor/boxed.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/core/tensor/shape.h"
 #include "ocannl/core/tensor/source.h"

@@ -196,8 +196,7 @@ Tensor Number(Graph& graph, const Arg& number) {
 }
 
 Tensor Named(Tensor tensor, std::string name) {
-  std::optional<Tensor> error =
-      NameError(*tensor.graph, name, tensor.node().where);
+  auto error = NameError(*tensor.graph, name, tensor.node().where);
   if (error) return *error;
   tensor.graph->Rename(tensor.id, std::move(name));
   return tensor;
@@ -329,8 +328,7 @@ Tensor Convert(const Arg& a, DType dtype) {
   const Tensor of = FirstTensor({a});
   auto exact = WithAllDigits(*of.graph, of.id, dtype);
   if (!exact.ok()) return ErrorTensor(*of.graph, exact.status(), a.where);
-  const Tensor from = {of.graph, *exact};
-  return PointwiseOf(Op::kConvert, {Arg(from, a.where)}, dtype);
+  return PointwiseOf(Op::kConvert, {{Tensor{of.graph, *exact}, a.where}}, dtype);
 }
 
 Tensor InDType(Tensor tensor, DType dtype, SourceLocation where) {
@@ -355,9 +353,8 @@ Tensor Where(const Arg& condition, const Arg& a, const Arg& b) {
   if (tensor != nullptr && tensor->node().dtype == DType::kBool) {
     return Select(condition, a, b);
   }
-  const Arg number(tensor != nullptr
-                       ? *tensor
-                       : Number(*FirstTensor({a, b}).graph, condition),
+  Graph& graph = *FirstTensor({condition, a, b}).graph;
+  const Arg number(tensor != nullptr ? *tensor : Number(graph, condition),
                    condition.where);
   return Select(Arg(NotEqual(number, 0), condition.where), a, b);
 }

@@ -51,8 +51,8 @@ absl::StatusOr<std::vector<Array>> ParamArrays(Model& model, Tensor t);
 
 // The arrays that one run of `programs`, in order, leaves for the next run,
 // which reads them before it writes them. Examples are the parameters and
-// momenta of a step of SGD. Sorted by name. Frozen parameters
-// are not among them, so load such a file only beside the same frozen ones.
+// momenta of a step of SGD. Sorted by name. Frozen parameters are not among
+// them, so load such a file only beside the same frozen ones.
 std::vector<Array> StateArrays(absl::Span<const LoopProgram* const> programs);
 
 // The same and ParamArrays(model, t): frozen parameters, which the programs

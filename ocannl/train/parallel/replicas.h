@@ -98,9 +98,9 @@ class Replicas {
   void set_copy_to_merge(bool copies) { copies_ = copies; }
 
   // Adds up the gradients, and losses, of the first `n` replicas, in the order
-  // of ParallelMerge. The owner then has the sums, or what options.divisor makes
-  // of them, and other replicas have partial sums. Errors: a gradient that no
-  // run computed; those of messages. There are at least `n` replicas.
+  // of ParallelMerge. The owner then has the sums over options.divisor, and
+  // other replicas have partial sums. Errors: a gradient that no run
+  // computed; those of messages. There are at least `n` replicas.
   absl::Status MergeGradients(int n);
 
   // The same in parts: each of the `buckets()`, in order, may be begun when the
