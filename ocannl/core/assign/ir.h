@@ -130,8 +130,8 @@ absl::Status Keep(Assignments& code, absl::string_view name,
 void Append(Assignments& to, const Assignments& from);
 void Append(Assignments& to, Assignments&& from);
 
-// Whether it is a gradient and nobody asked where it lives: what a routine
-// reads of such before it computes it, another routine has kept.
+// Whether the array is a gradient whose memory mode nobody asked for. A routine
+// that reads it before computing it takes the values that another one kept.
 bool IsOpenGradient(const Array& array);
 
 // What its routine is called: code.name, or where that is empty, after the last

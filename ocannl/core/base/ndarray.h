@@ -5,8 +5,8 @@
 //   NdArray a = NdArray::Of<float>({2, 3}, {0, 1, 2, 3, 4, 5});
 //   a.values<float>()[5] = 7;
 //
-// What does not fit ends the process and names the line `where` it was written:
-// too few values, a size below 0, another dtype.
+// A misfit ends the process and names the line of the caller, `where`: too few
+// values, a size below 0, another dtype.
 #ifndef OCANNL_CORE_BASE_NDARRAY_H_
 #define OCANNL_CORE_BASE_NDARRAY_H_
 

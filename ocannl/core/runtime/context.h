@@ -62,10 +62,10 @@ class Context {
   // Compile and Link.
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
-  // What becomes of an array that no routine linked so far uses, where some
-  // routine reads others: the name may be a slip. kIsError: until one is linked
-  // that uses it, or the array is copied or forgotten, runs are errors that
-  // name it. kIsLeft: it is there for a later routine.
+  // How to treat an array that no routine uses although some routine reads
+  // others: its name may be a slip. kIsError: runs fail and name the array,
+  // until a routine is linked that uses it, or it is copied or forgotten.
+  // kIsLeft: it stays for a later routine.
   enum class Unused { kIsError, kIsLeft };
 
   // Makes `values` the contents of the array `name`, which need not exist.

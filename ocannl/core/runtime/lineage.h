@@ -72,11 +72,12 @@ std::vector<Conflict> Conflicts(const Lineage& lineage,
 // Why `later` may not run before conflict.earlier, and the fix.
 std::string Describe(const Conflict& conflict, const LinkedRoutine& later);
 
-// That `user` runs although nothing uses `array`, which the host wrote.
+// The error of a run of `user` while nothing uses `array`, which the host
+// wrote.
 absl::Status UnusedError(absl::string_view array, const LinkedRoutine& user);
 
-// That `reader` reads arrays that were never written; `all` are those of its
-// context. OK if all that it reads were written.
+// The error of a run of `reader` if it reads arrays that were never written.
+// `all` are the arrays of its context.
 absl::Status UnwrittenError(const LinkedRoutine& reader,
                             absl::Span<const DeviceArray* const> all);
 

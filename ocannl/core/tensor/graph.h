@@ -129,7 +129,7 @@ class Graph {
   void ReuseParameters(size_t begin, size_t end);
   void EndReuse() { reuse_.reset(); }
   bool reuses_parameters() const { return reuse_.has_value(); }
-  // The next of them; none: there were no more.
+  // The next of these parameters; nullopt: all were given.
   std::optional<TensorId> NextReused();
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.

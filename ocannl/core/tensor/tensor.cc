@@ -326,9 +326,9 @@ Tensor Reshape(const Arg& a, const Shape& shape) {
 
 Tensor Convert(const Arg& a, DType dtype) {
   const Tensor of = FirstTensor({a});
-  auto exact = WithAllDigits(*of.graph, of.id, dtype);
-  if (!exact.ok()) return ErrorTensor(*of.graph, exact.status(), a.where);
-  return PointwiseOf(Op::kConvert, {{Tensor{of.graph, *exact}, a.where}}, dtype);
+  auto id = WithAllDigits(*of.graph, of.id, dtype);
+  if (!id.ok()) return ErrorTensor(*of.graph, id.status(), a.where);
+  return PointwiseOf(Op::kConvert, {{Tensor{of.graph, *id}, a.where}}, dtype);
 }
 
 Tensor InDType(Tensor tensor, DType dtype, SourceLocation where) {

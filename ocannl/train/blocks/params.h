@@ -55,9 +55,9 @@ Tensor MakeState(const ParamScope& scope, absl::string_view part,
                  std::optional<Dims> outputs, const Initializer& init,
                  SourceLocation where = SourceLocation::Current());
 
-// `net`, called any number of times: the first call makes its parameters, and
-// each later one in the same graph uses those. For functions that parse a text
-// or make blocks whenever they are called:
+// Returns `net` with shared parameters: its first call makes them, and each
+// later call in the same graph uses them. For functions that parse a text or
+// make blocks whenever they are called:
 //
 //   auto net = WithSharedParams([](Tensor x) {
 //     return Linear({x.graph, "w"}, {.outputs = Dims{1}})(x);
