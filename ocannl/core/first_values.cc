@@ -65,7 +65,8 @@ std::vector<Group> GroupsOf(const Graph& graph, const Shapes& shapes,
     }
     std::vector<uint32_t> words;
     for (TensorId word : form.words) {
-      words.push_back(static_cast<uint32_t>(ConstantOf(graph[word]).bits));
+      const Constant number = ConstantOf(graph[word], DType::kU32);
+      words.push_back(static_cast<uint32_t>(number.bits));
     }
     const auto [group, is_new] =
         group_of.try_emplace(std::move(form.form), groups.size());

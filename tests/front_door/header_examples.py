@@ -209,6 +209,7 @@ TEXT = {
     "ocannl/core/shape/infer.h": ["Graph -> Shapes"],
     "ocannl/core/tensor/einsum/einsum.h": ["text -> EinsumSpec"],
     "ocannl/core/tensor/einsum/einsum_axis.h": ["i"],
+    "ocannl/core/tensor/initializer.h": ["a: 2 *. uniform(1"],
     "ocannl/core/tensor/memory_mode.h": ["a parameter asks f"],
     "ocannl/core/tensor/shape.h": ['"2|3->4" is a batc'],
     "ocannl/print_tree.h": ["loss = relu(h) ++"],

@@ -338,7 +338,7 @@ FirstValueForm FormOf(const Graph& graph, TensorId parameter,
     if (IsWord(node)) {
       result.words.push_back(id);
     } else if (std::holds_alternative<NumberSource>(node.source)) {
-      add(ConstantOf(node).bits);
+      add(ConstantOf(node, node.dtype).bits);
     } else if (const auto* symbol = std::get_if<SymbolSource>(&node.source)) {
       add(symbol->part);
     } else if (const auto* dim = std::get_if<DimSource>(&node.source)) {

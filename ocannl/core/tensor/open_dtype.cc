@@ -310,7 +310,7 @@ absl::StatusOr<TensorId> WithAllDigits(Graph& graph, TensorId id, DType dtype) {
     if (last >= kF32Skips) as = SizeOf(dtype) == 8 ? dtype : DType::kF64;
   } else if (std::holds_alternative<OffsetsSource>(node.source) && is_wide) {
     const bool is_f32 = node.dtype == DType::kF32;
-    if (is_f32 && CellsOf(node.spec) > kF32Skips) as = dtype;
+    if (is_f32 && CellsOf(*node.spec) > kF32Skips) as = dtype;
   } else if (const auto* data = std::get_if<DataSource>(&node.source)) {
     if (data->digits == nullptr || dtype == DType::kF32) return id;
     const auto digits = data->digits->values<double>();

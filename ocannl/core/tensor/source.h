@@ -24,8 +24,10 @@ namespace ocannl {
 // A value on the heap, for a large member that few objects have. A copy copies
 // the value; without one it takes a pointer and is T().
 //
-//   struct Node { Boxed<Spec> spec; };
-//   node.spec->bases;  node.spec[kind];  node.spec.Mutable()[kind] = ...;
+//   Boxed<ShapeSpec> spec;
+//   spec.Mutable()[RowKind::kBatch] = Dims{4};
+//   const Bases& bases = spec->bases;
+//   bool is_open = !spec[RowKind::kOutput].has_value();
 template <class T>
 class Boxed {
  public:
