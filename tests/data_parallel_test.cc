@@ -380,7 +380,8 @@ TEST(DataParallelTest, WhatIsWrongIsSaid) {
             "input `y` has 2 examples, but input `x` has 4; all must have as "
             "many");
   EXPECT_THAT(error(2, LinePoints(), Loss("x ++ \"...|... => 0\"")),
-              HasSubstr("`loss` has no gradient: no parameter reaches it"));
+              HasSubstr("` (must_parse_tensor.h:17) has no gradient: no "
+                        "parameter reaches it"));
   EXPECT_EQ(error(2, LinePoints(), Loss("x *. {w; o=[1]}")),
             "the loss `loss` has shape 2|1; it must have one cell, as `++ "
             "\"...|... => 0\"` gives it");

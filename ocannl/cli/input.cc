@@ -118,14 +118,17 @@ std::optional<Constant> CellOfRange(const Constant& first, int64_t k) {
 }
 
 // `start` is what follows `range`: empty, or +1.
-absl::Status StoreRange(const InputFlag& input, absl::string_view start,
-                        NdArray& array) {
+absl::StatusOr<double> ParseStart(const InputFlag& input,
+                                  absl::string_view start) {
   double first = 0;
-  if (!start.empty() && !absl::SimpleAtod(start, &first)) {
-    return Wrong("--in=", input.name, ": `", input.source,
-                 "` is not a range; write range or range+1, with a shape such "
-                 "as range:2,3");
-  }
+  if (start.empty() || absl::SimpleAtod(start, &first)) return first;
+  return Wrong("--in=", input.name, ": `", input.source,
+               "` is not a range; write range or range+1, with a shape such "
+               "as range:2,3");
+}
+
+absl::Status StoreRange(const InputFlag& input, absl::string_view start,
+                        double first, NdArray& array) {
   const DType dtype = array.dtype();
   std::optional<Constant> whole;  // a double skips integers beyond 2^53
   if (IsInteger(dtype)) {
@@ -308,8 +311,9 @@ absl::StatusOr<NdArray> LoadInput(const InputFlag& input, DType dtype,
   // The text is checked before there is memory for what it asks for.
   absl::string_view rest = input.source;
   if (absl::ConsumePrefix(&rest, "range")) {
+    OCANNL_ASSIGN_OR_RETURN(const double first, ParseStart(input, rest));
     NdArray array(dtype, wanted);
-    OCANNL_RETURN_IF_ERROR(StoreRange(input, rest, array));
+    OCANNL_RETURN_IF_ERROR(StoreRange(input, rest, first, array));
     return array;
   }
   OCANNL_ASSIGN_OR_RETURN(const std::vector<Constant> numbers,

@@ -113,7 +113,7 @@ TEST(NpyTest, ErrorsNameFileThingAndMend) {
         StatusCode::kInvalidArgument,
         AllOf(HasSubstr("`a.npy`: "), HasSubstr(part), HasSubstr("sav")));
   };
-  EXPECT_THAT(ParseNpy("", "a.npy"), fails("no .npy file"));
+  EXPECT_THAT(ParseNpy("", "a.npy"), fails("the file is empty"));
   EXPECT_THAT(ParseNpy("PK\3\4", "a.npy"), fails("no .npy file"));
   EXPECT_THAT(ParseNpy(File(3, "{}", ""), "a.npy"), fails("version 3.0"));
   EXPECT_THAT(ParseNpy(File(2, std::string(70000, ' '), ""), "a.npy"),
