@@ -14,7 +14,7 @@ absl::Status Learn(const char* path) {
   Tensor x = Slice(Data(model.graph, "images", data[0], pictures), batch);
   Tensor y = Slice(Data(model.graph, "labels", data[1], numbers), batch);
   train::Mlp net({&model.graph, "net"}, {.sizes = {32, 10}});
-  Tensor loss = train::CrossEntropy(net(x), OneHot(y, 10, DType::kF32), {});
+  Tensor loss = train::CrossEntropy(net(x), OneHot(y, 10, DType::kF32));
   Device device("host", *FindTier("auto"));
   Stream stream(&device);
   OCANNL_ASSIGN_OR_RETURN(

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -105,6 +107,17 @@ TEST(SoftmaxTest, MasksNarrowFloats) {
                 ElementsAre(1, 0, 0))
         << Name(dtype);
   }
+}
+
+TEST(CrossEntropyTest, SwappedOperandsAreAnError) {
+  Graph graph;
+  const Tensor logits = Param(graph, "w", {}, DType::kF32, nullptr);
+  const Tensor targets = OneHot(Range(graph, 1, DType::kI32), 3, DType::kF32);
+  const Tensor loss = CrossEntropy(targets, logits);
+  const auto* error = std::get_if<ErrorSource>(&loss.node().source);
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(std::string(error->status.message()),
+              HasSubstr("the logits come first"));
 }
 
 TEST(CrossEntropyTest, ShapesGradientBits) {

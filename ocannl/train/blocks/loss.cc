@@ -21,25 +21,27 @@ constexpr absl::string_view kAll = "...|...->... => |0";
 Tensor CrossEntropy(Tensor logits, Tensor targets,
                     const CrossEntropyOptions& options, SourceLocation where) {
   CallScope call("CrossEntropy", "", {logits, targets}, where);
+  auto error = [&](Tensor of, const auto&... parts) {
+    return ErrorTensor(*logits.graph,
+                       absl::InvalidArgumentError(absl::StrCat(parts...)),
+                       of.node().where);
+  };
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing <= 1)) {
-    return ErrorTensor(
-        *logits.graph,
-        absl::InvalidArgumentError(absl::StrCat(
-            "the label_smoothing of ", Describe(logits.node()), " is ",
-            NumberText(smoothing), "; it must be in [0, 1]")),
-        logits.node().where);
+    return error(logits, "the label_smoothing of ", Describe(logits.node()),
+                 " is ", NumberText(smoothing), "; it must be in [0, 1]");
   }
   if (IsInteger(targets.node().dtype)) {
-    return ErrorTensor(
-        *logits.graph,
-        absl::InvalidArgumentError(absl::StrCat(
-            "the targets of CrossEntropy are ", Describe(targets.node()),
-            ", whole numbers, but it takes the probability of each class; "
-            "give ",
-            "OneHot(targets, classes, DType::kF32), of ids without output ",
-            "axes")),
-        targets.node().where);
+    return error(targets, "the targets of CrossEntropy are ",
+                 Describe(targets.node()),
+                 ", whole numbers, but it takes the probability of each class; "
+                 "give OneHot(targets, classes, DType::kF32)");
+  }
+  if (targets.node().has_gradient && !logits.node().has_gradient) {
+    return error(targets, "the targets of CrossEntropy are ",
+                 Describe(targets.node()),
+                 ", which depend on parameters, unlike the logits; the logits "
+                 "come first");
   }
   const DType dtype = DecidedDType(logits);
   const Tensor wide = Widened(logits);

@@ -28,7 +28,8 @@ struct CrossEntropyOptions {
 // The sum over the only output axis of -target * log_softmax(logits), in nats,
 // averaged over the batch by weight. `targets` are probabilities of the shape
 // and dtype of the logits. The result has one cell. Error node: a smoothing out
-// of range.
+// of range; integer targets; targets that depend on parameters, beside logits
+// that do not.
 //
 // An element whose targets are all 0 is ignored: it does not count in the sum
 // or the mean. Its logits may be infinite or NaN, and have gradients of 0.
@@ -39,7 +40,7 @@ struct CrossEntropyOptions {
 // A logit of -inf is a class of probability 0. If its target is 0 it adds
 // nothing. Otherwise, and with smoothing, the result is inf, as in PyTorch.
 Tensor CrossEntropy(Tensor logits, Tensor targets,
-                    const CrossEntropyOptions& options,
+                    const CrossEntropyOptions& options = {},
                     SourceLocation where = SourceLocation::Current());
 
 // The mean over all cells of the squared difference.
