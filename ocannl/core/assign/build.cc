@@ -283,10 +283,15 @@ bool IsParameter(const Graph& graph, TensorId id) {
 
 absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
                       absl::string_view code) {
+  const std::string& name = graph[id].name;
   return absl::FailedPreconditionError(absl::StrCat(
-      "`", graph[id].name, "` is not a root: the ", code, " code of `",
-      graph[consumer].name, "` computes it already; materialize `",
-      graph[id].name, "` to read its value, or build the expression anew"));
+      Describe(graph[id]), " is computed already, by the ", code, " code of `",
+      graph[consumer].name, "`; ",
+      id == consumer
+          ? absl::StrCat("read its value: context.Read(\"", name, "\")")
+          : absl::StrCat("to read its value there, call SetMemoryMode(", name,
+                         ", MemoryMode::kOnDevice) before that code is made"),
+      "; to compute it again, build its expression anew"));
 }
 
 }  // namespace
