@@ -30,7 +30,7 @@ BUDGETS = {
     "columns": Budget(80),
     "columns of a table (.def)": Budget(120),
     "files of a folder": Budget(30, aim=20),
-    "lines of ocannl/ but tests": Budget(82_746),
+    "lines of ocannl/ but tests": Budget(82_753),
 }
 
 

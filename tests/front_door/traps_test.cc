@@ -115,6 +115,17 @@ TEST_F(WriteTest, ASecondParameterOfOneTextSaysWhatItIs) {
   EXPECT_THAT(second.Run(), Refused("because there is a `v`: a text"));
 }
 
+TEST_F(WriteTest, AThirdParameterSaysSoBesideTheSecond) {
+  Names names = {.tensors = {{"x", x_}}};
+  auto net = [&] { return ParseTensor(model_.graph, "{v} *. x", names); };
+  ASSERT_THAT(net(), IsOk());
+  Routine second = *Link(Named(net()->tensor, "y"));
+  Routine third = *Link(Named(net()->tensor, "z"));
+  ASSERT_THAT(context_.Write("points", Pair(1, 2)), IsOk());
+  ASSERT_THAT(context_.Write("v_2", Pair(1, 2)), IsOk());
+  EXPECT_THAT(third.Run(), Refused("there is a `v_2`"));
+}
+
 TEST_F(WriteTest, AGradientIsReadOnlyIfItIsKept) {
   Tensor w = Param(model_.graph, "w", {}, DType::kF32,
                    [](Tensor p) { return Number(*p.graph, 1); });

@@ -67,21 +67,28 @@ std::string NamesText(absl::Span<const std::string> names) {
   return absl::StrCat(text, " and ", names.size() - kMost, " more");
 }
 
+// "w" of "w_3", which a graph calls the third of its kind; else the name.
+absl::string_view KindOf(absl::string_view name) {
+  absl::string_view kind = name;
+  while (!kind.empty() && absl::ascii_isdigit(kind.back())) {
+    kind.remove_suffix(1);
+  }
+  const absl::string_view number = name.substr(kind.size());
+  const bool counts = !number.empty() && number != "1";
+  return counts && absl::ConsumeSuffix(&kind, "_") ? kind : name;
+}
+
 // What may be the cause, among `all` arrays of the context; may be empty.
 std::string WhyUnwritten(const std::string& name, Arrays all) {
   const absl::string_view keep = KeepHint(name);
   if (!keep.empty()) return std::string(keep);
   std::vector<std::string> unused;
-  absl::string_view first = name;
-  while (!first.empty() && absl::ascii_isdigit(first.back())) {
-    first.remove_suffix(1);
-  }
-  const bool numbered =
-      first.size() < name.size() && absl::ConsumeSuffix(&first, "_");
+  const absl::string_view kind = KindOf(name);
   for (const DeviceArray* array : all) {
     if (array->written && !array->used) unused.push_back(array->name);
-    if (!numbered || array->name != first) continue;
-    return absl::StrCat("; it was named so because there is a `", first,
+    if (kind == name || !array->written || KindOf(array->name) != kind)
+      continue;
+    return absl::StrCat("; it was named so because there is a `", array->name,
                         "`: a text or a block makes its parameters each time, ",
                         "so make it once, or see train::WithSharedParams");
   }
