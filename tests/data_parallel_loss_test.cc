@@ -24,22 +24,30 @@ using train::DataParallel;
 using train::Model;
 using train::Reduction;
 
+// Trains the loss of the formula on the examples `x`, at a rate of 0.
+absl::StatusOr<DataParallel> TrainOn(const Backend* backend,
+                                     const train::DataParallelOptions& options,
+                                     const std::vector<float>& x,
+                                     const std::string& loss) {
+  const auto count = static_cast<int64_t>(x.size());
+  return DataParallel::Make(
+      backend, options, {{"x", NdArray::Of<float>({count, 1}, x)}},
+      [&](Model& model, absl::Span<const Tensor> inputs) {
+        Names names = {.tensors = {{"x", inputs[0]}}};
+        return MustParseTensor(model.graph, loss, names);
+      },
+      [](Model& model, Tensor of, const auto&) {
+        return train::SgdUpdate(model, of, Number(model.graph, 0), {});
+      });
+}
+
 // Shard s has the examples 2 s and 2 s + 1 and their mean square as its loss.
 absl::StatusOr<DataParallel> Train(const Backend* backend,
                                    const train::DataParallelOptions& options) {
   std::vector<float> x(8);
   for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(k);
-  return DataParallel::Make(
-      backend, options, {{"x", NdArray::Of<float>({8, 1}, x)}},
-      [](Model& model, absl::Span<const Tensor> inputs) {
-        Names names = {.tensors = {{"x", inputs[0]}}};
-        return MustParseTensor(
-            model.graph, "square({w = 1; o=[1]} *. x) ++ \"...|... => 0\" /. 2",
-            names);
-      },
-      [](Model& model, Tensor loss, const auto&) {
-        return train::SgdUpdate(model, loss, Number(model.graph, 0), {});
-      });
+  return TrainOn(backend, options, x,
+                 "square({w = 1; o=[1]} *. x) ++ \"...|... => 0\" /. 2");
 }
 
 TEST(DataParallelLossTest, StayApartWhenTheyAreMerged) {
@@ -95,17 +103,8 @@ absl::StatusOr<DataParallel> TrainNarrow(const Backend* backend,
                                          const std::vector<float>& x) {
   options.n_shards = static_cast<int64_t>(x.size());
   options.merge_loss = true;
-  return DataParallel::Make(
-      backend, options, {{"x", NdArray::Of<float>({options.n_shards, 1}, x)}},
-      [](Model& model, absl::Span<const Tensor> inputs) {
-        Names names = {.tensors = {{"x", inputs[0]}}};
-        return MustParseTensor(
-            model.graph, "({w:f16 = 1; o=[1]} *. f16(x)) ++ \"...|... => 0\"",
-            names);
-      },
-      [](Model& model, Tensor loss, const auto&) {
-        return train::SgdUpdate(model, loss, Number(model.graph, 0), {});
-      });
+  return TrainOn(backend, options, x,
+                 "({w:f16 = 1; o=[1]} *. f16(x)) ++ \"...|... => 0\"");
 }
 
 TEST(DataParallelLossTest, SumsOfNarrowFloatsAreRoundedOnce) {

@@ -69,6 +69,7 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
 }
 
 absl::Status NoShape(const InputFlag& input) {
+  OCANNL_RETURN_IF_ERROR(CheckNoOtherFile(input));
   const std::string flag = absl::StrCat("--in=", input.name, "=");
   const std::string& source = input.source;
   const bool is_numbers =
@@ -94,7 +95,6 @@ absl::Status NoShape(const InputFlag& input) {
 // are output axes.
 absl::StatusOr<std::pair<NdArray, Shape>> ShapedInput(const InputFlag& input) {
   const bool is_file = absl::EndsWith(input.source, ".npy");
-  OCANNL_RETURN_IF_ERROR(CheckNoOtherFile(input));
   if (!is_file && !input.shape) return NoShape(input);
   OCANNL_ASSIGN_OR_RETURN(NdArray values, LoadInput(input, DType::kF32, {}));
   Shape shape;

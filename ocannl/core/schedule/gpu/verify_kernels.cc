@@ -2,7 +2,6 @@
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
@@ -75,9 +74,9 @@ absl::Status VerifyKernels(const LoopProgram& program) {
   // Each nest by itself, as what is asked of one walks over all of the program.
   // A private or shared buffer is of one nest.
   LoopProgram alone = program;
-  const std::vector<Stmt> stmts = std::exchange(alone.body.stmts, {});
-  for (const Stmt& stmt : stmts) {
-    alone.body.stmts = {stmt};
+  for (Stmt& stmt : std::exchange(alone.body.stmts, {})) {
+    alone.body.stmts.clear();
+    alone.body.stmts.push_back(std::move(stmt));
     OCANNL_RETURN_IF_ERROR(VerifyNest(alone));
   }
   return absl::OkStatus();
