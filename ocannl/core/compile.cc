@@ -31,8 +31,7 @@ absl::Status WriteData(const Assignments& code, const Context& context) {
   for (const Array& array : code.arrays) {
     if (array.data == nullptr) continue;
     OCANNL_RETURN_IF_ERROR(
-        context.Write(array.name, array.data->Reshaped(array.dims),
-                      Context::Unused::kIsLeft));
+        context.WriteData(array.name, array.data->Reshaped(array.dims)));
   }
   return absl::OkStatus();
 }

@@ -38,6 +38,10 @@ class WriteTest : public testing::Test {
     return ToRoutine(host_.context, *code, {});
   }
 
+  Tensor Weights(const Initializer& init) {
+    return Param(model_.graph, "w", {}, DType::kF32, init);
+  }
+
   train::Model model_;
   Tensor x_ = Input(model_.graph, "points", "2");
   TestDevice host_;
@@ -79,6 +83,52 @@ TEST_F(WriteTest, BeforeItsRoutineIsLinked) {
   EXPECT_THAT(first.Run(), IsOk());
 }
 
+TEST_F(WriteTest, OfAWrongNameBeforeAnyRoutineIsLinked) {
+  Tensor y = Named(PointMul(Weights({}), x_), "y");
+  ASSERT_THAT(context_.Write("points", Pair(1, 2)), IsOk());
+  ASSERT_THAT(context_.Write("W", Pair(3, 4)), IsOk());
+  Routine run = *Link(y);
+  ASSERT_THAT(context_.Write("w", Pair(5, 6)), IsOk());
+  EXPECT_THAT(run.Run(), Refused("`W` was written, but no routine"));
+  context_.Forget("W");
+  EXPECT_THAT(run.Run(), IsOk());
+}
+
+TEST_F(WriteTest, WhatAFirstValueWouldReplace) {
+  Tensor y = Named(PointMul(Weights(DefaultInit), x_), "y");
+  ASSERT_THAT(context_.Write("w", Pair(3, 4)), IsOk());
+  EXPECT_THAT(train::RunInit(model_, y, {}, context_).status(),
+              Refused("computes `w`, whose values the host wrote and nothing"));
+  EXPECT_TRUE(SameBits(*context_.Read("w"), Pair(3, 4)));
+  context_.Forget("w");
+  ASSERT_THAT(train::RunInit(model_, y, {}, context_), IsOk());
+  ASSERT_THAT(context_.Write("w", Pair(3, 4)), IsOk());
+  Routine run = *Link(y);
+  ASSERT_THAT(context_.Write("points", Pair(1, 2)), IsOk());
+  EXPECT_THAT(run.Run(), IsOk());
+  // It was read, so a new start loses nothing that nobody saw.
+  EXPECT_THAT(train::RunInit(model_, y, {}, context_), IsOk());
+}
+
+TEST_F(WriteTest, WhatIsRestoredBeforeTheFirstValues) {
+  Tensor y = Named(PointMul(Weights(DefaultInit), x_), "y");
+  const std::vector<std::pair<std::string, NdArray>> saved = {
+      {"w", Pair(3, 4)}};
+  ASSERT_THAT(context_.WriteAll(saved), IsOk());
+  EXPECT_THAT(train::RunInit(model_, y, {}, context_).status(),
+              Refused("computes `w`, whose values the host wrote"));
+}
+
+TEST_F(WriteTest, WhatDataWouldReplace) {
+  Tensor data = Data(model_.graph, "table", Pair(1, 2), *ParseRows("2"));
+  ASSERT_THAT(context_.Write("table", Pair(3, 4)), IsOk());
+  ASSERT_THAT(context_.Write("points", Pair(0, 0)), IsOk());
+  EXPECT_THAT(Link(Named(data + x_, "y")).status(),
+              Refused("`table` has values already"));
+  ASSERT_THAT(context_.Write("table", Pair(1, 2)), IsOk());
+  EXPECT_THAT(Link(Named(data - x_, "z")), IsOk());
+}
+
 TEST_F(WriteTest, WhatIsCopiedToAnotherContextIsUsed) {
   Routine run = *Link(Named(x_ + x_, "y"));
   ASSERT_THAT(context_.Write("points", Pair(1, 2)), IsOk());
@@ -101,6 +151,8 @@ TEST_F(WriteTest, InputsThatWereNeverWritten) {
   ASSERT_THAT(context_.Write("points", Pair(1, 2)), IsOk());
   EXPECT_THAT(run.Run(), Refused("reads `w`, which was never written; call"));
   ASSERT_THAT(context_.Write("w", *context_.ZerosLike("w")), IsOk());
+  EXPECT_THAT(run.Run(), Refused("`point` was written, but no routine"));
+  context_.Forget("point");
   EXPECT_THAT(run.Run(), IsOk());
 }
 

@@ -43,6 +43,7 @@ absl::Status Context::PrepareToWrite(const DeviceArray& array,
 absl::Status Context::CheckGives(DeviceArray& array) const {
   if (!state_->shared.contains(&array)) {
     MarkUsed(array);
+    array.unread = false;
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
@@ -125,7 +126,6 @@ absl::StatusOr<Routine> Context::Link(
     state_->arrays.emplace(array->name, array);
     MarkUsed(*array);
   }
-  state_->is_fed |= !record->reads.empty();
 
   Context after = *this;
   after.lineage_ = std::make_shared<LineageNode>(
@@ -173,13 +173,32 @@ absl::Status Context::Write(absl::string_view name, const NdArray& values,
   OCANNL_RETURN_IF_ERROR(
       stream().DoNow([&] { return array->memory.CopyIn(values.data()); }));
   array->written = true;
+  array->unread = true;
   state_->arrays.emplace(array->name, array);
   if (unused == Unused::kIsLeft) {
     state_->unused.erase(array->name);
-  } else if (state_->is_fed && !array->used) {
+  } else if (!array->used) {
     state_->unused.insert(array->name);
   }
   return absl::OkStatus();
+}
+
+absl::Status Context::WriteData(absl::string_view name,
+                                const NdArray& values) const {
+  const auto found = state_->arrays.find(name);
+  if (found == state_->arrays.end() || !found->second->written) {
+    OCANNL_RETURN_IF_ERROR(Write(name, values, Unused::kIsLeft));
+    state_->arrays.find(name)->second->unread = false;
+    return absl::OkStatus();
+  }
+  OCANNL_RETURN_IF_ERROR(
+      FindOrMake(name, values.dtype(), values.dims(), "the data").status());
+  OCANNL_ASSIGN_OR_RETURN(const NdArray present, Read(name));
+  if (SameBits(present, values)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "`", name, "` has values already, which the data that its tensor was ",
+      "made with would replace; make the tensor by Input to write values of ",
+      "your own, or call Forget(\"", name, "\") to drop them"));
 }
 
 std::vector<const DeviceArray*> Context::AllArrays() const {
@@ -247,6 +266,7 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   });
   OCANNL_RETURN_IF_ERROR(copied);
   OCANNL_RETURN_IF_ERROR(stream().device().backend().RunStatus());
+  array->unread = false;
   return values;
 }
 
@@ -259,6 +279,7 @@ absl::Status Context::Use(absl::string_view name, UseBytes use,
                           Bytes where) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindWritten(name));
+  array->unread = false;
   const Backend& backend = stream().device().backend();
   return stream().Do([array, &backend, in_place = IsInPlace(where),
                       use = std::move(use)]() mutable -> absl::Status {

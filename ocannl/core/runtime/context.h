@@ -62,13 +62,15 @@ class Context {
   // Compile and Link.
   absl::StatusOr<Routine> CompileAndLink(LoopProgram program) const;
 
-  // How to treat an array that no routine uses although some routine reads
-  // others: its name may be a slip. kIsError: runs fail and name the array,
-  // until a routine is linked that uses it, or it is copied or forgotten.
-  // kIsLeft: it stays for a later routine.
+  // How to treat an array that no routine uses: its name may be a slip.
+  // kIsError: runs of routines that read other arrays fail and name it, until a
+  // routine is linked that uses it, or it is copied or forgotten. kIsLeft: it
+  // stays for a later routine.
   enum class Unused { kIsError, kIsLeft };
 
-  // Makes `values` the contents of the array `name`, which need not exist.
+  // Makes `values` the contents of the array `name`, which need not exist. The
+  // first run of a routine that computes the array without reading it is an
+  // error, unless something has read the values: they would be lost.
   // Errors: as of Link; the device failed; the array is another context's
   // (Share), or a merge buffer points at it (PointMerge).
   //
@@ -81,6 +83,10 @@ class Context {
   // is the device that failed. Those that nothing uses are left.
   absl::Status WriteAll(
       absl::Span<const std::pair<std::string, NdArray>> arrays) const;
+
+  // Gives the array `name` the data that a routine has for it. Errors: as of
+  // Write; the array has other values already, which would be lost.
+  absl::Status WriteData(absl::string_view name, const NdArray& values) const;
 
   // Puts `values` into the merge buffer of the stream, in the place of what it
   // holds, as those of the array `name` of another context: routines that read
@@ -157,8 +163,7 @@ class Context {
   struct State {
     Stream* stream;
     Arrays arrays;
-    bool is_fed = false;  // a routine is linked that reads an array
-    // Those that the host wrote since and that no routine uses.
+    // Those that the host wrote and that no routine uses.
     absl::btree_set<std::string> unused;
     // Arrays of other contexts, and the streams of those, if they are there.
     absl::flat_hash_map<const DeviceArray*, std::weak_ptr<Stream*>> shared;
@@ -192,10 +197,14 @@ class Context {
     array.used = true;
     state_->unused.erase(array.name);
   }
-  // Before a run of `user`. Error: the host wrote an array that nothing uses.
-  absl::Status CheckAllUsed(const LinkedRoutine& user) const {
-    if (state_->unused.empty() || user.reads.empty()) return absl::OkStatus();
-    return UnusedError(*state_->unused.begin(), user);
+  // Before a run of `user`, which reads what the host wrote. Error: the host
+  // wrote an array that nothing uses.
+  absl::Status ReadBy(const LinkedRoutine& user) const {
+    if (!state_->unused.empty() && !user.reads.empty()) {
+      return UnusedError(*state_->unused.begin(), user);
+    }
+    for (DeviceArray* array : user.reads) array->unread = false;
+    return absl::OkStatus();
   }
   std::vector<const DeviceArray*> AllArrays() const;
 

@@ -143,6 +143,20 @@ absl::Status UnusedError(absl::string_view array, const LinkedRoutine& user) {
       "\", values, Context::Unused::kIsLeft)"));
 }
 
+absl::Status LostError(const LinkedRoutine& writer) {
+  for (const DeviceArray* array : writer.writes) {
+    if (!array->unread || absl::c_linear_search(writer.reads, array)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("routine `", writer.name, "` computes `", array->name,
+                     "`, whose values ",
+                     "the host wrote and nothing has read; write them after "
+                     "the routine ran, "
+                     "or call Forget(\"",
+                     array->name, "\") before it is linked"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status UnwrittenError(const LinkedRoutine& reader,
                             absl::Span<const DeviceArray* const> all) {
   std::vector<std::string> missing;

@@ -32,6 +32,7 @@ struct DeviceArray {
   bool written = false;  // by the host or by a run
   // By a routine that is linked to it, or another context.
   bool used = false;
+  bool unread = false;  // the host wrote it, and nothing has read it since
 };
 
 // With unwritten memory of `device`. Error: there is not so much.
@@ -42,7 +43,7 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> MakeDeviceArray(
 // What the lineage knows of a linked routine.
 struct LinkedRoutine {
   std::string name;
-  std::vector<const DeviceArray*> reads;
+  std::vector<DeviceArray*> reads;
   std::vector<const DeviceArray*> writes;
   const DeviceArray* merges = nullptr;  // what the merge buffer must hold
   int64_t runs = 0;
@@ -75,6 +76,10 @@ std::string Describe(const Conflict& conflict, const LinkedRoutine& later);
 // The error of a run of `user` while nothing uses `array`, which the host
 // wrote.
 absl::Status UnusedError(absl::string_view array, const LinkedRoutine& user);
+
+// The error of the first run of `writer` if it replaces values that the host
+// wrote and that nothing has read.
+absl::Status LostError(const LinkedRoutine& writer);
 
 // The error of a run of `reader` if it reads arrays that were never written.
 // `all` are the arrays of its context.

@@ -70,6 +70,7 @@ absl::Status Routine::CheckReady() const {
     if (conflict.earlier->runs > 0) continue;
     return absl::FailedPreconditionError(Describe(conflict, *record_));
   }
+  OCANNL_RETURN_IF_ERROR(LostError(*record_));
   return UnwrittenError(*record_, context_.AllArrays());
 }
 
@@ -114,7 +115,7 @@ absl::Status Routine::Run() {
     OCANNL_ASSIGN_OR_RETURN(code, CodeToMerge());
   }
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
-  OCANNL_RETURN_IF_ERROR(context_.CheckAllUsed(*record_));
+  OCANNL_RETURN_IF_ERROR(context_.ReadBy(*record_));
   OCANNL_RETURN_IF_ERROR(context_.stream().WaitForReaders(*code_));
   if (timed_) {
     context_.stream().Sync();
