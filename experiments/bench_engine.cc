@@ -21,7 +21,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 
 namespace ocannl {
 namespace {

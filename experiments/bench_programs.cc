@@ -35,7 +35,8 @@
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/runtime/stream.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/tier.h"
 
 namespace ocannl {
 namespace {
@@ -197,7 +198,7 @@ absl::StatusOr<nlohmann::ordered_json> MeasureFile(const std::string& file,
 
 absl::Status Main(const std::vector<std::string>& args) {
   OCANNL_ASSIGN_OR_RETURN(CommandLine line,
-                          CommandLine::Parse(args, TierFlags()));
+                          CommandLine::Parse(args, FlagsOf(kTierFlags)));
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));
   const Device device("device", backend);
   for (const std::string& file : line.positional()) {

@@ -35,7 +35,8 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/tier.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {
@@ -55,7 +56,7 @@ std::vector<Flag> Flags() {
       DTypeFlag(),
       PlotFlag(),
       {"verbose", "false", "tell of every epoch, and show all curves"},
-      ExplainFlag()};
+      FlagNamed("explain")};
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
   return flags;
 }

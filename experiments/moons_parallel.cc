@@ -30,8 +30,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/distributed_flags.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/ranks.h"
+#include "ocannl/flags/tier.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/example_train_loop.h"
@@ -50,7 +51,7 @@ std::vector<Flag> Flags() {
       {"len", "400", "points of each moon"},
       {"seed", "1", "of the points and of the parameters' first values"},
       LogFlag()};
-  absl::c_copy(DistributedFlags(), std::back_inserter(flags));
+  absl::c_move(FlagsOf(kRankFlags), std::back_inserter(flags));
   return flags;
 }
 

@@ -19,7 +19,8 @@
 #include "experiments/support/seconds_since.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/distributed_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/ranks.h"
 #include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
@@ -129,7 +130,7 @@ absl::Status Run(train::Communicator* ranks) {
 int main(int argc, char** argv) {
   return ocannl::ProgramMain(
       "step_time", "Tells how long steps of training take on many machines.",
-      ocannl::DistributedFlags(),
+      ocannl::FlagsOf(ocannl::kRankFlags),
       [](const ocannl::CommandLine& line) {
         return ocannl::RunRanks(line, ocannl::Run);
       },

@@ -23,8 +23,9 @@
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/distributed_flags.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/ranks.h"
+#include "ocannl/flags/tier.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/params_hash.h"
@@ -49,13 +50,13 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       DTypeFlag(),
       {"verbose", "false", "tell of every epoch, and not of 8 at most"},
       PlotFlag(),
-      ExplainFlag()};
+      FlagNamed("explain")};
   if (experiment.examples > 0) {
     flags.push_back(
         {"examples", absl::StrCat(experiment.examples), "to train"});
   }
   flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
-  flags.insert(flags.end(), ShardedFlags().begin(), ShardedFlags().end());
+  for (const Flag& flag : ocannl::FlagsOf(kShardFlags)) flags.push_back(flag);
   for (const auto* own : {&experiment.flags, &experiment.other_flags}) {
     flags.insert(flags.end(), own->begin(), own->end());
   }

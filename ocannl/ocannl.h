@@ -32,10 +32,11 @@
 #include "ocannl/core/runtime/recording.h"        // Recording
 #include "ocannl/core/runtime/routine.h"          // Routine
 #include "ocannl/core/runtime/virtual_devices.h"  // VirtualDevices
+#include "ocannl/flags/user_settings.h"           // FindUserSettings
 #include "ocannl/interp/interp_backend.h"         // interp::InterpBackend
 #include "ocannl/print_tree.h"                    // TensorTree
 #include "ocannl/print_values.h"                  // PrintValues
-#include "ocannl/tiers.h"                         // FindTier
+#include "ocannl/tiers/tiers.h"                   // FindTier
 
 // Training, and using what was trained.
 #include "ocannl/train/blocks/attention.h"        // MultiHeadAttention
@@ -72,6 +73,5 @@
 #include "ocannl/train/run.h"                     // SyncRun, ForwardAndForget
 #include "ocannl/train/sequential_loop.h"         // SequentialLoop
 #include "ocannl/train/trainer/scalar_trainer.h"  // ScalarTrainer, Session, Ops
-#include "ocannl/user_settings.h"                 // FindUserSettings
 
 #endif  // OCANNL_OCANNL_H_

@@ -14,7 +14,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/jit/compiled_program.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/run_program.h"
 

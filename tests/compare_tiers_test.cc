@@ -2,7 +2,7 @@
 //
 // `run --tier=all` on tiers that are all right is in tests/golden; here one of
 // them is wrong.
-#include "ocannl/compare_tiers.h"
+#include "ocannl/tiers/compare_tiers.h"
 
 #include <string>
 

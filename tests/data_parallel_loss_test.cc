@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "tests/support/must_parse_tensor.h"

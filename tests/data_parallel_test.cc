@@ -17,7 +17,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/params_hash.h"
 #include "tests/support/every_code_is_text.h"

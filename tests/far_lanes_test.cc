@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/runtime/backend.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "tests/support/must_parse.h"
 
 namespace ocannl {

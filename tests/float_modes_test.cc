@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/opt/pipeline.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/run_program.h"
 

@@ -24,8 +24,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/flags/flags.h"
 #include "ocannl/fuzz/child.h"
-#include "ocannl/setting_flags.h"
 
 namespace ocannl {
 namespace {
@@ -235,7 +235,7 @@ TEST_F(HostilePlacesTest, CodeOfAProjectIsNotLoaded) {
 // Every setting, whichever there will be.
 TEST_F(HostilePlacesTest, AProjectsFileWritesNothing) {
   int refused = 0;
-  for (const Flag& flag : SettingFlags()) {
+  for (const Flag& flag : FlagsOf(kSettingFlags)) {
     for (const std::string& value : {inner_ + "/new", std::string("all")}) {
       CHECK_OK(WriteFile(outer_ + "/ocannl_config",
                          absl::StrCat(flag.name, " = ", value)));

@@ -20,7 +20,7 @@
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/interp/interp_backend.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "tests/support/every_code_is_text.h"

@@ -17,7 +17,7 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/runtime/recording.h"
 #include "ocannl/jit/explain_x86.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
 #include "tests/support/run_program.h"

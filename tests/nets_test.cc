@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/params_hash.h"

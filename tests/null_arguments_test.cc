@@ -16,7 +16,7 @@
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"

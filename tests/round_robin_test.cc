@@ -15,7 +15,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "tests/support/must_parse_tensor.h"

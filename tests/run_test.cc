@@ -16,7 +16,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/print_tree.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/debug.h"
 #include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/model.h"

@@ -24,7 +24,7 @@
 #include "ocannl/core/tensor/defined_op.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/print_values.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/code.h"
 #include "ocannl/train/model.h"
 #include "tests/support/must_parse_tensor.h"

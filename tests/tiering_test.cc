@@ -9,7 +9,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/interp/interp_backend.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_device.h"

@@ -24,8 +24,9 @@ LAYERS = [
     ["ocannl/core"],  # compile and explain: the whole way
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
     ["ocannl/fuzz"],  # every tier against the interpreter
-    ["ocannl/train"],
-    ["ocannl"],  # the umbrella header and what programs share with the tool
+    ["ocannl/train", "ocannl/tiers"],
+    ["ocannl/flags"],  # the flags of programs, and what they choose
+    ["ocannl"],  # the umbrella header
     ["ocannl/cli"],  # the command-line tool
     ["experiments"],
     ["tests"],

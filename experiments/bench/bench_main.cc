@@ -29,8 +29,8 @@
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
-#include "ocannl/setting_flags.h"
-#include "ocannl/tiers.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/tiers/tiers.h"
 
 namespace ocannl {
 namespace {
@@ -50,7 +50,7 @@ const std::vector<Flag>& Flags() {
         {"peers", "true", "measure others too"},
         {"python", "python3", "the program that may have PyTorch and JAX"},
         {"json", "", "a file for all figures"}};
-    all->insert(all->end(), ProgramFlags().begin(), ProgramFlags().end());
+    absl::c_move(FlagsOf(kProgramFlags), std::back_inserter(*all));
     return all;
   }();
   return *flags;

@@ -14,9 +14,8 @@
 #include "experiments/support/saving.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
-#include "ocannl/distributed_flags.h"
-#include "ocannl/setting_flags.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/ranks.h"
 
 namespace ocannl {
 namespace {
@@ -26,7 +25,6 @@ using RunExperiment = absl::FunctionRef<absl::Status(const CommandLine& line)>;
 int Main(const std::string& name, const std::string& what,
          std::vector<Flag> flags, RunExperiment run,
          const std::vector<std::string>& args) {
-  flags.insert(flags.end(), ProgramFlags().begin(), ProgramFlags().end());
   absl::StatusOr<CommandLine> line = ParseWithSettings(args, flags);
   if (line.ok() &&
       ShowsHelp(*line, WrapWords(what, 0, 0) + "\n", flags, std::cout)) {
@@ -89,7 +87,7 @@ int ProgramMain(const std::string& name, const std::string& what,
 int ExperimentMain(const std::string& name, const std::string& what,
                    const std::vector<Flag>& flags, RunExperiment run, int argc,
                    char** argv) {
-  std::vector<Flag> all = TierFlags();
+  std::vector<Flag> all = FlagsOf(kTierFlags);
   all.insert(all.end(), flags.begin(), flags.end());
   return ProgramMain(name, what, all, run, argc, argv);
 }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <iosfwd>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,14 +25,9 @@ struct Command {
   absl::string_view usage;  // "run FILE.cd|FILE.ll"
   absl::string_view help;
   size_t least_arguments;  // one at most
-  std::vector<Flag> (*flags)();
+  unsigned flags;          // of FlagGroup (flags/flags.h)
   absl::Status (*run)(const CommandLine& line, std::ostream& out);
 };
-
-std::vector<Flag> RunFlags();
-std::vector<Flag> EvalFlags();
-std::vector<Flag> ExplainFlags();
-std::vector<Flag> FuzzFlags();
 
 // `line` has as many arguments as the table of tool.cc says.
 absl::Status RunCommand(const CommandLine& line, std::ostream& out);
@@ -57,9 +51,6 @@ absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
 // The stages of what a file has, from it on. Errors: the same.
 absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
                                         const PassOptions& options);
-
-// --rewrite: a schedule by hand.
-Flag RewriteFlag();
 
 // `program` as --rewrite, a script (core/schedule/rewrite/script.h) or a file
 // that holds one, wants it. Errors: a file that cannot be read; those of the

@@ -16,9 +16,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/pass_flags.h"
+#include "ocannl/flags/pass_options.h"
+#include "ocannl/flags/tier.h"
 #include "ocannl/print_values.h"
-#include "ocannl/tier_flags.h"
 
 namespace ocannl {
 namespace {
@@ -64,16 +64,6 @@ absl::Status ShowValues(const CommandLine& line, absl::string_view name,
   OCANNL_RETURN_IF_ERROR(WriteFileIn(UserPath(directory), file, bytes));
   out << " is in " << directory << "/" << file << "\n";
   return absl::OkStatus();
-}
-
-std::vector<Flag> EvalFlags() {
-  std::vector<Flag> all = ExpressionFlags();
-  all.push_back({"set", "", "INDEX=N: the value of a static index"});
-  all.push_back({"out", "", "a directory for the results, as NAME.npy"});
-  all.push_back(ExplainFlag());
-  all.insert(all.end(), TierFlags().begin(), TierFlags().end());
-  all.insert(all.end(), PassFlags().begin(), PassFlags().end());
-  return all;
 }
 
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {

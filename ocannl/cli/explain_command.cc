@@ -33,11 +33,11 @@
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/pass_options.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/jit/x86_backend.h"
-#include "ocannl/pass_flags.h"
-#include "ocannl/tier_flags.h"
 
 namespace ocannl {
 namespace {
@@ -60,7 +60,7 @@ absl::StatusOr<Explanation> ExplainFileOrExpression(
     const CommandLine& line, const PassOptions& options) {
   const std::string& what = line.positional()[0];
   if (IsProgramFile(what)) {
-    for (const Flag& flag : ExpressionFlags()) {
+    for (const Flag& flag : FlagsOf(kExpressionFlags)) {
       if (!line.Has(flag.name)) continue;
       return Wrong("--", flag.name, " is for expressions, but ", what,
                    " is a program");
@@ -271,12 +271,6 @@ absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
                    : ExplainProgram(file.program, options);
 }
 
-Flag RewriteFlag() {
-  return {"rewrite", "",
-          "a schedule by hand after the passes, such as 'split i2 16; parallel "
-          "i1', or a file of it"};
-}
-
 absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
                                       LoopProgram program) {
   std::string script = line.GetString("rewrite");
@@ -305,23 +299,6 @@ absl::Status ExplainRewritten(const CommandLine& line,
                                 .file_name = program.name + "-rewritten.ll",
                                 .text = Print(program)});
   return absl::OkStatus();
-}
-
-std::vector<Flag> ExplainFlags() {
-  std::vector<Flag> all = ExpressionFlags();
-  all.push_back(
-      {"stage", "all",
-       "shapes, cd, memory, unoptimized, a pass over loops, ll, rewritten, "
-       "schedule, or all of these; or origins, canonicalize, script, select, "
-       "vcode, a pass over it, x86, instruction_mix, cuda, ptx, persistent"});
-  all.push_back({"isa", "", "of schedule and x86: " + jit::IsaNames(" or ")});
-  all.push_back({"target", "", "the same, or sm_80 or sm_90"});
-  all.push_back(ExplainFlag());
-  all.insert(all.end(), PassFlags().begin(), PassFlags().end());
-  all.push_back(RewriteFlag());
-  all.push_back(*absl::c_find_if(
-      TierFlags(), [](const Flag& f) { return f.name == "cuda_home"; }));
-  return all;
 }
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {

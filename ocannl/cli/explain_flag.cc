@@ -5,15 +5,11 @@
 #include <string>
 
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/debug_flag.h"
+#include "ocannl/flags/pass_options.h"
+#include "ocannl/flags/tier.h"
 #include "ocannl/jit/explain_x86.h"
-#include "ocannl/pass_flags.h"
 
 namespace ocannl {
-
-Flag ExplainFlag() {
-  return {"explain", "", "a directory for the stages, from the first to x86"};
-}
 
 jit::Isa ExplainedIsa() { return jit::HostIsa().value_or(jit::kIsas[0]); }
 

@@ -23,8 +23,6 @@
 
 namespace ocannl {
 
-Flag ExplainFlag();
-
 // The best instruction set that this machine has, or else the first: neither
 // schedules nor listings need a machine that has it.
 jit::Isa ExplainedIsa();

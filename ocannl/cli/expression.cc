@@ -253,21 +253,6 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
 
 }  // namespace
 
-std::vector<Flag> ExpressionFlags() {
-  return {
-      {"in", "",
-       "NAME=FILE.npy, NAME=range or NAME=1,2,3, each with :SHAPE such as "
-       ":2|3->4 (batch|input->output)"},
-      {"let", "", "NAME=EXPR: a name for an expression; in order"},
-      {"range", "", "INDEX=N: a static index with values below N"},
-      {"dtype", "f32",
-       "the float of parameters and arrays that nothing decides"},
-      {"grad", "", "NAME: also the gradient of the sum of all cells; repeats"},
-      {"memory", "",
-       "NAME=MODE: where the values of a tensor live, or NAME.grad=MODE; as "
-       "virtual, local or on_device"}};
-}
-
 absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
     const CommandLine& line, const std::string& text) {
   auto expression = std::make_unique<Expression>();

@@ -31,11 +31,8 @@ struct Expression {
   Assignments code;  // forward and, if gradients are asked for, backward
 };
 
-// --in, --let, --grad, --range, --memory, --dtype.
-std::vector<Flag> ExpressionFlags();
-
-// The expression `text` under the flags of `line`. Errors: of the notation, of
-// shapes, of the inputs.
+// The expression `text` under the flags of `line`, kExpressionFlags among them.
+// Errors: of the notation, of shapes, of the inputs.
 absl::StatusOr<std::unique_ptr<Expression>> BuildExpression(
     const CommandLine& line, const std::string& text);
 

@@ -23,23 +23,6 @@
 
 namespace ocannl {
 
-std::vector<Flag> FuzzFlags() {
-  return {
-      {"programs", "1000", "how many programs, or inputs of a file, to try"},
-      {"seed", "1", "of the first; the next ones count up"},
-      {"seconds", "1000000", "to stop after, if that comes first"},
-      {"tiers", "all", "what to compare with the interpreter, commas between"},
-      {"out", ".", "a directory for programs that fail, as fuzz-SEED.ll"},
-      {"verbose", "false", "also what the programs were, and their schedules"},
-      {"notation", "false",
-       "texts of the notation instead: read, run, and einsums compared with "
-       "what they mean"},
-      {"graphs", "false",
-       "random graphs of the notation instead, with gradients"},
-      {"corpus", "",
-       "a directory of goldens, whose expressions --notation changes too"}};
-}
-
 namespace {
 
 // The expressions in the `# RUN:` lines of the files below `directory`.

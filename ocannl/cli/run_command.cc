@@ -15,15 +15,15 @@
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/input.h"
-#include "ocannl/compare_tiers.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/pass_flags.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/pass_options.h"
+#include "ocannl/flags/tier.h"
+#include "ocannl/tiers/compare_tiers.h"
 
 namespace ocannl {
 namespace {
@@ -126,19 +126,6 @@ absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
 }
 
 }  // namespace
-
-std::vector<Flag> RunFlags() {
-  std::vector<Flag> all = {
-      {"in", "", "NAME=FILE.npy, NAME=range or NAME=1,2,3; once per input"},
-      {"set", "", "INDEX=N: the value of a static index; once per index"},
-      {"repeat", "1", "how many times to run"},
-      {"out", "", "a directory for what it writes, as NAME.npy"},
-      ExplainFlag()};
-  all.insert(all.end(), TierFlags().begin(), TierFlags().end());
-  all.insert(all.end(), PassFlags().begin(), PassFlags().end());
-  all.push_back(RewriteFlag());
-  return all;
-}
 
 absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_RETURN_IF_ERROR(MakeOut(line));

@@ -14,7 +14,7 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/near_names.h"
-#include "ocannl/setting_flags.h"
+#include "ocannl/flags/flags.h"
 
 namespace ocannl {
 namespace {
@@ -22,15 +22,15 @@ namespace {
 constexpr Command kCommands[] = {
     {"run", "run FILE.cd|FILE.ll",
      "runs assignments or a loop program and prints what they write", 1,
-     RunFlags, RunCommand},
+     kRunFlags | kTierFlags | kPassFlags, RunCommand},
     {"eval", "eval 'EXPR'", "evaluates an expression of the notation", 1,
-     EvalFlags, EvalCommand},
+     kExpressionFlags | kEvalFlags | kTierFlags | kPassFlags, EvalCommand},
     {"explain", "explain 'EXPR'|FILE.cd|FILE.ll",
-     "prints the stages from expression to code", 1, ExplainFlags,
-     ExplainCommand},
+     "prints the stages from expression to code", 1,
+     kExpressionFlags | kExplainFlags | kPassFlags, ExplainCommand},
     {"fuzz", "fuzz [FILE.cd|FILE.ll]",
      "compares the tiers on random programs, or one program on random inputs",
-     0, FuzzFlags, FuzzCommand},
+     0, kFuzzFlags, FuzzCommand},
 };
 
 std::string Usage(absl::string_view program) {
@@ -133,7 +133,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
   if (args[0] == "settings") {
     out << "flags, or variables such as OCANNL_TIER, or lines of "
            "ocannl_config:\n"
-        << CommandLine::Help(SettingFlags());
+        << CommandLine::Help(FlagsOf(kSettingFlags));
     return 0;
   }
   auto command = absl::c_find_if(
@@ -143,8 +143,7 @@ int RunTool(absl::Span<const std::string> args, std::ostream& out,
         << "\n";
     return kUsageExitCode;
   }
-  std::vector<Flag> flags = command->flags();
-  absl::c_copy(ProgramFlags(), std::back_inserter(flags));
+  const std::vector<Flag> flags = FlagsOf(command->flags);
   std::vector<std::string> rest(args.begin() + 1, args.end());
   // As an expression, h would have to be an input.
   if (rest == std::vector<std::string>{"-h"}) rest = {"--help"};

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/version.h"
-#include "ocannl/setting_flags.h"
+#include "ocannl/flags/flags.h"
 
 namespace ocannl {
 namespace {
@@ -82,7 +82,7 @@ TEST(ToolTest, HelpFitsATerminal) {
     for (const std::string& line : lines) EXPECT_LE(line.size(), 80) << line;
   }
   const std::string settings = Tool({"settings"}).out;
-  for (const Flag& flag : SettingFlags()) {
+  for (const Flag& flag : FlagsOf(kSettingFlags)) {
     EXPECT_THAT(settings, HasSubstr(absl::StrCat("  --", flag.name)));
   }
 }

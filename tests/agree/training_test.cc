@@ -23,7 +23,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/tiering/first_difference.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "tests/agree/faulty_backend.h"
 
 namespace ocannl {

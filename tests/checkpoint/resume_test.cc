@@ -17,7 +17,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/optim/rules.h"
 #include "tests/checkpoint/samples.h"

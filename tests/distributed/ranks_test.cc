@@ -21,7 +21,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/optim/rules.h"

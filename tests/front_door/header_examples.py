@@ -213,7 +213,7 @@ TEXT = {
     "ocannl/core/tensor/memory_mode.h": ["a parameter asks f"],
     "ocannl/core/tensor/shape.h": ['"2|3->4" is a batc'],
     "ocannl/print_tree.h": ["loss = relu(h) ++"],
-    "ocannl/tiers.h": ["interp"],
+    "ocannl/tiers/tiers.h": ["interp"],
     "ocannl/train/blocks/call.h": ["shape error in `ex"],
     "ocannl/train/blocks/conv.h": [
         "floor((size + p + ", ".padding = Padding"],

@@ -16,7 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "tests/onnx/known.h"
 #include "tests/onnx/model.h"
 #include "tests/onnx/op_call.h"

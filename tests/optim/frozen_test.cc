@@ -14,7 +14,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/define.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/optim/rules.h"

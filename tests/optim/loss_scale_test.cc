@@ -16,7 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"

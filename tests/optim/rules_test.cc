@@ -23,7 +23,7 @@
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rule.h"
 #include "tests/support/every_code_is_text.h"

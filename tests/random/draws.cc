@@ -9,7 +9,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/model.h"
 #include "tests/support/test_device.h"

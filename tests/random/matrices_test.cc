@@ -17,7 +17,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/params.h"
 #include "ocannl/train/model.h"

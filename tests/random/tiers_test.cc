@@ -3,7 +3,7 @@
 // Draws have the same bits on every tier, whatever the size: x86 computes a
 // block for several cells where lanes are cells in the order of memory, and the
 // interpreter keeps its last one. 4 seconds.
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 
 #include <array>
 #include <cstdint>

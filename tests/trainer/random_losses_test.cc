@@ -16,7 +16,7 @@
 
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/trainer/scalar_trainer.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/test_device.h"

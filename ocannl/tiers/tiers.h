@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tiers of this binary by name, as flags choose them.
-#ifndef OCANNL_TIERS_H_
-#define OCANNL_TIERS_H_
+#ifndef OCANNL_TIERS_TIERS_H_
+#define OCANNL_TIERS_TIERS_H_
 
 #include <memory>
 #include <string>
@@ -87,4 +87,4 @@ std::vector<std::string> AvailableTiers();
 
 }  // namespace ocannl
 
-#endif  // OCANNL_TIERS_H_
+#endif  // OCANNL_TIERS_TIERS_H_

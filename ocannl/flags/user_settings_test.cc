@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/user_settings.h"
+#include "ocannl/flags/user_settings.h"
 
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/distributed_flags.h"
+#include "ocannl/flags/ranks.h"
 
 #include <cstdlib>
 #include <limits>
@@ -13,25 +13,6 @@
 #include "ocannl/train/distributed/mpi.h"
 
 namespace ocannl {
-
-const std::vector<Flag>& DistributedFlags() {
-  static const auto* flags = new std::vector<Flag>{
-      {"distributed", "",
-       "mpi: in all processes of mpirun; mpi:KIB: in buckets"},
-      {"rank_timeout", "300",
-       "seconds to wait for a rank that hangs; 0: for ever"}};
-  return *flags;
-}
-
-const std::vector<Flag>& ShardedFlags() {
-  static const auto* flags = [] {
-    auto* all = new std::vector<Flag>(DistributedFlags());
-    all->push_back({"shards", "0",
-                    "parts of each batch, dealt to processes; 0: one each"});
-    return all;
-  }();
-  return *flags;
-}
 
 absl::StatusOr<int64_t> BucketBytesOf(const CommandLine& line) {
   absl::string_view size = line.GetString("distributed");

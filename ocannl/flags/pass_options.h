@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that choose passes, for every command that has them: those over
-// loops, of a schedule and over VCode are one list, in this order.
-#ifndef OCANNL_PASS_FLAGS_H_
-#define OCANNL_PASS_FLAGS_H_
+// What kPassFlags choose. The passes over loops, of a schedule and over VCode
+// are one list, in this order.
+#ifndef OCANNL_FLAGS_PASS_OPTIONS_H_
+#define OCANNL_FLAGS_PASS_OPTIONS_H_
 
 #include <string>
 #include <vector>
@@ -13,9 +13,6 @@
 #include "ocannl/core/opt/pipeline.h"
 
 namespace ocannl {
-
-// --passes (of those over loops), --skip, --stop_after, --limit and --real.
-const std::vector<Flag>& PassFlags();
 
 // What the flags say of passes over loops. Errors: a value that is not one; a
 // name of no pass.
@@ -28,4 +25,4 @@ absl::StatusOr<std::vector<std::string>> SkippedCodePasses(
 
 }  // namespace ocannl
 
-#endif  // OCANNL_PASS_FLAGS_H_
+#endif  // OCANNL_FLAGS_PASS_OPTIONS_H_

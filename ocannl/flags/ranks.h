@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags of programs that may train in several processes; SETTINGS.md lists
-// them.
-#ifndef OCANNL_DISTRIBUTED_FLAGS_H_
-#define OCANNL_DISTRIBUTED_FLAGS_H_
+// What kRankFlags and kShardFlags choose: training in several processes.
+#ifndef OCANNL_FLAGS_RANKS_H_
+#define OCANNL_FLAGS_RANKS_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
-
-// --distributed and --rank_timeout alone, and with --shards.
-const std::vector<Flag>& DistributedFlags();
-const std::vector<Flag>& ShardedFlags();
 
 // The ranks of --distributed; null: there is one process. To be called once.
 // Errors: a value that is none; those of StartMpi.
@@ -40,4 +34,4 @@ std::string RankPath(const std::string& path);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_DISTRIBUTED_FLAGS_H_
+#endif  // OCANNL_FLAGS_RANKS_H_

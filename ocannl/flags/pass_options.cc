@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/pass_flags.h"
+#include "ocannl/flags/pass_options.h"
 
 #include <cstdint>
 #include <iterator>
@@ -91,17 +91,6 @@ absl::StatusOr<Selection> SelectionOf(const CommandLine& line) {
 }
 
 }  // namespace
-
-const std::vector<Flag>& PassFlags() {
-  static const auto* flags = new std::vector<Flag>{
-      {"passes", "", "run only these passes over loops; `none` for none"},
-      {"skip", "", "skip these passes, separated by commas"},
-      {"stop_after", "", "the last pass to run"},
-      {"limit", "-1", "number of passes to run, over VCode too: to bisect"},
-      {"real", "false",
-       "also passes that keep the real numbers but not the bits"}};
-  return *flags;
-}
 
 absl::StatusOr<PassOptions> PassOptionsOf(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(Selection selection, SelectionOf(line));

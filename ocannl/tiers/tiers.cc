@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 
 #include <algorithm>
 #include <atomic>

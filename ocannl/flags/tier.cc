@@ -1,53 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/tier.h"
 
+#include <cerrno>
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/open_file.h"
 #include "ocannl/core/base/system/trace_events.h"
-#include "ocannl/debug_flag.h"
-#include "ocannl/distributed_flags.h"
+#include "ocannl/flags/pass_options.h"
+#include "ocannl/flags/ranks.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
-#include "ocannl/pass_flags.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
+#include "ocannl/train/debug.h"
 
 namespace ocannl {
 
-const std::vector<Flag>& TierFlags() {
-  static const auto* flags = new std::vector<Flag>{
-      {"tier", "auto", absl::StrCat(TierNames(), ", auto; run: all")},
-      {"threads", "0", "number of threads; 0: one for each processor"},
-      {"check", "false", "run on the interpreter too, and compare every bit"},
-      {"code_cache", "",
-       "directory that keeps machine code for later processes",
-       SettingKind::kCodePath},
-      {"cuda_device", "0", "number of the GPU of the tier cuda"},
-      {"cuda_home", "", "CUDA's toolkit, if it is not in a usual directory",
-       SettingKind::kCodePath},
-      {"tier_report", "false", "report on stderr which tier ran what, and why"},
-      {"trace", "", "timeline of the run: for Perfetto, or in .html or .txt",
-       SettingKind::kOutputPath},
-      DebugFlag(),
-      {"log_level", "3",
-       "detail of --trace, --debug: 1 runs, 2 copies, 3 nests"},
-      {"log_runs", "", "file for all reads and stores; on the interpreter",
-       SettingKind::kOutputPath},
-      {"log_run_lines", "1000", "number of lines of each run in --log_runs"},
-      {"explain_nonfinite", "false",
-       "stop where finite numbers give NaN or inf; interprets"}};
-  return *flags;
-}
-
 namespace {
+
+// What --debug=`value` asks for.
+absl::StatusOr<std::set<std::string>> DebugPartsOf(absl::string_view value) {
+  std::set<std::string> parts;
+  for (absl::string_view part :
+       absl::StrSplit(value, ',', absl::SkipWhitespace())) {
+    if (part == "all") {
+      parts.insert({"stages", "hosted", "log"});
+    } else if (part == "stages" || part == "hosted" || part == "log" ||
+               part == "runs") {
+      parts.emplace(part);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--debug cannot be `", part, "`; it is all, or some of stages, ",
+          "hosted, log and runs, with commas between"));
+    }
+  }
+  return parts;
+}
 
 // The path of a flag, or else what --debug has. Error: the user has not given
 // the name, which is one rank's, and it is a link.
@@ -172,6 +169,33 @@ void WriteTierReport(const Stream& stream) {
        absl::StrSplit(absl::StripSuffix(report, "\n"), '\n')) {
     std::cerr << WrapWords(line, 0, 4) << "\n";
   }
+}
+
+absl::StatusOr<DebugLogs> StartDebug(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(const std::set<std::string> parts,
+                          DebugPartsOf(line.GetString("debug")));
+  if (parts.empty()) return DebugLogs{};
+  // Names that the user has not given lead nowhere else.
+  const std::string above = UserPath("build_files");
+  const std::string directory =
+      RankPath(absl::StrCat(above, "/", program_invocation_short_name));
+  for (const std::string& path :
+       {above, directory, directory + "/log.html", directory + "/runs.log"}) {
+    OCANNL_RETURN_IF_ERROR(CheckNoLink(path));
+  }
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  if (parts.contains("stages") || parts.contains("hosted")) {
+    train::EnableAllDebugs(
+        {.directory = parts.contains("stages") ? directory : "",
+         .hosted = parts.contains("hosted"),
+         .log_level = 0});
+  }
+  auto path = [&](const char* part, const char* name) {
+    return parts.contains(part) ? absl::StrCat(directory, "/", name) : "";
+  };
+  return DebugLogs{.log = path("log", "log.html"),
+                   .runs = path("runs", "runs.log"),
+                   .stages = parts.contains("stages") ? directory : ""};
 }
 
 }  // namespace ocannl

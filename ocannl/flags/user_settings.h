@@ -9,8 +9,8 @@
 //   auto step = ToRoutine(context, code, user.passes);
 //   ...
 //   ReportTier(user, stream);
-#ifndef OCANNL_USER_SETTINGS_H_
-#define OCANNL_USER_SETTINGS_H_
+#ifndef OCANNL_FLAGS_USER_SETTINGS_H_
+#define OCANNL_FLAGS_USER_SETTINGS_H_
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -36,4 +36,4 @@ void ReportTier(const UserSettings& settings, const Stream& stream);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_USER_SETTINGS_H_
+#endif  // OCANNL_FLAGS_USER_SETTINGS_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/user_settings.h"
+#include "ocannl/flags/user_settings.h"
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/pass_flags.h"
-#include "ocannl/setting_flags.h"
-#include "ocannl/tier_flags.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/pass_options.h"
+#include "ocannl/flags/tier.h"
 
 namespace ocannl {
 namespace {
@@ -25,7 +25,7 @@ absl::StatusOr<UserSettings> SettingsOf(const CommandLine& line) {
 
 absl::StatusOr<UserSettings> FindUserSettings() {
   OCANNL_ASSIGN_OR_RETURN(CommandLine line,
-                          ParseWithSettings({}, SettingFlags()));
+                          ParseWithSettings({}, FlagsOf(kSettingFlags)));
   absl::StatusOr<UserSettings> settings = SettingsOf(line);
   if (settings.ok()) return settings;
   return absl::Status(

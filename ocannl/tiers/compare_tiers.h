@@ -4,8 +4,8 @@
 //
 //   OCANNL_ASSIGN_OR_RETURN(Results results,
 //                           CompareTiers(tiers, program, run));
-#ifndef OCANNL_COMPARE_TIERS_H_
-#define OCANNL_COMPARE_TIERS_H_
+#ifndef OCANNL_TIERS_COMPARE_TIERS_H_
+#define OCANNL_TIERS_COMPARE_TIERS_H_
 
 #include <string>
 #include <vector>
@@ -36,4 +36,4 @@ absl::StatusOr<Results> CompareTiers(
 
 }  // namespace ocannl
 
-#endif  // OCANNL_COMPARE_TIERS_H_
+#endif  // OCANNL_TIERS_COMPARE_TIERS_H_

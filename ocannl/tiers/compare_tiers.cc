@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/compare_tiers.h"
+#include "ocannl/tiers/compare_tiers.h"
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
